@@ -3110,6 +3110,7 @@ export interface Operations {
         readonly wait?: string | undefined
       }
       readonly body?: {
+        readonly reason?: string
         /** Resume although the quota is used up. */
         readonly override?: boolean
       }

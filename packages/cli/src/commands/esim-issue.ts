@@ -6,32 +6,29 @@ import { jsonText } from '../output/print.ts'
 import { fields, moment, table } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { issueBatch } from './esim-issue-batch.ts'
-import { gathered, positiveInteger, restCommand } from './options.ts'
+import { type NewSimOptions, newSimBody, newSimOptions } from './new-sims.ts'
+import { restCommand } from './options.ts'
 import { simHash } from './sim-columns.ts'
 
-interface IssueOptions extends ConnectionOptions {
+interface IssueOptions extends ConnectionOptions, NewSimOptions {
   readonly batch?: string
   readonly wait?: boolean
-  readonly count?: number
   readonly expiresIn?: string
   readonly confirmationCode?: string
   readonly eid?: string
   readonly ci?: string
-  readonly profile?: string
-  readonly apn?: readonly string[]
   readonly simExpiresIn?: string
-  readonly msisdn?: string
-  readonly quotaBytes?: number
-  readonly label?: string
-  readonly replaces?: string
+  readonly simExpiresAt?: string
 }
 
 /** `svc esim issue [HASH]` */
 export function addEsimIssue(esim: Command, terminal: Terminal): void {
-  restCommand(
-    esim,
-    'issue [hash]',
-    'an activation code: for this SIM, for a batch, or with new SIMs when neither is named',
+  newSimOptions(
+    restCommand(
+      esim,
+      'issue [hash]',
+      'an activation code: for this SIM, for a batch, or with new SIMs when neither is named',
+    ),
   )
     .option('--batch <id>', 'a code for each SIM of it that has none')
     .option('--wait', 'with --batch: go on by itself when the hourly limit lets it, until no SIM is left')
@@ -42,17 +39,8 @@ export function addEsimIssue(esim: Command, terminal: Terminal): void {
     )
     .option('--eid <digits>', 'the only eUICC that gets it')
     .option('--ci <key id>', 'of that EID, where certificates of several CIs are in use')
-    .option('--count <sims>', 'so many new SIMs; 1 when absent', positiveInteger)
-    .option('--label <text>', 'of new SIMs')
-    .option('--profile <name>', 'of new SIMs')
-    .option('--apn <apn>', 'of new SIMs, may be given several times', gathered)
     .option('--sim-expires-in <duration>', 'life of new SIMs; 1y when absent')
-    .option('--msisdn <digits>', 'telephone number of a new SIM, without a plus')
-    .option('--quota-bytes <bytes>', 'data allowance of new SIMs', positiveInteger)
-    .option(
-      '--replaces <hash>',
-      'the new SIM takes the place of this one, which is revoked: from a card to an eSIM',
-    )
+    .option('--sim-expires-at <time>', 'or this moment, such as 2027-01-31T00:00:00Z')
     .action((hash: string | undefined, options: IssueOptions) => issue(terminal, hash, options))
 }
 
@@ -66,14 +54,9 @@ async function issue(terminal: Terminal, hash: string | undefined, options: Issu
     expires_in: options.expiresIn,
     eid: options.eid,
     ci_pkid: options.ci,
-    count: options.count,
-    label: options.label,
-    profile: options.profile,
-    apns: options.apn,
+    ...newSimBody(options),
     sim_expires_in: options.simExpiresIn,
-    msisdn: options.msisdn,
-    quota_bytes: options.quotaBytes,
-    replaces: options.replaces === undefined ? undefined : simHash(options.replaces),
+    expires_at: options.simExpiresAt,
   }
   const client = connect(terminal, options)
   if (options.batch === undefined) {

@@ -8,30 +8,15 @@ import { part as compliance } from '../parts/compliance.ts'
 import { part as fairUse } from '../parts/fair-use.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import {
-  gathered,
-  type ListOptions,
-  limitOption,
-  localCommand,
-  placeOptions,
-  positiveInteger,
-  restCommand,
-} from './options.ts'
+import { type NewSimOptions, newSimBody, newSimOptions } from './new-sims.ts'
+import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './options.ts'
 import { SIM_COLUMNS, SIM_STATES, simPath } from './sim-columns.ts'
 import { addFindCommands } from './sim-find.ts'
 import { addImportCommand } from './sim-import.ts'
 
-interface IssueOptions extends ConnectionOptions {
-  readonly count?: number
-  readonly profile?: string
-  readonly apn?: readonly string[]
+interface IssueOptions extends ConnectionOptions, NewSimOptions {
   readonly expiresIn?: string
-  readonly msinStart?: string
-  readonly imsi?: string
-  readonly msisdn?: string
-  readonly quotaBytes?: number
-  readonly label?: string
-  readonly replaces?: string
+  readonly expiresAt?: string
 }
 interface FilterOptions extends ListOptions {
   readonly state?: string
@@ -74,17 +59,9 @@ export function addSimCommands(program: Command, terminal: Terminal): void {
 }
 
 function addIssue(sim: Command, terminal: Terminal): void {
-  restCommand(sim, 'issue', 'make SIMs with new keys')
-    .option('--count <sims>', '1 to 1000; 1 when absent', positiveInteger)
-    .option('--profile <name>', 'default when absent')
-    .option('--apn <apn>', "one of the policy's, may be given several times; all when absent", gathered)
+  newSimOptions(restCommand(sim, 'issue', 'make SIMs with new keys'))
     .option('--expires-in <duration>', 'such as 30d; 1y when absent')
-    .option('--msin-start <digits>', 'first subscriber number; drawn at random when absent')
-    .option('--imsi <digits>', 'this very IMSI; other users see it in the process list')
-    .option('--msisdn <digits>', 'telephone number without a plus')
-    .option('--quota-bytes <bytes>', 'data allowance', positiveInteger)
-    .option('--label <text>', 'to find them again')
-    .option('--replaces <hash>', 'SIM swap: revoke this one and take its place')
+    .option('--expires-at <time>', 'or this moment, such as 2027-01-31T00:00:00Z')
     .action((options: IssueOptions) => issue(terminal, options))
 }
 
@@ -112,7 +89,7 @@ function addMoves(sim: Command, terminal: Terminal): void {
   reason(wait(restCommand(sim, 'suspend <hash>', 'block a SIM and disconnect its phone'))).action(
     (hash: string, options: MoveOptions) => move(terminal, hash, 'suspend', options),
   )
-  restCommand(sim, 'resume <hash>', 'lift a suspension')
+  reason(restCommand(sim, 'resume <hash>', 'lift a suspension'))
     .option('--override', 'although the quota is used up')
     .option('--wait <duration>', 'until the HSS lets its phone on again, such as 5s')
     .action((hash: string, options: MoveOptions) => move(terminal, hash, 'resume', options))
@@ -122,19 +99,11 @@ function addMoves(sim: Command, terminal: Terminal): void {
 }
 
 async function issue(terminal: Terminal, options: IssueOptions): Promise<void> {
-  const { count, profile, apn, expiresIn, msinStart, imsi, msisdn, quotaBytes, label, replaces } = options
   // JSON leaves out what is undefined.
   const { body } = await connect(terminal, options).change('POST', '/v1/sims', {
-    count,
-    profile,
-    apns: apn,
-    expires_in: expiresIn,
-    msin_start: msinStart,
-    imsi,
-    msisdn,
-    quota_bytes: quotaBytes,
-    label,
-    replaces,
+    ...newSimBody(options),
+    expires_in: options.expiresIn,
+    expires_at: options.expiresAt,
   })
   if (options.json === true) terminal.out(jsonText(body))
   else {

@@ -12,6 +12,7 @@ interface CreateOptions extends ConnectionOptions {
   readonly kind?: 'api' | 'bootstrap'
   readonly expiresIn?: string
   readonly nodeName?: string
+  readonly nodeId?: string
 }
 
 /** `svc token create|list|revoke` */
@@ -22,6 +23,7 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
     .option('--expires-in <duration>', 'such as 12h or 30d; never when absent')
     .addOption(new Option('--kind <kind>', 'api when absent').choices(['api', 'bootstrap']))
     .option('--node-name <node>', 'the node that a bootstrap token is for')
+    .option('--node-id <id>', 'or its id, when it was here before')
     .action((name: string, options: CreateOptions) => create(terminal, name, options))
   restCommand(token, 'list', 'tokens, without the secrets')
     .addOption(limitOption())
@@ -42,6 +44,7 @@ async function create(terminal: Terminal, name: string, options: CreateOptions):
     ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
     ...(options.kind === undefined ? {} : { kind: options.kind }),
     ...(options.nodeName === undefined ? {} : { node_name: options.nodeName }),
+    ...(options.nodeId === undefined ? {} : { node_id: options.nodeId }),
   })
   printRecord(terminal, options.json === true, body)
   terminal.err('Keep the token now: it is not shown again.\n')

@@ -6,13 +6,35 @@ const MOST_USERS = 10_000
 
 /** The person of that name; capitals make no other one. Throws `user_not_found`. */
 export async function userNamed(client: RestClient, name: string): Promise<Json> {
-  const { rows } = await client.list('/v1/users', 'users', MOST_USERS)
+  return await named(client, name, { path: '/v1/users', key: 'users', code: 'user_not_found', what: 'user' })
+}
+
+/** The invitation that is open for that name. Throws `invitation_not_found`. */
+export async function invitationFor(client: RestClient, name: string): Promise<Json> {
+  const path = '/v1/users/invitations'
+  return await named(client, name, {
+    path,
+    key: 'invitations',
+    code: 'invitation_not_found',
+    what: 'open invitation for',
+  })
+}
+
+interface Named {
+  readonly path: string
+  readonly key: string
+  readonly code: string
+  readonly what: string
+}
+
+async function named(client: RestClient, name: string, { path, key, code, what }: Named): Promise<Json> {
+  const { rows } = await client.list(path, key, MOST_USERS)
   const found = rows.find((row) => String(row.name).toLowerCase() === name.toLowerCase())
-  if (found === undefined)
-    throw failure('user_not_found', `there is no user ${JSON.stringify(name)}`, {
-      hint: 'svc user list has the names',
-    })
-  return found
+  if (found !== undefined) return found
+  const names = rows.map((row) => String(row.name)).slice(0, 5)
+  throw failure(code, `there is no ${what} ${JSON.stringify(name)}`, {
+    hint: names.length === 0 ? 'there is none at all' : `there are ${names.join(', ')}`,
+  })
 }
 
 /** The path of the person of that name. Throws `user_not_found`. */

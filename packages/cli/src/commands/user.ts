@@ -12,7 +12,7 @@ import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { gathered, type ListOptions, limitOption, placeOptions, restCommand } from './options.ts'
 import { addUserCertCommands } from './user-cert.ts'
-import { pathOfUser } from './user-id.ts'
+import { invitationFor, pathOfUser } from './user-id.ts'
 
 interface OfflineOptions extends ConnectionOptions, PlaceOptions {
   readonly offline?: boolean
@@ -70,6 +70,11 @@ export function addUserCommands(program: Command, terminal: Terminal): void {
       'another password, authenticator and recovery codes; sessions, passkeys and certificates end',
     ),
   ).action((name: string, options: OfflineOptions) => reset(terminal, name, options))
+  restCommand(
+    user,
+    'uninvite <name>',
+    'withdraw an invitation; its link is good for nothing from then on',
+  ).action((name: string, options: ConnectionOptions) => uninvite(terminal, name, options))
   restCommand(user, 'remove <name>', 'remove a person; everything of theirs opens nothing from then on')
     .option('--force', 'also when nobody is left then who is an administrator')
     .action((name: string, options: ForceOptions) => remove(terminal, name, options))
@@ -109,6 +114,13 @@ async function invite(terminal: Terminal, name: string, options: InviteOptions):
   })
   const link = invitationLink(baseUrl(terminal, options), String(body.token))
   showInvitation(terminal, options.json === true, { ...body, url: link })
+}
+
+async function uninvite(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
+  const client = connect(terminal, options)
+  const { id } = await invitationFor(client, name)
+  await client.change('DELETE', `/v1/users/invitations/${encodeURIComponent(String(id))}`)
+  printRecord(terminal, options.json === true, { id, name, withdrawn: true })
 }
 
 async function accept(

@@ -27,8 +27,10 @@ type StateRequest = Request<SimParams, WaitQuery, StateBody | undefined>
 type Verb = 'suspend' | 'resume' | 'revoke'
 
 const QUERY: JsonSchema = objectSchema({ wait: WAIT_SCHEMA })
-const REASON_BODY: JsonSchema = objectSchema({ reason: { ...NAME_SCHEMA, maxLength: 256 } })
+const REASON: JsonSchema = { ...NAME_SCHEMA, maxLength: 256 }
+const REASON_BODY: JsonSchema = objectSchema({ reason: REASON })
 const RESUME_BODY: JsonSchema = objectSchema({
+  reason: REASON,
   override: { type: 'boolean', description: 'Resume although the quota is used up.' },
 })
 

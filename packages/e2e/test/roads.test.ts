@@ -1,0 +1,247 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { ROOT } from '../harness/launch.ts'
+import { fetchOpenApi, type Json, type Operation, operationsOf } from '../harness/openapi.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
+
+/*
+ * What the API can do, commands can do: each route that changes something has its command, and each member of its body and query an
+ * option or argument. `docs/reference/cli.md`, which reference.test.ts holds to the commands, says which these are.
+ */
+const roads = suite('e2e/roads')
+
+/** A route has this command; members of other names are said by these words, the dash before what no command needs. */
+const COMMANDS: Readonly<
+  Record<string, readonly [command: string, words?: Readonly<Record<string, string>>]>
+> = {
+  'POST /v1/alerts/{id}/ack': ['alert ack'],
+  'POST /v1/alerts/{id}/silence': ['alert silence', { until: '--for' }],
+  'POST /v1/alerts/webhooks/test': ['alert test', { resend: '--resend' }],
+  'POST /v1/auth/links': ['console'],
+  'POST /v1/auth/recovery-codes': [
+    'recovery new',
+    { password: '- standard input', code: '- standard input' },
+  ],
+  'POST /v1/clock/confirm': ['clock confirm', { time: '- the time of this moment' }],
+  'POST /v1/core/restore-original': ['core restore-original'],
+  'POST /v1/core/take-over': ['core take-over', { files: '- those that the plan shows' }],
+  'DELETE /v1/esim/certs/{id}': ['esim certs remove'],
+  'POST /v1/esim/certs/import': ['esim certs import'],
+  'POST /v1/esim/certs/init': ['esim certs init', { curves: '--curve' }],
+  'POST /v1/esim/certs/lab-eum': ['esim certs lab-eum', { public_keys: '- made by the command' }],
+  'POST /v1/esim/certs/revoke': ['esim certs revoke'],
+  'POST /v1/esim/issue': [
+    'esim issue',
+    {
+      imsi_sha256_12: '[hash]',
+      batch_id: '--batch',
+      ci_pkid: '--ci',
+      apns: '--apn',
+      ambr: '--downlink-bps',
+      expires_at: '--sim-expires-at',
+    },
+  ],
+  'POST /v1/esim/revoke': ['esim revoke', { token: '<code>' }],
+  'POST /v1/lifecycle/transition': ['lifecycle move'],
+  'PUT /v1/log-level': ['log-level'],
+  'POST /v1/mesh/invite': ['mesh invite'],
+  'POST /v1/mesh/join': ['node join', { url: '<root>' }],
+  'POST /v1/mesh/root-address': ['mesh root-address'],
+  'POST /v1/mesh/take-root': ['mesh take-root'],
+  'POST /v1/nodes/{id}/leave': ['node remove'],
+  'POST /v1/peers': [
+    'peer add',
+    { routes: '--route', preshared_key: '--preshared-key', keepalive_s: '--keepalive' },
+  ],
+  'DELETE /v1/peers/{id}': ['peer remove'],
+  'POST /v1/peers/{id}/accept': ['peer accept'],
+  'POST /v1/peers/{id}/approve': ['peer approve', { routes: '--route' }],
+  'POST /v1/peers/{id}/rotate': ['peer rotate', { public_key: '[next-key]' }],
+  'POST /v1/peers/rotate': ['peer rotate'],
+  'POST /v1/plugins': ['plugin load'],
+  'POST /v1/plugins/{name}/disable': ['plugin disable'],
+  'POST /v1/plugins/{name}/enable': ['plugin enable'],
+  'POST /v1/plugins/{name}/load': [
+    'plugin load',
+    { version: '- of the package', rollback: '- svc plugin rollback', folder: '<name|path>' },
+  ],
+  'POST /v1/plugins/{name}/reload': ['plugin reload'],
+  'PUT /v1/plugins/{name}/secrets/{key}': ['secret set', { value: '- standard input' }],
+  'DELETE /v1/plugins/{name}/secrets/{key}': ['secret remove'],
+  'POST /v1/plugins/{name}/uninstall': ['plugin uninstall'],
+  'POST /v1/plugins/{name}/unload': ['plugin unload'],
+  'POST /v1/restore': ['restore'],
+  'POST /v1/restore/reopen': ['reopen'],
+  'POST /v1/sims': ['sim issue', { apns: '--apn', ambr: '--downlink-bps' }],
+  'POST /v1/sims/{imsi}/forget': ['sim forget'],
+  'POST /v1/sims/{imsi}/label': ['sim label', { label: '[text]' }],
+  'POST /v1/sims/{imsi}/quota': ['sim quota', { quota_bytes: '--bytes', add_bytes: '--add' }],
+  'POST /v1/sims/{imsi}/resume': ['sim resume'],
+  'POST /v1/sims/{imsi}/revoke': ['sim revoke'],
+  'POST /v1/sims/{imsi}/suspend': ['sim suspend'],
+  'POST /v1/sims/find': ['sim find', { imsi: '<text…>', iccid: '<text…>', msisdn: '<text…>' }],
+  'POST /v1/sims/import': ['sim import', { sims: '<file>' }],
+  'POST /v1/spectrum/check': [
+    'spectrum check',
+    {
+      channels: '--channel',
+      earfcn: '--channel',
+      nr_arfcn: '--channel',
+      frequency_mhz: '--frequency',
+      bandwidth_mhz: '--bandwidth',
+    },
+  ],
+  'POST /v1/tokens': [
+    'token create',
+    { roles: '--role', node_name: '--node-name', node_id: '--node-id', kind: '--bootstrap' },
+  ],
+  'DELETE /v1/tokens/{id}': ['token revoke'],
+  'POST /v1/tx/arm': ['tx arm', { arm: '- svc tx disarm', profile_id: '<profile>' }],
+  'POST /v1/tx/disarm': ['tx disarm'],
+  'POST /v1/users': ['user add', { roles: '--role', password: '- standard input' }],
+  'DELETE /v1/users/{id}': ['user remove'],
+  'POST /v1/users/{id}/certificates': ['user cert', { csr_pem: '- made by the command' }],
+  'DELETE /v1/users/{id}/certificates/{serial}': ['user uncert'],
+  'DELETE /v1/users/{id}/passkeys/{passkey}': ['user unpasskey'],
+  'POST /v1/users/{id}/reset': ['user reset'],
+  'POST /v1/users/{id}/roles': ['user roles', { roles: '<roles…>' }],
+  'DELETE /v1/users/invitations/{id}': ['user uninvite'],
+  'POST /v1/users/invitations': ['user invite', { roles: '--role' }],
+  'POST /v1/auth/invitation': [
+    'user accept',
+    { token: '[link]', password: '- standard input', with_qr: '- it draws its own' },
+  ],
+  'POST /v1/auth/login': [
+    'login',
+    { username: '<name>', password: '- standard input', code: '- standard input' },
+  ],
+  'POST /v1/auth/logout': ['logout'],
+  'PUT /v1/policy': ['policy set', { '*': '[assignments…]' }],
+}
+
+/** Routes without a command, and why. */
+const WITHOUT: readonly (readonly [RegExp, why: string])[] = [
+  [/^POST \/(gsma\/rsp2\/)?es9plus\//, 'phones speak it'],
+  [
+    /^(POST|DELETE) \/v1\/auth\/(links\/|passkey|password|refresh|sessions)/,
+    'of a session in a browser, and of the command itself',
+  ],
+  [
+    /^PUT \/v1\/mesh\/members\/|^POST \/v1\/mesh\/renew|^POST \/v1\/nodes\/\{id\}\/enroll|^POST \/v1\/telemetry/,
+    'boxes speak it',
+  ],
+  [/^POST \/v1\/sims\/\{imsi\}\/usage/, 'collectors of others report by it'],
+  [/^POST \/v1\/sims\/bulk/, 'the console marks rows; the command is for one SIM, and a shell repeats it'],
+  [/^PUT \/v1\/settings/, 'on the command line the file is edited, and svc config check looks at it'],
+  [/^POST \/v1\/users\/\{id\}\/totp/, 'svc user reset does more'],
+]
+
+let service: Service
+let changes: readonly Operation[] = []
+
+roads.before(
+  async () => {
+    service = await startService()
+    changes = operationsOf(await fetchOpenApi(service.url)).filter(({ method }) => method !== 'GET')
+  },
+  { limitMs: 360_000 },
+)
+roads.after(async () => {
+  await service.stop()
+})
+
+roads('has a command for every change of the API, or a reason', () => {
+  const missing = changes
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((name) => COMMANDS[name] === undefined && !WITHOUT.some(([pattern]) => pattern.test(name)))
+  assert.equal(missing, [])
+})
+
+roads('has an option or an argument for all that a change of the API takes', () => {
+  const help = readFileSync(join(ROOT, 'docs/reference/cli.md'), 'utf8').split(/^(?=`svc )/m)
+  const missing: string[] = []
+  for (const operation of changes) {
+    const [command, words = {}] = COMMANDS[`${operation.method} ${operation.path}`] ?? []
+    if (command === undefined) continue
+    const text = help.find((part) => new RegExp(`^\`svc ${command}[ \`]`).test(part))
+    if (text === undefined) missing.push(`svc ${command}`)
+    for (const name of membersOf(operation)) {
+      const word = words[name] ?? words['*'] ?? `--${name.replaceAll('_', '-')}`
+      const isArgument = new RegExp(`[<[]${name.replaceAll('_', '-')}[…\\]>]`).test(text ?? '')
+      if (!word.startsWith('- ') && !isArgument && !text?.includes(word))
+        missing.push(`svc ${command}: ${name}`)
+    }
+  }
+  assert.equal(missing, [])
+})
+
+roads(
+  'suspends, resumes and revokes alike by the API, in bulk and by command, with the reason in the trail',
+  async () => {
+    const sims: readonly string[] = (
+      await service.request('POST', '/v1/sims', { body: { count: 3 } })
+    ).body.sims.map((sim: Json) => sim.imsi_sha256_12)
+    for (const [verb, state] of [
+      ['suspend', 'suspended'],
+      ['resume', 'issued'],
+      ['revoke', 'revoked'],
+    ] as const) {
+      const [alone = '', many = '', typed = ''] = sims
+      const reason = `${verb} because`
+      const wait = '?wait=10ms'
+      const bulk = { body: { action: verb, ids: [many], reason } }
+      const one = await service.request('POST', `/v1/sims/${alone}/${verb}${wait}`, { body: { reason } })
+      const several = await service.request('POST', `/v1/sims/bulk${wait}`, bulk)
+      const command = await svc('sim', verb, typed, '--reason', reason, '--wait', '10ms')
+      assert.equal([one.status, several.status, command.state], [200, 200, state])
+      assert.is(one.body.detached, command.detached)
+      const trail = (await service.request('GET', '/v1/audit?limit=20')).body.entries
+      for (const hash of sims) {
+        const sim = await service.request('GET', `/v1/sims/${hash}`)
+        assert.is(sim.body.state, state)
+        const entry = trail.find(
+          ({ action, target, detail }: { action: string; target: string; detail: Json }) =>
+            (action === `sim.${verb}` && target === hash) ||
+            (action === 'sim.bulk' && detail.action === verb && `${detail.ids}`.includes(hash)),
+        )
+        assert.is(entry?.detail.reason, reason, `${verb} ${sims.indexOf(hash)}`)
+      }
+    }
+  },
+  { limitMs: 360_000 },
+)
+
+roads(
+  'issues with rates and an end, and withdraws an invitation, by command',
+  async () => {
+    const rates = ['--downlink-bps', '5000000', '--uplink-bps', '1000000']
+    const issued = await svc('sim', 'issue', ...rates, '--expires-at', '2100-01-01T00:00:00Z')
+    const sim = (issued.sims as readonly Json[])[0]
+    assert.equal(sim?.ambr, { downlink_bps: 5_000_000, uplink_bps: 1_000_000 })
+    assert.is(sim?.expires_at, '2100-01-01T00:00:00.000Z')
+    await svc('user', 'invite', 'anna', '--role', 'viewer')
+    await svc('user', 'uninvite', 'Anna')
+    assert.equal((await service.request('GET', '/v1/users/invitations')).body.invitations, [])
+  },
+  { limitMs: 360_000 },
+)
+
+roads.run()
+
+/** What a command prints as JSON; fails when it does. */
+async function svc(...args: readonly string[]): Promise<Json> {
+  const place = { SVC_URL: service.url, SVC_TOKEN: service.adminToken }
+  const { code, stdout, stderr } = await runSvc([...args, '--json'], place)
+  assert.is(code, 0, stderr)
+  return JSON.parse(stdout)
+}
+
+/** Names that a request may hold in its query and in its body. */
+function membersOf({ parameters, object }: Operation): readonly string[] {
+  const schema = object.requestBody?.content['application/json']?.schema
+  const readOnly = (of: unknown): boolean => (of as { readonly readOnly?: boolean }).readOnly === true
+  const body = Object.entries((schema?.properties ?? {}) as Json).filter(([, of]) => !readOnly(of))
+  const query = parameters.filter((parameter) => parameter.in === 'query')
+  return [...query.map(({ name }) => name), ...body.map(([name]) => name)]
+}

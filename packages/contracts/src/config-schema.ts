@@ -75,7 +75,7 @@ export const SERVICE_CONFIG: JsonSchema = {
         'Store, keys and installed plugins. In a file a relative path begins where the file lies.',
         'SVC_SERVER_DATADIR',
         'restart',
-        text('/var/lib/svc', { minLength: 1 }),
+        text('/var/lib/svc', { minLength: 1, format: 'own-folder' }),
       ),
       mode: leaf('`rf`: a radio may transmit.', 'SVC_SERVER_MODE', 'restart', choice('lab', 'rf')),
       country: leaf(
@@ -155,7 +155,7 @@ export const SERVICE_CONFIG: JsonSchema = {
         'Folder of installed plugins; empty: `<data_dir>/plugins`.',
         'SVC_PLUGINS_DIR',
         'restart',
-        text(''),
+        text('', { format: 'own-folder' }),
       ),
       disabled: leaf('Plugins that are left out.', 'SVC_PLUGINS_DISABLED', 'restart', texts([])),
       trust: leaf(

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
@@ -223,6 +224,44 @@ roads(
     await svc('user', 'invite', 'anna', '--role', 'viewer')
     await svc('user', 'uninvite', 'Anna')
     assert.equal((await service.request('GET', '/v1/users/invitations')).body.invitations, [])
+  },
+  { limitMs: 360_000 },
+)
+
+roads(
+  'starts with each configuration that the check takes, and with none that it refuses',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'steeple-roads-'))
+    try {
+      const a = join(folder, 'a-file')
+      writeFileSync(a, 'x')
+      const esim = 'enabled: true, smdp_address: rsp.example.org'
+      const hook = (name: string): string => `{url: 'https://${name}.example/x', name: a, secret_file: ${a}}`
+      const table: readonly (readonly [text: string, isGood: boolean])[] = [
+        [`store: {url: 'sqlite:${folder}/new/one/svc.db'}`, true],
+        [`plugins: {dir: ${folder}/plugins}`, true],
+        [`store: {url: 'sqlite:${a}/svc.db'}`, false],
+        [`plugins: {dir: ${a}}`, false],
+        [`server: {data_dir: ${a}}`, false],
+        [`esim: {${esim}, es2: {notify_url: 'http://operator.example/'}}`, false],
+        [`alerts: {enabled: true, webhooks: [${hook('one')}, ${hook('two')}]}`, false],
+      ]
+      for (const [index, [text, isGood]] of table.entries()) {
+        const file = join(folder, `${index}.yaml`)
+        writeFileSync(file, `${text}\n`)
+        const check = await runSvc(['config', 'check', file])
+        assert.is(check.code === 0, isGood, `${text}: ${check.stderr}`)
+        if (isGood) await (await startService({ flags: ['--config', file] })).stop()
+        else {
+          const data = text.startsWith('server') ? [] : ['--data-dir', join(folder, `${index}`)]
+          const { code, stderr } = await runSvc(['--config', file, ...data, '--listen', '127.0.0.1:0'])
+          assert.is(code, 1, text)
+          assert.ok(stderr.includes(check.stderr.trim()), `${text}: ${stderr} for ${check.stderr}`)
+        }
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   },
   { limitMs: 360_000 },
 )

@@ -1,7 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { join, posix } from 'node:path'
+import { dirname, join, posix, resolve } from 'node:path'
 import { msFromDuration, reachOf } from '@steeple/contracts'
 import { certificateProblem, type FileProblem } from './certificate-files.ts'
 import { suggestion } from './did-you-mean.ts'
@@ -13,6 +13,8 @@ export interface ConfigSurroundings {
   interfaces(): readonly string[]
   /** Whether `svc node init` has made the keys of that data directory. */
   hasNodeKeys(dataDir: string): boolean
+  /** Whether a folder is there or can be made: what of its path is there is a folder. */
+  canBeFolder(path: string): boolean
   /** What is wrong with a certificate and its key in those files, said of which; undefined for nothing. */
   certificateProblem(certFile: string, keyFile: string): FileProblem | undefined
 }
@@ -36,6 +38,8 @@ export function formsOf(
   surroundings: ConfigSurroundings,
   metrics: readonly string[],
 ): Readonly<Record<string, Form>> {
+  const hasPlace = (url: string): boolean =>
+    !url.startsWith('sqlite:') || surroundings.canBeFolder(dirname(url.slice('sqlite:'.length)))
   return {
     duration: {
       words: 'a duration such as 15s, 5m or 1h30m (more than 0, at most 100 years)',
@@ -52,7 +56,8 @@ export function formsOf(
     'store-url': {
       words:
         'sqlite:<path of a file> or postgres://<host>:<port>/<database>; a store in memory forgets everything',
-      is: isStoreUrl,
+      is: (text) => isStoreUrl(text) && hasPlace(text),
+      hint: (text) => (hasPlace(text) ? '' : ' A file lies in the way of its folder.'),
     },
     url: {
       words: 'a URL that begins with http:// or https://',
@@ -85,6 +90,10 @@ export function formsOf(
     folder: {
       words: 'the absolute path of a folder of its own, not of one of the system',
       is: (text) => posix.isAbsolute(text) && !SYSTEM_DIRS.includes(posix.resolve(text)),
+    },
+    'own-folder': {
+      words: 'the path of a folder that is there or can be made, where no file lies in its way',
+      is: (text) => surroundings.canBeFolder(text),
     },
     interface: {
       words: 'a network interface of this machine',
@@ -137,7 +146,18 @@ export function systemSurroundings(): ConfigSurroundings {
   return {
     interfaces: interfaceNames,
     hasNodeKeys: (dataDir) => existsSync(join(dataDir, 'keys', 'node.key')),
+    canBeFolder,
     certificateProblem,
+  }
+}
+
+function canBeFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // What this account may not see is left to the one that starts the service.
+    return code === 'EACCES' || (code === 'ENOENT' && canBeFolder(dirname(resolve(path))))
   }
 }
 

@@ -12,6 +12,7 @@ const COMPILE = createSchemaCompiler()
 export const SURROUNDINGS: NonNullable<ConfigOptions['surroundings']> = {
   interfaces: () => ['lo', 'eth0'],
   hasNodeKeys: (dataDir) => dataDir === '/with/keys',
+  canBeFolder: (path) => !path.startsWith('/a/file'),
   certificateProblem: (certFile, keyFile) => {
     if (certFile === '/no/cert') return { file: 'cert_file', message: 'is /no/cert, which cannot be read' }
     return keyFile === '/no/key'

@@ -127,6 +127,12 @@ const CASES: readonly (readonly [text: string, refusal: string])[] = [
   ],
   ['core_b: {release: "4"}', 'core_b.release must be a release of free5GC such as 4.2.3, not "4"'],
   ['store: {url: "sqlite:/x/svc.db"}', ''],
+  ['store: {url: "sqlite:/a/file/svc.db"}', 'A file lies in the way of its folder.'],
+  [
+    'server: {data_dir: /a/file}',
+    'server.data_dir must be the path of a folder that is there or can be made',
+  ],
+  ['plugins: {dir: /a/file/x}', 'plugins.dir must be empty or the path of a folder'],
   [
     'store: {url: "sqlite::memory:"}',
     'store.url must be empty or sqlite:<path of a file> or postgres://<host>:<port>/<database>; a store in memory',

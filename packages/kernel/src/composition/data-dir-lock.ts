@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { dataDirInUse } from '@steeple/contracts'
 import { openSqliteConnection, sqliteError } from '@steeple/store'
@@ -24,6 +24,7 @@ export function lockPlace(dataDir: string, url: string): { release(): void } {
   const file = fileOf(url)
   if (file === undefined) return directory
   try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     const store = lockFile(`${realPath(file)}.lock`, file)
     return {
       release: () => {

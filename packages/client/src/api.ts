@@ -1012,7 +1012,7 @@ export interface Operations {
         readonly iccid_last4: string
         readonly confirmation_required: boolean
         readonly single_use: boolean
-        /** By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen). */
+        /** By a restore: nobody gets the profile by it until it is reopened. */
         readonly closed: boolean
         readonly batch_id: string | null
         readonly last_error: string | null
@@ -1056,7 +1056,7 @@ export interface Operations {
       readonly iccid_last4: string
       readonly confirmation_required: boolean
       readonly single_use: boolean
-      /** By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen). */
+      /** By a restore: nobody gets the profile by it until it is reopened. */
       readonly closed: boolean
       readonly batch_id: string | null
       readonly last_error: string | null
@@ -1222,7 +1222,7 @@ export interface Operations {
       readonly iccid_last4: string
       readonly confirmation_required: boolean
       readonly single_use: boolean
-      /** By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen). */
+      /** By a restore: nobody gets the profile by it until it is reopened. */
       readonly closed: boolean
       readonly batch_id: string | null
       readonly last_error: string | null

@@ -176,7 +176,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/esim/euiccs', 'viewer'),
   read('/v1/esim/certs', 'admin'),
   read('/v1/esim/certs/{id}', 'admin', `/v1/esim/certs/${'0'.repeat(64)}`, 404),
-  change('POST', '/v1/esim/certs/init', 'admin', { body: {} }, 400),
+  change('POST', '/v1/esim/certs/init', 'admin', { body: { curve: 'none' } }, 400),
   change('POST', '/v1/esim/certs/import', 'admin', { body: { files: [] } }, 400),
   change('POST', '/v1/esim/certs/lab-eum', 'admin', { body: {} }, 400),
   change('POST', '/v1/esim/certs/revoke', 'admin', { body: {} }, 400),

@@ -69,6 +69,7 @@ sim.synced sims: the HSS holds a SIM as it should
 sim.throttle fair-use: a SIM is slowed down
 sim.unexpire sims: a SIM expired by a wrong clock and is what it was
 sim.unthrottle fair-use: a SIM has its own rate again
+store.accept cli: what a store had lost was accepted, so that the service starts again
 support.bundle support: somebody took a support bundle
 token.prune access: expired tokens were removed
 tx.auto_disarm policy: the gate has disarmed TX by itself, in the audit trail

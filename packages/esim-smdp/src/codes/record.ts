@@ -46,8 +46,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   single_use: { type: 'boolean' },
   closed: {
     type: 'boolean',
-    description:
-      'By a restore: nobody gets the profile by it until it is reopened (POST /v1/restore/reopen).',
+    description: 'By a restore: nobody gets the profile by it until it is reopened.',
   },
   batch_id: NULLABLE_TEXT,
   last_error: NULLABLE_TEXT,

@@ -15,7 +15,7 @@ export function unmanagedWords(core: string, daemons: readonly string[]): string
 export function heldWords(dir: string, held: readonly string[]): string {
   return (
     `this service did not write ${held.join(', ')} in ${dir}, so nothing is applied until you agree: ` +
-    'svc core take-over (POST /v1/core/take-over) keeps a copy for good and replaces them'
+    'svc core take-over keeps a copy for good and replaces them'
   )
 }
 

@@ -33,6 +33,9 @@ coreDriverConformance('free5GC', async () => {
         const number = Number(imsi.slice(-4))
         return core.ues.has(`imsi-${imsi}`) || core.sessions.has(refOf(number))
       },
+      stay: async () => {
+        Object.assign(core.behaviour, { losesReleases: true, keepsSessions: true })
+      },
       fallSilent: async () => {
         await Promise.all([core.stop('amf'), core.stop('smf')])
       },

@@ -86,6 +86,7 @@ export const homeDe: Readonly<Record<keyof typeof homeEn, string>> = {
   'event.backup.create': 'Ein Backup wurde gemacht',
   'event.backup.restore': 'Ein Backup wurde eingespielt',
   'event.restore.reopen': 'Was ein Einspielen geschlossen hatte, ist wieder offen',
+  'event.store.accept': 'Was der Speicher verloren hatte, wurde hingenommen',
   'event.usage.refuse': 'Eine Box hat Verbrauch gemeldet, von dem sie nichts wissen kann',
   'event.clock.confirm': 'Die Uhr wurde bestätigt',
   'event.compliance.export': 'Die Datei für die Behörde wurde geholt',

@@ -84,6 +84,7 @@ export const homeEn = {
   'event.backup.create': 'A backup was made',
   'event.backup.restore': 'A backup was restored',
   'event.restore.reopen': 'What a restore had closed was reopened',
+  'event.store.accept': 'What the store had lost was accepted',
   'event.usage.refuse': 'A box reported usage that it cannot know of',
   'event.clock.confirm': 'The clock was confirmed',
   'event.compliance.export': 'The file for the regulator was taken',

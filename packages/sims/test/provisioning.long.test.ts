@@ -348,6 +348,11 @@ scene('lifts a suspension, and answers once the HSS lets the phone on when it is
   assert.is((await move('resume', '?wait=30s')).provisioning.status, 'synced')
   assert.is(hss.held.get(IMSI)?.isBlocked, false)
   await move('suspend', '?wait=30s')
+  const { sims } = bodyOf<{ sims: readonly SimBody[] }>(await bed.request('GET', '/v1/sims'))
+  const all = { action: 'resume', ids: sims.map((sim) => sim.imsi_sha256_12) }
+  await bed.request('POST', '/v1/sims/bulk?wait=30s', { body: all })
+  assert.is(hss.held.get(IMSI)?.isBlocked, false)
+  await move('suspend', '?wait=30s')
   hss.isDown = true
   assert.is((await move('resume', '?wait=100ms')).provisioning.status, 'pending')
   hss.isDown = false

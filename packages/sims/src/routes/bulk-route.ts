@@ -21,7 +21,7 @@ import { SIMS } from '../store/sim-row.ts'
 import type { SimFilter } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { FILTER_PROPERTIES, matchingHashes } from './filter.ts'
-import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts } from './wait.ts'
+import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './wait.ts'
 
 type BulkAction = 'suspend' | 'resume' | 'revoke' | 'label'
 interface BulkBody {
@@ -112,7 +112,7 @@ export function bulkRoute(parts: SimsParts): Route {
     example: { action: 'suspend', filter: { label: 'harbour' } },
     summary: 'Change many SIMs at once',
     description:
-      'One transaction for at most 10,000 SIMs, with a report on each; the wait is after it, and for phones that were on alone. Needs the role of the action: operator for ' +
+      'One transaction for at most 10,000 SIMs, with a report on each; the wait is after it: for phones that were on alone, and after a resume for the HSS. Needs the role of the action: operator for ' +
       'suspend and resume, sim:admin for revoke (which counts against sim_revoke), sim:issuer for label.',
     schema: { query: objectSchema({ wait: WAIT_SCHEMA }), body: BODY, response: REPORT },
     errors: ['validation_failed', 'forbidden', 'rate_limited', 'southbound_unavailable', 'store_corrupt'],
@@ -160,27 +160,32 @@ async function change(
   ids: readonly string[],
   missing: Role | undefined,
 ): Promise<Reply> {
-  const isCut = request.body.action === 'suspend' || request.body.action === 'revoke'
+  const { action } = request.body
+  const isCut = action === 'suspend' || action === 'revoke'
   const waitMs = waitMsOf(request.query)
   const watch = watchCuts(parts, isCut ? ids : [], waitMs, request.signal)
+  const pushes = watchPushes(parts, action === 'resume' ? ids : [], waitMs, request.signal)
   try {
-    const { reply, off } = await changeAll(parts, request, ids, missing, watch.on)
+    const { reply, changed, off } = await changeAll(parts, request, ids, missing, watch.on)
     if (waitMs === 0) return reply
+    await pushes.done(changed)
     return { ...reply, body: { ...Object(reply.body), detached: await watch.off(off) } }
   } finally {
     watch.end()
+    pushes.end()
   }
 }
 
-/** The report, and which phones that were `on` have to go off. */
+/** The report, whom it changed, and which phones that were `on` have to go off. */
 async function changeAll(
   parts: SimsParts,
   request: Request<unknown, WaitQuery, BulkBody>,
   ids: readonly string[],
   missing: Role | undefined,
   on: ReadonlySet<string>,
-): Promise<{ readonly reply: Reply; readonly off: readonly string[] }> {
+): Promise<{ readonly reply: Reply; readonly changed: readonly string[]; readonly off: readonly string[] }> {
   const { body } = request
+  let changed: readonly string[] = []
   let off: readonly string[] = []
   const reply = await request.mutate(`sims:${body.action}`, async (tx) => {
     if (missing !== undefined) throw forbidden(missing)
@@ -193,15 +198,13 @@ async function changeAll(
     const count = (status: BulkResult['status']): number =>
       results.filter((result) => result.status === status).length
     const totals = { changed: count('changed'), unchanged: count('unchanged'), failed: count('error') }
-    const changed = results
-      .filter(({ status }) => status === 'changed')
-      .map((result) => result.imsi_sha256_12)
+    changed = results.filter(({ status }) => status === 'changed').map((result) => result.imsi_sha256_12)
     tx.audit({ detail: { action: body.action, reason: body.reason ?? null, ...totals, ids: changed } })
     tx.event({ type: 'sim.bulk', subject: `sims:${body.action}`, data: { action: body.action, ...totals } })
     off = changed.filter((hash) => on.has(hash))
     return { body: { ...totals, attached: off.length, detached: null, results } }
   })
-  return { reply, off }
+  return { reply, changed, off }
 }
 
 async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBody): Promise<BulkResult> {

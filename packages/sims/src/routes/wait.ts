@@ -65,3 +65,20 @@ export function watchCuts(
     end: () => over.abort(),
   }
 }
+
+/** Listens from now on for what the HSS is told of SIMs that are resumed. */
+export function watchPushes(
+  { pushes, hss }: SimsParts,
+  hashes: readonly string[],
+  waitMs: number,
+  left: AbortSignal,
+): { done(hashes: readonly string[]): Promise<void>; end(): void } {
+  const over = new AbortController()
+  const signal = AbortSignal.any([left, over.signal])
+  const isWaiting = waitMs > 0 && hss.driver() !== undefined
+  const ends = new Map(isWaiting ? hashes.map((hash) => [hash, pushes.expect(hash, waitMs, signal)]) : [])
+  return {
+    done: async (changed) => void (await Promise.all(changed.map((hash) => ends.get(hash)))),
+    end: () => over.abort(),
+  }
+}

@@ -6,7 +6,13 @@ const MOST_USERS = 10_000
 
 /** The person of that name; capitals make no other one. Throws `user_not_found`. */
 export async function userNamed(client: RestClient, name: string): Promise<Json> {
-  return await named(client, name, { path: '/v1/users', key: 'users', code: 'user_not_found', what: 'user' })
+  return await named(client, name, {
+    path: '/v1/users',
+    key: 'users',
+    code: 'user_not_found',
+    what: 'user',
+    hint: 'svc user list has the names',
+  })
 }
 
 /** The invitation that is open for that name. Throws `invitation_not_found`. */
@@ -17,6 +23,7 @@ export async function invitationFor(client: RestClient, name: string): Promise<J
     key: 'invitations',
     code: 'invitation_not_found',
     what: 'open invitation for',
+    hint: 'who has accepted one is a user: svc user remove',
   })
 }
 
@@ -25,16 +32,18 @@ interface Named {
   readonly key: string
   readonly code: string
   readonly what: string
+  readonly hint: string
 }
 
-async function named(client: RestClient, name: string, { path, key, code, what }: Named): Promise<Json> {
+async function named(
+  client: RestClient,
+  name: string,
+  { path, key, code, what, hint }: Named,
+): Promise<Json> {
   const { rows } = await client.list(path, key, MOST_USERS)
   const found = rows.find((row) => String(row.name).toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
-  const names = rows.map((row) => String(row.name)).slice(0, 5)
-  throw failure(code, `there is no ${what} ${JSON.stringify(name)}`, {
-    hint: names.length === 0 ? 'there is none at all' : `there are ${names.join(', ')}`,
-  })
+  throw failure(code, `there is no ${what} ${JSON.stringify(name)}`, { hint })
 }
 
 /** The path of the person of that name. Throws `user_not_found`. */

@@ -50,7 +50,15 @@ async function counting(
       return ok({ id, text: PIECE })
     },
   })
-  const world = await serveRoutes([hold, large, TAKE], { limits })
+  const greet = route<undefined, undefined, undefined>({
+    method: 'GET',
+    path: '/v1/greet',
+    role: 'viewer',
+    summary: 'Answers at once',
+    schema: {},
+    handle: async () => ok({ greeted: true }),
+  })
+  const world = await serveRoutes([hold, large, greet, TAKE], { limits })
   return { world, begun, left, release: gate.resolve }
 }
 
@@ -60,12 +68,21 @@ const many = (count: number, make: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => make(index)).join('')
 const answered = (raw: Raw): number => raw.text().match(/HTTP\/1\.1 200/g)?.length ?? 0
 
+/** A connection on which somebody was admitted; its text begins behind that answer. */
+async function knownConnection(world: World, token = ADMIN_TOKEN): Promise<Raw> {
+  const raw = await rawConnection(world.port)
+  raw.write(get('/v1/greet', token))
+  await eventually(() => raw.text().endsWith('{"greeted":true}'))
+  const start = raw.text().length
+  return { ...raw, text: () => raw.text().slice(start) }
+}
+
 shares(
   'begins four requests of a connection and answers all that wait in order',
   async () => {
     const { world, begun, release } = await counting()
     try {
-      const raw = await rawConnection(world.port)
+      const raw = await knownConnection(world)
       raw.write(many(120, (index) => get(`/v1/hold/${index}`)))
       await eventually(() => begun.length >= 4)
       assert.is((await world.ask('/v1/healthz')).status, 200)
@@ -90,7 +107,7 @@ shares(
   async () => {
     const { world, begun, release } = await counting()
     try {
-      const raw = await rawConnection(world.port)
+      const raw = await knownConnection(world)
       raw.write(many(400, (index) => get(`/v1/hold/${index}`)))
       await eventually(() => begun.length === 4)
       release()
@@ -108,11 +125,36 @@ shares(
 )
 
 shares(
+  'closes a connection on which nobody was admitted yet behind a few',
+  async () => {
+    const { world, begun, release } = await counting()
+    try {
+      const raw = await rawConnection(world.port)
+      raw.write(many(120, (index) => get(`/v1/hold/${index}`)))
+      await eventually(() => begun.length === 4)
+      release()
+      await raw.closed
+      assert.is(answered(raw), 12)
+      assert.is(begun.length, 12)
+      assert.is(raw.text().match(/connection: close/gi)?.length, 1)
+      assert.match(raw.text().slice(-600), /connection: close/i)
+      const stranger = await rawConnection(world.port)
+      stranger.write(many(120, () => 'GET /v1/healthz HTTP/1.1\r\nHost: x\r\n\r\n'))
+      await stranger.closed
+      assert.is(answered(stranger), 5)
+    } finally {
+      await world.close()
+    }
+  },
+  LONG,
+)
+
+shares(
   'does not work for a client that left, and lets the handler know',
   async () => {
     const { world, begun, left } = await counting()
     try {
-      const raw = await rawConnection(world.port)
+      const raw = await knownConnection(world)
       raw.write(many(500, (index) => get(`/v1/hold/${index}`)))
       await eventually(() => begun.length === 4)
       raw.destroy()
@@ -135,7 +177,7 @@ shares(
   async () => {
     const { world, begun } = await counting()
     try {
-      const raws = await Promise.all(Array.from({ length: 90 }, () => rawConnection(world.port)))
+      const raws = await Promise.all(Array.from({ length: 90 }, () => knownConnection(world)))
       let closed = 0
       for (const raw of raws) {
         raw.write(many(600, (index) => get(`/v1/hold/${index}`)))
@@ -160,7 +202,7 @@ shares(
   async () => {
     const { world } = await counting({ streamStallMs: 400 })
     try {
-      const raw = await rawConnection(world.port)
+      const raw = await knownConnection(world)
       raw.pause()
       raw.write(many(200, (index) => get(`/v1/large/${index}`)))
       await eventually(async () => (await openConnections(world)) === 1)
@@ -186,7 +228,7 @@ shares(
       const viewer = world.kernel.token('reader', ['viewer'])
       const lazy = await Promise.all(
         Array.from({ length: 12 }, async (_, index) => {
-          const raw = await rawConnection(world.port)
+          const raw = await knownConnection(world, viewer)
           raw.pause()
           raw.write(many(100, (turn) => get(`/v1/large/${index}-${turn}`, viewer)))
           return raw

@@ -28,11 +28,12 @@ interface Typed<Value> {
 export function useDraft<Value>(now: Value): Draft<Value> {
   const [typed, setTyped] = useState<Typed<Value> | undefined>(undefined)
   // Saved, or somebody else has set the same.
-  const isReached = typed !== undefined && isSame(typed.value, now)
+  const reached = typed !== undefined && isSame(typed.value, now) ? typed : undefined
   useEffect(() => {
-    if (isReached) setTyped(undefined)
-  }, [isReached])
-  const open = isReached ? undefined : typed
+    // Not what was typed since then.
+    if (reached !== undefined) setTyped((latest) => (latest === reached ? undefined : latest))
+  }, [reached])
+  const open = reached === undefined ? typed : undefined
   return {
     value: open === undefined ? now : open.value,
     set: (value) => setTyped({ value, before: open === undefined ? now : open.before }),

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { assert, suite } from '@steeple/testkit'
 import { about } from '../harness/builds/program.ts'
+import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
 import {
   ask,
@@ -15,6 +17,7 @@ import {
 } from '../harness/node-client.ts'
 import { type OpenApi, operationsOf } from '../harness/openapi.ts'
 import { type Sample, sampleOf } from '../harness/sample-request.ts'
+import { runSvc, until } from '../harness/service.ts'
 import { hasTlsWitnesses, openWorkshop, run, type Workshop } from '../harness/tls-witness.ts'
 
 const ADMIN = 'node-principals-admin-token-0123456789'
@@ -28,6 +31,7 @@ const started = startedProcesses()
 
 let workshop: Workshop
 let dataDir: string
+let lab: LabProcess
 let root: Root
 let one: NodeClient
 let other: NodeClient
@@ -35,6 +39,32 @@ let third: NodeClient
 
 const admin = (method: string, path: string, body?: unknown): Promise<NodeAnswer> =>
   ask(root, method, path, body, { token: ADMIN })
+/** A phone with that SIM is online, and its address lies in a network that is approved for the node. */
+async function isBehind(node: NodeClient, sim: { batch_id: string; imsi_sha256_12: string }): Promise<void> {
+  const args = ['sim', 'export', sim.batch_id, '--data-dir', dataDir, '--format', 'json']
+  const card = await runSvc(args, lab.env)
+  await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
+  let address = ''
+  await until(async () => {
+    const { body } = await admin('GET', `/v1/sessions?imsi=${sim.imsi_sha256_12}`)
+    address = body.sessions[0]?.ue_ip ?? ''
+    return address !== ''
+  }, LIMIT.limitMs)
+  const key = randomBytes(32).toString('base64')
+  const told = { public_key: key, listen_port: 51820, advertised: [`${address}/32`] }
+  const published = await node.ask('PUT', `/v1/mesh/members/${node.id}/wireguard`, told)
+  assert.is(published.status, 200, JSON.stringify(published.body))
+  const policy = await admin('PUT', '/v1/policy', { mesh: { allow_route_advertise: true } })
+  assert.is(policy.status, 200, JSON.stringify(policy.body))
+  let id: string | undefined
+  await until(async () => {
+    const { body } = await admin('GET', '/v1/peers')
+    id = body.peers.find((peer: { node_id: string }) => peer.node_id === node.id)?.id
+    return id !== undefined
+  }, LIMIT.limitMs)
+  const approved = await admin('POST', `/v1/peers/${id}/approve`, { routes: told.advertised })
+  assert.is(approved.status, 200, JSON.stringify(approved.body))
+}
 const heartbeat = (id: string, seq: number): object => ({
   node_id: id,
   at: '2026-01-01T00:00:00.000Z',
@@ -46,8 +76,15 @@ if (hasTlsWitnesses()) {
   principals.before(async () => {
     workshop = openWorkshop()
     dataDir = mkdtempSync(join(tmpdir(), 'steeple-nodes-'))
+    lab = await startLabCore(join(workshop.folder, 'lab'))
     const service = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
-      env: { SVC_ADMIN_TOKEN: ADMIN, SVC_TLS_ENABLED: 'true' },
+      env: {
+        ...lab.env,
+        SVC_ADMIN_TOKEN: ADMIN,
+        SVC_TLS_ENABLED: 'true',
+        SVC_COLLECTOR_ENABLED: 'true',
+        SVC_COLLECTOR_INTERVAL: '1s',
+      },
     })
     const { port } = new URL(await urlOf(service))
     const ca = readFileSync(join(dataDir, 'keys', 'mesh-ca.pem'), 'utf8')
@@ -57,8 +94,9 @@ if (hasTlsWitnesses()) {
     third = await enrollNode(root, workshop, 'third', THIRD)
   }, LIMIT)
 
-  principals.after(() => {
+  principals.after(async () => {
     started.endAll()
+    await lab.stop()
     workshop.remove()
     rmSync(dataDir, { recursive: true, force: true })
   })
@@ -101,13 +139,15 @@ if (hasTlsWitnesses()) {
     LIMIT,
   )
 
-  about(['fair-use'], principals)(
+  about(['fair-use', 'collectors', 'collector-mme', 'driver-hss'], principals)(
     'let a report of usage be of nobody but the node that sends it',
     async () => {
       const issued = await admin('POST', '/v1/sims', {})
       const path = `/v1/sims/${issued.body.sims[0].imsi_sha256_12}/usage`
       const report = { up_bytes: 1, down_bytes: 1, report_id: 'node-principals' }
       assert.is((await one.ask('POST', path, { ...report, source: OTHER })).status, 403)
+      assert.is((await one.ask('POST', path, report)).body.error.code, 'usage_implausible')
+      await isBehind(one, issued.body.sims[0])
       const own = await one.ask('POST', path, report)
       assert.is(own.status, 200)
       assert.equal(Object.keys(own.body.by_source), [`submission:${ONE}`])

@@ -141,6 +141,7 @@ csv('takes UTF-16 of a spreadsheet, and says of other files what they are and ho
   }
   const latin1 = await refusedBody(Buffer.from(lines.join('\n'), 'latin1'))
   assert.match(latin1, /^line 2: the CSV is not UTF-8; .*"CSV UTF-8/)
+  assert.match(await refusedBody(Buffer.from('30820abf0081ff', 'hex')), /^the file is binary.*"CSV UTF-8/)
   assert.match(await refusedBody(Buffer.from('504b0304', 'hex')), /workbook.*"CSV UTF-8/)
 })
 
@@ -199,6 +200,11 @@ const FILES: readonly (readonly [what: string, text: string, more: Readonly<Reco
     'Ella Core',
     `{"page":1,"total_count":1,"items":[{"imsi":"${IMSI}","key":"${KI}","opc":"${OPC}","sequenceNumber":"000000000022","profile_name":"default"}],"next":null}`,
     { profile: 'default' },
+  ],
+  [
+    "PyHSS's AuC",
+    `[{"auc_id":1,"imsi":"${IMSI}","ki":"${KI}","opc":"${OPC}","amf":"8000","sqn":100,"iccid":null,"batch_name":"b","sim_vendor":"v","esim":false,"lpa":null,"pin1":"1234","puk1":null,"kid":null,"psk":null,"des":null,"adm1":null,"misc1":null,"misc2":null,"misc3":null,"misc4":null,"last_modified":"2026-01-01T00:00:00Z"}]`,
+    { pin1: '1234' },
   ],
   ['one object', JSON.stringify({ imsi: IMSI, key: KI, opc: OPC }), {}],
   [

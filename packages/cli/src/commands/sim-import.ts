@@ -75,8 +75,9 @@ async function importFile(terminal: Terminal, file: string, options: ImportOptio
 async function isWanted(terminal: Terminal, source: Source, dry: Json): Promise<boolean> {
   terminal.out(understood(terminal, dry))
   report(terminal, dry, { source, isDry: true })
-  if (Number(dry.imported) + Number(dry.updated) === 0) return false
-  const answer = await terminal.ask?.(`Import ${dry.imported} SIMs? [y/N] `, false)
+  const rows = Number(dry.imported) + Number(dry.updated ?? 0)
+  if (rows === 0) return false
+  const answer = await terminal.ask?.(`Import ${rows} ${rows === 1 ? 'SIM' : 'SIMs'}? [y/N] `, false)
   return /^y(es)?$/i.test(answer?.trim() ?? '')
 }
 

@@ -22,6 +22,7 @@ export async function readableBody(bytes: Buffer, pause: Pause): Promise<Buffer>
   if (begins(LITTLE_ENDIAN)) return Buffer.from(new TextDecoder('utf-16le').decode(bytes))
   if (begins(BIG_ENDIAN)) return Buffer.from(new TextDecoder('utf-16be').decode(bytes))
   if (isUtf8(bytes)) return bytes
+  if (bytes.includes(0)) throw validationFailed(`the file is binary, and no CSV. ${HOW_TO_SAVE}`)
   for (const place of csvLines(bytes)) {
     await pause()
     if (place === undefined || isUtf8(bytes.subarray(place.from, place.to))) continue

@@ -13,11 +13,14 @@ const PASSED_OVER: ReadonlySet<string> = new Set([
   'policy_name',
   'policyName',
   'ef_suci_calc_info',
+  // The AuC of PyHSS, beside keys and card.
+  ...['auc_id', 'batch_name', 'sim_vendor', 'esim', 'lpa', 'kid', 'psk', 'des', 'last_modified'],
+  ...['misc1', 'misc2', 'misc3', 'misc4'],
 ])
 
 /**
- * The cells of a JSON row: this service's own properties, a subscriber of Open5GS (`mongoexport`), of free5GC's web console
- * or of Ella Core. A list counts as its texts with `;` between. A property that nothing is known of is a mistake: `problem`
+ * The cells of a JSON row: this service's own properties, a subscriber of Open5GS (`mongoexport`), of free5GC's web console,
+ * of Ella Core or of PyHSS's AuC. A list counts as its texts with `;` between. A property that nothing is known of is a mistake: `problem`
  * names it.
  */
 export function cellsFromJson(row: unknown): Cells {

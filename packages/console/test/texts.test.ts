@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { assert, suite } from '@steeple/testkit'
 import { isKeptOff } from '../src/app/kept-off.ts'
-import { UNTOLD } from '../src/pages/home/untold.ts'
+import { happened, UNTOLD } from '../src/pages/home/untold.ts'
 import { rowsToImport } from '../src/pages/sims/import-count.ts'
 import { fill } from '../src/text/fill.ts'
 
@@ -98,6 +98,12 @@ texts('does not say that nothing needs somebody while a gate is closed', () => {
   assert.not(isKeptOff({ transmitter: 'off', gates }))
   assert.ok(isKeptOff({ transmitter: 'off', gates: { ...gates, allow_list: 'missing' } }))
   assert.not(isKeptOff({ transmitter: 'on', gates: { ...gates, allow_list: 'missing' } }))
+})
+
+texts('tells of a disarm by the route that arms as of a disarm', () => {
+  const told = (action: string, detail: object): string => happened({ action, detail: { ...detail } })
+  assert.equal([told('tx.arm', { arm: false }), told('tx.arm', { arm: true })], ['tx.disarm', 'tx.arm'])
+  assert.equal([told('tx.arm', {}), told('sim.issue', { arm: false })], ['tx.arm', 'sim.issue'])
 })
 
 texts('counts the rows that an import would bring in, and none where one keeps all out', () => {

@@ -9,6 +9,7 @@ import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
+import { happened } from '../home/untold.ts'
 import { actionText } from './actions.ts'
 import { type Entry, toneOf } from './entry.ts'
 import { EntryDialog } from './entry-dialog.tsx'
@@ -81,10 +82,10 @@ function columns(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
       cell: (entry) => (
         <Button
           kind="quiet"
-          label={`${actionText(entry.action)}, ${t('audit.entry', { seq: entry.seq })}`}
+          label={`${actionText(happened(entry))}, ${t('audit.entry', { seq: entry.seq })}`}
           onClick={() => onOpen(entry)}
         >
-          {actionText(entry.action)}
+          {actionText(happened(entry))}
         </Button>
       ),
     },

@@ -7,6 +7,7 @@ import { Facts } from '../../ui/facts.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
+import { happened } from '../home/untold.ts'
 import { actionText } from './actions.ts'
 import { type Entry, toneOf } from './entry.ts'
 
@@ -15,7 +16,7 @@ export function EntryDialog({ entry, onClose }: { readonly entry: Entry; readonl
   const { principal, target, request_id: requestId } = entry
   const [who, kind] = [whoText(principal), word('audit.kind', principal.kind)]
   return (
-    <Dialog isOpen title={actionText(entry.action)} onClose={onClose}>
+    <Dialog isOpen title={actionText(happened(entry))} onClose={onClose}>
       <Facts
         facts={[
           [t('audit.entry.number'), entry.seq],

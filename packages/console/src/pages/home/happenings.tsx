@@ -7,7 +7,7 @@ import { t, word } from '../../text/index.ts'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
-import { UNTOLD } from './untold.ts'
+import { happened, UNTOLD } from './untold.ts'
 
 type Entry = AnswerOf<'GET', '/v1/audit'>['entries'][number]
 
@@ -66,12 +66,12 @@ function subjectOf(type: string, subject: string) {
 function merged(entries: readonly Entry[], changes: readonly Change[]): readonly Happening[] {
   const asked = entries
     .filter(({ outcome }) => outcome === 'ok')
-    .map(({ seq, at, action, target, principal }) => ({
-      key: `a${seq}`,
-      at,
-      type: action,
-      subject: target,
-      who: principal.kind === 'system' ? undefined : whoText(principal),
+    .map((entry) => ({
+      key: `a${entry.seq}`,
+      at: entry.at,
+      type: happened(entry),
+      subject: entry.target,
+      who: entry.principal.kind === 'system' ? undefined : whoText(entry.principal),
     }))
   const isTold = ({ type, at }: Change): boolean =>
     asked.some((one) => one.type === type && Math.abs(Date.parse(one.at) - Date.parse(at)) < SAME_MS)

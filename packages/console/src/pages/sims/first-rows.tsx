@@ -27,7 +27,7 @@ export function FirstRows({ answer }: { readonly answer: AnswerOf<'POST', '/v1/s
             },
             { key: 'number', title: t('import.number'), cell: ({ msisdn }) => msisdn ?? '–' },
             { key: 'apns', title: t('import.apns'), cell: ({ apns }) => apns.join(', ') },
-            { key: 'label', title: t('import.label'), cell: ({ label }) => label ?? '–' },
+            { key: 'label', title: t('sims.label'), cell: ({ label }) => label ?? '–' },
           ]}
         />
       )}

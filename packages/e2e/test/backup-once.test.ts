@@ -59,10 +59,19 @@ once(
     const health = expect(await same.request('GET', '/v1/health'), 200)
     const told = health.components.find(({ name }: { name: string }) => name === 'backup.restore')
     assert.match(told?.detail, /1 esim_code, 1 invitation/)
-    const reopened = await runSvc(['reopen', 'esim_code', open.token, '--url', same.url], {
-      SVC_ADMIN_TOKEN: same.adminToken,
-    })
+    const svc = (...words: readonly string[]) =>
+      runSvc([...words, '--url', same.url], { SVC_ADMIN_TOKEN: same.adminToken })
+    assert.match((await svc('esim', 'codes')).stdout, new RegExp(`${open.token} +closed `))
+    const shown = await svc('esim', 'qr', open.token)
+    assert.equal([shown.stdout, shown.code], ['', 1])
+    assert.match(shown.stderr, new RegExp(`svc reopen esim_code ${open.token}`))
+    const { batch_id: batch } = expect(await same.request('GET', `/v1/esim/codes/${open.token}`), 200)
+    assert.is((await same.request('GET', `/v1/esim/sheet?batch=${batch}`)).status, 404)
+    for (const misspelt of [['esim-codes'], ['esim_codes'], ['esim_code', 'e-0']])
+      assert.equal((await svc('reopen', ...misspelt)).code, 1, misspelt.join(' '))
+    const reopened = await svc('reopen', 'esim_code', open.token)
     assert.is(reopened.stdout, '1 of esim_code can be used again\n', reopened.stderr)
+    assert.match((await svc('esim', 'qr', open.token)).stdout, /LPA:1\$/)
     assert.is(await outcome(download(same, newEuicc(eums), open.activation_code)), 'delivered')
     assert.is(await same.stop(), 0)
 

@@ -72,8 +72,12 @@ async function reopen(
 ): Promise<void> {
   const wish = ids.length === 0 ? { kind } : { kind, ids }
   const { body } = await connect(terminal, options).change('POST', '/v1/restore/reopen', wish)
+  const reopened = Number(body.reopened)
+  const isLess = reopened < Math.max(1, ids.length)
+  if (isLess) terminal.answer(1)
   if (options.json === true) terminal.out(jsonText(body))
-  else terminal.out(`${String(body.reopened)} of ${kind} can be used again\n`)
+  else if (reopened > 0) terminal.out(`${reopened} of ${kind} can be used again\n`)
+  if (isLess) terminal.err('what you named is not closed, or not all of it; svc reopen lists what is\n')
 }
 
 async function backup(terminal: Terminal, file: string | undefined, options: BackupOptions): Promise<void> {

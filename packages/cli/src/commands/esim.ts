@@ -83,7 +83,7 @@ async function codes(terminal: Terminal, { state, batch, sim, ...options }: Code
   const list = await connect(terminal, options).list('/v1/esim/codes', 'codes', options.limit, query)
   printList(terminal, options.json === true, list, [
     { title: 'CODE', value: (row) => row.token, fit: 'whole' },
-    { title: 'STATE', value: (row) => row.state, fit: 'whole' },
+    { title: 'STATE', value: (row) => (row.closed === true ? 'closed' : row.state), fit: 'whole' },
     { title: 'SIM', value: (row) => row.imsi_sha256_12, fit: 'whole' },
     { title: 'ICCID', value: (row) => last(row.iccid_last4) },
     { title: 'EUICC', value: (row) => last(row.eid_last4) },

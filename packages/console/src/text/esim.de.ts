@@ -21,6 +21,7 @@ export const esimDe: Readonly<Record<keyof typeof esimEn, string>> = {
   'esim.state.error': 'fehlgeschlagen',
   'esim.state.revoked': 'widerrufen',
   'esim.state.expired': 'abgelaufen',
+  'esim.state.closed': 'durch eine Wiederherstellung geschlossen',
   'esim.over.allocated':
     'Das ist eine Bestellung, die noch nicht freigegeben ist; wer sie bestellt hat, gibt sie frei.',
   'esim.over.confirmed':
@@ -29,6 +30,8 @@ export const esimDe: Readonly<Record<keyof typeof esimEn, string>> = {
   'esim.over.error': 'Ein Telefon konnte sie nicht installieren. Gib einen anderen Code aus.',
   'esim.over.revoked': 'Er wurde widerrufen. Gib einen anderen Code aus.',
   'esim.over.expired': 'Er ist abgelaufen. Gib einen anderen Code aus.',
+  'esim.over.closed':
+    'Eine Wiederherstellung hat ihn geschlossen, weil er nach der Sicherung benutzt worden sein kann. Hat ihn niemand benutzt, gibt svc reopen ihn wieder frei.',
   'esim.profile': 'Auf dem Telefon',
   'esim.profile.nowhere': 'noch auf keinem Telefon',
   'esim.profile.only': 'nur für Chip …{eid}',

@@ -3,7 +3,7 @@ import type { EsimParts } from '../parts.ts'
 import { move, type Terms } from '../states/move.ts'
 import { AT_ONCE, codesOfSims, heldOfCodes, OPEN_STATES } from '../store/code-queries.ts'
 import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
-import { esimCodeConflict } from './conflict.ts'
+import { closedConflict, esimCodeConflict } from './conflict.ts'
 import type { NewCode } from './new-codes.ts'
 import { ESIM_CODE } from './restored.ts'
 
@@ -61,10 +61,7 @@ export async function placeCodes(
 /** Somebody may have got the profile by it: a second code would give the same keys to another eUICC. */
 function refuseClosed(codes: readonly CodeRow[], closed: ReadonlySet<string>): void {
   const found = codes.find(({ token }) => closed.has(token))
-  if (found === undefined) return
-  throw esimCodeConflict(
-    `code ${found.token} of SIM ${found.hash} was closed by a restore, since it may have been used after the backup; if nobody has used it, let it be used again (svc reopen ${ESIM_CODE} ${found.token}), else issue a new SIM with replaces`,
-  )
+  if (found !== undefined) throw closedConflict(found)
 }
 
 function boundTo(row: CodeRow, others: readonly CodeRow[], held: ReadonlyMap<string, HeldRow>): CodeRow {

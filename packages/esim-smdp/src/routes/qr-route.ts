@@ -1,8 +1,9 @@
 import { objectSchema, type Reply, type Route, route, validationFailed } from '@steeple/contracts'
 import { qrText } from '../codes/activation.ts'
-import { esimCodeConflict } from '../codes/conflict.ts'
+import { closedConflict, esimCodeConflict } from '../codes/conflict.ts'
 import { activationOf } from '../codes/matching.ts'
 import { needEnabled } from '../codes/ready.ts'
+import { ESIM_CODE } from '../codes/restored.ts'
 import type { EsimParts } from '../parts.ts'
 import { mediaTypeFor } from './accept.ts'
 import { codeBy, TOKEN_PARAMS, type TokenParams } from './code-routes.ts'
@@ -47,6 +48,7 @@ async function qr(parts: EsimParts, token: string, accept: string | undefined): 
     throw esimCodeConflict(
       `the code ${token} is an order that is not released yet; whoever ordered it releases it`,
     )
+  if ((await parts.closed.among(ESIM_CODE, [token])).has(token)) throw closedConflict(row)
   const activation = activationOf(parts.vault, row)
   const text = qrText(activation)
   const headers = { 'content-type': type, 'cache-control': 'no-store', vary: 'accept' }

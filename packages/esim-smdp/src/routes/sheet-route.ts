@@ -1,6 +1,7 @@
 import { notFound, objectSchema, type Route, route, type SimCard, timestampFromMs } from '@steeple/contracts'
 import { activationOf } from '../codes/matching.ts'
 import { needEnabled } from '../codes/ready.ts'
+import { ESIM_CODE } from '../codes/restored.ts'
 import { PER_PAGE, SHEET_FOOT, SHEET_POLICY, type SheetCard, sheetHead, sheetPage } from '../codes/sheet.ts'
 import type { EsimParts } from '../parts.ts'
 import { printableCodes } from '../store/code-queries.ts'
@@ -53,7 +54,12 @@ async function* sheet(batch: string, first: string, rest: AsyncGenerator<string>
 async function* pagesOf(parts: EsimParts, batch: string): AsyncGenerator<string, undefined> {
   for (let after = ''; ; ) {
     const rows = await printableCodes(parts.context.db, batch, after, PER_PAGE)
-    if (rows.length > 0) yield await sheetPage(await cardsOf(parts, rows))
+    const closed = await parts.closed.among(
+      ESIM_CODE,
+      rows.map(({ token }) => token),
+    )
+    const open = rows.filter(({ token }) => !closed.has(token))
+    if (open.length > 0) yield await sheetPage(await cardsOf(parts, open))
     const last = rows.at(-1)
     if (rows.length < PER_PAGE || last === undefined) return undefined
     after = last.token

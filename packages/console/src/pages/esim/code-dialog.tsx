@@ -11,7 +11,7 @@ import { QrCode } from '../../ui/qr-code.tsx'
 import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { type Code, isOpen } from './code.tsx'
+import { type Code, isOpen, stateOf } from './code.tsx'
 import { useActivation } from './use-activation.ts'
 
 /** One activation code: its QR code while it opens something, what became of it, and taking it back. */
@@ -21,7 +21,7 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
   return (
     <Dialog isOpen title={t('esim.code.title', { iccid: code.iccid_last4 })} onClose={onClose}>
       <div class="stack">
-        {isOpen(code) ? <Picture code={code} /> : <Notice>{word('esim.over', code.state)}</Notice>}
+        {isOpen(code) ? <Picture code={code} /> : <Notice>{word('esim.over', stateOf(code))}</Notice>}
         {code.last_error === null ? null : (
           <Notice tone="warn">
             <Said>{code.last_error}</Said>
@@ -63,7 +63,7 @@ function Facts({ code }: { readonly code: Code }) {
   return (
     <dl class="facts">
       <dt>{t('sims.filter.state')}</dt>
-      <dd>{word('esim.state', code.state)}</dd>
+      <dd>{word('esim.state', stateOf(code))}</dd>
       <dt>{t('esim.profile')}</dt>
       <dd>
         {profile === null

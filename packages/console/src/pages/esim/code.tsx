@@ -31,11 +31,17 @@ const TONES: Readonly<Record<string, Tone>> = {
   installed: 'ok',
   error: 'bad',
   revoked: 'bad',
+  closed: 'bad',
 }
 
 /** Whether a phone can still take its profile. */
-export function isOpen({ state }: Pick<Code, 'state'>): boolean {
-  return state === 'released' || state === 'downloaded'
+export function isOpen({ state, closed }: Pick<Code, 'state' | 'closed'>): boolean {
+  return !closed && (state === 'released' || state === 'downloaded')
+}
+
+/** Its state, or that a restore has closed it. */
+export function stateOf({ state, closed }: Pick<Code, 'state' | 'closed'>): string {
+  return closed ? 'closed' : state
 }
 
 /** The columns of a list of codes; `onShow` opens one. */
@@ -63,7 +69,9 @@ export function codeColumns(onShow: (code: Code) => void, isOfOne: boolean): rea
     {
       key: 'state',
       title: t('sims.filter.state'),
-      cell: ({ state }) => <Lamp tone={TONES[state] ?? 'none'} label={word('esim.state', state)} />,
+      cell: (code) => (
+        <Lamp tone={TONES[stateOf(code)] ?? 'none'} label={word('esim.state', stateOf(code))} />
+      ),
     },
     {
       key: 'profile',

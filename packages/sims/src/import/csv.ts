@@ -61,16 +61,17 @@ const MOST_LINES = 16
 
 /**
  * As `csvLines`, but a line in which a quote stays open goes on to the line that closes it, as a label of two lines in a
- * spreadsheet does. Where none of the next lines closes it, the line stands alone.
+ * spreadsheet does. Where none of the next lines closes it, the line stands alone. `longest`: octets of a row.
  */
-export function* wholeCells(bytes: Buffer): Generator<Place | undefined> {
+export function* wholeCells(bytes: Buffer, longest: number): Generator<Place | undefined> {
   let open: Place[] = []
   for (const place of csvLines(bytes)) {
     if (place === undefined) {
       yield undefined
       continue
     }
-    const isOdd = hasOddQuotes(bytes, place)
+    // A line that is too long for a row is read by nobody.
+    const isOdd = place.to - place.from <= longest && hasOddQuotes(bytes, place)
     if (open.length === 0 && !isOdd) {
       yield place
       continue

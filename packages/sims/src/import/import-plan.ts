@@ -25,6 +25,9 @@ export interface ImportPlan {
 /** Digits at the end of an ICCID that a number holds exactly. A number takes half the memory of such a text. */
 const ICCID_END_DIGITS = 15
 
+/** A spreadsheet whose cells were cleared keeps its rows: each has to be read before it is known to be one. */
+const MAX_EMPTY_ROWS = 500_000
+
 /**
  * Looks at a whole body. The rows come by the hash of their SIMs: so the pages that neighbours in the store share are
  * written once. As they stand in the file when it depends on the order which of them is refused: two with the same
@@ -36,10 +39,17 @@ export async function planImport(rows: Rows, room: number, pause: Pause): Promis
   const planned: PlannedRow[] = []
   const iccids = new Set<number>()
   let hasTwins = false
+  let empty = 0
   for (const place of rows.places()) {
     await pause()
-    const cells = place === undefined ? undefined : rows.cells(place)
-    if (place === undefined || cells === undefined) continue
+    if (place === undefined) continue
+    const cells = rows.cells(place)
+    if (cells === undefined) {
+      empty += 1
+      if (empty > MAX_EMPTY_ROWS)
+        throw validationFailed(`more than ${MAX_EMPTY_ROWS} rows have nothing in them; delete them`)
+      continue
+    }
     if (planned.length >= MAX_ROWS)
       throw validationFailed(`an import has at most ${MAX_ROWS} rows; split the file`)
     const iccid = iccidText(cells)

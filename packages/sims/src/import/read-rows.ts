@@ -34,7 +34,7 @@ export async function csvRows(bytes: Buffer, pause: Pause): Promise<Rows> {
   return {
     columns: names.map((name, at) => ({ name: name.trim(), read_as: columns[at] ?? null })),
     places: function* () {
-      for (const place of wholeCells(bytes))
+      for (const place of wholeCells(bytes, MAX_ROW_BYTES))
         if (place === undefined || (place.line ?? 0) > headerLine) yield place
     },
     cells: (place) => {

@@ -35,7 +35,8 @@ export const NODE_SCHEMA: JsonSchema = objectSchema(
     version: { type: ['string', 'null'], description: 'Of the service there; null until the node has told.' },
     on_air: {
       type: ['boolean', 'null'],
-      description: 'Whether TX is armed there; null until the node has told.',
+      description:
+        'Whether TX is armed there; null until the node has told, and while the policy cannot be read.',
     },
   },
   ['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason', 'version', 'on_air'],
@@ -94,8 +95,14 @@ interface Told {
 }
 
 async function ownTold(context: Context): Promise<Told> {
-  const gate = await context.maybe(txGateRef)?.state()
-  return { version: context.use(serviceInfoRef).version, isOnAir: gate?.armed ?? false }
+  const { version } = context.use(serviceInfoRef)
+  const gate = context.maybe(txGateRef)
+  if (gate === undefined) return { version, isOnAir: false }
+  try {
+    return { version, isOnAir: (await gate.state()).armed }
+  } catch {
+    return { version }
+  }
 }
 
 function toldBy(heartbeat: HeartbeatRow | undefined): Told {

@@ -143,8 +143,9 @@ function successOf(route: Route): Json {
   return types.length === 0 ? { description, headers } : { description, headers, content }
 }
 
-/** Text, or octets as generators know them. */
+/** Any JSON, text, or octets as generators know them. */
 function contentSchema(type: string): Json {
+  if (type.endsWith('json')) return {}
   return type.startsWith('text/') || type.endsWith('xml')
     ? { type: 'string' }
     : { type: 'string', format: 'binary' }

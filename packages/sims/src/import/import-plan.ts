@@ -39,17 +39,7 @@ export async function planImport(rows: Rows, room: number, pause: Pause): Promis
   const planned: PlannedRow[] = []
   const iccids = new Set<number>()
   let hasTwins = false
-  let empty = 0
-  for (const place of rows.places()) {
-    await pause()
-    if (place === undefined) continue
-    const cells = rows.cells(place)
-    if (cells === undefined) {
-      empty += 1
-      if (empty > MAX_EMPTY_ROWS)
-        throw validationFailed(`more than ${MAX_EMPTY_ROWS} rows have nothing in them; delete them`)
-      continue
-    }
+  for await (const { place, cells } of filledRows(rows, pause)) {
     if (planned.length >= MAX_ROWS)
       throw validationFailed(`an import has at most ${MAX_ROWS} rows; split the file`)
     const iccid = iccidText(cells)
@@ -60,6 +50,18 @@ export async function planImport(rows: Rows, room: number, pause: Pause): Promis
   const inOrder = isFree ? await sorted(planned, pause) : planned
   const mayHaveTwins = !isFree || inOrder.some(({ hash }, at) => at > 0 && hash === inOrder[at - 1]?.hash)
   return { count: planned.length, rows: inOrder, mayHaveTwins }
+}
+
+async function* filledRows(rows: Rows, pause: Pause) {
+  let empty = 0
+  for (const place of rows.places()) {
+    await pause()
+    if (place === undefined) continue
+    const cells = rows.cells(place)
+    if (cells !== undefined) yield { place, cells }
+    else if (++empty > MAX_EMPTY_ROWS)
+      throw validationFailed(`more than ${MAX_EMPTY_ROWS} rows have nothing in them; delete them`)
+  }
 }
 
 /** Whether it was there; now it is. */

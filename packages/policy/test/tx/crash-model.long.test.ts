@@ -282,6 +282,8 @@ const ORDERS: Readonly<Record<string, (node: Node) => void>> = {
 
 /** Has everything run that waits for nothing outside. */
 async function settle(node: Node): Promise<void> {
+  // A disarm asked of a service that begins is not carried out because nothing waits yet.
+  await node.run.begun
   for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve))
   node.look()
 }

@@ -17,7 +17,7 @@ import {
 } from '../containers/provisioning.ts'
 import { startQuietCore } from '../containers/quiet-core.ts'
 import { about } from '../harness/builds/program.ts'
-import { filesOf, type Place } from '../harness/canary/files.ts'
+import { filesOf } from '../harness/canary/files.ts'
 import { bytesNeedle, found, textNeedle } from '../harness/canary/needles.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Service, startService, until } from '../harness/service.ts'
@@ -96,12 +96,7 @@ real(
       textNeedle('OPc', RECORDED_CARD.opc),
       textNeedle('the IMSI', RECORDED_CARD.imsi),
     ]
-    let files: readonly Place[] = []
-    // A directory may be gone while it is listed.
-    await until(async () => {
-      files = filesOf(machineFolder(), [])
-      return true
-    })
+    const files = filesOf(machineFolder(), [])
     const left = files.flatMap(({ name, content }) =>
       found(needles, content).map((needle) => `${needle} in ${name}`),
     )

@@ -9,9 +9,7 @@ export interface Place {
 
 /** Every file under a folder but those of `except`; names are relative to the folder. */
 export function filesOf(folder: string, except: readonly string[]): readonly Place[] {
-  return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
+  return pathsUnder(folder)
     .filter((path) => !except.some((name) => relative(folder, path).split('/')[0] === name))
     .flatMap((path) => {
       const content = contentOf(path)
@@ -19,12 +17,22 @@ export function filesOf(folder: string, except: readonly string[]): readonly Pla
     })
 }
 
+/** Without what is gone while it is listed. */
+function pathsUnder(folder: string): readonly string[] {
+  const entries = unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? []
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return pathsUnder(path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
 function contentOf(path: string): Buffer | undefined {
   return unlessGone(() => readFileSync(path))
 }
 
 /** Undefined when it is gone again: what is of the moment alone is not kept. The files of a process that ends answer ESRCH. */
-function unlessGone(read: () => Buffer): Buffer | undefined {
+function unlessGone<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {

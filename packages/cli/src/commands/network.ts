@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { usageError } from '../command-error.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
 import { fields, moment, table } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -146,6 +147,8 @@ async function move(
 }
 
 async function check(terminal: Terminal, options: SpectrumOptions): Promise<void> {
+  if (options.channel === undefined && options.frequency === undefined)
+    throw usageError('say what to check: --channel or --frequency')
   const { body } = await connect(terminal, options).change('POST', '/v1/spectrum/check', {
     ...(options.technology === undefined ? {} : { technology: options.technology }),
     ...(options.channel === undefined ? {} : { channels: options.channel }),

@@ -62,6 +62,11 @@ box(
         (await health()).components.find(({ name }: { name: string }) => name === 'clock')
       await until(async () => (await component())?.status === 'degraded', PATIENCE_MS)
       assert.match((await component())?.detail ?? '', /800 days ahead.*svc clock confirm/)
+      const actions = async (): Promise<readonly string[]> => {
+        const { body } = await service.request('GET', '/v1/audit?limit=50')
+        return (body.entries as readonly { action: string }[]).map(({ action }) => action)
+      }
+      await until(async () => (await actions()).includes('clock.doubt'), PATIENCE_MS)
       await service.stop()
 
       service = await processes.start(options)
@@ -78,10 +83,9 @@ box(
       assert.is(await stateOf(service, sim), 'expired')
       assert.is((await confirm()).code, 0)
       await until(async () => (await stateOf(service, sim)) === 'issued', PATIENCE_MS)
-      const { body } = await service.request('GET', '/v1/audit?limit=50')
-      const actions = (body.entries as readonly { action: string }[]).map(({ action }) => action)
+      const kept = await actions()
       for (const action of ['clock.doubt', 'clock.confirm', 'sim.expire', 'sim.unexpire'])
-        assert.ok(actions.includes(action), action)
+        assert.ok(kept.includes(action), action)
       assert.is(await service.stop(), 0)
     })
   },

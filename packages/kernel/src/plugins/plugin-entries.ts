@@ -99,6 +99,8 @@ export interface EntriesParts {
 /** The entries of all plugins, by id. */
 export class PluginEntries {
   readonly #parts: EntriesParts
+  /** Versions that are set up and do not serve yet: what comes with them reads their keys. */
+  readonly #coming = new Map<string, FoundPlugin>()
   readonly #entries = new Map<string, PluginEntry>()
   #lastPlace = 0
 
@@ -193,11 +195,11 @@ export class PluginEntries {
    */
   know(coming?: FoundPlugin): void {
     const { host, catalogue } = this.#parts
+    if (coming === undefined) this.#coming.clear()
+    else this.#coming.set(coming.manifest.id, coming)
     host.settings.know(
-      this.#sections((id) =>
-        coming?.manifest.id === id
-          ? coming
-          : (this.#entries.get(id)?.live?.found ?? catalogue.versions(id)[0]),
+      this.#sections(
+        (id) => this.#coming.get(id) ?? this.#entries.get(id)?.live?.found ?? catalogue.versions(id)[0],
       ),
     )
     reportTrust(

@@ -121,8 +121,8 @@ async function textOf(path: string): Promise<string | undefined> {
 function disarmFrom(text: string, path: string): NotedDisarm {
   const { intervalId, atMs, by } = Object(valueIn(text)) as Partial<Record<keyof UnstoredDisarm, unknown>> // checked below
   const isInterval = intervalId === null || typeof intervalId === 'string'
-  if (isInterval && (atMs === undefined || Number.isFinite(atMs)) && typeof by === 'string')
-    return { intervalId, atMs: atMs === undefined ? undefined : Number(atMs), by }
+  const isTime = atMs === undefined || (typeof atMs === 'number' && !Number.isNaN(new Date(atMs).getTime()))
+  if (isInterval && isTime && typeof by === 'string') return { intervalId, atMs, by }
   throw new Error(`${path} is damaged`)
 }
 

@@ -11,7 +11,7 @@ export interface HeldTransmitter {
 
 /** A disarm that was asked for and that the store does not have yet. */
 export interface UnstoredDisarm {
-  /** The interval that was known to be open; it ends any other that began before it as well. */
+  /** The interval that was known to be open; it ends any other that began before it as well. Null: whatever is open. */
   readonly intervalId: string | null
   readonly atMs: number
   readonly by: string

@@ -50,8 +50,10 @@ export function unstoredDisarms(context: Context, memory: GateMemory, note: Disa
     of: (arm) => {
       const { unstored } = memory
       if (unstored === undefined) return undefined
-      // One whose commit was under way has an interval that the disarm could not know.
-      const isMeant = unstored.intervalId === arm.intervalId || arm.armedAtMs <= unstored.atMs
+      const { intervalId, atMs } = unstored
+      // One that names no interval means any: the clock may have been set back since the arm. What names one means also an arm
+      // that was being committed, whose interval it could not know.
+      const isMeant = intervalId === null || intervalId === arm.intervalId || arm.armedAtMs <= atMs
       return isMeant ? unstored : undefined
     },
     forget: async () => {

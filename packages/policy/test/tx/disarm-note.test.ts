@@ -83,4 +83,27 @@ note('take a room that the machine went down over for none', async () => {
   assert.is(await permitCode(), 'permitted')
 })
 
+for (const [what, disarm] of [
+  ['beside the service', { intervalId: null, by: 'local:root' }],
+  ['in nanoseconds', { intervalId: null, atMs: 1.8e18, by: 'a watchdog' }],
+  ['as nobody can read it', 'stop'],
+] as const)
+  note(
+    `stay off the air after a disarm ${what} although the clock was set back, until somebody arms`,
+    async () => {
+      await arm()
+      here.fake.clock.jump(here.fake.clock.nowMs() - 3_600_000)
+      await writeFile(fileOf(), JSON.stringify(disarm).padEnd(2_048))
+      assert.is(await permitCode(), 'tx_gate_closed')
+      await here.reconcile()
+      const [interval] = await here.db.all<{ readonly ended_at_ms: number | null }>(
+        'select ended_at_ms from policy_tx_interval',
+      )
+      assert.is.not(interval?.ended_at_ms ?? null, null, 'the store has the disarm')
+      assert.is(await permitCode(), 'tx_not_armed')
+      assert.is((await arm()).status, 200)
+      assert.is(await permitCode(), 'permitted')
+    },
+  )
+
 note.run()

@@ -119,7 +119,7 @@ upgrade(
     connection.exec("insert into kernel_migration (owner, id, at) values ('sims', '9999_later', 0)")
     connection.close()
     await box.debian.run('systemctl', 'start', 'steeple')
-    await isRefused(/sims \([\w, ]+\)/)
+    await isRefused(/by a newer version of \w+ \([\w, ]+\)/)
     await box.follow('Put the copy back', release.deb)
     await box.answers()
     await allIsThere(before)

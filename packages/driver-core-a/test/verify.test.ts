@@ -5,7 +5,7 @@ import { assert, suite } from '@steeple/testkit'
 import { daemonLook } from '../src/observe/daemon-states.ts'
 import { keptBus } from '../src/sbi/bus.ts'
 import { hintFor, withHints } from '../src/verify/hints.ts'
-import { probeDaemon } from '../src/verify/probe.ts'
+import { probeDaemon, workProblems } from '../src/verify/probe.ts'
 import { desiredOf } from './support/desired.ts'
 import { recording } from './support/recordings.ts'
 import { standInEngine } from './support/stand-in-engine.ts'
@@ -23,17 +23,22 @@ async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise
   }
 }
 
-function probe(it: World, generation: 'epc' | '5gc', daemon: string): Promise<string | undefined> {
+function asked(it: World, generation: 'epc' | '5gc', tun?: string) {
   const bus = keptBus(it.fake.context.retiring)
   const nothing = async (): Promise<undefined> => undefined
   const parts = {
     bus,
     look: daemonLook(nothing, bus),
     tales: { problem: nothing },
-    tun: { problem: nothing },
+    tun: { problem: async () => tun },
+    upfContainer: nothing,
   }
-  const places = { ...it.a.places(), generations: [generation] }
-  return probeDaemon(daemon, places, { ...parts, upfContainer: nothing }, patient())
+  return { parts, places: { ...it.a.places(), generations: [generation] } }
+}
+
+function probe(it: World, generation: 'epc' | '5gc', daemon: string): Promise<string | undefined> {
+  const { parts, places } = asked(it, generation)
+  return probeDaemon(daemon, places, parts, patient())
 }
 
 /** What the MME printed with a faulty file. */
@@ -74,6 +79,17 @@ verify('says what is missing', () =>
     assert.is(await probe(it, 'epc', 'mme'), 'its metrics server answers 500')
     await it.core.stop('hss')
     assert.is(await failure(probe(it, 'epc', 'hss')), 'hss cannot be asked: ECONNREFUSED')
+  }),
+)
+
+verify('tells of a UPF without its TUN device, which no file makes, and takes no change back for it', () =>
+  withWorld('epc', async (it) => {
+    const { parts, places } = asked(it, 'epc', 'its TUN device is missing')
+    assert.equal(
+      [...(await workProblems(['smf', 'upf'], places, parts, patient()))],
+      [['upf', 'its TUN device is missing']],
+    )
+    assert.is(await probeDaemon('upf', places, parts, patient()), undefined)
   }),
 )
 

@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runTool } from '@steeple/testkit'
 import type { Engine } from './engine.ts'
 import { machineFolder } from './own-machine.ts'
 
@@ -26,6 +27,7 @@ export interface TestCore {
 export async function startCore(engine: Engine): Promise<TestCore> {
   const [configDir, stateDir] = [join(machineFolder(), 'open5gs'), join(machineFolder(), 'core-state')]
   for (const folder of [configDir, stateDir]) mkdirSync(folder)
+  makeTunDevice()
   const yaml = realpathSync(join(dirname(fileURLToPath(import.meta.resolve('yaml'))), '..'))
   const mounts = {
     '/etc/open5gs': configDir,
@@ -44,6 +46,13 @@ export async function startCore(engine: Engine): Promise<TestCore> {
     show: (list, items) => replace(join(stateDir, `${list}.json`), items),
     refuse: (role, text) => replace(join(stateDir, 'refused.json'), { [role]: text }),
   }
+}
+
+/** What the machine of a UPF has to have. */
+function makeTunDevice(): void {
+  runTool('ip', 'tuntap', 'add', 'dev', 'ogstun', 'mode', 'tun')
+  runTool('ip', 'addr', 'add', '10.45.0.1/16', 'dev', 'ogstun')
+  runTool('ip', 'link', 'set', 'ogstun', 'up')
 }
 
 function replace(path: string, content: unknown): void {

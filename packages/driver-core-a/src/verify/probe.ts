@@ -27,16 +27,32 @@ export interface WorkParts {
 const METRICS_MS = 2_000
 
 /**
- * What keeps a daemon that answers from doing its work, in words that follow its name; undefined when nothing is known to.
- *
- * - SMF and UPF: each has the other as a PFCP peer; SGW-C and SGW-U likewise, by the log of the SGW-C;
- * - UPF: its TUN device;
- * - MME and HSS, SMF and PCRF: a Diameter connection, by the logs of MME and SMF;
- * - network functions of 5G: registered at the NRF with what the others need of them (`registry`: undefined when it cannot be asked).
+ * What keeps a daemon that answers from doing its work, in words that follow its name; undefined when nothing is known to:
+ * what can be the fault of a file, and the TUN device of the UPF.
  *
  * S1 and N2 are not asked for: the real MME and AMF end when they cannot listen there.
  */
-export async function workProblem(
+async function workProblem(
+  daemon: Daemon,
+  places: WorkPlaces,
+  parts: WorkParts,
+  registry: Registry | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return (
+    (await fileProblem(daemon, places, parts, registry, signal)) ??
+    (daemon === 'upf' ? await tunProblem(places, parts, signal) : undefined)
+  )
+}
+
+/**
+ * The part of it that can come from a file:
+ *
+ * - SMF and UPF: each has the other as a PFCP peer; SGW-C and SGW-U likewise, by the log of the SGW-C;
+ * - MME and HSS, SMF and PCRF: a Diameter connection, by the logs of MME and SMF;
+ * - network functions of 5G: registered at the NRF with what the others need of them (`registry`: undefined when it cannot be asked).
+ */
+async function fileProblem(
   daemon: Daemon,
   places: WorkPlaces,
   parts: WorkParts,
@@ -47,7 +63,6 @@ export async function workProblem(
   return (
     (hasBus ? registryProblem(daemon, registry) : undefined) ??
     (await pfcpProblem(daemon, places, signal)) ??
-    (await tunProblem(daemon, places, parts, signal)) ??
     (speaksHere(daemon, places) ? await parts.tales.problem(daemon, signal) : undefined)
   )
 }
@@ -62,20 +77,20 @@ async function pfcpProblem(
   return peers === 0 ? `it has no PFCP association with the ${daemon === 'smf' ? 'UPF' : 'SMF'}` : undefined
 }
 
+/** Every rendered file names the same device; the machine makes it, and gives it its address. */
 async function tunProblem(
-  daemon: Daemon,
   { subnet }: WorkPlaces,
-  { tun, upfContainer }: WorkParts,
+  { tun, tales, upfContainer }: WorkParts,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   // Only an IPv4 pool shows in the table that is read.
-  if (daemon !== 'upf' || subnet.includes(':')) return undefined
-  return await tun.problem(await upfContainer(signal))
+  const missing = subnet.includes(':') ? undefined : await tun.problem(await upfContainer(signal))
+  return missing ?? (await tales.problem('upf', signal))
 }
 
-/** Gx is the EPC's. */
+/** Whether its log tells of what a file can be the fault of. Gx is the EPC's; the UPF's tells of its TUN device alone. */
 function speaksHere(daemon: Daemon, { generations }: WorkPlaces): boolean {
-  return daemon !== 'smf' || generations.includes('epc')
+  return daemon !== 'upf' && (daemon !== 'smf' || generations.includes('epc'))
 }
 
 /** The same for all that are up. */
@@ -96,7 +111,7 @@ export async function workProblems(
 }
 
 /**
- * Whether a daemon does its work after a restart: undefined when it does, else what is missing. Throws
+ * Whether a daemon does its work after a restart, as far as files can help: undefined when it does, else what is missing. Throws
  * `southbound_unavailable` or the signal's reason.
  */
 export async function probeDaemon(
@@ -112,7 +127,7 @@ export async function probeDaemon(
   } else if ((await parts.look.one(name, places, signal)) === 'down') return 'it does not answer'
   const is5g = places.generations.includes('5gc') && FACTS[name].generations.includes('5gc')
   const registry = is5g ? await registryAt(parts.bus, places.busOf('nrf'), signal) : undefined
-  return await workProblem(name, places, parts, registry, signal)
+  return await fileProblem(name, places, parts, registry, signal)
 }
 
 /** Undefined when it cannot be read, or its release does not count them. */

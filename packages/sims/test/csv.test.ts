@@ -2,6 +2,7 @@ import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { isJson, readableBody } from '../src/import/body-text.ts'
 import { type CsvRecord, csvLines, delimiterOf, readRecord } from '../src/import/csv.ts'
+import { cellsFromJson } from '../src/import/json-cells.ts'
 import { jsonRows } from '../src/import/json-rows.ts'
 import { csvRows, jsonRowsOf } from '../src/import/read-rows.ts'
 
@@ -277,6 +278,45 @@ csv('says which columns a header lacks, and the names that are read', async () =
   assert.match((refused as Error).message, /lacks imsi and ki and opc \(or op\);.*authkey/)
   const rows = await csvRows(Buffer.from('IMSI,KI,OPC,KIC1\n'), pause)
   assert.equal(rows.columns.at(-1), { name: 'KIC1', read_as: null })
+})
+
+csv('shows no key that stands where a name does', async () => {
+  const rows = await csvRows(Buffer.from(`imsi,ki,opc,${KI}, note ${IMSI}\n`), pause)
+  assert.equal(rows.columns.slice(3), [
+    { name: '(not shown)', read_as: null },
+    { name: 'note (not shown)', read_as: null },
+  ])
+})
+
+csv('reads JSON of other cores whatever stands where a rate does', () => {
+  const deep = JSON.parse(`${'['.repeat(8_000)}${']'.repeat(8_000)}`)
+  for (const rate of [{ toString: 1, valueOf: 1 }, deep, true, null]) {
+    const free5gc = {
+      AuthenticationSubscription: {},
+      AccessAndMobilitySubscriptionData: { subscribedUeAmbr: { downlink: rate } },
+    }
+    const open5gs = { security: {}, ambr: { downlink: { value: { $numberInt: rate } } } }
+    for (const row of [free5gc, open5gs, { security: {}, ambr: { downlink: { value: rate } } }])
+      assert.not(cellsFromJson(row).has('downlink_bps'))
+  }
+})
+
+csv('refuses UTF-16 with a letter cut in two', async () => {
+  const text = Buffer.from('\uFEFFimsi,ki,opc,label\n', 'utf16le')
+  assert.match(
+    await refusedBody(Buffer.concat([text, Buffer.from([0x00, 0xd8, 0x0a, 0x00])])),
+    /cut or damaged/,
+  )
+  assert.match(await refusedBody(text.subarray(0, -1)), /cut or damaged/)
+})
+
+csv('takes a tab for the delimiter that Excel names, and no blank', async () => {
+  const rows = await csvRows(Buffer.from('sep=\t\nimsi\tki\topc\n'), pause)
+  assert.is(rows.columns.length, 3)
+  assert.match(
+    (await csvRows(Buffer.from('"sep= "\nimsi ki opc\n'), pause).catch(String)) as string,
+    /lacks imsi/,
+  )
 })
 
 csv.run()

@@ -43,15 +43,17 @@ const hashOf = (number: number): string => imsiHash(parseImsi(imsi(number))!)
 const csv = (text: string, headers = {}): ReturnType<Testbed['request']> =>
   bed.request('POST', '/v1/sims/import', { body: text, headers: { 'content-type': 'text/csv', ...headers } })
 
-/** The most processor time that reading a body takes this thread in one piece, ms, and what came of it. */
+/** The most processor time that reading a body takes this thread in one piece, and in all, ms, and what came of it. */
 async function longestPiece(
   rowsOf: (pause: () => undefined) => Promise<Rows> | Rows,
-): Promise<{ readonly ms: number; readonly ended: string }> {
+): Promise<{ readonly ms: number; readonly whole: number; readonly ended: string }> {
   let since = process.threadCpuUsage()
   let most = 0
+  let whole = 0
   const pause = (): undefined => {
     const { user, system } = process.threadCpuUsage(since)
     most = Math.max(most, (user + system) / 1_000)
+    whole += (user + system) / 1_000
     since = process.threadCpuUsage()
   }
   let ended = 'read'
@@ -63,11 +65,15 @@ async function longestPiece(
     ended = (error as { code: string }).code
   }
   pause()
-  return { ms: most, ended }
+  return { ms: most, whole, ended }
 }
 
 const MIB_16 = 16 * 1_048_576
 const HEADER = 'imsi,ki,opc\n'
+/** What 16 MiB may cost, ms. */
+const MOST_MS = 10_000
+/** As many as one row may have. */
+const BLANKS = ' '.repeat(16_000)
 
 limits(
   'reads the worst bodies in small pieces',
@@ -80,21 +86,29 @@ limits(
       [HEADER + '\n'.repeat(MIB_16 - 20), '0 rows'],
       [HEADER + ',\n'.repeat(MIB_16 / 2 - 20), 'validation_failed'],
       [HEADER + '"'.repeat(MIB_16 - 20), '1 rows'],
+      ['#\n'.repeat(MIB_16 / 2), 'validation_failed'],
+      [`imsi,ki,opc,label\n${`,,,"a${BLANKS}b"\n`.repeat(40)}`, '40 rows'],
+      [`"sep= "\nimsi ki opc\n${BLANKS}`, 'validation_failed'],
     ]
     const jsons: readonly (readonly [string, string])[] = [
       [keys, '1 rows'],
       [`{"sims":[${' '.repeat(MIB_16 - 20)}]}`, '0 rows'],
       [`{"sims":["${'\\"'.repeat(MIB_16 / 2 - 20)}"]}`, '1 rows'],
       [`{"sims":[${'['.repeat(MIB_16 - 20)}`, 'malformed_json'],
+      [`{${'"":1,'.repeat(MIB_16 / 5 - 20)}"x":1}`, '1 rows'],
+      [`{"sims":[]${',"":1'.repeat(MIB_16 / 5 - 20)}}`, '0 rows'],
+      [`[${Array(40).fill(`{"label":"a${BLANKS}b"}`)}]`, '40 rows'],
     ]
     const found: string[] = []
     for (const [text, ended] of csvs) {
       const piece = await longestPiece((pause) => csvRows(Buffer.from(text), pause))
-      if (piece.ended !== ended || piece.ms > 200) found.push(`${text.slice(0, 14)} ${JSON.stringify(piece)}`)
+      if (piece.ended !== ended || piece.ms > 200 || piece.whole > MOST_MS)
+        found.push(`${text.slice(0, 14)}…${text.slice(-14)} ${JSON.stringify(piece)}`)
     }
     for (const [text, ended] of jsons) {
       const piece = await longestPiece(() => jsonRowsOf(Buffer.from(text)))
-      if (piece.ended !== ended || piece.ms > 200) found.push(`${text.slice(0, 14)} ${JSON.stringify(piece)}`)
+      if (piece.ended !== ended || piece.ms > 200 || piece.whole > MOST_MS)
+        found.push(`${text.slice(0, 14)}…${text.slice(-14)} ${JSON.stringify(piece)}`)
     }
     assert.equal(found, [])
   },

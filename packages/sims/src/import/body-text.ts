@@ -19,8 +19,8 @@ export async function readableBody(bytes: Buffer, pause: Pause): Promise<Buffer>
   const begins = (octets: readonly number[]): boolean => octets.every((octet, i) => bytes[i] === octet)
   const workbook = WORKBOOKS.find(([octets]) => begins(octets))
   if (workbook !== undefined) throw validationFailed(`the file is ${workbook[1]}, and no CSV. ${HOW_TO_SAVE}`)
-  if (begins(LITTLE_ENDIAN)) return Buffer.from(new TextDecoder('utf-16le').decode(bytes))
-  if (begins(BIG_ENDIAN)) return Buffer.from(new TextDecoder('utf-16be').decode(bytes))
+  if (begins(LITTLE_ENDIAN)) return fromUtf16('utf-16le', bytes)
+  if (begins(BIG_ENDIAN)) return fromUtf16('utf-16be', bytes)
   if (isUtf8(bytes)) return bytes
   if (bytes.includes(0)) throw validationFailed(`the file is binary, and no CSV. ${HOW_TO_SAVE}`)
   for (const place of csvLines(bytes)) {
@@ -31,6 +31,14 @@ export async function readableBody(bytes: Buffer, pause: Pause): Promise<Buffer>
     )
   }
   throw validationFailed(`the CSV is not UTF-8. ${HOW_TO_SAVE}`)
+}
+
+function fromUtf16(encoding: string, bytes: Buffer): Buffer {
+  try {
+    return Buffer.from(new TextDecoder(encoding, { fatal: true }).decode(bytes))
+  } catch (error) {
+    throw validationFailed(`the CSV begins as UTF-16 and is cut or damaged. ${HOW_TO_SAVE}`, { cause: error })
+  }
 }
 
 /** Whether a body is JSON, whatever it is called: CSV begins with a name, a comment or a mark. */

@@ -98,14 +98,18 @@ export function headerProblem(columns: readonly (Column | undefined)[]): string 
   const missing: string[] = (['imsi', 'ki'] as const).filter((column) => !known.includes(column))
   if (!OPERATOR_KEYS.some((column) => known.includes(column))) missing.push('opc (or op)')
   if (missing.length === 0) return undefined
-  const names = [...new Set(NAMES.values())].map((column) => `${column} (${namesOf(column).join(', ')})`)
-  return `the header row lacks ${missing.join(' and ')}; names that are read, in any case, with or without spaces and signs: ${names.join('; ')}`
+  return `the header row lacks ${missing.join(' and ')}; names that are read, in any case, with or without spaces and signs: ${READ_NAMES}`
 }
 
 const OPERATOR_KEYS: readonly Column[] = ['opc', 'op', 'op_or_opc']
 
-function namesOf(column: Column): readonly string[] {
-  return [...NAMES].filter(([, read]) => read === column).map(([name]) => name)
+const READ_NAMES = [...Map.groupBy(NAMES, ([, column]) => column)]
+  .map(([column, names]) => `${column} (${names.map(([name]) => name).join(', ')})`)
+  .join('; ')
+
+/** A text out of a body that is told in a report, without what may be a key or an IMSI in the wrong place. */
+export function withoutSecrets(text: string): string {
+  return text.replaceAll(/[0-9a-f]{10,}/gi, '(not shown)')
 }
 
 /** The cells of a CSV record under its header. Those that it lacks at its end count as empty. */
@@ -139,7 +143,10 @@ export function plainText(column: Column, cell: string): string {
     .trim()
     .replace(/^="(.*)"$/, '$1')
     .replace(/^'/, '')
-    .replaceAll(/\s*[\r\n]+\s*/g, ' ')
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ')
   if (!SPACED.has(column)) return text
   const bare = text.replaceAll(/[\s()\u00a0:-]/g, '')
   if (column === 'imsi') return bare.replace(/^imsi/i, '')

@@ -18,6 +18,7 @@ export interface Place {
 
 const DELIMITERS: readonly string[] = [',', ';', '\t']
 const QUOTE = '"'
+const QUOTE_OCTET = 0x22
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 /** Octets of the byte order mark in UTF-8. */
@@ -90,8 +91,7 @@ function joined(lines: readonly Place[], { to }: Place): Place {
 
 function hasOddQuotes(bytes: Buffer, { from, to }: Place): boolean {
   let isOdd = false
-  const text = bytes.subarray(from, to)
-  for (let at = text.indexOf(QUOTE); at !== -1; at = text.indexOf(QUOTE, at + 1)) isOdd = !isOdd
+  for (let at = from; at < to; at++) if (bytes[at] === QUOTE_OCTET) isOdd = !isOdd
   return isOdd
 }
 

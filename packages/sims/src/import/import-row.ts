@@ -13,7 +13,7 @@ import { apnProblems } from '../issue/issue-plan.ts'
 import { AS_IS, type AsIs } from '../provision/adopt.ts'
 import type { Card } from '../secrets/card.ts'
 import { ascii, octetsFromHex, wipe } from '../secrets/octets.ts'
-import type { Cells, Column } from './columns.ts'
+import { type Cells, type Column, withoutSecrets } from './columns.ts'
 
 /** What rows are checked against. */
 export interface ImportFacts {
@@ -198,7 +198,7 @@ function apnsOf(cells: Cells, { policyApns }: ImportFacts): readonly string[] {
   if (text === undefined) return policyApns
   const apns = [...new Set(text.split(';').map((apn) => apn.trim()))].filter((apn) => apn !== '')
   const [problem] = apnProblems(apns, policyApns)
-  if (problem !== undefined) throw validationFailed(`apns: ${problem.message}`)
+  if (problem !== undefined) throw validationFailed(`apns: ${withoutSecrets(problem.message)}`)
   return apns
 }
 

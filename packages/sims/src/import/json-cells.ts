@@ -98,14 +98,15 @@ function open5gsRate(rate: unknown): string | undefined {
 /** A number as JSON or as mongoexport writes it in canonical form. */
 function numberOf(value: unknown): number {
   const plain = isObject(value) ? (value.$numberInt ?? value.$numberLong) : value
-  return Number(plain)
+  return typeof plain === 'number' || typeof plain === 'string' ? Number(plain) : Number.NaN
 }
 
 const FREE5GC_UNITS: readonly string[] = ['bps', 'Kbps', 'Mbps', 'Gbps', 'Tbps']
 
 /** Bit/s of a BitRate, TS 29.571 §5.5.2. */
 function free5gcRate(rate: unknown): string | undefined {
-  const [, value = '', unit = ''] = /^(\d+(?:\.\d+)?) ([KMGT]?bps)$/.exec(String(rate)) ?? []
+  const [, value = '', unit = ''] =
+    /^(\d+(?:\.\d+)?) ([KMGT]?bps)$/.exec(typeof rate === 'string' ? rate : '') ?? []
   const power = FREE5GC_UNITS.indexOf(unit)
   return power < 0 ? undefined : `${Math.round(Number(value) * 1000 ** power)}`
 }

@@ -49,7 +49,10 @@ export function* jsonRows(bytes: Buffer): Generator<Place | undefined> {
 function* endOfBody(bytes: Buffer, from: number, isInside: boolean): Generator<undefined> {
   let at = from
   if (isInside) {
-    while (bytes[at] === COMMA) at = yield* endOfValue(bytes, at + 1)
+    while (bytes[at] === COMMA) {
+      yield undefined
+      at = yield* endOfValue(bytes, at + 1)
+    }
     if (bytes[at] !== CLOSE_OBJECT) throw malformedAt(at)
     at = yield* behindSpace(bytes, at + 1)
   }
@@ -60,6 +63,7 @@ function* endOfBody(bytes: Buffer, from: number, isInside: boolean): Generator<u
 function* listIn(bytes: Buffer, from: number): Generator<undefined, number | undefined> {
   let at = from
   do {
+    yield undefined
     const nameFrom = yield* behindSpace(bytes, at + 1)
     if (bytes[nameFrom] !== QUOTE) return undefined
     const nameTo = bytes.indexOf(QUOTE, nameFrom + 1)

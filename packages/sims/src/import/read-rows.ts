@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { malformedJson, type Pause, validationFailed } from '@steeple/contracts'
-import { type Cells, type Column, cellsOf, columnOf, headerProblem } from './columns.ts'
+import { type Cells, type Column, cellsOf, columnOf, headerProblem, withoutSecrets } from './columns.ts'
 import { type CsvRecord, csvLines, delimiterOf, type Place, readRecord, wholeCells } from './csv.ts'
 import { cellsFromJson } from './json-cells.ts'
 import { jsonRow, jsonRows } from './json-rows.ts'
@@ -32,7 +32,7 @@ export async function csvRows(bytes: Buffer, pause: Pause): Promise<Rows> {
   const { line: headerLine, cells: names, delimiter } = await headerOf(bytes, pause)
   const columns = names.map(columnOf)
   return {
-    columns: names.map((name, at) => ({ name: name.trim(), read_as: columns[at] ?? null })),
+    columns: names.map((name, at) => ({ name: withoutSecrets(name.trim()), read_as: columns[at] ?? null })),
     places: function* () {
       for (const place of wholeCells(bytes, MAX_ROW_BYTES))
         if (place === undefined || (place.line ?? 0) > headerLine) yield place
@@ -54,19 +54,25 @@ interface Header {
   readonly delimiter: string
 }
 
-/** Excel's first line, which names the delimiter. */
-const SEPARATOR = /^"?sep=(.)"?$/i
+/** Excel's first line, which names the delimiter: no blank and no quote, which mean something else in a row. */
+const SEPARATOR = /^\s*"?sep=([^"\s]|\t)"?\s*$/i
+/** Lines before the header. */
+const MOST_BEFORE = 1_000
 
 /** The first line that is none of Excel's `sep=`, or a comment that names the columns, as in srsEPC's file. */
 async function headerOf(bytes: Buffer, pause: Pause): Promise<Header> {
   let separator: string | undefined
+  let before = 0
   for (const place of csvLines(bytes)) {
     await pause()
     if (place === undefined) continue
+    before += 1
+    if (before > MOST_BEFORE)
+      throw validationFailed(`line ${place.line}: no header row stands in the first ${MOST_BEFORE} lines`)
     if (place.to - place.from > MAX_ROW_BYTES)
       throw validationFailed(`line ${place.line}: the header row is longer than ${MAX_ROW_BYTES} octets`)
     const text = textAt(bytes, place)
-    const named = SEPARATOR.exec(text.trim())?.[1]
+    const named = SEPARATOR.exec(text)?.[1]
     separator ??= named
     const header = named === undefined ? headerIn(place.line ?? 0, text, separator) : undefined
     if (header !== undefined) return header

@@ -70,11 +70,16 @@ async function answeredLoss(path: string): Promise<string | undefined> {
 
 /**
  * Takes the store file at `path`, which nobody else has open, for what it holds, although it lacks answered commits. Its WAL is kept as
- * `<path>-wal-<stamp>` first. Gives what is lost, in words. Throws `store_invalid` when nothing is known to be lost.
+ * `<path>-wal-<stamp>` first. `before` runs once the loss is known, and before anything changes. Gives what is lost, in words. Throws `store_invalid` when nothing is known to be lost.
  */
-export async function acceptLoss(path: string, stamp: string): Promise<string> {
+export async function acceptLoss(
+  path: string,
+  stamp: string,
+  before: () => Promise<void> = async () => undefined,
+): Promise<string> {
   const loss = await answeredLoss(path)
   if (loss === undefined) throw storeInvalid(`${path} lacks nothing that was answered; start the service`)
+  await before()
   if (existsSync(`${path}-wal`)) await copyFile(`${path}-wal`, `${path}-wal-${stamp}`)
   try {
     const connection = openSqliteConnection(path, 'write')

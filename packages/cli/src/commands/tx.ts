@@ -1,11 +1,8 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
-import { DISARM_NOTE } from '@steeple/contracts'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/rest-client.ts'
+import { writeDisarmNote } from '../disarm-note.ts'
 import { printRecord } from '../output/print.ts'
 import { type PlaceOptions, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -56,14 +53,7 @@ async function noteDisarm(
   if (isElsewhere && options.config === undefined && options.dataDir === undefined) return undefined
   try {
     const dataDir = options.dataDir ?? (await settingsHere(terminal, options)).server.data_dir
-    const path = join(dataDir, DISARM_NOTE.file)
-    // In place, and only where the service has made it.
-    await using file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    if (!(await file.stat()).isFile()) return undefined
-    const text = JSON.stringify({ intervalId: null, by: `local:${userInfo().username}` })
-    await file.write(text.padEnd(DISARM_NOTE.bytes), 0)
-    await file.datasync()
-    return path
+    return await writeDisarmNote(dataDir, `local:${userInfo().username}`)
   } catch {
     return undefined // The service is asked anyway.
   }

@@ -2,6 +2,7 @@ import { systemClock } from '@steeple/clock'
 import { systemPrincipal } from '@steeple/contracts'
 import { acceptStoreLoss, openOffline, permitNewStore } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
+import { writeDisarmNote } from '../disarm-note.ts'
 import { jsonText } from '../output/print.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -23,7 +24,8 @@ export async function permitNewStoreHere(
 }
 
 /**
- * `svc store accept`: has the next start go on without answered commits that the store lacks; the audit trail says so. Throws
+ * `svc store accept`: has the next start go on without answered commits that the store lacks; the audit trail says so. TX is
+ * disarmed, since what disarmed it may be lost. Throws
  * `store_invalid` when nothing is known to be lost, `data_dir_in_use`.
  */
 export async function acceptStoreHere(
@@ -32,12 +34,15 @@ export async function acceptStoreHere(
 ): Promise<void> {
   const settings = await settledHere(terminal, options)
   const clock = systemClock()
-  const lost = await acceptStoreLoss(settings, clock)
+  const by = systemPrincipal('svc store')
+  const disarm = async (): Promise<void> =>
+    void (await writeDisarmNote(settings.server.data_dir, `${by.kind}:${by.id}`))
+  const lost = await acceptStoreLoss(settings, clock, disarm)
   const secrets = openSecrets(settings.server.data_dir)
   const store = await openOffline({ settings, secrets, clock, log: commandLog(terminal), use: 'exclusive' })
   try {
     await store.mutations().run({
-      principal: systemPrincipal('svc store'),
+      principal: by,
       action: 'store.accept',
       target: secrets.identity.nodeId,
       owner: 'kernel',
@@ -50,5 +55,6 @@ export async function acceptStoreHere(
     await store.close()
   }
   if (options.json === true) terminal.out(jsonText({ accepted: true, lost }))
-  else terminal.out(`${lost}; the next start goes on without, and the audit trail says so\n`)
+  else
+    terminal.out(`${lost}; the next start goes on without, with TX disarmed, and the audit trail says so\n`)
 }

@@ -81,17 +81,22 @@ export function permitNewStore(settings: Settings): string {
 
 /**
  * Has the next start go on with what the store holds, although answered commits are missing from it. Gives what is lost, in words.
+ * `before` runs once that is known, and before anything changes.
  *
  * Throws `data_dir_in_use` while a service runs, `store_invalid` when nothing is known to be lost, or the store cannot be read.
  */
-export async function acceptStoreLoss(settings: Settings, clock: Clock): Promise<string> {
+export async function acceptStoreLoss(
+  settings: Settings,
+  clock: Clock,
+  before: () => Promise<void>,
+): Promise<string> {
   const url = storeUrlOf(settings)
   const file = fileOf(url)
   if (file === undefined)
     throw storeInvalid('PostgreSQL keeps what it has answered by itself; look at its log')
   const lock = lockPlace(settings.server.data_dir, url)
   try {
-    return await acceptLoss(file, stampOf(clock.nowMs()))
+    return await acceptLoss(file, stampOf(clock.nowMs()), before)
   } finally {
     lock.release()
   }

@@ -3,39 +3,87 @@ import {
   bootstrapTokensRef,
   type Context,
   type Instance,
+  objectSchema,
   operatorCertificatesRef,
   type Plugin,
   type Reader,
+  type Route,
+  route,
+  type TableSpec,
+  timestampOrNull,
   tokenMintRef,
 } from '@steeple/contracts'
 import { auditRoutes } from './audit-routes.ts'
 import { createAuthenticator } from './authenticator.ts'
 import { createBootstrapTokens } from './bootstrap-tokens.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
+import { CERTIFICATE_TABLES } from './certificates/certificate-store.ts'
 import { findHolder } from './certificates/find-holder.ts'
 import { createOperatorCertificates } from './certificates/operator-certificates.ts'
 import { isBoundAlive } from './derived/source.ts'
 import { createLastUse } from './last-use.ts'
 import { linkRoutes } from './links/link-routes.ts'
+import { LINK_TABLES } from './links/link-store.ts'
 import { createLinks } from './links/links.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { passkeyRoutes } from './passkeys/passkey-routes.ts'
+import { PASSKEY_TABLES } from './passkeys/passkey-store.ts'
 import { authRoutes } from './people/auth-routes.ts'
 import { invitationRoutes } from './people/invitation-routes.ts'
+import { INVITATION_TABLES } from './people/invitation-store.ts'
+import { LOCKOUT_TABLES } from './people/lockout.ts'
 import { ownPasswordRoute } from './people/own-password.ts'
-import { ownPrincipalRoute } from './people/own-principal.ts'
 import { ownRecoveryRoutes } from './people/own-recovery-codes.ts'
 import type { ScryptCost } from './people/password.ts'
 import { createPeople } from './people/people.ts'
+import { SECOND_FACTOR_TABLES } from './people/second-factor-store.ts'
 import { createSessionAuthenticator } from './people/session-authenticator.ts'
 import { sessionRoutes } from './people/session-routes.ts'
-import { PEOPLE_TABLES } from './people/tables.ts'
+import { SESSION_TABLES } from './people/session-store.ts'
 import { userRoutes } from './people/user-routes.ts'
+import { USER_TABLES } from './people/user-store.ts'
 import { endWhatWasOpen } from './restored.ts'
 import { keepRetention } from './retention.ts'
 import { createTokenMint } from './token-mint.ts'
 import { tokenRoutes } from './token-routes.ts'
 import { TABLES } from './token-store.ts'
+
+const SCHEMA = objectSchema(
+  {
+    kind: { type: 'string', description: 'user, token, admin-env or cli; more may come.' },
+    name: { type: 'string' },
+    roles: { type: 'array', items: { type: 'string' }, description: 'With all that they include.' },
+    expires_at: { type: ['string', 'null'], description: 'When the credential ends; null when it does not.' },
+  },
+  ['kind', 'name', 'roles', 'expires_at'],
+)
+
+/** `GET /v1/auth/me`: as whom a credential speaks. */
+function ownPrincipalRoute(): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/auth/me',
+    role: 'viewer',
+    summary: 'Say as whom the credential of this request speaks, and what it may do',
+    description: 'Kind, name and roles of the credential, with everything that these roles include.',
+    schema: { response: SCHEMA },
+    handle: async ({ principal: { kind, name, roles, expiresAtMs } }) => ({
+      body: { kind, name, roles: [...roles].sort(), expires_at: timestampOrNull(expiresAtMs ?? null) },
+    }),
+  })
+}
+
+/** The tables of people, for the integrity scan. */
+const PEOPLE_TABLES: readonly TableSpec[] = [
+  ...USER_TABLES,
+  ...SECOND_FACTOR_TABLES,
+  ...SESSION_TABLES,
+  ...INVITATION_TABLES,
+  ...LOCKOUT_TABLES,
+  ...CERTIFICATE_TABLES,
+  ...PASSKEY_TABLES,
+  ...LINK_TABLES,
+]
 
 /** At most one write per token and minute. */
 const FLUSH_MS = 60_000

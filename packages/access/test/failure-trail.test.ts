@@ -1,6 +1,6 @@
 import { isServiceError, loginFailed, type Reply } from '@steeple/contracts'
 import { assert, fakeContext, suite } from '@steeple/testkit'
-import { createFailureTrail } from '../src/people/failure-trail.ts'
+import { createFailureTrail } from '../src/people/people.ts'
 import { tokenDb } from './helpers.ts'
 import { fakeRequest } from './people-request.ts'
 

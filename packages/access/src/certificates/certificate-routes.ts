@@ -1,6 +1,8 @@
 import {
   type Context,
   capacityExceeded,
+  defineError,
+  type ErrorFactory,
   expandRoles,
   forbidden,
   meshAuthorityRef,
@@ -23,7 +25,6 @@ import { lastingParent } from '../derived/parent.ts'
 import type { People } from '../people/people.ts'
 import { UUID_PATTERN } from '../people/uuid.ts'
 import { createdByText } from '../token-record.ts'
-import { certificateNotFound } from './certificate-errors.ts'
 import {
   CERTIFICATE_BODY,
   CERTIFICATE_SCHEMA,
@@ -42,6 +43,13 @@ import {
 } from './certificate-store.ts'
 import { findHolder } from './find-holder.ts'
 import type { Holder } from './operator-certificates.ts'
+
+/** A user has no certificate with that serial. */
+const certificateNotFound: ErrorFactory = defineError(
+  'certificate_not_found',
+  404,
+  'the user has no certificate %s',
+)
 
 const DAY_MS = 86_400_000
 /** Of a certificate when nothing is said. */

@@ -1,13 +1,21 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
+import { promisify } from 'node:util'
 import {
   type ClockJudge,
+  defineTable,
   type Log,
   type MutationTx,
   type Principal,
+  type Reader,
   type Reply,
   systemPrincipal,
+  type Table,
+  type TableSpec,
+  type Tx,
 } from '@steeple/contracts'
 import type { Database } from '@steeple/store'
-import { type ClockRow, newestEntryMs, readClockRow, writeClockRow } from './clock-row.ts'
 import {
   type Doubt,
   doubtText,
@@ -16,7 +24,89 @@ import {
   TOLERANCE_MS,
   timeText,
 } from './judged-clock.ts'
-import type { Machine } from './machine.ts'
+
+/** What the machine knows of time beside its wall clock. */
+export interface Machine {
+  /** Another after each boot; undefined where the system does not say. */
+  readonly bootId: string | undefined
+  /** Ms since the boot, sleep included. */
+  upMs(): number
+  /** Whether something like NTP keeps the clock right now; undefined where that cannot be seen. */
+  isSynchronised(): Promise<boolean | undefined>
+}
+
+const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
+const ASK_LIMIT_MS = 2_000
+
+/** This machine. */
+export function thisMachine(): Machine {
+  return { bootId: bootId(), upMs: () => uptime() * 1_000, isSynchronised }
+}
+
+function bootId(): string | undefined {
+  try {
+    return readFileSync(BOOT_ID_FILE, 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whether something like NTP keeps the machine's clock, as timedatectl says (the kernel's own state of synchronisation);
+ * undefined on a machine without it.
+ */
+export async function isSynchronised(): Promise<boolean | undefined> {
+  try {
+    const args = ['show', '--property=NTPSynchronized', '--value']
+    const { stdout } = await promisify(execFile)('timedatectl', args, { timeout: ASK_LIMIT_MS })
+    const said = stdout.trim()
+    return said === '' ? undefined : said === 'yes'
+  } catch {
+    return undefined
+  }
+}
+
+/** What a node remembers of its time over a restart. */
+interface ClockRow {
+  readonly node_id: string
+  /** The service's time when this was written. */
+  readonly at_ms: number
+  /** The boot of the machine, and how long it was up then. */
+  readonly boot_id: string | null
+  readonly up_ms: number
+  /** The last step that was believed. */
+  readonly step_at_ms: number | null
+  readonly step_by_ms: number | null
+}
+
+const CLOCK_TABLE = 'kernel_clock'
+/** Its table. */
+export const CLOCK_DDL: string = `create table ${CLOCK_TABLE} (node_id text not null primary key, at_ms bigint not null,
+    boot_id text, up_ms bigint not null, step_at_ms bigint, step_by_ms bigint, row_sum bigint not null)`
+const CLOCK: Table<ClockRow> = defineTable<ClockRow>(
+  CLOCK_TABLE,
+  ['node_id', 'at_ms', 'boot_id', 'up_ms', 'step_at_ms', 'step_by_ms'],
+  ['node_id'],
+)
+/** Its columns, for the integrity scan. */
+export const CLOCK_SPEC: TableSpec = CLOCK
+
+const NEWEST_ENTRY = 'select at_ms from kernel_audit order by seq desc limit 1'
+
+/** The row of a node. One that fails its checksum is as good as none: the next write replaces it. */
+async function readClockRow(reader: Reader, nodeId: string): Promise<ClockRow | undefined> {
+  return await CLOCK.find(reader, { node_id: nodeId })
+}
+
+/** Puts the row of its node in place. */
+async function writeClockRow(tx: Tx, row: ClockRow): Promise<void> {
+  await CLOCK.put(tx, row)
+}
+
+/** When the newest entry of the audit trail was written. */
+async function newestEntryMs(reader: Reader): Promise<number | undefined> {
+  return (await reader.get<{ readonly at_ms: number }>(NEWEST_ENTRY))?.at_ms
+}
 
 /** Where it is written down that the clock came into doubt and out of it: the mutation path. */
 export interface ClockAudit {

@@ -1,9 +1,15 @@
 export { clockHealth } from './clock-health.ts'
-export { type ClockKeeper, createClockKeeper, type Earliest } from './clock-keeper.ts'
-export { CLOCK_DDL, CLOCK_SPEC } from './clock-row.ts'
-export { within } from './deadline.ts'
+export {
+  CLOCK_DDL,
+  CLOCK_SPEC,
+  type ClockKeeper,
+  createClockKeeper,
+  type Earliest,
+  isSynchronised,
+  type Machine,
+  thisMachine,
+} from './clock-keeper.ts'
+export { systemTimers, type Timers, within } from './deadline.ts'
 export { type JudgedClock, judgeClock } from './judged-clock.ts'
-export { isSynchronised, type Machine, thisMachine } from './machine.ts'
 export { systemClock } from './system-clock.ts'
-export { systemTimers, type Timers } from './timers.ts'
 export { agoMs, type WindowClock } from './window-clock.ts'

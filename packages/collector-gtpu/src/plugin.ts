@@ -1,23 +1,93 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import {
   type Collector,
   type Context,
+  collectionConsumerRef,
   collectorRef,
   NOTHING_COLLECTED,
   type Plugin,
+  type Settings,
   southboundUnavailable,
 } from '@steeple/contracts'
+import { safeText } from '@steeple/telecom'
 import { BUFFER_BYTES } from './child/capture-options.ts'
 import { type ChildTap, createChildTap } from './child/child-tap.ts'
 import { tapCollector } from './collector.ts'
-import { coreAddresses } from './core-addresses.ts'
 import { counterFolder, ownName, sweepCounterFolders } from './counter-folder.ts'
 import { interfacePackets } from './interface-packets.ts'
-import { endTap } from './leave.ts'
 import { tapMetrics } from './metrics.ts'
 import { insidePlace } from './nft/inside.ts'
 import { createNftTap, type NftTap } from './nft/nft-tap.ts'
 import { nftRun } from './nft/run-nft.ts'
 import type { UpfTap } from './upf-tap.ts'
+
+/** What a hand-over may take; a copy that leaves is given five seconds. */
+const HAND_OVER_BOUND_MS = 4_000
+/** Readings that may have to be counted first: one that had ended, and the present one. */
+const MOST_READINGS = 3
+
+/**
+ * Ends a tap for good: what it has counted is handed over once more, then everything of it goes. What could not be handed
+ * over stays where it is and is counted when the tap is there again.
+ */
+async function endTap(tap: UpfTap, collector: Collector, context: Context): Promise<void> {
+  let isCounted = false
+  try {
+    isCounted = await handOver(collector, context)
+  } catch (error) {
+    context.log.warn(
+      { reason: safeText(error) },
+      'what the tap has counted could not be handed over; it stays',
+    )
+  }
+  await tap.close(!isCounted)
+}
+
+async function handOver({ source, poll }: Collector, context: Context): Promise<boolean> {
+  const consumer = context.maybe(collectionConsumerRef)
+  // Nobody keeps usage: what was counted is for nobody.
+  if (consumer === undefined) return true
+  const bound = AbortSignal.timeout(HAND_OVER_BOUND_MS)
+  for (let i = 0; i < MOST_READINGS; i += 1) {
+    const collection = await poll(await consumer.position(source), bound)
+    await consumer.take(new Map([[source, collection]]), bound)
+    // After a final reading there is another.
+    if (collection.position?.includes('"isFinal":true') !== true) return true
+  }
+  return false
+}
+
+/**
+ * Who of a core ends tunnels of GTP-U, and at which address where the configuration names none: those of the stock
+ * configurations of Open5GS and free5GC. The SMF of Open5GS answers router solicitations through the UPF.
+ */
+const ENDS: Readonly<Record<string, Readonly<Record<string, string | undefined>>>> = {
+  core_a: { upf: '127.0.0.7', sgwu: '127.0.0.6', smf: '127.0.0.4', s1u: undefined, n3: undefined },
+  core_b: { upf: '127.0.0.8', n3: undefined },
+}
+
+/** The addresses at which the core takes GTP-U: the configured ones, else those of the chosen core. */
+async function coreAddresses(
+  { core, core_a: coreA, core_b: coreB }: Pick<Settings, 'core' | 'core_a' | 'core_b'>,
+  configured: readonly string[],
+): Promise<readonly string[]> {
+  if (configured.length > 0) return configured
+  const named = core === 'core_b' ? coreB.addresses : coreA.addresses
+  const hosts = Object.entries(ENDS[core] ?? {}).map(([role, stock]) => named[role] ?? stock)
+  const found = await Promise.all(hosts.map((host) => (host === undefined ? [] : addressesOf(host))))
+  return [...new Set(found.flat())]
+}
+
+/** Of a name all that it stands for; a name that does not resolve is no address. */
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host]
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address)
+  } catch {
+    return []
+  }
+}
 
 /** `collector.upf`. */
 interface TapConfig {

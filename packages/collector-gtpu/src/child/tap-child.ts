@@ -1,13 +1,43 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, type Stats } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { backoffMs, type Clock, type Log } from '@steeple/contracts'
 import { inGroups, safeText } from '@steeple/telecom'
 import { confined, ownConfinement, type Right, SYSTEM_PATH } from '../rights.ts'
 import type { TapState } from '../upf-tap.ts'
-import { openCapture } from './open-capture.ts'
 import { DAMAGED_STATUS, type TapOrder } from './order.ts'
+
+/** The service waits for nobody here: to open a pipe that nobody writes would hold all of it. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
+
+/** The capture of `collector.upf.file`, open for reading. Throws an Error that says what is wrong with it and what to do. */
+function openCapture(path: string): number {
+  const file = opened(path)
+  const stat = fstatSync(file)
+  if (stat.isFile()) return file
+  closeSync(file)
+  throw new Error(
+    `collector.upf.file is no file but a ${kindOf(stat)}: name a capture that lies on a disk (.pcap, .pcapng)`,
+  )
+}
+
+function opened(path: string): number {
+  try {
+    return openSync(path, FLAGS)
+  } catch (error) {
+    const { code } = (error ?? {}) as { code?: unknown } // a text or nothing
+    throw new Error(
+      `collector.upf.file cannot be read (${String(code)}): name a capture that this service may read`,
+      { cause: error },
+    )
+  }
+}
+
+function kindOf(stat: Stats): string {
+  if (stat.isFIFO()) return 'pipe'
+  return stat.isDirectory() ? 'directory' : 'device'
+}
 
 /** What a child is made of. */
 export interface TapChildOptions {

@@ -3,14 +3,67 @@ import {
   type Context,
   msFromDuration,
   NOTHING_COLLECTED,
+  type SessionSighting,
+  type Settings,
   sectionOf,
   southboundUnavailable,
+  type Technology,
 } from '@steeple/contracts'
-import { coreInfo, type Open5gsInfo, open5gsInfo, open5gsInfoRef } from '@steeple/open5gs-info'
+import {
+  coreInfo,
+  type Generation,
+  type InfoPlaces,
+  type Open5gsInfo,
+  open5gsInfo,
+  open5gsInfoRef,
+} from '@steeple/open5gs-info'
 import { safeText } from '@steeple/telecom'
-import { infoPlaces } from './places.ts'
 import { type Seen, sightingsIn } from './sightings.ts'
-import { sessionStarts } from './starts.ts'
+
+/** When sessions began, as far as this copy has seen them come. */
+interface SessionStarts {
+  /** The sightings of a look, whole but for the unseen technologies, with the times at which their sessions began. */
+  noted(
+    sightings: readonly SessionSighting[],
+    seenAtMs: number,
+    unseen: readonly Technology[],
+  ): readonly SessionSighting[]
+}
+
+interface Begun {
+  readonly technology: Technology
+  readonly startedAtMs: number | undefined
+}
+
+/** A look says of what was not in the one before when it began only if that one was not longer ago, ms. */
+const BETWEEN_MS = 5 * 60_000
+
+/**
+ * The core does not say when a session began. One that the look before did not show has begun since; of those that were
+ * there at the first look, or came while none worked, nothing is known. So a session that has the address of an earlier one,
+ * and with it its reference, can be told from it.
+ */
+function sessionStarts(): SessionStarts {
+  let known = new Map<string, Begun>()
+  let lookedAtMs: number | undefined
+  return {
+    noted: (sightings, seenAtMs, unseen) => {
+      const isClose = lookedAtMs !== undefined && seenAtMs - lookedAtMs <= BETWEEN_MS
+      const begunMs = isClose ? seenAtMs : undefined
+      const isUnseen = ([, { technology }]: [string, Begun]): boolean => unseen.includes(technology)
+      const now = new Map<string, Begun>([...known].filter(isUnseen))
+      const all = sightings.map((sighting) => {
+        const { reference, technology } = sighting
+        const begun = known.get(reference) ?? { technology, startedAtMs: begunMs }
+        now.set(reference, begun)
+        return { ...sighting, startedAtMs: begun.startedAtMs }
+      })
+      known = now
+      lookedAtMs = seenAtMs
+      return all
+    },
+  }
+}
 
 /** A walk of so much of the interval ago still tells, and at most of so many ms. */
 const AGE_PART = 3
@@ -102,4 +155,24 @@ function teller({ metrics }: Context): (seen: Seen) => string {
 
 function ageOf(interval: string): number {
   return Math.min(AGE_MAX_MS, (msFromDuration(interval) ?? AGE_MAX_MS) / AGE_PART)
+}
+
+/** Where the lists of a core are that has no driver of its own here. */
+interface ConfiguredPlaces extends InfoPlaces {
+  readonly hasSmf: boolean
+}
+
+/** The places as the configuration names them. */
+function infoPlaces({ collector, plmn }: Settings): ConfiguredPlaces {
+  const urls = { mme: collector.mme_url, amf: collector.amf_url, smf: collector.smf_url }
+  const generations: readonly Generation[] = [
+    ...(urls.mme === '' ? [] : (['epc'] as const)),
+    ...(urls.amf === '' ? [] : (['5gc'] as const)),
+  ]
+  return {
+    generations,
+    plmn: `${plmn.mcc}${plmn.mnc}`,
+    urlOf: (daemon) => urls[daemon].replace(/\/+$/, ''),
+    hasSmf: urls.smf !== '',
+  }
 }

@@ -5,13 +5,96 @@ import {
   collectionConsumerRef,
   collectorRef,
   createTurns,
+  serviceInfoRef,
+  type Turns,
   untilAborted,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
-import { handOver } from './hand-over.ts'
 import { createLane, type Lane } from './lane.ts'
-import { pollMetrics } from './metrics.ts'
-import { findSources, type Provided } from './sources.ts'
+import { type PollMetrics, pollMetrics } from './metrics.ts'
+
+/** Whoever counts is asked to give up after that, ms. */
+const TAKE_BOUND_MS = 60_000
+
+/** Has all that waits in the lanes counted, together; one hand-over at a time. Never rejects. */
+type HandOver = (signal: AbortSignal) => Promise<void>
+
+/** What it hands over, and how. */
+interface HandOverOptions {
+  /** By source. */
+  readonly lanes: ReadonlyMap<string, Lane>
+  readonly metrics: PollMetrics
+  readonly inTurn: Turns
+}
+
+function handOver(context: Context, { lanes, metrics, inTurn }: HandOverOptions): HandOver {
+  let hasFailed = false
+  const take = async (sources: readonly string[], signal: AbortSignal): Promise<void> => {
+    const given = sources.flatMap((source) => {
+      const lane = lanes.get(source)
+      return lane?.collection === undefined ? [] : [{ source, lane, collection: lane.collection }]
+    })
+    const from = context.clock.monotonicMs()
+    let refusal: string | undefined
+    try {
+      const consumer = context.use(collectionConsumerRef)
+      const bound = AbortSignal.any([signal, AbortSignal.timeout(TAKE_BOUND_MS)])
+      // Awaited to its end, however long: a poll from a position that is about to move would count twice.
+      await consumer.take(new Map(given.map(({ source, collection }) => [source, collection])), bound)
+    } catch (error) {
+      refusal = safeText(error)
+      hasFailed = true
+    }
+    metrics.took(refusal === undefined ? 'ok' : 'failed', (context.clock.monotonicMs() - from) / 1_000)
+    for (const { lane } of given) lane.settle(refusal)
+  }
+  return (signal) =>
+    inTurn(async () => {
+      const waiting = [...lanes].flatMap(([source, lane]) => (lane.collection === undefined ? [] : [source]))
+      // What cannot be counted must not keep all others from it for ever: after a failure each goes alone.
+      const groups = hasFailed ? waiting.map((source) => [source]) : [waiting]
+      hasFailed = false
+      for (const group of groups) if (group.length > 0) await take(group, signal)
+    })
+}
+
+/** A collector that is there. */
+interface Provided {
+  /** The plugin that provides it. */
+  readonly id: string
+  readonly collector: Collector
+}
+
+/** Collectors by source, and those that cannot be asked. */
+interface Sources {
+  readonly bySource: ReadonlyMap<string, Provided>
+  readonly refused: readonly ComponentHealth[]
+}
+
+const SOURCE = /^[a-z][a-z0-9-]*$/
+
+/**
+ * Finds collectors by the plugins that run: each provides `collector.<its id>`. Positions belong to a source: of two plugins
+ * with the same one the first is asked, and health says so of the other.
+ */
+function findSources(context: Context): Sources {
+  const bySource = new Map<string, Provided>()
+  const refused: ComponentHealth[] = []
+  for (const { name: id } of context.maybe(serviceInfoRef)?.plugins() ?? []) {
+    const collector = context.maybe(collectorRef(id))
+    if (collector === undefined) continue
+    const { source } = collector
+    const first = bySource.get(source)
+    if (!SOURCE.test(source)) refused.push(down(id, `its source is not named ${SOURCE.source}`))
+    else if (first === undefined) bySource.set(source, { id, collector })
+    else refused.push(down(id, `its source ${source} is that of ${first.id}: unload one of the two`))
+  }
+  return { bySource, refused }
+}
+
+function down(name: string, detail: string): ComponentHealth {
+  return { name, kind: 'collector', status: 'down', detail }
+}
 
 /** What a round may spend waiting for its polls: that part of the interval, and at most that long, ms. */
 const GRACE_PART = 1 / 3

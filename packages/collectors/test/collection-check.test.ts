@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { collectionProblem } from '../src/collection-check.ts'
+import { collectionProblem } from '../src/lane.ts'
 
 const check = suite('collectors/collection-check')
 

@@ -1,15 +1,14 @@
-import { moveRecorderRef, type Plugin } from '@steeple/contracts'
+import { type MoveRecorder, moveRecorderRef, type Plugin } from '@steeple/contracts'
 import { compareAll } from './compare.ts'
 import { erasureHealth, erasureReconciler } from './erase.ts'
 import { complianceCount } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { ComplianceParts } from './parts.ts'
-import { moveRecorder } from './recorder.ts'
 import { prune } from './retention.ts'
 import { erasuresRoute } from './routes/erasures-route.ts'
 import { exportRoute } from './routes/export-route.ts'
 import { forgetRoute } from './routes/forget-route.ts'
-import { TABLES } from './store.ts'
+import { addMoves, type MoveRow, TABLES } from './store.ts'
 
 const PRUNE_MS = 3_600_000
 
@@ -34,4 +33,41 @@ export const plugin: Plugin = {
       health: async () => [await erasureHealth(parts)],
     }
   },
+}
+
+/** Writes moves down in the transactions that make them. */
+function moveRecorder({ context, count }: ComplianceParts): MoveRecorder {
+  const { clock, db } = context
+  return {
+    simsMoved: async (tx, moves) => {
+      const at_ms = clock.nowMs()
+      const rows = moves.map(
+        ({ imsi, from, to, reason }): Omit<MoveRow, 'seq'> => ({
+          at_ms,
+          kind: 'sim',
+          subject: imsi,
+          from_state: from ?? null,
+          to_state: to,
+          reason: reason ?? null,
+          how: 'move',
+        }),
+      )
+      await addMoves(db.join(tx), rows)
+      tx.afterCommit(() => count.moved('move', rows.length))
+    },
+    nodeMoved: async (tx, { nodeId, from, to }) => {
+      await addMoves(db.join(tx), [
+        {
+          at_ms: clock.nowMs(),
+          kind: 'lifecycle',
+          subject: nodeId,
+          from_state: from,
+          to_state: to,
+          reason: null,
+          how: 'move',
+        },
+      ])
+      tx.afterCommit(() => count.moved('move', 1))
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { assert, hssDriverConformance, suite } from '@steeple/testkit'
-import { batchRunner } from '../../src/dbctl/batch-runner.ts'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
+import { batchRunner } from '../../src/dbctl/tool.ts'
 import { makeBatchDbctl } from '../support/batch-dbctl.ts'
 import { keysIn } from '../support/database.ts'
 import type { Executable } from '../support/stand-in-dbctl.ts'

@@ -3,11 +3,167 @@ import { type Rendered, validationFailed } from '@steeple/contracts'
 import { type CellPlan, cellPlan, type RenderProblem } from './cell-plan.ts'
 import { enbConf } from './enb-conf.ts'
 import { gnbYml } from './gnb-yml.ts'
+import { type LibconfigGroup, libconfig } from './libconfig.ts'
 import type { RadioInput } from './radio-input.ts'
-import { rbConf } from './rb-conf.ts'
 import { renderProblems } from './render-problems.ts'
-import { rrConf } from './rr-conf.ts'
-import { sibConf } from './sib-conf.ts'
+
+/** TS 36.211 §5.7.1: the PRACH is 6 resource blocks wide. */
+const PRACH_BLOCKS = 6
+/**
+ * Resource blocks at each edge of the carrier for the PUCCH. In 6 resource blocks a second one leaves no room for Msg3:
+ * srsenb then starts, sends, and lets no phone on. One holds 480 phones that report every 40 ms.
+ */
+const PUCCH_BLOCKS = 1
+
+/** `sib.conf` of srsenb: system information 1 to 3 (TS 36.331 §6.2.2, §6.3.1). */
+function sibConf(plan: CellPlan): string {
+  return libconfig({
+    sib1: {
+      intra_freq_reselection: 'Allowed',
+      q_rx_lev_min: -65,
+      cell_barred: 'NotBarred',
+      si_window_length: 20,
+      sched_info: [{ si_periodicity: 16, si_mapping_info: [3] }],
+      system_info_value_tag: 0,
+    },
+    sib2: {
+      rr_config_common_sib: commonRadio(plan),
+      ue_timers_and_constants: { t300: 2000, t301: 100, t310: 200, n310: 1, t311: 10_000, n311: 1 },
+      freqInfo: { ul_carrier_freq_present: true, ul_bw_present: true, additional_spectrum_emission: 1 },
+      time_alignment_timer: 'INFINITY',
+    },
+    sib3: {
+      cell_reselection_common: { q_hyst: 2 },
+      cell_reselection_serving: { s_non_intra_search: 3, thresh_serving_low: 2, cell_resel_prio: 6 },
+      intra_freq_reselection: {
+        q_rx_lev_min: -61,
+        p_max: 23,
+        s_intra_search: 5,
+        presence_ant_port_1: true,
+        neigh_cell_cnfg: 1,
+        t_resel_eutra: 1,
+      },
+    },
+  })
+}
+
+/** RadioResourceConfigCommonSIB (TS 36.331 §6.3.2). */
+function commonRadio({ resourceBlocks }: CellPlan): Parameters<typeof libconfig>[0] {
+  // In the narrowest carrier the PRACH fills all of it; srsenb wants it beside the PUCCH in all others.
+  const isNarrowest = resourceBlocks === PRACH_BLOCKS
+  return {
+    rach_cnfg: {
+      num_ra_preambles: 52,
+      preamble_init_rx_target_pwr: -104,
+      pwr_ramping_step: 6,
+      preamble_trans_max: 10,
+      ra_resp_win_size: 10,
+      mac_con_res_timer: 64,
+      max_harq_msg3_tx: 4,
+    },
+    bcch_cnfg: { modification_period_coeff: 16 },
+    pcch_cnfg: { default_paging_cycle: 32, nB: '1' },
+    prach_cnfg: {
+      root_sequence_index: 128,
+      prach_cnfg_info: {
+        high_speed_flag: false,
+        prach_config_index: 3,
+        prach_freq_offset: isNarrowest ? 0 : PUCCH_BLOCKS,
+        zero_correlation_zone_config: 5,
+      },
+    },
+    pdsch_cnfg: { p_b: 1, rs_power: 0 },
+    pusch_cnfg: {
+      n_sb: 1,
+      hopping_mode: 'inter-subframe',
+      pusch_hopping_offset: 2,
+      enable_64_qam: false,
+      ul_rs: {
+        cyclic_shift: 0,
+        group_assignment_pusch: 0,
+        group_hopping_enabled: false,
+        sequence_hopping_enabled: false,
+      },
+    },
+    pucch_cnfg: { delta_pucch_shift: 2, n_rb_cqi: PUCCH_BLOCKS, n_cs_an: 0, n1_pucch_an: 12 },
+    ul_pwr_ctrl: {
+      p0_nominal_pusch: -85,
+      alpha: 0.7,
+      p0_nominal_pucch: -107,
+      delta_flist_pucch: { format_1: 0, format_1b: 3, format_2: 1, format_2a: 2, format_2b: 2 },
+      delta_preamble_msg3: 6,
+    },
+    ul_cp_length: 'len1',
+  }
+}
+
+/** TS 23.203 table 6.1.7-A: classes that lose packets rather than wait for them (voice, video, gaming). */
+const UNACKNOWLEDGED: readonly number[] = [1, 2, 3, 4, 7]
+/** TS 23.203 table 6.1.7-A: signalling and classes that repeat what was lost. 9 is the default bearer. */
+const ACKNOWLEDGED: readonly number[] = [5, 6, 8, 9]
+
+/**
+ * `rb.conf` of srsenb: a radio bearer for each standard class, so that no bearer of the core is refused.
+ *
+ * The sections of 5G are required from release 22.04 on, whatever the cell emits; earlier releases overlook them.
+ */
+export function rbConf(): string {
+  return libconfig({
+    qci_config: [...UNACKNOWLEDGED.map(unacknowledged), ...ACKNOWLEDGED.map(acknowledged)],
+    srb1_5g_config: SIGNALLING_5G,
+    srb2_5g_config: SIGNALLING_5G,
+    five_qi_config: [DEFAULT_BEARER_5G],
+  })
+}
+
+function unacknowledged(qci: number): LibconfigGroup {
+  return {
+    qci,
+    pdcp_config: { discard_timer: 100, pdcp_sn_size: 12 },
+    rlc_config: { ul_um: { sn_field_length: 10 }, dl_um: { sn_field_length: 10, t_reordering: 45 } },
+    logical_channel_config: { ...channel, priority: 13, log_chan_group: 2 },
+    enb_specific: { dl_max_retx_thresh: 32 },
+  }
+}
+
+function acknowledged(qci: number): LibconfigGroup {
+  return {
+    qci,
+    pdcp_config: { discard_timer: 150, status_report_required: true },
+    rlc_config: {
+      ul_am: { t_poll_retx: 120, poll_pdu: 64, poll_byte: 750, max_retx_thresh: 16 },
+      dl_am: { t_reordering: 50, t_status_prohibit: 50 },
+    },
+    logical_channel_config: { ...channel, priority: 11, log_chan_group: 3 },
+    enb_specific: { dl_max_retx_thresh: 32 },
+  }
+}
+
+/** -1 is no limit. */
+const channel: LibconfigGroup = { prioritized_bit_rate: -1, bucket_size_duration: 100 }
+
+/** TS 38.331 §9.2.1: signalling bearers by default. Sequence numbers have 12 bits (TS 38.322 §6.2.3.3). */
+const SIGNALLING_5G: LibconfigGroup = {
+  rlc_config: {
+    ul_am: { sn_field_len: 12, t_poll_retx: 45, poll_pdu: -1, poll_byte: -1, max_retx_thres: 8 },
+    dl_am: { sn_field_len: 12, t_reassembly: 35, t_status_prohibit: 0 },
+  },
+}
+
+/** TS 23.501 table 5.7.4-1: 9 is the default bearer. */
+const DEFAULT_BEARER_5G: LibconfigGroup = {
+  five_qi: 9,
+  pdcp_nr_config: {
+    drb: { pdcp_sn_size_ul: 18, pdcp_sn_size_dl: 18, discard_timer: 150 },
+    t_reordering: 50,
+  },
+  rlc_config: {
+    am: {
+      ul_am: { sn_field_len: 12, t_poll_retx: 50, poll_pdu: 4, poll_byte: 3_000, max_retx_thres: 4 },
+      dl_am: { sn_field_len: 12, t_reassembly: 50, t_status_prohibit: 50 },
+    },
+  },
+}
 
 /** What a radio process is started with. */
 export interface RadioPlan {
@@ -75,4 +231,36 @@ function digest(files: ReadonlyMap<string, string>, command: readonly string[]):
   const hash = createHash('sha256')
   for (const part of [...files].flat().concat(command)) hash.update(`${Buffer.byteLength(part)}:${part}`)
   return hash.digest('hex')
+}
+
+/**
+ * `rr.conf` of srsenb: one cell without neighbours.
+ *
+ * TAC, cell id and EARFCN are plain integers: srsenb refuses quoted ones and cuts a TAC above 65535 silently.
+ */
+function rrConf({ ran, tac }: RadioInput, plan: CellPlan): string {
+  return libconfig({
+    mac_cnfg: {
+      phr_cnfg: { dl_pathloss_change: 'dB3', periodic_phr_timer: 50, prohibit_phr_timer: 0 },
+      ulsch_cnfg: { max_harq_tx: 4, periodic_bsr_timer: 20, retx_bsr_timer: 320 },
+      time_alignment_timer: -1,
+    },
+    phy_cnfg: {
+      phich_cnfg: { duration: 'Normal', resources: '1/6' },
+      pusch_cnfg_ded: { beta_offset_ack_idx: 6, beta_offset_ri_idx: 6, beta_offset_cqi_idx: 6 },
+      sched_request_cnfg: { dsr_trans_max: 64, period: 20, nof_prb: 1 },
+      cqi_report_cnfg: { mode: 'periodic', simultaneousAckCQI: true, period: 40, m_ri: 8 },
+    },
+    cell_list: [
+      {
+        cell_id: ran.cell_id,
+        tac,
+        pci: ran.pci,
+        dl_earfcn: plan.channel,
+        ho_active: false,
+        scell_list: [],
+        meas_cell_list: [],
+      },
+    ],
+  })
 }

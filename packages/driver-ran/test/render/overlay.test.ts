@@ -1,8 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { overlayProblems } from '../../src/render/overlay-problems.ts'
-import { rbConf } from '../../src/render/rb-conf.ts'
-import { renderRadio } from '../../src/render/render-radio.ts'
+import { rbConf, renderRadio } from '../../src/render/render-radio.ts'
 import { gnbInput, radioInput } from '../support/radio-input.ts'
 
 const overlay = suite('driver-ran/overlay')

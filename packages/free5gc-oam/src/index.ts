@@ -5,6 +5,7 @@ export {
   type PduSession,
   type Registration,
   type RegistrationList,
+  type SharedList,
   type SmfSession,
-} from './oam-ref.ts'
-export { type SharedList, sharedList } from './shared-list.ts'
+  sharedList,
+} from './shared-list.ts'

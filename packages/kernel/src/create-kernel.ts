@@ -1,21 +1,58 @@
 import { hkdfSync } from 'node:crypto'
-import type { Machine, Timers } from '@steeple/clock'
-import type { Clock } from '@steeple/contracts'
-import type { Secrets } from '@steeple/secrets'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type ClockKeeper, clockHealth, type Machine, type Timers } from '@steeple/clock'
+import { type Clock, type Log, type Principal, systemPrincipal } from '@steeple/contracts'
+import { clusterHealth } from '@steeple/reconcile'
+import { type RotationOptions, type RotationReport, rotateVault, type Secrets } from '@steeple/secrets'
 import type { LoadedConfig } from '@steeple/settings'
 import { scanMemory } from '@steeple/store'
 import type { KernelLog } from '@steeple/telemetry'
-import { rotateVaultAudited } from './composition/audited-rotation.ts'
-import { createBackground } from './composition/background.ts'
 import { type Ground, openGround } from './composition/ground.ts'
 import { createHousekeeping, type Housekeeping } from './composition/housekeeping.ts'
-import { watchOwn } from './composition/own-health.ts'
 import { createPluginHost, type PluginHost } from './composition/plugin-host.ts'
 import { createStoreCheck } from './composition/store-check.ts'
 import { createWorkPath, type WorkPath } from './composition/work-path.ts'
+import type { HealthPoller } from './health.ts'
 import type { Kernel } from './kernel.ts'
 import { KERNEL_TABLES } from './mutation/kernel-migrations.ts'
+import type { Mutations } from './mutation/mutations.ts'
 import { removeStaging } from './state/stage.ts'
+
+/** SQLite's own check of a large table does not end before its next row of results, ms. */
+const ENDS_MS = 1_000
+
+/** Work that nobody waits for while the service runs. */
+interface Background {
+  /** Fires when it is to end. */
+  readonly signal: AbortSignal
+  /** `failure` is what the log says when it fails; not after `stop`. */
+  run(failure: string, work: Promise<void>): void
+  /** Has it end. */
+  stop(): void
+  /** Waits for its end, but not for long: it should write nothing once it was told to stop. */
+  over(): Promise<void>
+}
+
+/** Nothing is at work yet. */
+function createBackground(log: Log): Background {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const atWork = new Set<Promise<void>>()
+  return {
+    signal,
+    run: (failure, work) => {
+      const ended = work.catch((error: unknown) => {
+        if (!signal.aborted) log.error({ err: error }, failure)
+      })
+      atWork.add(ended)
+      void ended.then(() => atWork.delete(ended))
+    },
+    stop: () => stopping.abort(),
+    over: async () => {
+      await Promise.race([Promise.all(atWork), delay(ENDS_MS, undefined, { ref: false })])
+    },
+  }
+}
 
 /** What a kernel is made of. */
 export interface KernelOptions {
@@ -160,4 +197,60 @@ function lifeOf(
       return closing
     },
   }
+}
+
+/** Has the board ask what is the kernel's own: the store, the instances that share it, the clock. */
+function watchOwn(
+  health: Pick<HealthPoller, 'watch'>,
+  parts: {
+    readonly housekeeping: Pick<Housekeeping, 'health'>
+    readonly cluster: { view(): Parameters<typeof clusterHealth>[0] }
+    readonly timekeeper: ClockKeeper
+    readonly mutations: Mutations
+  },
+): void {
+  const { housekeeping, cluster, timekeeper, mutations } = parts
+  const feature = { kind: 'feature', required: false } as const
+  health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
+  health.watch('cluster', feature, async () => clusterHealth(cluster.view()))
+  health.watch('clock', feature, async () => {
+    await timekeeper.review(mutations)
+    return [clockHealth(timekeeper.view())]
+  })
+}
+
+/** Who rotates, and where it is written down. */
+export interface AuditedRotation extends RotationOptions {
+  readonly mutations: Mutations
+  readonly principal?: Principal
+}
+
+/**
+ * As `rotateVault`, with an entry in the audit trail: which key is in use, which are gone, which had to stay. One that
+ * fails or is broken off has an entry too, as far as the store takes it. Nothing to finish: no entry.
+ */
+export async function rotateVaultAudited(options: AuditedRotation): Promise<RotationReport> {
+  const { mutations, vault, principal = systemPrincipal('vault') } = options
+  const entry = { principal, action: 'vault.rotate', target: 'vault' }
+  const before = vault.keyId
+  const hadReplaced = vault.keyring.replaced.length > 0
+  let report: RotationReport
+  try {
+    report = await rotateVault(options)
+  } catch (error) {
+    const detail = { from: before, to: vault.keyId, reason: 'broken off; run svc vault rotate again' }
+    await mutations.refuse({ ...entry, outcome: 'failed', detail }).catch(() => undefined)
+    throw error
+  }
+  const { keyId, resealed, retired, kept } = report
+  if (keyId === before && !hadReplaced) return report
+  await mutations.run({
+    ...entry,
+    owner: 'kernel',
+    work: async (tx) => {
+      tx.audit({ detail: { from: before, to: keyId, resealed, retired: [...retired], kept: kept.length } })
+      return { status: 204 }
+    },
+  })
+  return report
 }

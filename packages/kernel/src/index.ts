@@ -1,14 +1,18 @@
 export { isRestorePending } from '@steeple/store'
-export { type AuditedRotation, rotateVaultAudited } from './composition/audited-rotation.ts'
+export { acceptStoreLoss, missingStore, permitNewStore } from './composition/ground.ts'
 export {
   type OfflineOptions,
   type OfflineStore,
   offlineTables,
   openOffline,
 } from './composition/offline.ts'
-export { acceptStoreLoss, missingStore, permitNewStore } from './composition/store-presence.ts'
 export { fileOfStore, storeUrlOf } from './composition/store-url.ts'
-export { createKernel, type KernelOptions } from './create-kernel.ts'
+export {
+  type AuditedRotation,
+  createKernel,
+  type KernelOptions,
+  rotateVaultAudited,
+} from './create-kernel.ts'
 export type { Kernel } from './kernel.ts'
 export { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
 export type {

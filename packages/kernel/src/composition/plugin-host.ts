@@ -1,18 +1,120 @@
+import { hkdfSync, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
-import type { ServiceInfo } from '@steeple/contracts'
+import {
+  type AuditTrail,
+  auditTrailRef,
+  type Clock,
+  type ClockJudge,
+  type ClosedItems,
+  clockJudgeRef,
+  closedItemsRef,
+  type HealthBoard,
+  healthBoardRef,
+  type InstanceView,
+  type Introspection,
+  introspectionRef,
+  logControlRef,
+  meshAuthorityRef,
+  meshIdentityRef,
+  metricsReaderRef,
+  type NodeState,
+  nodeIdentityRef,
+  nodeStateRef,
+  type ServiceInfo,
+  type SessionKeys,
+  serviceInfoRef,
+  sessionKeysRef,
+  type Vault,
+  vaultRef,
+} from '@steeple/contracts'
 import { hangNoteOf, hostContracts } from '@steeple/plugin-packages'
+import { openMeshAuthority, openMeshIdentity, type Secrets } from '@steeple/secrets'
 import { closedItems } from '@steeple/store'
+import { type KernelLog, type MetricsBoard, scrubText } from '@steeple/telemetry'
 import type { KernelOptions } from '../create-kernel.ts'
 import { createSubscriptions } from '../mutation/subscriptions.ts'
+import type { HttpEdge } from '../plugins/edge.ts'
 import { createPluginSecrets } from '../plugins/plugin-secrets.ts'
 import { PluginRegistry } from '../plugins/registry.ts'
 import { nodeStateOf } from '../state/node-state.ts'
-import { forwardingEdge } from './forwarding-edge.ts'
 import type { Ground } from './ground.ts'
-import { kernelServices } from './kernel-services.ts'
-import { meshServices } from './mesh-services.ts'
-import { serviceInfo } from './service-info.ts'
+import type { LiveSettings } from './live-settings.ts'
 import type { WorkPath } from './work-path.ts'
+
+/** Octets of a key for one purpose. */
+const KEY_BYTES = 32
+
+/** What a plugin gets of the session key: keys for purposes, never the key itself. RFC 5869. */
+function sessionKeysOf(secrets: { readonly jwtKey: KeyObject; readonly jwtKeyId: string }): SessionKeys {
+  return {
+    keyId: secrets.jwtKeyId,
+    derive: (purpose) =>
+      new Uint8Array(hkdfSync('sha256', secrets.jwtKey, '', `steeple ${purpose}`, KEY_BYTES)),
+  }
+}
+
+/** What the kernel itself provides to plugins. */
+interface Provided extends Looked {
+  readonly vault: Vault
+  readonly audit: AuditTrail
+  readonly health: HealthBoard
+  readonly timekeeper: ClockJudge
+  readonly info: ServiceInfo
+  readonly nodeState: NodeState
+  readonly closed: ClosedItems
+  readonly mesh: readonly (readonly [id: string, service: object])[]
+  readonly secrets: Secrets
+}
+
+/** The services of the kernel by id. */
+function kernelServices(provided: Provided): ReadonlyMap<string, object> {
+  const { vault, audit, health, timekeeper, info, nodeState, closed, mesh, secrets, metrics, log } = provided
+  return new Map<string, object>([
+    [vaultRef.id, vault],
+    [nodeIdentityRef.id, secrets.identity],
+    ...mesh,
+    [auditTrailRef.id, audit],
+    [healthBoardRef.id, health],
+    [metricsReaderRef.id, metrics],
+    [clockJudgeRef.id, timekeeper],
+    [serviceInfoRef.id, info],
+    [sessionKeysRef.id, sessionKeysOf(secrets)],
+    [nodeStateRef.id, nodeState],
+    [closedItemsRef.id, closed],
+    [logControlRef.id, log.control],
+    [introspectionRef.id, introspection(provided)],
+  ])
+}
+
+/** What of a kernel is looked into. */
+interface Looked {
+  readonly log: KernelLog
+  readonly settings: LiveSettings
+  readonly metrics: MetricsBoard
+  /** Metrics of what serves requests. */
+  readonly edge: { metricsText(): string }
+  readonly registry: PluginRegistry
+}
+
+/** What a kernel tells of itself: see `Introspection`. */
+function introspection({ log, settings, metrics, edge, registry }: Looked): Introspection {
+  return {
+    logLines: () => log.recent(),
+    configSchema: () => settings.schema(),
+    metricsText: async () => `${await metrics.text()}${edge.metricsText()}`,
+    plugins: () =>
+      registry.list().map(({ name, version, kind, state, health, loadedAtMs, error }) => ({
+        name,
+        version,
+        kind,
+        state,
+        health,
+        loadedAtMs,
+        error,
+      })),
+    scrub: (text) => scrubText(text),
+  }
+}
 
 /** Plugins, and what the kernel gives them. */
 export interface PluginHost {
@@ -56,4 +158,51 @@ export function createPluginHost(options: KernelOptions, ground: Ground, work: W
     }),
   )
   return { registry, forward, info, replaced: replaced.promise }
+}
+
+/** What the kernel provides to the mesh, by service id. Throws `secrets_invalid` for a membership that is damaged. */
+function meshServices(secrets: Secrets, clock: Clock): readonly (readonly [string, object])[] {
+  return [
+    [meshAuthorityRef.id, openMeshAuthority(secrets, clock)],
+    [meshIdentityRef.id, openMeshIdentity(secrets)],
+  ]
+}
+
+/** An edge whose real one is attached later: the edge needs the kernel and the kernel's registry needs an edge. */
+function forwardingEdge(): { readonly edge: Required<HttpEdge>; attach(edge: HttpEdge): void } {
+  let attached: HttpEdge | undefined
+  const real = (): HttpEdge => {
+    if (attached === undefined) throw new TypeError('no edge is attached to the kernel')
+    return attached
+  }
+  return {
+    edge: {
+      build: (sets) => real().build(sets),
+      swap: (next) => real().swap(next),
+      metricsText: () => attached?.metricsText?.() ?? '',
+    },
+    attach: (edge) => {
+      attached = edge
+    },
+  }
+}
+
+/** What is running, as the service tells of itself. */
+function serviceInfo(
+  { version, commit, buildDate, clock }: KernelOptions,
+  registry: PluginRegistry,
+  instance: () => InstanceView,
+): ServiceInfo {
+  return {
+    version,
+    commit,
+    buildDate,
+    startedAtMs: clock.nowMs(),
+    instance,
+    plugins: () =>
+      registry
+        .list()
+        .filter(({ state }) => state === 'running')
+        .map(({ name, version, pages = [] }) => ({ name, version, pages })),
+  }
 }

@@ -1,5 +1,5 @@
 import { createAuditTrail, type PacedAuditTrail } from '@steeple/audit'
-import { policyRef } from '@steeple/contracts'
+import { type Clock, type ComponentState, policyRef, stateTeller } from '@steeple/contracts'
 import {
   createReconcileEngine,
   createScheduler,
@@ -9,12 +9,35 @@ import {
 import type { Secrets } from '@steeple/secrets'
 import type { KernelLog } from '@steeple/telemetry'
 import { createHealthBoard, type HealthPoller } from '../health.ts'
-import { healthNews } from '../health-news.ts'
 import { createMutations } from '../mutation/create-mutations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import { createOutbox, type OutboxFeed } from '../mutation/outbox.ts'
 import { createLimits } from '../mutation/rate-limit.ts'
 import type { Ground } from './ground.ts'
+
+/** The event that says how a component is now. */
+const TYPES: Readonly<Record<string, string>> = {
+  ok: 'health.ok',
+  degraded: 'health.degraded',
+  down: 'health.down',
+}
+
+/**
+ * Tells of components that change their status, in the stream of events: `health.down` with the name of the component. One that was never
+ * told of was well. While the store takes no events they wait.
+ */
+function healthNews(
+  clock: Clock,
+  mutations: Pick<Mutations, 'observe'>,
+): (states: ReadonlyMap<string, ComponentState['status']>) => void {
+  const tell = stateTeller(clock, 'ok', (changes) =>
+    mutations.observe('kernel', async (tx) => {
+      for (const { key, state, was } of changes)
+        tx.event({ type: TYPES[state] ?? 'health.degraded', subject: key, data: { status: state, was } })
+    }),
+  )
+  return (states) => void tell(states)
+}
 
 /** How something comes to be: by a mutation, by a reconciler, by the hour; and how it is seen to be well. */
 export interface WorkPath {

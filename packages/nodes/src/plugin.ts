@@ -1,24 +1,48 @@
 import {
+  type AgentWatch,
   agentWatchRef,
+  type Context,
   lifecycleRef,
   meshStandingRef,
+  type NodeRegistry,
   nodeIdentityRef,
   nodeRegistryRef,
   type Plugin,
+  systemPrincipal,
 } from '@steeple/contracts'
-import { agentWatch } from './agent-watch.ts'
+import { agentStates, isStale } from './agent-components.ts'
 import { clockRoutes } from './clock-routes.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { nodeRegistry } from './node-registry.ts'
 import { nodeRoutes } from './node-routes.ts'
-import { TABLES } from './node-store.ts'
-import { ensureOwnNode } from './own-node.ts'
+import { findNode, insertNode, listHeartbeats, putNode, removeHeartbeat, TABLES } from './node-store.ts'
 import { createRadioLook } from './radio-view.ts'
 import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
+
+/** More agents than a mesh has. */
+const MOST_AGENTS = 1_000
+
+/** The agents' newest heartbeats, for whoever judges them. */
+export function agentWatch({ db, clock }: Context): AgentWatch {
+  return {
+    agents: async () => {
+      const nowMs = clock.nowMs()
+      return await Promise.all(
+        (await listHeartbeats(db, MOST_AGENTS)).map(async (heartbeat) => ({
+          nodeId: heartbeat.node_id,
+          name: (await findNode(db, heartbeat.node_id))?.name ?? '',
+          isStale: isStale(heartbeat, nowMs),
+          silentMs: Math.max(0, nowMs - heartbeat.received_at_ms),
+          skewMs: heartbeat.at_ms - heartbeat.received_at_ms,
+          components: agentStates(heartbeat, nowMs),
+        })),
+      )
+    },
+  }
+}
 
 /** Node records, lifecycle, telemetry, status and health. */
 export const plugin: Plugin = {
@@ -46,4 +70,58 @@ export const plugin: Plugin = {
       start: () => ensureOwnNode(context),
     }
   },
+}
+
+/** Makes the record of this node from its identity at the first start, in state provision. Idempotent. */
+export async function ensureOwnNode(context: Context): Promise<void> {
+  const { nodeId, name, createdAtMs, certificateExpiresAtMs } = context.use(nodeIdentityRef)
+  if ((await findNode(context.db, nodeId)) !== undefined) return
+  await context.mutate(systemPrincipal('nodes'), 'node.init', nodeId, async (tx) => {
+    if ((await findNode(tx, nodeId)) !== undefined) return
+    await insertNode(tx, {
+      node_id: nodeId,
+      name,
+      state: 'provision',
+      state_since_ms: context.clock.nowMs(),
+      created_at_ms: createdAtMs,
+      enrolled_at_ms: null,
+      certificate_expires_at_ms: certificateExpiresAtMs,
+      left_at_ms: null,
+    })
+    tx.audit({ detail: { name } })
+  })
+}
+
+/** The records of other nodes, for whoever lets them in and out. */
+export function nodeRegistry(context: Context): NodeRegistry {
+  const { clock, db } = context
+  return {
+    enrolled: async (tx, { nodeId, name, certificateExpiresAtMs }) => {
+      const own = db.join(tx)
+      const before = await findNode(own, nodeId)
+      const nowMs = clock.nowMs()
+      const isBack = before === undefined || before.left_at_ms !== null
+      const isRegistered = !isBack && before.state !== 'provision'
+      await putNode(own, {
+        node_id: nodeId,
+        name,
+        // Specification, "Node lifecycle": enrollment moves it there. What it was before it left it is not again.
+        state: isRegistered ? before.state : 'register',
+        state_since_ms: isRegistered ? before.state_since_ms : nowMs,
+        created_at_ms: before?.created_at_ms ?? nowMs,
+        enrolled_at_ms: isBack ? nowMs : before.enrolled_at_ms,
+        certificate_expires_at_ms: certificateExpiresAtMs,
+        left_at_ms: null,
+      })
+    },
+    left: async (tx, nodeId) => {
+      const own = db.join(tx)
+      const before = await findNode(own, nodeId)
+      if (before === undefined) return
+      const nowMs = clock.nowMs()
+      await putNode(own, { ...before, state: 'provision', state_since_ms: nowMs, left_at_ms: nowMs })
+      // Nobody expects one of it any more.
+      await removeHeartbeat(own, nodeId)
+    },
+  }
 }

@@ -1,7 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { agentWatch } from '../src/agent-watch.ts'
-import { ensureOwnNode } from '../src/own-node.ts'
-import { takeHeartbeat } from '../src/telemetry.ts'
+import { agentWatch, ensureOwnNode } from '../src/plugin.ts'
+import { takeHeartbeat } from '../src/telemetry-routes.ts'
 import { nodesWorld, OTHER_ID, principal, storedNode } from './helpers.ts'
 
 const agents = suite('nodes/agent-watch')

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { groupedWrites } from '../src/grouped-writes.ts'
 import { findHeartbeat, putHeartbeat } from '../src/node-store.ts'
+import { groupedWrites } from '../src/telemetry-routes.ts'
 import { nodesWorld } from './helpers.ts'
 
 const grouped = suite('nodes/grouped-writes')

@@ -3,7 +3,7 @@ import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { createLifecycle, type NodeLifecycle } from '../src/lifecycle.ts'
 import type { TransitionRequest } from '../src/lifecycle-table.ts'
-import { ensureOwnNode } from '../src/own-node.ts'
+import { ensureOwnNode } from '../src/plugin.ts'
 import { codeOf, nodesWorld, OWN_ID, principal, type World } from './helpers.ts'
 
 const lifecycles = suite('nodes/lifecycle')

@@ -3,7 +3,7 @@ import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { towardsMesh } from '../src/lifecycle-table.ts'
-import { ensureOwnNode } from '../src/own-node.ts'
+import { ensureOwnNode } from '../src/plugin.ts'
 import { nodeReconciler } from '../src/reconcile.ts'
 import { nodesWorld, OWN_ID, principal } from './helpers.ts'
 

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { nodeRegistry } from '../src/node-registry.ts'
 import { findHeartbeat, findNode, moveNode, putHeartbeat } from '../src/node-store.ts'
+import { nodeRegistry } from '../src/plugin.ts'
 import { nodesWorld } from './helpers.ts'
 
 const registry = suite('nodes/registry')

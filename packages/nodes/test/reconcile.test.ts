@@ -1,8 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import { createLifecycle } from '../src/lifecycle.ts'
-import { ensureOwnNode } from '../src/own-node.ts'
+import { ensureOwnNode } from '../src/plugin.ts'
 import { nodeReconciler } from '../src/reconcile.ts'
-import { takeHeartbeat } from '../src/telemetry.ts'
+import { takeHeartbeat } from '../src/telemetry-routes.ts'
 import { component, nodesWorld, OTHER_ID, OWN_ID, principal, storedNode } from './helpers.ts'
 
 const reconciling = suite('nodes/reconcile')

@@ -1,13 +1,12 @@
 import { introspectionRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { allComponents, overallStatus } from '../src/component-record.ts'
 import { degradedReason } from '../src/degraded.ts'
-import { groupedWrites } from '../src/grouped-writes.ts'
-import { nodeRecord } from '../src/node-record.ts'
+import { nodeRecord } from '../src/node-routes.ts'
 import { findHeartbeat, findNode } from '../src/node-store.ts'
-import { ensureOwnNode } from '../src/own-node.ts'
-import { takeHeartbeat } from '../src/telemetry.ts'
+import { ensureOwnNode } from '../src/plugin.ts'
+import { allComponents, overallStatus } from '../src/service-routes.ts'
 import { sentAtMs, type TelemetryBody } from '../src/telemetry-request.ts'
+import { groupedWrites, takeHeartbeat } from '../src/telemetry-routes.ts'
 import {
   codeOf,
   component,

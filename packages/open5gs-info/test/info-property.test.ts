@@ -1,10 +1,10 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
+import { smfPdu } from '../src/core-info.ts'
 import { amfUe, enb, gnb, mmeUe } from '../src/entries.ts'
 import { gaugeIn } from '../src/gauges.ts'
 import { parsePage } from '../src/pages.ts'
-import { smfPdu } from '../src/sessions.ts'
 import { recording } from './support/recordings.ts'
 
 const property = suite('open5gs-info/parsers')

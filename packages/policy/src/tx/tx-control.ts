@@ -10,15 +10,15 @@ import {
   txGateClosed,
   txNotArmed,
 } from '@steeple/contracts'
+import { type CarrierBlock, carriersOf, isUsableCarrier, mhzFromKhz } from '@steeple/telecom'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
-import { expiryMs } from '../spectrum/layers.ts'
+import { type ClosedGate, expiryMs } from '../spectrum/layers.ts'
 import { type Arm, currentArm } from '../store.ts'
 import { armCommands } from './arm-commands.ts'
 import type { DisarmNote } from './disarm-note.ts'
-import { disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
+import { carrierOfProfile, closedGates, disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
 import type { GateMemory, Remembering } from './gate-memory.ts'
 import { notArmedText, refuseClosed, refuseWhileStopping, unstoredText } from './gate-refusals.ts'
-import { type JudgedProfile, judgedProfiles } from './judged-profiles.ts'
 import type { Transmitters } from './transmitters.ts'
 import { TX_KEY, TX_RESOURCE } from './tx-resource.ts'
 import { unstoredDisarms } from './unstored-disarms.ts'
@@ -154,4 +154,52 @@ export function txControlOf(
 function basisUnder({ settings, clock }: Context, { spectrum }: PolicyBundle): GateBasis {
   const profiles = sectionOf(settings, 'ran').profiles ?? {}
   return { country: settings.server.country, profiles, spectrum, nowMs: clock.nowMs() }
+}
+
+/** One side of a carrier, MHz. */
+interface BlockRecord {
+  readonly low_mhz: number
+  readonly high_mhz: number
+}
+
+/** A configured radio profile, where its carrier lies, and whether it may be armed now. */
+interface JudgedProfile {
+  readonly id: string
+  readonly technology: RadioProfile['technology']
+  readonly channel: number
+  /** The band that the profile names, else the first in which its channel is one; null: there is none. */
+  readonly band: string | null
+  readonly bandwidth_mhz: number
+  readonly eirp_dbm: number | null
+  readonly downlink: BlockRecord | null
+  readonly uplink: BlockRecord | null
+  readonly armed: boolean
+  /** Empty when it may be armed. */
+  readonly closed: readonly ClosedGate[]
+}
+
+/** All configured profiles in the order of the configuration, each judged as an arm of it would be. */
+function judgedProfiles(basis: GateBasis, armedId: string | undefined): readonly JudgedProfile[] {
+  return Object.entries(basis.profiles).map(([id, profile]) => {
+    const { band, bandwidthMhz } = carrierOfProfile(profile)
+    const carriers = carriersOf(profile.technology, profile.channel, { band, bandwidthMhz })
+    const carrier = carriers.find((one) => isUsableCarrier(one) && one.downlink !== undefined) ?? carriers[0]
+    return {
+      id,
+      technology: profile.technology,
+      channel: profile.channel,
+      band: profile.band ?? carrier?.band ?? null,
+      bandwidth_mhz: profile.bandwidth_mhz,
+      eirp_dbm: profile.eirp_dbm ?? null,
+      downlink: blockRecord(carrier?.downlink),
+      uplink: blockRecord(carrier?.uplink),
+      armed: id === armedId,
+      closed: closedGates(basis, carrierOfProfile(profile)),
+    }
+  })
+}
+
+function blockRecord(block: CarrierBlock | undefined): BlockRecord | null {
+  if (block === undefined) return null
+  return { low_mhz: mhzFromKhz(block.lowKhz), high_mhz: mhzFromKhz(block.highKhz) }
 }

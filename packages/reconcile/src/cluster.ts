@@ -4,18 +4,19 @@ import {
   type ComponentHealth,
   type InstanceView,
   type Log,
+  notReady,
   type RunsOn,
   type Settings,
   storeInvalid,
   type TraceParent,
 } from '@steeple/contracts'
 import type { Secrets } from '@steeple/secrets'
-import type { Database, WriterTx } from '@steeple/store'
+import type { CommitGroup, Database, WriterTx } from '@steeple/store'
 import type { KernelMetrics } from '@steeple/telemetry'
 import { createChangeFeed } from './change-feed.ts'
 import { joinElection } from './election.ts'
-import type { EpochReader } from './fence.ts'
-import { aloneLeadership, inTerm } from './leadership.ts'
+import { aloneLeadership, currentTerm, inTerm, lostWords } from './leadership.ts'
+import { epochOf } from './lease-row.ts'
 import { isMachine, type Places, placesOf } from './places.ts'
 import { createWantedKeys, type WantedKey } from './wanted-keys.ts'
 
@@ -179,4 +180,30 @@ export function observeCluster(metrics: KernelMetrics, view: () => InstanceView)
     [],
     (set) => set(view().epoch, {}),
   )
+}
+
+/** Reads the epoch that a transaction commits under, once for each commit. */
+export type EpochReader = (tx: WriterTx) => Promise<number>
+
+/** A reader of epochs. */
+export function epochReader(): EpochReader {
+  const known = new WeakMap<CommitGroup, number>()
+  return async (tx) => {
+    const found = known.get(tx.group)
+    if (found !== undefined) return found
+    const { epoch } = await epochOf(tx)
+    known.set(tx.group, epoch)
+    return epoch
+  }
+}
+
+/** For the store: what is written in the name of a term is refused with `not_ready` once another one has begun. */
+export function termGuard(epochIn: EpochReader): () => ((tx: WriterTx) => Promise<void>) | undefined {
+  return () => {
+    const term = currentTerm()
+    if (term === undefined) return undefined
+    return async (tx) => {
+      if ((await epochIn(tx)) !== term.epoch) throw notReady(lostWords(term))
+    }
+  }
 }

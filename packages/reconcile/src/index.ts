@@ -1,6 +1,13 @@
-export { clusterHealth, joinCluster, observeCluster, type SharedStore } from './cluster.ts'
+export {
+  clusterHealth,
+  type EpochReader,
+  epochReader,
+  joinCluster,
+  observeCluster,
+  type SharedStore,
+  termGuard,
+} from './cluster.ts'
 export { joinElection } from './election.ts'
-export { type EpochReader, epochReader, termGuard } from './fence.ts'
 export { currentTerm, inTerm, type Leadership, mustOutlast, type Term, termSignal } from './leadership.ts'
 export { LEASE_DDL, readLease } from './lease-row.ts'
 export type { Places } from './places.ts'

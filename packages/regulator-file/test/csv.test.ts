@@ -2,7 +2,7 @@ import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@s
 import fc from 'fast-check'
 import { COLUMN_NAMES } from '../src/columns.ts'
 import { cellsOf, csvLine, HEADER, plainCell, rowLine } from '../src/csv.ts'
-import { linesOf } from '../src/lines.ts'
+import { linesOf } from '../src/verify.ts'
 import { inPieces } from './support/node.ts'
 
 const test = suite('CSV of the regulator')

@@ -1,4 +1,5 @@
 import {
+  type ComponentHealth,
   type Context,
   collectionConsumerRef,
   type Instance,
@@ -6,11 +7,11 @@ import {
   type Plugin,
   sectionOf,
   sessionHistoryRef,
+  timestampFromMs,
   usageLedgerRef,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import type { SessionsConfig } from './config.ts'
-import { sessionHealth } from './health.ts'
 import { sessionHistory } from './history.ts'
 import { localHours } from './ledger/hours.ts'
 import { ledgerWriter } from './ledger/ledger.ts'
@@ -21,7 +22,35 @@ import { prune } from './retention.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
 import { SOURCES, TABLES } from './store/tables.ts'
 import { createConsumer } from './take.ts'
-import { intervalMs, sourceTimes, usageLedger } from './usage-ledger.ts'
+import { intervalMs, type SourceTimes, sourceTimes, usageLedger } from './usage-ledger.ts'
+
+const LATE_AFTER = 4
+const DAY_MS = 86_400_000
+
+/** Whether what is known of sessions is of now. A source that does not answer ends no session, but that is said. */
+function sessionHealth(context: Context, times: SourceTimes): ComponentHealth {
+  const base = { name: 'sessions', kind: 'feature' } as const
+  if (sectionOf(context.settings, 'collector').enabled !== true)
+    return { ...base, status: 'ok', detail: 'collector.enabled is false: nobody looks for sessions' }
+  const nowMs = context.clock.nowMs()
+  const lateMs = LATE_AFTER * intervalMs(context)
+  const sources = [...times.all()].filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
+  const late = sources.filter(({ at_ms: atMs }) => nowMs - atMs > lateMs)
+  if (late.length > 0) {
+    const words = late.map(({ source, at_ms: atMs }) => `${source} since ${timestampFromMs(atMs)}`)
+    return {
+      ...base,
+      status: 'degraded',
+      detail: `not all was seen: ${words.join(', ')}; what was not is shown as it was then`,
+    }
+  }
+  const names = sources.map(({ source }) => source)
+  return {
+    ...base,
+    status: 'ok',
+    detail: names.length === 0 ? 'no source yet' : `heard of: ${names.join(', ')}`,
+  }
+}
 
 const DEFAULT_HELD_MS = 5 * 60_000
 const PRUNE_MS = 3_600_000

@@ -11,8 +11,7 @@ import {
 import { storableName } from '@steeple/telecom'
 import { type Tally, tallyRound } from './count/tally.ts'
 import { type Joined, joinRound } from './join/join-round.ts'
-import { rowFromLink, rowFromSession } from './join/session.ts'
-import { setBack } from './join/set-back.ts'
+import { rowFromLink, rowFromSession, type Session } from './join/session.ts'
 import type { LedgerWriter } from './ledger/ledger.ts'
 import { heldKey, type Memory, readMemory, storedRound, trimCounters, trimMemory } from './memory.ts'
 import type { SessionMetrics } from './metrics.ts'
@@ -245,4 +244,31 @@ function afterRound({ context, metrics, counted }: TakeParts, done: Done): void 
       'octets of addresses that nobody was seen to hold are counted as unattributed',
     )
   counted(memory.sources)
+}
+
+/** What is known of how the clock was set back. */
+interface ClockNow {
+  readonly nowMs: number
+  /** When the last round was, by the clock of then. */
+  readonly beforeMs: number
+  /** How often there is a round. */
+  readonly intervalMs: number
+}
+
+/**
+ * Nothing begins or ends ahead of now: what did was seen by a clock that was ahead and has been put right since. It is moved
+ * back by so much, so that who came after whom stays. Otherwise nobody would hold an address until then, and who has left would.
+ */
+function setBack(sessions: Iterable<Session>, { nowMs, beforeMs, intervalMs }: ClockNow): void {
+  for (const session of sessions) {
+    const latestMs = Math.max(session.startedAtMs, session.endedAtMs ?? 0)
+    if (latestMs <= nowMs) continue
+    const byMs = Math.max(beforeMs, latestMs) - nowMs + intervalMs
+    const moved = (atMs: number): number => (atMs > nowMs ? Math.max(0, atMs - byMs) : atMs)
+    session.startedAtMs = moved(session.startedAtMs)
+    session.sinceMs = Math.min(session.startedAtMs, moved(session.sinceMs))
+    if (session.endedAtMs !== undefined)
+      session.endedAtMs = Math.max(session.startedAtMs, moved(session.endedAtMs))
+    session.isChanged = true
+  }
 }

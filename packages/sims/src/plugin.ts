@@ -5,6 +5,8 @@ import {
   hssDriverRef,
   msFromDuration,
   type Plugin,
+  type Route,
+  route,
   simIssuerRef,
   simRegisterRef,
   subscribersRef,
@@ -20,6 +22,8 @@ import type { SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
 import { expireDue } from './expiry.ts'
 import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
+import { issueSims } from './issue/issue.ts'
+import { ISSUE_BODY, ISSUE_RESULT, type IssueBody } from './issue/issue-schema.ts'
 import { simIssuer } from './issue/issuer.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { networkHealth } from './misfits.ts'
@@ -39,7 +43,6 @@ import { diagnosisRoute } from './routes/diagnosis-route.ts'
 import { exportRoute } from './routes/export-route.ts'
 import { findRoute } from './routes/find-route.ts'
 import { importRoute } from './routes/import-route.ts'
-import { issueRoute } from './routes/issue-route.ts'
 import { labelRoute } from './routes/label-route.ts'
 import { readRoutes } from './routes/read-routes.ts'
 import { stateRoutes } from './routes/state-routes.ts'
@@ -205,4 +208,34 @@ async function hssHealth(parts: SimsParts, others: string): Promise<ComponentHea
     status: problem === undefined && failed === 0 && futile.sims === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
   }
+}
+
+/** `POST /v1/sims` */
+function issueRoute(parts: SimsParts): Route {
+  return route<unknown, unknown, IssueBody | undefined>({
+    method: 'POST',
+    path: '/v1/sims',
+    role: 'sim:issuer',
+    example: { count: 10, label: 'harbour' },
+    summary: 'Issue SIMs',
+    description:
+      'The answer means that the SIMs are durable; provisioning follows by itself and is shown per SIM. The limit ' +
+      'sim_issue counts SIMs, not requests. With replaces it counts against sim_revoke as well and needs sim:admin, ' +
+      'unless the same principal has issued the replaced SIM within the last hour.',
+    schema: { body: ISSUE_BODY, response: ISSUE_RESULT, status: 201 },
+    errors: [
+      'validation_failed',
+      'plmn_mismatch',
+      'sim_exists',
+      'sim_not_found',
+      'sim_state_conflict',
+      'sim_swap_cooldown',
+      'capacity_exceeded',
+      'forbidden',
+      'rate_limited',
+    ],
+    audit: 'sim.issue',
+    rateLimit: { name: 'sim_issue', cost: (body: IssueBody | undefined) => body?.count ?? 1 },
+    handle: (request) => issueSims(parts, request),
+  })
 }

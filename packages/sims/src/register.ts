@@ -1,12 +1,29 @@
-import { type MutationTx, type SimRegister, simNotFound, simStateConflict } from '@steeple/contracts'
+import {
+  type MutationTx,
+  type Reader,
+  type SimRegister,
+  simNotFound,
+  simStateConflict,
+} from '@steeple/contracts'
 import type { SimsParts } from './parts.ts'
 import { noCard } from './secrets/sealing.ts'
 import { changeSim, recordedState } from './states/change.ts'
 import { BATCHES, isLabelOfBatch } from './store/batch-store.ts'
 import { forgetSeen } from './store/seen-store.ts'
 import { SIMS, type SimRow } from './store/sim-row.ts'
-import { statesAfter } from './store/state-store.ts'
 import { removeWords } from './store/word-store.ts'
+
+const STATES_AFTER =
+  'select hash, state, suspend_reason from sims_sim where hash > :after order by hash limit :limit'
+
+/** The standing of at most `limit` SIMs with a hash behind `after`, by hash. Not checked. */
+function statesAfter(
+  reader: Reader,
+  after: string,
+  limit: number,
+): Promise<readonly Pick<SimRow, 'hash' | 'state' | 'suspend_reason'>[]> {
+  return reader.all(STATES_AFTER, { after, limit })
+}
 
 /** What keeps a record sees of the SIMs, and how one of them ends for good. */
 export function simRegister(parts: SimsParts): SimRegister {

@@ -1,7 +1,7 @@
 import { type CoreAttaches, type CoreDriver, coreDriverRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeMetrics, fakeContext, fakeCore, memoryDb, suite } from '@steeple/testkit'
-import { attachCount } from '../src/attach/attach-count.ts'
+import { attachCount } from '../src/attach/attach-watch.ts'
 import { simCounters } from '../src/counters.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import type { SimsParts } from '../src/parts.ts'

@@ -3,7 +3,7 @@ import { assert, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
 import type { Check } from '../src/diagnosis/check.ts'
 import type { Facts } from '../src/diagnosis/core-checks.ts'
-import { type Diagnosis, judge } from '../src/diagnosis/judge.ts'
+import { type Diagnosis, judge } from '../src/diagnosis/diagnose.ts'
 
 /** Whatever was found out, in whatever order it was read, no two sentences of a diagnosis exclude each other. */
 const judged = suite('sims/judge')

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { clockCheck, networkCheck } from '../src/diagnosis/network-check.ts'
+import { clockCheck, networkCheck } from '../src/diagnosis/diagnose.ts'
 
 /** Whether a SIM is of the network that the node is, and whether its clock says so. */
 const network = suite('sims/network-check')

@@ -1,19 +1,102 @@
-import { capacityExceeded, type Imsi, simExists, timestampFromMs } from '@steeple/contracts'
-import { formatPlmn, imsiHash } from '@steeple/telecom'
+import { readFile } from 'node:fs/promises'
+import { capacityExceeded, configInvalid, type Imsi, simExists, timestampFromMs } from '@steeple/contracts'
+import { formatPlmn, imsiFrom, imsiHash, luhnCheckDigit, opcFrom, type Plmn } from '@steeple/telecom'
 import type { NewCard } from '../batch/cards-csv.ts'
 import type { SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/first-hss.ts'
-import { wipeCard } from '../secrets/card.ts'
+import { type Card, wipeCard } from '../secrets/card.ts'
 import type { IccidMac } from '../secrets/iccid-mac.ts'
-import { wipe } from '../secrets/octets.ts'
-import { drawOctets } from '../secrets/random.ts'
+import { ascii, octetsFromHex, wipe } from '../secrets/octets.ts'
+import { drawDigits, drawOctets } from '../secrets/random.ts'
 import { sealSim } from '../secrets/sealing.ts'
 import type { BatchRow } from '../store/batch-store.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { isTaken } from '../store/sim-store.ts'
-import { drawCard, drawImsi } from './draw.ts'
-import type { IssuePlan } from './issue-plan.ts'
-import { readOp } from './op-file.ts'
+import { type IssuePlan, msinDigits } from './issue-plan.ts'
+
+/**
+ * Country calling codes (ITU-T E.164) with the mobile country codes (E.212) of who has them: `49:262`. French Antilles count as
+ * Guadeloupe; shared and test codes (901, 999, 001) have none.
+ */
+const CALLING_CODES = `
+1:302,310,311,312,313,314,315,316,330,332,338,342,344,346,348,350,352,354,356,358,360,364,365,366,370,374,376,534,535,544
+7:250,401 20:602 27:655 30:202 31:204 32:206 33:208 34:214 36:216 39:222,225 40:226 41:228 43:232 44:234,235 45:238 46:240
+47:242 48:260 49:262 51:716 52:334 53:368 54:722 55:724 56:730 57:732 58:734 60:502 61:505 62:510 63:515 64:530 65:525 66:520
+81:440,441 82:450 84:452 86:460,461 90:286 91:404,405,406 92:410 93:412 94:413 95:414 98:432 211:659 212:604 213:603 216:605
+218:606 220:607 221:608 222:609 223:610 224:611 225:612 226:613 227:614 228:615 229:616 230:617 231:618 232:619 233:620 234:621
+235:622 236:623 237:624 238:625 239:626 240:627 241:628 242:629 243:630 244:631 245:632 248:633 249:634 250:635 251:636 252:637
+253:638 254:639 255:640 256:641 257:642 258:643 260:645 261:646 262:647 263:648 264:649 265:650 266:651 267:652 268:653 269:654
+290:658 291:657 297:363 298:288 299:290 350:266 351:268 352:270 353:272 354:274 355:276 356:278 357:280 358:244 359:284 370:246
+371:247 372:248 373:259 374:283 375:257 376:213 377:212 378:292 380:255 381:220 382:297 383:221 385:219 386:293 387:218 389:294
+420:230 421:231 423:295 500:750 501:702 502:704 503:706 504:708 505:710 506:712 507:714 508:308 509:372 590:340 591:736 592:738
+593:740 594:742 595:744 597:746 598:748 599:362 670:514 673:528 674:536 675:537 676:539 677:540 678:541 679:542 680:552 681:543
+682:548 683:555 685:549 686:545 687:546 688:553 689:547 690:554 691:550 692:551 850:467 852:454 853:455 855:456 856:457 880:470
+886:466 960:472 961:415 962:416 963:417 964:418 965:419 966:420 967:421 968:422 971:424,430,431 972:425 973:426 974:427 975:402
+976:428 977:429 992:436 993:438 994:400 995:282,289 996:437 998:434`
+/** Digits that an issuer identification number has at most. ITU-T E.118 §4.1. */
+const ISSUER_DIGITS = 7
+
+let byMcc: ReadonlyMap<string, string> | undefined
+
+/** The country calling code of a mobile country code; undefined for those of no country. */
+function callingCodeOf(mcc: string): string | undefined {
+  byMcc ??= new Map(
+    CALLING_CODES.trim()
+      .split(/\s+/)
+      .flatMap((entry) => {
+        const [code = '', mccs = ''] = entry.split(':')
+        return mccs.split(',').map((one) => [one, code] as const)
+      }),
+  )
+  return byMcc.get(mcc)
+}
+
+/**
+ * What ICCIDs of a network begin with: 89, the country calling code, and the network as its issuer. A network of no country has its
+ * MCC there: such numbers are nobody's. ITU-T E.118 §4.1.
+ */
+export function iccidIssuer({ mcc, mnc }: Plmn): string {
+  const code = callingCodeOf(mcc)
+  if (code === undefined) return `89${mcc}${mnc.padStart(3, '0')}`
+  const digits = ISSUER_DIGITS - 2 - code.length
+  return `89${code}${mnc.padStart(digits, '0').slice(-digits)}`
+}
+
+const KEY_OCTETS = 16
+const ICCID_DIGITS = 19
+
+/** An IMSI of the network with a random subscriber number. */
+export function drawImsi(plmn: Plmn): Imsi {
+  const msin = Buffer.from(drawDigits(msinDigits(plmn))).toString('ascii')
+  const imsi = imsiFrom(plmn, msin)
+  if (imsi === undefined) throw new RangeError('the network leaves no digits for subscriber numbers')
+  return imsi
+}
+
+/** A new card: Ki, OPc from `op` (a random OP when absent), ICCID with its check digit, ADM1, PINs and PUKs. */
+export function drawCard(plmn: Plmn, op: Uint8Array | undefined): Card {
+  const ki = drawOctets(KEY_OCTETS)
+  const ownOp = op ?? drawOctets(KEY_OCTETS)
+  const opc = opcFrom(ki, ownOp)
+  if (op === undefined) wipe(ownOp)
+  return {
+    ki,
+    opc,
+    iccid: drawIccid(plmn),
+    adm1: drawDigits(8),
+    pin1: drawDigits(4),
+    puk1: drawDigits(8),
+    pin2: drawDigits(4),
+    puk2: drawDigits(8),
+  }
+}
+
+/** The issuer, random digits, and the check digit: 19 digits. ITU-T E.118 §4. */
+function drawIccid(plmn: Plmn): Uint8Array {
+  const head = iccidIssuer(plmn)
+  const body = head + Buffer.from(drawDigits(ICCID_DIGITS - 1 - head.length)).toString('ascii')
+  return ascii(`${body}${luhnCheckDigit(body) ?? 0}`)
+}
 
 /** SIMs that are drawn and sealed, but not in the store yet. */
 export interface DrawnSims {
@@ -140,4 +223,17 @@ function newRow(
     ...sealSim(parts.vault, hash, imsi, card),
     ...firstHss(parts, facts.nowMs),
   }
+}
+
+/** The operator's OP from its file; undefined when none is configured. Throws `config_invalid`. */
+async function readOp(path: string): Promise<Uint8Array | undefined> {
+  if (path === '') return undefined
+  const text = await readFile(path).catch((cause: unknown) => {
+    throw configInvalid(`sims.op_file: ${path} cannot be read`, { cause })
+  })
+  const end = text.findLastIndex((char) => char > 0x20) + 1
+  const op = octetsFromHex(text.subarray(0, end))
+  wipe(text)
+  if (op?.length !== 16) throw configInvalid(`sims.op_file: ${path} must hold 32 hexadecimal digits`)
+  return op
 }

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { createGathering, type Gathering } from '../src/gather.ts'
+import { createGathering, type Gathering } from '../src/writer.ts'
 
 const gather = suite('store/gather')
 

@@ -22,9 +22,18 @@ export type { Apn } from './identity/apn.ts'
 export { apnProblem, parseApn } from './identity/apn.ts'
 export type { Iccid } from './identity/iccid.ts'
 export { iccidFrom, luhnCheckDigit, parseIccid } from './identity/iccid.ts'
-export { imsiFrom, imsiHash, isImsiOf, parseImsi, parseImsiHash } from './identity/imsi.ts'
-export type { Plmn } from './identity/plmn.ts'
-export { formatPlmn, isMcc, isMnc, parsePlmn } from './identity/plmn.ts'
+export type { Plmn } from './identity/imsi.ts'
+export {
+  formatPlmn,
+  imsiFrom,
+  imsiHash,
+  isImsiOf,
+  isMcc,
+  isMnc,
+  parseImsi,
+  parseImsiHash,
+  parsePlmn,
+} from './identity/imsi.ts'
 export { inGroups, safeText } from './identity/safe-text.ts'
 export { storableName } from './identity/storable-name.ts'
 export { isTac, tacMax } from './identity/tac.ts'

@@ -1,7 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { bandwidthsMhz, nrBandwidthUse } from '../../src/bands/bandwidths.ts'
-import { NR_CHANNEL_BANDWIDTHS } from '../../src/bands/data/nr-channel-bandwidths.ts'
-import { NR_RESTRICTED_ARFCN } from '../../src/bands/data/nr-restricted-arfcn.ts'
+import { bandwidthsMhz, NR_CHANNEL_BANDWIDTHS, nrBandwidthUse } from '../../src/bands/bandwidths.ts'
+import { NR_RESTRICTED_ARFCN } from '../../src/bands/nr-positions.ts'
 import type { Row } from '../support/tables.ts'
 import { cell, numberIn, rowsOf, wordsIn } from '../support/tables.ts'
 

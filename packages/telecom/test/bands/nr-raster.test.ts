@@ -1,8 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { NR_GLOBAL_RASTER } from '../../src/bands/data/nr-global-raster.ts'
 import { khzFromMhz } from '../../src/bands/frequency.ts'
-import { khzFromNrArfcn, nrArfcnFromKhz } from '../../src/bands/nr-raster.ts'
+import { khzFromNrArfcn, NR_GLOBAL_RASTER, nrArfcnFromKhz } from '../../src/bands/nr-raster.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
 
 const raster = suite('telecom/nr-raster')

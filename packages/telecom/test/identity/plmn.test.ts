@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { formatPlmn, isMcc, isMnc, parsePlmn } from '../../src/identity/plmn.ts'
+import { formatPlmn, isMcc, isMnc, parsePlmn } from '../../src/identity/imsi.ts'
 
 const plmn = suite('telecom/plmn')
 const mcc = fc.stringMatching(/^[0-9]{3}$/)

@@ -1,6 +1,6 @@
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { createBatches } from '../src/otel/batches.ts'
+import { createBatches } from '../src/otel/start.ts'
 
 const test = suite('batches of spans')
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { KernelLog } from '@steeple/telemetry'
+import type { KernelLog } from '@steeple/kernel'
 import { type HangUp, keepHangUp } from './hang-up.ts'
 import { createTeller } from './tell-systemd.ts'
 import { createWatchdog } from './watchdog.ts'

@@ -3,9 +3,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge, type Edge } from '@steeple/api'
-import { systemClock } from '@steeple/clock'
 import type { Settings } from '@steeple/contracts'
-import { completeRestore, createKernel, fileOfStore, isRestorePending, type Kernel } from '@steeple/kernel'
+import {
+  completeRestore,
+  createKernel,
+  createLog,
+  fileOfStore,
+  isRestorePending,
+  type Kernel,
+  type KernelLog,
+  systemClock,
+} from '@steeple/kernel'
 import { initNode, openSecrets, type Secrets } from '@steeple/secrets'
 import {
   type ConfigOptions,
@@ -16,7 +24,6 @@ import {
   planSettings,
   writeSettings,
 } from '@steeple/settings'
-import { createLog, type KernelLog } from '@steeple/telemetry'
 import { adminTokenFrom } from './admin-token.ts'
 import { failure } from './command-error.ts'
 import { compileAsUsual } from './compile-late.ts'

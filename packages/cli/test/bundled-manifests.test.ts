@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createManifestReader } from '@steeple/plugin-packages'
+import { createManifestReader } from '@steeple/kernel'
 import { assert, suite } from '@steeple/testkit'
 
 const bundled = suite('cli/bundled-manifests')

@@ -1,6 +1,6 @@
-import { type Timers, within } from '@steeple/clock'
 import type { Clock, ComponentHealth, ComponentState, HealthBoard, Log } from '@steeple/contracts'
-import { type HealthCheck, type Owner, WatchedOwner } from '@steeple/telemetry'
+import { type Timers, within } from './clock/deadline.ts'
+import { type HealthCheck, type Owner, WatchedOwner } from './telemetry/watched-owner.ts'
 
 /** Asks everything that can be ill, every few seconds. */
 export interface HealthPoller extends HealthBoard {

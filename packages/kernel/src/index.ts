@@ -1,4 +1,7 @@
 export { isRestorePending } from '@steeple/store'
+export { isSynchronised } from './clock/clock-keeper.ts'
+export { systemTimers } from './clock/deadline.ts'
+export { systemClock } from './clock/system-clock.ts'
 export { acceptStoreLoss, missingStore, permitNewStore } from './composition/ground.ts'
 export {
   type OfflineOptions,
@@ -25,10 +28,20 @@ export type {
   RateState,
   StoredReply,
 } from './mutation/mutations.ts'
+export type { InstalledPlugin } from './plugin-packages/install.ts'
+export { installPlugin } from './plugin-packages/install.ts'
+export { createKeptStates, RAN } from './plugin-packages/kept-states.ts'
+export { createManifestReader } from './plugin-packages/manifest.ts'
+export { packPlugin } from './plugin-packages/pack.ts'
+export { keyId, makeSigningKey, readSigningKey } from './plugin-packages/signing-key.ts'
 export type { EdgeGeneration, HttpEdge, RouteSet } from './plugins/edge.ts'
 export type { LoadRequest } from './plugins/moves.ts'
 export { disableOffline, uninstallOffline } from './plugins/offline.ts'
 export type { PluginRecord } from './plugins/plugin-entries.ts'
 export type { SecretState } from './plugins/plugin-secrets.ts'
 export type { PluginRegistry } from './plugins/registry.ts'
+export { readLease } from './reconcile/lease-row.ts'
 export { completeRestore } from './state/complete-restore.ts'
+export type { KernelLog } from './telemetry/log.ts'
+export { createLog } from './telemetry/log.ts'
+export { scrubText } from './telemetry/log-redaction.ts'

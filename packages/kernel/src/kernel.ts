@@ -12,10 +12,12 @@ import type {
 } from '@steeple/contracts'
 import type { LoadedConfig, SettingInForce } from '@steeple/settings'
 import type { Database } from '@steeple/store'
-import type { KernelLog, KernelMetrics, Tracing } from '@steeple/telemetry'
 import type { Mutations, Outbox } from './mutation/mutations.ts'
 import type { HttpEdge } from './plugins/edge.ts'
 import type { PluginRegistry } from './plugins/registry.ts'
+import type { KernelLog } from './telemetry/log.ts'
+import type { KernelMetrics } from './telemetry/metrics.ts'
+import type { Tracing } from './telemetry/tracing.ts'
 
 /** How the work of a kernel begins. */
 interface BeginOptions {

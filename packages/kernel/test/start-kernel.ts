@@ -1,11 +1,14 @@
-import { type Machine, systemClock, type Timers } from '@steeple/clock'
 import type { Clock } from '@steeple/contracts'
 import { openSecrets } from '@steeple/secrets'
 import { findSections, loadConfig } from '@steeple/settings'
-import { createLog, type LogSink } from '@steeple/telemetry'
+import type { Machine } from '../src/clock/clock-keeper.ts'
+import type { Timers } from '../src/clock/deadline.ts'
+import { systemClock } from '../src/clock/system-clock.ts'
 import { createKernel } from '../src/create-kernel.ts'
 import type { Kernel } from '../src/kernel.ts'
 import type { HttpEdge } from '../src/plugins/edge.ts'
+import { createLog } from '../src/telemetry/log.ts'
+import type { LogSink } from '../src/telemetry/log-sink.ts'
 
 const SILENT: LogSink = {
   write: () => undefined,

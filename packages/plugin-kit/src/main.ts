@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { basename, extname, resolve } from 'node:path'
-import { keyId, makeSigningKey, packPlugin, readSigningKey } from '@steeple/plugin-packages'
+import { keyId, makeSigningKey, packPlugin, readSigningKey } from '@steeple/kernel'
 import { Command } from 'commander'
 import { buildPlugin } from './build.ts'
 import { nodeProblem } from './node-version.ts'

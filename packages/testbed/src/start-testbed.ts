@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createEdge } from '@steeple/api'
-import { systemClock, systemTimers } from '@steeple/clock'
 import { authenticatorRef, type Clock, type Manifest } from '@steeple/contracts'
-import { createKernel, type Kernel } from '@steeple/kernel'
+import { createKernel, createLog, type Kernel, systemClock, systemTimers } from '@steeple/kernel'
 import { initNode, openSecrets } from '@steeple/secrets'
 import { createSchemaCompiler, findSections, loadConfig } from '@steeple/settings'
-import { createLog } from '@steeple/telemetry'
 import {
   eventually,
   type Testbed,

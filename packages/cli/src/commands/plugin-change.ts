@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import type { InstalledPlugin } from '@steeple/plugin-packages'
+import type { InstalledPlugin } from '@steeple/kernel'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json } from '../client/rest-client.ts'
 import { CommandError, failure } from '../command-error.ts'
@@ -67,7 +67,7 @@ export async function installAndLoad(
   options: LoadOptions,
   version?: string,
 ): Promise<Json> {
-  const { installPlugin } = await import('@steeple/plugin-packages')
+  const { installPlugin } = await import('@steeple/kernel')
   const settings = await settingsHere(terminal, options)
   const pluginsDir = pluginsDirOf(settings)
   await checkPlace(terminal, settings.server.data_dir, pluginsDir, options)

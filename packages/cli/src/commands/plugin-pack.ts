@@ -35,7 +35,7 @@ export function addPackCommands(plugin: Command, terminal: Terminal): void {
 }
 
 async function key(terminal: Terminal, name: string, options: KeyOptions): Promise<void> {
-  const { keyId, makeSigningKey, readSigningKey } = await import('@steeple/plugin-packages')
+  const { keyId, makeSigningKey, readSigningKey } = await import('@steeple/kernel')
   const file = resolve(terminal.cwd, name)
   const whose = options.name ?? basename(file, extname(file))
   if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(whose))
@@ -62,7 +62,7 @@ async function pack(terminal: Terminal, name: string, options: PackOptions): Pro
     throw usageError(
       '--key FILE says who signs (svc plugin key FILE makes one), or --unsigned that nobody does',
     )
-  const { packPlugin, readSigningKey } = await import('@steeple/plugin-packages')
+  const { packPlugin, readSigningKey } = await import('@steeple/kernel')
   const dir = resolve(terminal.cwd, name)
   const signing =
     options.key === undefined

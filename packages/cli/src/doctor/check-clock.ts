@@ -1,5 +1,5 @@
-import { isSynchronised } from '@steeple/clock'
 import type { Clock } from '@steeple/contracts'
+import { isSynchronised } from '@steeple/kernel'
 import { type Check, doubtful, broken as failed, healthy } from './check.ts'
 
 /** A clock before this has not been set. */

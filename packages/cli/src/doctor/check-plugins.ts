@@ -1,5 +1,5 @@
 import type { Settings } from '@steeple/contracts'
-import { createKeptStates, RAN } from '@steeple/plugin-packages'
+import { createKeptStates, RAN } from '@steeple/kernel'
 import { incompleteBuild } from '../composition/plugin-packages.ts'
 import { pluginsDirOf } from '../place.ts'
 import { broken, type Check, doubtful, healthy } from './check.ts'

@@ -8,8 +8,8 @@ import {
   type OfflineStore,
   offlineTables,
   openOffline,
+  readLease,
 } from '@steeple/kernel'
-import { readLease } from '@steeple/reconcile'
 import { openSecrets } from '@steeple/secrets'
 import { scanIntegrity } from '@steeple/store'
 import { pluginPackages } from '../composition/plugin-packages.ts'

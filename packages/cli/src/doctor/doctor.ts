@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '@steeple/clock'
 import type { Settings } from '@steeple/contracts'
+import { systemClock } from '@steeple/kernel'
 import { DEFAULT_CONFIG_FILE, lineOf, loadConfig, parseListenAddress } from '@steeple/settings'
 import { pluginPackages, sectionsHere } from '../composition/plugin-packages.ts'
 import { jsonText } from '../output/print.ts'

@@ -1,7 +1,6 @@
 import type { PeoplePlace, PersonWish } from '@steeple/access/offline'
-import { systemClock } from '@steeple/clock'
 import { type Reply, systemPrincipal } from '@steeple/contracts'
-import { openOffline } from '@steeple/kernel'
+import { openOffline, systemClock } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import type { Json } from '../client/rest-client.ts'
 import type { PlaceOptions } from '../place.ts'

@@ -1,5 +1,4 @@
-import { systemClock } from '@steeple/clock'
-import { openOffline } from '@steeple/kernel'
+import { openOffline, systemClock } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import type { CardFormat } from '@steeple/sims/offline'
 import type { PlaceOptions } from '../place.ts'

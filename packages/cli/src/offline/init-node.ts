@@ -1,4 +1,4 @@
-import { systemClock } from '@steeple/clock'
+import { systemClock } from '@steeple/kernel'
 import { initNode } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
 import type { PlaceOptions } from '../place.ts'

@@ -1,6 +1,5 @@
-import { systemClock } from '@steeple/clock'
 import { systemPrincipal } from '@steeple/contracts'
-import { acceptStoreLoss, openOffline, permitNewStore } from '@steeple/kernel'
+import { acceptStoreLoss, openOffline, permitNewStore, systemClock } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import { writeDisarmNote } from '../disarm-note.ts'
 import { jsonText } from '../output/print.ts'

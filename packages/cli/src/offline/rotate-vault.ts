@@ -1,6 +1,5 @@
-import { systemClock } from '@steeple/clock'
 import { systemPrincipal } from '@steeple/contracts'
-import { offlineTables, openOffline, rotateVaultAudited } from '@steeple/kernel'
+import { offlineTables, openOffline, rotateVaultAudited, systemClock } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import { failure } from '../command-error.ts'
 import { pluginPackages } from '../composition/plugin-packages.ts'

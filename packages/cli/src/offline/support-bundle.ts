@@ -1,7 +1,5 @@
-import { systemClock } from '@steeple/clock'
-import { openOffline } from '@steeple/kernel'
+import { openOffline, scrubText, systemClock } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
-import { scrubText } from '@steeple/telemetry'
 import { examine } from '../doctor/doctor.ts'
 import { configHere, type PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'

@@ -1,6 +1,5 @@
-import { systemClock } from '@steeple/clock'
 import type { AuditTrail } from '@steeple/contracts'
-import { openOffline } from '@steeple/kernel'
+import { openOffline, systemClock } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
 import type { PlaceOptions } from '../place.ts'

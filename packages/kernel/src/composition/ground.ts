@@ -1,26 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type AuditAnchor, auditAnchor, auditBeginning, auditSeal, settleAudit } from '@steeple/audit'
-import {
-  type ClockKeeper,
-  createClockKeeper,
-  type Earliest,
-  type JudgedClock,
-  judgeClock,
-  type Machine,
-  systemTimers,
-  type Timers,
-  thisMachine,
-} from '@steeple/clock'
 import { type Clock, type Log, type Settings, storeInvalid, type Tracer, tracerRef } from '@steeple/contracts'
-import {
-  createReasons,
-  type EpochReader,
-  epochReader,
-  joinCluster,
-  observeCluster,
-  type Reasons,
-  termGuard,
-} from '@steeple/reconcile'
 import {
   createKeyFile,
   createVault,
@@ -32,16 +11,33 @@ import {
   type Secrets,
 } from '@steeple/secrets'
 import { acceptLoss, type Database, openDatabase, stampOf } from '@steeple/store'
+import { type AuditAnchor, auditAnchor } from '../audit/audit-anchor.ts'
+import { auditBeginning } from '../audit/audit-beginning.ts'
+import { auditSeal } from '../audit/audit-seal.ts'
+import { settleAudit } from '../audit/audit-trail.ts'
 import {
-  createMetricsBoard,
-  createTracing,
-  type MetricsBoard,
-  observeProcess,
-  type Tracing,
-} from '@steeple/telemetry'
+  type ClockKeeper,
+  createClockKeeper,
+  type Earliest,
+  type Machine,
+  thisMachine,
+} from '../clock/clock-keeper.ts'
+import { systemTimers, type Timers } from '../clock/deadline.ts'
+import { type JudgedClock, judgeClock } from '../clock/judged-clock.ts'
 import type { KernelOptions } from '../create-kernel.ts'
 import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
 import { createServiceContainer, type ServiceContainer } from '../plugins/service-container.ts'
+import {
+  type EpochReader,
+  epochReader,
+  joinCluster,
+  observeCluster,
+  termGuard,
+} from '../reconcile/cluster.ts'
+import { createReasons, type Reasons } from '../reconcile/scheduler.ts'
+import { createMetricsBoard, type MetricsBoard } from '../telemetry/metrics.ts'
+import { observeProcess } from '../telemetry/process-metrics.ts'
+import { createTracing, type Tracing } from '../telemetry/tracing.ts'
 import { lockDataDir, lockPlace } from './data-dir-lock.ts'
 import { createLiveSettings, type LiveSettings } from './live-settings.ts'
 import { fileOf, storeUrlOf } from './store-url.ts'

@@ -1,8 +1,8 @@
 import type { Clock, ComponentHealth, Log } from '@steeple/contracts'
-import type { Scheduler } from '@steeple/reconcile'
 import type { Secrets } from '@steeple/secrets'
 import type { Database, IntegrityProblem } from '@steeple/store'
 import type { Mutations } from '../mutation/mutations.ts'
+import type { Scheduler } from '../reconcile/scheduler.ts'
 import type { StoreCheck } from './store-check.ts'
 
 const SWEEP_MS = 600_000

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { auditAnchor, createAuditTrail } from '@steeple/audit'
 import {
   type AuditTrail,
   type Clock,
@@ -8,18 +7,17 @@ import {
   storeInvalid,
   type TableSpec,
 } from '@steeple/contracts'
-import {
-  createLoader,
-  createManifestReader,
-  hostContracts,
-  type PluginSources,
-  scanSources,
-} from '@steeple/plugin-packages'
 import { checkVaultKey, createVault, type KernelVault, type Secrets } from '@steeple/secrets'
 import { type Database, openDatabase } from '@steeple/store'
+import { auditAnchor } from '../audit/audit-anchor.ts'
+import { createAuditTrail } from '../audit/audit-trail.ts'
 import { createMutations, type MutationOptions } from '../mutation/create-mutations.ts'
 import { KERNEL_TABLES } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
+import { hostContracts } from '../plugin-packages/contracts-copy.ts'
+import { createLoader } from '../plugin-packages/loader.ts'
+import { createManifestReader } from '../plugin-packages/manifest.ts'
+import { type PluginSources, scanSources } from '../plugin-packages/sources.ts'
 import { lockPlace } from './data-dir-lock.ts'
 import { fileOf, storeUrlOf } from './store-url.ts'
 

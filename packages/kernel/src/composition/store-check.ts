@@ -1,4 +1,3 @@
-import type { PacedAuditTrail } from '@steeple/audit'
 import type { AuditTrail, Log, TableSpec } from '@steeple/contracts'
 import {
   type Database,
@@ -8,7 +7,8 @@ import {
   type ScanPosition,
   scanIntegrity,
 } from '@steeple/store'
-import type { KernelMetrics } from '@steeple/telemetry'
+import type { PacedAuditTrail } from '../audit/audit-trail.ts'
+import type { KernelMetrics } from '../telemetry/metrics.ts'
 
 /** What the check of the store needs. */
 export interface StoreCheckOptions {

@@ -1,18 +1,14 @@
-import { createAuditTrail, type PacedAuditTrail } from '@steeple/audit'
 import { type Clock, type ComponentState, policyRef, stateTeller } from '@steeple/contracts'
-import {
-  createReconcileEngine,
-  createScheduler,
-  type ReconcileEngine,
-  type Scheduler,
-} from '@steeple/reconcile'
 import type { Secrets } from '@steeple/secrets'
-import type { KernelLog } from '@steeple/telemetry'
+import { createAuditTrail, type PacedAuditTrail } from '../audit/audit-trail.ts'
 import { createHealthBoard, type HealthPoller } from '../health.ts'
 import { createMutations } from '../mutation/create-mutations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import { createOutbox, type OutboxFeed } from '../mutation/outbox.ts'
 import { createLimits } from '../mutation/rate-limit.ts'
+import { createReconcileEngine, type ReconcileEngine } from '../reconcile/reconcile-engine.ts'
+import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
+import type { KernelLog } from '../telemetry/log.ts'
 import type { Ground } from './ground.ts'
 
 /** The event that says how a component is now. */

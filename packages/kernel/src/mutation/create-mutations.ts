@@ -1,6 +1,4 @@
 import type { KeyObject } from 'node:crypto'
-import { createAuditChain } from '@steeple/audit'
-import { agoMs, type WindowClock } from '@steeple/clock'
 import {
   createPause,
   isServiceError,
@@ -11,9 +9,11 @@ import {
   type TraceParent,
   type Vault,
 } from '@steeple/contracts'
-import type { SharedStore } from '@steeple/reconcile'
 import { type Database, limitedTx, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
-import { createTracing, type Tracing } from '@steeple/telemetry'
+import { createAuditChain } from '../audit/audit-chain.ts'
+import { agoMs, type WindowClock } from '../clock/window-clock.ts'
+import type { SharedStore } from '../reconcile/cluster.ts'
+import { createTracing, type Tracing } from '../telemetry/tracing.ts'
 import { createIdempotencyStore, type IdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
 import type { Mutation, MutationResult, Mutations, RateState } from './mutations.ts'
 import { createOutboxWriter, type OutboxWriter, sweepOutbox } from './outbox.ts'

@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib'
-import { agoMs, type WindowClock } from '@steeple/clock'
 import {
   hasValidSum,
   idempotencyInProgress,
@@ -12,6 +11,7 @@ import {
   type Vault,
 } from '@steeple/contracts'
 import type { Database } from '@steeple/store'
+import { agoMs, type WindowClock } from '../clock/window-clock.ts'
 import type { IdempotencyClaim, StoredReply } from './mutations.ts'
 
 interface IdempotencyRow {

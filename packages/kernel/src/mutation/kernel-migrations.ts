@@ -1,10 +1,11 @@
-import { type AuditBeginning, auditTriggerSteps, type Dialect } from '@steeple/audit'
-import { CLOCK_DDL, CLOCK_SPEC } from '@steeple/clock'
 import type { TableSpec } from '@steeple/contracts'
-import { LEASE_DDL } from '@steeple/reconcile'
 import { VAULT_CHECK_DDL } from '@steeple/secrets'
 import { CLOSED, CLOSED_DDL, type StoreMigration } from '@steeple/store'
+import type { AuditBeginning } from '../audit/audit-beginning.ts'
+import { auditTriggerSteps, type Dialect } from '../audit/audit-triggers.ts'
+import { CLOCK_DDL, CLOCK_SPEC } from '../clock/clock-keeper.ts'
 import { SECRET_DDL } from '../plugins/plugin-secrets.ts'
+import { LEASE_DDL } from '../reconcile/lease-row.ts'
 import { SUBSCRIPTION_DDL, SUBSCRIPTIONS } from './subscriptions.ts'
 
 /** `serial`: on SQLite `integer` (64 bit there) makes the key the row's own address and saves an index. */

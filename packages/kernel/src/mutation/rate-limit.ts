@@ -1,4 +1,3 @@
-import { agoMs, type WindowClock } from '@steeple/clock'
 import {
   DEFAULT_RATE_LIMITS,
   defineTable,
@@ -8,6 +7,7 @@ import {
   type Table,
 } from '@steeple/contracts'
 import type { CommitGroup, Database, WriterTx } from '@steeple/store'
+import { agoMs, type WindowClock } from '../clock/window-clock.ts'
 import type { RateState } from './mutations.ts'
 
 interface RateRow {

@@ -8,9 +8,9 @@ import {
   type StateEvent,
   type Table,
 } from '@steeple/contracts'
-import { reasonOf } from '@steeple/plugin-packages'
-import { currentTerm } from '@steeple/reconcile'
 import type { Database } from '@steeple/store'
+import { reasonOf } from '../plugin-packages/failure.ts'
+import { currentTerm } from '../reconcile/leadership.ts'
 import type { Outbox, OutboxEvent } from './mutations.ts'
 
 /** How far one subscription of a plugin has come. */

@@ -1,4 +1,4 @@
-import { inDependencyOrder } from '@steeple/plugin-packages'
+import { inDependencyOrder } from '../plugin-packages/order.ts'
 import { unchosenBecause } from './left-out.ts'
 import type { LivePlugin } from './live.ts'
 import { load, type Moving, reload } from './moves.ts'

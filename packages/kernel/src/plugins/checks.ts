@@ -1,5 +1,5 @@
-import type { FoundPlugin } from '@steeple/plugin-packages'
 import semver from 'semver'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import type { LivePlugin } from './live.ts'
 import type { ServiceContainer } from './service-container.ts'
 

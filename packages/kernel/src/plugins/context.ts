@@ -1,8 +1,8 @@
 import type { Context, Log, ServiceRef } from '@steeple/contracts'
-import type { FoundPlugin } from '@steeple/plugin-packages'
-import type { Scheduler } from '@steeple/reconcile'
-import type { PluginMetrics } from '@steeple/telemetry'
 import type { Subscription } from '../mutation/subscriptions.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
+import type { Scheduler } from '../reconcile/scheduler.ts'
+import type { PluginMetrics } from '../telemetry/metrics.ts'
 import type { PluginHost } from './host.ts'
 import type { Scope } from './scope.ts'
 

@@ -1,5 +1,5 @@
 import type { ComponentHealth } from '@steeple/contracts'
-import type { FoundPlugin } from '@steeple/plugin-packages'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 
 /** What can be done about an installed plugin that failed. */
 export function adviceOn({ origin, dir, version, manifest: { id } }: FoundPlugin): readonly string[] {

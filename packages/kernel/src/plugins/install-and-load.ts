@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { pluginStateConflict } from '@steeple/contracts'
-import { installPackage } from '@steeple/plugin-packages'
+import { installPackage } from '../plugin-packages/install.ts'
 import { load, type Moving } from './moves.ts'
 import type { PluginRecord } from './plugin-entries.ts'
 

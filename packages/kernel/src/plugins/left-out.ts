@@ -1,4 +1,5 @@
-import type { FoundPlugin, KeptStates } from '@steeple/plugin-packages'
+import type { KeptStates } from '../plugin-packages/kept-states.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import type { PluginHost } from './host.ts'
 
 /**

@@ -1,4 +1,3 @@
-import { within } from '@steeple/clock'
 import {
   type ComponentHealth,
   type Instance,
@@ -11,10 +10,11 @@ import {
   shapeOf,
   shapeProblem,
 } from '@steeple/contracts'
-import type { FoundPlugin } from '@steeple/plugin-packages'
-import { createScheduler, type Scheduler } from '@steeple/reconcile'
-import type { PluginMetrics } from '@steeple/telemetry'
+import { within } from '../clock/deadline.ts'
 import type { Subscription } from '../mutation/subscriptions.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
+import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
+import type { PluginMetrics } from '../telemetry/metrics.ts'
 import { createContext } from './context.ts'
 import type { RouteSet } from './edge.ts'
 import type { PluginHost } from './host.ts'

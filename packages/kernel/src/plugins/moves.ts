@@ -1,12 +1,10 @@
 import { basename } from 'node:path'
 import { pluginStateConflict } from '@steeple/contracts'
-import {
-  type Catalogue,
-  type FoundPlugin,
-  isWaitingForConfig,
-  type KeptStates,
-} from '@steeple/plugin-packages'
 import semver from 'semver'
+import type { Catalogue } from '../plugin-packages/catalogue.ts'
+import { isWaitingForConfig } from '../plugin-packages/failure.ts'
+import type { KeptStates } from '../plugin-packages/kept-states.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import { dependentsOf } from './checks.ts'
 import type { PluginHost } from './host.ts'
 import { unchosenBecause } from './left-out.ts'

@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pluginNotFound } from '@steeple/contracts'
-import { createKeptStates, installedName } from '@steeple/plugin-packages'
 import { lockDataDir } from '../composition/data-dir-lock.ts'
+import { createKeptStates } from '../plugin-packages/kept-states.ts'
+import { installedName } from '../plugin-packages/sources.ts'
 import { removeFolders } from './uninstall.ts'
 
 /** Where the files of a service are that does not run: both absolute. */

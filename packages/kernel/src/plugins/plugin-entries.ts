@@ -1,14 +1,10 @@
 import { type ComponentHealth, type Manifest, type PluginKind, pluginNotFound } from '@steeple/contracts'
-import {
-  type Catalogue,
-  configRemedy,
-  type FoundPlugin,
-  type RejectedPlugin,
-  reasonOf,
-} from '@steeple/plugin-packages'
 import type { Section } from '@steeple/settings'
-import type { LoadedThen } from '@steeple/telemetry'
 import semver from 'semver'
+import type { Catalogue } from '../plugin-packages/catalogue.ts'
+import { configRemedy, reasonOf } from '../plugin-packages/failure.ts'
+import type { FoundPlugin, RejectedPlugin } from '../plugin-packages/manifest.ts'
+import type { LoadedThen } from '../telemetry/memory-health.ts'
 import type { RouteSet } from './edge.ts'
 import { adviceOn, failedHealth } from './failure-words.ts'
 import type { PluginHost } from './host.ts'

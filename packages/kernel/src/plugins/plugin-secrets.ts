@@ -2,7 +2,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { notFound, type Reader, type SqlValue, secretsInvalid, type Tx, type Vault } from '@steeple/contracts'
 import { readKeyFile } from '@steeple/secrets'
 import { leavesOf, type Section, valueAt } from '@steeple/settings'
-import { hideFromNowOn } from '@steeple/telemetry'
+import { hideFromNowOn } from '../telemetry/log-redaction.ts'
 
 /** What plugins keep secret and cannot keep in a file. The row's id is `<plugin>/<key>`. */
 export const SECRET_DDL = 'create table kernel_secret (id text not null primary key, sealed bytea not null)'

@@ -1,15 +1,13 @@
 import { notReady, type ServiceError } from '@steeple/contracts'
 import {
   asFailure,
-  ENDED,
   type Failures,
   inStep,
   isWaitingForConfig,
-  type KeptStates,
   noteFailure,
-  RAN,
   reasonOf,
-} from '@steeple/plugin-packages'
+} from '../plugin-packages/failure.ts'
+import { ENDED, type KeptStates, RAN } from '../plugin-packages/kept-states.ts'
 import { refuseOrphan } from './checks.ts'
 import type { EdgeGeneration } from './edge.ts'
 import type { PluginHost } from './host.ts'

@@ -8,17 +8,14 @@ import {
   type TableSpec,
   type Tx,
 } from '@steeple/contracts'
-import {
-  type Blame,
-  Catalogue,
-  createBlame,
-  createKeptStates,
-  createLoader,
-  type FoundPlugin,
-  type PluginSources,
-} from '@steeple/plugin-packages'
 import type { Section } from '@steeple/settings'
-import { memoryHealth, memoryNow } from '@steeple/telemetry'
+import { type Blame, createBlame } from '../plugin-packages/blame.ts'
+import { Catalogue } from '../plugin-packages/catalogue.ts'
+import { createKeptStates } from '../plugin-packages/kept-states.ts'
+import { createLoader } from '../plugin-packages/loader.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
+import type { PluginSources } from '../plugin-packages/sources.ts'
+import { memoryHealth, memoryNow } from '../telemetry/memory-health.ts'
 import { applySettings } from './apply-settings.ts'
 import type { PluginHost } from './host.ts'
 import { installAndLoad } from './install-and-load.ts'

@@ -1,6 +1,7 @@
 import type { ComponentHealth } from '@steeple/contracts'
-import type { Catalogue, FoundPlugin } from '@steeple/plugin-packages'
 import type { HealthPoller } from '../health.ts'
+import type { Catalogue } from '../plugin-packages/catalogue.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 
 /** The component that names installed plugins which run and whose signature is not believed. */
 const NAME = 'plugins.trust'

@@ -1,5 +1,5 @@
-import { type Timers, within } from '@steeple/clock'
 import type { Log } from '@steeple/contracts'
+import { type Timers, within } from '../clock/deadline.ts'
 
 /** Owns everything that one live copy of a plugin opens. */
 export interface Scope {

@@ -5,8 +5,8 @@ import {
   ranDriverRef,
   type ServiceRef,
 } from '@steeple/contracts'
-import { currentTerm, mustOutlast, type Term, termSignal } from '@steeple/reconcile'
-import type { Tracing } from '@steeple/telemetry'
+import { currentTerm, mustOutlast, type Term, termSignal } from '../reconcile/leadership.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
 
 /** The services of the kernel and of every live plugin, by id. */
 export interface ServiceContainer {

@@ -1,12 +1,10 @@
 import { basename } from 'node:path'
-import {
-  type Blame,
-  type FoundPlugin,
-  inDependencyOrder,
-  type KeptStates,
-  sayHang,
-} from '@steeple/plugin-packages'
 import semver from 'semver'
+import type { Blame } from '../plugin-packages/blame.ts'
+import { sayHang } from '../plugin-packages/hang-note.ts'
+import type { KeptStates } from '../plugin-packages/kept-states.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
+import { inDependencyOrder } from '../plugin-packages/order.ts'
 import type { Moving } from './moves.ts'
 import type { Change } from './plugin-set.ts'
 import type { Wanted } from './provision.ts'

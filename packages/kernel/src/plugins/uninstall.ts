@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isServiceError, pluginStateConflict } from '@steeple/contracts'
-import { createContentRecord } from '@steeple/plugin-packages'
+import { createContentRecord } from '../plugin-packages/content-hash.ts'
 import { bring, type Moving, unload } from './moves.ts'
 import type { PluginRecord } from './plugin-entries.ts'
 

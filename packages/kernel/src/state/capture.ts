@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { auditTriggerSteps } from '@steeple/audit'
 import {
   type CapturedState,
   isServiceError,
@@ -20,6 +19,7 @@ import {
   PLUGINS_FOLDER,
   STORE_FILE,
 } from '@steeple/store'
+import { auditTriggerSteps } from '../audit/audit-triggers.ts'
 import type { StateParts } from './state-parts.ts'
 
 const FOLDER = '.backup-'

@@ -11,9 +11,7 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { auditTriggerSteps } from '@steeple/audit'
 import type { Settings } from '@steeple/contracts'
-import { LEASE_DDL } from '@steeple/reconcile'
 import {
   COMING,
   isRestorePending,
@@ -26,8 +24,10 @@ import {
   STORE_FILE,
   syncFolder,
 } from '@steeple/store'
+import { auditTriggerSteps } from '../audit/audit-triggers.ts'
 import { lockDataDir } from '../composition/data-dir-lock.ts'
 import { storeUrlOf } from '../composition/store-url.ts'
+import { LEASE_DDL } from '../reconcile/lease-row.ts'
 
 /** The files of a store, the database itself last: as long as it stands, the old one is meant. */
 const STORE_PARTS: readonly string[] = ['-committed', '-wal', '-shm', '-in-use', '']

@@ -1,6 +1,5 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { auditAnchor, auditBeginning, auditTriggerSteps, createAuditTrail, plainSql } from '@steeple/audit'
 import {
   backupInvalid,
   backupVersionUnsupported,
@@ -26,6 +25,10 @@ import {
   STORE_FILE,
   scanIntegrity,
 } from '@steeple/store'
+import { auditAnchor } from '../audit/audit-anchor.ts'
+import { auditBeginning } from '../audit/audit-beginning.ts'
+import { createAuditTrail } from '../audit/audit-trail.ts'
+import { auditTriggerSteps, plainSql } from '../audit/audit-triggers.ts'
 import { createMutations } from '../mutation/create-mutations.ts'
 import { closeKeys } from '../mutation/idempotency.ts'
 import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'

@@ -1,18 +1,14 @@
-import { systemTimers, type Timers, thisMachine } from '@steeple/clock'
 import { type HssDriver, hssDriverRef, type Imsi } from '@steeple/contracts'
-import {
-  epochReader,
-  inTerm,
-  joinElection,
-  LEASE_DDL,
-  type Leadership,
-  termGuard,
-  termSignal,
-} from '@steeple/reconcile'
 import { openDatabase } from '@steeple/store'
 import { failure, onPostgres } from '@steeple/store/testing'
 import { assert, eventually } from '@steeple/testkit'
+import { thisMachine } from '../../src/clock/clock-keeper.ts'
+import { systemTimers, type Timers } from '../../src/clock/deadline.ts'
 import { createServiceContainer } from '../../src/plugins/service-container.ts'
+import { epochReader, termGuard } from '../../src/reconcile/cluster.ts'
+import { joinElection } from '../../src/reconcile/election.ts'
+import { inTerm, type Leadership, termSignal } from '../../src/reconcile/leadership.ts'
+import { LEASE_DDL } from '../../src/reconcile/lease-row.ts'
 
 const SILENT = {
   debug: () => undefined,

@@ -1,10 +1,11 @@
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemClock, systemTimers, type Timers } from '@steeple/clock'
 import { systemPrincipal } from '@steeple/contracts'
 import { initNode } from '@steeple/secrets'
 import { failure, onPostgres, type StoreBox } from '@steeple/store/testing'
 import { assert, eventually, tempDir } from '@steeple/testkit'
+import { systemTimers, type Timers } from '../../src/clock/deadline.ts'
+import { systemClock } from '../../src/clock/system-clock.ts'
 import type { Kernel } from '../../src/kernel.ts'
 import { startKernel } from '../start-kernel.ts'
 

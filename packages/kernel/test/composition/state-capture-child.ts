@@ -22,7 +22,7 @@ const CALLS = [
 
 const { captureState } = await import('../../src/state/capture.ts')
 const { openDatabase } = await import('@steeple/store')
-const { systemClock } = await import('@steeple/clock')
+const { systemClock } = await import('@steeple/kernel')
 
 const clock = systemClock()
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

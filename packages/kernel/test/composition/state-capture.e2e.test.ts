@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { systemClock } from '@steeple/clock'
 import { openDatabase, openSqliteConnection } from '@steeple/store'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { systemClock } from '../../src/clock/system-clock.ts'
 import { removeCaptures } from '../../src/state/capture.ts'
 
 const test = suite('a backup that is killed')

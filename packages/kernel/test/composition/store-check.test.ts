@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
-import type { PacedAuditTrail } from '@steeple/audit'
 import { type Database, gentlePace, openDatabase, scanMemory } from '@steeple/store'
 import { TOY, TOY_MIGRATIONS, toy } from '@steeple/store/testing'
-import type { KernelMetrics } from '@steeple/telemetry'
 import { assert, cpuMs, fakeClock, suite, tempDir } from '@steeple/testkit'
+import type { PacedAuditTrail } from '../../src/audit/audit-trail.ts'
 import { createStoreCheck, type StoreCheck } from '../../src/composition/store-check.ts'
+import type { KernelMetrics } from '../../src/telemetry/metrics.ts'
 
 const check = suite('kernel/composition/store-check')
 const clock = fakeClock()

@@ -1,9 +1,9 @@
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemClock } from '@steeple/clock'
 import { initNode } from '@steeple/secrets'
 import { failure } from '@steeple/store/testing'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { systemClock } from '../../src/clock/system-clock.ts'
 import { startKernel } from '../start-kernel.ts'
 
 const lock = suite('kernel/composition/store-lock')

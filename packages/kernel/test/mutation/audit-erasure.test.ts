@@ -1,10 +1,12 @@
 import { createSecretKey } from 'node:crypto'
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type AuditAnchor, auditAnchor, auditSeal, settleAudit } from '@steeple/audit'
 import type { Database } from '@steeple/store'
 import { failure, onEachStore, type StoreBox } from '@steeple/store/testing'
 import { assert, tempDir } from '@steeple/testkit'
+import { type AuditAnchor, auditAnchor } from '../../src/audit/audit-anchor.ts'
+import { auditSeal } from '../../src/audit/audit-seal.ts'
+import { settleAudit } from '../../src/audit/audit-trail.ts'
 import { type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 
 async function withEntries(box: StoreBox, count: number): Promise<MutationBench> {

@@ -1,13 +1,14 @@
 import type { RunsOn } from '@steeple/contracts'
-import { createReconcileEngine, inTerm } from '@steeple/reconcile'
 import { onEachStore } from '@steeple/store/testing'
-import { createMetricsBoard } from '@steeple/telemetry'
 import { assert, eventually, fakeClock } from '@steeple/testkit'
 import {
   createSubscriptions,
   type EventHandler,
   type Subscription,
 } from '../../src/mutation/subscriptions.ts'
+import { inTerm } from '../../src/reconcile/leadership.ts'
+import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
+import { createMetricsBoard } from '../../src/telemetry/metrics.ts'
 import { createTestLog, type Line } from '../plugins/test-host.ts'
 import { type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 

@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
+import { installPlugin } from '../../src/plugin-packages/install.ts'
 import { createTestHost, recordOf, type TestHost } from './test-host.ts'
 import { ANYBODY, codeOf, writePlugin } from './test-plugin.ts'
 

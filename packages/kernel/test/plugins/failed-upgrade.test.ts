@@ -1,8 +1,8 @@
 import { appendFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
+import { installPlugin } from '../../src/plugin-packages/install.ts'
 import { createTestHost, failureOf, recordOf, type TestHost } from './test-host.ts'
 import { ANYBODY, codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 

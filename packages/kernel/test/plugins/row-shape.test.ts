@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { installPlugin } from '@steeple/plugin-packages'
 import { openDatabase } from '@steeple/store'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { installPlugin } from '../../src/plugin-packages/install.ts'
 import { createTestHost, type TestHost } from './test-host.ts'
 import { ANYBODY, writePlugin } from './test-plugin.ts'
 

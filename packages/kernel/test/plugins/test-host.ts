@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemTimers, type Timers } from '@steeple/clock'
 import { isServiceError, type Log, type Migration, type Reply, type Settings } from '@steeple/contracts'
-import { hostContracts } from '@steeple/plugin-packages'
-import { createReconcileEngine } from '@steeple/reconcile'
 import { diffSettings, mergedSchema } from '@steeple/settings'
-import { createMetricsBoard } from '@steeple/telemetry'
+import { systemTimers, type Timers } from '../../src/clock/deadline.ts'
 import { createHealthBoard } from '../../src/health.ts'
+import { hostContracts } from '../../src/plugin-packages/contracts-copy.ts'
 import type { HttpEdge, RouteSet } from '../../src/plugins/edge.ts'
 import type { PluginRecord } from '../../src/plugins/plugin-entries.ts'
 import { PluginRegistry, type RegistryOptions } from '../../src/plugins/registry.ts'
 import { createServiceContainer } from '../../src/plugins/service-container.ts'
+import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
+import { createMetricsBoard } from '../../src/telemetry/metrics.ts'
 
 /** An edge over node:http: exact paths, GET and POST, server-sent events by `stream`. */
 export interface TestEdge extends HttpEdge {

@@ -1,8 +1,9 @@
 import { chmod, chown, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { createContentRecord, type InstalledPlugin, installPlugin } from '@steeple/plugin-packages'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
+import { createContentRecord } from '../../src/plugin-packages/content-hash.ts'
+import { type InstalledPlugin, installPlugin } from '../../src/plugin-packages/install.ts'
 import { createTestHost, failureOf, recordOf } from './test-host.ts'
 import { ANYBODY, writePlugin } from './test-plugin.ts'
 

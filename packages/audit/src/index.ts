@@ -1,7 +1,0 @@
-export { type AuditAnchor, auditAnchor } from './audit-anchor.ts'
-export { type AuditBeginning, auditBeginning } from './audit-beginning.ts'
-export { createAuditChain } from './audit-chain.ts'
-export { AUDIT_COLUMNS, type AuditRow, auditHash, canonicalJson, storableText } from './audit-entry.ts'
-export { auditSeal } from './audit-seal.ts'
-export { createAuditTrail, type PacedAuditTrail, settleAudit } from './audit-trail.ts'
-export { auditTriggerSteps, type Dialect, plainSql } from './audit-triggers.ts'

@@ -1,0 +1,59 @@
+import { isServiceError, pluginFailed, type ServiceError } from '@steeple/contracts'
+import { scrubText } from '../telemetry/log-redaction.ts'
+import type { FoundPlugin } from './manifest.ts'
+
+/** The steps of a plugin's life that can fail, in order. */
+export type LifeStep = 'check' | 'import' | 'config' | 'migrate' | 'setup' | 'routes' | 'start'
+
+/** Does one step of a plugin's life. What it throws becomes `plugin_failed`, which names plugin, step and reason. */
+export async function inStep<T>(plugin: string, step: LifeStep, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw asFailure(plugin, step, error)
+  }
+}
+
+/** `error` as `plugin_failed` of that step, without secrets. One that is that already stays as it is. */
+export function asFailure(plugin: string, step: LifeStep, error: unknown): ServiceError {
+  const isFailure = isServiceError(error) && error.code === pluginFailed.code
+  if (isFailure && scrubText(error.message) === error.message) return error
+  return pluginFailed(plugin, step, reasonOf(error), { cause: error })
+}
+
+/** What somebody has to do to the configuration before a plugin can come; undefined when that is not what it failed for. */
+export function configRemedy(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const what: unknown = Reflect.get(error, 'waitsFor')
+  return typeof what === 'string' ? `${what} and send SIGHUP` : configRemedy(error.cause)
+}
+
+/** Whether a plugin failed because a key of it has no value, or a wrong one, and for nothing else. */
+export function isWaitingForConfig(error: unknown): boolean {
+  return configRemedy(error) !== undefined
+}
+
+/** How much of a foreign message goes into a record. */
+const REASON_CHARACTERS = 500
+
+/** One line that says what went wrong, without the secrets that a log line would not have either. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return scrubText(text).replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARACTERS) || 'no reason given'
+}
+
+/** Why changes of plugins failed, by id. */
+export type Failures = Map<string, { readonly found: FoundPlugin; readonly error: ServiceError }>
+
+/** A second failure of one change is that of what was to come in place of the first. */
+export function noteFailure(failures: Failures, found: FoundPlugin, error: unknown): void {
+  const { id } = found.manifest
+  const known = failures.get(id)
+  const failure = asFailure(id, 'start', error)
+  if (known === undefined) {
+    failures.set(id, { found, error: failure })
+    return
+  }
+  const both = new AggregateError([known.error, error], `${known.error.message}; then ${failure.message}`)
+  failures.set(id, { found: known.found, error: asFailure(id, 'start', both) })
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto'
+import { type Log, secretsInvalid, storeInvalid } from '@steeple/contracts'
+import type { Database, SideConnection } from '@steeple/store'
+import type { Machine } from '../clock/clock-keeper.ts'
+import type { Timers } from '../clock/deadline.ts'
+import type { Leadership, Term } from './leadership.ts'
+import { type LeaseRow, readLease, releaseLease, renewLease, takeLease } from './lease-row.ts'
+
+/** What an election needs. */
+export interface ElectionOptions {
+  readonly db: Pick<Database, 'transact'>
+  readonly side: SideConnection
+  readonly machine: Machine
+  readonly timers: Timers
+  readonly log: Log
+  /** `cluster.instance`. */
+  readonly name: string
+  /** Fingerprint of the keys. */
+  readonly keys: string
+}
+
+/** From one renewal to the end, by the database's clock. With what follows a leader that died is replaced in 10 s. */
+const LEASE_MS = 5_000
+/** The holder counts on so much less: clocks run at different speeds, and what it has begun takes a moment to end. */
+const MARGIN_MS = 1_000
+const RENEW_MS = 1_200
+/** After a renewal that failed, and between two looks at the lease of another. */
+const LOOK_MS = 500
+/** At the start: a lease that ended so long ago ended, whatever the clocks of the databases differ by. */
+const LONG_OVER_MS = 60_000
+/** Nobody has a lease that was not renewed for so long, whatever the clock of the database says: it was set back. */
+const ABANDONED_MS = 3 * LEASE_MS
+
+/** Joins the instances that share a store: leads at once when nobody does. Throws `store_invalid`, `store_unavailable`. */
+export async function joinElection(options: ElectionOptions): Promise<Leadership> {
+  const candidate = new Candidate(options)
+  await candidate.join()
+  return candidate
+}
+
+interface SeenLease {
+  readonly row: LeaseRow
+  readonly sinceMs: number
+}
+
+/** One process among those that share a store. */
+class Candidate implements Leadership {
+  readonly #options: ElectionOptions
+  readonly #holder = randomUUID()
+  readonly #listeners = new Set<() => void>()
+  #term: HeldTerm | undefined
+  /** The lease as last seen to change, and when by this instance's own clock. */
+  #seen: SeenLease | undefined
+  #timer: unknown
+  #isClosed = false
+  #step = Promise.resolve()
+
+  constructor(options: ElectionOptions) {
+    this.#options = options
+  }
+
+  async join(): Promise<void> {
+    await this.#look()
+    this.#refuseForeign()
+    const others = this.#seen?.row
+    // One without a name is meant to be alone: what it finds is its own past, or another that should have a name.
+    while (this.#options.name === '' && this.#term === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#options.timers.setTimeout(resolve, LOOK_MS)
+      })
+      await this.#look()
+      const row = this.#seen?.row
+      if (others !== undefined && row?.epoch === others.epoch && row.renewals === others.renewals) continue
+      if (this.#term === undefined) throw storeInvalid(NAMELESS)
+    }
+    this.#plan()
+  }
+
+  /** What one instance seals or signs the others could not open. */
+  #refuseForeign(): void {
+    const row = this.#seen?.row
+    if (this.#term !== undefined || row === undefined || row.keys === this.#options.keys) return
+    throw secretsInvalid(
+      `the keys of this instance are not those of ${row.name || 'the instance'} that leads: copy its keys directory ` +
+        '(vault.key, audit.key, jwt.key, node.json and the rest) into <data_dir>/keys; instances of one store share them',
+    )
+  }
+
+  term(): Term | undefined {
+    if (this.#term !== undefined && this.#term.remainingMs() <= 0) this.#end('it was not renewed in time')
+    return this.#term
+  }
+
+  view(): ReturnType<Leadership['view']> {
+    const { name } = this.#options
+    const term = this.term()
+    if (term !== undefined) return { name, role: 'leader', leader: name, epoch: term.epoch }
+    const row = this.#seen?.row
+    const isHeld = row !== undefined && row.holder !== '' && row.holder !== this.#holder
+    return { name, role: 'follower', leader: isHeld ? row.name : undefined, epoch: row?.epoch ?? 0 }
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#options.timers.clearTimeout(this.#timer)
+    await this.#step
+    const term = this.#term
+    if (term === undefined) return
+    this.#end('this instance stops')
+    // Where it cannot be given back it ends by itself.
+    await releaseLease(this.#options.side, { holder: this.#holder, epoch: term.epoch }).catch(() => undefined)
+  }
+
+  #plan(): void {
+    if (this.#isClosed) return
+    this.#timer = this.#options.timers.setTimeout(
+      () => {
+        this.#step = this.#next().then(() => this.#plan())
+      },
+      this.#term?.isFresh === true ? RENEW_MS : LOOK_MS,
+    )
+  }
+
+  async #next(): Promise<void> {
+    try {
+      const term = this.term()
+      if (term === undefined) await this.#look()
+      else await this.#renew(term as HeldTerm)
+    } catch (error) {
+      if (this.#term !== undefined) this.#term.isFresh = false
+      this.#options.log.debug({ err: error }, 'the lease could not be looked at')
+    }
+  }
+
+  async #renew(term: HeldTerm): Promise<void> {
+    const askedMs = this.#nowMs()
+    const mine = { holder: this.#holder, epoch: term.epoch, ttl: LEASE_MS }
+    if (await renewLease(this.#options.side, mine)) term.prolong(askedMs + LEASE_MS - MARGIN_MS)
+    else this.#end('another instance has it')
+  }
+
+  async #look(): Promise<void> {
+    const row = await readLease(this.#options.side)
+    if (row === undefined) throw storeInvalid('kernel_lease is empty; restore a backup')
+    const nowMs = this.#nowMs()
+    const before = this.#seen
+    const isSame = before?.row.epoch === row.epoch && before.row.renewals === row.renewals
+    const seen = { row, sinceMs: isSame ? before.sinceMs : nowMs }
+    this.#seen = seen
+    if (this.#isClosed || !this.#isOver(seen, nowMs, before === undefined)) return
+    const askedAt = { ms: nowMs }
+    const { name, keys } = this.#options
+    const by = { holder: this.#holder, name, keys, ttl: LEASE_MS }
+    const isTaken = await this.#options.db.transact(async (tx) => {
+      askedAt.ms = this.#nowMs()
+      return await takeLease(tx, by, row)
+    })
+    if (isTaken) this.#begin(row.epoch + 1, askedAt.ms + LEASE_MS - MARGIN_MS)
+    // Another was faster: who has it now, and with which keys, is what counts.
+    else this.#seen = { row: (await readLease(this.#options.side)) ?? row, sinceMs: this.#nowMs() }
+  }
+
+  /** Given back; or ended by the database's clock, and not renewed as long as this instance looks: clocks may leap. */
+  #isOver({ row, sinceMs }: SeenLease, nowMs: number, isFirst: boolean): boolean {
+    if (row.holder === '') return true
+    const overMs = row.now_ms - row.expires_at_ms
+    if (isFirst) return overMs > LONG_OVER_MS
+    const sameMs = nowMs - sinceMs
+    return overMs > 0 ? sameMs >= LEASE_MS : sameMs >= ABANDONED_MS
+  }
+
+  #begin(epoch: number, untilMs: number): void {
+    this.#term = new HeldTerm(
+      epoch,
+      untilMs,
+      () => this.#nowMs(),
+      this.#options.timers,
+      () => this.term(),
+    )
+    this.#options.log.info({ epoch }, 'this instance leads')
+    this.#tell()
+  }
+
+  #end(why: string): void {
+    const term = this.#term
+    if (term === undefined) return
+    this.#term = undefined
+    term.end()
+    this.#options.log.warn({ epoch: term.epoch, why }, 'this instance leads no longer')
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Time that goes on while the machine sleeps: the others are awake. */
+  #nowMs(): number {
+    return this.#options.machine.upMs()
+  }
+}
+
+const NAMELESS =
+  'another instance serves this store; give each of them a name (cluster.instance, SVC_CLUSTER_INSTANCE), and ' +
+  'cluster.machine the name of the one that has the radio and the core'
+
+/** A term with its lease. */
+class HeldTerm implements Term {
+  readonly epoch: number
+  /** Whether the newest renewal was answered. */
+  isFresh = true
+  readonly #nowMs: () => number
+  readonly #timers: Timers
+  readonly #check: () => void
+  readonly #ended = new AbortController()
+  #untilMs: number
+  #timer: unknown
+
+  constructor(epoch: number, untilMs: number, nowMs: () => number, timers: Timers, check: () => void) {
+    this.epoch = epoch
+    this.#untilMs = untilMs
+    this.#nowMs = nowMs
+    this.#timers = timers
+    this.#check = check
+    this.#watch()
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  remainingMs(): number {
+    return this.#ended.signal.aborted ? -1 : this.#untilMs - this.#nowMs()
+  }
+
+  prolong(untilMs: number): void {
+    this.isFresh = true
+    this.#untilMs = Math.max(this.#untilMs, untilMs)
+    this.#watch()
+  }
+
+  end(): void {
+    this.#timers.clearTimeout(this.#timer)
+    this.#ended.abort()
+  }
+
+  #watch(): void {
+    this.#timers.clearTimeout(this.#timer)
+    this.#timer = this.#timers.setTimeout(() => this.#check(), Math.max(0, this.remainingMs()) + 1)
+  }
+}

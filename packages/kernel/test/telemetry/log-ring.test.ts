@@ -1,0 +1,69 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { assert, seededDraw, suite, testSeed } from '@steeple/testkit'
+import { createLineRing, createRecentLines } from '../../src/telemetry/log-ring.ts'
+
+const rings = suite('telemetry/log-ring')
+
+const HEAD = 12
+
+rings('holds the last lines that fit, in their order', () => {
+  const ring = createLineRing(10 * (10 + HEAD))
+  for (let n = 0; n < 5_000; n++) ring.add(n, String(n).padStart(10, '0'))
+  assert.equal(
+    ring.lines().map(([order]) => order),
+    [4_990, 4_991, 4_992, 4_993, 4_994, 4_995, 4_996, 4_997, 4_998, 4_999],
+  )
+  ring.add(5_000, 'x'.repeat(220 - HEAD))
+  assert.equal(ring.lines(), [[5_000, 'x'.repeat(220 - HEAD)]])
+  ring.add(5_001, 'x'.repeat(220 - HEAD + 1))
+  assert.is(ring.lines().length, 1, 'one that never fits pushes nothing out')
+})
+
+rings('gives lines of any length and alphabet back as they were, but for the end of very long ones', () => {
+  const seed = testSeed()
+  const draw = seededDraw(seed)
+  const capacity = 2_000
+  const longest = 300
+  const ring = createLineRing(capacity)
+  const added: (readonly [number, string])[] = []
+  for (let n = 0; n < 3_000; n++) {
+    const line = ['a', 'é', '漢', '🜁'][draw(4)]?.repeat(draw(longest / 4)) ?? ''
+    ring.add(n, line)
+    added.push([n, line])
+    const lines = ring.lines()
+    assert.equal(lines, added.slice(-lines.length), `seed ${seed}, line ${n}`)
+    const next = added.at(-lines.length - 1)?.[1]
+    const octets = lines.reduce((sum, [, text]) => sum + HEAD + Buffer.byteLength(text), 0)
+    // What is left at the end of the ring has not the room for a line.
+    if (next !== undefined) assert.ok(octets > capacity - 2 * (longest + HEAD), `seed ${seed}, line ${n}`)
+  }
+  const large = createLineRing(100_000)
+  large.add(1, 'x'.repeat(20_000))
+  assert.is(large.lines()[0]?.[1].length, 16_384)
+})
+
+rings('keeps nothing of the text that no longer fits', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const ring = createLineRing(65_536)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  // Fewer lines than places are moved for.
+  for (let n = 0; n < 1_000; n++) ring.add(n, Buffer.alloc(16_000, n % 128).toString('latin1'))
+  collect()
+  const grown = process.memoryUsage().heapUsed - before
+  assert.ok(grown < 4_000_000, `${grown} octets for 64 KiB of lines`)
+  assert.is(ring.lines().length, 4)
+})
+
+rings('lets many requests push out no warning', () => {
+  const recent = createRecentLines()
+  recent.add('urgent', 'why')
+  for (let n = 0; n < 2_000; n++) recent.add('request', 'r'.repeat(1_000))
+  recent.add('calm', 'after')
+  const lines = recent.lines()
+  assert.equal([lines[0], lines.at(-1), lines.length], ['why', 'after', 131])
+})
+
+rings.run()

@@ -8,12 +8,7 @@ import {
   sectionOf,
   southboundUnavailable,
 } from '@steeple/contracts'
-import {
-  type Free5gcOam,
-  free5gcOamRef,
-  type Registration,
-  type RegistrationList,
-} from '@steeple/free5gc-oam'
+import { type Free5gcOam, free5gcOamRef, type Registration, type RegistrationList } from '@steeple/southbound'
 import { imsiHash, safeText } from '@steeple/telecom'
 
 /** What the SMF said of a session: its address, that it has none, or that the SMF does not have the session. */

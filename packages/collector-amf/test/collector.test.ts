@@ -1,5 +1,5 @@
 import type { Collection, Collector } from '@steeple/contracts'
-import { free5gcOamRef } from '@steeple/free5gc-oam'
+import { free5gcOamRef } from '@steeple/southbound'
 import { assert, type FakeContext, fakeContext, suite } from '@steeple/testkit'
 import { amfCollector } from '../src/collector.ts'
 import { imsiOf, type ModelCore, modelCore } from './support/model-core.ts'

@@ -1,4 +1,4 @@
-import { free5gcOamRef } from '@steeple/free5gc-oam'
+import { free5gcOamRef } from '@steeple/southbound'
 import { type CollectorFixture, collectorConformance, fakeContext } from '@steeple/testkit'
 import { amfCollector } from '../src/collector.ts'
 import { imsiOf, modelCore } from './support/model-core.ts'

@@ -5,7 +5,7 @@ import {
   type ImsiHash,
   NOTHING_COLLECTED,
 } from '@steeple/contracts'
-import type { Free5gcOam } from '@steeple/free5gc-oam'
+import type { Free5gcOam } from '@steeple/southbound'
 import { imsiHash, inGroups, parseImsi } from '@steeple/telecom'
 import { NO_SESSIONS } from './count/charged.ts'
 import { contentOf, countFile, type FileContent } from './count/count-file.ts'

@@ -1,5 +1,5 @@
 import { type Context, collectorRef, type Instance, type Plugin } from '@steeple/contracts'
-import { free5gcOamRef } from '@steeple/free5gc-oam'
+import { free5gcOamRef } from '@steeple/southbound'
 import { createCdrCollector } from './collector.ts'
 import { cdrMetrics } from './metrics.ts'
 

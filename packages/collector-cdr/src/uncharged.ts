@@ -1,5 +1,5 @@
 import type { Clock } from '@steeple/contracts'
-import type { ChargingRun, Free5gcOam, Registration } from '@steeple/free5gc-oam'
+import type { ChargingRun, Free5gcOam, Registration } from '@steeple/southbound'
 import { imsiHash } from '@steeple/telecom'
 import { type Charged, chargedNow, sessionDigest } from './count/charged.ts'
 import type { Moved } from './count/tally.ts'

@@ -1,5 +1,5 @@
 import type { Imsi } from '@steeple/contracts'
-import type { ChargingRun, Free5gcOam } from '@steeple/free5gc-oam'
+import type { ChargingRun, Free5gcOam } from '@steeple/southbound'
 import { assert, suite } from '@steeple/testkit'
 import { hashOf, imsiOf, Ledger, makeWorld, type World } from './support/world.ts'
 

@@ -2,11 +2,11 @@
 // Fails on any throw, a page that takes long, an IMSI in what comes out, or memory that grows.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { amfUe, enb, gnb, mmeUe, parsePage, smfPdu } from '@steeple/open5gs-info'
+import { amfUe, enb, gnb, mmeUe, parsePage, smfPdu } from '@steeple/southbound'
 import { seededDraw } from '@steeple/testkit'
 import { sightingsIn } from '../src/sightings.ts'
 
-const FOLDER = join(import.meta.dirname, '..', '..', 'open5gs-info', 'fixtures')
+const FOLDER = join(import.meta.dirname, '..', '..', 'southbound', 'fixtures', 'open5gs-info')
 const LONGEST_MS = 50
 const MOST_HEAP = 256 * 1024 * 1024
 const inputs = Number(process.argv[2] ?? 1e5)

@@ -16,7 +16,7 @@ import {
   type Open5gsInfo,
   open5gsInfo,
   open5gsInfoRef,
-} from '@steeple/open5gs-info'
+} from '@steeple/southbound'
 import { safeText } from '@steeple/telecom'
 import { type Seen, sightingsIn } from './sightings.ts'
 

@@ -1,5 +1,5 @@
 import type { SessionSighting, Technology } from '@steeple/contracts'
-import type { Connection, CoreLook, PduSession, SessionList, UeEntry, UeList } from '@steeple/open5gs-info'
+import type { Connection, CoreLook, PduSession, SessionList, UeEntry, UeList } from '@steeple/southbound'
 import { imsiHash } from '@steeple/telecom'
 
 /** What MME, AMF and SMF say together. */

@@ -1,13 +1,15 @@
 import { type Context, type CoreDriver, hssDriverRef, type Rendered } from '@steeple/contracts'
-import { coreInfo, type Open5gsInfo, open5gsInfo } from '@steeple/open5gs-info'
 import {
   type Daemon as ConfigDaemon,
   type CoreFiles,
   containerLook,
+  coreInfo,
   createCoreFiles,
   type Engine,
   engineAt,
   type Limits,
+  type Open5gsInfo,
+  open5gsInfo,
   pause,
   phonesOfOurs,
   recordRecall,

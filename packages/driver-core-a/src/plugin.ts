@@ -6,7 +6,7 @@ import {
   type Instance,
   type Plugin,
 } from '@steeple/contracts'
-import { open5gsInfoRef } from '@steeple/open5gs-info'
+import { open5gsInfoRef } from '@steeple/southbound'
 import { coreA } from './core-driver.ts'
 import { coreWatch } from './core-watch.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@steeple/contracts'
-import { type CoreInfo, coreInfo, type InfoPlaces } from '@steeple/open5gs-info'
+import { type CoreInfo, coreInfo, type InfoPlaces } from '@steeple/southbound'
 import { assert, suite } from '@steeple/testkit'
 import type { Generation } from '../src/render/roles.ts'
 import { phone } from './support/phones.ts'

@@ -1,5 +1,5 @@
 import type { Clock, Imsi } from '@steeple/contracts'
-import type { SharedWalk, UeEntry, UeList } from '@steeple/open5gs-info'
+import type { SharedWalk, UeEntry, UeList } from '@steeple/southbound'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { kicker } from '../src/kick/kick.ts'

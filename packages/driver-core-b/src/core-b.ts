@@ -1,13 +1,14 @@
 import type { Context, CoreDriver, Settings } from '@steeple/contracts'
-import { type Free5gcOam, sharedList } from '@steeple/free5gc-oam'
 import {
   type CoreFiles,
   type CoreFilesParts,
   createCoreFiles,
   type Engine,
   engineAt,
+  type Free5gcOam,
   phonesOfOurs,
   recordRecall,
+  sharedList,
 } from '@steeple/southbound'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
 import { type ChargingParts, chargingRun } from './charging/charging-run.ts'

@@ -1,6 +1,5 @@
 import type { CoreDriver, ObservedUe } from '@steeple/contracts'
-import type { SharedList } from '@steeple/free5gc-oam'
-import type { CoreFiles } from '@steeple/southbound'
+import type { CoreFiles, SharedList } from '@steeple/southbound'
 import { functionStates, type WatchedCore } from './steer/function-states.ts'
 import { uesFrom } from './steer/ues.ts'
 import type { WorkWatch } from './work/work-watch.ts'

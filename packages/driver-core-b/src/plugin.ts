@@ -1,5 +1,5 @@
 import { type Context, coreDriverRef, type Instance, type Plugin } from '@steeple/contracts'
-import { free5gcOamRef } from '@steeple/free5gc-oam'
+import { free5gcOamRef } from '@steeple/southbound'
 import { createCoreB } from './core-b.ts'
 import { createHttpClient } from './sbi/http-client.ts'
 

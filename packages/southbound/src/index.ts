@@ -13,12 +13,32 @@ export { containerLook } from './engine/container-look.ts'
 export { dockerAt, engineProblem } from './engine/docker-engine.ts'
 export { type ContainerState, type Engine, engineAt } from './engine/engine.ts'
 export { lastWords } from './engine/last-words.ts'
+export type {
+  ChargingRun,
+  Free5gcOam,
+  Registration,
+  RegistrationList,
+  SharedList,
+  SmContext,
+  SmfSession,
+} from './free5gc-oam/shared-list.ts'
+export { free5gcOamRef, sharedList } from './free5gc-oam/shared-list.ts'
 export { type HttpExchanged, type HttpRequest, httpExchange } from './http-exchange.ts'
 export { newLinesOfFile } from './logs/log-file.ts'
 export { newLinesOfOutput } from './logs/log-output.ts'
 export type { NewLines } from './logs/new-lines.ts'
 export { phonesOfOurs, recordRecall } from './mend/our-phones.ts'
 export { openPlain } from './open-plain.ts'
+export type { CoreInfo, Generation, InfoPlaces, PduSession, SessionList } from './open5gs-info/core-info.ts'
+export { coreInfo, smfPdu } from './open5gs-info/core-info.ts'
+export type { Connection, UeEntry } from './open5gs-info/entries.ts'
+export { amfUe, enb, gnb, mmeUe } from './open5gs-info/entries.ts'
+export { gaugeIn } from './open5gs-info/gauges.ts'
+export type { CoreLook, Open5gsInfo } from './open5gs-info/info-ref.ts'
+export { open5gsInfo, open5gsInfoRef } from './open5gs-info/info-ref.ts'
+export type { UeList } from './open5gs-info/joined-walk.ts'
+export { httpGet, parsePage, recordOf } from './open5gs-info/pages.ts'
+export type { SharedWalk, Walked } from './open5gs-info/shared-walk.ts'
 export { checkApns, checkPlmn, checkSlices, type Found, shown } from './render/problems.ts'
 export { type Section, type YamlValue, yamlText } from './render/yaml-text.ts'
 export { abortable, pause } from './time-limit.ts'

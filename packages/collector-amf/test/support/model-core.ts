@@ -1,5 +1,5 @@
 import { type Imsi, southboundUnavailable } from '@steeple/contracts'
-import type { Free5gcOam } from '@steeple/free5gc-oam'
+import type { Free5gcOam } from '@steeple/southbound'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type BegunSession } from '@steeple/testkit'
 

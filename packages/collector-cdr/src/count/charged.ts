@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ChargingRun } from '@steeple/free5gc-oam'
+import type { ChargingRun } from '@steeple/southbound'
 
 /**
  * Which sessions the CHF knows, by digests of their references: it forgets them all when it ends, and counts none that began

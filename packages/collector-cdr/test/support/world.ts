@@ -1,5 +1,5 @@
 import type { Clock, Collection, Collector, ImsiHash, Volume } from '@steeple/contracts'
-import type { Free5gcOam } from '@steeple/free5gc-oam'
+import type { Free5gcOam } from '@steeple/southbound'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeClock, fakeClock, fakeContext, type TempDir, tempDir } from '@steeple/testkit'
 import { createCdrCollector } from '../../src/collector.ts'

@@ -1,5 +1,5 @@
 import type { Clock, Collection, Collector, Context } from '@steeple/contracts'
-import { coreInfo, open5gsInfo, open5gsInfoRef } from '@steeple/open5gs-info'
+import { coreInfo, open5gsInfo, open5gsInfoRef } from '@steeple/southbound'
 import { fakeContext } from '@steeple/testkit'
 import { mmeCollector } from '../../src/collector.ts'
 import { type ListedCore, listedCore } from './core.ts'

@@ -1,6 +1,5 @@
 import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis } from '@steeple/contracts'
-import type { CoreInfo } from '@steeple/open5gs-info'
-import type { Engine } from '@steeple/southbound'
+import type { CoreInfo, Engine } from '@steeple/southbound'
 import type { Daemon, Generation } from '../render/roles.ts'
 import { daemonLog } from './daemon-log.ts'
 import { refusalsIn, refusedRadioIn } from './refusals.ts'

@@ -1,5 +1,5 @@
 import type { Clock, Imsi, Technology } from '@steeple/contracts'
-import type { CoreInfo, UeList, Walked } from '@steeple/open5gs-info'
+import type { CoreInfo, UeList, Walked } from '@steeple/southbound'
 import type { CancelLocation } from './batch-cancel.ts'
 
 /** What a kick needs. */

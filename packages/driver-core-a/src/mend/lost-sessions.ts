@@ -1,5 +1,5 @@
 import type { Imsi, Technology } from '@steeple/contracts'
-import { type CoreInfo, gaugeIn, httpGet } from '@steeple/open5gs-info'
+import { type CoreInfo, gaugeIn, httpGet } from '@steeple/southbound'
 import type { Daemon } from '../render/roles.ts'
 
 /** What is wrong between the daemons that hold sessions. */

@@ -1,4 +1,4 @@
-import { httpGet } from '@steeple/open5gs-info'
+import { httpGet } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import { type Daemon, FACTS } from '../render/roles.ts'
 import type { Bus } from '../sbi/bus.ts'

@@ -1,5 +1,5 @@
 import type { CoreObserved, ObservedUe, Technology } from '@steeple/contracts'
-import type { CoreInfo, SharedWalk } from '@steeple/open5gs-info'
+import type { CoreInfo, SharedWalk } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import { type WorkParts, workProblems } from '../verify/probe.ts'
 import { phonesByNetwork } from './other-networks.ts'

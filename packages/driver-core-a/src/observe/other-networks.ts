@@ -1,4 +1,4 @@
-import type { CoreInfo, UeList } from '@steeple/open5gs-info'
+import type { CoreInfo, UeList } from '@steeple/southbound'
 
 /** Registered phones: those of this network or of none that the core names, and those of others (MCC and MNC). */
 export interface PhonesByNetwork {

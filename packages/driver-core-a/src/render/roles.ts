@@ -1,4 +1,4 @@
-import type { Generation } from '@steeple/open5gs-info'
+import type { Generation } from '@steeple/southbound'
 
 /** The daemons of Open5GS that this driver renders, by the name that the configuration gives them. */
 export const DAEMONS = [

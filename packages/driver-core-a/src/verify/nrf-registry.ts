@@ -1,5 +1,5 @@
 import { southboundUnavailable } from '@steeple/contracts'
-import { recordOf } from '@steeple/open5gs-info'
+import { recordOf } from '@steeple/southbound'
 import type { Daemon } from '../render/roles.ts'
 import type { Bus } from '../sbi/bus.ts'
 import type { H2Answer } from '../sbi/h2-request.ts'

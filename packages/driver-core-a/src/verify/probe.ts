@@ -1,5 +1,5 @@
-import { gaugeIn, httpGet } from '@steeple/open5gs-info'
 import type { ContainerState } from '@steeple/southbound'
+import { gaugeIn, httpGet } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import type { DaemonLook } from '../observe/daemon-states.ts'
 import type { LogTales } from '../observe/log-tales.ts'

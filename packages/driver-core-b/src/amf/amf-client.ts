@@ -1,5 +1,5 @@
 import { type Imsi, southboundUnavailable } from '@steeple/contracts'
-import type { Registration } from '@steeple/free5gc-oam'
+import type { Registration } from '@steeple/southbound'
 import type { Caller, Service } from '../sbi/caller.ts'
 import { parseRegistrations } from './registered-ue.ts'
 

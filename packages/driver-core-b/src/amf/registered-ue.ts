@@ -1,5 +1,5 @@
 import { southboundUnavailable } from '@steeple/contracts'
-import type { PduSession, Registration } from '@steeple/free5gc-oam'
+import type { Registration, SmContext } from '@steeple/southbound'
 import { formatPlmn, parseImsi, parsePlmn } from '@steeple/telecom'
 import { fieldOf, parseJson, textOf } from '../sbi/json.ts'
 
@@ -26,7 +26,7 @@ export function parseRegistrations(text: string): readonly Registration[] {
   })
 }
 
-function sessionsOf(value: unknown): readonly PduSession[] | undefined {
+function sessionsOf(value: unknown): readonly SmContext[] | undefined {
   if (value === null || value === undefined) return []
   if (!Array.isArray(value)) return undefined
   const sessions = value.map((entry: unknown) => ({

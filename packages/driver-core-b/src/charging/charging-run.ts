@@ -1,5 +1,4 @@
-import type { ChargingRun } from '@steeple/free5gc-oam'
-import type { Engine } from '@steeple/southbound'
+import type { ChargingRun, Engine } from '@steeple/southbound'
 import type { Caller } from '../sbi/caller.ts'
 import { instancesOf } from '../work/registry.ts'
 

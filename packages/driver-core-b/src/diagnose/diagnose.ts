@@ -1,6 +1,5 @@
 import type { CoreDriver, Settings, UeDiagnosis } from '@steeple/contracts'
-import type { SharedList } from '@steeple/free5gc-oam'
-import type { Engine } from '@steeple/southbound'
+import type { Engine, SharedList } from '@steeple/southbound'
 import { refusalsIn, refusedRadioIn } from './refusals.ts'
 
 /** What a diagnosis reads. */

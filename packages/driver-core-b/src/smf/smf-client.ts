@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { southboundUnavailable } from '@steeple/contracts'
-import type { SmfSession } from '@steeple/free5gc-oam'
+import type { SmfSession } from '@steeple/southbound'
 import type { Caller, Service } from '../sbi/caller.ts'
 import { parseJson, textOf } from '../sbi/json.ts'
 

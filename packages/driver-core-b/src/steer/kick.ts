@@ -1,5 +1,5 @@
 import type { Imsi } from '@steeple/contracts'
-import type { Registration } from '@steeple/free5gc-oam'
+import type { Registration } from '@steeple/southbound'
 import type { AmfClient } from '../amf/amf-client.ts'
 import type { SmfClient } from '../smf/smf-client.ts'
 

@@ -1,5 +1,5 @@
 import type { Imsi, ObservedUe } from '@steeple/contracts'
-import type { Registration } from '@steeple/free5gc-oam'
+import type { Registration } from '@steeple/southbound'
 
 /** The phones in a list of registrations: one per subscriber, however many accesses it has. */
 export function uesFrom(registrations: readonly Registration[]): readonly ObservedUe[] {

@@ -6,11 +6,11 @@ export interface Registration {
   /** `999-70`; undefined where it is none. */
   readonly plmn: string | undefined
   readonly isConnected: boolean
-  readonly sessions: readonly PduSession[]
+  readonly sessions: readonly SmContext[]
 }
 
 /** A PDU session; it may carry no traffic. */
-export interface PduSession {
+export interface SmContext {
   /** The SMF's name for it, `urn:uuid:…`; stable for its life. */
   readonly ref: string
   readonly dnn: string

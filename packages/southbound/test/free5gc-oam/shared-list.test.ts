@@ -1,5 +1,5 @@
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import { sharedList } from '../src/shared-list.ts'
+import { sharedList } from '../../src/free5gc-oam/shared-list.ts'
 
 const shared = suite('free5gc-oam/shared list')
 

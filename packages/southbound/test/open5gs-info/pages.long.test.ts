@@ -1,6 +1,6 @@
 import { assert, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { type ListEnds, pagesOf, parsePage } from '../src/pages.ts'
+import { type ListEnds, pagesOf, parsePage } from '../../src/open5gs-info/pages.ts'
 import { type PagedList, pagedList } from './support/paged-list.ts'
 
 const pages = suite('open5gs-info/pages')

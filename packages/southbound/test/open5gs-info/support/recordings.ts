@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const DIR = join(import.meta.dirname, '..', '..', 'fixtures')
+const DIR = join(import.meta.dirname, '..', '..', '..', 'fixtures', 'open5gs-info')
 
 /** What the real daemons answered, by file name. */
 export function recording(name: string): string {

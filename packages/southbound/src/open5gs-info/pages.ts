@@ -1,5 +1,5 @@
 import { isServiceError, southboundUnavailable } from '@steeple/contracts'
-import { httpExchange } from '@steeple/southbound'
+import { httpExchange } from '../http-exchange.ts'
 
 /** The core prints at most 512 KiB; what is longer is not its answer. */
 const BODY_MAX_BYTES = 1_048_576

@@ -1,11 +1,11 @@
 // uvu passes silently when a test file forgets `.run()`, and so would a skipped or exclusive test.
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, workspaceFolders } from './workspace.mjs'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const faults = []
-for (const name of readdirSync(join(root, 'packages'))) visit(join('packages', name, 'test'))
+for (const folder of workspaceFolders())
+  if (existsSync(join(root, folder, 'test'))) visit(join(folder, 'test'))
 for (const fault of faults) process.stderr.write(`${fault}\n`)
 process.exit(faults.length === 0 ? 0 : 1)
 

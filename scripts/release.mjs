@@ -5,12 +5,11 @@
 // CONTRIBUTING.md has what belongs to the commit of a release.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { argv, stderr, stdout } from 'node:process'
-import { fileURLToPath } from 'node:url'
 import { draftOf, readChangeset } from './releases/draft.mjs'
+import { root, workspaceFolders } from './workspace.mjs'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const changelog = join(root, 'CHANGELOG.md')
 /** Stands in a section until a person has made notes of it. */
 const DRAFT = '(draft)'
@@ -88,8 +87,5 @@ function changesets(...args) {
 }
 
 function manifests() {
-  const packages = join(root, 'packages')
-  return readdirSync(packages)
-    .map((name) => join(packages, name, 'package.json'))
-    .filter(existsSync)
+  return workspaceFolders().map((folder) => join(root, folder, 'package.json'))
 }

@@ -3,11 +3,12 @@
 // Where STEEPLE_E2E_BUILD names a build, that is tried, by the files that are not about what it lacks.
 // Arguments select files by a part of the path. `npm test` without a choice goes through turbo instead.
 import { availableParallelism } from 'node:os'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { kindOf, packagesWithTests, testFiles } from './tests/files.mjs'
 import { lacksOf, whyNot } from './tests/parts.mjs'
 import { alone, inLanes, runTogether, WORKERS_TOGETHER } from './tests/processes.mjs'
 import { endWith, makeReport, summary } from './tests/report.mjs'
+import { folderOf } from './workspace.mjs'
 
 // Files of tests are as those of most people: what everybody may write to is refused in places.
 process.umask(0o022)
@@ -15,9 +16,9 @@ const isE2e = process.argv.includes('--e2e')
 const kinds = kindsAsked()
 const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--'))
 const startedAt = Date.now()
-/** Files of packages/e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
+/** Files of e2e that wait for minutes and do next to nothing: rules that have to hold for a while. */
 const WAITS = new Set(['alerts-clock', 'alerts-postgres', 'alerts-rules', 'alerts-rules-box'])
-/** Files of packages/e2e that keep a processor busy for longer than the others; begun late, they would run on alone at the end. */
+/** Files of e2e that keep a processor busy for longer than the others; begun late, they would run on alone at the end. */
 const LONG = [
   'attack',
   'kill',
@@ -46,7 +47,8 @@ const files = packagesWithTests()
     testFiles(name, kinds)
       .map((file) => ({ name, file }))
       .filter(
-        ({ file }) => wanted.length === 0 || wanted.some((part) => `packages/${name}/${file}`.includes(part)),
+        ({ file }) =>
+          wanted.length === 0 || wanted.some((part) => `${folderOf(name)}/${file}`.includes(part)),
       ),
   )
   .filter(isTried)
@@ -63,7 +65,7 @@ function isTried({ name, file }) {
   if (process.env.STEEPLE_E2E_BUILD === undefined) return true
   const why = whyNot({ name, file }, lacksOf(process.env.STEEPLE_E2E_BUILD))
   if (why !== undefined && name === 'e2e')
-    process.stdout.write(`not tried: packages/${name}/${file} ${why}\n`)
+    process.stdout.write(`not tried: ${folderOf(name)}/${file} ${why}\n`)
   return why === undefined
 }
 
@@ -95,6 +97,6 @@ async function runE2e() {
     inLanes(alone(ofE2e.filter(isWaiting), report), 1),
     inLanes(alone([...others, ...starting.sort((a, b) => rank(a) - rank(b))], report), LANES),
   ])
-  const failed = files.filter(({ name, file }) => again.has(`packages/${name}/${file}`))
+  const failed = files.filter(({ name, file }) => again.has(join(folderOf(name), file)))
   await inLanes(alone(failed, report), 1)
 }

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keepFor } from '../../packages/docs/src/marks.ts'
+import { root } from '../workspace.mjs'
 import { configFor } from './config.mjs'
 import { put, settle } from './files.mjs'
-import { root } from './parts.mjs'
 import { packTar } from './tar.mjs'
 
 /** Writes the archive into `out`; gives its file. `work` is an empty folder. */

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { root } from './parts.mjs'
+import { root } from '../workspace.mjs'
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
 const PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6']

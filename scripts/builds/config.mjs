@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { leavesOf } from '../../packages/settings/src/schema-tree.ts'
-import { manifestOf, packages, root } from './parts.mjs'
+import { root } from '../workspace.mjs'
+import { manifestOf, packages } from './parts.mjs'
 
 /** The text of a file of the checkout for a build: nobody has a core yet when it is installed, and there is none to push to. */
 export function configFor(file, { has }) {

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { root } from '../workspace.mjs'
 import { configFor } from './config.mjs'
 import { filesBelow, put, settle } from './files.mjs'
-import { root } from './parts.mjs'
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
 const SCRIPTS = ['postinst', 'prerm', 'postrm']

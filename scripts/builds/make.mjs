@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv, execPath, stderr } from 'node:process'
+import { folderOf, root } from '../workspace.mjs'
 import { billOf, npmPurl } from './bom.mjs'
 import { closureOf, compare } from './closure.mjs'
 import { absentKeys } from './config.mjs'
@@ -13,7 +14,7 @@ import { copyFiles, filesBelow, filesOfOthers, filesOfOurs, put, settle } from '
 import { nodeFor } from './node.mjs'
 import { takeNpm } from './npm.mjs'
 import { isOneFile, packagesIn, requiredBy } from './one-file.mjs'
-import { askedFrom, manifestOf, packages, root } from './parts.mjs'
+import { askedFrom, manifestOf, packages } from './parts.mjs'
 import { stateOfSource } from './source.mjs'
 
 /** Where packages lie in a build. */
@@ -86,11 +87,11 @@ function copyOurs(out, { has, lacks }) {
 }
 
 function copyOne(name, place, lacks) {
-  const from = join(packages, name)
+  const from = join(root, folderOf(name))
   if (name === 'cli') withoutParts(lacks, (dist) => copyFiles(dist, join(place, 'dist'), filesOfOurs(dist)))
   else {
     const dist = join(from, 'dist')
-    if (!existsSync(dist)) throw new Error(`packages/${name} is not built`)
+    if (!existsSync(dist)) throw new Error(`${folderOf(name)} is not built`)
     copyFiles(dist, join(place, 'dist'), filesOfOurs(dist))
   }
   if (name === 'console' && lacks.length > 0) consoleWithout(lacks, join(place, 'dist/site'))
@@ -189,7 +190,7 @@ function manifestFor(manifest, names) {
 
 function copyOthers(out, ours, arch) {
   const roots = ours.map(({ name, names, inside, outside }) => ({
-    folder: join(packages, name),
+    folder: join(root, folderOf(name)),
     at: `@steeple/${name}`,
     names: names.filter((one) => !isOurs(one)),
     inside,

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './parts.mjs'
+import { root } from '../workspace.mjs'
 
 const tools = join(root, 'tools')
 const FILES = ['package.json', 'package-lock.json']

@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { arch } from 'node:process'
+import { folderOf, root } from '../workspace.mjs'
 import { filesBelow } from './files.mjs'
-import { manifestOf, packages, root } from './parts.mjs'
+import { manifestOf } from './parts.mjs'
 
 const FOR_PLUGINS = ['contracts', 'plugin-kit', 'testkit']
 const PUBLISHED = ['client', ...FOR_PLUGINS]
@@ -37,14 +38,14 @@ export function takeNpm(out) {
 }
 
 function packInto(out, name) {
-  const folder = join(packages, name)
+  const folder = join(root, folderOf(name))
   if (!existsSync(join(folder, 'dist/index.js')))
-    throw new Error(`packages/${name} is not built; npm run build`)
+    throw new Error(`${folderOf(name)} is not built; npm run build`)
   const { status, error } = spawnSync(pnpm, ['pack', '--pack-destination', out], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  if (error !== undefined || status !== 0) throw new Error(`packages/${name} could not be packed`)
+  if (error !== undefined || status !== 0) throw new Error(`${folderOf(name)} could not be packed`)
   return join(out, fileOf(name))
 }
 
@@ -54,9 +55,9 @@ function fileOf(name) {
 
 /** The SHA-256 of all that goes into a package. */
 function stateOf(name) {
-  const folder = join(packages, name)
+  const folder = join(root, folderOf(name))
   if (!existsSync(join(folder, 'dist/index.js')))
-    throw new Error(`packages/${name} is not built; npm run build`)
+    throw new Error(`${folderOf(name)} is not built; npm run build`)
   const files = [
     'package.json',
     'README.md',

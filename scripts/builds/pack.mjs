@@ -4,11 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { argv, stderr, stdout } from 'node:process'
+import { root } from '../workspace.mjs'
 import { makeArchive } from './archive.mjs'
 import { makeDeb } from './deb.mjs'
 import { makeNpm } from './npm.mjs'
 import { makeImage } from './oci.mjs'
-import { listIn, refuseOthers, root } from './parts.mjs'
+import { listIn, refuseOthers } from './parts.mjs'
 import { hashAll, hashEach } from './sums.mjs'
 
 const MAKERS = { deb: makeDeb, oci: makeImage, tar: makeArchive }

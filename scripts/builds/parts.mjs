@@ -1,16 +1,15 @@
 // Which packages a build has: the essential plugins always, the others and the lab core as it is asked for.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join, resolve } from 'node:path'
+import { folderOf, root } from '../workspace.mjs'
 
-export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const packages = join(root, 'packages')
 /** A program beside the service and no plugin of it. */
 const LAB_CORE = 'lab-core'
 
 /** The manifest of a package of the workspace. */
 export function manifestOf(name) {
-  return JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8'))
+  return JSON.parse(readFileSync(join(root, folderOf(name), 'package.json'), 'utf8'))
 }
 
 /** What can be in a build or not: `{optional, essential}`, names of packages, sorted. */

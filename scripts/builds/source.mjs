@@ -1,6 +1,6 @@
 // What a build is made from: the commit, and its time as that of all that is made of it.
 import { spawnSync } from 'node:child_process'
-import { root } from './parts.mjs'
+import { root } from '../workspace.mjs'
 
 /**
  * `{commit, date, epoch}`: the commit, with `+changes` when files differ from it, its time in RFC 3339 and in seconds.

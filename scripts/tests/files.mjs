@@ -1,17 +1,15 @@
-// Which test files there are, of three kinds. Those whose name ends in `.e2e.test.ts` start programs, and so do all of packages/e2e:
+// Which test files there are, of three kinds. Those whose name ends in `.e2e.test.ts` start programs, and so do all of e2e:
 // they are `npm run e2e`. `.long.test.ts` start none, but take a processor for a second or more, or load the builds of other plugins:
 // `npm test -- --long`. The others are quick: `npm test`.
 import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+import { basename, join } from 'node:path'
+import { folderOf, root, workspaceFolders } from '../workspace.mjs'
 
 /** The packages that have tests, by folder name. */
 export function packagesWithTests() {
-  return readdirSync(join(root, 'packages'))
-    .filter((name) => existsSync(join(root, 'packages', name, 'test')))
-    .sort()
+  return workspaceFolders()
+    .filter((folder) => existsSync(join(root, folder, 'test')))
+    .map((folder) => basename(folder))
 }
 
 /** The test files of one package of the given kinds, as paths from its folder, sorted. */
@@ -32,7 +30,7 @@ export const RESULTS_FILE = 'test-results.json'
 export const TOGETHER = join(root, 'node_modules/.cache/tests-together')
 
 function list(name, folder) {
-  return readdirSync(join(root, 'packages', name, folder), { withFileTypes: true })
+  return readdirSync(join(root, folderOf(name), folder), { withFileTypes: true })
     .flatMap((entry) => {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) return list(name, path)

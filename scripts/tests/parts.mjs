@@ -1,4 +1,4 @@
-// Which files of packages/e2e can be tried on a build, and which of them are about packages that it lacks.
+// Which files of e2e can be tried on a build, and which of them are about packages that it lacks.
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { availableParallelism, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root } from './files.mjs'
+import { folderOf, root } from '../workspace.mjs'
 
 const isSeeded = process.env.SVC_TEST_SEED !== undefined
 /** For a file that is alone; a worker does so for each package. */
@@ -33,7 +33,7 @@ export async function inLanes(jobs, count) {
 
 /** A job for each file that runs it in a process of its own. `files`: `{ name, file }`. */
 export function alone(files, report) {
-  return files.map((one) => async () => report(`packages/${one.name}/${one.file}`, await runFile(one)))
+  return files.map((one) => async () => report(pathOf(one), await runFile(one)))
 }
 
 /** Run at a raised priority: radios, of whose last sample something is said, and what measures how long answers take under attack. */
@@ -43,7 +43,7 @@ function isAboutTime(name, file) {
 
 async function runFile({ name, file }) {
   const begun = performance.now()
-  // The product under test (packages/e2e) gets no such help, since its starts are measured.
+  // The product under test (e2e) gets no such help, since its starts are measured.
   const child = start(name, [...SEED, ...COST, file], name === 'e2e' ? {} : COMPILE_CACHE)
   if (isAboutTime(name, file)) child.hurry()
   let output = ''
@@ -85,13 +85,13 @@ export async function runTogether(files, count, report) {
   await withClaims((claims) => Promise.all(shares.map((share) => worker(share, claims))))
 }
 
-/** As the workers know a file: below packages/. */
+/** As the workers know a file: from the root. */
 function pathOf({ name, file }) {
-  return join(name, file)
+  return join(folderOf(name), file)
 }
 
 function sizeOf(path) {
-  return statSync(join(root, 'packages', path)).size
+  return statSync(join(root, path)).size
 }
 
 async function withClaims(work) {
@@ -108,7 +108,7 @@ async function workThrough(files, claims, report) {
   while (true) {
     const unfinished = await work(files, claims, report)
     if (unfinished === undefined) return
-    report(`packages/${unfinished.file}`, { ...unfinished, code: 1 })
+    report(unfinished.file, { ...unfinished, code: 1 })
     if (unfinished.isLast) return
   }
 }
@@ -118,7 +118,7 @@ async function work(files, claims, report) {
   const more = { ...COMPILE_CACHE, ...temporary() }
   const child = start('', [...ROOM, join(root, 'scripts/tests/worker.mjs'), claims, ...files], more)
   const reader = markReader((told, output) =>
-    report(`packages/${told.file}`, { code: told.code, output, seconds: told.ms / 1000 }),
+    report(told.file, { code: told.code, output, seconds: told.ms / 1000 }),
   )
   let isSilent = false
   const silence = setTimeout(() => {
@@ -201,7 +201,7 @@ function nextMark(text) {
 /** A Node in the folder of a package, or of all. `ended` gives its exit code; a signal counts as 1. */
 function start(name, args, more) {
   const child = spawn(process.execPath, ['--no-warnings', ...args], {
-    cwd: join(root, 'packages', name),
+    cwd: name === '' ? root : join(root, folderOf(name)),
     env: { ...process.env, ...more, FORCE_COLOR: '0', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,25 +1,25 @@
 // Runs test files one after another in this process, each in the folder of its package: starting Node and loading what it tests
 // costs more than most files. Other workers of the same run take from the same list; who made a file's claim runs it.
-// Arguments: a directory for the claims, then the files, below packages/. Begin and end of each go to standard output as marks.
+// Arguments: a directory for the claims, then the files, from the root. Begin and end of each go to standard output as marks.
 import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const [claims, ...files] = process.argv.slice(2)
 globalThis.UVU_DEFER = 1
 globalThis.UVU_INDEX = 0
 globalThis.UVU_QUEUE = [[null]]
-const packages = process.cwd()
+const root = process.cwd()
 
 let hasFailed = false
 for (const file of files) {
   if (!claim(file)) continue
-  const [name, ...below] = file.split('/')
-  process.chdir(join(packages, name))
+  const folder = file.slice(0, file.indexOf('/test/'))
+  process.chdir(join(root, folder))
   const uvu = await import(pathToFileURL(uvuPath()).href)
   // What the properties of this package draw from.
-  if (process.env.SVC_TEST_SEED !== undefined) await import(`./seed.mjs?${name}`)
+  if (process.env.SVC_TEST_SEED !== undefined) await import(`./seed.mjs?${basename(folder)}`)
   mark('begin', { file })
   process.exitCode = undefined
   const begun = performance.now()
@@ -27,7 +27,7 @@ for (const file of files) {
   globalThis.UVU_QUEUE.splice(0, Number.POSITIVE_INFINITY, [null])
   let code = 1
   try {
-    await import(pathToFileURL(resolve(...below)).href)
+    await import(pathToFileURL(join(root, file)).href)
     await uvu.exec()
     code = process.exitCode ?? 0
   } catch (error) {

@@ -57,7 +57,7 @@ links('from READMEs and what else stands at the root hold', () => {
     'README.md',
     'CONTRIBUTING.md',
     'SECURITY.md',
-    ...packages().map((name) => `packages/${name}/README.md`),
+    ...folders().map((folder) => `${folder}/README.md`),
   ]
   const dead = files
     .filter((path) => existsSync(join(ROOT, path)))
@@ -69,12 +69,12 @@ links('that errors, alert rules, comments and scripts name are there', () => {
   const files = [
     ...filesIn('docs', ['.md', '.yml', '.json', '.py']),
     ...filesIn('scripts', ['.mjs']),
-    ...packages().flatMap((name) => [
-      ...filesIn(`packages/${name}/src`, ['.ts']),
-      ...filesIn(`packages/${name}/test`, ['.ts']),
-      ...filesIn(`packages/${name}/harness`, ['.ts']),
-      ...filesIn(`packages/${name}/templates`, ['']),
-      `packages/${name}/package.json`,
+    ...folders().flatMap((folder) => [
+      ...filesIn(`${folder}/src`, ['.ts']),
+      ...filesIn(`${folder}/test`, ['.ts']),
+      ...filesIn(`${folder}/harness`, ['.ts']),
+      ...filesIn(`${folder}/templates`, ['']),
+      `${folder}/package.json`,
     ]),
     'SECURITY.md',
     'CONTRIBUTING.md',
@@ -148,22 +148,29 @@ function withoutCode(text: string): string {
     .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]]/g, ' '))
 }
 
-function packages(): readonly string[] {
-  return readdirSync(join(ROOT, 'packages')).filter((name) =>
-    existsSync(join(ROOT, 'packages', name, 'package.json')),
-  )
+/** Folders of all packages, from the root. */
+function folders(): readonly string[] {
+  return ['packages', 'lab', 'testing']
+    .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => `${group}/${name}`))
+    .concat('e2e')
+    .filter((folder) => existsSync(join(ROOT, folder, 'package.json')))
 }
 
 /** What `npm run build -- --without` takes. */
 function optional(): readonly string[] {
-  const isOptional = (name: string): boolean => {
+  const isOptional = (folder: string): boolean => {
     // Manifests of this repository.
-    const { steeple } = JSON.parse(read(`packages/${name}/package.json`)) as {
+    const { steeple } = JSON.parse(read(`${folder}/package.json`)) as {
       readonly steeple?: { readonly essential?: boolean }
     }
     return steeple !== undefined && steeple.essential !== true
   }
-  return [...packages().filter(isOptional), 'lab-core']
+  return [
+    ...folders()
+      .filter(isOptional)
+      .map((folder) => folder.slice('packages/'.length)),
+    'lab-core',
+  ]
 }
 
 /** Files below a folder of the repository with one of these endings, from the root. */

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assert, suite } from '@steeple/testkit'
 
@@ -70,8 +70,11 @@ function stepsOf(name: string): readonly string[] {
 }
 
 function packages(): readonly string[] {
-  return readdirSync(join(ROOT, 'packages'))
-    .filter((name) => existsSync(join(ROOT, 'packages', name, 'package.json')))
+  return ['packages', 'lab', 'testing']
+    .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => join(group, name)))
+    .concat('e2e')
+    .filter((folder) => existsSync(join(ROOT, folder, 'package.json')))
+    .map((folder) => basename(folder))
     .toSorted()
 }
 

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { ROOT } from '../harness/launch.ts'
+import { fetchOpenApi } from '../harness/openapi.ts'
+import { unknownEvents } from '../harness/reference/events.ts'
+import { referencePages } from '../harness/reference/pages.ts'
+import { type Service, startService } from '../harness/service.ts'
+
+/** What the documentation says there is, held to a service that runs. */
+const reference = suite('e2e/reference')
+
+let service: Service
+
+reference.before(
+  async () => {
+    service = await startService()
+  },
+  { limitMs: 360_000 },
+)
+reference.after(async () => {
+  await service.stop()
+})
+
+reference(
+  'has every route, error code, metric, event and command (else run e2e/harness/reference/make.ts)',
+  async () => {
+    for (const [name, text] of await referencePages(service)) {
+      assert.fixture(readFileSync(join(ROOT, 'docs/reference', name), 'utf8'), text, name)
+      assert.ok(text.split('\n').length > 50, `${name} has ${text.split('\n').length} lines`)
+    }
+  },
+  { limitMs: 120_000 },
+)
+
+reference(
+  'explains every event that sources tell (else add it to harness/reference/own-events.ts)',
+  async () => {
+    assert.equal(unknownEvents(await fetchOpenApi(service.url)), [])
+  },
+)
+
+reference.run()

@@ -1,0 +1,172 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert, enterOwnNetwork, rounds, suite } from '@steeple/testkit'
+import { growChargingFiles } from '../harness/charging-files.ts'
+import { ROOT } from '../harness/launch.ts'
+import { type Card, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
+import { startWitness, type Witnessed } from '../harness/nft-witness.ts'
+import { until } from '../harness/service.ts'
+
+enterOwnNetwork(import.meta.filename)
+
+/*
+ * Once: whatever is killed, and whenever, each octet counts once: of phones that move data, and of others whose charging files
+ * grow meanwhile. The truth of the first is in counters of the kernel that the product does not know of.
+ */
+const kill = suite('e2e/usage kill')
+const ROUNDS = rounds(20)
+const PHONES = 1_000
+/** SIMs that no phone has: what counts of them is what a CHF has written. */
+const CHARGED = 200
+const PATIENCE_MS = 300_000
+/** Octets of an address whose session nobody has seen yet wait so long for it (`sessions.unattributed_after`), and some looks more. */
+const SETTLED_MS = 330_000
+/** Something runs so long at most before something is killed. */
+const MOST_RUN_MS = 2_500
+const UP_KBPS = 8
+const DOWN_KBPS = 60
+
+const folder = mkdtempSync(join(tmpdir(), 'steeple-usage-kill-'))
+let world: MeteredLab
+
+kill.after(async () => {
+  await world?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+kill(
+  `counts each octet of ${PHONES} phones, and of ${CHARGED} charging files, once in ${ROUNDS} rounds of kill -9`,
+  async () => {
+    const witness = startWitness('127.0.0.6')
+    const records = join(folder, 'cdr')
+    mkdirSync(records)
+    // The lists of the lab core are read where the configuration says; charging records are those of a free5GC.
+    const env = { SVC_CORE: 'core_b', SVC_CORE_B_CDR_DIR: records }
+    world = await startMeteredLab(folder, { env })
+    const cards = await world.issue(PHONES)
+    const charged = await world.issue(CHARGED)
+    // Whoever has an address keeps it: what the kernel counted of it is of one phone.
+    fixAddresses(cards)
+    await world.insert(cards)
+    await startTraffic()
+    const charging = await growChargingFiles(
+      records,
+      charged.map(({ imsi }) => imsi),
+    )
+    const killed = { service: 0, 'its children': 0, 'lab core': 0 }
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * MOST_RUN_MS))
+      const chance = Math.random()
+      if (chance < 0.6) {
+        await world.restartService()
+        killed.service += 1
+      } else if (chance < 0.8) killed['its children'] += killChildren(world.service.child.pid ?? 0)
+      else {
+        await world.restartLab()
+        killed['lab core'] += 1
+        await startTraffic()
+      }
+    }
+    await world.phone('all', 'traffic')
+    charging.stop()
+    const truth = await atRest(witness.read)
+    await judge(charged, ({ imsi }) => charging.reported(imsi))
+    const inFiles = charged.reduce((sum, { imsi }) => sum + charging.reported(imsi).up, 0)
+    await judge(cards, (card) => sumOf(truth, addressesOf(cards.indexOf(card))))
+    const total = [...truth.up.values(), ...truth.down.values()].reduce((sum, octets) => sum + octets, 0)
+    process.stdout.write(
+      `\n# ${(total / 1e6).toFixed(1)} MB of ${PHONES} phones and ${(inFiles / 1e6).toFixed(1)} MB of charging files counted once; killed: ${JSON.stringify(killed)}\n`,
+    )
+    assert.ok(total > ROUNDS * 100_000, `${total} octets in all: too few to say anything`)
+  },
+  { limitMs: 600_000 + ROUNDS * 20_000 },
+)
+
+/** Of each SIM the ledger comes to say what is true. */
+async function judge(cards: readonly Card[], truthOf: (card: Card) => Octets): Promise<void> {
+  for (const card of cards) {
+    const truth = truthOf(card)
+    let used: Octets | undefined
+    await until(async () => {
+      used = await world.used(card.hash)
+      return used.up === truth.up && used.down === truth.down
+    }, SETTLED_MS).catch(() =>
+      assert.equal(used, truth, `${card.hash}; what the service says of losses: ${lost()}`),
+    )
+  }
+}
+
+function lost(): string {
+  return (
+    world.service
+      .output()
+      .match(/[^\n]*(?:lost|unattributed|contradicts)[^\n]*/g)
+      ?.join('\n') ?? 'nothing'
+  )
+}
+
+async function startTraffic(): Promise<void> {
+  await world.phone('all', 'traffic', { up_kbps: UP_KBPS, down_kbps: DOWN_KBPS })
+}
+
+/** What the kernel has counted, once it counts no more. */
+async function atRest(read: () => Witnessed): Promise<Witnessed> {
+  let before = ''
+  let now = read()
+  await until(async () => {
+    before = JSON.stringify([...now.up, ...now.down])
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    now = read()
+    return JSON.stringify([...now.up, ...now.down]) === before
+  }, PATIENCE_MS)
+  return now
+}
+
+function addressesOf(index: number): readonly [string, string] {
+  const host = index + 2
+  return [`10.46.${host >> 8}.${host & 0xff}`, `2001:db8:beef:${host.toString(16)}::`]
+}
+
+function sumOf({ up, down }: Witnessed, addresses: readonly string[]): Octets {
+  const of = (counted: ReadonlyMap<string, number>): number =>
+    addresses.reduce((sum, address) => sum + (counted.get(address) ?? 0), 0)
+  return { up: of(up), down: of(down) }
+}
+
+function fixAddresses(cards: readonly Card[]): void {
+  const lines = cards.flatMap(({ imsi }, index) => {
+    const [ipv4, ipv6] = addressesOf(index)
+    return [JSON.stringify(['static_ip', imsi, ipv4]), JSON.stringify(['static_ip6', imsi, `${ipv6}2`])]
+  })
+  const tool = join(ROOT, 'lab/lab-core/dist/open5gs-dbctl.js')
+  const env = { ...process.env, ...world.lab.env }
+  execFileSync(process.execPath, [tool, 'batch'], { env, input: `${lines.join('\n')}\n` })
+}
+
+/** Ends what the service has started at this moment; how many. */
+function killChildren(parent: number): number {
+  const children = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === parent)
+  for (const pid of children)
+    try {
+      process.kill(Number(pid), 'SIGKILL')
+    } catch {
+      // has just ended by itself
+    }
+  return children.length
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    return Number(
+      readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .split(' ')[1],
+    )
+  } catch {
+    return undefined
+  }
+}
+
+kill.run()

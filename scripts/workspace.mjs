@@ -1,0 +1,21 @@
+// The folders of the workspace's packages: `packages/` holds what runs, `lab/` simulators, `testing/` what tests are written with,
+// `e2e/` the black-box tests.
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** Folders of all packages, from the root, sorted by the name of the package. */
+export function workspaceFolders() {
+  return ['packages', 'lab', 'testing']
+    .flatMap((group) => readdirSync(join(root, group)).map((name) => join(group, name)))
+    .concat('e2e')
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+    .sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
+}
+
+/** The folder of one package, from the root. Where there is none, it would be in `packages/`. */
+export function folderOf(name) {
+  return workspaceFolders().find((folder) => basename(folder) === name) ?? join('packages', name)
+}

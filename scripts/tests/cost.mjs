@@ -4,7 +4,7 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { root } from './files.mjs'
+import { root } from '../workspace.mjs'
 
 enableCompileCache(join(root, 'node_modules/.cache/tests'))
 

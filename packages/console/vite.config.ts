@@ -16,14 +16,9 @@ const operations = lacking
   .flatMap(({ paths }) => Object.keys(paths ?? {}))
   .map((path) => new RegExp(`(["'\`])[A-Z]+ ${path.replaceAll(/[^\w/-]/g, '.')}[^"'\`]*\\1,?`, 'g'))
 
-/** What the console says of their errors, a line or two of a file of texts each. */
-const problems = lacking
-  .flatMap(({ errors }) => errors ?? [])
-  .map(({ code }) => new RegExp(`'problem\\.${code}':\\s*'(?:[^'\\\\]|\\\\.)*',`, 'g'))
-
 /**
- * Leaves out what is for plugins that the build lacks: what asks `has('mesh')`, pages with `feature: 'mesh'`, and what is said of
- * errors that they alone have.
+ * Leaves out what is for plugins that the build lacks: what asks `has('mesh')`, pages with `feature: 'mesh'`, and what
+ * they say of their own actions, events and errors.
  */
 const parts: Plugin = {
   name: 'parts',
@@ -32,8 +27,10 @@ const parts: Plugin = {
     if (WITHOUT.length === 0) return undefined
     if (/\/client\/dist\//.test(id)) return operations.reduce((all, each) => all.replaceAll(each, ''), code)
     if (!/\/console\/src\/.*\.tsx?$/.test(id)) return undefined
-    if (/\/text\/problems\.\w+\.ts$/.test(id))
-      return problems.reduce((all, each) => all.replaceAll(each, ''), code)
+    if (/\/text\/(en|de)\.ts$/.test(id)) {
+      const others = WITHOUT.map((name) => `, '!../../../${name}/texts/*'`).join('')
+      return code.replace(/('[./]+\*\/texts\/\w+\.json')/, `[$1${others}]`)
+    }
     const isPageLeftOut =
       /\/pages\/\w+\/pages\.ts$/.test(id) && WITHOUT.some((name) => code.includes(`feature: '${name}'`))
     if (isPageLeftOut) return code.replaceAll(/^export const (\w+).*$[\s\S]*?^\]$/gm, 'export const $1 = []')

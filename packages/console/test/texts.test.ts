@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { assert, suite } from '@steeple/testkit'
 import { isKeptOff } from '../src/app/kept-off.ts'
 import { happened, UNTOLD } from '../src/pages/home/untold.ts'
@@ -7,7 +7,7 @@ import { fill } from '../src/text/fill.ts'
 
 /** What the console says, in both languages. */
 const texts = suite('console/texts')
-const TEXT = new URL('../src/text/', import.meta.url)
+const PACKAGES = new URL('../../', import.meta.url)
 const LANGUAGES = ['en', 'de'] as const
 /** What is said of a number without the name of a thing: it is the same for one and for many. */
 const NAMELESS = [
@@ -17,16 +17,34 @@ const NAMELESS = [
   ...['account.password.help', 'backup.passphrase.help', 'sims.bulk.goOn'],
 ]
 
-/** All texts of a language by their keys. */
-async function textsOf(language: (typeof LANGUAGES)[number]): Promise<ReadonlyMap<string, string>> {
-  const files = readdirSync(TEXT).filter((name) => name.endsWith(`.${language}.ts`))
-  const areas = await Promise.all(files.map((name) => import(new URL(name, TEXT).href)))
-  return new Map(areas.flatMap((area) => Object.values(area).flatMap((all) => Object.entries(all as object))))
+/** All texts of a language by their keys, as they stand in files; some twice where two files say the same. */
+function entriesOf(language: (typeof LANGUAGES)[number]): readonly (readonly [string, string])[] {
+  return readdirSync(PACKAGES).flatMap((name) => {
+    const file = new URL(`${name}/texts/${language}.json`, PACKAGES)
+    return existsSync(file) ? Object.entries<string>(JSON.parse(readFileSync(file, 'utf8'))) : []
+  })
 }
+
+function textsOf(language: (typeof LANGUAGES)[number]): ReadonlyMap<string, string> {
+  return new Map(entriesOf(language))
+}
+
+texts('says everything once, in both languages', () => {
+  const [en, de] = LANGUAGES.map((language) => entriesOf(language).map(([key]) => key)) as [
+    string[],
+    string[],
+  ]
+  assert.ok(en.length > 1_500, String(en.length))
+  assert.equal(de, en)
+  assert.equal(
+    en.filter((key, index) => en.indexOf(key) !== index),
+    [],
+  )
+})
 
 texts('says what is counted in the form that its number needs, in each language', async () => {
   for (const language of LANGUAGES) {
-    const uniform = [...(await textsOf(language))].filter(
+    const uniform = [...textsOf(language)].filter(
       ([key, text]) =>
         /\{(count|all|total|sent)\}/.test(text) && !/\{\w+\|/.test(text) && !NAMELESS.includes(key),
     )
@@ -50,7 +68,7 @@ texts('says what is counted in the form that its number needs, in each language'
 })
 
 texts('names in German what it names in English', async () => {
-  const [en, de] = await Promise.all([textsOf('en'), textsOf('de')])
+  const [en, de] = [textsOf('en'), textsOf('de')]
   const namesIn = (text = ''): readonly string[] =>
     [...new Set([...text.matchAll(/\{(\w+)/g)].map(([, name = '']) => name))].sort()
   assert.equal(
@@ -69,7 +87,7 @@ texts('says what each code of an error means, in both languages', async () => {
   const codes = new Set([...`${common}${own}${ofRoutes}`.matchAll(/'(\w+)'/g)].map(([, code]) => code))
   assert.ok(codes.size > 60, String(codes.size))
   for (const language of LANGUAGES) {
-    const all = await textsOf(language)
+    const all = textsOf(language)
     assert.equal(
       [...codes].filter((code) => !all.has(`problem.${code}`)),
       [],
@@ -83,7 +101,7 @@ texts('says in plain words whatever may happen, in both languages', async () => 
   const types = new Set([...reference.matchAll(/^\| `([a-z_.]+)`/gm)].map(([, type = '']) => type))
   assert.ok(types.size > 100, String(types.size))
   for (const language of LANGUAGES) {
-    const all = await textsOf(language)
+    const all = textsOf(language)
     assert.equal(
       [...types].filter((type) => !UNTOLD.includes(type) && !all.has(`event.${type}`)),
       [],

@@ -1,9 +1,7 @@
 import type { Texts } from './index.ts'
 
-/** All German texts: each area has a file of its own, `<area>.de.ts`, which is found by its name. */
+/** All German texts: the console's, and what each plugin says of its actions, events and errors. */
 export const de: Texts = Object.assign(
   {},
-  ...Object.values(
-    import.meta.glob<Readonly<Record<string, Partial<Texts>>>>('./*.de.ts', { eager: true }),
-  ).flatMap((area) => Object.values(area)),
+  ...Object.values(import.meta.glob<Texts>('../../../*/texts/de.json', { eager: true, import: 'default' })),
 )

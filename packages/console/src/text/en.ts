@@ -1,9 +1,7 @@
 import type { Texts } from './index.ts'
 
-/** All English texts: each area has a file of its own, `<area>.en.ts`, which is found by its name. */
+/** All English texts: the console's, and what each plugin says of its actions, events and errors. */
 export const en: Texts = Object.assign(
   {},
-  ...Object.values(
-    import.meta.glob<Readonly<Record<string, Partial<Texts>>>>('./*.en.ts', { eager: true }),
-  ).flatMap((area) => Object.values(area)),
+  ...Object.values(import.meta.glob<Texts>('../../../*/texts/en.json', { eager: true, import: 'default' })),
 )

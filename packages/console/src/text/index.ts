@@ -1,16 +1,13 @@
+import type consoleEn from '../../texts/en.json'
 import { fill } from './fill.ts'
 
-/** The texts of each area: its English file adds them here. */
-// biome-ignore lint/suspicious/noEmptyInterface: each area adds to it.
-export interface AreaTexts {}
+/** The name of a text of the console. Each plugin says its actions, events and errors in words of its own, by `word`. */
+export type TextKey = keyof typeof consoleEn
 
-/** The name of a text. */
-export type TextKey = { [Area in keyof AreaTexts]: keyof AreaTexts[Area] }[keyof AreaTexts]
+/** Texts of a language by their names. */
+export type Texts = Readonly<Record<string, string>>
 
-/** All texts of a language. */
-export type Texts = Readonly<Record<TextKey, string>>
-
-let texts: Texts | undefined
+let texts: Texts = {}
 let language = 'en'
 
 /** The language in force, `en` or `de`: for dates and numbers too. */
@@ -30,11 +27,17 @@ export async function loadTexts(): Promise<void> {
  * A text, with what it names filled in: `{name}`, and `{count|card|cards}` for the form that a number needs.
  */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return fill(texts?.[key] ?? key, values, language, locale())
+  return fill(texts[key] ?? key, values, language, locale())
 }
 
 /** The text of a key that is made at run time, of a state for instance; the word itself when there is none. */
 export function word(prefix: string, value: string): string {
   const key = `${prefix}.${value}`
-  return texts !== undefined && Object.hasOwn(texts, key) ? t(key as TextKey) : value
+  return Object.hasOwn(texts, key) ? t(key as TextKey) : value
+}
+
+/** The values that `word` knows of a prefix. */
+export function wordsOf(prefix: string): readonly string[] {
+  const beginning = `${prefix}.`
+  return Object.keys(texts).flatMap((key) => (key.startsWith(beginning) ? [key.slice(beginning.length)] : []))
 }

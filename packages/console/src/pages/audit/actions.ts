@@ -1,11 +1,10 @@
-import type { AuditAction } from '../../text/audit.en.ts'
-import { type TextKey, t, word } from '../../text/index.ts'
+import { word, wordsOf } from '../../text/index.ts'
 
 /** The actions that have words, for the list to choose from, in the order of those. */
 export function knownActions(): readonly { readonly value: string; readonly label: string }[] {
-  return ACTIONS.map((value) => ({ value, label: t(`audit.do.${value}` satisfies TextKey) })).toSorted(
-    (a, b) => a.label.localeCompare(b.label),
-  )
+  return wordsOf('audit.do')
+    .map((value) => ({ value, label: word('audit.do', value) }))
+    .toSorted((a, b) => a.label.localeCompare(b.label))
 }
 
 /** What an action is in words, or what is told of it when it has happened; its name where there are neither. */
@@ -13,94 +12,3 @@ export function actionText(action: string): string {
   const text = word('audit.do', action)
   return text === action ? word('event', action) : text
 }
-
-const ACTIONS: readonly AuditAction[] = [
-  'alert.ack',
-  'alert.silence',
-  'auth.flood',
-  'auth.lock',
-  'auth.login',
-  'auth.logout',
-  'auth.refuse',
-  'auth.reuse',
-  'auth.session.end',
-  'backup.create',
-  'backup.restore',
-  'clock.confirm',
-  'compliance.export',
-  'core.recall',
-  'core.restart',
-  'core.restore_original',
-  'core.take_over',
-  'esim.issue',
-  'esim.revoke',
-  'esim.downloaded',
-  'lifecycle.transition',
-  'log.level',
-  'mesh.invite',
-  'mesh.join',
-  'node.enroll',
-  'node.leave',
-  'passkey.create',
-  'passkey.remove',
-  'passkey.disable',
-  'peer.accept',
-  'peer.add',
-  'peer.approve',
-  'peer.remove',
-  'plugin.disable',
-  'plugin.enable',
-  'plugin.install',
-  'plugin.load',
-  'plugin.reload',
-  'plugin.secret.remove',
-  'plugin.secret.set',
-  'plugin.uninstall',
-  'plugin.unload',
-  'policy.update',
-  'settings.change',
-  'sim.bulk',
-  'sim.forget',
-  'sim.import',
-  'sim.issue',
-  'sim.label',
-  'sim.quota',
-  'sim.resume',
-  'sim.revoke',
-  'sim.suspend',
-  'spectrum.check',
-  'support.bundle',
-  'token.create',
-  'token.delete',
-  'tx.arm',
-  'tx.disarm',
-  'user.accept',
-  'user.certificate',
-  'user.certificate_revoke',
-  'user.create',
-  'user.invite',
-  'user.password',
-  'user.recovery_codes',
-  'user.remove',
-  'user.reset',
-  'user.roles',
-  'user.totp',
-  'user.uninvite',
-  'audit.begin',
-  'node.init',
-  'node.renew',
-  'node.degrade',
-  'node.recover',
-  'policy.create',
-  'esim_cert.init',
-  'esim_cert.import',
-  'esim_cert.remove',
-  'esim_cert.revoke',
-  'esim_cert.renew',
-  'peer.active',
-  'peer.stale',
-  'peer.rotate',
-  'peer.next_key',
-  'sim.erase',
-  'tx.auto_disarm',
-]

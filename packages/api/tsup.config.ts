@@ -4,21 +4,6 @@ import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** What fastify would load for schemas of its own: no route has any. */
 const UNUSED = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
-/**
- * The router compiles a function for each piece of a path, hundreds of them at a start. What they save is a few ns of a request; nobody
- * waits for those.
- */
-const ROUTER = {
-  'find-my-way/lib/node.js': [
-    `const lines = []
-  for (let i = 1; i < prefix.length; i++) {
-    const charCode = prefix.charCodeAt(i)
-    lines.push(\`path.charCodeAt(i + \${i}) === \${charCode}\`)
-  }
-  return new Function('path', 'i', \`'use strict'\\nreturn \${lines.join(' && ')}\`)`,
-    'return (path, i) => path.startsWith(prefix, i)',
-  ],
-}
 
 export default defineConfig([
   {
@@ -28,7 +13,7 @@ export default defineConfig([
     sourcemap: true,
     dts: false,
     noExternal: ['fastify'],
-    esbuildPlugins: [oneFile('fastify', { external: UNUSED, changes: ROUTER })],
+    esbuildPlugins: [oneFile('fastify', { external: UNUSED })],
   },
   // The documentation page: what browsers get, in one file beside its static ones.
   {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 
 const WITH_ALL = 'with all that is required.'
@@ -32,11 +31,10 @@ export function requiredBy(text) {
  * compiled of one file in the place of hundreds. `names` are what is imported of it; none: its default, which is the whole of it.
  * `beside` are packages that share code with it, each with what is imported of it, `default` included: they are in its file.
  * `before` are those that have to be loaded first, for what they do and not for what they export; they are in its file too.
- * `changes` are texts of it and what stands in their place, by the end of a file's path; each has to be there.
  * tsup has to leave the package to this plugin (`noExternal`). The file names its package, which a build takes along: its terms and its
  * place in the bill of materials are there.
  */
-export function oneFile(name, { names = [], beside = {}, before = [], external = [], changes = {} } = {}) {
+export function oneFile(name, { names = [], beside = {}, before = [], external = [] } = {}) {
   const file = `${name
     .replace(/^@/, '')
     .replace(/(\.js)?$/, '')
@@ -71,24 +69,9 @@ export function oneFile(name, { names = [], beside = {}, before = [], external =
           },
           legalComments: 'inline',
           external,
-          plugins: [changed(changes)],
           logLevel: 'error',
         })
       })
-    },
-  }
-}
-
-function changed(changes) {
-  return {
-    name: 'changed',
-    setup: (build) => {
-      for (const [end, [text, instead]] of Object.entries(changes))
-        build.onLoad({ filter: new RegExp(`/${RegExp.escape(end)}$`) }, async ({ path }) => {
-          const source = await readFile(path, 'utf8')
-          if (!source.includes(text)) throw new Error(`${path} does not hold: ${text}`)
-          return { contents: source.replace(text, () => instead), loader: 'js' }
-        })
     },
   }
 }

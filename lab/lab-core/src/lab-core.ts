@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
-import type { Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type LabClock, machineClock } from './clock.ts'
@@ -15,22 +15,68 @@ import { makeTraffic, type Traffic } from './gtpu/traffic.ts'
 import { type HssRequests, watchChanges } from './hss/change-stream.ts'
 import { hssOver } from './hss/hss.ts'
 import { delayedCounts, noS6aCounts, type S6aCounts } from './hss/s6a-counts.ts'
+import type { Json } from './info/cjson.ts'
 import { openDaemonLog } from './info/daemon-log.ts'
 import { hssMetrics, pcrfMetrics } from './info/diameter-metrics.ts'
-import { type InfoRoutes, infoServer } from './info/info-server.ts'
 import { mmeMetrics, smfMetrics } from './info/metrics.ts'
 import { enbInfo, ueInfo } from './info/mme-info.ts'
-import { pageOf } from './info/page.ts'
-import { pduInfo } from './info/smf-info.ts'
-import { upfMetrics } from './info/upf-metrics.ts'
+import { type Listing, pageOf } from './info/page.ts'
+import { exposition, metric, processMetrics } from './info/process-metrics.ts'
 import { type Mme, makeMme } from './mme/mme.ts'
 import type { Enb } from './mme/ue-context.ts'
 import { type Fleet, makeFleet, type StoredPhone } from './phones/fleet.ts'
 import { type PhoneTimers, REAL_TIMERS } from './phones/phone.ts'
-import { type Sessions, sessionTable } from './smf/sessions.ts'
+import { type Session, type Sessions, sessionTable } from './smf/sessions.ts'
 import type { Doc } from './store/ejson.ts'
 import { openJournal } from './store/journal.ts'
 import { type Subscribers, subscribersIn } from './store/subscribers.ts'
+
+/** A body with its content type; text without one has none. */
+interface InfoAnswer {
+  readonly kind: 'json' | 'metrics'
+  readonly body: string
+}
+
+/** What a daemon serves, by path. */
+type InfoRoutes = Readonly<Record<string, (query: URLSearchParams) => InfoAnswer>>
+
+const TYPES: Readonly<Record<InfoAnswer['kind'], readonly string[]>> = {
+  json: ['Content-Type', 'application/json', 'Access-Control-Allow-Origin', '*'],
+  metrics: ['Content-Type', 'text/plain; version=0.0.4; charset=utf-8'],
+}
+
+/** The HTTP server that Open5GS' daemons have for metrics and info: the same answers, byte for byte. */
+function infoServer(routes: InfoRoutes): Server {
+  return createServer((request, response) => {
+    request.resume()
+    answer(routes, request, response)
+  })
+}
+
+function answer(routes: InfoRoutes, { method, url = '/' }: IncomingMessage, response: ServerResponse): void {
+  if (method !== 'GET') {
+    send(response, 400, [], 'Invalid HTTP Method\n')
+    return
+  }
+  const [path = '', query = ''] = url.split('?', 2)
+  if (path === '/') {
+    send(response, 200, [], 'OK\n')
+    return
+  }
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined
+  if (route === undefined) {
+    send(response, 400, [], 'Bad Request\n')
+    return
+  }
+  const { kind, body } = route(new URLSearchParams(query))
+  send(response, 200, TYPES[kind], body)
+}
+
+function send(response: ServerResponse, status: number, type: readonly string[], body: string): void {
+  const head = ['Date', new Date().toUTCString(), 'Connection', 'close', ...type]
+  response.writeHead(status, [...head, 'Content-Length', String(Buffer.byteLength(body))])
+  response.end(body)
+}
 
 /** An address to listen on; port 0 takes a free one. */
 export interface Listen {
@@ -183,4 +229,57 @@ async function listening(server: Server, { host, port }: Listen): Promise<string
 async function closed(server: Server): Promise<void> {
   server.close()
   server.closeAllConnections()
+}
+
+/** `/pdu-info` of an SMF. */
+function pduInfo(sessions: Sessions): Listing<Session> {
+  return { path: '/pdu-info', hasAllAtOnce: false, items: sessions.list(), show: sessionItem }
+}
+
+function sessionItem({ imsi, apn, ebi, qci, lease: { ipv4, ipv6 } }: Session): Json {
+  const pdu = {
+    ebi,
+    apn,
+    ...(ipv4 === undefined ? {} : { ipv4 }),
+    ...(ipv6 === undefined ? {} : { ipv6 }),
+    snssai: { sst: 0, sd: '000000' },
+    qos_flows: [{ ebi, qci }],
+    pdu_state: 'unknown',
+    ue_location_timestamp: 0,
+  }
+  return { supi: `imsi-${imsi}`, pdu: [pdu], ue_activity: 'unknown' }
+}
+
+/** `/metrics` of the UPF, in the recorded order: its counts of packets and volume stay 0, whatever goes through. */
+function upfMetrics(sessions: Sessions): string {
+  const all = sessions.list()
+  const counter = (name: string, help: string, value = 0): string =>
+    metric(name, 'counter', help, [` ${value}`])
+  const none = (name: string, help: string): string => metric(name, 'counter', help, [])
+  const ofApn = Map.groupBy(all, ({ apn }) => apn)
+  const flows = [...ofApn].map(([apn, { length }]) => `{dnn="${apn}"} ${length}`)
+  return exposition([
+    counter('fivegs_ep_n3_gtp_indatapktn3upf', 'Number of incoming GTP data packets on the N3 interface'),
+    counter('fivegs_ep_n3_gtp_outdatapktn3upf', 'Number of outgoing GTP data packets on the N3 interface'),
+    counter(
+      'fivegs_upffunction_sm_n4sessionestabreq',
+      'Number of requested N4 session establishments',
+      sessions.created,
+    ),
+    counter('fivegs_upffunction_sm_n4sessionreport', 'Number of requested N4 session reports'),
+    counter('fivegs_upffunction_sm_n4sessionreportsucc', 'Number of successful N4 session reports'),
+    metric('fivegs_upffunction_upf_sessionnbr', 'gauge', 'Active Sessions', [` ${all.length}`]),
+    metric('pfcp_peers_active', 'gauge', 'Active PFCP peers', [' 1']),
+    none(
+      'fivegs_ep_n3_gtp_indatavolumeqosleveln3upf',
+      'Data volume of incoming GTP data packets per QoS level on the N3 interface',
+    ),
+    none(
+      'fivegs_ep_n3_gtp_outdatavolumeqosleveln3upf',
+      'Data volume of outgoing GTP data packets per QoS level on the N3 interface',
+    ),
+    none('fivegs_upffunction_sm_n4sessionestabfail', 'Number of failed N4 session establishments'),
+    metric('fivegs_upffunction_upf_qosflows', 'gauge', 'Number of QoS flows of UPF', flows),
+    ...processMetrics(),
+  ])
 }

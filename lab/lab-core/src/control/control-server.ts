@@ -1,7 +1,202 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { CardsError } from '../phones/cards.ts'
-import { control } from './control-routes.ts'
-import { ControlError, type ControlPlace } from './place.ts'
+import type { LabClock } from '../clock.ts'
+import type { Interface } from '../gtpu/frame.ts'
+import type { How, Octets } from '../gtpu/traffic.ts'
+import { CardsError, type LabCard, readCards } from '../phones/cards.ts'
+import type { Fleet, NamedPhone } from '../phones/fleet.ts'
+import { esims } from './esim-routes.ts'
+import {
+  type ControlAnswer,
+  ControlError,
+  type ControlPlace,
+  type ControlRequest,
+  unknownPath,
+} from './place.ts'
+import { shown } from './shown.ts'
+
+/** An answer waits so long for data to be through, ms; they go on after it. */
+const MOVED_MS = 10_000
+const BYTES_MAX = 1e15
+const KBPS_MAX = 10_000_000
+
+/** Answers one request. Throws `ControlError`, `CardsError`. */
+async function control(request: ControlRequest, place: ControlPlace): Promise<ControlAnswer> {
+  const [resource = '', name, action, ...more] = request.path.split('/').slice(1)
+  if (more.length > 0) throw unknownPath()
+  if (resource !== 'phones') return await otherThan(request, [resource, name, action], place)
+  if (name === undefined) return await phones(request, place)
+  const chosen = chosenPhones(place.fleet, name)
+  if (request.method === 'POST' && action !== undefined) {
+    // All at once means all that can.
+    const able = name === 'all' && action === 'data' ? chosen.filter(({ phone }) => phone.isAttached) : chosen
+    await within(Promise.all(able.map((phone) => act(phone, action, request, place))), place.clock)
+    return await shown(chosen, name, place)
+  }
+  if (action !== undefined) throw unknownPath()
+  if (request.method === 'DELETE') {
+    for (const phone of chosen) place.traffic.keep(phone, { up: 0, down: 0 }, 's1u')
+    await Promise.all(chosen.map((phone) => place.fleet.remove(phone.name)))
+    return { status: 200, body: { removed: chosen.length } }
+  }
+  return await shown(chosen, name, place)
+}
+
+/** All but the phones. */
+async function otherThan(
+  request: ControlRequest,
+  [resource, name, action]: readonly [string, string | undefined, string | undefined],
+  place: ControlPlace,
+): Promise<ControlAnswer> {
+  if (resource === 'esims') return await esims(request, name, action, place)
+  if (resource === 'radio') return radio(request.method, name, place)
+  if (resource === 'gtpu' && name === undefined) return gtpu(place)
+  throw unknownPath()
+}
+
+async function phones(request: ControlRequest, place: ControlPlace): Promise<ControlAnswer> {
+  const { fleet } = place
+  if (request.method === 'GET') return await shown(fleet.all(), 'all', place)
+  if (request.method !== 'POST') throw new ControlError('GET or POST', { status: 405 })
+  const cards = readCards(request.body)
+  const isSpoiled = request.query.get('wrong_keys') === 'true'
+  const inserted = await fleet.insert(isSpoiled ? cards.map(spoiled) : cards)
+  if (request.query.get('on') !== 'false') for (const { phone } of inserted) phone.powerOn()
+  return await shown(inserted, 'all', place)
+}
+
+/** A card that was written with another key: the first digit differs. */
+function spoiled(card: LabCard): LabCard {
+  const first = (Number.parseInt(card.ki[0] ?? '0', 16) ^ 1).toString(16)
+  return { ...card, ki: first + card.ki.slice(1) }
+}
+
+async function act(
+  named: NamedPhone,
+  action: string,
+  request: ControlRequest,
+  { traffic, mme }: ControlPlace,
+): Promise<void> {
+  const { phone } = named
+  const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
+  if (run !== undefined) run(phone)
+  else if (action === 'apn') setApn(phone, request.body)
+  else if (action === 'traffic') {
+    const { rates, on } = trafficIn(request.body)
+    traffic.keep(named, rates, on)
+  } else if (action === 'data') {
+    const { octets, how } = dataIn(request.body)
+    if (!phone.serviceRequest() || mme.bearerOf(named.imsi) === undefined)
+      throw new ControlError(`phone ${named.name} is not attached`, { status: 409 })
+    const moving = traffic.move(named, octets, how)
+    // At a rate it takes as long as that says.
+    if (how.bitsPerSecond === undefined) await moving
+  } else throw unknownPath()
+}
+
+/** What it comes to, or nothing after a bounded wait; a failure after that is nobody's. */
+async function within(work: Promise<unknown>, clock: LabClock): Promise<void> {
+  const given = new AbortController()
+  const late = clock.sleep(MOVED_MS, given.signal).catch(() => undefined)
+  await Promise.race([work, late]).finally(() => given.abort())
+}
+
+/** Whoever changes the APN of a phone has it attach anew. */
+function setApn(phone: NamedPhone['phone'], body: string): void {
+  const { apn } = parsed(body)
+  if (apn !== null && (typeof apn !== 'string' || !/^[A-Za-z0-9.-]{1,100}$/.test(apn)))
+    throw new ControlError('expected {"apn": "internet"}, or null for any', { status: 400 })
+  phone.apn = apn ?? undefined
+  phone.powerOff()
+  phone.powerOn()
+}
+
+const ACTIONS: Readonly<Record<string, (phone: NamedPhone['phone']) => void>> = {
+  attach: (phone) => phone.attach(),
+  detach: (phone) => phone.detach(),
+  idle: (phone) => phone.goIdle(),
+  'service-request': (phone) => void phone.serviceRequest(),
+  'power-on': (phone) => phone.powerOn(),
+  'power-off': (phone) => phone.powerOff(),
+}
+
+/** Where the tunnels run, and how many frames went through. */
+function gtpu({ path: { addresses, counts } }: ControlPlace): ControlAnswer {
+  const shown = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+    `${host}:${port}`
+  const { sent, arrived, lost } = counts
+  return {
+    status: 200,
+    body: { enb: shown(addresses.radio), sgwu: shown(addresses.core), sent, arrived, lost },
+  }
+}
+
+function radio(method: string, state: string | undefined, { mme }: ControlPlace): ControlAnswer {
+  if (method === 'POST') {
+    if (state !== 'up' && state !== 'down') throw unknownPath()
+    mme.setRadio(state === 'up')
+  } else if (state !== undefined) throw unknownPath()
+  return { status: 200, body: { radio: mme.isRadioUp ? 'up' : 'down' } }
+}
+
+function chosenPhones(fleet: Fleet, name: string): readonly NamedPhone[] {
+  if (name === 'all') return fleet.all()
+  const found = fleet.find(name)
+  if (found === undefined)
+    throw new ControlError(`no phone ${/^[0-9a-f]{12}$/.test(name) ? name : ''}`, { status: 404 })
+  return [found]
+}
+
+function dataIn(body: string): { readonly octets: Octets; readonly how: How } {
+  const { up_bytes: up = 0, down_bytes: down = 0, kbps, interface: on = 's1u' } = parsed(body)
+  const isRate = kbps === undefined || (isNumber(kbps) && kbps > 0 && kbps <= KBPS_MAX)
+  if (!isCount(up) || !isCount(down) || !isRate || !isInterface(on))
+    throw new ControlError(
+      `expected {"up_bytes": N, "down_bytes": N, "kbps": R, "interface": "s1u"}: whole numbers from 0, a rate over 0 and up to ${KBPS_MAX} or none, "s1u" or "n3"`,
+      { status: 400 },
+    )
+  return { octets: { up, down }, how: { bitsPerSecond: kbps === undefined ? undefined : kbps * 1000, on } }
+}
+
+function trafficIn(body: string): { readonly rates: Octets; readonly on: Interface } {
+  const { up_kbps: up = 0, down_kbps: down = 0, interface: on = 's1u' } = parsed(body)
+  const isRate = (value: unknown): value is number => isNumber(value) && value >= 0 && value <= KBPS_MAX
+  if (!isRate(up) || !isRate(down) || !isInterface(on))
+    throw new ControlError(
+      `expected {"up_kbps": R, "down_kbps": R, "interface": "s1u"}: 0 (none) to ${KBPS_MAX}, "s1u" or "n3"`,
+      { status: 400 },
+    )
+  return { rates: { up: up * 1000, down: down * 1000 }, on }
+}
+
+interface Asked {
+  readonly up_bytes?: unknown
+  readonly down_bytes?: unknown
+  readonly kbps?: unknown
+  readonly up_kbps?: unknown
+  readonly down_kbps?: unknown
+  readonly interface?: unknown
+  readonly apn?: unknown
+}
+
+function parsed(body: string): Asked {
+  try {
+    return (JSON.parse(body) ?? {}) as Asked // each part is checked
+  } catch (cause) {
+    throw new ControlError('the body is no JSON', { status: 400, cause })
+  }
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function isInterface(value: unknown): value is Interface {
+  return value === 's1u' || value === 'n3'
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= BYTES_MAX
+}
 
 const BODY_MAX = 8 * 1024 * 1024
 /** 127.0.0.0/8, ::1 and their name, with any port. */

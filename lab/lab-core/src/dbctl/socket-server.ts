@@ -1,9 +1,27 @@
 import { once } from 'node:events'
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, type FileHandle, open, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Ran } from './commands.ts'
-import { socketPlace } from './socket-path.ts'
+
+/** A place to listen or connect at. */
+interface SocketPlace {
+  readonly path: string
+  close(): Promise<void>
+}
+
+const NAME = 'dbctl.sock'
+/** The longest path that a socket can have on Linux, with its closing zero octet. See unix(7). */
+const PATH_MAX = 107
+
+/** Where the socket of a directory is. A directory with a long name is reached through a handle of it. */
+async function socketPlace(directory: string): Promise<SocketPlace> {
+  const path = join(directory, NAME)
+  if (Buffer.byteLength(path) <= PATH_MAX) return { path, close: async () => undefined }
+  const handle: FileHandle = await open(directory, 'r')
+  return { path: `/proc/self/fd/${handle.fd}/${NAME}`, close: () => handle.close() }
+}
 
 /** Runs the words of one command. */
 export type RunWords = (words: readonly string[]) => Promise<Ran>

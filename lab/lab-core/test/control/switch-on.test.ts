@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { switchOn } from '../../src/control/switch-on.ts'
+import { switchOn } from '../../src/control/esim-routes.ts'
 import type { PhoneState } from '../../src/phones/phone.ts'
 
 const switching = suite('lab-core/switch-on')

@@ -1,4 +1,3 @@
-export { type ActivationCode, ActivationCodeError, readActivationCode } from './activation-code.ts'
 export { CertificateError, type Curve } from './certificate.ts'
 export { ChainError, type EuiccChain } from './chain.ts'
 export {
@@ -40,8 +39,9 @@ export {
   type ServerAuthentication,
 } from './es10.ts'
 export { createEuicc, type Euicc, type EuiccOptions } from './euicc.ts'
-export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './euicc-file.ts'
 export {
+  type ActivationCode,
+  ActivationCodeError,
   type CancelReason,
   type Download,
   type DownloadOptions,
@@ -50,9 +50,11 @@ export {
   hashedConfirmationCode,
   LpaError,
   type LpaStep,
+  readActivationCode,
+  segmentsOf,
 } from './lpa.ts'
+export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './lpac-main.ts'
 export { type Metadata, type NotificationTarget, type NotifiedEvent, readMetadata } from './metadata.ts'
 export { type ProfileContent, readProfilePackage } from './profile-package.ts'
 export type { InstalledProfile } from './profiles.ts'
-export { segmentsOf } from './segments.ts'
 export type { SavedMemory } from './state.ts'

@@ -1,22 +1,29 @@
 import {
   type Context,
   capacityExceeded,
+  DURATION_PATTERN,
   defineError,
   type ErrorFactory,
   expandRoles,
   forbidden,
+  type JsonSchema,
   meshAuthorityRef,
   meshIdentityRef,
   msFromDuration,
+  NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   PAGE_QUERY,
   type Page,
+  PLAIN_TEXT_PATTERN,
   type Principal,
   pageSchema,
   type Reply,
   type Request,
   type Route,
   route,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  timestampOrNull,
   userNotFound,
   validationFailed,
 } from '@steeple/contracts'
@@ -25,14 +32,6 @@ import { lastingParent } from '../derived/parent.ts'
 import type { People } from '../people/people.ts'
 import { UUID_PATTERN } from '../people/uuid.ts'
 import { createdByText } from '../token-record.ts'
-import {
-  CERTIFICATE_BODY,
-  CERTIFICATE_SCHEMA,
-  type CertificateBody,
-  certificateRecord,
-  NEW_CERTIFICATE_SCHEMA,
-  newCertificateRecord,
-} from './certificate-record.ts'
 import {
   type CertificatePosition,
   type CertificateRow,
@@ -43,6 +42,95 @@ import {
 } from './certificate-store.ts'
 import { findHolder } from './find-holder.ts'
 import type { Holder } from './operator-certificates.ts'
+
+/** A request for a key of P-256 has below 1,000. */
+const MOST_REQUEST_CHARS = 4_096
+
+/** The body of `POST /v1/users/{id}/certificates`. */
+interface CertificateBody {
+  readonly csr_pem: string
+  readonly label?: string
+  readonly expires_in?: string
+}
+
+/** Its schema. */
+const CERTIFICATE_BODY: JsonSchema = objectSchema(
+  {
+    csr_pem: {
+      type: 'string',
+      maxLength: MOST_REQUEST_CHARS,
+      description:
+        'PKCS #10, PEM, ECDSA over P-256 with SHA-256. Its subject is ignored; one that asks to be a CA, or for a name that is not the user, is refused. The private key stays where it was made.',
+    },
+    label: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      pattern: PLAIN_TEXT_PATTERN,
+      description: 'What to know it by in the list, e.g. the machine that it is on.',
+    },
+    expires_in: {
+      type: 'string',
+      pattern: DURATION_PATTERN,
+      maxLength: 64,
+      description: 'A duration such as 30d, at most 397d; 90d when absent.',
+    },
+  },
+  ['csr_pem'],
+)
+
+const CREATED_BY: JsonSchema = objectSchema(
+  { kind: { type: 'string' }, id: { type: 'string' }, name: { type: 'string' } },
+  ['kind', 'id', 'name'],
+)
+const COMMON: Readonly<Record<string, JsonSchema>> = {
+  serial: { type: 'string', description: 'Hexadecimal, lower case, without leading zeros.' },
+  name: { type: 'string', description: 'The certificate says URI:svc://cli/<name>.' },
+  label: { type: 'string' },
+  expires_at: TIMESTAMP_SCHEMA,
+}
+
+/** A certificate in the list. */
+const CERTIFICATE_SCHEMA: JsonSchema = objectSchema(
+  { ...COMMON, issued_at: TIMESTAMP_SCHEMA, revoked_at: NULLABLE_TIMESTAMP_SCHEMA, created_by: CREATED_BY },
+  ['serial', 'name', 'label', 'issued_at', 'expires_at', 'revoked_at', 'created_by'],
+)
+
+/** A certificate as answered to whoever asked for it. */
+const NEW_CERTIFICATE_SCHEMA: JsonSchema = objectSchema(
+  {
+    ...COMMON,
+    certificate_pem: { type: 'string' },
+    ca_pem: { type: 'string', description: 'The CA of this box, which signed it and what the box serves.' },
+  },
+  ['serial', 'name', 'label', 'expires_at', 'certificate_pem', 'ca_pem'],
+)
+
+/** A certificate in the list. */
+function certificateRecord(row: CertificateRow): object {
+  return {
+    serial: row.serial,
+    name: row.name,
+    label: row.label,
+    issued_at: timestampFromMs(row.issued_at_ms),
+    expires_at: timestampFromMs(row.expires_at_ms),
+    revoked_at: timestampOrNull(row.revoked_at_ms),
+    // Written by createdByText.
+    created_by: JSON.parse(row.created_by) as object,
+  }
+}
+
+/** A certificate as answered to whoever asked for it. */
+function newCertificateRecord(row: CertificateRow, pem: string, caPem: string): object {
+  return {
+    serial: row.serial,
+    name: row.name,
+    label: row.label,
+    expires_at: timestampFromMs(row.expires_at_ms),
+    certificate_pem: pem,
+    ca_pem: caPem,
+  }
+}
 
 /** A user has no certificate with that serial. */
 const certificateNotFound: ErrorFactory = defineError(

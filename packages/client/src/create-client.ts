@@ -1,9 +1,8 @@
 import { UNKEYED } from './api.ts'
 import { type ClientOptions, type Settings, settingsFrom } from './client-options.ts'
-import { blobOf, type Exchange, textOf } from './exchange.ts'
+import { attempt, blobOf, type Exchange, textOf } from './exchange.ts'
 import { type Change, type FollowOptions, followEvents, type Gap } from './follow-events.ts'
-import { rowsOf } from './pages.ts'
-import { type Repetition, send } from './send.ts'
+import { dataOf } from './problem.ts'
 import type {
   AnswerOf,
   CallOptions,
@@ -12,10 +11,62 @@ import type {
   Method,
   PagedPath,
   PathOf,
+  Problem,
   RequestOf,
   Result,
 } from './types.ts'
-import type { Leash } from './wait.ts'
+import { backOff, type Leash, wait } from './wait.ts'
+
+/** How often an exchange may be repeated. */
+interface Repetition {
+  readonly retries: number
+  /** Nothing happens twice: it reads, or it has an `Idempotency-Key`; and its body is still there. */
+  readonly isSafe: boolean
+}
+
+const UNAUTHENTICATED = 401
+/** Too many; a proxy without its service; not now; a proxy that waited in vain. */
+const PASSING: readonly number[] = [429, 502, 503, 504]
+const PASSING_CODES: readonly string[] = ['connection_lost', 'no_answer_in_time', 'idempotency_in_progress']
+const MS = 1_000
+
+/** Sends until it is answered, may not be repeated, or has been often enough. Rejects for an aborted signal alone. */
+async function send<Data>(
+  settings: Settings,
+  exchange: Exchange<Data>,
+  { retries, isSafe }: Repetition,
+): Promise<Result<Data>> {
+  let token = await settings.token(undefined)
+  let isRenewed = false
+  for (let tries = 0; ; ) {
+    const result = await attempt(settings, exchange, token)
+    if (result.ok) return result
+    // What was refused for its token has not run.
+    if (result.error.status === UNAUTHENTICATED && !isRenewed && !(exchange.body instanceof ReadableStream)) {
+      isRenewed = true
+      const next = await settings.token(token)
+      if (next === token) return result
+      token = next
+      continue
+    }
+    const waitMs = waitFor(settings, result.error, tries)
+    if (!isSafe || tries >= retries || waitMs > settings.longestWaitMs) return result
+    tries += 1
+    await wait(waitMs, exchange.signal)
+    token = await settings.token(undefined)
+  }
+}
+
+/** How long to wait before it is tried again; infinity when that would change nothing. */
+function waitFor(
+  { backOffMs, longestWaitMs }: Settings,
+  { status, code, retryAfterS }: Problem,
+  tries: number,
+): number {
+  if (!PASSING.includes(status) && !PASSING_CODES.includes(code)) return Number.POSITIVE_INFINITY
+  const ownMs = backOff(backOffMs, tries, longestWaitMs)
+  return retryAfterS === undefined ? ownMs : Math.max(ownMs, retryAfterS * MS)
+}
 
 /** What a call is given beside its path: needed where the operation needs something. */
 export type CallArguments<M extends Method, P extends PathOf<M>> =
@@ -162,4 +213,24 @@ async function contentOf(response: Response, leash: Leash, timeoutMs: number): P
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** A page as any list answers it: one list, and where it goes on. */
+interface Page {
+  readonly next_cursor: string | null
+}
+
+/**
+ * The rows of a list, page after page, of which the next is read when it is needed. `read` asks for the page behind a cursor. Throws as
+ * `dataOf` when a page fails: what came before it has been given.
+ */
+async function* rowsOf(
+  read: (cursor: string | undefined) => Promise<Result<unknown>>,
+): AsyncGenerator<unknown> {
+  for (let cursor: string | undefined; ; ) {
+    const page = dataOf(await read(cursor)) as Page
+    for (const list of Object.values(page)) if (Array.isArray(list)) yield* list
+    if (page.next_cursor === null) return
+    cursor = page.next_cursor
+  }
 }

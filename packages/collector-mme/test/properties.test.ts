@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { prefix64Of } from '../src/sightings.ts'
+import { prefix64Of } from '../src/collector.ts'
 
 const property = suite('collector-mme/properties')
 

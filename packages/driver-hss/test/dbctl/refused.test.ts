@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { assert, suite, unusedPort } from '@steeple/testkit'
-import { untilSomebodyListens } from '../../src/dbctl/refused.ts'
 import type { Ran, RunTool } from '../../src/dbctl/run-tool.ts'
+import { untilSomebodyListens } from '../../src/dbctl/tool.ts'
 
 const refused = suite('driver-hss/dbctl/refused')
 const never = new AbortController().signal

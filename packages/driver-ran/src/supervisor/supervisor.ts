@@ -7,9 +7,9 @@ import {
   southboundUnavailable,
   validationFailed,
 } from '@steeple/contracts'
-import { exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
+import { type ExitClass, exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
 import type { Haste } from '../process/radio-process.ts'
-import { restartBackoff } from './backoff.ts'
+import { type Backoff, restartBackoff } from './backoff.ts'
 import type { DesiredRadio } from './desired-radio.ts'
 import { type GateQuestion, gateQuestion } from './gate-question.ts'
 import { NextStart } from './next-start.ts'
@@ -20,8 +20,17 @@ import { NOTHING_RUNS, type RadioSnapshot, runningOf, stateOf } from './radio-st
 import { Refusal } from './refusal.ts'
 import { prepareStart, type RunningRadio } from './running-radio.ts'
 import { isSameCarrier } from './same-profile.ts'
-import { AGAIN, CONVERGED, STILL } from './step-outcomes.ts'
-import type { SupervisorEvents, SupervisorOptions } from './supervisor-options.ts'
+
+/** Nothing is missing. */
+const CONVERGED: Outcome = { state: 'converged' }
+/** What was asked for has changed on the way. */
+const AGAIN: Outcome = { state: 'pending', afterMs: 50, reason: 'what is asked for has changed' }
+/** Another copy of the plugin does it. */
+const STILL: Outcome = {
+  state: 'pending',
+  afterMs: 1_000,
+  reason: 'the plugin is about to be reloaded',
+}
 
 /** Something else than the radio is in the way (lock, launcher, files): looked at again after, ms. */
 const BLOCKED_MS = 5_000
@@ -295,4 +304,22 @@ export class Supervisor {
   #now(): number {
     return this.#context.clock.monotonicMs()
   }
+}
+
+/** What happens to a radio, for metrics and log. */
+interface SupervisorEvents {
+  /** Something to look at soon. */
+  wake(): void
+  started(start: RadioStart): void
+  exited(kind: ExitClass, text: string): void
+  stopped(seconds: number): void
+}
+
+/** How a supervisor is made. `random` gives 0 (inclusive) to 1 (exclusive). */
+interface SupervisorOptions {
+  readonly context: Context
+  /** Absolute path of the radio's own directory. */
+  readonly directory: string
+  readonly events: SupervisorEvents
+  readonly backoff?: Backoff
 }

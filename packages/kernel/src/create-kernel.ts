@@ -1,12 +1,19 @@
 import { hkdfSync } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, type Log, type Principal, systemPrincipal } from '@steeple/contracts'
+import {
+  type Clock,
+  type ClockJudge,
+  type ComponentHealth,
+  type Log,
+  type Principal,
+  systemPrincipal,
+} from '@steeple/contracts'
 import { type RotationOptions, type RotationReport, rotateVault, type Secrets } from '@steeple/secrets'
 import type { LoadedConfig } from '@steeple/settings'
 import { scanMemory } from '@steeple/store'
-import { clockHealth } from './clock/clock-health.ts'
 import type { ClockKeeper, Machine } from './clock/clock-keeper.ts'
 import type { Timers } from './clock/deadline.ts'
+import { timeText } from './clock/judged-clock.ts'
 import { type Ground, openGround } from './composition/ground.ts'
 import { createHousekeeping, type Housekeeping } from './composition/housekeeping.ts'
 import { createPluginHost, type PluginHost } from './composition/plugin-host.ts'
@@ -255,4 +262,14 @@ export async function rotateVaultAudited(options: AuditedRotation): Promise<Rota
     },
   })
   return report
+}
+
+/** The clock as a component: what it says, or why it is not believed and what to do. */
+function clockHealth({ machineMs, serviceMs, doubt }: ReturnType<ClockJudge['view']>): ComponentHealth {
+  const about = { name: 'clock', kind: 'feature', required: false } as const
+  if (doubt === undefined) return { ...about, status: 'ok', detail: 'plausible' }
+  const detail =
+    `${doubt}. The service goes by ${timeText(serviceMs)}; nothing expires, is removed for its age or is renewed. ` +
+    `Set the clock right, or when ${timeText(machineMs)} is right: svc clock confirm`
+  return { ...about, status: 'degraded', detail }
 }

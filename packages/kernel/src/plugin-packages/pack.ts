@@ -2,12 +2,109 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { createManifestReader } from './manifest.ts'
+import { leavesOf } from '@steeple/settings'
+import { createManifestReader, type ReadManifest } from './manifest.ts'
 import { hashesOfContents, readPackage, unsigned } from './package-contents.ts'
-import { readmeWarnings } from './readme-warnings.ts'
 import { SIGNATURE_FILE, signatureOf } from './signature.ts'
 import { keyId, type SigningKey } from './signing-key.ts'
-import { tarOf } from './tar.ts'
+
+/** A line of each README that `svc plugin new` writes. */
+const SCAFFOLD = 'This is the text of svc plugin new'
+/** What the keys of a section are called in a text: the whole path. */
+const WORD = '[a-z0-9_]'
+
+/**
+ * What is wrong with the README that goes along with a package: it is that of the template, or does not name what the manifest has.
+ * It is what an operator reads before he trusts a plugin.
+ */
+function readmeWarnings(
+  readme: string | undefined,
+  { package: { steeple }, section }: Pick<ReadManifest, 'package' | 'section'>,
+): readonly string[] {
+  if (readme === undefined)
+    return [
+      'there is no README.md: say what it is for, what its keys are, and what it does when something fails',
+    ]
+  const keys = leavesOf(section.schema ?? {}).map(({ path }) => path.join('.'))
+  const missing = keys.filter((key) => !hasWord(readme, key))
+  const gone = keysIn(readme, steeple.config_path).filter((key) => !isKnown(key, keys))
+  return [
+    ...(readme.includes(SCAFFOLD) ? ['README.md is still the text of svc plugin new'] : []),
+    ...[steeple.id, steeple.kind].flatMap((word, at) =>
+      hasWord(readme, word) ? [] : [`README.md does not name its ${at === 0 ? 'id' : 'kind'}, ${word}`],
+    ),
+    ...(missing.length === 0 ? [] : [`README.md does not name the configuration's ${missing.join(', ')}`]),
+    ...(gone.length === 0
+      ? []
+      : [`README.md names ${gone.join(', ')}, which config.schema.json does not have`]),
+  ]
+}
+
+/** Names begin and end where the characters of names do; how they are written does not matter. */
+function hasWord(text: string, word: string): boolean {
+  return new RegExp(`(?<!${WORD})${escaped(word)}(?!${WORD})`, 'i').test(text)
+}
+
+/** The keys under a path that a text names. */
+function keysIn(text: string, path: string): readonly string[] {
+  const key = new RegExp(`(?<![a-z0-9_./-])${escaped(path)}(?:\\.${WORD}+)+`, 'g')
+  // A file of that name, and the name of a service, are no keys.
+  return [...new Set([...text.matchAll(key)].map(([found]) => found))].filter(
+    (found) => !/\.(ts|js|json|md|yaml|tgz|driver|transmitter)$/.test(found),
+  )
+}
+
+/** Also a group of keys, and what lies under a key that is an object. */
+function isKnown(key: string, keys: readonly string[]): boolean {
+  return keys.some((one) => one === key || one.startsWith(`${key}.`) || key.startsWith(`${one}.`))
+}
+
+function escaped(word: string): string {
+  return word.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+/** As npm dates the files of a package: 1985-10-26T08:15:00Z. */
+const TIME_S = 499_162_500
+const BLOCK = 512
+const SUM_AT = 148
+/** What npm puts before each name. */
+const ROOT = 'package/'
+
+/**
+ * The files as a tar archive, as `npm pack` has them below `package/`: by name, all of one owner, mode and time. POSIX.1-2017,
+ * pax, "ustar Interchange Format". Throws a TypeError for a name of more than 100 octets.
+ */
+export function tarOf(files: ReadonlyMap<string, Uint8Array>): Buffer {
+  const parts = [...files]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, bytes]) => [
+      header(`${ROOT}${name}`, bytes.length),
+      Buffer.from(bytes),
+      Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK),
+    ])
+  return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)])
+}
+
+function header(name: string, size: number): Buffer {
+  if (Buffer.byteLength(name) > 100) throw new TypeError(`the name ${name} is too long for a package`)
+  const block = Buffer.alloc(BLOCK)
+  block.write(name)
+  const number = (value: number, at: number, digits: number): void => {
+    block.write(`${value.toString(8).padStart(digits, '0')}\0`, at)
+  }
+  number(0o644, 100, 7)
+  number(0, 108, 7)
+  number(0, 116, 7)
+  number(size, 124, 11)
+  number(TIME_S, 136, 11)
+  block.write('0', 156)
+  block.write('ustar\x0000', 257, 'latin1')
+  // The sum counts its own field as blanks. It ends with a zero and a blank.
+  block.fill(' ', SUM_AT, SUM_AT + 8)
+  const sum = block.reduce((total, octet) => total + octet, 0)
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, SUM_AT)
+  return block
+}
 
 /** A package that was made. */
 export interface PackedPlugin {

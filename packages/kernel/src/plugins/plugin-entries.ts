@@ -6,7 +6,6 @@ import { configRemedy, reasonOf } from '../plugin-packages/failure.ts'
 import type { FoundPlugin, RejectedPlugin } from '../plugin-packages/manifest.ts'
 import type { LoadedThen } from '../telemetry/memory-health.ts'
 import type { RouteSet } from './edge.ts'
-import { adviceOn, failedHealth } from './failure-words.ts'
 import type { PluginHost } from './host.ts'
 import type { LivePlugin } from './live.ts'
 import { reportTrust } from './report-trust.ts'
@@ -300,4 +299,19 @@ function emptyEntry(id: string): PluginEntry {
     migrated: undefined,
     behind: undefined,
   }
+}
+
+/** What can be done about an installed plugin that failed. */
+function adviceOn({ origin, dir, version, manifest: { id } }: FoundPlugin): readonly string[] {
+  if (origin === 'bundled') return []
+  return [
+    `its folder is ${dir}`,
+    `svc plugin uninstall ${id} ${version} removes it, svc plugin load ${id} tries it again`,
+  ]
+}
+
+/** What the board says of a plugin that is not running because it failed. The reason is in its record and the log. */
+function failedHealth(found: FoundPlugin, detail: string): readonly ComponentHealth[] {
+  const { id, kind, essential = false } = found.manifest
+  return [{ name: id, kind, status: 'down', detail, required: essential }]
 }

@@ -11,6 +11,7 @@ import {
 import type { Section } from '@steeple/settings'
 import { type Blame, createBlame } from '../plugin-packages/blame.ts'
 import { Catalogue } from '../plugin-packages/catalogue.ts'
+import { installPackage } from '../plugin-packages/install.ts'
 import { createKeptStates } from '../plugin-packages/kept-states.ts'
 import { createLoader } from '../plugin-packages/loader.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
@@ -18,7 +19,6 @@ import type { PluginSources } from '../plugin-packages/sources.ts'
 import { memoryHealth, memoryNow } from '../telemetry/memory-health.ts'
 import { applySettings } from './apply-settings.ts'
 import type { PluginHost } from './host.ts'
-import { installAndLoad } from './install-and-load.ts'
 import { leftOutBecause } from './left-out.ts'
 import { keptVersion, type LoadRequest, load, type Moving, refuseRequired, reload, unload } from './moves.ts'
 import { PluginEntries, type PluginRecord } from './plugin-entries.ts'
@@ -260,5 +260,25 @@ export class PluginRegistry {
       if (this.#isStopping) throw notReady('the service is stopping')
       return await work()
     })
+  }
+}
+
+/** See `PluginRegistry.install`. */
+async function installAndLoad(parts: Moving, bytes: Uint8Array): Promise<PluginRecord> {
+  const { host, pluginsDir, catalogue, entries, kept } = parts
+  if (pluginsDir === undefined) throw pluginStateConflict('this service has no folder for plugins')
+  const policy = host.settings.current().plugins
+  const installed = await installPackage(bytes, pluginsDir, { policy, isUnderSetting: true })
+  const { id, version, dir } = installed
+  try {
+    return await load(parts, id, { version, folder: basename(dir) })
+  } catch (error) {
+    if (installed.isNew) {
+      await installed.takeBack()
+      kept.forget(id, [basename(dir)])
+      await catalogue.scan()
+      if (catalogue.versions(id).length === 0) entries.forgetFailure(id)
+    }
+    throw error
   }
 }

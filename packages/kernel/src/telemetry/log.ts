@@ -1,10 +1,128 @@
-import type { Clock, Log, LogControl, LogLevel } from '@steeple/contracts'
+import type { Clock, Log, LogControl, LogLevel, LogLevelHold } from '@steeple/contracts'
 import { type Logger, pino } from 'pino'
-import { consoleLine } from './log-console.ts'
-import { createLogLevels, type LogLevels } from './log-levels.ts'
 import { redactFacts } from './log-redaction.ts'
 import { createRecentLines, type RecentLines } from './log-ring.ts'
 import { type LogSink, stdoutSink } from './log-sink.ts'
+
+/** Colours of a terminal by level (SGR codes). */
+const COLOURS: Readonly<Record<string, string>> = { debug: '90', info: '32', warn: '33', error: '31' }
+const GREY = '90'
+
+/** How a line is written for a person. */
+interface ConsoleStyle {
+  /** Colours, for a terminal. */
+  readonly hasColours: boolean
+}
+
+/**
+ * One JSON log line as a line for a terminal: `12:00:01.234 INFO  message  key=value …`; an error's stack follows
+ * indented. A line that is no JSON object stays as it is.
+ */
+export function consoleLine(json: string, style: ConsoleStyle): string {
+  const line = parseLine(json)
+  if (line === undefined) return json
+  const { time, level, msg, err, ...facts } = line
+  const paint = (code: string, text: string): string =>
+    style.hasColours && text !== '' ? `\u001B[${code}m${text}\u001B[0m` : text
+  const word = String(level ?? 'info')
+  const parts = [
+    paint(
+      GREY,
+      String(time ?? '')
+        .replace(/^.*T/, '')
+        .replace(/Z$/, ''),
+    ),
+    paint(COLOURS[word] ?? GREY, word.toUpperCase().padEnd(5)),
+    printable(String(msg ?? '')),
+    paint(
+      GREY,
+      Object.entries(facts)
+        .map(([name, value]) => `${name}=${shown(value)}`)
+        .join(' '),
+    ),
+  ]
+  return `${parts.filter((part) => part !== '').join(' ')}${errorText(err)}\n`
+}
+
+function parseLine(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Control characters could drive the terminal. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
+  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '?')
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : (JSON.stringify(value) ?? '')
+  return printable(text)
+}
+
+function errorText(err: unknown): string {
+  if (typeof err !== 'object' || err === null) return ''
+  const { message, stack, cause } = err as { message?: unknown; stack?: unknown; cause?: unknown } // any may be absent
+  const own = `\n${printable(String(stack ?? message ?? '')).replaceAll(/^/gm, '    ')}`
+  return cause === undefined ? own : `${own}\n    caused by:${errorText(cause)}`
+}
+
+const LEVEL_NUMBERS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 }
+
+/** Which lines are written: the configuration's level, and what holds for a time in its place. */
+interface LogLevels {
+  /** The configuration's. */
+  base: LogLevel
+  /** Whether a line of this level and component is written now. */
+  takes(level: LogLevel, component: string): boolean
+  /** Another level for a component (for all without one of their own when undefined); no level ends that. */
+  hold(component: string | undefined, level: LogLevel | undefined, forMs: number): void
+  /** What holds now, by component. */
+  holds(): readonly LogLevelHold[]
+}
+
+interface Held {
+  readonly level: LogLevel
+  /** By the clock that never goes back: a wall clock that leaps neither ends nor prolongs it. */
+  readonly untilMonotonicMs: number
+}
+
+/** Of all components that have none of their own. */
+const EVERY = ''
+
+/** Levels of which none is held. */
+function createLogLevels(base: LogLevel, clock: Clock): LogLevels {
+  const held = new Map<string, Held>()
+  const heldOf = (component: string): Held | undefined => {
+    const found = held.get(component)
+    if (found === undefined || found.untilMonotonicMs > clock.monotonicMs()) return found
+    held.delete(component)
+    return undefined
+  }
+  const levels: LogLevels = {
+    base,
+    takes: (level, component) => {
+      const holds = held.size === 0 ? undefined : (heldOf(component) ?? heldOf(EVERY))
+      return LEVEL_NUMBERS[level] >= LEVEL_NUMBERS[holds?.level ?? levels.base]
+    },
+    hold: (component = EVERY, level, forMs) => {
+      if (level === undefined) held.delete(component)
+      else held.set(component, { level, untilMonotonicMs: clock.monotonicMs() + forMs })
+    },
+    holds: () =>
+      [...held.keys()].toSorted().flatMap((component) => {
+        const found = heldOf(component)
+        if (found === undefined) return []
+        const untilMs = clock.nowMs() + found.untilMonotonicMs - clock.monotonicMs()
+        return [{ component: component === EVERY ? undefined : component, level: found.level, untilMs }]
+      }),
+  }
+  return levels
+}
 
 /** The component of lines that name none. */
 const KERNEL = 'kernel'

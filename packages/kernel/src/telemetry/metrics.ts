@@ -1,8 +1,35 @@
-import type { Labels, Log, Metrics, MetricsReader } from '@steeple/contracts'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Labels, Log, MetricReading, MetricSample, Metrics, MetricsReader } from '@steeple/contracts'
+import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client'
 import { scrubText } from './log-redaction.ts'
-import { isForbiddenLabel, isPersonal, problemOfName } from './metric-names.ts'
-import { readingsOf } from './readings.ts'
+
+/** Series that the specification names itself; whichever plugin knows the facts may register them. */
+const SPECIFIED = new Set(['svc_sessions_active', 'svc_sim_state', 'svc_attach_total'])
+
+const FORBIDDEN_LABELS = /imsi|msisdn|imei|iccid|subscriber|(^|_)(ue|user|token|eid)(_|$)/
+
+/** Runs of digits as long as an IMSI (TS 23.003 §2.2: at most 15, in practice 14 or 15) or an ICCID. */
+const LIKE_IMSI = /\d{13,}/
+/** Truncated or whole hashes: 12 hex characters or more in a row. */
+const LIKE_HASH = /[0-9a-f]{12,}/i
+
+/** Why a plugin may not register a metric of that name; undefined when it may. */
+function problemOfName(plugin: string, name: string): string | undefined {
+  if (SPECIFIED.has(name)) return undefined
+  const prefix = `svc_${plugin.replaceAll('-', '_')}_`
+  return name.startsWith(prefix) && /^[a-z][a-z0-9_]*$/.test(name)
+    ? undefined
+    : `the name must begin with ${prefix}`
+}
+
+/** Whether a label of that name could only hold identifiers of subscribers or people. */
+function isForbiddenLabel(label: string): boolean {
+  return FORBIDDEN_LABELS.test(label)
+}
+
+/** Whether a label's value looks like an IMSI or a hash of one. */
+export function isPersonal(value: string): boolean {
+  return LIKE_IMSI.test(value) || LIKE_HASH.test(value)
+}
 
 /** The metric registries of the kernel and of every live plugin, and their one text. */
 export interface MetricsBoard extends MetricsReader {
@@ -193,4 +220,49 @@ interface MetricSpec {
   help: string
   labelNames: string[]
   registers: Registry[]
+}
+
+/** The metrics of those names that one of the registries has, as they stand. */
+async function readingsOf(
+  registries: readonly Registry[],
+  names: readonly string[],
+): Promise<ReadonlyMap<string, MetricReading>> {
+  const found = new Map<string, MetricReading>()
+  for (const name of names) {
+    const metric = registries.map((one) => one.getSingleMetric(name)).find((one) => one !== undefined)
+    if (metric !== undefined) found.set(name, await readingOf(name, metric))
+  }
+  return found
+}
+
+async function readingOf(name: string, metric: Metric): Promise<MetricReading> {
+  const { type, values } = await metric.get()
+  if (metric instanceof Histogram) return { kind: 'histogram', samples: sumsOf(name, values) }
+  const samples = values.map(({ labels, value }) => ({ labels: textsOf(labels), value }))
+  // prom-client names the kind as the exposition format does.
+  return { kind: String(type) === 'counter' ? 'counter' : 'gauge', samples }
+}
+
+interface Value {
+  readonly value: number
+  readonly labels: Readonly<Partial<Record<string, string | number>>>
+  readonly metricName?: string
+}
+
+/** A histogram's sum and count of each series, without its buckets. */
+function sumsOf(name: string, values: readonly Value[]): readonly MetricSample[] {
+  const counts = new Map<string, number>()
+  for (const { metricName, labels, value } of values)
+    if (metricName === `${name}_count`) counts.set(JSON.stringify(labels), value)
+  return values
+    .filter(({ metricName }) => metricName === `${name}_sum`)
+    .map(({ labels, value }) => ({
+      labels: textsOf(labels),
+      value,
+      count: counts.get(JSON.stringify(labels)) ?? 0,
+    }))
+}
+
+function textsOf(labels: Value['labels']): Labels {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]))
 }

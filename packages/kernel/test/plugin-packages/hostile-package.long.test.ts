@@ -3,10 +3,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { isServiceError } from '@steeple/contracts'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { installPackage, installPlugin } from '../../src/plugin-packages/install.ts'
-import { packPlugin } from '../../src/plugin-packages/pack.ts'
-import { tarOf } from '../../src/plugin-packages/tar.ts'
-import { withUnpackedBytes } from '../../src/plugin-packages/unpack.ts'
+import { installPackage, installPlugin, withUnpackedBytes } from '../../src/plugin-packages/install.ts'
+import { packPlugin, tarOf } from '../../src/plugin-packages/pack.ts'
 import { filesOf, keyOf, signedPackage, writeBuilt } from './signed-package.ts'
 
 const hostile = suite('plugin-packages/hostile-package')

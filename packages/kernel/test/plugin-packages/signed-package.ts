@@ -2,9 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import { packPlugin } from '../../src/plugin-packages/pack.ts'
+import { packPlugin, tarOf } from '../../src/plugin-packages/pack.ts'
 import { makeSigningKey, type SigningKey } from '../../src/plugin-packages/signing-key.ts'
-import { tarOf } from '../../src/plugin-packages/tar.ts'
 
 /** A built plugin in a folder of its own. */
 export async function writeBuilt(root: string, id: string, version = '1.0.0', more = ''): Promise<string> {

@@ -2,8 +2,7 @@ import type { Log } from '@steeple/contracts'
 import { suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { isPersonal } from '../../src/telemetry/metric-names.ts'
-import { createMetricsBoard, type MetricsBoard } from '../../src/telemetry/metrics.ts'
+import { createMetricsBoard, isPersonal, type MetricsBoard } from '../../src/telemetry/metrics.ts'
 import { observeProcess } from '../../src/telemetry/process-metrics.ts'
 
 interface Line {

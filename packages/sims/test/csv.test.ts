@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { isJson, readableBody } from '../src/import/body-text.ts'
 import { type CsvRecord, csvLines, delimiterOf, readRecord } from '../src/import/csv.ts'
 import { cellsFromJson } from '../src/import/json-cells.ts'
-import { jsonRows } from '../src/import/json-rows.ts'
-import { csvRows, jsonRowsOf } from '../src/import/read-rows.ts'
+import { csvRows, jsonRows, jsonRowsOf } from '../src/import/read-rows.ts'
 
 const csv = suite('sims/csv')
 const LINE_END = /\r\n|\n|\r/

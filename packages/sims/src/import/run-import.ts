@@ -7,6 +7,7 @@ import {
   type Pause,
   type Reply,
   type Request,
+  timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
 import { policyApns } from '../issue/issue.ts'
@@ -14,7 +15,6 @@ import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { noteMoves } from '../states/change.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { isJson, readableBody } from './body-text.ts'
-import { firstRows, isFirst } from './first-rows.ts'
 import { type ImportPlan, type PlannedRow, planImport } from './import-plan.ts'
 import { ImportRows, type Ready } from './import-rows.ts'
 import type { ImportQuery } from './import-schema.ts'
@@ -22,6 +22,33 @@ import { auditCutShort, noteBegun, noteEnded } from './open-imports.ts'
 import { tellOverwritten } from './overwritten.ts'
 import { csvRows, jsonRowsOf, type Rows } from './read-rows.ts'
 import { createResults, type Results } from './results.ts'
+
+/** Rows that a dry run shows as it understands them. */
+const FIRST_ROWS = 5
+
+/** Whether a row is one of those. */
+function isFirst({ planned }: Ready): boolean {
+  return planned.number <= FIRST_ROWS
+}
+
+/** What can be compared with the file, in its order, and no secret. */
+function firstRows(rows: readonly Ready[]): readonly object[] {
+  const inOrder = [...rows].sort((one, other) => one.planned.number - other.planned.number)
+  return inOrder.map(({ planned, row }) => {
+    const { hash, iccid_last4, msisdn, profile, apns, label, expires_at_ms } = row
+    return {
+      row: planned.number,
+      line: planned.place.line,
+      imsi_sha256_12: hash,
+      iccid_last4,
+      msisdn,
+      profile,
+      apns: JSON.parse(apns),
+      label,
+      expires_at: timestampFromMs(expires_at_ms),
+    }
+  })
+}
 
 /** A request of an import. */
 export type ImportRequest = Request<unknown, ImportQuery, Uint8Array | undefined>

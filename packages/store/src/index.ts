@@ -1,19 +1,21 @@
 export { CLOSED, CLOSED_DDL, closedItems, closeItems } from './closed-items.ts'
 export type { CommitGroup, Database, SideConnection, StoreMigration, WriterTx } from './database.ts'
+export { leaveOut } from './leave-out.ts'
+export { openDatabase, type StoreOptions } from './open.ts'
+export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
 export {
   fullPace,
   gentlePace,
   type IntegrityProblem,
   type IntegrityReport,
+  type ScanMemory,
   type ScanOptions,
   type ScanPace,
   type ScanPosition,
+  type ScanState,
   scanIntegrity,
-} from './integrity.ts'
-export { leaveOut } from './leave-out.ts'
-export { openDatabase, type StoreOptions } from './open.ts'
-export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
-export { type ScanMemory, type ScanState, scanMemory } from './scan-memory.ts'
+  scanMemory,
+} from './scan-memory.ts'
 export { limitedTx, type SqlGuard, sqlGuard } from './scoped-db.ts'
 export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'
 export type { StoreCopy } from './sqlite-copy.ts'

@@ -1,6 +1,6 @@
 import { defineTable, type Migration, type Table } from '@steeple/contracts'
 import { assert } from '@steeple/testkit'
-import { scanIntegrity } from '../src/integrity.ts'
+import { scanIntegrity } from '../src/scan-memory.ts'
 import { failure, onEachStore, TOY, TOY_MIGRATIONS, type ToyRow, toy } from '../src/testing/index.ts'
 import { coloured, migrations as nextVersion } from './row-step.ts'
 

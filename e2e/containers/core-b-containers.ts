@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { DATA_REPOSITORY } from './data-repository.ts'
 import type { Engine } from './engine.ts'
 import { machineFolder } from './own-machine.ts'
 
@@ -103,8 +104,9 @@ export async function startCoreB(
   const yaml = realpathSync(join(dirname(fileURLToPath(import.meta.resolve('yaml'))), '..'))
   const nameOf = (role: CoreBRole): string => `free5gc-${role}`
   for (const role of CORE_B_ROLES) {
+    const place = role === 'udr' ? [DATA_REPOSITORY] : []
     const standIn = {
-      command: ['node', '/opt/core/core-b-function.mjs', role, fileOf(role)],
+      command: ['node', '/opt/core/core-b-function.mjs', role, fileOf(role), ...place],
       mounts: {
         '/opt/core/core-b-function.mjs': join(import.meta.dirname, 'core-b-function.mjs'),
         '/opt/core/node_modules/yaml': yaml,

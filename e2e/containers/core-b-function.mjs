@@ -1,6 +1,8 @@
 // One network function of free5GC in a container: reads its rendered file, registers before it opens its port as the real
 // ones do, and answers there. Any request is a 404; the NRF takes profiles, over HTTP/1.1 and HTTP/2 without TLS.
-// Usage: node core-b-function.mjs ROLE FILE. It refuses a file with the text of /var/lib/core/refused.json, by role.
+// Usage: node core-b-function.mjs ROLE FILE [ADDRESS]. It refuses a file with the text of /var/lib/core/refused.json, by role.
+// Its profile has its services, as those of the real ones: who finds a function without them looks for no second one. They
+// are at ADDRESS where another program answers for them.
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer as createHttp1 } from 'node:http'
@@ -8,7 +10,7 @@ import { createServer as createHttp2 } from 'node:http2'
 import { createServer } from 'node:net'
 import { parse } from 'yaml'
 
-const [role = '', file = ''] = process.argv.slice(2)
+const [role = '', file = '', address = ''] = process.argv.slice(2)
 const REFUSED = '/var/lib/core/refused.json'
 const RETRY_MS = 200
 const PROFILE = /^\/nnrf-nfm\/v1\/nf-instances\/[0-9a-f-]{36}$/
@@ -61,11 +63,29 @@ function open({ bindingIPv4, port }) {
   server.listen(port, bindingIPv4, () => log('INFO', `SBI server started on ${bindingIPv4}:${port}`))
 }
 
+/** What it offers by its file; the UDR's has no list. */
+function services({ sbi, serviceNameList, serviceList }) {
+  const names = serviceNameList ?? serviceList?.map(({ serviceName }) => serviceName) ?? [`n${role}-dr`]
+  const [ipv4Address, port] = [address || sbi.bindingIPv4, sbi.port]
+  return names.map((serviceName) => ({
+    serviceInstanceId: `stand-in-${serviceName}`,
+    serviceName,
+    versions: [{ apiVersionInUri: 'v2', apiFullVersion: '2.0.0' }],
+    scheme: 'http',
+    nfServiceStatus: 'REGISTERED',
+    apiPrefix: `http://${ipv4Address}:${port}`,
+    ipEndPoints: [{ ipv4Address, transport: 'TCP', port }],
+  }))
+}
+
 /** Takes its place among those that others find, as the real ones do, for as long as the NRF is away again and again. */
-async function register({ nrfUri, sbi }, then) {
+async function register(configuration, then) {
+  const { nrfUri, sbi } = configuration
   const nfInstanceId = randomUUID()
   const nfType = role.toUpperCase()
-  const profile = { nfInstanceId, nfType, nfStatus: 'REGISTERED', ipv4Addresses: [sbi.bindingIPv4] }
+  const ipv4Addresses = [address || sbi.bindingIPv4]
+  const nfServices = services(configuration)
+  const profile = { nfInstanceId, nfType, nfStatus: 'REGISTERED', ipv4Addresses, nfServices }
   try {
     const { ok } = await fetch(`${nrfUri}/nnrf-nfm/v1/nf-instances/${nfInstanceId}`, {
       method: 'PUT',
@@ -76,7 +96,7 @@ async function register({ nrfUri, sbi }, then) {
   } catch {
     // It is not there yet.
   }
-  return setTimeout(register, RETRY_MS, { nrfUri, sbi }, then)
+  return setTimeout(register, RETRY_MS, configuration, then)
 }
 
 process.on('SIGTERM', () => process.exit(0))

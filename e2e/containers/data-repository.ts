@@ -7,7 +7,8 @@ import type { Answer } from './stored-docs.ts'
 import { subscriptionAnswer } from './subscription-data.ts'
 
 const PORT = 8000
-const ADDRESS = '127.0.0.44'
+/** Where it answers: the UDR that stands in in the core registers with it. */
+export const DATA_REPOSITORY = '127.0.0.44'
 const ASKED = /^\/nudr-dr\/v[0-9]\/([a-z-]+-data)\/([^?]+)(\?.*)?$/
 
 /** A UDR for what a database holds: the real one is not to be had as a package. */
@@ -16,13 +17,12 @@ export interface DataRepository {
 }
 
 /**
- * Starts one and registers it with the NRF at `nrfUrl`. It takes charging data, too, where a CHF is asked for: the SMF of
- * 3.4.2 ends its handling of a session when there is none.
+ * Starts one. It takes charging data, too, where it is a CHF for the NRF at `chargingNrfUrl`: the SMF of 3.4.2 ends its handling
+ * of a session when there is none.
  */
 export async function startDataRepository(
   database: TestDatabase,
-  nrfUrl: string,
-  { hasCharging = false }: { readonly hasCharging?: boolean } = {},
+  { chargingNrfUrl }: { readonly chargingNrfUrl?: string } = {},
 ): Promise<DataRepository> {
   const server = createServer((request, response) => {
     answer(database, request).then(
@@ -35,10 +35,9 @@ export async function startDataRepository(
   })
   const sessions = new Set<ServerHttp2Session>()
   server.on('session', (session) => sessions.add(session))
-  server.listen(PORT, ADDRESS)
+  server.listen(PORT, DATA_REPOSITORY)
   await once(server, 'listening')
-  await register(nrfUrl, 'UDR')
-  if (hasCharging) await register(nrfUrl, 'CHF')
+  if (chargingNrfUrl !== undefined) await registerCharging(chargingNrfUrl)
   return {
     close: () => {
       server.close()
@@ -68,44 +67,28 @@ async function answer(database: TestDatabase, request: Http2ServerRequest): Prom
   return found ?? (request.method === 'GET' ? { status: 200, body: [] } : { status: 201, body: {} })
 }
 
-/** As what it registers: each with one service. */
-const PROFILES = {
-  UDR: {
-    service: { serviceName: 'nudr-dr', versions: [{ apiVersionInUri: 'v2', apiFullVersion: '2.0.0' }] },
-    info: { udrInfo: { supportedDataSets: ['POLICY', 'SUBSCRIPTION'] } },
-  },
-  CHF: {
-    service: {
-      serviceName: 'nchf-convergedcharging',
-      versions: [{ apiVersionInUri: 'v3', apiFullVersion: '3.1.0' }],
-    },
-    info: {},
-  },
-} as const
-
-async function register(nrfUrl: string, nfType: keyof typeof PROFILES): Promise<void> {
+async function registerCharging(nrfUrl: string): Promise<void> {
   const nfInstanceId = randomUUID()
-  const { service, info } = PROFILES[nfType]
-  const listens = {
-    serviceInstanceId: `stand-in-${nfType}`,
+  const service = {
+    serviceInstanceId: 'stand-in-nchf-convergedcharging',
+    serviceName: 'nchf-convergedcharging',
+    versions: [{ apiVersionInUri: 'v3', apiFullVersion: '3.1.0' }],
     scheme: 'http',
     nfServiceStatus: 'REGISTERED',
-    apiPrefix: `http://${ADDRESS}:${PORT}`,
-    ipEndPoints: [{ ipv4Address: ADDRESS, transport: 'TCP', port: PORT }],
+    apiPrefix: `http://${DATA_REPOSITORY}:${PORT}`,
+    ipEndPoints: [{ ipv4Address: DATA_REPOSITORY, transport: 'TCP', port: PORT }],
   }
   const profile = {
     nfInstanceId,
-    nfType,
+    nfType: 'CHF',
     nfStatus: 'REGISTERED',
-    ipv4Addresses: [ADDRESS],
-    nfServices: [{ ...listens, ...service }],
-    ...info,
+    ipv4Addresses: [DATA_REPOSITORY],
+    nfServices: [service],
   }
   const answered = await fetch(`${nrfUrl}/nnrf-nfm/v1/nf-instances/${nfInstanceId}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(profile),
   })
-  if (answered.status !== 201)
-    throw new Error(`the NRF answers ${answered.status} to the profile of a ${nfType}`)
+  if (answered.status !== 201) throw new Error(`the NRF answers ${answered.status} to the profile of a CHF`)
 }

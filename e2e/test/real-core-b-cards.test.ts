@@ -37,7 +37,7 @@ real.before(
     const node = await startCardsNode(engine, core, PLAN, PATIENCE_MS)
     service = node.service
     hash = await node.importIt()
-    udr = await startDataRepository(database, NRF, { hasCharging: true })
+    udr = await startDataRepository(database, { chargingNrfUrl: NRF })
   },
   { limitMs: 3 * PATIENCE_MS },
 )

@@ -28,7 +28,7 @@ const [core, database] = await Promise.all([
 ])
 const configFile = join(machineFolder(), 'control.yaml')
 const PATIENCE_MS = 180_000
-const [NRF, PCF] = ['http://127.0.0.10:8000', 'http://127.0.0.7:8000']
+const PCF = 'http://127.0.0.7:8000'
 /** Of the network that the core has by then. */
 const CARD = { ...RECORDED_CARD, imsi: '999050000000060' }
 let service: Service
@@ -135,7 +135,7 @@ real(
 real(
   'has the real PCF read what it wrote for a SIM, through a block and edits by hand',
   async () => {
-    udr = await startDataRepository(database, NRF)
+    udr = await startDataRepository(database)
     const { imsi } = CARD
     const hash = await importCard(service, CARD, 'internet;iot.example')
     await allSynced(service, PATIENCE_MS)

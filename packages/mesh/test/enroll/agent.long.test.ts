@@ -28,6 +28,13 @@ async function member(name?: string): Promise<MemberBed> {
   return bed
 }
 
+/** Cuts a member off, and waits until nothing of its root can reach it: the question that waited is over. */
+async function cutOff(one: MemberBed, wakes: string): Promise<void> {
+  one.isCut = true
+  await member(wakes)
+  await eventually(() => assert.is(one.agent.health().status, 'degraded'), LIMIT_MS)
+}
+
 function namesOf(bed: MemberBed): readonly string[] {
   return meshMembers(bed.parts, bed.agent)
     .list()
@@ -102,10 +109,7 @@ agents(
     const one = await member('cut off')
     one.agent.start()
     await eventually(() => assert.ok(namesOf(one).includes('cut off')), LIMIT_MS)
-    one.isCut = true
-    // Ends the question that waits.
-    await member('another')
-    await eventually(() => assert.is(one.agent.health().status, 'degraded'), LIMIT_MS)
+    await cutOff(one, 'another')
     assert.ok(namesOf(one).includes('cut off'))
     const again = await openLearnt(one.db, one.identity)
     assert.equal(again.view()?.members.length, one.parts.learnt.view()?.members.length, 'over a restart, too')
@@ -134,7 +138,7 @@ agents(
     const [one, gossip] = [await member('partitioned'), await member('gossip')]
     one.agent.start()
     await eventually(() => assert.ok(namesOf(one).includes('gossip')), LIMIT_MS)
-    one.isCut = true
+    await cutOff(one, 'wakes the partitioned')
     await root.remove(one.id)
     const list = bodyOf<{ readonly crl_pem: string }>(
       await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
@@ -157,7 +161,7 @@ agents(
     const [one, other] = [await member('hears'), await member('thrown out')]
     one.agent.start()
     await eventually(() => assert.ok(namesOf(one).includes('thrown out')), LIMIT_MS)
-    one.isCut = true
+    await cutOff(one, 'wakes who hears')
     await root.remove(other.id)
     const list = bodyOf<{ readonly crl_pem: string }>(
       await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
@@ -228,9 +232,7 @@ agents(
     const pem = () => one.identity.membership()?.certificatePem
     for (const days of [16, 45]) {
       const before = pem()
-      one.isCut = true
-      await member(`wakes ${days}`)
-      await eventually(() => assert.is(one.agent.health().status, 'degraded'), LIMIT_MS)
+      await cutOff(one, `wakes ${days}`)
       await root.later(days * DAY_MS)
       one.isCut = false
       await eventually(() => assert.is.not(pem(), before), LIMIT_MS)

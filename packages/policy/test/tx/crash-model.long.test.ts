@@ -36,6 +36,8 @@ interface Step {
 class Steps {
   readonly #waiting: Step[] = []
   isStoreBusy = false
+  /** Writes of the note that are not over, also those whose turn behind its reads has not come. */
+  notes = 0
 
   pause(kind: Kind): Promise<void> {
     return new Promise((go) => this.#waiting.push({ kind, go }))
@@ -63,7 +65,7 @@ class Steps {
 
   /** Whether anything waits that a stop or its note would need. */
   get isStopping(): boolean {
-    return this.#waiting.some(({ kind }) => kind === 'note' || kind === 'stop')
+    return this.notes > 0 || this.#waiting.some(({ kind }) => kind === 'stop')
   }
 
   get isEmpty(): boolean {
@@ -202,10 +204,13 @@ class Run {
       write: (disarm) => {
         const own = { disarm }
         latest = own
+        this.steps.notes += 1
         return inTurn(async () => {
           if (latest !== own) return
           await this.steps.pause('note')
           if (!this.isDead) this.#node.noted = disarm
+        }).finally(() => {
+          this.steps.notes -= 1
         })
       },
     }

@@ -1602,7 +1602,7 @@ export interface Operations {
         readonly degraded_reason: string | null
         /** Of the service there; null until the node has told. */
         readonly version: string | null
-        /** Whether TX is armed there; null until the node has told. */
+        /** Whether TX is armed there; null until the node has told, and while the policy cannot be read. */
         readonly on_air: boolean | null
       }[]
       readonly next_cursor: string | null

@@ -118,8 +118,10 @@ upgrade(
     const connection = new DatabaseSync(storeIn('svc'))
     connection.exec("insert into kernel_migration (owner, id, at) values ('sims', '9999_later', 0)")
     connection.close()
+    // The step before this one may have been refused, too.
+    const since = `@${Date.now() / 1_000}`
     await box.debian.run('systemctl', 'start', 'steeple')
-    await isRefused(/by a newer version of \w+ \([\w, ]+\)/)
+    await isRefused(/\w+ \([\w, ]+\)/, since)
     await box.follow('Put the copy back', release.deb)
     await box.answers()
     await allIsThere(before)
@@ -204,12 +206,16 @@ function stepsOf(folder: 'svc' | 'svc.before'): readonly string[] {
   }
 }
 
-/** Waits until the service says that it does not take the store, and of which step. */
-async function isRefused({ source }: RegExp): Promise<void> {
-  const words = `it was written by a newer version of ${source}; use that version or restore a backup`
-  await until(async () =>
-    new RegExp(words).test((await box.debian.must('journalctl', '-u', 'steeple')).slice(-100_000)),
-  )
+/** Waits until the service says that it does not take the store, and of which step; throws what else it said. */
+async function isRefused({ source }: RegExp, since = '@0'): Promise<void> {
+  const words = RegExp(`it was written by a newer version of ${source}; use that version or restore a backup`)
+  let said = ''
+  await until(async () => {
+    said = await box.debian.must('journalctl', '-u', 'steeple', '--since', since)
+    return words.test(said.slice(-100_000))
+  }).catch((cause: unknown) => {
+    throw new Error(`it does not say ${words}:\n${said.slice(-4_000)}`, { cause })
+  })
 }
 
 /** What must outlive a change of the programs. */

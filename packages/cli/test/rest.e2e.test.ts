@@ -270,4 +270,18 @@ rest(
   PROCESS_LIMIT,
 )
 
+rest(
+  'says that an answer is too large, and not that nobody is there',
+  async () => {
+    const { code, err } = await against(
+      () => ({ body: { nodes: [], more: 'x'.repeat(2 ** 26) } }),
+      ['nodes', 'list'],
+    )
+    assert.is.not(code, 0)
+    assert.match(err, /the answer is larger than 64 MiB/)
+    assert.not.match(err, /cannot reach/)
+  },
+  PROCESS_LIMIT,
+)
+
 rest.run()

@@ -1,16 +1,16 @@
-import { type IncomingHttpHeaders, request as plainRequest } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http'
 import type { RequestOptions } from 'node:https'
+import { pipeline } from 'node:stream/promises'
 import type { PeerCertificate } from 'node:tls'
-import { failure } from '../command-error.ts'
+import { CommandError, failure } from '../command-error.ts'
 import type { Identity } from './identity.ts'
-import { networkError } from './network-error.ts'
 
 /** One request as it goes out. */
 export interface Outgoing {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array | undefined
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
   /** For TLS: as whom it goes and who may answer. */
   readonly identity?: Identity | undefined
 }
@@ -24,46 +24,60 @@ export interface Incoming {
 
 /** A plugin that is loaded, migrated and started answers after that; everything else is faster. */
 const TIMEOUT_MS = 60_000
+/** For so long the other end of a file may be silent: a large backup is checked as a whole before it is answered. */
+export const FILE_TIMEOUT_MS = 600_000
 /** No answer that a command asks for is larger. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** Sends one request on a connection of its own. Redirects are not followed. Throws `unreachable`, `bad_answer`. */
-export async function exchange(outgoing: Outgoing): Promise<Incoming> {
-  const { request: send, options } = await wayTo(outgoing.url, outgoing.identity)
-  return await new Promise((resolve, reject) => {
-    const fail = (error: Error): void => reject(networkError(outgoing.url, error))
-    const request = send(outgoing.url, {
-      method: outgoing.method,
-      headers: outgoing.headers,
-      agent: false,
-      timeout: TIMEOUT_MS,
-      ...options,
-    })
-    request.on('timeout', () => request.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
-    request.on('error', fail)
+export async function exchange(outgoing: Outgoing, timeoutMs: number = TIMEOUT_MS): Promise<Incoming> {
+  const response = await transfer(outgoing, timeoutMs)
+  try {
+    return await textOf(response)
+  } catch (error) {
+    throw error instanceof CommandError ? error : networkError(outgoing.url, error as Error)
+  }
+}
+
+/** The same for an answer that is too large to hold: the caller reads it. Throws `unreachable`. */
+export async function transfer(outgoing: Outgoing, timeoutMs: number): Promise<IncomingMessage> {
+  const { url, method, headers, body, identity } = outgoing
+  const { request: send, options } = await wayTo(url, identity)
+  const request = send(url, { method, headers, agent: false, timeout: timeoutMs, ...options })
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.on('response', (response) => {
-      const chunks: Buffer[] = []
-      let length = 0
-      response.on('data', (chunk: Buffer) => {
-        length += chunk.length
-        if (length <= MAX_ANSWER_BYTES) chunks.push(chunk)
-        else response.destroy(failure('bad_answer', 'the answer is larger than 64 MiB'))
-      })
-      response.on('error', fail)
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text: Buffer.concat(chunks).toString('utf8'),
-        }),
-      )
+      request.on('timeout', () => response.destroy(timedOut()))
+      resolve(response)
     })
-    request.end(outgoing.body)
+    request.on('timeout', () => request.destroy(timedOut()))
+    request.on('error', (error) => reject(networkError(url, error)))
   })
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) request.end(body)
+  // A refusal comes before all is sent: it says why the rest was not wanted.
+  else pipeline(body, request).catch(() => undefined)
+  return await answered
+}
+
+function timedOut(): Error {
+  return Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })
+}
+
+/** The answer as text. Throws `bad_answer` when it is longer than any. */
+export async function textOf(response: IncomingMessage): Promise<Incoming> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response) {
+    const piece = chunk as Buffer // a response without an encoding gives Buffers
+    length += piece.length
+    if (length > MAX_ANSWER_BYTES) throw failure('bad_answer', 'the answer is larger than 64 MiB')
+    chunks.push(piece)
+  }
+  const text = Buffer.concat(chunks).toString('utf8')
+  return { status: response.statusCode ?? 0, headers: response.headers, text }
 }
 
 /** How requests to a URL are sent, as that identity. What TLS takes is loaded for TLS alone: node needs 18 ms of a processor for it. */
-export async function wayTo(
+async function wayTo(
   url: URL,
   identity: Identity | undefined,
 ): Promise<{ readonly request: typeof plainRequest; readonly options: RequestOptions }> {
@@ -91,4 +105,40 @@ function acceptsNode(nodeId: string, judge: Judge): Judge {
     const names = certificate.subjectaltname?.split(', ') ?? []
     return names.includes(`URI:svc://node/${nodeId}`) ? undefined : judge(host, certificate)
   }
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  ECONNREFUSED:
+    'nothing listens there; start the service with "svc" or name its address with --url or SVC_URL',
+  ENOTFOUND: 'the name does not resolve; check --url or SVC_URL',
+  EAI_AGAIN: 'the name server does not answer; use an address in --url or SVC_URL',
+  ECONNRESET: 'the connection was closed; if the service has tls.enabled, the address begins with https://',
+  EHOSTUNREACH: 'there is no way to that host; check the network and --url',
+  ENETUNREACH: 'there is no way to that network; check the network and --url',
+  ETIMEDOUT: 'the service does not answer; see its log, or "svc doctor" on its machine',
+  EPROTO: 'it does not speak TLS; the address may have to begin with http://',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS; the address may have to begin with http://',
+}
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/
+
+/** A failure below HTTP, with what can be done about it. */
+function networkError(base: URL, error: NodeJS.ErrnoException): CommandError {
+  const code = error.code ?? codeOfFirst(error) ?? error.name
+  return failure('unreachable', `cannot reach ${base.origin}: ${code}`, {
+    hint: hintOf(code),
+    cause: error,
+  })
+}
+
+function hintOf(code: string): string | undefined {
+  if (CERTIFICATE.test(code))
+    return 'its certificate is not trusted; name the CA of the box (keys/mesh-ca.pem in its data directory, keys/mesh/ca.pem once it has joined a mesh) with --ca or SVC_CA'
+  return REMEDIES[code]
+}
+
+/** `localhost` is tried as IPv6 and IPv4: the reasons are inside. */
+function codeOfFirst(error: unknown): string | undefined {
+  return error instanceof AggregateError
+    ? (error.errors[0] as NodeJS.ErrnoException | undefined)?.code
+    : undefined
 }

@@ -3,10 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { CommandError, type FaultDetail, failure } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
 import { baseUrl, bearerToken, type ConnectionOptions } from './credentials.ts'
-import { exchange, type Incoming, type Outgoing } from './exchange.ts'
+import { exchange, FILE_TIMEOUT_MS, type Incoming, type Outgoing, textOf, transfer } from './exchange.ts'
 import { type Identity, identityOf } from './identity.ts'
 import { sessionToken } from './session.ts'
-import { transfer, wordsOf } from './transfer.ts'
 
 /** A JSON object as the service answers it. Its fields are shown, never trusted. */
 export type Json = Readonly<Record<string, unknown>>
@@ -86,7 +85,7 @@ export function connect(terminal: Terminal, options: ConnectionOptions, isStrang
   }
   const read = async (url: URL): Promise<Answer> => {
     const { common, identity } = await spoken()
-    return answerOf(await exchange({ method: 'GET', url, headers: common, body: undefined, identity }))
+    return answerOf(await exchange({ method: 'GET', url, headers: common, identity }))
   }
   return {
     ...fileTransfers(base, spoken),
@@ -95,7 +94,7 @@ export function connect(terminal: Terminal, options: ConnectionOptions, isStrang
       const { common, identity } = await spoken()
       const headers = { ...common, accept }
       const url = address(base, path, query)
-      const incoming = await exchange({ method: 'GET', url, headers, body: undefined, identity })
+      const incoming = await exchange({ method: 'GET', url, headers, identity })
       if (incoming.status !== 200) throw refusal(incoming, parsed(incoming))
       return incoming.text
     },
@@ -137,25 +136,18 @@ function fileTransfers(base: URL, spoken: () => Promise<Spoken>): Pick<RestClien
     download: async (path, headers, query = {}) => {
       const { common, identity } = await spoken()
       const url = address(base, path, query)
-      const response = await transfer({
-        method: 'GET',
-        url,
-        headers: { ...common, accept: '*/*', ...headers },
-        identity,
-      })
-      if (response.statusCode !== 200) throw refusalOf(await wordsOf(response))
+      const asked = { ...common, accept: '*/*', ...headers }
+      const response = await transfer({ method: 'GET', url, headers: asked, identity }, FILE_TIMEOUT_MS)
+      if (response.statusCode !== 200) throw refusalOf(await textOf(response))
       return response
     },
     upload: async (path, query, { size, headers, content }) => {
       const { common, identity } = await spoken()
-      const response = await transfer({
-        method: 'POST',
-        url: address(base, path, query),
-        headers: { ...common, 'content-length': String(size), ...headers },
-        body: content(),
-        identity,
-      })
-      return answerOf(await wordsOf(response))
+      const url = address(base, path, query)
+      const told = { ...common, 'content-length': String(size), ...headers }
+      return answerOf(
+        await exchange({ method: 'POST', url, headers: told, body: content(), identity }, FILE_TIMEOUT_MS),
+      )
     },
   }
 }

@@ -83,7 +83,6 @@ export async function sessionToken(
       method: 'POST',
       url: new URL('/v1/auth/refresh', base),
       headers: { cookie: now.cookie, 'content-length': '0', 'user-agent': 'svc-cli' },
-      body: undefined,
       identity,
     })
     if (answer.status === 200) return (await keepSession(terminal, base, now.name, answer)).token

@@ -58,7 +58,7 @@ async function whoAt(address: ListenAddress, isTls: boolean): Promise<string | u
 }
 
 async function textOf(url: URL): Promise<string> {
-  return (await exchange({ method: 'GET', url, headers: {}, body: undefined })).text
+  return (await exchange({ method: 'GET', url, headers: {} })).text
 }
 
 /** Whoever answers is asked who it is, and told nothing: its certificate is looked at elsewhere. */

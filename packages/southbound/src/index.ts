@@ -23,7 +23,6 @@ export type {
   SmfSession,
 } from './free5gc-oam/shared-list.ts'
 export { free5gcOamRef, sharedList } from './free5gc-oam/shared-list.ts'
-export { type HttpExchanged, type HttpRequest, httpExchange } from './http-exchange.ts'
 export { newLinesOfFile } from './logs/log-file.ts'
 export { newLinesOfOutput } from './logs/log-output.ts'
 export type { NewLines } from './logs/new-lines.ts'

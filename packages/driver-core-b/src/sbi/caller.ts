@@ -1,5 +1,6 @@
 import { southboundUnavailable } from '@steeple/contracts'
-import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts'
+import type { HttpAnswer } from '@steeple/http-client'
+import type { HttpCall, HttpClient } from './http-client.ts'
 import type { TokenTarget } from './nrf.ts'
 import type { TokenSource } from './token-source.ts'
 

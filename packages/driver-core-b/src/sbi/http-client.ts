@@ -1,7 +1,5 @@
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import { southboundUnavailable } from '@steeple/contracts'
-import { type HttpExchanged, httpExchange } from '@steeple/southbound'
+import { AnswerTooLong, codeOf, type HttpAnswer, httpClient } from '@steeple/http-client'
 
 /** One call of a network function. */
 export interface HttpCall {
@@ -12,12 +10,6 @@ export interface HttpCall {
   readonly peer: string
   readonly token?: string | undefined
   readonly body?: { readonly type: string; readonly text: string } | undefined
-}
-
-/** What came back. */
-export interface HttpAnswer {
-  readonly status: number
-  readonly text: string
 }
 
 /** Calls network functions over HTTP/1.1, which free5GC serves beside HTTP/2. */
@@ -39,27 +31,25 @@ export interface HttpLimits {
 }
 
 const DEFAULT_LIMITS: HttpLimits = { answerMs: 8_000, bodyBytes: 128 * 1024 * 1024 }
-const CONNECTIONS = 16
+const IDLE_MS = 60_000
 
 /** Makes a client with connections of its own; `close` it. */
 export function createHttpClient(limits: Partial<HttpLimits> = {}): HttpClient {
   const { answerMs, bodyBytes } = { ...DEFAULT_LIMITS, ...limits }
-  const kept = { keepAlive: true, maxSockets: CONNECTIONS }
-  const plain = new HttpAgent(kept)
-  const secure = new HttpsAgent(kept)
+  const client = httpClient({ maxBytes: bodyBytes, idleMs: IDLE_MS })
 
   const answered = async (call: HttpCall, url: URL, signal: AbortSignal): Promise<HttpAnswer> => {
-    const ask = (at: URL): Promise<HttpExchanged> => {
+    const ask = (at: URL): Promise<HttpAnswer> => {
       const request = { method: call.method, url: at, headers: headersOf(call), body: call.body?.text }
-      const agent = at.protocol === 'https:' ? secure : plain
       // A connection may have been kept while the function restarted; every call here may be made twice.
-      return httpExchange({ ...request, agent, mayRepeat: true }, bodyBytes, signal)
+      return client.request({ ...request, mayRepeat: true }, signal)
     }
-    const { status, headers, text } = await ask(url)
+    const answer = await ask(url)
+    const { status, headers } = answer
     const next = status === 301 && call.method === 'GET' ? headers.location : undefined
     // gin sends a path with a slash too many to the one without, and nowhere else.
     const target = next === undefined ? null : URL.parse(next, url.href)
-    if (target === null || target.origin !== url.origin || target.href === url.href) return { status, text }
+    if (target === null || target.origin !== url.origin || target.href === url.href) return answer
     return await ask(target)
   }
 
@@ -77,10 +67,7 @@ export function createHttpClient(limits: Partial<HttpLimits> = {}): HttpClient {
         throw southboundUnavailable(`the ${call.peer} at ${url.origin} cannot be asked: ${why}`, { cause })
       }
     },
-    close: () => {
-      plain.destroy()
-      secure.destroy()
-    },
+    close: client.close,
   }
 }
 
@@ -88,9 +75,7 @@ function headersOf({ token, body }: HttpCall): Record<string, string> {
   return {
     accept: 'application/json',
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(body === undefined
-      ? {}
-      : { 'content-type': body.type, 'content-length': String(Buffer.byteLength(body.text)) }),
+    ...(body === undefined ? {} : { 'content-type': body.type }),
   }
 }
 
@@ -104,14 +89,7 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 function reasonOf(error: unknown): string {
-  const code = causeCode(error)
-  if (code === southboundUnavailable.code && error instanceof Error) return error.message
+  if (error instanceof AnswerTooLong) return error.message
+  const code = codeOf(error)
   return WORDS[code] ?? (code === '' ? 'the answer makes no sense' : code)
-}
-
-/** The code of an error or of its cause, `ECONNREFUSED`; empty when it has none. */
-export function causeCode(error: unknown): string {
-  const { code, errors } = (error ?? {}) as { code?: unknown; errors?: unknown } // checked below
-  if (typeof code === 'string') return code
-  return Array.isArray(errors) && errors.length > 0 ? causeCode(errors[0]) : ''
 }

@@ -1,5 +1,6 @@
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
-import type { HttpAnswer, HttpClient } from './http-client.ts'
+import type { HttpAnswer } from '@steeple/http-client'
+import type { HttpClient } from './http-client.ts'
 import { fieldOf, parseJson } from './json.ts'
 
 /** Who a token is for, and for which of its services. */

@@ -1,8 +1,9 @@
 import type { CoreObserved } from '@steeple/contracts'
+import { codeOf } from '@steeple/http-client'
 import { abortable } from '@steeple/southbound'
 import type { CoreUrls } from '../places.ts'
 import { functionsOf, type NetworkFunction } from '../render/functions.ts'
-import { causeCode, type HttpClient } from '../sbi/http-client.ts'
+import type { HttpClient } from '../sbi/http-client.ts'
 
 /** How long a function may take to answer, ms. */
 const ANSWER_MS = 2_500
@@ -35,8 +36,8 @@ export async function problemOf(
     return undefined
   } catch (error) {
     signal.throwIfAborted()
-    const { cause } = error as { cause?: unknown } // checked by causeCode
-    const isUnknownName = ['ENOTFOUND', 'EAI_AGAIN'].includes(causeCode(cause))
+    const { cause } = error as { cause?: unknown } // checked by codeOf
+    const isUnknownName = ['ENOTFOUND', 'EAI_AGAIN'].includes(codeOf(cause))
     return { words: error instanceof Error ? error.message : String(error), isUnknownName }
   }
 }

@@ -1,8 +1,11 @@
-import { isServiceError, southboundUnavailable } from '@steeple/contracts'
-import { httpExchange } from '../http-exchange.ts'
+import { southboundUnavailable } from '@steeple/contracts'
+import { codeOf, httpClient } from '@steeple/http-client'
 
 /** The core prints at most 512 KiB; what is longer is not its answer. */
 const BODY_MAX_BYTES = 1_048_576
+
+/** A daemon closes each connection after its answer. */
+const client = httpClient({ maxBytes: BODY_MAX_BYTES, idleMs: 0 })
 
 /** An answer. */
 interface Answer {
@@ -28,8 +31,8 @@ export async function httpGet(
   const limit = AbortSignal.timeout(limitMs)
   try {
     // Behind a proxy of the operator's it may be HTTPS.
-    const request = { method: 'GET', url: new URL(url) }
-    const { status, text } = await httpExchange(request, BODY_MAX_BYTES, AbortSignal.any([signal, limit]))
+    const request = { method: 'GET', url: new URL(url) } as const
+    const { status, text } = await client.request(request, AbortSignal.any([signal, limit]))
     return { status, body: text }
   } catch (error) {
     signal.throwIfAborted()
@@ -38,12 +41,11 @@ export async function httpGet(
   }
 }
 
-/** The code of a system error, or its words: neither holds anything of a subscriber. */
+/** The code of an error, or its words: neither holds anything of a subscriber. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'it failed'
-  return 'code' in error && typeof error.code === 'string' && !isServiceError(error)
-    ? error.code
-    : error.message
+  const code = codeOf(error)
+  if (code !== '') return code
+  return error instanceof Error ? error.message : 'it failed'
 }
 
 /** A list of the info API. */

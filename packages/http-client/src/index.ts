@@ -1,0 +1,101 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Agent, buildConnector } from 'undici'
+
+/** How a client connects, and what bounds it. */
+export interface HttpClientOptions {
+  /** Octets of the body of an answer. */
+  readonly maxBytes: number
+  /** Connections to one origin; 16 when absent. */
+  readonly connections?: number
+  /** How long a connection without a request is kept, ms; 0: each request has a connection of its own. */
+  readonly idleMs: number
+}
+
+/** One request. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly url: URL
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  /** It may be asked twice: it is sent once more when its connection breaks, as a kept one does whose server has gone. */
+  readonly mayRepeat?: boolean
+}
+
+/** What came back. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/** Sends requests over connections of its own. */
+export interface HttpClient {
+  /**
+   * Sends a request and reads its answer; no redirect is followed. Rejects with the error of the socket, of TLS or of undici, with
+   * `AnswerTooLong`, or with the signal's reason.
+   */
+  request(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
+  /** Ends every connection. */
+  close(): void
+}
+
+/** An answer is longer than the client takes; its message says so and nothing of the request. */
+export class AnswerTooLong extends Error {}
+
+/** A kept connection that its server ended, as the request finds it that meets the end. */
+const BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
+
+/** Makes one; `close` it. */
+export function httpClient({ maxBytes, connections = 16, idleMs }: HttpClientOptions): HttpClient {
+  const agent = new Agent({
+    connections,
+    pipelining: idleMs === 0 ? 0 : 1,
+    ...(idleMs > 0 && { keepAliveTimeout: idleMs }),
+    maxResponseSize: maxBytes,
+    // The signal of each request bounds it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: buildConnector({
+      allowH2: false,
+      minVersion: 'TLSv1.2',
+      // Said here, so that no variable of the environment switches it off.
+      rejectUnauthorized: true,
+      // A resumed session is not checked again.
+      maxCachedSessions: 0,
+    }),
+  })
+  const sent = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
+    const { method, url, headers = {}, body = null } = request
+    const path = `${url.pathname}${url.search}`
+    const answer = await agent.request({ origin: url.origin, path, method, headers, body, signal })
+    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+  }
+  return {
+    request: async (request, signal) => {
+      try {
+        return await sent(request, signal).catch((error: unknown) => {
+          if (request.mayRepeat !== true || !BROKEN.has(codeOf(error))) throw error
+          return sent(request, signal)
+        })
+      } catch (cause) {
+        signal.throwIfAborted()
+        if (codeOf(cause) !== 'UND_ERR_RES_EXCEEDED_MAX_SIZE') throw cause
+        throw new AnswerTooLong(`the answer is larger than ${maxBytes} bytes`, { cause })
+      }
+    },
+    close: () => void agent.destroy(),
+  }
+}
+
+/** What undici calls otherwise than the system does. */
+const SYSTEM_CODES: Readonly<Record<string, string>> = {
+  UND_ERR_SOCKET: 'ECONNRESET',
+  UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
+}
+
+/** The code of an error, or of the first of several, as the system calls it: `ECONNREFUSED`; empty when it has none. */
+export function codeOf(error: unknown): string {
+  const { code, errors } = (error ?? {}) as { code?: unknown; errors?: unknown } // checked below
+  if (typeof code === 'string') return SYSTEM_CODES[code] ?? code
+  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : ''
+}

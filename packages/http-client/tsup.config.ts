@@ -1,0 +1,14 @@
+import { defineConfig } from 'tsup'
+// @boundaries-ignore a build's own script, which no program loads
+import { oneFile } from '../../scripts/builds/one-file.mjs'
+
+export default defineConfig({
+  entry: ['src/index.ts'],
+  format: ['esm'],
+  target: 'node24',
+  sourcemap: true,
+  clean: true,
+  dts: false,
+  noExternal: ['undici'],
+  esbuildPlugins: [oneFile('undici', { names: ['Agent', 'buildConnector'] })],
+})

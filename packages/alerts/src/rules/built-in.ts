@@ -1,11 +1,195 @@
-import type { Context } from '@steeple/contracts'
+import { X509Certificate } from 'node:crypto'
+import { readFile, statfs } from 'node:fs/promises'
+import {
+  agentWatchRef,
+  type ComponentState,
+  type Context,
+  clockJudgeRef,
+  healthBoardRef,
+  meshIdentityRef,
+  metricsReaderRef,
+  nodeIdentityRef,
+} from '@steeple/contracts'
 import type { AlertsConfig } from '../config.ts'
 import type { AlertMetrics } from '../metrics.ts'
-import { certificateWatch, clockWatch, diskWatch } from './box.ts'
-import { componentWatch } from './components.ts'
+import { levelOf } from './compare.ts'
+import { seriesName } from './growth.ts'
 import { disarmWatch, loadWatch, quotaWatch } from './network.ts'
-import type { Watch } from './rule.ts'
-import { thresholdWatch } from './thresholds.ts'
+import { type Finding, type Level, lookOf, type Rule, type Watch } from './rule.ts'
+import { numberText, thresholdWatch } from './thresholds.ts'
+
+const DAY_S = 86_400
+/** Share of the file system that is free; what ends it is a fifth more, so that one log file more or less moves nothing. */
+const LOW = { rule: ruleOf('disk_low', 'warning', 60_000, 60_000), free: 0.1, clear: 0.12 }
+const FULL = { rule: ruleOf('disk_almost_full', 'critical', 0, 60_000), free: 0.03, clear: 0.04 }
+/** Seconds that a certificate is still good for. A node's own renews itself at half of its 30 days. */
+const EXPIRING = { rule: ruleOf('certificate_expiring', 'warning', 0, 0), left: 14 * DAY_S }
+const EXPIRED = { rule: ruleOf('certificate_expired', 'critical', 0, 0), left: DAY_S }
+const SKEW = ruleOf('clock_skew', 'warning', 30_000, 60_000)
+/** Seconds that an agent's clock may be off; half of it is well. As `GET /v1/health` judges them. */
+const MOST_SKEW_S = 10
+/** Certificates do not change from look to look. */
+const CERTIFICATES_MS = 60_000
+const ESIM_METRIC = 'svc_esim_smdp_certificate_expires_seconds'
+
+function ruleOf(name: string, severity: Rule['severity'], forMs: number, clearMs: number): Rule {
+  return { name, severity, forMs, clearMs }
+}
+
+/** The room on the disk, and its metric. */
+function diskWatch(context: Context, metrics: AlertMetrics): Watch {
+  return {
+    rules: [LOW.rule, FULL.rule],
+    looks: async () => {
+      const path = context.settings.server.data_dir
+      const { bavail, blocks } = await statfs(path)
+      const ratio = blocks === 0 ? 1 : bavail / blocks
+      metrics.diskFree(ratio)
+      const message = `${numberText(Math.round(ratio * 1_000) / 10)} % of the file system of ${path} is free`
+      return [LOW, FULL].map(({ rule, free, clear }) => {
+        const level = levelOf(ratio, '<', free, clear)
+        return lookOf(rule, new Map([['disk', { level, value: ratio, threshold: free, message }]]))
+      })
+    },
+  }
+}
+
+/** Certificates that end: the node's own, the one that the listener presents, those of the SM-DP+. */
+function certificateWatch(context: Context): Watch {
+  let read = { untilMs: Number.NEGATIVE_INFINITY, ends: new Map<string, number>() }
+  return {
+    rules: [EXPIRING.rule, EXPIRED.rule],
+    looks: async () => {
+      const monotonicMs = context.clock.monotonicMs()
+      if (monotonicMs >= read.untilMs)
+        read = { untilMs: monotonicMs + CERTIFICATES_MS, ends: await endsOfFiles(context) }
+      const nowMs = context.clock.nowMs()
+      const left = new Map([...read.ends].map(([name, endMs]) => [name, (endMs - nowMs) / 1_000]))
+      for (const [name, seconds] of await esimCertificates(context)) left.set(name, seconds)
+      return [EXPIRING, EXPIRED].map(({ rule, left: least }) =>
+        lookOf(rule, new Map([...left].map(([name, seconds]) => [name, endingOf(name, seconds, least)]))),
+      )
+    },
+  }
+}
+
+function endingOf(name: string, seconds: number, least: number): Finding {
+  const value = Math.round(seconds)
+  const days = numberText(Math.round((seconds / DAY_S) * 10) / 10)
+  const message =
+    seconds < 0 ? `the certificate ${name} has ended` : `the certificate ${name} ends in ${days} days`
+  return { level: levelOf(seconds, '<', least), value, threshold: least, message }
+}
+
+async function endsOfFiles(context: Context): Promise<Map<string, number>> {
+  const ends = new Map<string, number>()
+  const own = context.maybe(meshIdentityRef)?.tls().cert
+  ends.set(
+    'node',
+    (own === undefined ? undefined : endOf(own)) ?? context.use(nodeIdentityRef).certificateExpiresAtMs,
+  )
+  const { enabled, cert_file: file } = context.settings.tls
+  if (!enabled || file === '') return ends
+  // One that cannot be read is the listener's to complain of.
+  const end = endOf(await readFile(file, 'utf8').catch(() => ''))
+  if (end !== undefined) ends.set('tls.cert_file', end)
+  return ends
+}
+
+/** When the first certificate of a PEM text ends, ms since the epoch. */
+function endOf(pem: string): number | undefined {
+  try {
+    return new X509Certificate(pem).validToDate.getTime()
+  } catch {
+    return undefined
+  }
+}
+
+async function esimCertificates(context: Context): Promise<ReadonlyMap<string, number>> {
+  const reading = (await context.use(metricsReaderRef).read([ESIM_METRIC])).get(ESIM_METRIC)
+  return new Map(
+    (reading?.samples ?? []).map(({ labels, value }) => [`of the SM-DP+ (${seriesName(labels)})`, value]),
+  )
+}
+
+/** Clocks: this machine's, when it is not believed, and those of agents. */
+function clockWatch(context: Context): Watch {
+  return {
+    rules: [SKEW],
+    looks: async () => {
+      const { machineMs, serviceMs, doubt } = context.use(clockJudgeRef).view()
+      const seconds = Math.round((machineMs - serviceMs) / 1_000)
+      const own: Finding = {
+        level: doubt === undefined ? 'good' : 'bad',
+        value: seconds,
+        threshold: undefined,
+        message: `the clock of this machine is not believed: ${doubt ?? ''}`,
+      }
+      const agents = (await context.maybe(agentWatchRef)?.agents()) ?? []
+      const others = agents.filter(({ isStale }) => !isStale).map(agentClock)
+      return [lookOf(SKEW, new Map([['clock', own], ...others]))]
+    },
+  }
+}
+
+function agentClock({
+  nodeId,
+  name,
+  skewMs,
+}: {
+  readonly nodeId: string
+  readonly name: string
+  readonly skewMs: number
+}): readonly [string, Finding] {
+  const seconds = Math.round(Math.abs(skewMs) / 1_000)
+  const way = skewMs > 0 ? 'ahead' : 'behind'
+  const message = `the clock of ${name === '' ? nodeId : name} is ${seconds} s ${way}`
+  const level = levelOf(Math.abs(skewMs) / 1_000, '>', MOST_SKEW_S, MOST_SKEW_S / 2)
+  return [`node/${nodeId}`, { level, value: Math.round(skewMs / 1_000), threshold: MOST_SKEW_S, message }]
+}
+
+/** A component is down for so long before somebody is told: a restart takes as long. */
+const DOWN: Rule = { name: 'component_down', severity: 'critical', forMs: 60_000, clearMs: 60_000 }
+/** A heartbeat that is missing has been waited for already: three of its intervals. */
+const STALE: Rule = { name: 'heartbeat_stale', severity: 'critical', forMs: 0, clearMs: 30_000 }
+
+/** Components of this service and of agents that are down, and agents that do not show. */
+function componentWatch(context: Context): Watch {
+  return {
+    rules: [DOWN, STALE],
+    looks: async () => {
+      const agents = (await context.maybe(agentWatchRef)?.agents()) ?? []
+      const own = context.use(healthBoardRef).components()
+      const reported = agents
+        .filter(({ isStale }) => !isStale)
+        .flatMap(({ components }) => components.slice(1))
+      return [
+        // What is not listed any more has left with its plugin or its agent.
+        lookOf(DOWN, new Map([...own, ...reported].map(downOf))),
+        lookOf(
+          STALE,
+          new Map(
+            agents.map(({ nodeId, name, isStale, silentMs }) => {
+              const seconds = Math.round(silentMs / 1_000)
+              const message = `no heartbeat of ${name === '' ? nodeId : name} for ${seconds} s`
+              return [`node/${nodeId}`, findingOf(isStale ? 'bad' : 'good', message, seconds)]
+            }),
+          ),
+        ),
+      ]
+    },
+  }
+}
+
+/** A component that is degraded works: it is no reason to say that it is down, and none to say that it is well. */
+function downOf({ name, status, detail }: ComponentState): readonly [string, Finding] {
+  const level = { ok: 'good', degraded: 'between', down: 'bad' } as const
+  return [name, findingOf(level[status], `${name} is down${detail === '' ? '' : `: ${detail}`}`)]
+}
+
+function findingOf(level: Level, message: string, value?: number): Finding {
+  return { level, value, threshold: undefined, message }
+}
 
 /** What is looked at: the built-in rules of contract section 10 but those that are disabled, and those of the configuration. */
 export function watchesOf(context: Context<AlertsConfig>, metrics: AlertMetrics): readonly Watch[] {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { notReady, validationFailed } from '@steeple/contracts'
@@ -20,11 +21,9 @@ import { BodySpace } from './pipeline/body-space.ts'
 import { createCursors } from './pipeline/cursor.ts'
 import { createDenials } from './pipeline/denials.ts'
 import { FailedCredentials } from './pipeline/failed-credentials.ts'
-import { headerProblem } from './pipeline/header-problem.ts'
-import { queryProblem } from './pipeline/query-problem.ts'
+import { headerProblem, type RequestProblem } from './pipeline/header-problem.ts'
 import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
 import { RequestContext } from './pipeline/request-context.ts'
-import { requestIdFrom } from './pipeline/request-id.ts'
 import { createSchemaChecks, type SchemaChecks } from './pipeline/schema-checks.ts'
 import { createSendTogether } from './pipeline/send-together.ts'
 import { createSenders } from './pipeline/senders.ts'
@@ -33,6 +32,37 @@ import { Shares } from './pipeline/shares.ts'
 import { SYSTEM_PATHS, systemRoutes } from './system/routes.ts'
 import { type ClientCertificates, createClientCertificates } from './tls/client-certificates.ts'
 import { endFallen } from './tls/end-fallen.ts'
+
+const PROBLEM: RequestProblem = {
+  message: 'the query is not percent-encoded UTF-8 (RFC 3986 §2.1); write % itself as %25',
+  isFraming: false,
+}
+
+/** Whoever reads such a query takes the octets as they are, or others: a filter would look for what nobody has asked for. */
+function queryProblem({ url = '' }: IncomingMessage): RequestProblem | undefined {
+  const start = url.indexOf('?')
+  if (start < 0 || !url.includes('%', start)) return undefined
+  try {
+    decodeURIComponent(url.slice(start))
+    return undefined
+  } catch {
+    return PROBLEM
+  }
+}
+
+/** Contract section 2: what a client may choose. */
+const GIVEN = /^[A-Za-z0-9._-]{1,64}$/
+
+/**
+ * A token of ours, or most of one, somewhere in the text. Whoever pastes one here by mistake must not have it in every
+ * log line and audit entry.
+ */
+const TOKEN = /svcb?_[A-Za-z0-9_-]{32}/
+
+/** The request id: the client's `X-Request-Id` when it is 1 to 64 of `[A-Za-z0-9._-]`, otherwise a new UUID. */
+export function requestIdFrom(header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' && GIVEN.test(header) && !TOKEN.test(header) ? header : randomUUID()
+}
 
 /** The HTTP edge: one listener, one set of routes at a time. */
 export interface Edge extends HttpEdge {

@@ -7,5 +7,5 @@ export {
   type EdgeTls,
   type TlsMaterial,
 } from './edge-options.ts'
-export { listenAddressFrom } from './host/listen-address.ts'
+export { listenAddressFrom } from './host/listeners.ts'
 export { createSchemaChecks, type SchemaChecks } from './pipeline/schema-checks.ts'

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { judgeCertificate, trustedCas } from '../src/tls/judge-certificate.ts'
+import { judgeCertificate, trustedCas } from '../src/tls/client-certificates.ts'
 import { type Leaf, makeCa, NODE_ID, type TestCa } from './world/certificates.ts'
 
 /** id-kp-serverAuth, RFC 5280 §4.2.1.12. */

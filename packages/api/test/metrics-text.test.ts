@@ -1,5 +1,5 @@
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import { createMetricsText } from '../src/system/metrics-text.ts'
+import { createMetricsText } from '../src/system/routes.ts'
 
 const texts = suite('api/metrics-text')
 

@@ -1,6 +1,6 @@
 import { DURATION_PATTERN, NAME_PATTERN } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { patternWords } from '../src/pipeline/pattern-words.ts'
+import { patternWords } from '../src/pipeline/validation-details.ts'
 
 const words = suite('api/pattern-words')
 

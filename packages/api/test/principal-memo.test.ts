@@ -1,6 +1,6 @@
 import { type AuthenticatedPrincipal, authenticatorRef, expandRoles } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import { createMemo } from '../src/pipeline/principal-memo.ts'
+import { createMemo } from '../src/pipeline/authenticate.ts'
 import { fakeKernel } from './world/fake-kernel.ts'
 
 const memo = suite('api/principal memo')

@@ -1,8 +1,157 @@
+import { ERROR_CATALOGUE, type ErrorCode, type ErrorFactory, objectSchema } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
-import { COMPONENTS } from './components.ts'
-import { errorCodes } from './error-codes.ts'
 import { tagsOf } from './groups.ts'
 import { operationOf } from './operation.ts'
+
+const HEADER_TEXT = { type: 'string' }
+const HEADER_NUMBER = { type: 'integer', minimum: 0 }
+
+/** The parts of the document that operations refer to. */
+const COMPONENTS: Readonly<Record<string, unknown>> = {
+  securitySchemes: {
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The environment admin token or a scoped token (`svc_…`) made by POST /v1/tokens.',
+    },
+    bootstrap: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An unused bootstrap token (`svcb_…`). Opens the enroll route alone, once.',
+    },
+    certificate: {
+      type: 'mutualTLS',
+      description:
+        'A client certificate, where the service speaks TLS: of a node from the CA of its mesh, of an operator from the CA of the box. ' +
+        'With a bearer token beside it the token says who acts.',
+    },
+  },
+  schemas: {
+    Error: objectSchema(
+      {
+        error: objectSchema(
+          {
+            code: { type: 'string', description: 'Stable within v1. New codes may be added.' },
+            message: { type: 'string', description: 'For people. Do not parse it.' },
+            details: {
+              type: 'array',
+              description: 'Each broken rule, where there are several.',
+              items: objectSchema({ pointer: { type: 'string' }, message: { type: 'string' } }, [
+                'pointer',
+                'message',
+              ]),
+            },
+          },
+          ['code', 'message'],
+        ),
+      },
+      ['error'],
+      { example: { error: { code: 'sim_not_found', message: 'there is no SIM 0123456789ab' } } },
+    ),
+  },
+  parameters: {
+    RequestId: {
+      name: 'X-Request-Id',
+      in: 'header',
+      description:
+        'Your name for this request, in every log line and audit entry of it. Others are replaced.',
+      schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
+    },
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      description:
+        'A name that you give to this change. Repeating the request with the same key and body within 24 h answers ' +
+        'the first result and changes nothing.',
+      schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+      example: '7f1c9c7e-41f2-4a0b-9f0e-3f2f3b6a0c55',
+    },
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'The ETag of an earlier answer: when it still holds, the answer is 304 without a body.',
+      schema: { type: 'string' },
+    },
+    IfMatch: {
+      name: 'If-Match',
+      in: 'header',
+      description: 'The ETag of what was read: the change is refused when somebody else was first.',
+      schema: { type: 'string' },
+    },
+    Limit: {
+      name: 'limit',
+      in: 'query',
+      description: 'Page size.',
+      schema: { type: 'integer', minimum: 1, maximum: 500, default: 50 },
+    },
+    Cursor: {
+      name: 'cursor',
+      in: 'query',
+      description: 'The next_cursor of the page before, with the same filters. Opaque.',
+      schema: { type: 'string', maxLength: 1_024 },
+    },
+  },
+  headers: {
+    RequestId: { description: 'The id of this request.', schema: HEADER_TEXT },
+    Authenticate: { description: 'Bearer', schema: HEADER_TEXT },
+    ETag: { description: 'The state that this is, for If-Match and If-None-Match.', schema: HEADER_TEXT },
+    Replayed: { description: '`true` on the repeated answer of an Idempotency-Key.', schema: HEADER_TEXT },
+    RetryAfter: { description: 'Seconds after which another try can succeed.', schema: HEADER_NUMBER },
+    RateLimitLimit: { description: 'Allowed per hour.', schema: HEADER_NUMBER },
+    RateLimitRemaining: { description: 'Left in this window.', schema: HEADER_NUMBER },
+    RateLimitReset: { description: 'Seconds until the window ends.', schema: HEADER_NUMBER },
+    RateLimit: { description: 'The same as a structured field: name, r, t.', schema: HEADER_TEXT },
+    RateLimitPolicy: { description: 'The policy as a structured field: name, q, w.', schema: HEADER_TEXT },
+  },
+}
+
+/** Codes whose message is written where they are thrown. */
+const MEANINGS: ReadonlyMap<string, string> = new Map([
+  ['validation_failed', 'something in the request breaks a rule of the operation; details names each'],
+  ['capacity_exceeded', 'there is no room for more of this; the message says of what'],
+  [
+    'invalid_transition',
+    'the lifecycle is not in the state that the request begins with; the message names both',
+  ],
+  ['node_state_conflict', 'the node is in a state that does not allow this'],
+  ['peer_exists', 'another peer has this name or key'],
+  ['plmn_mismatch', 'the IMSI belongs to another network than this one'],
+  [
+    'plugin_state_conflict',
+    'the plugin is in a state that does not allow this; the message has step and reason',
+  ],
+  [
+    'settings_fixed',
+    'a variable or a flag decides the setting, or the service may not write the configuration file',
+  ],
+  ['sim_state_conflict', 'the SIM is in a state from which this cannot be done'],
+  ['sim_swap_cooldown', 'this subscriber got another SIM a short time ago; the policy says how long to wait'],
+  ['tx_gate_closed', 'a condition of transmitting is not met; details names each'],
+  ['tx_not_armed', 'this needs TX to be armed first'],
+  ['not_ready', 'not yet, or not for the moment; try again, after Retry-After where it is there'],
+  [
+    'southbound_unavailable',
+    'the core, its subscriber database or the radio does not answer; the message says which',
+  ],
+  ['rate_limited', 'too much in too short a time; Retry-After says when to try again'],
+])
+/** More than any message has values. */
+const VALUES: readonly string[] = ['…', '…', '…', '…']
+
+/** Every code that an answer can carry, by status, with what it means: the service's and those of `plugins`. */
+function errorCodes(plugins: readonly ErrorCode[]): readonly ErrorCode[] {
+  const own = ERROR_CATALOGUE.map((factory) => ({
+    code: factory.code,
+    status: factory.status,
+    meaning: MEANINGS.get(factory.code) ?? meaningOf(factory),
+  }))
+  const theirs = new Map(plugins.map((one) => [one.code, one]))
+  return [...own, ...theirs.values()].sort((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1))
+}
+
+function meaningOf(factory: ErrorFactory): string {
+  return factory(...VALUES).message
+}
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,60 @@
-import { type Route, unsupportedMediaType } from '@steeple/contracts'
+import { isUtf8 } from 'node:buffer'
+import {
+  bodyTooLarge,
+  freeOctets,
+  malformedJson,
+  type Route,
+  requestTimeout,
+  unsupportedMediaType,
+} from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
-import { hasBody, readBody, refuseAnnounced, streamBody } from './body.ts'
-import { parseJson } from './json-text.ts'
+import { SMALL_BYTES } from './body-space.ts'
+import { ClientLeft } from './client-left.ts'
 import type { RequestContext } from './request-context.ts'
+
+/** Cheap sign that a text may spell one of the names below, escapes included. */
+const SUSPICIOUS = /__proto__|constructor|\\u/
+
+/**
+ * The value of a JSON text.
+ *
+ * Refuses what is not UTF-8, and any object that names `__proto__` or a `constructor` with a `prototype`: copied
+ * into a plain object by anyone later, these would change every object. Throws `malformed_json`.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw malformedJson('it is not UTF-8')
+  const text = bytes.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    // V8's message quotes the text, which may hold a secret: only the position is passed on.
+    const position = /at position (\d+)/.exec(cause instanceof Error ? cause.message : '')?.[1]
+    throw malformedJson(
+      position === undefined ? 'it ends too early or is misspelt' : `see byte ${position}`,
+      {
+        cause: 'not JSON',
+      },
+    )
+  }
+  if (SUSPICIOUS.test(text)) refusePollution(value)
+  return value
+}
+
+function refusePollution(root: unknown): void {
+  // A stack of our own: a body may nest deeper than the call stack allows.
+  const pending: unknown[] = [root]
+  while (pending.length > 0) {
+    const value = pending.pop()
+    if (typeof value !== 'object' || value === null) continue
+    if (Object.hasOwn(value, '__proto__')) throw malformedJson('the property __proto__ is not accepted')
+    const constructed = Object.getOwnPropertyDescriptor(value, 'constructor')?.value
+    if (typeof constructed === 'object' && constructed !== null && Object.hasOwn(constructed, 'prototype')) {
+      throw malformedJson('the property constructor.prototype is not accepted')
+    }
+    for (const member of Object.values(value)) pending.push(member)
+  }
+}
 
 const JSON_TYPE = 'application/json'
 
@@ -89,4 +141,130 @@ function takesJson(route: Route): boolean {
 function essence(contentType: string): string {
   const end = contentType.indexOf(';')
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+}
+
+/** Whether the request announces a body. */
+function hasBody(context: RequestContext): boolean {
+  const { headers } = context.incoming
+  if (headers['transfer-encoding'] !== undefined) return true
+  const length = headers['content-length']
+  return length !== undefined && length !== '0'
+}
+
+/** Refuses a body that announces more than `limit` bytes before a byte of it is read. Throws `body_too_large`. */
+function refuseAnnounced(context: RequestContext, limit: number): void {
+  if ((announcedBytes(context) ?? 0) > limit) throw bodyTooLarge(limit)
+}
+
+/** The size that the request says its body has; undefined when it comes in chunks. */
+function announcedBytes({ incoming }: RequestContext): number | undefined {
+  const length = incoming.headers['content-length']
+  return length === undefined ? undefined : Number(length)
+}
+
+/**
+ * The whole body. At most `limit` bytes, within the edge's `bodyTimeoutMs`.
+ *
+ * Throws `body_too_large`, `request_timeout`; `ClientLeft` when the connection ends first.
+ */
+async function readBody(context: RequestContext, limit: number): Promise<Buffer> {
+  const { core } = context
+  const most = announcedBytes(context) ?? limit
+  const room = core.bodies.take(context, most, core.limits.bodyTimeoutMs)
+  if (room !== undefined) await room
+  inviteBody(context)
+  return await gather(context, limit, most > SMALL_BYTES ? createWhole(most) : createParts())
+}
+
+function gather({ incoming, core }: RequestContext, limit: number, into: Gathered): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  let size = 0
+  const timer = setTimeout(() => over(requestTimeout(core.limits.bodyTimeoutMs)), core.limits.bodyTimeoutMs)
+  const take = (chunk: Buffer): void => {
+    size += chunk.length
+    if (size > limit) over(bodyTooLarge(limit))
+    else into.add(chunk)
+  }
+  const end = (): void => over(undefined)
+  const left = (): void => over(new ClientLeft('the client left'))
+  const over = (error: Error | undefined): void => {
+    clearTimeout(timer)
+    incoming.off('data', take).off('end', end).off('error', left).off('close', left)
+    if (error === undefined) resolve(into.bytes())
+    else {
+      into.drop()
+      reject(error)
+    }
+  }
+  incoming.on('data', take).once('end', end).once('error', left).once('close', left)
+  return promise
+}
+
+/**
+ * The body in pieces as they come, for bodies that are too large to hold. Bounds and errors as `readBody`; a client
+ * that pauses for too long loses its connection.
+ */
+async function* streamBody(context: RequestContext, limit: number): AsyncGenerator<Uint8Array> {
+  const { incoming, core } = context
+  inviteBody(context)
+  const stall = setTimeout(() => incoming.destroy(), core.limits.bodyTimeoutMs)
+  let size = 0
+  try {
+    // Leaving the loop early must not close the connection: the answer goes out on it.
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      stall.refresh()
+      // A request without an encoding gives Buffers.
+      const bytes = chunk as Buffer
+      size += bytes.length
+      if (size > limit) throw bodyTooLarge(limit)
+      yield bytes
+    }
+  } catch (cause) {
+    throw incoming.destroyed && !incoming.complete ? new ClientLeft('the client left', { cause }) : cause
+  } finally {
+    clearTimeout(stall)
+  }
+}
+
+/** A client that sent `Expect: 100-continue` gets its go-ahead here, after authentication and not before. */
+function inviteBody(context: RequestContext): void {
+  if (context.incoming.headers.expect !== undefined) context.outgoing.writeContinue()
+}
+
+/** What has come of a body. */
+interface Gathered {
+  add(chunk: Buffer): void
+  /** All of it. */
+  bytes(): Buffer
+  /** Nobody wants it. */
+  drop(): void
+}
+
+/** For a small body, which mostly comes in one piece. */
+function createParts(): Gathered {
+  const chunks: Buffer[] = []
+  return {
+    add: (chunk) => {
+      chunks.push(chunk)
+    },
+    bytes: () => (chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+    drop: () => undefined,
+  }
+}
+
+/**
+ * For a large body of at most `most` octets: it is held once, and not in pieces as well. Memory that nothing was written to
+ * takes none, and a piece that was copied is given back at once: a collection of garbage may be far.
+ */
+function createWhole(most: number): Gathered {
+  const whole = Buffer.allocUnsafeSlow(most)
+  let size = 0
+  return {
+    add: (chunk) => {
+      size += chunk.copy(whole, size)
+      freeOctets(chunk)
+    },
+    bytes: () => whole.subarray(0, size),
+    drop: () => freeOctets(whole),
+  }
 }

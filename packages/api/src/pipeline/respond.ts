@@ -6,9 +6,68 @@ import {
   unauthenticated,
 } from '@steeple/contracts'
 import { answerableError, errorBody } from './error-mapping.ts'
+import { rateHeaders } from './rate-headers.ts'
 import type { RequestContext } from './request-context.ts'
-import { sendStream } from './respond-stream.ts'
-import { writeHead } from './write-head.ts'
+import { securityHeaders } from './security-headers.ts'
+
+/** How an answer is framed is the edge's to say: two lengths would be two answers (RFC 9112 §6.3, RFC 9110 §7.6.1). */
+const FRAMING: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Writes status and headers. Those of the reply replace the edge's own of the same name. */
+function writeHead(
+  context: RequestContext,
+  status: number,
+  given: Reply['headers'],
+  more: Readonly<Record<string, string>>,
+): void {
+  const { incoming, outgoing } = context
+  const head: string[] = ['X-Request-Id', context.id]
+  const replaced =
+    given === undefined ? undefined : new Set(Object.keys(given).map((name) => name.toLowerCase()))
+  for (const [name, value] of securityHeaders('encrypted' in incoming.socket)) {
+    if (replaced?.has(name.toLowerCase()) !== true) head.push(name, value)
+  }
+  for (const name in more) head.push(name, more[name] ?? '')
+  for (const name in given) if (!FRAMING.has(name.toLowerCase())) head.push(name, given[name] ?? '')
+  const { rate } = context
+  if (rate !== undefined) pushRate(head, context, rate)
+  if (mustClose(context)) {
+    context.queue.end()
+    head.push('Connection', 'close')
+  }
+  outgoing.writeHead(status, head)
+}
+
+function pushRate(head: string[], context: RequestContext, rate: NonNullable<RequestContext['rate']>): void {
+  const route = context.endpoint?.route
+  const name = rate.name ?? (route?.method === 'GET' ? undefined : route?.rateLimit?.name)
+  if (name === undefined) return
+  for (const [field, value] of Object.entries(rateHeaders(name, rate))) head.push(field, value)
+}
+
+/**
+ * A body that was not asked for (`Expect`) must not be taken for the next request; a closing listener takes no more,
+ * but answers all that it has taken: the last answer of a connection closes it.
+ * Whoever presents a certificate that is not believed comes again with another one, on another connection.
+ * Behind a request with `Upgrade`, which is never done here, node reads nothing more: the client is told so.
+ */
+function mustClose(context: RequestContext): boolean {
+  const { incoming, core, queue } = context
+  const { expect, upgrade } = incoming.headers
+  return (
+    upgrade !== undefined ||
+    core.certificates.isRefused(incoming.socket) ||
+    (core.isClosing() && queue.endsWith(context)) ||
+    (!incoming.complete && expect !== undefined)
+  )
+}
 
 /** What a body is when nothing else is said. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -85,4 +144,59 @@ function payloadOf(body: unknown, type: string | undefined): string | Uint8Array
   if (body === undefined) return undefined
   if (type !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) return body
   return jsonTextOf(body)
+}
+
+type Chunk = string | Uint8Array
+
+/**
+ * Sends an answer in pieces, as fast as the client reads and no faster: what is not yet read stays with the producer.
+ *
+ * Nothing is written before the first piece is there, so that a producer that fails at once is answered with an
+ * error. A producer that fails later breaks the connection: a client must not take half a list for all of it.
+ */
+async function sendStream(
+  context: RequestContext,
+  reply: Reply,
+  stream: AsyncIterable<Chunk>,
+): Promise<void> {
+  const { outgoing, incoming } = context
+  if (incoming.method === 'HEAD') {
+    writeHead(context, reply.status ?? 200, reply.headers, {})
+    outgoing.end()
+    return
+  }
+  context.isStreaming = true
+  context.generation?.review()
+  const pieces = stream[Symbol.asyncIterator]()
+  try {
+    let piece = await pieces.next()
+    if (context.isOver || outgoing.destroyed || outgoing.headersSent) return
+    writeHead(context, reply.status ?? 200, reply.headers, {})
+    while (piece.done !== true && !isGone(context)) {
+      if (!outgoing.write(piece.value)) await readOn(context)
+      if (!isGone(context)) piece = await pieces.next()
+    }
+    outgoing.end()
+  } finally {
+    await pieces.return?.()
+  }
+}
+
+function isGone({ isOver, outgoing }: RequestContext): boolean {
+  return isOver || outgoing.destroyed
+}
+
+/** Waits until the client has read on or left; gives up on one that does neither. */
+function readOn(context: RequestContext): Promise<void> {
+  const { outgoing, core } = context
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const stalled = setTimeout(() => outgoing.destroy(), core.limits.streamStallMs)
+  const over = (): void => {
+    clearTimeout(stalled)
+    outgoing.off('drain', over).off('close', over)
+    resolve()
+  }
+  outgoing.once('drain', over).once('close', over)
+  context.onOver(over)
+  return promise
 }

@@ -1,17 +1,83 @@
-import { forbidden, isServiceError, type Principal, type Reply, rowsHidden } from '@steeple/contracts'
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  defineError,
+  type ErrorFactory,
+  forbidden,
+  isServiceError,
+  type Principal,
+  type Reply,
+  rowsHidden,
+  type ServiceError,
+  type TraceParent,
+} from '@steeple/contracts'
+import type { EdgeKernel } from '../edge-kernel.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { mayUse, neededRole, nodeIdFrom } from './authorize.ts'
 import { ClientLeft } from './client-left.ts'
 import { conditional } from './conditional.ts'
 import { answerableError } from './error-mapping.ts'
-import { refuseForeignPage } from './foreign-page.ts'
 import { answerEachTime, answerOnce, claimOf } from './idempotency.ts'
-import { rateOfRefusal } from './rate-of-refusal.ts'
+import type { EdgeRate } from './rate-headers.ts'
 import { takeBody, takeUnrefusable } from './read-body.ts'
 import type { RequestContext } from './request-context.ts'
 import { respond, respondError } from './respond.ts'
-import { traced } from './traced.ts'
 import { validateBody, validateUrl } from './validate.ts'
+
+/** W3C Trace Context §3.2: version 00, a trace and a span that are not zero, flags. */
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** Does the work of a request as a span that goes on with the trace of its caller. Route patterns, never URLs. */
+async function traced(
+  tracing: NonNullable<EdgeKernel['tracing']>,
+  context: RequestContext,
+  work: () => Promise<void>,
+): Promise<void> {
+  const method = context.incoming.method ?? ''
+  const parent = parentOf(context)
+  const facts = {
+    name: `${method} ${context.pattern}`,
+    kind: 'server' as const,
+    attributes: { 'http.request.method': method, 'http.route': context.pattern },
+    ...(parent === undefined ? {} : { parent }),
+  }
+  // A connection serves many: nothing that another request was a part of counts here.
+  await tracing.detached(() =>
+    tracing.span(facts, async (span) => {
+      await work()
+      span?.set('http.response.status_code', context.outgoing.statusCode)
+    }),
+  )
+}
+
+function parentOf({ incoming }: RequestContext): TraceParent | undefined {
+  const { traceparent } = incoming.headers
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined
+}
+
+/** What a page of somebody else makes a browser send. */
+const foreignPage: ErrorFactory = defineError(
+  'forbidden',
+  403,
+  'the request comes from a page of another origin, with the certificate of the browser; do it on a page of this service, or with a token',
+)
+/** Values of `Sec-Fetch-Site` of what a page of this very service asks, or a person by hand. Fetch Metadata §2.4. */
+const OWN_SITES: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none'])
+
+/**
+ * Refuses what a page of another origin makes a browser change by the certificate that is imported there: the browser
+ * presents it by itself, whoever's page asks. A token is in a request on purpose alone. Throws `forbidden`.
+ *
+ * Browsers say where such a request is from (`Origin`, RFC 6454 §7.3, or `Sec-Fetch-Site`); a program that says neither
+ * holds its certificate itself and cannot be tricked.
+ */
+function refuseForeignPage({ kind }: Principal, headers: IncomingHttpHeaders): void {
+  if (kind !== 'cli' && kind !== 'node') return
+  if (!OWN_SITES.has(headers['sec-fetch-site'])) throw foreignPage()
+  const { origin } = headers
+  if (origin === undefined) return
+  // Without a host, as `null` is, it is nobody's page here.
+  if (URL.parse(origin)?.host !== headers.host?.toLowerCase()) throw foreignPage()
+}
 
 /** From then on a request that was admitted is admitted once more before it changes something. */
 const LATE_MS = 1_000
@@ -183,4 +249,18 @@ function refuseUndocumented(reply: Reply, endpoint: Endpoint): void {
 
 function isPromise<T extends object>(value: T | Promise<T>): value is Promise<T> {
   return 'then' in value
+}
+
+/**
+ * What the limit said that refused a request: it hangs on the `rate_limited` of the kernel and of `overLimit`.
+ *
+ * Undefined for a refusal that no named limit made (a login that was tried too often).
+ */
+function rateOfRefusal(error: ServiceError & { readonly rate?: unknown }): EdgeRate | undefined {
+  return isRateState(error.rate) ? error.rate : undefined
+}
+
+function isRateState(value: unknown): value is EdgeRate {
+  if (typeof value !== 'object' || value === null) return false
+  return 'limit' in value && 'remaining' in value && 'resetS' in value
 }

@@ -1,21 +1,23 @@
 import { Command, CommanderError, Option } from 'commander'
-import { type CommandError, usageError } from './command-error.ts'
+import type { ConnectionOptions } from './client/credentials.ts'
+import { connect } from './client/rest-client.ts'
+import { type CommandError, failure, usageError } from './command-error.ts'
 import { addAuditCommands } from './commands/audit.ts'
-import { addClockCommands } from './commands/clock.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addLoginCommands } from './commands/login.ts'
-import { addMachineCommands } from './commands/machine.ts'
 import { addNetworkCommands } from './commands/network.ts'
+import { localCommand, placeOptions, restCommand } from './commands/options.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
-import { addRecoveryCommands } from './commands/recovery.ts'
-import { addSecretCommands } from './commands/secret.ts'
 import { addSessionsCommand } from './commands/sessions.ts'
 import { addSimCommands } from './commands/sim.ts'
 import { addTokenCommands } from './commands/token.ts'
 import { addTxCommands } from './commands/tx.ts'
 import { addUserCommands } from './commands/user.ts'
 import type { ServiceFlags } from './flags.ts'
+import { askLines, LOGIN_QUESTIONS } from './output/ask-lines.ts'
+import { printList, printRecord } from './output/print.ts'
+import { showCredentials } from './output/show-credentials.ts'
 import { part as alerts } from './parts/alerts.ts'
 import { part as backup } from './parts/backup.ts'
 import { part as compliance } from './parts/compliance.ts'
@@ -25,8 +27,36 @@ import { part as esimSmdp } from './parts/esim-smdp.ts'
 import { part as fairUse } from './parts/fair-use.ts'
 import { part as mesh } from './parts/mesh.ts'
 import { part as support } from './parts/support.ts'
+import type { PlaceOptions } from './place.ts'
 import type { Terminal } from './terminal.ts'
 import { versionText } from './version.ts'
+
+const PATH = '/v1/auth/recovery-codes'
+
+/** `svc recovery …`: the recovery codes of who has logged in. */
+function addRecoveryCommands(program: Command, terminal: Terminal): void {
+  const recovery = program.command('recovery').description('recovery codes of your own, after svc login')
+  restCommand(recovery, 'left', 'how many of your recovery codes are left').action(
+    (options: ConnectionOptions) => left(terminal, options),
+  )
+  restCommand(
+    recovery,
+    'new',
+    'other recovery codes for yourself, shown once; asks for password and code (a line each on standard input where it is no terminal)',
+  ).action((options: ConnectionOptions) => draw(terminal, options))
+}
+
+async function left(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const { body } = await connect(terminal, options).get(PATH)
+  printRecord(terminal, options.json === true, body)
+}
+
+async function draw(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const client = connect(terminal, options)
+  const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
+  const { body } = await client.change('POST', PATH, { password, code })
+  await showCredentials(terminal, options.json === true, body)
+}
 
 /** Runs the service until it has ended. */
 export type Serve = (flags: ServiceFlags) => Promise<void>
@@ -150,4 +180,127 @@ function namesOf(group: Command): string {
 function parserFault(error: CommanderError): CommandError | undefined {
   if (ANSWERS.includes(error.code)) return undefined
   return usageError(error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' '))
+}
+
+/** `svc clock show`, `svc clock confirm` */
+function addClockCommands(program: Command, terminal: Terminal): void {
+  const clock = program
+    .command('clock')
+    .description("the machine's clock, and whether the service believes it")
+  restCommand(clock, 'show', 'what it says, and why it is not believed; exit code 1 when it is not').action(
+    async (options: ConnectionOptions) => {
+      const { body } = await connect(terminal, options).get('/v1/clock')
+      printRecord(terminal, options.json === true, body)
+      if (body.status !== 'plausible') terminal.answer(1)
+    },
+  )
+  restCommand(clock, 'confirm', 'say that it is right: what is due by it happens at once')
+    .option('--time <time>', 'the time as you know it, RFC 3339; refused when the clock is a minute off it')
+    .action(async (options: ConnectionOptions & { readonly time?: string }) => {
+      const given = options.time === undefined ? {} : { time: options.time }
+      const { body } = await connect(terminal, options).change('POST', '/v1/clock/confirm', given)
+      printRecord(terminal, options.json === true, body)
+    })
+}
+
+/** `svc secret set|remove|list`: what plugins keep secret. */
+function addSecretCommands(program: Command, terminal: Terminal): void {
+  const secret = program.command('secret').description('secrets of plugins; no command shows a value')
+  restCommand(
+    secret,
+    'set <plugin> <key>',
+    'seal what standard input holds as the value; the plugin alone can read it',
+  ).action((plugin: string, key: string, options: ConnectionOptions) => set(terminal, plugin, key, options))
+  restCommand(secret, 'remove <plugin> <key>', 'remove the sealed value').action(
+    async (plugin: string, key: string, options: ConnectionOptions) => {
+      const { body } = await connect(terminal, options).change('DELETE', pathOf(plugin, key))
+      printRecord(terminal, options.json === true, body)
+    },
+  )
+  restCommand(secret, 'list <plugin>', 'the secrets of a plugin and where each value is').action(
+    async (plugin: string, options: ConnectionOptions) => {
+      const { body } = await connect(terminal, options).get(
+        `/v1/plugins/${encodeURIComponent(plugin)}/secrets`,
+      )
+      const rows = body.secrets as readonly Readonly<Record<string, unknown>>[] // checked by the service
+      printList(terminal, options.json === true, { key: 'secrets', rows, nextCursor: null }, [
+        { title: 'KEY', value: (row) => row.key, fit: 'whole' },
+        { title: 'VALUE FROM', value: (row) => row.from },
+      ])
+    },
+  )
+}
+
+async function set(
+  terminal: Terminal,
+  plugin: string,
+  key: string,
+  options: ConnectionOptions,
+): Promise<void> {
+  const value = (await terminal.input()).replace(/\r?\n$/, '')
+  if (value === '')
+    throw failure(
+      'no_value',
+      'standard input is empty; give the value there: svc secret set PLUGIN KEY < FILE',
+    )
+  const { body } = await connect(terminal, options).change('PUT', pathOf(plugin, key), { value })
+  printRecord(terminal, options.json === true, body)
+}
+
+function pathOf(plugin: string, key: string): string {
+  return `/v1/plugins/${encodeURIComponent(plugin)}/secrets/${encodeURIComponent(key)}`
+}
+
+interface LocalOptions extends PlaceOptions {
+  readonly json?: boolean
+}
+
+/** `svc node init`, `config check`, `vault rotate`, `store new`, `store accept`, `doctor`: what works on this machine's files. */
+function addMachineCommands(program: Command, terminal: Terminal): void {
+  const node = program.command('node').description('this node')
+  placeOptions(
+    localCommand(node, 'init', 'make the node, its keys and its mesh CA; a second run changes nothing'),
+  )
+    .option('--name <name>', "the node's name; the host's when absent")
+    .action(async (options: LocalOptions & { readonly name?: string }) => {
+      const { initNodeHere } = await import('./offline/init-node.ts')
+      await initNodeHere(terminal, options)
+    })
+  const config = program.command('config').description('the configuration')
+  localCommand(config, 'check [file]', 'name every problem: file, line, column, key and what is allowed')
+    .option('--config <file>', 'the file, as elsewhere (/etc/svc/control.yaml when none is named)')
+    .action(async (named: string | undefined, options: Pick<LocalOptions, 'config' | 'json'>) => {
+      const { checkConfigFile } = await import('./offline/check-config-file.ts')
+      await checkConfigFile(terminal, named ?? options.config, options.json === true)
+    })
+  const vault = program.command('vault').description('the key that seals secrets in the store')
+  placeOptions(
+    localCommand(vault, 'rotate', 'seal everything under a new key; may be broken off and run again'),
+  ).action(async (options: LocalOptions) => {
+    const { rotateVaultHere } = await import('./offline/rotate-vault.ts')
+    await rotateVaultHere(terminal, options)
+  })
+  const store = program.command('store').description('where everything is kept')
+  placeOptions(
+    localCommand(store, 'new', 'let the next start make an empty store, where the old one is gone for good'),
+  ).action(async (options: LocalOptions) => {
+    const { permitNewStoreHere } = await import('./offline/new-store.ts')
+    await permitNewStoreHere(terminal, options)
+  })
+  placeOptions(
+    localCommand(
+      store,
+      'accept',
+      'let the next start go on without answered commits that the store has lost',
+    ),
+  ).action(async (options: LocalOptions) => {
+    const { acceptStoreHere } = await import('./offline/new-store.ts')
+    await acceptStoreHere(terminal, options)
+  })
+  placeOptions(localCommand(program, 'doctor', 'look for what is wrong here and say what to do'))
+    .option('--listen <address>', 'listen address of the service (from the configuration when absent)')
+    .action(async (options: LocalOptions & { readonly listen?: string }) => {
+      const { runDoctor } = await import('./doctor/doctor.ts')
+      await runDoctor(terminal, options)
+    })
 }

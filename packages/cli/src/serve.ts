@@ -2,8 +2,9 @@ import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { createEdge, type Edge } from '@steeple/api'
-import type { Settings } from '@steeple/contracts'
+import { configInvalid, type Settings } from '@steeple/contracts'
 import {
   completeRestore,
   createKernel,
@@ -24,17 +25,52 @@ import {
   planSettings,
   writeSettings,
 } from '@steeple/settings'
-import { adminTokenFrom } from './admin-token.ts'
 import { failure } from './command-error.ts'
 import { compileAsUsual } from './compile-late.ts'
-import { documentationHere } from './composition/documentation.ts'
 import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
+import { packageRoot } from './package-root.ts'
 import { COMMAND_VARIABLES } from './place.ts'
 import { type ProcessWatch, watchProcess } from './process-watch.ts'
 import { keepHeapSmall } from './spare-heap.ts'
 import { buildDate, ownVersion } from './version.ts'
+
+/** Contract section 13: what can be guessed must not open everything. */
+const LEAST_CHARS = 20
+
+/**
+ * The environment's admin token; undefined when the variable is absent or empty: then nobody is admin by environment.
+ *
+ * Throws `config_invalid` for one that is short or could not be sent.
+ */
+export function adminTokenFrom(
+  env: Readonly<Record<string, string | undefined>>,
+  variable: string,
+): string | undefined {
+  const token = env[variable]
+  if (token === undefined || token === '') return undefined
+  const remedy = `give it the output of "openssl rand -hex 24", or leave it unset and use tokens of svc token create`
+  if (token.length < LEAST_CHARS) {
+    throw configInvalid(
+      `${variable} has fewer than ${LEAST_CHARS} characters, which can be guessed; ${remedy}`,
+    )
+  }
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw configInvalid(`${variable} has spaces or characters that no HTTP header carries; ${remedy}`)
+  }
+  return token
+}
+
+/** In a build beside everything, in a checkout where its package makes it. */
+const PLACES = ['../../../../share/doc/html/', '../docs/dist/']
+
+/** The folder of the documentation that this build carries; undefined when it carries none. */
+function documentationHere(): string | undefined {
+  return PLACES.map((place) => fileURLToPath(new URL(place, packageRoot()))).find((folder) =>
+    existsSync(join(folder, 'index.html')),
+  )
+}
 
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
 const SHUTDOWN_LIMIT_MS = 15_000

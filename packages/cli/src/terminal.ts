@@ -1,8 +1,7 @@
-import { writeSync } from 'node:fs'
+import { fstatSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
-import { outlet } from './output/outlet.ts'
 
 /** Where a command runs: its streams, environment and exit code. Tests may give another one. */
 export interface Terminal {
@@ -95,4 +94,63 @@ async function ask(question: string, isHidden: boolean): Promise<string> {
     lines.close()
     if (isHidden) process.stderr.write('\n')
   }
+}
+
+/** A standard stream that loses nothing: what was written is either taken or told of. */
+interface Outlet {
+  write(chunk: string): void
+  /** Resolves when everything written so far has been taken. Never when it cannot be: `onFault` was called then. */
+  flushed(): Promise<void>
+}
+
+/** What an outlet needs of a stream of the process. */
+interface StandardStream {
+  readonly fd: number
+  write(chunk: string, done: (error?: Error | null) => void): boolean
+  on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
+}
+
+/**
+ * An outlet into a stream of this process. `onFault` gets the first error, at the latest before `flushed` would resolve.
+ *
+ * A pipe may take its time: what it does not take now waits here. A file is written in full or fails; the stream would
+ * take a short write of a full disk for a whole one.
+ */
+function outlet(stream: StandardStream, onFault: (error: NodeJS.ErrnoException) => void): Outlet {
+  if (isFile(stream.fd)) {
+    return {
+      write: (chunk) => {
+        try {
+          writeAll(stream.fd, Buffer.from(chunk))
+        } catch (error) {
+          // What `fs` throws has a code.
+          onFault(error as NodeJS.ErrnoException)
+        }
+      },
+      flushed: async () => {},
+    }
+  }
+  stream.on('error', onFault)
+  return {
+    write: (chunk) => void stream.write(chunk, () => {}),
+    flushed: () =>
+      new Promise((taken) => {
+        stream.write('', (error) => {
+          if (error === undefined || error === null) taken()
+        })
+      }),
+  }
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile()
+  } catch {
+    return false
+  }
+}
+
+function writeAll(fd: number, bytes: Uint8Array): void {
+  let done = 0
+  while (done < bytes.length) done += writeSync(fd, bytes, done)
 }

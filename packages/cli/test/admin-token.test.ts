@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { adminTokenFrom } from '../src/admin-token.ts'
+import { adminTokenFrom } from '../src/serve.ts'
 
 const token = suite('cli/admin-token')
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, defaultSettings, suite, tempDir } from '@steeple/testkit'
-import { checkCharging } from '../src/doctor/check-charging.ts'
+import { checkCharging } from '../src/doctor/parts/collector-cdr.ts'
 
 const charging = suite('cli/doctor: charging records')
 

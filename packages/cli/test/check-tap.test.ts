@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { assert, defaultSettings, suite } from '@steeple/testkit'
-import { checkTap } from '../src/doctor/check-tap.ts'
+import { checkTap } from '../src/doctor/parts/collector-gtpu.ts'
 
 const tap = suite('doctor/tap')
 const PACKAGES = [fileURLToPath(new URL('../../collector-gtpu', import.meta.url))]

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
 import { initNode, openMeshAuthority } from '@steeple/secrets'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
-import { certificateRequest } from '../src/keys/certificate-request.ts'
-import { pkcs12 } from '../src/keys/pkcs12.ts'
+import { certificateRequest, pkcs12 } from '../src/keys/make-certificate.ts'
 
 const keys = suite('cli/keys')
 const PASSPHRASE = 'correct horse battery staple'

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
-import { createTeller } from '../src/tell-systemd.ts'
+import { createTeller } from '../src/process-watch.ts'
 
 const teller = suite('cli/tell-systemd')
 

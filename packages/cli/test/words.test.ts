@@ -1,8 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import type { Json } from '../src/client/rest-client.ts'
-import { assign, patchFromAssignments, valueAt } from '../src/commands/policy-patch.ts'
+import { assign, patchFromAssignments, valueAt } from '../src/commands/policy.ts'
 import { SIM_COLUMNS } from '../src/commands/sim-columns.ts'
-import { heldCapabilities } from '../src/doctor/check-capabilities.ts'
+import { heldCapabilities } from '../src/doctor/doctor.ts'
 import { flatten, moment, table } from '../src/output/table.ts'
 
 const words = suite('cli/words')

@@ -1,14 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json } from '../client/rest-client.ts'
-import { usageError } from '../command-error.ts'
-import { printList, printRecord } from '../output/print.ts'
-import { moment } from '../output/table.ts'
+import { connect, isObject, type Json, type RestClient } from '../client/rest-client.ts'
+import { CommandError, failure, usageError } from '../command-error.ts'
+import { jsonText, printList, printRecord } from '../output/print.ts'
+import { fields, moment, table } from '../output/table.ts'
 import { writeSecret } from '../output/write-secret.ts'
 import type { Terminal } from '../terminal.ts'
 import { addEsimCerts } from './esim-certs.ts'
-import { addEsimIssue } from './esim-issue.ts'
+import { type NewSimOptions, newSimBody, newSimOptions } from './new-sims.ts'
 import { type ListOptions, limitOption, restCommand } from './options.ts'
+import { simHash } from './sim-columns.ts'
+
+/** What was issued for a batch, and why no more was. */
+interface BatchIssued {
+  /** The answers as one: the codes of all, and how many SIMs are left. */
+  readonly answer: Json
+  /** Undefined when no SIM is left. */
+  readonly stopped: CommandError | undefined
+}
+
+const MS_PER_S = 1_000
+
+/**
+ * Has codes issued until every SIM of a batch has one. The service answers in parts, each durable when it is answered, so
+ * what was issued is given back also when a later part is refused. `isPatient`: a refusal that says until when is waited
+ * for. Throws a `CommandError` when the first part is refused already.
+ */
+async function issueBatch(
+  terminal: Terminal,
+  client: RestClient,
+  body: object,
+  isPatient: boolean,
+): Promise<BatchIssued> {
+  const parts: Json[] = []
+  while (parts.length === 0 || isMore(parts.at(-1)?.remaining)) {
+    const part = await refusable(client.change('POST', '/v1/esim/issue', body))
+    if (!(part instanceof CommandError)) parts.push(part.body)
+    else if (isPatient && part.retryAfterS !== undefined) await patience(terminal, part.retryAfterS, parts)
+    else if (parts.length === 0) throw part
+    else return { answer: joined(parts), stopped: howToGoOn(part, parts.at(-1)?.remaining) }
+  }
+  return { answer: joined(parts), stopped: undefined }
+}
+
+async function refusable<Value>(answer: Promise<Value>): Promise<Value | CommandError> {
+  return await answer.catch((error: unknown) => {
+    if (error instanceof CommandError) return error
+    throw error
+  })
+}
+
+async function patience(terminal: Terminal, waitS: number, parts: readonly Json[]): Promise<void> {
+  // A service that says "at once" is not asked in a loop.
+  const seconds = Math.max(1, waitS)
+  terminal.err(`${codesOf(parts).length} issued; the limit sim_issue is reached, waiting ${seconds} s.\n`)
+  await delay(seconds * MS_PER_S)
+}
+
+function howToGoOn(error: CommandError, remaining: unknown): CommandError {
+  const when = error.retryAfterS === undefined ? '' : ` in ${error.retryAfterS} s`
+  return failure(error.code, error.message, {
+    details: error.details,
+    requestId: error.requestId,
+    hint: `the codes above are issued; ${String(remaining)} SIMs are left: the same command takes them up${when}, with --wait by itself`,
+    cause: error,
+  })
+}
+
+function isMore(remaining: unknown): boolean {
+  return typeof remaining === 'number' && remaining > 0
+}
+
+function codesOf(parts: readonly Json[]): readonly Json[] {
+  // A part of one SIM is answered as one code and as a list.
+  return parts.flatMap((part) => (Array.isArray(part.codes) ? part.codes.filter(isObject) : []))
+}
+
+function joined(parts: readonly Json[]): Json {
+  const [first] = parts
+  return { ...first, codes: codesOf(parts), remaining: parts.at(-1)?.remaining }
+}
+
+interface IssueOptions extends ConnectionOptions, NewSimOptions {
+  readonly batch?: string
+  readonly wait?: boolean
+  readonly expiresIn?: string
+  readonly confirmationCode?: string
+  readonly eid?: string
+  readonly ci?: string
+  readonly simExpiresIn?: string
+  readonly simExpiresAt?: string
+}
+
+/** `svc esim issue [HASH]` */
+function addEsimIssue(esim: Command, terminal: Terminal): void {
+  newSimOptions(
+    restCommand(
+      esim,
+      'issue [hash]',
+      'an activation code: for this SIM, for a batch, or with new SIMs when neither is named',
+    ),
+  )
+    .option('--batch <id>', 'a code for each SIM of it that has none')
+    .option('--wait', 'with --batch: go on by itself when the hourly limit lets it, until no SIM is left')
+    .option('--expires-in <duration>', 'until when the code can be used, such as 7d; 30d when absent')
+    .option(
+      '--confirmation-code <code>',
+      'what the phone asks for; - reads it from standard input, as other users see the process list',
+    )
+    .option('--eid <digits>', 'the only eUICC that gets it')
+    .option('--ci <key id>', 'of that EID, where certificates of several CIs are in use')
+    .option('--sim-expires-in <duration>', 'life of new SIMs; 1y when absent')
+    .option('--sim-expires-at <time>', 'or this moment, such as 2027-01-31T00:00:00Z')
+    .action((hash: string | undefined, options: IssueOptions) => issue(terminal, hash, options))
+}
+
+async function issue(terminal: Terminal, hash: string | undefined, options: IssueOptions): Promise<void> {
+  if (hash !== undefined && options.batch !== undefined) throw usageError('name a SIM or --batch, not both')
+  if (options.wait === true && options.batch === undefined) throw usageError('--wait goes with --batch')
+  const body = {
+    imsi_sha256_12: hash === undefined ? undefined : simHash(hash),
+    batch_id: options.batch,
+    confirmation_code: await confirmationCode(terminal, options.confirmationCode),
+    expires_in: options.expiresIn,
+    eid: options.eid,
+    ci_pkid: options.ci,
+    ...newSimBody(options),
+    sim_expires_in: options.simExpiresIn,
+    expires_at: options.simExpiresAt,
+  }
+  const client = connect(terminal, options)
+  if (options.batch === undefined) {
+    const { body: answer } = await client.change('POST', '/v1/esim/issue', body)
+    await show(terminal, options, answer)
+    return
+  }
+  const { answer, stopped } = await issueBatch(terminal, client, body, options.wait === true)
+  await show(terminal, options, answer)
+  if (stopped !== undefined) throw stopped
+}
+
+async function show(terminal: Terminal, options: IssueOptions, answer: Json): Promise<void> {
+  if (options.json === true) terminal.out(jsonText(answer))
+  else if (Array.isArray(answer.codes)) several(terminal, answer.codes.filter(isObject))
+  else {
+    const { activation_code: _, ...rest } = answer
+    terminal.out(fields(rest))
+    const { showCode } = await import('../output/show-code.ts')
+    await showCode(terminal, answer)
+  }
+}
+
+async function confirmationCode(terminal: Terminal, text: string | undefined): Promise<string | undefined> {
+  return text === '-' ? (await terminal.input()).replace(/\r?\n$/, '') : text
+}
+
+function several(terminal: Terminal, codes: readonly Json[]): void {
+  terminal.out(
+    table(
+      codes,
+      [
+        { title: 'CODE', value: (row) => row.token, fit: 'whole' },
+        { title: 'SIM', value: (row) => row.imsi_sha256_12, fit: 'whole' },
+        { title: 'ICCID', value: (row) => `…${String(row.iccid_last4)}` },
+        { title: 'UNTIL', value: (row) => moment(row.expires_at) },
+      ],
+      terminal.columns,
+    ),
+  )
+  terminal.err(`Print their cards: svc esim sheet ${String(codes[0]?.batch_id)} --out cards.html\n`)
+}
 
 interface CodesOptions extends ListOptions {
   readonly state?: string

@@ -1,13 +1,66 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { failure, usageError } from '../command-error.ts'
 import { packageRoot } from '../package-root.ts'
-import type { ScaffoldKind } from './kinds.ts'
-import { nextSteps } from './next-steps.ts'
-import { packageFiles } from './package-files.ts'
-import { publishedPackages, REGISTRY } from './published.ts'
-import { findWorkspace } from './workspace.ts'
+import { type ScaffoldKind, SELECTED_BY } from './kinds.ts'
+import { contractsVersion, packageFiles } from './package-files.ts'
+
+/** What a plugin's project needs of us, in the registry or as files. They are of one version. */
+const PUBLISHED = ['contracts', 'plugin-kit', 'testkit'] as const
+/** Where the files lie in the project. */
+const VENDOR = 'vendor'
+
+/** What a project depends on: name → version, or `file:` of a package in its folder `vendor`. */
+interface Published {
+  readonly packages: Readonly<Record<string, string>>
+  /** Puts the files into the project. */
+  copyInto(dir: string): readonly string[]
+}
+
+/** For `--packages`: npm's registry, whatever this installation has. */
+const REGISTRY = 'registry'
+
+/**
+ * The packages of this installation's version: as `.tgz` from a folder, which are copied, so that the project works wherever it is
+ * put; those that a build carries when none is named; from npm's registry else. Throws `packages_missing`.
+ */
+function publishedPackages(named: string | undefined): Published {
+  const version = contractsVersion()
+  const folder = named ?? ownFolder()
+  if (folder === undefined || named === REGISTRY) {
+    const packages = Object.fromEntries(PUBLISHED.map((name) => [`@steeple/${name}`, `^${version}`]))
+    return { packages, copyInto: () => [] }
+  }
+  const files = PUBLISHED.map((name) => `steeple-${name}-${version}.tgz`)
+  const missing = files.filter((file) => !existsSync(join(folder, file)))
+  if (missing.length > 0) throw packagesMissing(folder, missing)
+  const packages = PUBLISHED.map((name, at) => [`@steeple/${name}`, `file:${VENDOR}/${files[at]}`])
+  return {
+    packages: Object.fromEntries(packages),
+    copyInto: (dir) => {
+      mkdirSync(join(dir, VENDOR), { recursive: true })
+      return files.map((file) => {
+        copyFileSync(join(folder, file), join(dir, VENDOR, file))
+        return join(dir, VENDOR, file)
+      })
+    },
+  }
+}
+
+/** In a build, beside everything. */
+function ownFolder(): string | undefined {
+  const folder = fileURLToPath(new URL('../../../../share/npm/', packageRoot()))
+  return existsSync(folder) ? folder : undefined
+}
+
+function packagesMissing(folder: string, missing: readonly string[]): Error {
+  const there = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.tgz')) : []
+  const found = there.length === 0 ? 'no .tgz is there' : `there are ${there.join(', ')}`
+  return failure('packages_missing', `${folder} lacks ${missing.join(', ')}; ${found}`, {
+    hint: 'npm run pack -- npm in the repository writes them into packed/',
+  })
+}
 
 /** What to write and where. */
 export interface WritePluginOptions {
@@ -107,4 +160,78 @@ function renamed(text: string, name: string): string {
     .replaceAll('SAMPLE_PLUGIN', words.join('_').toUpperCase())
     .replaceAll('SamplePlugin', pascal)
     .replaceAll('samplePlugin', pascal.charAt(0).toLowerCase() + pascal.slice(1))
+}
+
+/** The root of the workspace around a folder: the one whose packages/contracts is `@steeple/contracts`. */
+function findWorkspace(from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'pnpm-workspace.yaml')) && hasContracts(folder)) return folder
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+function hasContracts(folder: string): boolean {
+  try {
+    const text = readFileSync(join(folder, 'packages', 'contracts', 'package.json'), 'utf8')
+    const manifest: unknown = JSON.parse(text)
+    return (manifest as { readonly name?: unknown } | null)?.name === '@steeple/contracts'
+  } catch {
+    return false
+  }
+}
+
+/** Where the package was written. */
+interface NextStepsOptions {
+  readonly name: string
+  readonly kind: ScaffoldKind
+  /** As the person would type it; not used inside the workspace. */
+  readonly dir: string
+  /** The root of the workspace that it is a package of. */
+  readonly workspace: string | undefined
+}
+
+/** The commands that build, test and load the package, with a word on each. */
+function nextSteps({ name, kind, dir, workspace }: NextStepsOptions): string {
+  if (workspace !== undefined)
+    return `Next, in ${workspace}:
+  npx --yes ${pnpm()} install      # links contracts and testkit, notes the package in the lockfile
+  npm run build                          # what changed
+  npm test -- packages/${name}/          # its conformance suite among them
+  svc plugin load ./packages/${name}     # into the running service; --data-dir says where its data is
+From the next start on it is part of this build. svc plugin dev ./packages/${name} loads it anew at each change.
+${chosenBy(kind, name)}${leftToWrite(kind)}`
+  return `Next, with Node 24:
+  cd ${dir}
+  npm install
+  npm run build                # dist/plugin.js: one file
+  npm test                     # its conformance suite among them
+  svc plugin dev ./            # runs it in the service on this machine, anew at each change; Ctrl-C ends
+  svc plugin key ~/plugins.key # once: what you sign with; it prints what goes into the configuration of a service
+  npm run pack -- --key ~/plugins.key
+  svc plugin load ${name}-0.1.0.tgz
+${chosenBy(kind, name)}${leftToWrite(kind)}`
+}
+
+/** Of several drivers of a kind the configuration chooses one. */
+function chosenBy(kind: ScaffoldKind, name: string): string {
+  const key = SELECTED_BY[kind]
+  if (key === undefined) return ''
+  return `It runs once the configuration chooses it: ${key}: ${name.replaceAll('-', '_')}, then SIGHUP.\n`
+}
+
+/** What of a driver nobody but its author knows. */
+function leftToWrite(kind: ScaffoldKind): string {
+  if (kind !== 'core' && kind !== 'hss') return ''
+  return 'Its conformance suite fails where something is left to you, with "here is what to write".\n'
+}
+
+/** npm cannot follow `link:` dependencies; the workspace's package manager can. */
+function pnpm(): string {
+  try {
+    const text = readFileSync(new URL('../../package.json', packageRoot()), 'utf8')
+    const { packageManager } = JSON.parse(text) as { readonly packageManager?: string }
+    return packageManager ?? 'pnpm'
+  } catch {
+    return 'pnpm'
+  }
 }

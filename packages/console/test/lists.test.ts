@@ -1,6 +1,6 @@
 import type { Result } from '@steeple/client'
 import { assert, suite } from '@steeple/testkit'
-import { rowsLoader, type Shown } from '../src/api/rows-loader.ts'
+import { rowsLoader, type Shown } from '../src/api/use-rows.ts'
 import { forecastOf } from '../src/pages/subscriber/forecast.ts'
 import { beginning, placeOf, stepsOf } from '../src/pages/subscriber/usage-steps.ts'
 

@@ -1,5 +1,4 @@
 import type { Result } from '@steeple/client'
-import { onceMore } from './once-more.ts'
 import { tagged } from './tagged.ts'
 
 /** Reads one thing, and again when it is told to. */
@@ -35,5 +34,29 @@ export function queryReader<Data, Code extends string>(
     end: () => {
       isOver = true
     },
+  }
+}
+
+/**
+ * Does `work` when it is called; while it is being done already, once more behind that. What is given back settles when the work that
+ * began with the call, or after it, is done.
+ */
+function onceMore(work: () => Promise<void>): () => Promise<void> {
+  let now: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const run = (): Promise<void> => {
+    now = work().finally(() => {
+      now = undefined
+    })
+    return now
+  }
+  return () => {
+    if (next !== undefined) return next
+    if (now === undefined) return run()
+    next = now.then(() => {
+      next = undefined
+      return run()
+    })
+    return next
   }
 }

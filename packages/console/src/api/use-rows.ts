@@ -1,9 +1,187 @@
-import type { ItemOf, PagedPath, PathOf, RequestOf, Result } from '@steeple/client'
+import type { ItemOf, PagedPath, PathOf, Problem, RequestOf, Result } from '@steeple/client'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { listen } from './changes.ts'
 import { api } from './client.ts'
-import { rowsLoader, type Shown } from './rows-loader.ts'
 import { soonAfter } from './soon.ts'
+import { tagged } from './tagged.ts'
+
+/** What is known of a list. */
+export interface Shown<Row> {
+  readonly rows: readonly Row[]
+  /** Why the last read failed; the rows before it stay. */
+  readonly error: Problem | undefined
+  /** Nothing has come yet. */
+  readonly isLoading: boolean
+  /** There are further pages. */
+  readonly isMore: boolean
+}
+
+/** One page of a list. */
+interface Page<Row> {
+  readonly rows: readonly Row[]
+  readonly cursor: string | null
+}
+
+/** Reads a list. What is asked for is done in turn, so that no answer overtakes another. */
+interface RowsLoader<Row> {
+  more(): void
+  /** The newest rows anew; what is behind them stays. */
+  refresh(): void
+  /** All that is shown anew. */
+  reload(): void
+  all(most: number): Promise<readonly Row[] | undefined>
+  has(key: string): boolean
+  /** Another row in the place of one; undefined takes it away. */
+  put(key: string, row: Row | undefined): void
+  /** Shows nothing any more. */
+  end(): void
+}
+
+/** Rows of a page on screen, and of one that is only counted. */
+const PAGE = 200
+const LARGE_PAGE = 500
+
+/** Reads one page: from where on, how many at most, the tag of what is known of it. */
+type ReadPage<Row> = (
+  cursor: string | undefined,
+  limit: number,
+  etag: string | undefined,
+) => Promise<Result<Page<Row>>>
+
+/** What is known of a list so far; the cursor is undefined before the first page. */
+interface Known<Row> {
+  readonly rows: readonly Row[]
+  readonly cursor: string | null | undefined
+}
+
+/**
+ * A loader that reads by `read` and tells `show` of what it knows. `read` is given the tag of the same page as it came last: what has not
+ * changed is neither sent nor shown again.
+ */
+export function rowsLoader<Row>(
+  read: ReadPage<Row>,
+  keyOf: (row: Row) => string,
+  show: (shown: Shown<Row>) => void,
+): RowsLoader<Row> {
+  let known: Known<Row> = { rows: [], cursor: undefined }
+  let problem: Problem | undefined
+  /** The newest page, and what it was taken into. */
+  let newest: { readonly page: Page<Row>; readonly known: Known<Row> } | undefined
+  const readPage = pagesBy(read)
+  let isOver = false
+  const { behind, inTurn } = lineOf(() => isOver)
+  const tell = (error?: Problem): void => {
+    problem = error
+    const { rows, cursor } = known
+    const isMore = typeof cursor === 'string'
+    if (!isOver) show({ rows, error, isLoading: cursor === undefined && error === undefined, isMore })
+  }
+  /** Reads one page and takes it in; false when it failed. */
+  const step = async (
+    from: string | undefined,
+    limit: number,
+    take: (page: Page<Row>) => Known<Row>,
+  ): Promise<boolean> => {
+    const answer = await readPage(from, limit)
+    const before = known
+    if (answer.ok) known = take(answer.data)
+    const isSame = answer.ok && known === before && problem === undefined
+    if (!isSame) tell(answer.ok ? undefined : answer.error)
+    return answer.ok
+  }
+  const takeNewest = (page: Page<Row>): Known<Row> => {
+    if (newest?.page === page && newest.known === known) return known
+    const next = merged(known, page, keyOf)
+    newest = { page, known: next }
+    return next
+  }
+  const next = (limit = PAGE): Promise<boolean> =>
+    step(known.cursor ?? undefined, limit, ({ rows, cursor }) => ({ rows: [...known.rows, ...rows], cursor }))
+  const anew = async (): Promise<void> => {
+    const count = known.rows.length
+    let fresh: Known<Row> = { rows: [], cursor: undefined }
+    do {
+      const answer = await readPage(fresh.cursor ?? undefined, count > PAGE ? LARGE_PAGE : PAGE)
+      if (!answer.ok) return tell(answer.error)
+      fresh = { rows: [...fresh.rows, ...answer.data.rows], cursor: answer.data.cursor }
+    } while (typeof fresh.cursor === 'string' && fresh.rows.length < count)
+    known = fresh
+    tell()
+  }
+  return {
+    more: () => inTurn('more', async () => known.cursor !== null && next()),
+    refresh: () => inTurn('refresh', () => step(undefined, PAGE, takeNewest)),
+    reload: () => inTurn('reload', anew),
+    all: (most) =>
+      behind(async () => {
+        while (!isOver && known.cursor !== null && known.rows.length < most)
+          if (!(await next(LARGE_PAGE))) return undefined
+        return known.rows.slice(0, most)
+      }),
+    has: (key) => known.rows.some((row) => keyOf(row) === key),
+    put: (key, row) => {
+      known = {
+        ...known,
+        rows: known.rows.flatMap((one) => (keyOf(one) !== key ? [one] : row === undefined ? [] : [row])),
+      }
+      tell()
+    },
+    end: () => {
+      isOver = true
+    },
+  }
+}
+
+/** Reads pages with the tags that they came with last. */
+function pagesBy<Row>(
+  read: ReadPage<Row>,
+): (cursor: string | undefined, limit: number) => Promise<Result<Page<Row>>> {
+  const ask = tagged<Page<Row>, string>((key, etag) => {
+    const [, limit, cursor] = /^(\d+)(?: (.*))?$/.exec(key) ?? []
+    return read(cursor, Number(limit), etag)
+  })
+  return (cursor, limit) => ask(cursor === undefined ? String(limit) : `${limit} ${cursor}`)
+}
+
+/** Work that is done one after another. */
+interface Line {
+  readonly behind: <Done>(work: () => Promise<Done>) => Promise<Done>
+  /** Once, however often it is asked for before its turn comes. */
+  readonly inTurn: (name: string, work: () => Promise<unknown>) => void
+}
+
+function lineOf(isOver: () => boolean): Line {
+  let turn = Promise.resolve()
+  const waiting = new Set<string>()
+  const behind: Line['behind'] = (work) => {
+    const done = turn.then(work)
+    turn = done.then(() => undefined)
+    return done
+  }
+  return {
+    behind,
+    inTurn: (name, work) => {
+      if (waiting.has(name)) return
+      waiting.add(name)
+      void behind(async () => {
+        waiting.delete(name)
+        if (!isOver()) await work()
+      })
+    },
+  }
+}
+
+/** The newest rows, and behind their last one what was known before. */
+function merged<Row>(known: Known<Row>, fresh: Page<Row>, keyOf: (row: Row) => string): Known<Row> {
+  const last = fresh.rows.at(-1)
+  const place = last === undefined ? -1 : known.rows.findIndex((row) => keyOf(row) === keyOf(last))
+  if (fresh.cursor === null || place < 0) return fresh
+  const keys = new Set(fresh.rows.map(keyOf))
+  return {
+    rows: [...fresh.rows, ...known.rows.slice(place + 1).filter((row) => !keys.has(keyOf(row)))],
+    cursor: known.cursor,
+  }
+}
 
 /** The rows of a list that comes in pages, as far as they have been read. */
 export interface Rows<Row> extends Shown<Row> {

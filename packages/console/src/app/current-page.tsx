@@ -1,14 +1,40 @@
-import type { ComponentType } from 'preact'
+import { Component, type ComponentChildren, type ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { areFeaturesKnown } from '../api/features.ts'
 import { t } from '../text/index.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Progress } from '../ui/progress.tsx'
-import { PageGuard } from './page-guard.tsx'
 import type { PageProps } from './pages.ts'
 import { pageAt, titleOf } from './pages-here.ts'
 import { match, path } from './router.ts'
+
+interface Failure {
+  readonly error?: unknown
+}
+
+/** Keeps what fails in a page to that page: menu, Stop and the other pages go on. */
+class PageGuard extends Component<{ readonly children: ComponentChildren }, Failure> {
+  static override getDerivedStateFromError(error: unknown): Failure {
+    return { error }
+  }
+
+  override render(): ComponentChildren {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return (
+      <>
+        <h1>{t('app.pageBroke')}</h1>
+        <EmptyState
+          title={t('app.pageBroke.help')}
+          action={<Button onClick={() => location.reload()}>{t('app.reload')}</Button>}
+        >
+          <code>{String(error)}</code>
+        </EmptyState>
+      </>
+    )
+  }
+}
 
 /** What has been loaded for a pattern: the page, or that it could not be. */
 interface Loaded {

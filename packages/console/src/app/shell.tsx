@@ -1,18 +1,170 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { connected } from '../api/changes.ts'
+import { api } from '../api/client.ts'
 import { watchFeatures } from '../api/features.ts'
 import { follow } from '../api/live.ts'
 import { leave, me, signedIn } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
 import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Input } from '../ui/input.tsx'
 import { whoText } from '../ui/who.ts'
 import { CurrentPage } from './current-page.tsx'
 import { GROUPS } from './groups.ts'
-import { pagesHere, titleOf } from './pages-here.ts'
-import { Palette } from './palette.tsx'
-import { path } from './router.ts'
+import { ifPage, pagesHere, titleOf } from './pages-here.ts'
+import { navigate, path } from './router.ts'
 import { OnAirLamp, StopButton, watchTransmitter } from './transmitter.tsx'
+
+/** Something that the palette finds. */
+interface Entry {
+  readonly name: string
+  /** What kind of thing it is, where its name does not say so. */
+  readonly kind?: string
+  readonly key: string
+  readonly go: () => void
+}
+
+/** One letter is in every name. */
+const LEAST_LETTERS = 2
+/** Typing goes on meanwhile. */
+const PAUSE_MS = 150
+const MOST_OF_A_KIND = 5
+/** No list has a search of its own for these: as many as one page has. */
+const LOOKED_THROUGH = 500
+
+/** What the box has by a part of its name: SIMs, who is online by an address, people. Kept while the next text is looked up. */
+function useFound(text: string): readonly Entry[] {
+  const [found, setFound] = useState<readonly Entry[]>([])
+  const asked = text.trim()
+  useEffect(() => {
+    if (asked.length < LEAST_LETTERS) {
+      setFound([])
+      return undefined
+    }
+    let isOver = false
+    const timer = setTimeout(async () => {
+      const kinds = await Promise.all([sims(asked), sessions(asked), people(asked)])
+      if (!isOver) setFound(kinds.flatMap((kind) => kind.slice(0, MOST_OF_A_KIND)))
+    }, PAUSE_MS)
+    return () => {
+      isOver = true
+      clearTimeout(timer)
+    }
+  }, [asked])
+  return found
+}
+
+/** By the label, the hash, the last digits of the ICCID or of the number. */
+async function sims(q: string): Promise<readonly Entry[]> {
+  const result = await api.get('/v1/sims', { query: { q, limit: MOST_OF_A_KIND } })
+  if (!result.ok) return []
+  return result.data.sims.flatMap(({ imsi_sha256_12: hash, label, iccid_last4 }) =>
+    entry(`/sims/${hash}`, t('app.palette.sim'), [
+      label ?? hash,
+      iccid_last4 === null ? '' : `…${iccid_last4}`,
+    ]),
+  )
+}
+
+/** Who has an address, for what a log or a firewall shows. */
+async function sessions(text: string): Promise<readonly Entry[]> {
+  if (!/^[0-9a-f]+[.:][0-9a-f.:]*$/i.test(text)) return []
+  const result = await api.get('/v1/sessions', { query: { limit: LOOKED_THROUGH } })
+  if (!result.ok) return []
+  return result.data.sessions
+    .filter(({ ue_ip }) => ue_ip?.startsWith(text))
+    .flatMap(({ imsi_sha256_12: hash, ue_ip, apn, id }) =>
+      entry(`/sims/${hash}`, t('app.palette.session'), [ue_ip ?? '', apn], id),
+    )
+}
+
+async function people(text: string): Promise<readonly Entry[]> {
+  if (ifPage('/people') === undefined) return []
+  const result = await api.get('/v1/users', { query: { limit: LOOKED_THROUGH } })
+  if (!result.ok) return []
+  return result.data.users
+    .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
+    .flatMap(({ id, name }) => entry(`/people/${id}`, t('app.palette.person'), [name]))
+}
+
+function entry(path: string, kind: string, words: readonly string[], id = path): readonly Entry[] {
+  const href = ifPage(path)
+  const name = words.filter((word) => word !== '').join(' ')
+  return href === undefined ? [] : [{ name, kind, key: `${kind} ${id}`, go: () => navigate(href) }]
+}
+
+/** Finds a page, a subscriber, a session or a person by a part of the name. */
+function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const [text, setText] = useState('')
+  const [active, setActive] = useState(0)
+  const id = useId()
+  useEffect(() => {
+    if (isOpen) setText('')
+    setActive(0)
+  }, [isOpen])
+  const things = useFound(isOpen ? text : '')
+  const found = isOpen ? [...pagesFor(text), ...things].slice(0, MOST_FOUND) : []
+  const choose = (entry: Entry | undefined): void => {
+    if (entry === undefined) return
+    onClose()
+    entry.go()
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (event.key === 'Enter') choose(found[active])
+    else if (step !== undefined) setActive(Math.max(0, Math.min(found.length - 1, active + step)))
+    else return
+    event.preventDefault()
+  }
+  return (
+    <Dialog isOpen={isOpen} title={t('app.palette')} onClose={onClose}>
+      <Input
+        type="search"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls={`${id}-list`}
+        aria-activedescendant={found.length === 0 ? undefined : `${id}-${active}`}
+        aria-label={t('app.palette')}
+        value={text}
+        autoFocus
+        onKeyDown={onKey}
+        onInput={(event) => {
+          setText(event.currentTarget.value)
+          setActive(0)
+        }}
+      />
+      <div id={`${id}-list`} role="listbox" aria-label={t('app.palette')} class="palette">
+        {found.map((entry, index) => (
+          // The field above has the focus, and the keys.
+          <button
+            type="button"
+            tabIndex={-1}
+            key={entry.key}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === active}
+            onClick={() => choose(entry)}
+          >
+            {entry.name}
+            {entry.kind === undefined ? null : <span class="kind"> {entry.kind}</span>}
+          </button>
+        ))}
+      </div>
+      {found.length === 0 ? <p>{t('app.palette.none')}</p> : null}
+    </Dialog>
+  )
+}
+
+const MOST_FOUND = 12
+
+function pagesFor(text: string): readonly Entry[] {
+  const words = text.toLowerCase().split(/\s+/)
+  return pagesHere()
+    .filter(({ group }) => group !== undefined)
+    .map((page) => ({ name: titleOf(page), key: page.path, go: () => navigate(page.path) }))
+    .filter(({ name }) => words.every((part) => name.toLowerCase().includes(part)))
+}
 
 /** The frame of every page: header, menu, the state of the connection, and Stop. */
 export function Shell() {

@@ -1,13 +1,189 @@
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
 import { me } from '../../api/session.ts'
-import { useQuery } from '../../api/use-query.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
 import { Facts } from '../../ui/facts.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Field } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { toast } from '../../ui/toast.tsx'
 import { rolesText } from '../people/roles.tsx'
 import { Sessions } from '../people/sessions.tsx'
+import { RecoveryCodes, ShownOnce } from '../people/shown-once.tsx'
+import { FEW_CODES } from '../people/user.ts'
 import { Passkeys } from './passkeys.tsx'
-import { PasswordForm } from './password-form.tsx'
-import { OwnRecovery } from './recovery-codes.tsx'
+
+/** What a person gives once more before their own ways in are changed. */
+interface Proof {
+  readonly password: string
+  readonly code: string
+}
+
+/** Nothing is filled in yet. */
+const NOTHING_PROVEN: Proof = { password: '', code: '' }
+
+/** As the service takes it: apps show a code in two halves. */
+function proofOf({ password, code }: Proof): Proof {
+  return { password, code: code.replaceAll(/\s/g, '') }
+}
+
+/** Password and code, as a login asks for them. */
+function ProofFields({
+  proof,
+  onChange,
+}: {
+  readonly proof: Proof
+  readonly onChange: (proof: Proof) => void
+}) {
+  return (
+    <>
+      <Field
+        label={t('account.password.now')}
+        type="password"
+        autocomplete="current-password"
+        value={proof.password}
+        onInput={(password) => onChange({ ...proof, password })}
+        isRequired
+      />
+      <Field
+        label={t('signin.code')}
+        help={t('signin.code.help')}
+        autocomplete="one-time-code"
+        value={proof.code}
+        onInput={(code) => onChange({ ...proof, code })}
+        isRequired
+      />
+    </>
+  )
+}
+
+/** Who may not read the audit trail is told of no login. */
+const LOOK_MS = 30_000
+
+/** One's own recovery codes: how many are left, and others in their place. */
+function OwnRecovery() {
+  const [isAsked, setAsked] = useState(false)
+  const [drawn, setDrawn] = useState<readonly string[] | undefined>(undefined)
+  const codes = useQuery('/v1/auth/recovery-codes', {}, { on: ['auth.login', 'user.*'], everyMs: LOOK_MS })
+  return (
+    <section class="card" aria-label={t('people.recovery')}>
+      <h2>{t('people.recovery')}</h2>
+      <p>{t('account.recovery')}</p>
+      <Loaded query={codes}>
+        {({ left }) =>
+          left === null ? null : left < FEW_CODES ? (
+            <Notice tone="warn">{t('account.recovery.left', { count: left })}</Notice>
+          ) : (
+            <p>{t('account.recovery.left', { count: left })}</p>
+          )
+        }
+      </Loaded>
+      <div class="actions">
+        <Button onClick={() => setAsked(true)}>{t('account.recovery.new')}</Button>
+      </div>
+      <p>{t('account.recovery.box')}</p>
+      <p>
+        <code>svc user reset NAME --offline</code>
+      </p>
+      {isAsked ? (
+        <NewCodes
+          onDrawn={(made) => {
+            setAsked(false)
+            setDrawn(made)
+            codes.reload()
+          }}
+          onClose={() => setAsked(false)}
+        />
+      ) : null}
+      {drawn === undefined ? null : (
+        <ShownOnce title={t('account.recovery.drawn')} onClose={() => setDrawn(undefined)}>
+          <RecoveryCodes codes={drawn} />
+        </ShownOnce>
+      )}
+    </section>
+  )
+}
+
+function NewCodes({
+  onDrawn,
+  onClose,
+}: {
+  readonly onDrawn: (codes: readonly string[]) => void
+  readonly onClose: () => void
+}) {
+  const [proof, setProof] = useState(NOTHING_PROVEN)
+  return (
+    <FormDialog
+      title={t('account.recovery.new')}
+      confirm={t('account.recovery.new')}
+      what={t('account.recovery.new.what')}
+      act={() => api.post('/v1/auth/recovery-codes', { body: proofOf(proof) })}
+      onDone={({ recovery_codes: codes }) => onDrawn(codes)}
+      onClose={onClose}
+    >
+      <ProofFields proof={proof} onChange={setProof} />
+    </FormDialog>
+  )
+}
+
+const EMPTY = { ...NOTHING_PROVEN, new_password: '', again: '' }
+/** As the service has it. */
+const LEAST_CHARACTERS = 12
+
+/** Changes the own password: with the one before and a code, as a login does. */
+function PasswordForm() {
+  const [typed, setTyped] = useState(EMPTY)
+  const set = (name: keyof typeof EMPTY) => (value: string) => setTyped({ ...typed, [name]: value })
+  const change = useAction(({ new_password, ...proof }: typeof EMPTY) =>
+    api.post('/v1/auth/password', { body: { ...proofOf(proof), new_password } }),
+  )
+  const isOther = typed.again !== '' && typed.again !== typed.new_password
+  const run = async (): Promise<void> => {
+    if (typed.again !== typed.new_password || (await change.run(typed))?.ok !== true) return
+    setTyped(EMPTY)
+    toast({ text: t('account.password.done') })
+  }
+  return (
+    <section class="card" aria-label={t('account.password')}>
+      <h2>{t('account.password')}</h2>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run()
+        }}
+      >
+        <ProofFields proof={typed} onChange={(proof) => setTyped({ ...typed, ...proof })} />
+        <Field
+          label={t('account.password.new')}
+          help={t('account.password.help', { count: LEAST_CHARACTERS })}
+          type="password"
+          autocomplete="new-password"
+          minLength={LEAST_CHARACTERS}
+          value={typed.new_password}
+          onInput={set('new_password')}
+          isRequired
+        />
+        <Field
+          label={t('account.password.again')}
+          error={isOther ? t('account.password.other') : undefined}
+          type="password"
+          autocomplete="new-password"
+          value={typed.again}
+          onInput={set('again')}
+          isRequired
+        />
+        {change.error === undefined ? null : <ErrorNotice error={change.error} />}
+        <Button type="submit" isBusy={change.isBusy}>
+          {t('account.password')}
+        </Button>
+      </form>
+    </section>
+  )
+}
 
 /** Who is signed in, and by what: what a person can change of it. */
 export function Page() {

@@ -1,13 +1,80 @@
-import { useQuery } from '../../api/use-query.ts'
+import type { AnswerOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { may } from '../../api/session.ts'
+import { usePages } from '../../api/use-pages.ts'
+import { type Query, useAction, useQuery } from '../../api/use-query.ts'
 import { filter, setFilters } from '../../app/router.ts'
-import { t } from '../../text/index.ts'
+import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
+import { Time } from '../../ui/time.tsx'
+import { type Alert, ruleText, subjectText, toneOf } from './alert-words.ts'
 import { OpenAlert } from './open-alert.tsx'
-import { PastAlerts } from './past-alerts.tsx'
-import { Receivers } from './receivers.tsx'
+
+const SEVERITIES = ['critical', 'warning', 'info'] as const
+
+/** Alerts that are over, newest first. */
+function PastAlerts() {
+  const wanted = filter('severity')
+  const severity = SEVERITIES.find((one) => one === wanted)
+  const alerts = usePages('/v1/alerts', { state: 'resolved', severity }, ['alert.*'])
+  return (
+    <>
+      <div class="toolbar">
+        <Select
+          label={t('alerts.severity')}
+          value={severity ?? ''}
+          onChange={(value) => setFilters({ severity: value })}
+          options={[
+            { value: '', label: t('alerts.severity.all') },
+            ...SEVERITIES.map((value) => ({ value, label: t(`alerts.severity.${value}`) })),
+          ]}
+        />
+      </div>
+      <Loaded query={alerts}>
+        {(rows) => (
+          <DataTable
+            label={t('alerts.past')}
+            rows={rows}
+            columns={columns()}
+            keyOf={({ id }) => id}
+            empty={<EmptyState title={t('alerts.past.none')}>{t('alerts.past.none.help')}</EmptyState>}
+            footer={alerts.more === undefined ? null : <Button onClick={alerts.more}>{t('ui.more')}</Button>}
+          />
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function columns(): readonly Column<Alert>[] {
+  return [
+    {
+      key: 'severity',
+      title: t('alerts.severity'),
+      cell: ({ severity }) => <Lamp tone={toneOf(severity)} label={word('alerts.severity', severity)} />,
+    },
+    { key: 'rule', title: t('alerts.what'), cell: ({ rule }) => ruleText(rule) },
+    { key: 'subject', title: t('alerts.subject'), cell: subjectText },
+    { key: 'from', title: t('alerts.since'), cell: (alert) => <Time at={alert.started_at} /> },
+    {
+      key: 'to',
+      title: t('alerts.over'),
+      cell: (alert) => (alert.resolved_at === null ? '' : <Time at={alert.resolved_at} />),
+      isWide: true,
+    },
+    { key: 'by', title: t('alerts.ackedBy'), cell: (alert) => alert.acked_by ?? '', isWide: true },
+  ]
+}
 
 /** Alerts: what is wrong now, what was, and who is told. */
 export function Page() {
@@ -54,5 +121,99 @@ function OpenAlerts() {
         )
       }
     </Loaded>
+  )
+}
+
+type Webhooks = AnswerOf<'GET', '/v1/alerts/webhooks'>
+type Tested = AnswerOf<'POST', '/v1/alerts/webhooks/test'>
+
+/** Who is told of alerts, what they have not taken, and a test of each. */
+function Receivers({ query }: { readonly query: Query<Webhooks> }) {
+  return (
+    <Loaded query={query}>
+      {({ webhooks }) =>
+        webhooks.length === 0 ? (
+          <EmptyState
+            title={t('alerts.receivers.none')}
+            action={<a href="/docs/how-to/alerts.html">{t('alerts.docs')}</a>}
+          >
+            {t('alerts.receivers.none.help')}
+          </EmptyState>
+        ) : (
+          <div class="cards">
+            {webhooks.map((webhook) => (
+              <Receiver key={webhook.name} webhook={webhook} onChanged={query.reload} />
+            ))}
+          </div>
+        )
+      }
+    </Loaded>
+  )
+}
+
+function Receiver({
+  webhook,
+  onChanged,
+}: {
+  readonly webhook: Webhooks['webhooks'][number]
+  readonly onChanged: () => void
+}) {
+  const { name, waiting, parked, last_error } = webhook
+  const [tested, setTested] = useState<Tested | undefined>(undefined)
+  const test = useAction((resend: boolean) =>
+    api.post('/v1/alerts/webhooks/test', { body: { webhook: name, resend }, timeoutMs: 60_000 }),
+  )
+  const run = async (resend: boolean): Promise<void> => {
+    setTested(undefined)
+    const result = await test.run(resend)
+    if (result?.ok === true) setTested(result.data)
+    onChanged()
+  }
+  const isWell = waiting === 0 && parked === 0
+  return (
+    <article class="card" aria-label={name}>
+      <h2>{name}</h2>
+      <p>
+        <Lamp
+          tone={isWell ? 'ok' : parked > 0 ? 'bad' : 'warn'}
+          label={t(isWell ? 'alerts.receiver.well' : 'alerts.receiver.behind')}
+        />
+      </p>
+      <Facts
+        facts={[
+          [t('alerts.receiver.waiting'), waiting === 0 ? undefined : waiting],
+          [t('alerts.receiver.parked'), parked === 0 ? undefined : parked],
+          [t('alerts.receiver.why'), last_error === null ? undefined : <Said key="why">{last_error}</Said>],
+        ]}
+      />
+      {test.error === undefined ? null : <ErrorNotice error={test.error} />}
+      {tested === undefined ? null : <Outcome tested={tested} />}
+      {may('operator') ? (
+        <div class="actions">
+          {parked === 0 ? null : (
+            <Button isBusy={test.isBusy} onClick={() => void run(true)}>
+              {t('alerts.receiver.resend')}
+            </Button>
+          )}
+          <Button isBusy={test.isBusy} onClick={() => void run(false)}>
+            {t('alerts.receiver.test')}
+          </Button>
+        </div>
+      ) : null}
+    </article>
+  )
+}
+
+function Outcome({ tested }: { readonly tested: Tested }) {
+  return (
+    <Notice tone={tested.delivered ? 'ok' : 'bad'}>
+      <p>
+        {tested.delivered ? t('alerts.test.taken') : t('alerts.test.refused', { why: tested.error ?? '' })}
+      </p>
+      {tested.resent === 0 ? null : <p>{t('alerts.test.resent', { count: tested.resent })}</p>}
+      <p class="fine">
+        <code>{tested.id}</code>
+      </p>
+    </Notice>
   )
 }

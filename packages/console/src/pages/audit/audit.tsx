@@ -1,20 +1,73 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { usePages } from '../../api/use-pages.ts'
 import { filter, setFilters } from '../../app/router.ts'
-import { t, word } from '../../text/index.ts'
+import { t, word, wordsOf } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { Field, Select } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
 import { happened } from '../home/untold.ts'
-import { actionText } from './actions.ts'
 import { type Entry, toneOf } from './entry.ts'
-import { EntryDialog } from './entry-dialog.tsx'
-import { AuditFilters } from './filters.tsx'
 import { Verification } from './verification.tsx'
+
+const NAMES = ['action', 'principal', 'target', 'from', 'to'] as const
+type Filters = Readonly<Record<(typeof NAMES)[number], string>>
+
+/** What of the trail is shown. It is in the address, so that it can be sent to somebody. */
+function AuditFilters() {
+  const applied = Object.fromEntries(NAMES.map((name) => [name, filter(name)])) as Filters
+  const key = JSON.stringify(applied)
+  const [wanted, setWanted] = useState(applied)
+  useEffect(() => setWanted(applied), [key])
+  const set = (name: keyof Filters) => (value: string) => setWanted({ ...wanted, [name]: value })
+  const actions = knownActions()
+  const isOther = applied.action !== '' && !actions.some(({ value }) => value === applied.action)
+  return (
+    <form
+      class="toolbar"
+      onSubmit={(event) => {
+        event.preventDefault()
+        setFilters(wanted)
+      }}
+    >
+      <Select
+        label={t('audit.what')}
+        value={wanted.action}
+        onChange={(action) => setFilters({ ...wanted, action })}
+        options={[
+          { value: '', label: t('audit.all') },
+          ...(isOther ? [{ value: applied.action, label: actionText(applied.action) }] : []),
+          ...actions,
+        ]}
+      />
+      <details open={NAMES.some((name) => name !== 'action' && applied[name] !== '')}>
+        <summary>{t('audit.more')}</summary>
+        <div class="toolbar">
+          <Field label={t('audit.whoId')} value={wanted.principal} onInput={set('principal')} />
+          <Field label={t('audit.target')} value={wanted.target} onInput={set('target')} />
+          <Field label={t('audit.from')} type="datetime-local" value={wanted.from} onInput={set('from')} />
+          <Field label={t('audit.to')} type="datetime-local" value={wanted.to} onInput={set('to')} />
+          <Button type="submit">{t('audit.filter')}</Button>
+        </div>
+      </details>
+      {NAMES.some((name) => applied[name] !== '') ? (
+        <Button
+          kind="quiet"
+          onClick={() => setFilters({ action: '', principal: '', target: '', from: '', to: '' })}
+        >
+          {t('audit.clear')}
+        </Button>
+      ) : null}
+    </form>
+  )
+}
 
 /** The trail: who did what and when, and whether it still holds what was written. */
 export function Page() {
@@ -96,4 +149,69 @@ function columns(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
       cell: ({ outcome }) => <Lamp tone={toneOf(outcome)} label={word('audit.outcome', outcome)} />,
     },
   ]
+}
+
+/** All of one entry. */
+function EntryDialog({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) {
+  const { principal, target, request_id: requestId } = entry
+  const [who, kind] = [whoText(principal), word('audit.kind', principal.kind)]
+  return (
+    <Dialog isOpen title={actionText(happened(entry))} onClose={onClose}>
+      <Facts
+        facts={[
+          [t('audit.entry.number'), entry.seq],
+          [t('audit.when'), <Time key="at" at={entry.at} />],
+          [t('audit.who'), who === kind ? who : `${who} (${kind})`],
+          [t('audit.whoId'), <code key="id">{principal.id}</code>],
+          [t('audit.action'), <code key="action">{entry.action}</code>],
+          [t('audit.target'), <code key="target">{target}</code>],
+          [
+            t('audit.outcome'),
+            <Lamp key="outcome" tone={toneOf(entry.outcome)} label={word('audit.outcome', entry.outcome)} />,
+          ],
+          ...Object.entries(entry.detail).map(
+            ([name, value]) => [name.replaceAll('_', ' '), detailText(value)] as const,
+          ),
+          [
+            t('audit.request'),
+            requestId === null ? undefined : (
+              <>
+                <code>{requestId}</code> <Copy text={requestId} label={t('ui.copyRequestId')} />
+              </>
+            ),
+          ],
+          [t('audit.hash'), <code key="hash">{entry.hash}</code>],
+        ]}
+      />
+      <div class="actions">
+        <Button
+          kind="quiet"
+          onClick={() => {
+            setFilters({ target })
+            onClose()
+          }}
+        >
+          {t('audit.onlyTarget')}
+        </Button>
+        <Button onClick={onClose}>{t('ui.close')}</Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function detailText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** The actions that have words, for the list to choose from, in the order of those. */
+function knownActions(): readonly { readonly value: string; readonly label: string }[] {
+  return wordsOf('audit.do')
+    .map((value) => ({ value, label: word('audit.do', value) }))
+    .toSorted((a, b) => a.label.localeCompare(b.label))
+}
+
+/** What an action is in words, or what is told of it when it has happened; its name where there are neither. */
+function actionText(action: string): string {
+  const text = word('audit.do', action)
+  return text === action ? word('event', action) : text
 }

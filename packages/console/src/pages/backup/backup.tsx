@@ -1,7 +1,215 @@
+import type { ItemOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { download } from '../../api/download.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
-import { History } from './history.tsx'
+import { Button } from '../../ui/button.tsx'
+import { bytesText } from '../../ui/bytes.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { Checkbox, Field } from '../../ui/field.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Progress } from '../../ui/progress.tsx'
+import { Said } from '../../ui/said.tsx'
+import { Time } from '../../ui/time.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { whoText } from '../../ui/who.ts'
+import { drawPassphrase, LEAST_CHARACTERS, passphraseHeader, strengthOf } from './passphrase.ts'
 import { Restore } from './restore.tsx'
-import { TakeBackup } from './take-backup.tsx'
+
+/** Packing begins with a copy of the store. */
+const LONGEST_MS = 600_000
+
+/** Takes a backup and gives it to the person as a file, encrypted under a passphrase. */
+function TakeBackup() {
+  const [passphrase, setPassphrase] = useState('')
+  const [again, setAgain] = useState('')
+  const [isPlain, setPlain] = useState(false)
+  const [drawn, setDrawn] = useState('')
+  const [bytes, setBytes] = useState(0)
+  const take = useAction(() => {
+    setBytes(0)
+    const headers = passphraseHeader(isPlain ? '' : passphrase)
+    return download('/v1/backup', { headers, timeoutMs: LONGEST_MS, retries: 0, onProgress: setBytes })
+  })
+  const isOther = !isPlain && again !== '' && again !== passphrase
+  const run = async (): Promise<void> => {
+    if (!isPlain && again !== passphrase) return
+    const result = await take.run()
+    if (result?.ok !== true) return
+    const { name, bytes: size } = result.data
+    toast({ text: t('backup.taken', { name, size: bytesText(size) }) })
+  }
+  const draw = (): void => {
+    const text = drawPassphrase()
+    setDrawn(text)
+    setPassphrase(text)
+    setAgain(text)
+  }
+  return (
+    <section class="card" aria-label={t('backup.take')}>
+      <h2>{t('backup.take')}</h2>
+      <p>{t('backup.take.what')}</p>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run()
+        }}
+      >
+        {isPlain ? null : (
+          <>
+            <Field
+              label={t('backup.passphrase')}
+              help={t('backup.passphrase.help', { count: LEAST_CHARACTERS })}
+              type="password"
+              autocomplete="new-password"
+              value={passphrase}
+              onInput={setPassphrase}
+              minLength={LEAST_CHARACTERS}
+              isRequired
+            />
+            <Meter passphrase={passphrase} />
+            <Field
+              label={t('backup.passphrase.again')}
+              error={isOther ? t('backup.passphrase.other') : undefined}
+              type="password"
+              autocomplete="new-password"
+              value={again}
+              onInput={setAgain}
+              isRequired
+            />
+            <div>
+              <Button onClick={draw}>{t('backup.passphrase.draw')}</Button>
+            </div>
+            {drawn === '' ? null : (
+              <Notice tone="warn">
+                <p>{t('backup.passphrase.drawn')}</p>
+                <code>{drawn}</code> <Copy text={drawn} />
+              </Notice>
+            )}
+          </>
+        )}
+        <Checkbox
+          label={t('backup.plain')}
+          help={t('backup.plain.help')}
+          isChecked={isPlain}
+          onChange={setPlain}
+        />
+        {take.error === undefined ? null : <ErrorNotice error={take.error} />}
+        {take.isBusy ? <Progress label={t('backup.taking', { size: bytesText(bytes) })} /> : null}
+        <Button type="submit" kind="primary" isBusy={take.isBusy}>
+          {take.isBusy ? t('backup.taking', { size: bytesText(bytes) }) : t('backup.take')}
+        </Button>
+      </form>
+    </section>
+  )
+}
+
+function Meter({ passphrase }: { readonly passphrase: string }) {
+  if (passphrase === '') return null
+  const { share, word } = strengthOf(passphrase)
+  const text = t(`backup.strength.${word}`)
+  return (
+    <div role="status">
+      <meter
+        aria-label={t('backup.strength')}
+        min={0}
+        max={1}
+        low={0.5}
+        high={0.9}
+        optimum={1}
+        value={share}
+      />
+      <span class="fine">{text}</span>
+    </div>
+  )
+}
+
+const SHOWN = 10
+
+/** Backups on a schedule, and who has taken or restored one lately. */
+function History() {
+  const query = (action: string) => ({ query: { action, limit: SHOWN } })
+  /** What was refused has touched nothing: the trail tells of it. */
+  const done = (entries: readonly ItemOf<'/v1/audit'>[]) =>
+    entries.filter(({ outcome }) => outcome !== 'denied')
+  const taken = useQuery('/v1/audit', query('backup.create'), { on: ['backup.*'] })
+  const restored = useQuery('/v1/audit', query('backup.restore'), { on: ['backup.*'] })
+  return (
+    <section class="card" aria-label={t('backup.history')}>
+      <h2>{t('backup.history')}</h2>
+      <Schedule />
+      <Loaded query={taken}>
+        {({ entries }) =>
+          done(entries).length === 0 ? (
+            <EmptyState title={t('backup.history.none')}>{t('backup.history.none.help')}</EmptyState>
+          ) : (
+            <Entries label={t('backup.history.taken')} entries={done(entries)} />
+          )
+        }
+      </Loaded>
+      {restored.data === undefined || done(restored.data.entries).length === 0 ? null : (
+        <Entries label={t('backup.history.restored')} entries={done(restored.data.entries)} />
+      )}
+      <p>
+        <a href="/docs/how-to/backup.html">{t('backup.docs')}</a>
+      </p>
+    </section>
+  )
+}
+
+function Entries({
+  label,
+  entries,
+}: {
+  readonly label: string
+  readonly entries: readonly ItemOf<'/v1/audit'>[]
+}) {
+  return (
+    <>
+      <h3>{label}</h3>
+      <ul>
+        {entries.map(({ seq, at, principal, outcome, detail }) => (
+          <li key={seq}>
+            <Time at={at} />, {whoText(principal)}
+            {detail.encrypted === false ? ` · ${t('backup.history.plain')}` : ''}
+            {outcome === 'ok' ? '' : ` · ${t('backup.history.failed')}`}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function Schedule() {
+  const settings = useQuery('/v1/settings', {}, { on: ['config.*'] })
+  const health = useQuery('/v1/health', {}, { on: ['health.*'], everyMs: 60_000 })
+  const textOf = (key: string): string =>
+    String(settings.data?.settings.find((one) => one.key === key)?.value ?? '')
+  if (settings.data === undefined) return null
+  const own = health.data?.components.find(({ name }) => name === 'backup')
+  const every = textOf('backup.schedule')
+  if (every === '') return <Notice tone="warn">{t('backup.schedule.none')}</Notice>
+  return (
+    <>
+      <Facts
+        facts={[
+          [t('backup.schedule'), every],
+          [t('backup.directory'), <code key="directory">{textOf('backup.directory')}</code>],
+          [t('backup.keep'), textOf('backup.keep')],
+        ]}
+      />
+      {own === undefined ? null : (
+        <Notice tone={own.status === 'ok' ? 'ok' : 'bad'}>
+          <Said>{own.detail}</Said>
+        </Notice>
+      )}
+    </>
+  )
+}
 
 /** A backup is taken, looked into, and restored. */
 export function Page() {

@@ -9,13 +9,13 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { ImportCertsDialog } from './import-certs.tsx'
 
 type Cert = ItemOf<'/v1/esim/certs'>
 type Open = { readonly what: 'init' | 'import' } | { readonly what: 'remove' | 'revoke'; readonly cert: Cert }
@@ -225,4 +225,42 @@ function RevokeDialog({
       <p>{t('esim.cert.revoke.what')}</p>
     </ConfirmDialog>
   )
+}
+
+/** Takes certificates and their keys from files, all or none. */
+function ImportCertsDialog({ onClose }: { readonly onClose: () => void }) {
+  const [files, setFiles] = useState<readonly File[]>([])
+  return (
+    <FormDialog
+      title={t('esim.certs.import')}
+      confirm={t('esim.certs.import')}
+      what={t('esim.certs.import.what')}
+      isDisabled={files.length === 0}
+      act={async () =>
+        api.post('/v1/esim/certs/import', { body: { files: await Promise.all(files.map(contentOf)) } })
+      }
+      onDone={({ certs }) => {
+        toast({ text: t('esim.certs.imported', { count: certs.length }) })
+        onClose()
+      }}
+      onClose={onClose}
+    >
+      <div class="field">
+        <label for="certs-files">{t('esim.certs.files')}</label>
+        <input
+          id="certs-files"
+          type="file"
+          multiple
+          accept=".pem,.der,.key,.crt,.cer,.crl"
+          onChange={(event) => setFiles([...(event.currentTarget.files ?? [])])}
+        />
+      </div>
+    </FormDialog>
+  )
+}
+
+/** PEM and DER alike, as the service takes both. */
+async function contentOf(file: File): Promise<{ readonly name: string; readonly base64: string }> {
+  const octets = new Uint8Array(await file.arrayBuffer())
+  return { name: file.name, base64: btoa(Array.from(octets, (octet) => String.fromCharCode(octet)).join('')) }
 }

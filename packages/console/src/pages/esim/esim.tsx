@@ -1,12 +1,82 @@
 import '../sims/sims.css'
 import './esim.css'
+import type { ItemOf } from '@steeple/client'
 import { may } from '../../api/session.ts'
+import { useRows } from '../../api/use-rows.ts'
 import { filter, setFilters } from '../../app/router.ts'
-import { t } from '../../text/index.ts'
+import { locale, t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { Progress } from '../../ui/progress.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
+import { Time } from '../../ui/time.tsx'
+import { pageOf } from '../sims/sim.tsx'
 import { Certs } from './certs.tsx'
 import { Codes } from './codes.tsx'
-import { Euiccs } from './euiccs.tsx'
+
+type Euicc = ItemOf<'/v1/esim/euiccs'>
+
+const keyOf = (euicc: Euicc): string => `${euicc.eid_sha256_12 ?? ''} ${euicc.authority ?? ''}`
+
+/** The eUICCs that have downloaded from here, and what is on them. */
+function Euiccs() {
+  const euiccs = useRows('/v1/esim/euiccs', {}, { keyOf, on: ['esim.*'] })
+  return (
+    <>
+      {euiccs.error === undefined ? null : <ErrorNotice error={euiccs.error} onRetry={euiccs.reload} />}
+      {euiccs.isLoading ? (
+        <Progress label={t('app.loading')} />
+      ) : (
+        <DataTable
+          label={t('esim.euiccs')}
+          rows={euiccs.rows}
+          columns={columns()}
+          keyOf={keyOf}
+          {...(euiccs.isMore ? { onEnd: euiccs.more } : {})}
+          empty={<EmptyState title={t('esim.euiccs.none')}>{t('esim.euiccs.none.help')}</EmptyState>}
+          footer={euiccs.isMore ? <Button onClick={euiccs.more}>{t('ui.more')}</Button> : undefined}
+        />
+      )}
+    </>
+  )
+}
+
+function columns(): readonly Column<Euicc>[] {
+  return [
+    { key: 'eid', title: t('esim.eid'), cell: ({ eid_last4: end }) => `…${end ?? ''}` },
+    {
+      key: 'profiles',
+      title: t('esim.profiles'),
+      cell: ({ profiles = [] }) =>
+        profiles.map(({ token = '', imsi_sha256_12: hash = '', state = '' }) => (
+          <div key={token}>
+            <a href={pageOf(hash)}>{hash}</a> {word('esim.profile', state)}
+          </div>
+        )),
+    },
+    {
+      key: 'seen',
+      title: t('sims.lastSeen'),
+      cell: ({ last_seen_at: at }) => (at ? <Time at={at} relative /> : t('sims.never')),
+    },
+    {
+      key: 'locked',
+      title: t('esim.locked'),
+      isWide: true,
+      cell: ({ locked_until: until, failures = 0 }) =>
+        until ? (
+          <Lamp tone="bad" label={t('esim.locked.until', { at: new Date(until).toLocaleString(locale()) })} />
+        ) : failures > 0 ? (
+          t('esim.failures', { count: failures })
+        ) : (
+          ''
+        ),
+    },
+  ]
+}
 
 /** eSIM: the codes that were given out, the chips that have used them, and what both believe each other by. */
 export function Page() {

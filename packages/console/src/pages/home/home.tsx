@@ -1,12 +1,215 @@
-import { useQuery } from '../../api/use-query.ts'
-import { tx } from '../../app/transmitter.tsx'
-import { t } from '../../text/index.ts'
-import { Happenings } from './happenings.tsx'
-import { Machinery } from './machinery.tsx'
+import { type Query, useQuery } from '../../api/use-query.ts'
+import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
+import { t, word } from '../../text/index.ts'
 import { Needs } from './needs.tsx'
 import { People } from './people.tsx'
-import { Truth } from './truth.tsx'
 import './home.css'
+import type { AnswerOf, Change } from '@steeple/client'
+import { recent } from '../../api/changes.ts'
+import { has } from '../../api/features.ts'
+import { may } from '../../api/session.ts'
+import { closedGates, GATES } from '../../app/kept-off.ts'
+import { ifPage } from '../../app/pages-here.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { Bytes, bytesText } from '../../ui/bytes.tsx'
+import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { SubscriberName } from '../../ui/subscriber-name.tsx'
+import { Time } from '../../ui/time.tsx'
+import { whoText } from '../../ui/who.ts'
+import { happened, UNTOLD } from './untold.ts'
+
+type Status = AnswerOf<'GET', '/v1/status'>
+type Backhaul = AnswerOf<'GET', '/v1/mesh/backhaul'>
+type Peer = AnswerOf<'GET', '/v1/peers'>['peers'][number]
+
+/** How much a link has moved, and how long an answer takes over it, change without an event. */
+const LOOK_MS = 15_000
+/** As often as a box counts what its way out carries. */
+const BACKHAUL_LOOK_MS = 60_000
+const TONES: Readonly<Record<string, Tone>> = {
+  ok: 'ok',
+  degraded: 'warn',
+  down: 'bad',
+  active: 'ok',
+  stale: 'bad',
+}
+const KINDS: readonly string[] = ['ran', 'core', 'hss', 'collector']
+
+/** The ways out and to other boxes, and the radio and core behind. */
+function Machinery({ status }: { readonly status: Query<Status> }) {
+  const peers = useQuery(
+    has('mesh') ? '/v1/peers' : undefined,
+    { query: { limit: 50 } },
+    { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
+  )
+  const backhaul = useQuery(
+    has('mesh') ? '/v1/mesh/backhaul' : undefined,
+    { query: { months: 1 } },
+    { everyMs: BACKHAUL_LOOK_MS },
+  )
+  return (
+    <>
+      <section class="card" aria-labelledby="ways">
+        <h2 id="ways">{t('home.ways')}</h2>
+        {status.error === undefined ? null : <ErrorNotice error={status.error} />}
+        {status.data === undefined ? null : <Ways status={status.data} peers={peers.data?.peers ?? []} />}
+        {backhaul.data === undefined ? null : <ThisMonth backhaul={backhaul.data} />}
+      </section>
+      <section class="card" aria-labelledby="machinery">
+        <h2 id="machinery">{t('home.machinery')}</h2>
+        {status.data === undefined ? null : <Parts status={status.data} />}
+      </section>
+    </>
+  )
+}
+
+function Ways({ status, peers }: { readonly status: Status; readonly peers: readonly Peer[] }) {
+  return (
+    <>
+      <p>{t('home.breakout', { mode: word('home.breakout', status.breakout.mode) })}</p>
+      {peers.length === 0 ? <p class="fine">{t('home.noPeers')}</p> : null}
+      <ul class="home-list">
+        {peers.map(({ id, name, state, rtt_ms, rx_bytes = 0, tx_bytes = 0 }) => (
+          <li key={id}>
+            <Lamp tone={TONES[state] ?? 'none'} label={name} />
+            <span class="words fine">
+              {word('home.peer', state)}
+              {typeof rtt_ms === 'number' ? `, ${Math.round(rtt_ms)} ms` : ''}
+            </span>
+            <Bytes value={rx_bytes + tx_bytes} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** What the way out has carried this month, of what it may carry. */
+function ThisMonth({ backhaul: { cap_bytes: cap, months } }: { readonly backhaul: Backhaul }) {
+  const [month] = months
+  if (month === undefined) return null
+  const isOver = cap !== null && month.total_bytes >= cap
+  return (
+    <p>
+      <Lamp
+        tone={isOver ? 'warn' : 'none'}
+        label={t(cap === null ? 'home.backhaul' : 'home.backhaul.of', {
+          used: bytesText(month.total_bytes),
+          cap: bytesText(cap ?? 0),
+        })}
+      />
+    </p>
+  )
+}
+
+function Parts({ status }: { readonly status: Status }) {
+  const { enb, ue, components } = status
+  const radio = enb.known ? enb.connected : null
+  const parts = components.filter(({ kind }) => KINDS.includes(kind))
+  const ill = parts.filter(({ status: state }) => state !== 'ok')
+  const well = parts.length - ill.length
+  return (
+    <>
+      <p>
+        <Lamp
+          tone={radio === null ? 'none' : radio ? 'ok' : 'bad'}
+          label={t(
+            radio === null ? 'home.radio.unknown' : radio ? 'home.radio.connected' : 'home.radio.gone',
+          )}
+        />
+      </p>
+      <p>{ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}</p>
+      <ul class="home-list">
+        {ill.map(({ name, kind, status: state, since }) => (
+          <li key={name}>
+            <Lamp tone={TONES[state] ?? 'none'} label={name} />
+            <span class="fine">
+              {word('home.kind', kind)}, {word('home.status', state)}, <Time at={since} relative />
+            </span>
+          </li>
+        ))}
+        {well === 0 ? null : (
+          <li>
+            <Lamp tone="ok" label={t('home.well', { count: well })} />
+          </li>
+        )}
+      </ul>
+    </>
+  )
+}
+
+type Entry = AnswerOf<'GET', '/v1/audit'>['entries'][number]
+
+/** Something that happened, from whichever told it. */
+interface Happening {
+  readonly key: string
+  readonly at: string
+  readonly type: string
+  readonly subject: string
+  /** Who did it; undefined for what happens by itself. */
+  readonly who: string | undefined
+}
+
+const SHOWN = 10
+/** An entry and the event of the same change are written together. */
+const SAME_MS = 3_000
+const HASH = /^[0-9a-f]{12}$/
+
+/** The last ten things that happened, in plain words. Who may not read the trail sees what happens from now on. */
+function Happenings() {
+  const trail = useQuery(
+    may('operator') ? '/v1/audit' : undefined,
+    { query: { limit: 2 * SHOWN } },
+    { on: ['*'] },
+  )
+  const rows = merged(trail.data?.entries ?? [], recent.value)
+  const audit = ifPage('/audit')
+  return (
+    <section class="card" aria-labelledby="happenings">
+      <h2 id="happenings">{t('home.happenings')}</h2>
+      {rows.length === 0 ? <p>{t('home.happenings.none')}</p> : null}
+      <ol class="home-list">
+        {rows.map(({ key, at, type, subject, who }) => (
+          <li key={key}>
+            <span class="words">
+              {word('event', type)} {subjectOf(type, subject)}
+            </span>
+            <span class="fine by-whom">
+              {who === undefined ? null : <span>{who}</span>}
+              <Time at={at} relative />
+            </span>
+          </li>
+        ))}
+      </ol>
+      {audit === undefined ? null : <a href={audit}>{t('home.trail')}</a>}
+    </section>
+  )
+}
+
+/** Whom or what it happened to, where that says something. */
+function subjectOf(type: string, subject: string) {
+  if (HASH.test(subject)) return <SubscriberName hash={subject} />
+  return type.startsWith('health.') ? <strong translate={false}>{subject}</strong> : null
+}
+
+function merged(entries: readonly Entry[], changes: readonly Change[]): readonly Happening[] {
+  const asked = entries
+    .filter(({ outcome }) => outcome === 'ok')
+    .map((entry) => ({
+      key: `a${entry.seq}`,
+      at: entry.at,
+      type: happened(entry),
+      subject: entry.target,
+      who: entry.principal.kind === 'system' ? undefined : whoText(entry.principal),
+    }))
+  const isTold = ({ type, at }: Change): boolean =>
+    asked.some((one) => one.type === type && Math.abs(Date.parse(one.at) - Date.parse(at)) < SAME_MS)
+  const own = changes
+    .filter((change) => !UNTOLD.includes(change.type) && !isTold(change))
+    .map(({ id, at, type, subject }) => ({ key: `e${id}`, at, type, subject: subject ?? '', who: undefined }))
+  return [...asked, ...own].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, SHOWN)
+}
 
 /** What the status is told anew by; and how often besides, for counts of a core that tells of nobody. */
 const CHANGES = {
@@ -43,4 +246,45 @@ export function Page() {
       <Happenings />
     </>
   )
+}
+
+/** One sentence: on the air or not, because …; the lights of the three gates; Stop. */
+function Truth({ state }: { readonly state: Tx | undefined }) {
+  if (state === undefined) return null
+  return (
+    <section class="card truth" aria-label={t('home.title')}>
+      <p class="sentence">{sentenceOf(state)}</p>
+      <ul class="gates">
+        {GATES.map((gate) => (
+          <li key={gate}>
+            <Lamp
+              tone={state.gates[gate] === 'set' ? 'ok' : 'bad'}
+              label={`${t(`home.gate.${gate}`)}: ${t(state.gates[gate] === 'set' ? 'home.gate.set' : 'home.gate.missing')}`}
+            />
+          </li>
+        ))}
+      </ul>
+      <div class="actions">
+        <Ahead state={state} />
+        <StopButton />
+      </div>
+    </section>
+  )
+}
+
+/** Where what is missing is to be had. */
+function Ahead({ state }: { readonly state: Tx }) {
+  const isOpen = closedGates(state).length === 0
+  const href = ifPage(isOpen ? '/radio' : state.gates.country_code === 'set' ? '/rules' : '/start')
+  if (href === undefined || state.armed) return null
+  const text = { '/radio': 'home.arm', '/rules': 'home.gates', '/start': 'home.setUp' } as const
+  return <ButtonLink href={href}>{t(text[href as keyof typeof text])}</ButtonLink>
+}
+
+function sentenceOf(state: Tx): string {
+  if (state.transmitter === 'on') return t('home.onAir')
+  if (state.transmitter === 'unconfirmed') return t('home.unconfirmed')
+  const missing = closedGates(state).map((gate) => t(`home.because.${gate}`))
+  if (missing.length > 0) return t('home.offAir.gates', { reasons: missing.join(t('home.and')) })
+  return t(state.armed ? 'home.offAir.armed' : 'home.offAir.ready')
 }

@@ -1,4 +1,6 @@
 import type { AnswerOf } from '@steeple/client'
+import { useEffect, useState } from 'preact/hooks'
+import { listen } from '../../api/changes.ts'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
@@ -10,7 +12,35 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { cutText, timed, WAIT } from '../subscriber/cut.ts'
-import { useLabels } from './use-labels.ts'
+
+const RELABELLED = ['sim.label', 'sim.bulk', 'sim.import']
+
+/** Labels of a few SIMs by their hashes, read once and after they may have changed; those without one are not among them. */
+function useLabels(hashes: readonly string[]): ReadonlyMap<string, string> {
+  const [labels, setLabels] = useState<ReadonlyMap<string, string>>(new Map())
+  const wanted = hashes.toSorted().join(' ')
+  useEffect(() => {
+    if (wanted === '') return undefined
+    let isOver = false
+    const look = async (): Promise<void> => {
+      const found = await Promise.all(wanted.split(' ').map(labelOf))
+      if (!isOver) setLabels(new Map(found.flat()))
+    }
+    void look()
+    const stop = listen(RELABELLED, () => void look())
+    return () => {
+      isOver = true
+      stop()
+    }
+  }, [wanted])
+  return labels
+}
+
+async function labelOf(hash: string): Promise<readonly (readonly [hash: string, label: string])[]> {
+  const answer = await api.get('/v1/sims/{imsi}', { path: { imsi: hash } })
+  const label = answer.ok ? answer.data.label : null
+  return label === null || label === '' ? [] : [[hash, label]]
+}
 
 type Session = AnswerOf<'GET', '/v1/sessions'>['sessions'][number]
 

@@ -7,7 +7,23 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { type Invited, invitedFrom } from './invitation.ts'
+
+/** What an invitation holds: where to join, and with what. */
+interface Invited {
+  readonly url: string
+  readonly token: string
+}
+
+/** Shorter is no token, but a word of the command around it. */
+const LEAST_TOKEN = 20
+
+/** What was pasted: the whole command of an invitation, or address and token in any order. Undefined when one of them is missing. */
+function invitedFrom(text: string): Invited | undefined {
+  const words = text.split(/[\s|]+/)
+  const url = words.find((word) => word.startsWith('https://'))
+  const token = words.find((word) => word !== url && word.length >= LEAST_TOKEN)
+  return url === undefined || token === undefined ? undefined : { url, token }
+}
 
 type Joined = AnswerOf<'POST', '/v1/mesh/join'>
 

@@ -1,17 +1,23 @@
 import { useState } from 'preact/hooks'
 import { may } from '../../api/session.ts'
-import { useQuery } from '../../api/use-query.ts'
-import { t } from '../../text/index.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
+import { t, word } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { BackhaulByMonth } from './backhaul.tsx'
-import { Members } from './members.tsx'
 import { MeshHealth } from './mesh-health.tsx'
 import { PeerDialog } from './peer-dialog.tsx'
-import { Peers } from './peers.tsx'
-import { Suggested } from './suggested.tsx'
 import { ThisBox } from './this-box.tsx'
 import './mesh.css'
+import { api } from '../../api/client.ts'
+import { Button } from '../../ui/button.tsx'
+import { Bytes } from '../../ui/bytes.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
+import { durationText, Time } from '../../ui/time.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { LeaveDialog } from './leave-dialog.tsx'
+import { grouped, type MeshMembers, type Peer, peerTone, unapproved } from './peer-facts.ts'
 
 const LOOK_MS = 10_000
 const CHANGES = ['peer.*', 'mesh.*', 'node.*', 'policy.*', 'config.*'] as const
@@ -57,5 +63,202 @@ export function Page() {
         <PeerDialog key={peer.id} peer={peer} onClose={() => setChosen(undefined)} onChange={peers.reload} />
       )}
     </>
+  )
+}
+
+/** Boxes that were heard of nearby, with the fingerprint that their certificate must have. */
+function Suggested({ peers }: { readonly peers: readonly Peer[] }) {
+  return (
+    <section aria-labelledby="mesh-suggested">
+      <h2 id="mesh-suggested">{t('mesh.suggested')}</h2>
+      <p>{t('mesh.suggested.help')}</p>
+      <div class="cards">
+        {peers.map((peer) => (
+          <Suggestion key={peer.id} peer={peer} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function Suggestion({ peer }: { readonly peer: Peer }) {
+  const accept = useAction(() => api.post('/v1/peers/{id}/accept', { path: { id: peer.id } }))
+  const go = async (): Promise<void> => {
+    const result = await accept.run()
+    if (result?.ok === true) toast({ text: t('mesh.accepted', { name: peer.name }) })
+  }
+  return (
+    <article class="card" aria-label={peer.name}>
+      <h3>{peer.name}</h3>
+      <p>{peer.endpoint ?? ''}</p>
+      <p class="fine">{t('mesh.fingerprint')}</p>
+      <p>
+        <code>{grouped(peer.fingerprint ?? '')}</code>
+      </p>
+      {accept.error === undefined ? null : <ErrorNotice error={accept.error} />}
+      {may('operator') ? (
+        <Button kind="primary" isBusy={accept.isBusy} onClick={() => void go()}>
+          {t('mesh.accept')}
+        </Button>
+      ) : null}
+    </article>
+  )
+}
+
+/** The links to other boxes: how each is, and what waits for somebody. */
+function Peers({
+  peers,
+  onOpen,
+}: {
+  readonly peers: readonly Peer[]
+  readonly onOpen: (id: string) => void
+}) {
+  return (
+    <DataTable
+      label={t('mesh.links')}
+      rows={peers}
+      columns={columns(onOpen)}
+      keyOf={({ id }) => id}
+      onOpen={({ id }) => onOpen(id)}
+    />
+  )
+}
+
+function columns(onOpen: (id: string) => void): readonly Column<Peer>[] {
+  return [
+    {
+      key: 'name',
+      title: t('mesh.link.name'),
+      cell: ({ id, name }) => (
+        <Button kind="quiet" onClick={() => onOpen(id)}>
+          {name}
+        </Button>
+      ),
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    {
+      key: 'state',
+      title: t('mesh.link.state'),
+      cell: ({ state }) => <Lamp tone={peerTone(state)} label={word('mesh.state', state)} />,
+      compare: (a, b) => a.state.localeCompare(b.state),
+    },
+    {
+      key: 'routes',
+      title: t('mesh.link.waiting'),
+      cell: (peer) => {
+        const { length: count } = unapproved(peer)
+        return count === 0 ? '–' : <strong>{t('mesh.link.toApprove', { count })}</strong>
+      },
+    },
+    {
+      key: 'handshake',
+      title: t('mesh.link.handshake'),
+      isWide: true,
+      cell: ({ handshake_age_s: age }) =>
+        age === null ? t('mesh.never') : t('mesh.ago', { time: durationText(age * 1_000) }),
+    },
+    {
+      key: 'rtt',
+      title: t('mesh.link.rtt'),
+      isNumeric: true,
+      isWide: true,
+      cell: ({ rtt_ms: ms }) => (typeof ms === 'number' ? `${Math.round(ms)} ms` : '–'),
+    },
+    {
+      key: 'bytes',
+      title: t('mesh.link.bytes'),
+      isNumeric: true,
+      isWide: true,
+      cell: ({ rx_bytes: rx = 0, tx_bytes: tx = 0 }) => (
+        <>
+          ↓ <Bytes value={rx} /> ↑ <Bytes value={tx} />
+        </>
+      ),
+    },
+  ]
+}
+
+type Member = MeshMembers['members'][number]
+
+/** Who belongs to the mesh. At its root an admin can put a box out. */
+function Members({
+  members,
+  nodeId,
+  onChange,
+}: {
+  readonly members: MeshMembers
+  readonly nodeId: string | undefined
+  readonly onChange: () => void
+}) {
+  const [leaving, setLeaving] = useState<Member | undefined>(undefined)
+  const canPutOut = may('admin') && members.mesh.root_node_id === nodeId && members.members.length > 1
+  const columns: readonly Column<Member>[] = [
+    {
+      key: 'name',
+      title: t('mesh.link.name'),
+      cell: ({ name }) => name,
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    {
+      key: 'role',
+      title: t('mesh.member.role'),
+      cell: ({ node_id: id, is_root: isRoot }) =>
+        [isRoot ? t('mesh.member.root') : '', id === nodeId ? t('mesh.member.this') : '']
+          .filter((text) => text !== '')
+          .join(', ') || '–',
+    },
+    { key: 'address', title: t('mesh.link.address'), cell: (member) => member.overlay_address },
+    {
+      key: 'joined',
+      title: t('mesh.member.joined'),
+      isWide: true,
+      cell: (member) => <Time at={member.joined_at} />,
+    },
+    {
+      key: 'offers',
+      title: t('mesh.member.offers'),
+      isWide: true,
+      cell: ({ wireguard }) => wireguard?.advertised.join(', ') || '–',
+    },
+    ...(canPutOut
+      ? [
+          {
+            key: 'out',
+            title: t('mesh.member.change'),
+            cell: (member: Member) =>
+              member.node_id === nodeId ? (
+                ''
+              ) : (
+                <Button
+                  kind="quiet"
+                  onClick={() => setLeaving(member)}
+                  label={t('mesh.putOut.of', { name: member.name })}
+                >
+                  {t('mesh.putOut')}
+                </Button>
+              ),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <section aria-labelledby="mesh-members">
+      <h2 id="mesh-members">{t('mesh.members', { name: members.mesh.name })}</h2>
+      <DataTable
+        label={t('mesh.members', { name: members.mesh.name })}
+        rows={members.members}
+        columns={columns}
+        keyOf={({ node_id: id }) => id}
+      />
+      {leaving === undefined ? null : (
+        <LeaveDialog
+          nodeId={leaving.node_id}
+          name={leaving.name}
+          isOwn={false}
+          onClose={() => setLeaving(undefined)}
+          onDone={onChange}
+        />
+      )}
+    </section>
   )
 }

@@ -6,13 +6,12 @@ import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Checkbox } from '../../ui/field.tsx'
+import { Checkbox, Field } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 import { durationText } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { NextKeyForm } from './next-key.tsx'
 import { type Peer, peerTone } from './peer-facts.ts'
 
 interface PeerProps {
@@ -142,5 +141,42 @@ function Remove({ peer, onClose, onChange }: PeerProps) {
         </Button>
       </div>
     </Notice>
+  )
+}
+
+/** Takes the next key of a box that was linked by hand: nobody else tells it. */
+function NextKeyForm({ peer, onChange }: { readonly peer: Peer; readonly onChange: () => void }) {
+  const [key, setKey] = useState('')
+  const tell = useAction(() =>
+    api.post('/v1/peers/{id}/rotate', { path: { id: peer.id }, body: { public_key: key.trim() } }),
+  )
+  const go = async (): Promise<void> => {
+    if ((await tell.run())?.ok !== true) return
+    setKey('')
+    toast({ text: t('mesh.nextKey.done', { name: peer.name }) })
+    onChange()
+  }
+  return (
+    <form
+      class="stack apart"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void go()
+      }}
+    >
+      <Field
+        label={t('mesh.nextKey')}
+        help={t('mesh.nextKey.help')}
+        value={key}
+        onInput={setKey}
+        isRequired
+      />
+      {tell.error === undefined ? null : <ErrorNotice error={tell.error} />}
+      <div>
+        <Button type="submit" isBusy={tell.isBusy}>
+          {t('mesh.nextKey.go')}
+        </Button>
+      </div>
+    </form>
   )
 }

@@ -1,18 +1,69 @@
 import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
-import { useQuery } from '../../api/use-query.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
+import { toast } from '../../ui/toast.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { JoinDialog } from './join-dialog.tsx'
 import { LeaveDialog } from './leave-dialog.tsx'
-import { LinkDialog } from './link-dialog.tsx'
 import type { MeshMembers } from './peer-facts.ts'
-import { RotateDialog } from './rotate-dialog.tsx'
+
+const FIELDS = ['name', 'endpoint', 'key', 'routes'] as const
+const EMPTY = { name: '', endpoint: '', key: '', routes: '' }
+
+/** Links a box that is no member, by hand: the same has to be done on the other side. */
+function LinkDialog({ onClose }: { readonly onClose: () => void }) {
+  const [typed, setTyped] = useState(EMPTY)
+  const add = useAction(() =>
+    api.post('/v1/peers', {
+      body: {
+        name: typed.name.trim(),
+        endpoint: typed.endpoint.trim(),
+        public_key: typed.key.trim(),
+        routes: typed.routes.split(/[\s,]+/).filter((route) => route !== ''),
+      },
+    }),
+  )
+  const go = async (): Promise<void> => {
+    const result = await add.run()
+    if (result?.ok !== true) return
+    toast({ text: t('mesh.linked', { name: result.data.name }) })
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('mesh.do.link')}
+      confirm={t('mesh.link.go')}
+      isBusy={add.isBusy}
+      error={add.error}
+      onConfirm={() => void go()}
+      onClose={onClose}
+    >
+      <div class="stack">
+        <p>{t('mesh.link.what')}</p>
+        {FIELDS.map((field) => (
+          <Field
+            key={field}
+            label={t(`mesh.link.by.${field}`)}
+            help={t(`mesh.link.by.${field}.help`)}
+            value={typed[field]}
+            onInput={(text) => setTyped((known) => ({ ...known, [field]: text }))}
+            isRequired
+          />
+        ))}
+      </div>
+    </ConfirmDialog>
+  )
+}
 
 const LOOK_MS = 10_000
 
@@ -181,5 +232,49 @@ function NeedsTls() {
         <a href="/docs/how-to/mesh.html">{t('mesh.needsTls.docs')}</a>
       </p>
     </Notice>
+  )
+}
+
+/** Changes the WireGuard key of this box; what waits for whom stands on the page. */
+function RotateDialog({
+  isUnderWay,
+  onClose,
+  onDone,
+}: {
+  /** Whether a next key exists already. */
+  readonly isUnderWay: boolean
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) {
+  const [isForced, setForced] = useState(false)
+  const rotate = useAction(() => api.post('/v1/peers/rotate', { body: isForced ? { force: true } : {} }))
+  const go = async (): Promise<void> => {
+    const result = await rotate.run()
+    if (result?.ok !== true) return
+    const { waiting_for: names } = result.data
+    toast({
+      text: names.length === 0 ? t('mesh.rotated') : t('mesh.key.waiting', { names: names.join(', ') }),
+    })
+    onDone()
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('mesh.do.rotate')}
+      confirm={t('mesh.rotate.go')}
+      isBusy={rotate.isBusy}
+      error={rotate.error}
+      onConfirm={() => void go()}
+      onClose={onClose}
+    >
+      <p>{t(isUnderWay ? 'mesh.rotate.underWay' : 'mesh.rotate.what')}</p>
+      <Checkbox
+        label={t('mesh.rotate.force')}
+        help={t('mesh.rotate.force.help')}
+        isChecked={isForced}
+        onChange={setForced}
+      />
+    </ConfirmDialog>
   )
 }

@@ -1,7 +1,19 @@
+import type { ItemOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { usePages } from '../../api/use-pages.ts'
+import { useAction } from '../../api/use-query.ts'
 import { filter, setFilters } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { Invitations } from './invitations.tsx'
+import { Time } from '../../ui/time.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { rolesText } from './roles.tsx'
 import { Sessions } from './sessions.tsx'
 import { Tokens } from './tokens.tsx'
 import { Users } from './users.tsx'
@@ -24,4 +36,68 @@ export function Page() {
       />
     </>
   )
+}
+
+type Invitation = ItemOf<'/v1/users/invitations'>
+
+/** Invitations that can be accepted still. */
+function Invitations() {
+  const [chosen, setChosen] = useState<Invitation | undefined>(undefined)
+  const invitations = usePages('/v1/users/invitations', {}, ['user.*'])
+  const withdraw = useAction((id: string) => api.delete('/v1/users/invitations/{id}', { path: { id } }))
+  const run = async (id: string): Promise<void> => {
+    if ((await withdraw.run(id))?.ok !== true) return
+    setChosen(undefined)
+    toast({ text: t('people.withdrawn') })
+    invitations.reload()
+  }
+  return (
+    <>
+      <Loaded query={invitations}>
+        {(rows) => (
+          <DataTable
+            label={t('people.invitations')}
+            rows={rows}
+            columns={columns(setChosen)}
+            keyOf={({ id }) => id}
+            empty={
+              <EmptyState title={t('people.invitations.none')}>
+                {t('people.invitations.none.help')}
+              </EmptyState>
+            }
+          />
+        )}
+      </Loaded>
+      <ConfirmDialog
+        isOpen={chosen !== undefined}
+        title={t('people.withdraw.title', { name: chosen?.name ?? '' })}
+        confirm={t('people.withdraw')}
+        isDanger
+        isBusy={withdraw.isBusy}
+        error={withdraw.error}
+        onConfirm={() => void run(chosen?.id ?? '')}
+        onClose={() => setChosen(undefined)}
+      >
+        <p>{t('people.withdraw.what')}</p>
+      </ConfirmDialog>
+    </>
+  )
+}
+
+function columns(onWithdraw: (one: Invitation) => void): readonly Column<Invitation>[] {
+  return [
+    { key: 'name', title: t('people.name'), cell: ({ name }) => name },
+    { key: 'roles', title: t('people.roles'), cell: ({ roles }) => rolesText(roles) },
+    { key: 'until', title: t('people.until'), cell: ({ expires_at }) => <Time at={expires_at} relative /> },
+    { key: 'by', title: t('people.by'), cell: ({ created_by }) => created_by.name, isWide: true },
+    {
+      key: 'do',
+      title: t('people.actions'),
+      cell: (one) => (
+        <Button kind="quiet" label={`${t('people.withdraw')}: ${one.name}`} onClick={() => onWithdraw(one)}>
+          {t('people.withdraw')}
+        </Button>
+      ),
+    },
+  ]
 }

@@ -1,16 +1,27 @@
-import { useQuery } from '../../api/use-query.ts'
+import type { ItemOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import type { Role } from '../../api/session.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
+import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
-import { ButtonLink } from '../../ui/button.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
+import { Checkbox } from '../../ui/field.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
-import { PersonKeys } from './person-keys.tsx'
-import { PersonReset } from './person-reset.tsx'
-import { PersonRemove, PersonRoles } from './person-roles.tsx'
-import { rolesText } from './roles.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
+import { PasskeyList } from './passkey-list.tsx'
+import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
 import { Sessions } from './sessions.tsx'
+import { type Drawn, DrawnCredentials } from './shown-once.tsx'
 import type { User } from './user.ts'
 
 /** One person: roles, sessions, ways in, and the end of them. */
@@ -70,6 +81,230 @@ function Person({ user, onChanged }: { readonly user: User; readonly onChanged: 
         <Sessions userId={user.id} />
       </section>
       <PersonKeys user={user} />
+    </>
+  )
+}
+
+/** Gives a person another authenticator, or everything anew; both are shown once. */
+function PersonReset({ user, onChanged }: { readonly user: User; readonly onChanged: () => void }) {
+  const [asked, setAsked] = useState<'reset' | 'totp' | undefined>(undefined)
+  const [drawn, setDrawn] = useState<Drawn | undefined>(undefined)
+  const path = { id: user.id }
+  const reset = useAction(() => api.post('/v1/users/{id}/reset', { path, body: {} }))
+  const totp = useAction(() => api.post('/v1/users/{id}/totp', { path, body: {} }))
+  const action = asked === 'reset' ? reset : totp
+  const run = async (): Promise<void> => {
+    const result = await action.run()
+    if (result?.ok !== true) return
+    setAsked(undefined)
+    setDrawn({ name: user.name, ...result.data })
+  }
+  const key = asked ?? 'reset'
+  return (
+    <>
+      <Button onClick={() => setAsked('totp')}>{t('people.totp')}</Button>
+      <Button onClick={() => setAsked('reset')}>{t('people.reset')}</Button>
+      <ConfirmDialog
+        isOpen={asked !== undefined}
+        title={t(`people.${key}.title`, { name: user.name })}
+        confirm={t(`people.${key}`)}
+        isDanger={asked === 'reset'}
+        isBusy={action.isBusy}
+        error={action.error}
+        onConfirm={() => void run()}
+        onClose={() => setAsked(undefined)}
+      >
+        <p>{t(`people.${key}.what`)}</p>
+      </ConfirmDialog>
+      {drawn === undefined ? null : (
+        <DrawnCredentials
+          drawn={drawn}
+          onClose={() => {
+            setDrawn(undefined)
+            onChanged()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+/** Passkeys and certificates of a person. */
+function PersonKeys({ user }: { readonly user: User }) {
+  const { id } = user
+  const passkeys = useQuery('/v1/users/{id}/passkeys', { path: { id } }, { on: ['passkey.*', 'user.*'] })
+  const remove = useAction((passkey: string) =>
+    api.delete('/v1/users/{id}/passkeys/{passkey}', { path: { id, passkey } }),
+  )
+  const run = async (passkey: string): Promise<void> => {
+    if ((await remove.run(passkey))?.ok !== true) return
+    toast({ text: t('people.passkey.removed') })
+    passkeys.reload()
+  }
+  return (
+    <>
+      <section class="card" aria-label={t('people.passkeys')}>
+        <h2>{t('people.passkeys')}</h2>
+        {remove.error === undefined ? null : <ErrorNotice error={remove.error} />}
+        <Loaded query={passkeys}>
+          {(known) => <PasskeyList passkeys={known.passkeys} onRemove={(one) => void run(one.id)} />}
+        </Loaded>
+      </section>
+      <Certificates id={id} />
+    </>
+  )
+}
+
+type Certificate = ItemOf<'/v1/users/{id}/certificates'>
+
+function Certificates({ id }: { readonly id: string }) {
+  const certificates = useQuery('/v1/users/{id}/certificates', { path: { id } }, { on: ['user.*'] })
+  const revoke = useAction((serial: string) =>
+    api.delete('/v1/users/{id}/certificates/{serial}', { path: { id, serial } }),
+  )
+  const run = async (serial: string): Promise<void> => {
+    if ((await revoke.run(serial))?.ok === true) certificates.reload()
+  }
+  return (
+    <section class="card" aria-label={t('people.certificates')}>
+      <h2>{t('people.certificates')}</h2>
+      {revoke.error === undefined ? null : <ErrorNotice error={revoke.error} />}
+      <Loaded query={certificates}>
+        {(known) => (
+          <DataTable
+            label={t('people.certificates')}
+            rows={known.certificates}
+            columns={columns((serial) => void run(serial))}
+            keyOf={({ serial }) => serial}
+            empty={
+              <p>
+                {t('people.certificates.none')} <code>svc user cert</code>
+              </p>
+            }
+          />
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+function columns(onRevoke: (serial: string) => void): readonly Column<Certificate>[] {
+  return [
+    { key: 'label', title: t('people.name'), cell: ({ label, serial }) => label || serial.slice(0, 12) },
+    { key: 'until', title: t('people.until'), cell: ({ expires_at }) => <Time at={expires_at} relative /> },
+    {
+      key: 'do',
+      title: t('people.actions'),
+      cell: ({ serial, label, revoked_at }) =>
+        revoked_at === null ? (
+          <Button
+            kind="quiet"
+            label={`${t('people.certificate.revoke')}: ${label || serial.slice(0, 12)}`}
+            onClick={() => onRevoke(serial)}
+          >
+            {t('people.certificate.revoke')}
+          </Button>
+        ) : (
+          t('people.certificate.revoked')
+        ),
+    },
+  ]
+}
+
+interface RolesProps {
+  readonly user: User
+  readonly onChanged: () => void
+}
+
+/** Sets the roles of a person. */
+function PersonRoles({ user, onChanged }: RolesProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('people.roles.change')}</Button>
+      {isOpen ? <RolesDialog user={user} onChanged={onChanged} onClose={() => setOpen(false)} /> : null}
+    </>
+  )
+}
+
+function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClose: () => void }) {
+  const draft = useDraft(rolesOf(new Set(user.roles)))
+  const [isForced, setForced] = useState(false)
+  const set = useAction((roles: readonly Role[]) =>
+    api.post('/v1/users/{id}/roles', {
+      path: { id: user.id },
+      query: { force: isForced },
+      body: { roles },
+    }),
+  )
+  const run = async (): Promise<void> => {
+    if ((await set.run(draft.value))?.ok !== true) return
+    toast({ text: t('people.roles.done') })
+    onChanged()
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('people.roles.title', { name: user.name })}
+      confirm={t('people.roles.change')}
+      isBusy={set.isBusy}
+      isDisabled={draft.value.length === 0 || draft.isStale}
+      error={set.error}
+      onConfirm={() => void run()}
+      onClose={onClose}
+    >
+      <p>{t('people.roles.what')}</p>
+      <StaleNotice
+        draft={draft}
+        text={rolesText}
+        told={t('people.roles.stale', { name: user.name })}
+        onChosen={set.clear}
+      />
+      <RoleBoxes chosen={new Set(draft.value)} onChange={(chosen) => draft.set(rolesOf(chosen))} />
+      {set.error?.code === 'last_admin' ? (
+        <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
+      ) : null}
+    </ConfirmDialog>
+  )
+}
+
+/** Removes a person, after what that means has been said. */
+function PersonRemove({ user }: { readonly user: User }) {
+  const [isAsked, setAsked] = useState(false)
+  const [isForced, setForced] = useState(false)
+  const remove = useAction(() =>
+    api.delete('/v1/users/{id}', { path: { id: user.id }, query: { force: isForced } }),
+  )
+  const run = async (): Promise<void> => {
+    if ((await remove.run())?.ok !== true) return
+    toast({ text: t('people.removed', { name: user.name }) })
+    navigate('/people')
+  }
+  return (
+    <>
+      <Button kind="danger" onClick={() => setAsked(true)}>
+        {t('people.remove')}
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsked}
+        title={t('people.remove.title', { name: user.name })}
+        confirm={t('people.remove')}
+        isDanger
+        isBusy={remove.isBusy}
+        error={remove.error}
+        onConfirm={() => void run()}
+        onClose={() => setAsked(false)}
+      >
+        <ul>
+          <li>{t('people.remove.sessions')}</li>
+          <li>{t('people.remove.tokens')}</li>
+          <li>{t('people.remove.trail')}</li>
+        </ul>
+        {remove.error?.code === 'last_admin' ? (
+          <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
+        ) : null}
+      </ConfirmDialog>
     </>
   )
 }

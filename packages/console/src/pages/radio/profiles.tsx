@@ -1,14 +1,150 @@
 import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
 import { tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { Checkbox } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
-import { ArmDialog } from './arm-dialog.tsx'
-import { Carrier } from './carrier.tsx'
-import type { Profile, Range } from './spectrum.ts'
+import { Time } from '../../ui/time.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { isWithin, mhzText, type Profile, type Range, spanText } from './spectrum.ts'
+
+/** What somebody has to look at before it sends, in this order. The first three are layers of the gate. */
+const STEPS = ['country-code', 'license', 'allow-list', 'antenna'] as const
+type Step = (typeof STEPS)[number]
+
+/** The checklist before a profile goes on the air: each point is ticked, and none that is not true can be. */
+function ArmDialog({
+  profile,
+  ranges,
+  country,
+  onClose,
+}: {
+  readonly profile: Profile
+  readonly ranges: readonly Range[]
+  readonly country: string
+  readonly onClose: () => void
+}) {
+  const [ticked, setTicked] = useState<ReadonlySet<Step>>(new Set())
+  const arm = useAction(() => api.post('/v1/tx/arm', { body: { arm: true, profile_id: profile.id } }))
+  const closedBy = (step: Step): string | undefined =>
+    profile.closed.find(({ gate }) => gate === step)?.reason
+  const isDone = STEPS.every((step) => ticked.has(step) && closedBy(step) === undefined)
+  const tick = (step: Step, isTicked: boolean): void => {
+    const next = new Set(ticked)
+    if (isTicked) next.add(step)
+    else next.delete(step)
+    setTicked(next)
+  }
+  const confirm = async (): Promise<void> => {
+    const result = await arm.run()
+    if (result?.ok !== true) return
+    tx.value = result.data
+    toast({ text: t('radio.armed', { id: profile.id }), tone: 'on' })
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('radio.arm.title', { id: profile.id })}
+      confirm={t('radio.arm.confirm')}
+      isDanger
+      isBusy={arm.isBusy}
+      isDisabled={!isDone}
+      error={arm.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{t('radio.arm.what')}</p>
+      <Carrier profile={profile} />
+      <ol class="checklist">
+        {STEPS.map((step) => (
+          <li key={step}>
+            <Point
+              step={step}
+              closed={closedBy(step)}
+              isTicked={ticked.has(step)}
+              onTick={(isTicked) => tick(step, isTicked)}
+              help={helpOf(step, profile, ranges, country)}
+            />
+            {step === 'license' ? <License /> : null}
+          </li>
+        ))}
+      </ol>
+    </ConfirmDialog>
+  )
+}
+
+function Point({
+  step,
+  closed,
+  isTicked,
+  onTick,
+  help,
+}: {
+  readonly step: Step
+  readonly closed: string | undefined
+  readonly isTicked: boolean
+  readonly onTick: (isTicked: boolean) => void
+  readonly help: string
+}) {
+  const label = t(`radio.check.${step}`)
+  if (closed === undefined)
+    return <Checkbox label={label} help={help} isChecked={isTicked} onChange={onTick} />
+  return (
+    <>
+      <Checkbox label={label} isChecked={false} isDisabled onChange={onTick} />
+      <Notice tone="bad">
+        <p>{closed}</p>
+        {step === 'country-code' ? null : <a href="/rules">{t('radio.check.mend')}</a>}
+      </Notice>
+    </>
+  )
+}
+
+/** Whose licence it is, as the rules have it: to be compared with the paper. */
+function License() {
+  const policy = useQuery('/v1/policy', {}, { on: ['policy.*'] })
+  const license = policy.data?.spectrum.license
+  if (license?.acknowledged !== true) return null
+  return (
+    <dl class="facts">
+      <dt>{t('radio.license.reference')}</dt>
+      <dd>{license.reference ?? '–'}</dd>
+      <dt>{t('radio.license.holder')}</dt>
+      <dd>{license.holder ?? '–'}</dd>
+      <dt>{t('radio.license.expires')}</dt>
+      <dd>{license.expires_at === null ? t('radio.license.forever') : <Time at={license.expires_at} />}</dd>
+    </dl>
+  )
+}
+
+function helpOf(step: Step, profile: Profile, ranges: readonly Range[], country: string): string {
+  if (step === 'country-code') return t('radio.check.country-code.help', { country })
+  if (step === 'license') return t('radio.check.license.help')
+  if (step === 'allow-list')
+    return t('radio.check.allow-list.help', { entry: entryOf(profile, ranges, country) })
+  return profile.eirp_dbm === null
+    ? t('radio.check.antenna.unknown')
+    : t('radio.check.antenna.help', { power: profile.eirp_dbm })
+}
+
+/** The entry that the carrier lies in, in MHz. */
+function entryOf({ technology, downlink }: Profile, ranges: readonly Range[], country: string): string {
+  const spans = ranges.flatMap(({ low_mhz, high_mhz, ...range }) =>
+    low_mhz === null || high_mhz === null || range.technology !== technology || range.country !== country
+      ? []
+      : [{ low_mhz, high_mhz }],
+  )
+  const found = downlink === null ? undefined : spans.find((span) => isWithin(downlink, span))
+  return found === undefined ? '–' : spanText(found)
+}
 
 /** Every profile: its carrier, what keeps it off the air, and how to put it there. */
 export function Profiles({
@@ -81,5 +217,26 @@ function ProfileCard({ profile, onArm }: { readonly profile: Profile; readonly o
       ) : null}
       {isOther && may('sim:admin') ? <p class="fine">{t('radio.profile.other')}</p> : null}
     </article>
+  )
+}
+
+/** The carrier of a profile in MHz and channels. */
+function Carrier({ profile }: { readonly profile: Profile }) {
+  const { downlink, uplink, technology, band, channel } = profile
+  return (
+    <dl class="facts">
+      <dt>{t('radio.carrier.channel')}</dt>
+      <dd>
+        {word('radio.technology', technology)} {channel} {band === null ? '' : `(${band})`}
+      </dd>
+      <dt>{t('radio.carrier.down')}</dt>
+      <dd>{downlink === null ? t('radio.carrier.unknown') : spanText(downlink)}</dd>
+      <dt>{t('radio.carrier.up')}</dt>
+      <dd>{uplink === null ? t('radio.carrier.none') : spanText(uplink)}</dd>
+      <dt>{t('radio.carrier.width')}</dt>
+      <dd>{mhzText(profile.bandwidth_mhz)}</dd>
+      <dt>{t('radio.carrier.power')}</dt>
+      <dd>{profile.eirp_dbm === null ? t('radio.carrier.power.none') : `${profile.eirp_dbm} dBm`}</dd>
+    </dl>
   )
 }

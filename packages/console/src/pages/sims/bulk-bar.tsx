@@ -1,10 +1,226 @@
 import { useState } from 'preact/hooks'
 import { may } from '../../api/session.ts'
-import { t } from '../../text/index.ts'
+import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { BulkDialog } from './bulk-dialog.tsx'
-import { BULK_ACTIONS, type BulkAction, MOST } from './bulk-run.ts'
-import type { Sim } from './sim.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Checkbox, Field } from '../../ui/field.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Progress } from '../../ui/progress.tsx'
+import { Said } from '../../ui/said.tsx'
+import { durationText } from '../../ui/time.tsx'
+import { toast } from '../../ui/toast.tsx'
+import {
+  BULK_ACTIONS,
+  type BulkAction,
+  type BulkProgress,
+  type BulkResult,
+  type Cut,
+  changedOf,
+  MOST,
+  runBulk,
+} from './bulk-run.ts'
+import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
+
+/** Says what will be done to which SIMs and what follows, does it, and says of each what became of it. */
+function BulkDialog({
+  action,
+  ids,
+  rows,
+  onClose,
+}: {
+  readonly action: BulkAction
+  readonly ids: readonly string[]
+  readonly rows: readonly Sim[]
+  /** Whether all of it was done. */
+  readonly onClose: (isDone: boolean) => void
+}) {
+  const [progress, setProgress] = useState<BulkProgress | undefined>(undefined)
+  const [isBusy, setBusy] = useState(false)
+  const [text, setText] = useState('')
+  const [isSure, setSure] = useState(false)
+  const run = async (which: readonly string[]): Promise<void> => {
+    setBusy(true)
+    const earlier = progress?.results ?? []
+    const more =
+      action === 'label' ? { label: text === '' ? null : text } : text === '' ? {} : { reason: text }
+    const end = await runBulk(action, which, more, (now) =>
+      setProgress({ ...now, results: [...earlier, ...now.results] }),
+    )
+    setBusy(false)
+    const whole = { ...end, results: [...earlier, ...end.results] }
+    if (end.error === undefined && whole.results.every(({ status }) => status !== 'error')) {
+      tellDone(action, whole)
+      onClose(true)
+    }
+  }
+  const title = t(`sims.bulk.${action}.title`, { count: ids.length })
+  if (progress !== undefined)
+    return (
+      <Dialog isOpen title={title} onClose={() => onClose(true)} isFirm={isBusy}>
+        <Results progress={progress} rows={rows} total={ids.length} />
+        <div class="actions">
+          {progress.error === undefined || isBusy ? null : (
+            <Button kind="primary" onClick={() => void run(progress.left)}>
+              {t('sims.bulk.goOn', { count: progress.left.length })}
+            </Button>
+          )}
+          <UndoButton action={action} progress={progress} isBusy={isBusy} onDone={() => onClose(true)} />
+          <Button onClick={() => onClose(true)} isDisabled={isBusy}>
+            {t('ui.close')}
+          </Button>
+        </div>
+      </Dialog>
+    )
+  return (
+    <Dialog isOpen title={title} onClose={() => onClose(false)}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run(ids)
+        }}
+      >
+        <Affected ids={ids} rows={rows} />
+        <p>{t(`sims.bulk.${action}.what`)}</p>
+        <Field
+          label={t(action === 'label' ? 'sims.label' : 'sims.reason')}
+          help={t(action === 'label' ? 'sims.bulk.label.help' : 'sims.reason.help')}
+          value={text}
+          maxLength={action === 'label' ? 64 : 256}
+          onInput={setText}
+        />
+        {action !== 'revoke' ? null : (
+          <Checkbox label={t('sims.bulk.revoke.sure')} isChecked={isSure} onChange={setSure} />
+        )}
+        <div class="actions">
+          <Button onClick={() => onClose(false)}>{t('ui.cancel')}</Button>
+          <Button
+            type="submit"
+            kind={action === 'revoke' ? 'danger' : 'primary'}
+            isBusy={isBusy}
+            isDisabled={action === 'revoke' && !isSure}
+          >
+            {t(`sims.bulk.${action}`)}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Which SIMs it is about, by their states. */
+function Affected({ ids, rows }: { readonly ids: readonly string[]; readonly rows: readonly Sim[] }) {
+  const chosen = new Set(ids)
+  const own = rows.filter((sim) => chosen.has(sim.imsi_sha256_12))
+  const counts = STATES.map((state) => [state, own.filter((sim) => sim.state === state).length] as const)
+  const online = own.filter(({ attached }) => attached === true).length
+  return (
+    <p>
+      {counts
+        .filter(([, count]) => count > 0)
+        .map(([state, count]) => `${count.toLocaleString(locale())} ${word('sims.state', state)}`)
+        .join(', ')}
+      {online === 0 ? '' : `; ${t('sims.bulk.online', { count: online })}`}
+    </p>
+  )
+}
+
+function Results({
+  progress: { results, cut, error, left },
+  rows,
+  total,
+}: {
+  readonly progress: BulkProgress
+  readonly rows: readonly Sim[]
+  readonly total: number
+}) {
+  const failed = results.filter(({ status }) => status === 'error')
+  const names = new Map(rows.map((sim) => [sim.imsi_sha256_12, nameOf(sim)]))
+  const count = (status: string): number => results.filter((result) => result.status === status).length
+  return (
+    <>
+      {left.length === 0 ? null : <Progress label={t('sims.bulk')} value={results.length} max={total} />}
+      <p aria-live="polite">
+        {t('sims.bulk.result', {
+          changed: count('changed'),
+          unchanged: count('unchanged'),
+          failed: failed.length,
+        })}
+      </p>
+      {cut === undefined ? null : <p>{cutText(cut)}</p>}
+      {error === undefined ? null : <ErrorNotice error={error} />}
+      {failed.length === 0 ? null : (
+        <>
+          <Notice tone="warn">{t('sims.bulk.failed')}</Notice>
+          <DataTable
+            label={t('sims.bulk.failed')}
+            rows={failed}
+            keyOf={(row: BulkResult) => row.imsi_sha256_12}
+            columns={[
+              {
+                key: 'name',
+                title: t('sims.name'),
+                cell: ({ imsi_sha256_12: hash }) => <a href={pageOf(hash)}>{names.get(hash) ?? hash}</a>,
+              },
+              { key: 'why', title: t('sims.why'), cell: (row) => <Said>{row.error?.message}</Said> },
+            ]}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+const OPPOSITES: Readonly<Partial<Record<BulkAction, BulkAction>>> = { suspend: 'resume', resume: 'suspend' }
+
+function UndoButton({
+  action,
+  progress,
+  isBusy,
+  onDone,
+}: {
+  readonly action: BulkAction
+  readonly progress: BulkProgress
+  readonly isBusy: boolean
+  readonly onDone: () => void
+}) {
+  if (OPPOSITES[action] === undefined || changedOf(progress).length === 0) return null
+  const undo = async (): Promise<void> => {
+    await undone(action, changedOf(progress))
+    onDone()
+  }
+  return (
+    <Button isDisabled={isBusy} onClick={() => void undo()}>
+      {t('ui.undo')}
+    </Button>
+  )
+}
+
+function tellDone(action: BulkAction, progress: BulkProgress): void {
+  const changed = changedOf(progress)
+  const canUndo = OPPOSITES[action] !== undefined && changed.length > 0
+  const done = t(`sims.bulk.${action}.done`, { count: changed.length })
+  toast({
+    text: progress.cut === undefined ? done : `${done} ${cutText(progress.cut)}`,
+    ...(canUndo ? { undo: () => void undone(action, changed) } : {}),
+  })
+}
+
+/** Whether the phones that were online are off. */
+function cutText({ on, off, tookMs }: Cut): string {
+  const values = { on, off, time: durationText(tookMs) }
+  return t(on === off ? 'sims.bulk.off.all' : 'sims.bulk.off.some', values)
+}
+
+/** Does the opposite to exactly the SIMs that were changed. */
+async function undone(action: BulkAction, ids: readonly string[]): Promise<void> {
+  const opposite = OPPOSITES[action]
+  if (opposite === undefined) return
+  const end = await runBulk(opposite, ids, {}, () => undefined)
+  if (end.error !== undefined) toast({ text: end.error.message, tone: 'bad' })
+  else toast({ text: t(`sims.bulk.${opposite}.done`, { count: changedOf(end).length }) })
+}
 
 /** What can be done with the chosen SIMs; it is there when some are. */
 export function BulkBar({

@@ -1,15 +1,126 @@
 import './sims.css'
+import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { useLeavingGuard } from '../../app/use-leaving-guard.ts'
-import { t } from '../../text/index.ts'
+import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
+import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
-import { FirstRows } from './first-rows.tsx'
+import { Said } from '../../ui/said.tsx'
+import { saveFile } from '../../ui/save-file.ts'
 import { rowsToImport } from './import-count.ts'
-import { ImportResults } from './import-results.tsx'
-import { type ImportOutcome, runImport, textOf } from './import-run.ts'
+import { type ImportOutcome, type ImportResult, refusedRows, runImport, textOf } from './import-run.ts'
+import { pageOf } from './sim.tsx'
+
+const TONES: Readonly<Record<string, Tone>> = {
+  imported: 'ok',
+  updated: 'ok',
+  error: 'bad',
+  not_imported: 'warn',
+}
+const STATUSES = ['imported', 'updated', 'exists', 'error', 'not_imported'] as const
+
+/** What became of each row, those with an error first; and the refused ones as a file. */
+function ImportResults({
+  csv,
+  results,
+  isDry,
+}: {
+  readonly csv: string
+  readonly results: readonly ImportResult[]
+  readonly isDry: boolean
+}) {
+  const [isAll, setAll] = useState(false)
+  if (results.length === 0) return null
+  const refused = results.filter(({ status }) => status === 'error' || status === 'not_imported')
+  const counts = STATUSES.map((status) => ({
+    status,
+    count: results.filter((result) => result.status === status).length,
+  }))
+  const told = [...refused, ...results.filter(({ overwrites = [] }) => overwrites.length > 0)]
+  const shown = isAll ? [...told, ...results.filter((result) => !told.includes(result))] : told
+  return (
+    <>
+      <p aria-live="polite">
+        {counts
+          .filter(({ count }) => count > 0)
+          .map(({ status, count }) =>
+            t(`import.count.${isDry && status === 'imported' ? 'would' : status}`, { count }),
+          )
+          .join(', ')}
+      </p>
+      {refused.length === 0 ? null : (
+        <Button onClick={() => saveFile('refused.csv', refusedRows(csv, results), 'text/csv')}>
+          {t('import.refused.save')}
+        </Button>
+      )}
+      <Checkbox label={t('import.all')} isChecked={isAll} onChange={setAll} />
+      {shown.length === 0 ? null : (
+        <DataTable
+          label={t('import.results')}
+          rows={shown}
+          keyOf={({ row }) => String(row)}
+          columns={[
+            { key: 'line', title: t('import.line'), isNumeric: true, cell: ({ line, row }) => line ?? row },
+            {
+              key: 'status',
+              title: t('import.status'),
+              cell: ({ status }) => (
+                <Lamp
+                  tone={TONES[status] ?? 'none'}
+                  label={word('import.row', isDry && status === 'imported' ? 'would' : status)}
+                />
+              ),
+            },
+            {
+              key: 'why',
+              title: t('sims.why'),
+              cell: ({ error, overwrites }) => (
+                <Said>{error ?? (overwrites ?? []).map(changeText).join('; ')}</Said>
+              ),
+            },
+            {
+              key: 'sim',
+              title: t('sims.hash'),
+              cell: (result) => <Whose result={result} isDry={isDry} />,
+            },
+          ]}
+        />
+      )}
+    </>
+  )
+}
+
+/** What changes in a subscriber that the HSS has already. */
+function changeText({
+  field,
+  before,
+  after,
+}: {
+  field: string
+  before: string | null
+  after: string | null
+}): string {
+  return before === null && after === null
+    ? t('import.overwrites.name', { field })
+    : t('import.overwrites', { field, before: before ?? '–', after: after ?? '–' })
+}
+
+/** A link where there is a SIM now: not of what was only looked through, nor of a refused row. */
+function Whose({
+  result: { imsi_sha256_12: hash, status },
+  isDry,
+}: {
+  readonly result: ImportResult
+  readonly isDry: boolean
+}) {
+  if (hash === null) return null
+  const isThere = status === 'exists' || status === 'updated' || (status === 'imported' && !isDry)
+  return isThere ? <a href={pageOf(hash)}>{hash}</a> : <code>{hash}</code>
+}
 
 /** What is imported: a file, or what was pasted. */
 interface Source {
@@ -165,6 +276,38 @@ function SourceFields({
       </details>
       {source.csv === '' ? null : (
         <p class="fine">{t('import.source', { name: source.name || t('import.pasted') })}</p>
+      )}
+    </>
+  )
+}
+
+/** The first rows of a rehearsal as the service understands them, to compare with the file; and the columns it does not read. */
+function FirstRows({ answer }: { readonly answer: AnswerOf<'POST', '/v1/sims/import'> }) {
+  const rows = answer.first_rows ?? []
+  const unread = answer.columns.filter(({ name, read_as }) => read_as === null && name !== '')
+  return (
+    <>
+      {unread.length === 0 ? null : (
+        <Notice>{t('import.unread', { columns: unread.map(({ name }) => name).join(', ') })}</Notice>
+      )}
+      {rows.length === 0 ? null : (
+        <DataTable
+          label={t('import.first')}
+          rows={rows}
+          keyOf={({ row }) => String(row)}
+          columns={[
+            { key: 'line', title: t('import.line'), isNumeric: true, cell: ({ line, row }) => line ?? row },
+            { key: 'sim', title: t('sims.hash'), cell: ({ imsi_sha256_12: hash }) => <code>{hash}</code> },
+            {
+              key: 'card',
+              title: t('import.card'),
+              cell: ({ iccid_last4: end }) => (end === null ? '–' : `…${end}`),
+            },
+            { key: 'number', title: t('import.number'), cell: ({ msisdn }) => msisdn ?? '–' },
+            { key: 'apns', title: t('import.apns'), cell: ({ apns }) => apns.join(', ') },
+            { key: 'label', title: t('sims.label'), cell: ({ label }) => label ?? '–' },
+          ]}
+        />
       )}
     </>
   )

@@ -1,23 +1,128 @@
 import './sims.css'
-import { useMemo, useState } from 'preact/hooks'
+import type { Problem } from '@steeple/client'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
+import { useAction } from '../../api/use-query.ts'
 import { type Rows, useRows } from '../../api/use-rows.ts'
 import { navigate, query, setFilters } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { Bytes, bytesText } from '../../ui/bytes.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { saveFile } from '../../ui/save-file.ts'
+import { Time } from '../../ui/time.tsx'
 import { BulkBar } from './bulk-bar.tsx'
-import { columns } from './columns.tsx'
-import { ExportButton } from './export.tsx'
-import { Filters, filterHere } from './filters.tsx'
-import { useWhole } from './find-whole.ts'
+import { Filters, filterHere, type SimFilter } from './filters.tsx'
 import { IssueDialog } from './issue-dialog.tsx'
-import { nameOf, pageOf, type Sim } from './sim.tsx'
+import { Attached, nameOf, pageOf, type Sim, SimState } from './sim.tsx'
+
+const NAME: Column<Sim> = {
+  key: 'name',
+  title: '',
+  cell: (sim) => <a href={pageOf(sim.imsi_sha256_12)}>{nameOf(sim)}</a>,
+}
+
+/** The columns of the list; what was used of quotas where the box counts it. */
+function columns(hasQuotas: boolean): readonly Column<Sim>[] {
+  const used: Column<Sim> = {
+    key: 'used',
+    title: t('sims.used'),
+    isNumeric: true,
+    isWide: true,
+    cell: (sim) => <Used sim={sim} />,
+  }
+  return [
+    { ...NAME, title: t('sims.name') },
+    { key: 'state', title: t('sims.filter.state'), isTight: true, cell: (sim) => <SimState sim={sim} /> },
+    {
+      key: 'attached',
+      title: t('sims.filter.attached'),
+      isTight: true,
+      cell: (sim) => <Attached attached={sim.attached} />,
+    },
+    {
+      key: 'seen',
+      title: t('sims.lastSeen'),
+      isWide: true,
+      cell: ({ last_seen_at: at }) => (at === null ? t('sims.never') : <Time at={at} relative />),
+    },
+    ...(hasQuotas ? [used] : []),
+    {
+      key: 'iccid',
+      title: t('sims.iccid'),
+      isWide: true,
+      isTight: true,
+      cell: ({ iccid_last4: end }) => (end === null ? '' : `…${end}`),
+    },
+    {
+      key: 'hash',
+      title: t('sims.hash'),
+      isWide: true,
+      isTight: true,
+      cell: (sim) => <code>{sim.imsi_sha256_12}</code>,
+    },
+    {
+      key: 'expires',
+      title: t('sims.expires'),
+      isWide: true,
+      isTight: true,
+      cell: (sim) => <Time at={sim.expires_at} dateOnly />,
+    },
+  ]
+}
+
+function Used({ sim: { quota_bytes: quota, usage_bytes: used } }: { readonly sim: Sim }) {
+  if (quota === null) return <>–</>
+  return (
+    <>
+      <Bytes value={used} /> {t('sims.used.of', { quota: bytesText(quota) })}
+    </>
+  )
+}
+
+/** What a whole IMSI, ICCID or number has led to. */
+interface Found {
+  readonly rows: readonly Sim[]
+  readonly error: Problem | undefined
+  readonly isLoading: boolean
+}
+
+/** From that many digits on it is an ICCID: ITU-T E.118. IMSIs and numbers have at most 15. */
+const ICCID_DIGITS = 18
+
+/** Finds by what must stand in no address and no log: it goes in the body of a request. Undefined digits find nothing. */
+function useWhole(digits: string | undefined): Found | undefined {
+  const [found, setFound] = useState<Found | undefined>(undefined)
+  useEffect(() => {
+    if (digits === undefined) return setFound(undefined)
+    let isOver = false
+    setFound({ rows: [], error: undefined, isLoading: true })
+    void find(digits).then((result) => {
+      if (!isOver) setFound(result)
+    })
+    return () => {
+      isOver = true
+    }
+  }, [digits])
+  return found
+}
+
+async function find(digits: string): Promise<Found> {
+  const bodies = digits.length >= ICCID_DIGITS ? [{ iccid: digits }] : [{ imsi: digits }, { msisdn: digits }]
+  let error: Problem | undefined
+  for (const body of bodies) {
+    const answer = await api.post('/v1/sims/find', { body })
+    if (answer.ok && answer.data.sims.length > 0)
+      return { rows: answer.data.sims, error: undefined, isLoading: false }
+    if (!answer.ok) error ??= answer.error
+  }
+  return { rows: [], error, isLoading: false }
+}
 
 const keyOf = (sim: Sim): string => sim.imsi_sha256_12
 /** One change of a SIM tells of itself; what changes many is read anew as a whole. */
@@ -171,4 +276,21 @@ function NoSims({
 async function readSim(imsi: string): Promise<Sim | undefined> {
   const answer = await api.get('/v1/sims/{imsi}', { path: { imsi } })
   return answer.ok ? answer.data : undefined
+}
+
+/** Saves what the list shows, and what is behind it, as a CSV without secrets. */
+function ExportButton({ filter }: { readonly filter: SimFilter }) {
+  const take = useAction(() => api.get('/v1/sims/export', { query: filter }))
+  const save = async (): Promise<void> => {
+    const answer = await take.run()
+    if (answer?.ok === true) saveFile('sims.csv', answer.data, 'text/csv')
+  }
+  return (
+    <>
+      <Button onClick={() => void save()} isBusy={take.isBusy}>
+        {t('sims.export')}
+      </Button>
+      {take.error === undefined ? null : <ErrorNotice error={take.error} />}
+    </>
+  )
 }

@@ -1,13 +1,183 @@
-import { useEffect } from 'preact/hooks'
-import { useQuery } from '../../api/use-query.ts'
-import { t } from '../../text/index.ts'
-import { ErrorNotice } from '../../ui/notice.tsx'
-import { Apns } from './apns.tsx'
-import { Country } from './country.tsx'
-import { FirstPerson } from './first-person.tsx'
-import { Plmn } from './plmn.tsx'
-import { TestSim } from './test-sim.tsx'
-import { broughtIntoForce } from './use-settings.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
+import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { Field } from '../../ui/field.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { QrCode } from '../../ui/qr-code.tsx'
+import { StaleNotice } from '../../ui/stale-notice.tsx'
+import { SubscriberName } from '../../ui/subscriber-name.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
+import { ByHand } from './by-hand.tsx'
+import { Country, countryName } from './country.tsx'
+import { codeOf, misfit } from './country-codes.ts'
+import { LookFirst } from './look-first.tsx'
+import { Step } from './step.tsx'
+import { broughtIntoForce, type SettingsForm, useSettings } from './use-settings.ts'
+
+/** The PLMN of laboratories, which no operator has. ITU-T E.212. */
+const LAB_MCC = '999'
+
+/** The network's number: MCC and MNC. TS 23.003 clause 12.1. */
+function Plmn() {
+  const form = useSettings()
+  const [mcc, mnc] = [form.inForce('plmn.mcc'), form.inForce('plmn.mnc')]
+  const country = form.inForce('server.country')
+  const isKnown = mcc !== undefined && mnc !== undefined && country !== undefined
+  return (
+    <Step title={t('start.plmn')} isDone={isKnown}>
+      {isKnown ? (
+        <>
+          <p>{t(mcc === LAB_MCC ? 'start.plmn.lab' : 'start.plmn.is', { plmn: `${mcc}-${mnc}` })}</p>
+          <PlmnForm form={form} mcc={mcc} mnc={mnc} country={country} />
+        </>
+      ) : null}
+      {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
+    </Step>
+  )
+}
+
+interface PlmnNumber {
+  readonly mcc: string
+  readonly mnc: string
+}
+
+/** What is in force, to be typed over. */
+function PlmnForm({
+  form,
+  country,
+  ...now
+}: PlmnNumber & { readonly form: SettingsForm; readonly country: string }) {
+  const draft = useDraft<PlmnNumber>({ mcc: now.mcc, mnc: now.mnc })
+  const { mcc, mnc } = draft.value
+  const [isMcc, isMnc] = [/^[0-9]{3}$/.test(mcc), /^[0-9]{2,3}$/.test(mnc)]
+  const isChanged = draft.isTouched && !draft.isStale
+  const code = codeOf(country)
+  const wanted = { 'plmn.mcc': mcc, 'plmn.mnc': mnc }
+  return (
+    <LookFirst
+      change={{ mcc, mnc }}
+      isAllowed={() => form.isAllowed(wanted)}
+      apply={() => form.save(wanted)}
+      isBusy={form.isBusy}
+      isDisabled={!(isChanged && isMcc && isMnc)}
+    >
+      <Field
+        label={t('start.plmn.mcc')}
+        help={
+          code === undefined
+            ? t('start.plmn.mcc.help')
+            : t('start.plmn.mcc.of', { code, country: countryName(country) })
+        }
+        value={mcc}
+        onInput={(text) => draft.set({ mcc: text, mnc })}
+        inputMode="numeric"
+        maxLength={3}
+        isRequired
+        error={isMcc ? undefined : t('start.plmn.mcc.wrong')}
+      />
+      <Field
+        label={t('start.plmn.mnc')}
+        help={t('start.plmn.mnc.help')}
+        value={mnc}
+        onInput={(text) => draft.set({ mcc, mnc: text })}
+        inputMode="numeric"
+        maxLength={3}
+        isRequired
+        error={isMnc ? undefined : t('start.plmn.mnc.wrong')}
+      />
+      {isMcc && isMnc ? <Oddity country={country} mcc={mcc} mnc={mnc} /> : null}
+      {isChanged ? <OldSims {...now} /> : null}
+      <StaleNotice draft={draft} text={(one) => `${one.mcc}-${one.mnc}`} onChosen={form.clear} />
+      {form.error === undefined || draft.isStale ? null : <ErrorNotice error={form.error} />}
+    </LookFirst>
+  )
+}
+
+/** What does not fit about the number in that country. It may still be meant: a box at a border, a code that several share. */
+function Oddity({ country, mcc, mnc }: PlmnNumber & { readonly country: string }) {
+  const odd = misfit(country, mcc, mnc)
+  if (odd === undefined) return null
+  const owners = odd.countries.map(countryName).join(', ')
+  return (
+    <Notice tone="warn">{t(`start.plmn.${odd.why}`, { mcc, owners, country: countryName(country) })}</Notice>
+  )
+}
+
+/** SIMs carry the number that was in force when they were issued. */
+function OldSims({ mcc, mnc }: PlmnNumber) {
+  const sims = useQuery('/v1/sims', { query: { limit: 1 } }, { on: ['sim.*'] })
+  if ((sims.data?.sims.length ?? 0) === 0) return null
+  return <Notice tone="warn">{t('start.plmn.sims', { plmn: `${mcc}-${mnc}` })}</Notice>
+}
+
+const LABEL = 'test'
+const LOOK_MS = 30_000
+
+/** A SIM to try the network with: issued here, put into a phone, watched until it attaches. */
+function TestSim() {
+  const sims = useQuery(
+    '/v1/sims',
+    { query: { label: LABEL, limit: 1 } },
+    { on: ['sim.*'], everyMs: LOOK_MS },
+  )
+  const issue = useAction(() => api.post('/v1/sims', { body: { count: 1, label: LABEL } }))
+  const [isAsked, setAsked] = useState(false)
+  const sim = sims.data?.sims[0]
+  const isOn = sim !== undefined && sim.first_attach_at !== null
+  return (
+    <Step title={t('start.sim')} isDone={isOn}>
+      <p>{t('start.sim.about')}</p>
+      {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
+      {sim === undefined ? (
+        <Button
+          isBusy={issue.isBusy || isAsked}
+          onClick={() => {
+            setAsked(true)
+            void issue.run().then(() => {
+              setAsked(false)
+              sims.reload()
+            })
+          }}
+        >
+          {t('start.sim.issue')}
+        </Button>
+      ) : (
+        <>
+          <p>
+            <SubscriberName hash={sim.imsi_sha256_12} />{' '}
+            <Lamp
+              tone={isOn ? 'ok' : 'none'}
+              label={t(isOn ? 'start.sim.on' : 'start.sim.waiting', {
+                state: word('start.provisioning', sim.provisioning.status),
+              })}
+            />
+          </p>
+          {isOn ? null : <Insert batch={sim.batch_id ?? ''} />}
+        </>
+      )}
+    </Step>
+  )
+}
+
+/** How the card gets into a phone. Its keys leave the box on a terminal alone. */
+function Insert({ batch }: { readonly batch: string }) {
+  const folder = useSettings().inForce('server.data_dir') ?? './data'
+  const command = `npm run -s svc -- sim export ${batch} --data-dir ${folder} --format json | npm run -s lab -- insert`
+  return (
+    <>
+      <p>{t('start.sim.insert')}</p>
+      <p>
+        <code>{command}</code>
+      </p>
+      <Copy text={command} />
+    </>
+  )
+}
 
 /** What a new box needs, in order; each step says whether it is done. */
 export function Page() {
@@ -24,5 +194,86 @@ export function Page() {
       <FirstPerson />
       <TestSim />
     </>
+  )
+}
+
+/** The names by which phones ask for the internet. */
+function Apns() {
+  const policy = useQuery('/v1/policy', {}, { on: ['policy.*'] })
+  const save = useAction((apns: readonly string[]) =>
+    api.put('/v1/policy', { body: { apns }, ...(policy.etag === undefined ? {} : { ifMatch: policy.etag }) }),
+  )
+  const known = policy.data?.apns ?? []
+  const draft = useDraft(known.join(', '))
+  const apns = draft.value.split(/[\s,]+/).filter((name) => name !== '')
+  const submit = async (): Promise<void> => {
+    const result = await save.run(apns)
+    // Refused as stale: what is in force now is read, and shown beside what is typed.
+    if (result?.ok === false) policy.reload()
+    if (result?.ok !== true) return
+    draft.drop()
+    toast({ text: t('start.saved') })
+  }
+  return (
+    <Step title={t('start.apn')} isDone={known.length > 0}>
+      <LookFirst
+        change={{ apns: apns.join(',') }}
+        apply={submit}
+        isBusy={save.isBusy}
+        isDisabled={!draft.isTouched || draft.isStale}
+      >
+        <Field
+          label={t('start.apn.names')}
+          help={t('start.apn.help')}
+          value={draft.value}
+          onInput={draft.set}
+          isRequired
+        />
+        <StaleNotice draft={draft} text={String} onChosen={save.clear} />
+        {save.error === undefined || draft.isStale ? null : <ErrorNotice error={save.error} />}
+      </LookFirst>
+    </Step>
+  )
+}
+
+/** The first person with an account of their own: invited by a link that they open on their phone. */
+function FirstPerson() {
+  const people = useQuery('/v1/users', { query: { limit: 1 } }, { on: ['user.*'] })
+  const [name, setName] = useState('')
+  const [link, setLink] = useState<string | undefined>(undefined)
+  const invite = useAction(() => api.post('/v1/users/invitations', { body: { name, roles: ['admin'] } }))
+  const submit = async (): Promise<void> => {
+    const result = await invite.run()
+    if (result?.ok === true) setLink(`${location.origin}/v1/auth/invitation#${result.data.token}`)
+  }
+  return (
+    <Step title={t('start.person')} isDone={(people.data?.users.length ?? 0) > 0}>
+      <p>{t('start.person.about')}</p>
+      {link === undefined ? (
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void submit()
+          }}
+        >
+          <Field label={t('start.person.name')} value={name} onInput={setName} maxLength={64} isRequired />
+          {invite.error === undefined ? null : <ErrorNotice error={invite.error} />}
+          <div>
+            <Button type="submit" isBusy={invite.isBusy}>
+              {t('start.person.invite')}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <Notice tone="ok">
+          <p>{t('start.person.link', { name })}</p>
+          <QrCode text={link} what={t('start.person.qr')} />
+          <p>
+            <Copy text={link} label={t('start.person.copy')} />
+          </p>
+        </Notice>
+      )}
+    </Step>
   )
 }

@@ -3,17 +3,17 @@ import { api } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
-import { t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
+import { navigate } from '../../app/router.ts'
+import { t, word } from '../../text/index.ts'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { nameOf, type Sim } from '../sims/sim.tsx'
+import { useDraft } from '../../ui/use-draft.ts'
+import { nameOf, pageOf, type Sim } from '../sims/sim.tsx'
 import { cutText, type SimDialogProps, timed, WAIT } from './cut.ts'
-import { ForgetDialog } from './forget-dialog.tsx'
-import { LabelDialog } from './label-dialog.tsx'
-import { ReplaceDialog } from './replace-dialog.tsx'
-import { ResumeDialog } from './resume-dialog.tsx'
-import { RevokeDialog } from './revoke-dialog.tsx'
 
 type Open = 'resume' | 'revoke' | 'label' | 'replace' | 'forget'
 
@@ -98,4 +98,205 @@ function OpenDialog({ open, ...dialog }: SimDialogProps & { readonly open: Open 
     case undefined:
       return null
   }
+}
+
+/** Lifts a suspension that no person has made: of a quota that is used up, or of the policy. */
+function ResumeDialog({ sim, onClose, onChanged }: SimDialogProps) {
+  const resume = useAction(() =>
+    api.post('/v1/sims/{imsi}/resume', { path: { imsi: sim.imsi_sha256_12 }, body: { override: true } }),
+  )
+  const confirm = async (): Promise<void> => {
+    const answer = await resume.run()
+    if (answer?.ok !== true) return
+    toast({ text: t('sim.resumed', { name: nameOf(sim) }) })
+    onChanged()
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('sim.resume.title', { who: word('sims.reason', sim.suspend_reason ?? '') })}
+      confirm={t('sim.resume.anyway')}
+      isBusy={resume.isBusy}
+      error={resume.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{t(sim.suspend_reason === 'quota' ? 'sim.resume.quota' : 'sim.resume.policy')}</p>
+    </ConfirmDialog>
+  )
+}
+
+/** Gives the subscriber another card, or an eSIM, in the place of this one. */
+function ReplaceDialog({ sim, onClose }: SimDialogProps) {
+  const hash = sim.imsi_sha256_12
+  const replace = useAction(() => api.post('/v1/sims', { body: { replaces: hash } }))
+  const confirm = async (): Promise<void> => {
+    const answer = await replace.run()
+    if (answer?.ok !== true) return
+    toast({ text: t('sim.replaced') })
+    onClose()
+    navigate(pageOf(answer.data.first.imsi_sha256_12))
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('sim.replace.title')}
+      confirm={t('sim.replace')}
+      isDanger
+      isBusy={replace.isBusy}
+      error={replace.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{t('sim.replace.what')}</p>
+      {has('esim-smdp') ? (
+        <p>
+          <ButtonLink href={`/esim?do=issue&replaces=${hash}`}>{t('sim.replace.esim')}</ButtonLink>
+        </p>
+      ) : null}
+    </ConfirmDialog>
+  )
+}
+
+/** Ends a SIM for good, after the question. */
+function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
+  const [reason, setReason] = useState('')
+  const revoke = useAction(() =>
+    timed(() =>
+      api.post('/v1/sims/{imsi}/revoke', {
+        path: { imsi: sim.imsi_sha256_12 },
+        query: { wait: WAIT },
+        body: reason.trim() === '' ? {} : { reason: reason.trim() },
+      }),
+    ),
+  )
+  const confirm = async (): Promise<void> => {
+    const answer = await revoke.run()
+    if (answer?.ok !== true) return
+    toast({ text: cutText('sim.revoked', nameOf(sim), answer.data) })
+    onChanged()
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('sim.revoke.title')}
+      confirm={t('sims.bulk.revoke')}
+      isDanger
+      isBusy={revoke.isBusy}
+      error={revoke.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{t('sim.revoke.what')}</p>
+      <Field
+        label={t('sims.reason')}
+        help={t('sims.reason.help')}
+        maxLength={256}
+        value={reason}
+        onInput={setReason}
+      />
+    </ConfirmDialog>
+  )
+}
+
+/** Gives a SIM a name; the one before can be had back. */
+function LabelDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
+  const draft = useDraft(sim.label ?? '')
+  const path = { imsi: sim.imsi_sha256_12 }
+  const change = useAction((label: string | null) =>
+    api.post('/v1/sims/{imsi}/label', { path, body: { label }, ifMatch: etag }),
+  )
+  const confirm = async (): Promise<void> => {
+    const text = draft.value.trim()
+    const answer = await change.run(text === '' ? null : text)
+    // Refused as stale: what is there now is read, and shown beside what is typed.
+    if (answer?.ok === false) onChanged()
+    if (answer?.ok !== true) return
+    const undo = async (): Promise<void> => {
+      const body = { label: sim.label }
+      const undone = await api.post('/v1/sims/{imsi}/label', { path, body, ifMatch: answer.etag })
+      if (!undone.ok) toast({ text: undone.error.message, tone: 'bad' })
+      onChanged()
+    }
+    toast({ text: t('sim.labelled'), undo: () => void undo() })
+    onChanged()
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('sims.label')}
+      confirm={t('sims.bulk.label')}
+      isBusy={change.isBusy}
+      isDisabled={draft.isStale}
+      error={draft.isStale ? undefined : change.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <Field
+        label={t('sims.label')}
+        help={t('sims.label.help')}
+        maxLength={64}
+        isFocused
+        value={draft.value}
+        onInput={draft.set}
+      />
+      <StaleNotice draft={draft} text={String} onChosen={change.clear} />
+    </ConfirmDialog>
+  )
+}
+
+/** Erases what is known of the holder of a SIM, after its hash was typed. */
+function ForgetDialog({ sim, onClose }: SimDialogProps) {
+  const hash = sim.imsi_sha256_12
+  const [typed, setTyped] = useState('')
+  const [reason, setReason] = useState('')
+  const [isRevoking, setRevoking] = useState(false)
+  const forget = useAction(() =>
+    api.post('/v1/sims/{imsi}/forget', {
+      path: { imsi: hash },
+      body: {
+        ...(isRevoking ? { revoke: true } : {}),
+        ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+      },
+    }),
+  )
+  const confirm = async (): Promise<void> => {
+    const answer = await forget.run()
+    if (answer?.ok !== true) return
+    const { waits_for: what } = answer.data
+    toast({ text: what === null ? t('sim.forgotten') : t('sim.forgotten.waits', { what }) })
+    onClose()
+    navigate('/sims')
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('sim.forget.title')}
+      confirm={t('sim.forget')}
+      isDanger
+      isBusy={forget.isBusy}
+      isDisabled={typed.trim() !== hash || (sim.state !== 'revoked' && !isRevoking)}
+      error={forget.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <div class="stack">
+        <p>{t('sim.forget.what')}</p>
+        {sim.state === 'revoked' ? null : (
+          <Checkbox label={t('sim.forget.revoke')} isChecked={isRevoking} onChange={setRevoking} />
+        )}
+        <Field
+          label={t('sim.forget.reason')}
+          help={t('sim.forget.reason.help')}
+          maxLength={256}
+          value={reason}
+          onInput={setReason}
+        />
+        <Field label={t('sim.forget.type', { hash })} value={typed} onInput={setTyped} />
+      </div>
+    </ConfirmDialog>
+  )
 }

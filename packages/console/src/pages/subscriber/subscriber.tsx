@@ -1,23 +1,63 @@
 import '../sims/sims.css'
 import './subscriber.css'
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
+import { useRows } from '../../api/use-rows.ts'
 import type { PageProps } from '../../app/pages.ts'
-import { t } from '../../text/index.ts'
-import { ButtonLink } from '../../ui/button.tsx'
+import { t, word } from '../../text/index.ts'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { rateText } from '../../ui/bytes.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
-import { Attached, nameOf, SimState } from '../sims/sim.tsx'
+import { Time } from '../../ui/time.tsx'
+import { CODE_EVENTS, type Code, codeColumns } from '../esim/code.tsx'
+import { CodeDialog } from '../esim/code-dialog.tsx'
+import { IssueCodesDialog } from '../esim/issue-codes.tsx'
+import { Attached, nameOf, pageOf, type Sim, SimState } from '../sims/sim.tsx'
 import { Actions } from './actions.tsx'
-import { Facts } from './facts.tsx'
-import { OwnCodes } from './own-codes.tsx'
 import { OwnSessions } from './own-sessions.tsx'
 import { Quota } from './quota.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { Why } from './why.tsx'
+
+const keyOf = (code: Code): string => code.token
+
+/** The activation codes of one SIM. */
+function OwnCodes({ sim }: { readonly sim: Sim }) {
+  const hash = sim.imsi_sha256_12
+  const codes = useRows('/v1/esim/codes', { imsi: hash }, { keyOf, on: CODE_EVENTS })
+  const [shown, setShown] = useState<string | undefined>(undefined)
+  const [isIssuing, setIssuing] = useState(false)
+  const open = codes.rows.find(({ token }) => token === shown)
+  return (
+    <section class="card" aria-label={t('esim.title')}>
+      <h2>{t('esim.title')}</h2>
+      {codes.error === undefined ? null : <ErrorNotice error={codes.error} onRetry={codes.reload} />}
+      <DataTable
+        label={t('esim.codes')}
+        rows={codes.rows}
+        columns={codeColumns((code) => setShown(code.token), true)}
+        keyOf={keyOf}
+        onOpen={(code) => setShown(code.token)}
+        empty={<p class="fine">{t('esim.none.own')}</p>}
+      />
+      {sim.state === 'revoked' ? null : (
+        <Button onClick={() => setIssuing(true)}>{t('esim.issue.own')}</Button>
+      )}
+      {open === undefined ? null : <CodeDialog code={open} onClose={() => setShown(undefined)} />}
+      {isIssuing ? (
+        <IssueCodesDialog batch="" replaces="" sim={hash} onClose={() => setIssuing(false)} />
+      ) : null}
+    </section>
+  )
+}
 
 /** Octets grow without an event. */
 const LOOK_MS = 15_000
@@ -84,4 +124,63 @@ function NotKnown() {
       {t('sim.missing.help')}
     </EmptyState>
   )
+}
+
+/** What is known of a SIM. */
+function Facts({ sim }: { readonly sim: Sim }) {
+  const {
+    imsi_sha256_12: hash,
+    ambr,
+    provisioning: { status, driver },
+  } = sim
+  const facts: readonly (readonly [string, ComponentChildren])[] = [
+    [
+      t('sims.hash'),
+      <>
+        <code>{hash}</code> <Copy text={hash} />
+      </>,
+    ],
+    [t('sims.iccid'), sim.iccid_last4 === null ? '–' : `…${sim.iccid_last4}`],
+    [t('order.msisdn'), sim.msisdn ?? '–'],
+    [t('sim.apns'), sim.apns.join(', ')],
+    [t('sim.speed'), `↓ ${rateText(ambr.downlink_bps)} ↑ ${rateText(ambr.uplink_bps)}`],
+    [
+      t('sims.filter.profile'),
+      <a href={`/sims?profile=${encodeURIComponent(sim.profile)}`}>{sim.profile}</a>,
+    ],
+    [t('sim.issued'), <Time at={sim.issued_at} />],
+    [
+      t('sim.firstAttach'),
+      sim.first_attach_at === null ? t('sims.never') : <Time at={sim.first_attach_at} />,
+    ],
+    [
+      t('sims.lastSeen'),
+      sim.last_seen_at === null ? t('sims.never') : <Time at={sim.last_seen_at} relative />,
+    ],
+    [t('sims.expires'), <Time at={sim.expires_at} />],
+    [t('sim.hss'), `${word('sim.hss', status)} (${driver})`],
+    ...linked(sim),
+  ]
+  return (
+    <section class="card" aria-label={t('sim.facts')}>
+      <h2>{t('sim.facts')}</h2>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+function linked({ batch_id: batch, replaces }: Sim): readonly (readonly [string, ComponentChildren])[] {
+  return [
+    batch === null
+      ? []
+      : [[t('sims.filter.batch_id'), <a href={`/sims?batch_id=${batch}`}>{batch}</a>] as const],
+    replaces === null ? [] : [[t('sim.replaces'), <a href={pageOf(replaces)}>{replaces}</a>] as const],
+  ].flat()
 }

@@ -1,5 +1,4 @@
-export { type Backoff, backoffMs } from './backoff.ts'
-export { changeTag, namesTag, refuseStale } from './change-tag.ts'
+export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change-tag.ts'
 export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
@@ -113,7 +112,6 @@ export {
 } from './errors.ts'
 export { freeOctets } from './free-octets.ts'
 export { localHostName, type Reach, reachOf } from './hosts.ts'
-export { jsonBody, jsonTextOf } from './json-body.ts'
 export {
   type JsonSchema,
   NAME_PATTERN,
@@ -124,7 +122,8 @@ export {
   pageSchema,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
-export { type KnownRows, knownRows } from './known-rows.ts'
+export type { KnownRow } from './known-rows.ts'
+export { type KnownRows, knownRows, type TableView, withoutOctets } from './known-rows.ts'
 export {
   type BootstrapTokens,
   bootstrapTokensRef,
@@ -146,7 +145,6 @@ export {
   operatorCertificatesRef,
   type Revocation,
 } from './mesh-services.ts'
-export { type MoveRecorder, moveRecorderRef, type RecordedSimMove } from './move-recorder.ts'
 export {
   type CapturedState,
   type NodeState,
@@ -191,9 +189,8 @@ export {
   type SpectrumLicense,
   type Technology,
 } from './policy.ts'
-export { type PolicyHistory, policyHistoryRef } from './policy-history.ts'
 export type { Outcome, Reconciler, RunsOn } from './reconciler.ts'
-export type { PolicyRevision, RecordedSession, TimeSpan, TxInterval } from './record-types.ts'
+export { type Backoff, backoffMs } from './reconciler.ts'
 export { createRefusalTrail, type Refusal, type RefusalTrail } from './refusal-trail.ts'
 export {
   type Access,
@@ -213,11 +210,36 @@ export {
   type Route,
   route,
 } from './route.ts'
-export type { KnownRow } from './row-memory.ts'
-export { type RowStep, rowStep } from './row-step.ts'
 export { hasValidSum, rowSum } from './row-sum.ts'
 export { type ServiceRef, type ServiceShape, serviceRef, shapeProblem } from './service-ref.ts'
-export { shapeOf } from './service-shapes.ts'
+export type { PolicyRevision, RecordedSession, TimeSpan, TxInterval } from './service-shapes.ts'
+export {
+  type AgentView,
+  type AgentWatch,
+  agentWatchRef,
+  type MetricReading,
+  type MetricSample,
+  type MetricsReader,
+  type MoveRecorder,
+  metricsReaderRef,
+  moveRecorderRef,
+  type PolicyHistory,
+  policyHistoryRef,
+  type QuotaEdges,
+  type QuotaWatch,
+  quotaWatchRef,
+  type RecordedSimMove,
+  type SessionHistory,
+  type SimRegister,
+  type Span,
+  type SpanFacts,
+  sessionHistoryRef,
+  shapeOf,
+  simRegisterRef,
+  type TraceParent,
+  type Tracer,
+  tracerRef,
+} from './service-shapes.ts'
 export {
   type AuditEntry,
   type AuditFilter,
@@ -258,9 +280,7 @@ export {
   type Vault,
   vaultRef,
 } from './services.ts'
-export { type SessionHistory, sessionHistoryRef } from './session-history.ts'
 export { type AlertRule, type AlertWebhook, type Settings, sectionOf } from './settings.ts'
-export { type SimRegister, simRegisterRef } from './sim-register.ts'
 export {
   type HomeNetworkKey,
   type OpenableSim,
@@ -280,6 +300,7 @@ export {
 export { type StateChange, type StateTeller, stateNews, stateTeller } from './state-teller.ts'
 export { type StaticFiles, staticRoutes } from './static-files.ts'
 export type { Db, Migration, MutationTx, ObservedTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
+export { type RowStep, rowStep } from './store.ts'
 export {
   type Introspection,
   introspectionRef,
@@ -290,9 +311,7 @@ export {
   type PluginStanding,
 } from './support-services.ts'
 export { defineTable, type Table, type TableSpec } from './table.ts'
-export { type TableView, withoutOctets } from './table-view.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
-export { type Span, type SpanFacts, type TraceParent, type Tracer, tracerRef } from './tracing.ts'
 export {
   type Collection,
   type CollectionConsumer,
@@ -311,15 +330,3 @@ export {
   type Volume,
   type VolumeKey,
 } from './usage.ts'
-export {
-  type AgentView,
-  type AgentWatch,
-  agentWatchRef,
-  type MetricReading,
-  type MetricSample,
-  type MetricsReader,
-  metricsReaderRef,
-  type QuotaEdges,
-  type QuotaWatch,
-  quotaWatchRef,
-} from './watch-services.ts'

@@ -1,4 +1,4 @@
-import { coreDriverRef, hssDriverRef, ranDriverRef } from './drivers.ts'
+import { coreDriverRef, hssDriverRef, type ImsiHash, ranDriverRef } from './drivers.ts'
 import {
   bootstrapTokensRef,
   meshStandingRef,
@@ -6,11 +6,13 @@ import {
   nodeRegistryRef,
   operatorCertificatesRef,
 } from './mesh-services.ts'
-import { moveRecorderRef } from './move-recorder.ts'
-import { policyHistoryRef } from './policy-history.ts'
-import type { ServiceRef } from './service-ref.ts'
+import type { Labels } from './plugin.ts'
+import type { RadioProfile } from './policy.ts'
+import { type ServiceRef, serviceRef } from './service-ref.ts'
 import {
   authenticatorRef,
+  type ComponentState,
+  type LifecycleState,
   lifecycleRef,
   policyRef,
   quotaKeeperRef,
@@ -18,12 +20,226 @@ import {
   transmitterRef,
   txGateRef,
 } from './services.ts'
-import { sessionHistoryRef } from './session-history.ts'
-import { simRegisterRef } from './sim-register.ts'
-import { simIssuerRef, subscribersRef } from './sim-services.ts'
-import { tracerRef } from './tracing.ts'
+import { type SubscriberState, simIssuerRef, subscribersRef } from './sim-services.ts'
+import type { MutationTx, Tx } from './store.ts'
 import { collectionConsumerRef, collectorRef, usageLedgerRef, usageListenerRef } from './usage.ts'
-import { agentWatchRef, quotaWatchRef } from './watch-services.ts'
+
+// ---- provided by the kernel ----
+
+/** One series of a metric as it stands. */
+export interface MetricSample {
+  readonly labels: Labels
+  /** Of a histogram the sum of what was observed. */
+  readonly value: number
+  /** Of a histogram how much was observed; absent otherwise. */
+  readonly count?: number
+}
+/** A metric as it stands on this instance. */
+export interface MetricReading {
+  readonly kind: 'gauge' | 'counter' | 'histogram'
+  readonly samples: readonly MetricSample[]
+}
+/** The metrics of this instance by name, as `/metrics` shows them, without the cost of all the others. */
+export interface MetricsReader {
+  /** Those of the names that somebody has registered; the base name of a histogram. */
+  read(names: readonly string[]): Promise<ReadonlyMap<string, MetricReading>>
+}
+export const metricsReaderRef: ServiceRef<MetricsReader> = serviceRef<MetricsReader>('kernel.metrics', {
+  read: 'function',
+})
+
+// ---- provided by nodes ----
+
+/** What the newest heartbeat of a node says. */
+export interface AgentView {
+  readonly nodeId: string
+  readonly name: string
+  /** Whether the heartbeat is older than three of its intervals. Contract section 4. */
+  readonly isStale: boolean
+  readonly silentMs: number
+  /** Its clock less this one's when the heartbeat came; what is under way counts as behind. */
+  readonly skewMs: number
+  /** As `GET /v1/health` shows them: the heartbeat first, `node/<id>`, then what it reported, `node/<id>/<name>`. */
+  readonly components: readonly ComponentState[]
+}
+/** The nodes that have sent a heartbeat. */
+export interface AgentWatch {
+  agents(): Promise<readonly AgentView[]>
+}
+export const agentWatchRef: ServiceRef<AgentWatch> = serviceRef<AgentWatch>('nodes.agents', {
+  agents: 'function',
+})
+
+// ---- provided by a plugin that keeps quotas ----
+
+/** SIMs whose quota of this period is used up to an edge, with the percentage used. The same object until it is looked at anew. */
+export interface QuotaEdges {
+  /** At 80 % or more, those over 100 % included. */
+  readonly warned: ReadonlyMap<ImsiHash, number>
+  /** At 100 % or more. */
+  readonly exceeded: ReadonlyMap<ImsiHash, number>
+}
+/** What an instance knows of quotas that come to an end. */
+export interface QuotaWatch {
+  /** Undefined until all quotas have been looked at once. */
+  edges(): Promise<QuotaEdges | undefined>
+}
+export const quotaWatchRef: ServiceRef<QuotaWatch> = serviceRef<QuotaWatch>('fair_use.edges', {
+  edges: 'function',
+})
+
+/** A place in a trace, as `traceparent` of W3C Trace Context has it: `00-<trace id>-<span id>-<flags>`. */
+export type TraceParent = string
+
+/** What a piece of work is, in a trace. No secret, no IMSI and nothing that somebody typed may be in it. */
+export interface SpanFacts {
+  /** From a closed set: `mutation sim.issue`, `GET /v1/sims/:imsi`. */
+  readonly name: string
+  /** `server`: in answer to somebody; `client`: it asks somebody else; `internal` when absent. */
+  readonly kind?: 'server' | 'client' | 'internal'
+  readonly attributes?: Readonly<Record<string, string | number | boolean>>
+  /** Under what it goes on; under the work around it when absent. */
+  readonly parent?: TraceParent
+  /** Of other traces that have to do with it. */
+  readonly links?: readonly TraceParent[]
+  /** When it began, ms since the epoch, if that was before. */
+  readonly startedAtMs?: number
+}
+
+/** A piece of work that has begun. */
+export interface Span {
+  readonly traceparent: TraceParent
+  set(name: string, value: string | number | boolean): void
+  /** Once; `error` is why it went wrong, of which no more than a code is kept. */
+  end(error?: unknown): void
+}
+
+/** Keeps traces of what the service does. Nothing of it may throw. */
+export interface Tracer {
+  /** Whether traces go anywhere: otherwise nobody asks for one. */
+  readonly isOn: boolean
+  begin(facts: SpanFacts): Span
+  /** Does work as a part of a span; of none when it is undefined. */
+  within<T>(span: Span | undefined, work: () => T): T
+  /** The span that the caller's work is a part of; undefined when that is over, too. */
+  current(): TraceParent | undefined
+}
+export const tracerRef: ServiceRef<Tracer> = serviceRef<Tracer>('tracing.tracer', {
+  isOn: 'boolean',
+  begin: 'function',
+  within: 'function',
+  current: 'function',
+})
+
+// ---- provided by a plugin that keeps a record for others to check; asked by sims and nodes ----
+
+/** A move of one SIM as it is recorded. */
+export interface RecordedSimMove {
+  readonly imsi: ImsiHash
+  /** Undefined for a new one. */
+  readonly from: SubscriberState | undefined
+  readonly to: SubscriberState
+  /** Why it is suspended; undefined in other states. */
+  readonly reason: string | undefined
+}
+/** A move of a node in its lifecycle as it is recorded. */
+interface RecordedNodeMove {
+  readonly nodeId: string
+  readonly from: LifecycleState
+  readonly to: LifecycleState
+}
+/**
+ * Writes moves down in the transaction that makes them, so that neither a crash nor a restart loses one. What happens while
+ * nobody provides it is found by comparison once somebody does.
+ */
+export interface MoveRecorder {
+  simsMoved(tx: Tx, moves: readonly RecordedSimMove[]): Promise<void>
+  nodeMoved(tx: Tx, move: RecordedNodeMove): Promise<void>
+}
+export const moveRecorderRef: ServiceRef<MoveRecorder> = serviceRef<MoveRecorder>('moves.recorder', {
+  simsMoved: 'function',
+  nodeMoved: 'function',
+})
+
+// ---- provided by sims ----
+
+/** What decides whether all that is known of a SIM may go. */
+interface SimRemains {
+  readonly state: SubscriberState
+  /** Whether it was never seen in a core. */
+  readonly isUnused: boolean
+  /** Why HSS and core still have to hear that it is revoked, for which its IMSI is needed; undefined when they have. */
+  readonly waitsFor: string | undefined
+}
+/** The states of all SIMs, and the end of all that is known of one. Throws `store_corrupt`. */
+export interface SimRegister {
+  /** At most `limit` SIMs behind the hash `after`, by hash, as they stand in the transaction. */
+  states(tx: Tx, after: string, limit: number): Promise<readonly Omit<RecordedSimMove, 'from'>[]>
+  /** Undefined for one that does not exist. */
+  remains(imsi: ImsiHash, tx?: Tx): Promise<SimRemains | undefined>
+  /** Revokes it in the caller's mutation; nothing when it is revoked. Throws `sim_not_found`. */
+  revokeIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
+  /**
+   * Removes of a revoked SIM what neither HSS nor core needs to let it go, in the caller's mutation: keys, card codes, ICCID,
+   * label, number, when it was seen; its batch is written anew without it. Its IMSI stays. Throws `sim_not_found`,
+   * `sim_state_conflict` for one that is not revoked.
+   */
+  stripIn(tx: MutationTx, imsi: ImsiHash): Promise<void>
+  /**
+   * Removes a revoked SIM in the caller's mutation, with all that `stripIn` removes. Throws `sim_not_found`,
+   * `sim_state_conflict` for one that is not revoked, or still awaited unless `isUnheard`: then HSS and core keep what they have.
+   */
+  eraseIn(tx: MutationTx, imsi: ImsiHash, how?: { readonly isUnheard: boolean }): Promise<void>
+}
+export const simRegisterRef: ServiceRef<SimRegister> = serviceRef<SimRegister>('sims.register', {
+  states: 'function',
+  remains: 'function',
+  revokeIn: 'function',
+  stripIn: 'function',
+  eraseIn: 'function',
+})
+
+// ---- provided by sessions ----
+
+/** Sessions of the past and of now. */
+export interface SessionHistory {
+  /**
+   * A page of those that reach into a span, behind the session `after`, in the order in which they were first seen. It may be
+   * empty before the end: ask on behind `next` until that is undefined. Throws `store_corrupt`.
+   */
+  page(
+    span: TimeSpan,
+    after: number,
+    limit: number,
+  ): Promise<{ readonly sessions: readonly RecordedSession[]; readonly next: number | undefined }>
+  /** Those of one SIM that reach into a span, at most 100, the newest first. Throws `store_corrupt`. */
+  of?(imsi: ImsiHash, span: TimeSpan): Promise<readonly RecordedSession[]>
+}
+export const sessionHistoryRef: ServiceRef<SessionHistory> = serviceRef<SessionHistory>('sessions.history', {
+  page: 'function',
+  of: 'function?',
+})
+
+// ---- provided by policy ----
+
+/** What the policy was, and when TX was armed. Pages by key, oldest first. Throws `store_corrupt`. */
+export interface PolicyHistory {
+  /** Revisions made in a span, at most `limit`, behind revision `after`. */
+  revisions(span: TimeSpan, after: number, limit: number): Promise<readonly PolicyRevision[]>
+  /** Intervals that reach into a span, at most `limit`, behind the interval `after`. */
+  intervals(
+    span: TimeSpan,
+    after: Pick<TxInterval, 'startedAtMs' | 'id'> | undefined,
+    limit: number,
+  ): Promise<readonly TxInterval[]>
+  /** Removes at most `limit` intervals that ended before that time, the oldest first, and gives them. */
+  takeIntervals(tx: Tx, endedBeforeMs: number, limit: number): Promise<readonly TxInterval[]>
+}
+export const policyHistoryRef: ServiceRef<PolicyHistory> = serviceRef<PolicyHistory>('policy.history', {
+  revisions: 'function',
+  intervals: 'function',
+  takeIntervals: 'function',
+})
 
 const REFS: readonly ServiceRef<object>[] = [
   agentWatchRef,
@@ -59,4 +275,53 @@ const REFS: readonly ServiceRef<object>[] = [
 export function shapeOf(serviceId: string): ServiceRef<object>['shape'] {
   const ref = serviceId.startsWith('collector.') ? collectorRef('') : REFS.find(({ id }) => id === serviceId)
   return ref?.shape
+}
+
+/** A span of time, ms since the epoch: from `fromMs` on, before `toMs`. */
+export interface TimeSpan {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** One revision of the policy. */
+export interface PolicyRevision {
+  readonly revision: number
+  readonly atMs: number
+  /** Who made it: `user:<id>/<name>`. */
+  readonly by: string
+  /** JSON pointers of what differs from the revision before; empty where that is not kept any more. */
+  readonly changed: readonly string[]
+}
+/** One time in which TX was armed with the same profile and license. */
+export interface TxInterval {
+  readonly id: string
+  readonly profileId: string
+  /** As it was armed. */
+  readonly profile: RadioProfile
+  readonly country: string
+  readonly licenseReference: string | null
+  readonly licenseHolder: string | null
+  readonly startedAtMs: number
+  readonly startedBy: string
+  /** Nulls while it lasts. */
+  readonly endedAtMs: number | null
+  readonly endedBy: string | null
+  readonly endReason: string | null
+}
+/** A session as it is recorded. Octets are those of the best source. */
+export interface RecordedSession {
+  readonly id: number
+  readonly imsi: ImsiHash
+  readonly apn: string
+  readonly plmn: string | null
+  /** IPv4 address or IPv6 prefix of the phone. */
+  readonly address: string | null
+  readonly technology: string
+  readonly cell: string | null
+  readonly source: string
+  readonly startedAtMs: number
+  /** Null while it lasts. */
+  readonly endedAtMs: number | null
+  readonly upBytes: number
+  readonly downBytes: number
 }

@@ -1,7 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { changeTag } from '../src/change-tag.ts'
-import { jsonBody, jsonTextOf } from '../src/json-body.ts'
+import { changeTag, jsonBody, jsonTextOf } from '../src/change-tag.ts'
 
 const json = suite('contracts/json-body')
 

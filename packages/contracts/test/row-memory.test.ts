@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createRowMemory } from '../src/row-memory.ts'
+import { createRowMemory } from '../src/known-rows.ts'
 
 const memory = suite('contracts/row-memory')
 const keep = (rows: ReturnType<typeof createRowMemory<{ readonly n: number }, string>>, n: number) =>

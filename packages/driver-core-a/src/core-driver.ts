@@ -1,4 +1,11 @@
-import { type Context, type CoreDriver, hssDriverRef, type Rendered } from '@steeple/contracts'
+import {
+  type Context,
+  type CoreDriver,
+  hssDriverRef,
+  type Imsi,
+  type Rendered,
+  southboundUnavailable,
+} from '@steeple/contracts'
 import {
   type Daemon as ConfigDaemon,
   type CoreFiles,
@@ -18,7 +25,6 @@ import { type CorePlaces, corePlaces } from './core-places.ts'
 import { attachTeller } from './diagnose/attaches.ts'
 import { diagnoser } from './diagnose/diagnose.ts'
 import { batchCancel } from './kick/batch-cancel.ts'
-import { deregNotify } from './kick/dereg-notify.ts'
 import { type KickLimits, kicker } from './kick/kick.ts'
 import { type DeafHss, deafHss } from './mend/deaf-hss.ts'
 import { sessionFaults } from './mend/lost-sessions.ts'
@@ -35,8 +41,88 @@ import { planNotes } from './render/plan-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
 import { DAEMONS, type Daemon } from './render/roles.ts'
 import { keptBus } from './sbi/bus.ts'
-import { isDatabaseAway, withHints } from './verify/hints.ts'
+import { h2Request } from './sbi/h2-request.ts'
 import { probeDaemon, type WorkParts } from './verify/probe.ts'
+
+const DATABASE_AWAY = /Failed to connect to server \[mongodb|No suitable servers found/i
+
+/** Words of the daemons, and what they mean for who reads them. Recorded from the real ones. */
+const HINTS: readonly (readonly [RegExp, string])[] = [
+  [
+    DATABASE_AWAY,
+    'the subscriber database cannot be reached from there: set core_a.addresses.mongo or hss.mongo_url',
+  ],
+  [
+    /bind\(\) \[[^\]]*\](?::[0-9]+)? failed|sctp_server .* failed/i,
+    'the daemon does not have that address: see core_a.addresses, and the network of its container',
+  ],
+  [
+    /cannot open file `/,
+    'the daemon does not see the file: mount core_a.config_dir at core_a.config_mount in its container',
+  ],
+  [/Failed to parse configuration file|Parser error/, 'the file is not whole: something else writes it too'],
+  [
+    /Unable to open configuration file for reading/,
+    'core_a.config_mount is not where it sees core_a.config_dir',
+  ],
+  [/getaddrinfo\(.*\) failed/, 'an address is none: see core_a.addresses'],
+  [/No [a-z]+\.[a-zA-Z0-9_.]+ in '/, 'it reads another file than the rendered one: see its command line'],
+  [
+    /Error in the HTTP2 framing layer/,
+    'its libcurl breaks the service bus (7.88.1 of Debian 12): take a newer image',
+  ],
+  [
+    /Enable replica sets/,
+    'change streams need a replica set; without one a block does not disconnect anybody',
+  ],
+]
+
+/** Whether a daemon says that it cannot reach the subscriber database, without which it ends with code 0. */
+function isDatabaseAway(words: string): boolean {
+  return DATABASE_AWAY.test(words)
+}
+
+/** What the last words of a daemon mean, one line; undefined when nothing is known of them. */
+export function hintFor(words: string): string | undefined {
+  return HINTS.find(([pattern]) => pattern.test(words))?.[1]
+}
+
+/** The engine, whose containers' last words are followed by what they mean, for those that are known. */
+export function withHints(engine: Engine): Engine {
+  return {
+    ...engine,
+    logsTail: async (container, lines, signal, sinceMs) => {
+      const words = await engine.logsTail(container, lines, signal, sinceMs)
+      const hint = hintFor(words)
+      return hint === undefined ? words : `${words}\nfailed, that is: ${hint}\n`
+    },
+  }
+}
+
+/** Why a phone has to go. TS 29.503 §6.1.6.3.3: after the second it is told to register again. */
+type DeregReason = 'SUBSCRIPTION_WITHDRAWN' | 'REREGISTRATION_REQUIRED'
+const NO_CONTENT = 204
+const NOT_FOUND = 404
+
+/**
+ * Has the AMF deregister a phone, as a UDM would. `unknown`: the AMF has no such phone.
+ *
+ * Throws `southbound_unavailable` or the signal's reason, without the IMSI. Source: TS 29.503 §5.3.2.3.2.
+ */
+async function deregNotify(
+  origin: string,
+  imsi: Imsi,
+  deregReason: DeregReason,
+  signal: AbortSignal,
+): Promise<'accepted' | 'unknown'> {
+  const path = `/namf-callback/v1/imsi-${imsi}/dereg-notify`
+  // TS 29.503 §6.1.6.2.5 (DeregistrationData).
+  const body = JSON.stringify({ deregReason, accessType: '3GPP_ACCESS' })
+  const { status } = await h2Request('amf', origin, { method: 'POST', path, body }, signal)
+  if (status === NO_CONTENT) return 'accepted'
+  if (status === NOT_FOUND) return 'unknown'
+  throw southboundUnavailable(`amf did not take a deregistration: it answered ${status}`)
+}
 
 /** What tests put in place of the real surroundings. */
 export interface CoreSeams {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { PlacedDesired } from '@steeple/southbound'
 import { assert, defaultSettings, suite } from '@steeple/testkit'
 import { maxUeOf, type RenderSettings } from '../src/render/core-plan.ts'
-import { machineNotes } from '../src/render/machine-notes.ts'
+import { machineNotes } from '../src/render/plan-notes.ts'
 import { daemonOfFile, renderCore } from '../src/render/render.ts'
 import { DESIRED, settingsWith } from './support/desired.ts'
 

@@ -1,5 +1,17 @@
+import { isIP } from 'node:net'
 import { type Rendered, validationFailed } from '@steeple/contracts'
-import { type PlacedDesired, renderedOf, type YamlValue, yamlText } from '@steeple/southbound'
+import {
+  checkApns,
+  checkPlmn,
+  checkSlices,
+  type Found,
+  type PlacedDesired,
+  renderedOf,
+  shown,
+  type YamlValue,
+  yamlText,
+} from '@steeple/southbound'
+import { isTac, tacMax } from '@steeple/telecom'
 import { parseRange } from './address-range.ts'
 import { type CorePlan, dbUriOf, maxUeOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
 import { hssSection, mmeSection, pcrfSection, sgwcSection, sgwuSection } from './epc-files.ts'
@@ -14,9 +26,136 @@ import {
 } from './five-g-files.ts'
 import { diameterFile, diameterPath, speaksDiameter } from './free-diameter.ts'
 import { homeKeyPath } from './home-keys.ts'
-import { problemsOf } from './problems.ts'
-import { addressOf, type Daemon, daemonsOf, generationsOf, isDaemon } from './roles.ts'
+import {
+  addressOf,
+  DAEMONS,
+  type Daemon,
+  daemonsOf,
+  EXTRA_ROLES,
+  FACTS,
+  type Generation,
+  generationsOf,
+  isDaemon,
+} from './roles.ts'
 import { smfSection, upfSection } from './session-files.ts'
+
+const SLICE_RULES = { key: 'core_a.slices', leastSst: 0, noSd: 'ffffff' }
+const UES_MAX = 1_000_000
+
+/**
+ * Everything that the core would take silently and wrongly, one line each: key, value, what is allowed.
+ *
+ * The core checks hardly anything: a network code of one digit, a tracking area of 17 bits and the word "seven" start.
+ */
+function problemsOf(
+  desired: PlacedDesired,
+  settings: RenderSettings,
+  generations: readonly Generation[],
+  daemons: readonly Daemon[],
+): readonly string[] {
+  const lines: string[] = []
+  const found: Found = (key, message) => lines.push(`${key} ${message}`)
+  checkNetwork(desired, generations, found)
+  checkApns(desired.apns, found)
+  if (generations.includes('5gc')) checkSlices(settings.slices, SLICE_RULES, found)
+  checkAddresses(desired.addresses, found)
+  checkListeners(desired.addresses, settings, daemons, found)
+  checkPool(desired, settings.subnet, daemons, found)
+  if (dbUriOf(settings.mongoUrl, desired.addresses.mongo) === undefined)
+    found('hss.mongo_url', 'is not mongodb://<host>/<database>')
+  return lines
+}
+
+function checkNetwork({ plmn, tac }: PlacedDesired, generations: readonly Generation[], found: Found): void {
+  checkPlmn(plmn, found)
+  const technology = generations.includes('epc') ? 'lte' : 'nr'
+  if (!isTac(technology, tac))
+    found('tac', `is ${shown(tac)}; allowed is 0 to ${tacMax(technology)} in ${technology.toUpperCase()}`)
+}
+
+function checkAddresses(addresses: Readonly<Record<string, string>>, found: Found): void {
+  for (const [role, address] of Object.entries(addresses)) {
+    const problem = addressProblem(role, address)
+    if (problem !== undefined) found(`core_a.addresses.${role}`, problem)
+  }
+}
+
+/** SMF, UPF and SGW-U do not start without an IPv4 address, and the others must reach them. */
+function addressProblem(role: string, address: string): string | undefined {
+  if (!isDaemon(role) && !EXTRA_ROLES.some((extra) => extra === role))
+    return `names no role; roles are ${[...DAEMONS, ...EXTRA_ROLES].toSorted().join(', ')}`
+  if (role === 'mongo')
+    return /^[A-Za-z0-9.:_-]{1,253}$/.test(address) ? undefined : `is ${shown(address)}; allowed is a host`
+  if (role === 'dns' || role === 'dns2') {
+    const isPlain = isIP(address) !== 0 && !address.includes('%')
+    return isPlain ? undefined : `is ${shown(address)}; allowed is an IPv4 or IPv6 address`
+  }
+  return isIP(address) === 4 ? undefined : `is ${shown(address)}; allowed is an IPv4 address`
+}
+
+/** No two daemons on one address and port. */
+function checkListeners(
+  addresses: Readonly<Record<string, string>>,
+  settings: RenderSettings,
+  daemons: readonly Daemon[],
+  found: Found,
+): void {
+  const taken = new Map<string, Daemon>()
+  for (const daemon of daemons) {
+    for (const service of FACTS[daemon].services) {
+      const { address, port } =
+        service === 'metrics'
+          ? metricsEndpoint(daemon, addresses, settings)
+          : { address: addressOf(daemon, addresses), port: service }
+      const place = `${address} ${service === 'metrics' ? `port ${port}` : service}`
+      const other = taken.get(place)
+      if (other !== undefined)
+        found(`core_a.addresses.${daemon}`, `is ${shown(address)}, where ${other} listens too (${service})`)
+      taken.set(place, daemon)
+    }
+  }
+}
+
+function checkPool(
+  { apns, maxUes, addresses }: PlacedDesired,
+  subnet: string,
+  daemons: readonly Daemon[],
+  found: Found,
+): void {
+  if (!Number.isInteger(maxUes) || maxUes < 1 || maxUes > UES_MAX)
+    found('policy.max_ues', `is ${shown(maxUes)}; allowed is 1 to ${UES_MAX}`)
+  const pool = parseRange(subnet)
+  if (pool === undefined) {
+    found('core_a.subnet', `is ${shown(subnet)}; allowed is a range such as 10.45.0.0/16 or fd00:45::/48`)
+    return
+  }
+  if (!isNetwork(subnet, pool.network))
+    found(
+      'core_a.subnet',
+      `is ${shown(subnet)}, an address in ${pool.network}/${pool.prefix}; write the range`,
+    )
+  const { sessions } = pool.parts(Math.max(1, apns.length))
+  if (sessions < maxUes)
+    found(
+      'core_a.subnet',
+      `is ${shown(subnet)} with ${sessions} addresses for each of ${apns.length} APNs; allowed is a range for ${maxUes} phones`,
+    )
+  const inside = [...daemons, 's1u', 'n3'].filter((role) => {
+    const address = isDaemon(role) ? addressOf(role, addresses) : addresses[role]
+    return address !== undefined && pool.has(address)
+  })
+  for (const role of inside)
+    found(
+      `core_a.addresses.${role}`,
+      `lies in core_a.subnet ${shown(subnet)}, whose addresses are the phones'`,
+    )
+}
+
+/** Whether a range is written with its first address. */
+function isNetwork(text: string, network: string): boolean {
+  const [address = ''] = text.split('/')
+  return parseRange(`${address}/${address.includes(':') ? 128 : 32}`)?.network === network
+}
 
 /** Daemons that read subscribers from the database themselves; their files may hold its password. */
 export const DATABASE_DAEMONS: readonly Daemon[] = ['hss', 'pcrf', 'udr', 'pcf']

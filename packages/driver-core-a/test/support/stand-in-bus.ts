@@ -1,5 +1,5 @@
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
-import { REGISTRATIONS } from '../../src/verify/nrf-registry.ts'
+import { REGISTRATIONS } from '../../src/verify/probe.ts'
 import { recording } from './recordings.ts'
 
 /** A service bus: an AMF that is told of deregistrations and an NRF that lists functions. HTTP/2 in the clear only. */

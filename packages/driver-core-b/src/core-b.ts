@@ -1,8 +1,10 @@
-import type { Context, CoreDriver, Settings } from '@steeple/contracts'
+import type { Context, CoreDriver, Rendered, Settings } from '@steeple/contracts'
 import {
+  type ChargingRun,
   type CoreFiles,
   type CoreFilesParts,
   createCoreFiles,
+  type Daemon,
   type Engine,
   engineAt,
   type Free5gcOam,
@@ -11,7 +13,6 @@ import {
   sharedList,
 } from '@steeple/southbound'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
-import { type ChargingParts, chargingRun } from './charging/charging-run.ts'
 import { type Uncharged, unchargedPhones } from './charging/uncharged.ts'
 import { attachTeller } from './diagnose/attaches.ts'
 import { diagnoser } from './diagnose/diagnose.ts'
@@ -21,17 +22,49 @@ import { registryMender } from './mend/registry-mender.ts'
 import { type SteerMetrics, steerMetrics } from './metrics.ts'
 import { coreUrls } from './places.ts'
 import { renderSettings } from './render/core-plan.ts'
-import { daemonsOf } from './render/daemons.ts'
-import { functionsOf, isNetworkFunction } from './render/functions.ts'
+import {
+  FUNCTIONS,
+  functionOfFile,
+  functionsOf,
+  isNetworkFunction,
+  type NetworkFunction,
+} from './render/functions.ts'
 import { renderCore } from './render/render.ts'
-import { createCaller } from './sbi/caller.ts'
+import { type Caller, createCaller } from './sbi/caller.ts'
 import type { HttpClient } from './sbi/http-client.ts'
 import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
 import { problemOf, type WatchedCore } from './steer/function-states.ts'
 import { createKick, type Kick } from './steer/kick.ts'
+import { instancesOf } from './work/registry.ts'
 import { spoken } from './work/spoken.ts'
 import { type WorkWatch, workWatch } from './work/work-watch.ts'
+
+/** Functions whose restart ends every connection or session. */
+const DROPPING: readonly NetworkFunction[] = ['nrf', 'upf', 'smf', 'amf']
+
+/**
+ * The functions that a rendered set needs, in the order of their restarts.
+ *
+ * There is no reload. The NRF drops every profile when it ends and nobody registers a second time by himself, so all
+ * others restart after it. An SMF keeps sessions that a restarted UPF has lost, and AMF and SMF keep each other's: a
+ * phone that a restarted AMF has forgotten could not be cut off at the SMF any more. So the two restart together.
+ */
+function daemonsOf({ files }: Rendered): readonly Omit<Daemon, 'container'>[] {
+  return FUNCTIONS.flatMap((nf) => {
+    const own = [...files.keys()].filter((path) => functionOfFile(path) === nf)
+    if (own.length === 0) return []
+    const drops = DROPPING.includes(nf) ? 'nr' : 'none'
+    return [{ name: nf, files: own, drops, restartsAfter: leadersOf(nf) } as const]
+  })
+}
+
+function leadersOf(nf: NetworkFunction): readonly NetworkFunction[] {
+  // The UPF knows no NRF.
+  if (nf === 'nrf' || nf === 'upf') return []
+  if (nf === 'smf') return ['nrf', 'upf', 'amf']
+  return nf === 'amf' ? ['nrf', 'smf'] : ['nrf']
+}
 
 /** Ten functions that each wait for the NRF take longer than those of other cores, ms. */
 const HEALTH_MS = 60_000
@@ -226,4 +259,38 @@ function timedKick(metrics: SteerMetrics, kick: Kick): CoreDriver['kick'] {
       throw error
     }
   }
+}
+
+/** Where the CHF is looked for. */
+interface ChargingParts {
+  readonly engine: Engine
+  readonly caller: Caller
+  nrfUrl(): string
+  hasCharging(): boolean
+  /** Function → container, of those that the service may look at. */
+  containers(): Readonly<Record<string, string>>
+}
+
+/**
+ * Which run of the CHF there is: by the start of its container, else by the id under which it has registered, which is
+ * another one after each start unless its file fixes it. Throws `southbound_unavailable`.
+ */
+async function chargingRun(
+  { engine, caller, nrfUrl, hasCharging, containers }: ChargingParts,
+  signal: AbortSignal,
+): Promise<ChargingRun | undefined> {
+  if (!hasCharging()) return undefined
+  const { chf, smf } = containers()
+  if (chf !== undefined) {
+    const [own, sessions] = await Promise.all([
+      engine.inspect(chf, signal),
+      smf === undefined ? undefined : engine.inspect(smf, signal),
+    ])
+    const startedAtMs = own?.isRunning === true ? own.startedAtMs : undefined
+    const isOlderThanSessions = startedAtMs !== undefined && (sessions?.startedAtMs ?? 0) > startedAtMs
+    return { run: startedAtMs === undefined ? undefined : String(startedAtMs), isOlderThanSessions }
+  }
+  const { status, ids } = await instancesOf(caller, nrfUrl, 'chf', signal)
+  if (status !== 200) return undefined
+  return { run: ids.length === 0 ? undefined : ids.toSorted().join(','), isOlderThanSessions: false }
 }

@@ -1,7 +1,6 @@
-import type { CoreDriver, ObservedUe } from '@steeple/contracts'
-import type { CoreFiles, SharedList } from '@steeple/southbound'
+import type { CoreDriver, Imsi, ObservedUe } from '@steeple/contracts'
+import type { CoreFiles, Registration, SharedList } from '@steeple/southbound'
 import { functionStates, type WatchedCore } from './steer/function-states.ts'
-import { uesFrom } from './steer/ues.ts'
 import type { WorkWatch } from './work/work-watch.ts'
 
 /** What the driver stands on. */
@@ -65,4 +64,22 @@ export function createDriver({
       return { configSha256, services, problems, radios: undefined, attachedUes }
     },
   }
+}
+
+/** The phones in a list of registrations: one per subscriber, however many accesses it has. */
+export function uesFrom(registrations: readonly Registration[]): readonly ObservedUe[] {
+  const byImsi = new Map<Imsi, Registration[]>()
+  for (const one of registrations) {
+    const known = byImsi.get(one.imsi)
+    if (known === undefined) byImsi.set(one.imsi, [one])
+    else known.push(one)
+  }
+  return [...byImsi].map(([imsi, all]) => ({
+    imsi,
+    isRegistered: true,
+    apns: [...new Set(all.flatMap(({ sessions }) => sessions.map(({ dnn }) => dnn)))]
+      .filter((dnn) => dnn !== '')
+      .toSorted(),
+    isConnected: all.some(({ isConnected }) => isConnected),
+  }))
 }

@@ -1,6 +1,168 @@
-import type { CoreDriver, Settings, UeDiagnosis } from '@steeple/contracts'
+import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
 import type { Engine, SharedList } from '@steeple/southbound'
-import { refusalsIn, refusedRadioIn } from './refusals.ts'
+import { type Entry, entriesOf } from './amf-log.ts'
+
+/** What the AMF's log says of one phone. */
+interface ToldOfPhone {
+  /** Failed attempts since its last success, newest first. */
+  readonly attempts: readonly UeAttempt[]
+  /** Whether the log names it at all. */
+  readonly isNamed: boolean
+}
+
+interface Reason {
+  readonly refusal: UeRefusal
+  readonly detail: string
+}
+
+/** A registration or a session that a phone has begun. */
+interface Begun {
+  readonly at: string
+  told?: UeAttempt
+  /** A line has said why. */
+  isExplained: boolean
+}
+
+/** Attempts that are told; who tries every 10 s would fill the list. */
+const MOST_ATTEMPTS = 5
+
+const BEGUN = /^(?:MobileIdentity5GS: |Handle Service Request$)/
+const SUCCESS = /^(?:Handle Registration Complete|create smContext\[pduSessionID: \d+\] Success)$/
+/** What the AMF writes beside the phone's own numbers. Texts of 4.2.3; the first fits 3.4 as well. */
+const NAMED: readonly (readonly [RegExp, UeRefusal, string])[] = [
+  [
+    /^Nausf_UEAU Authenticate Request (?:Error: 404|Failed: .*Status:404)/,
+    'unknown_subscriber',
+    'the UDM does not know it',
+  ],
+  [
+    /^Nausf_UEAU Authenticate Request (?:Error: 403|Failed: .*Status:403)/,
+    'not_allowed',
+    'the UDM does not authenticate it (403): its keys in the database are not complete, or the network is not served',
+  ],
+  [/^Nausf_UEAU Authenticate Request/, 'other', 'AUSF or UDM failed while it was authenticated'],
+  [/^AMF can not select an AUSF by NRF/, 'other', 'the AMF found no AUSF at the NRF'],
+  [/^HRES\* Validation Failure/, 'wrong_keys', 'its card has other keys than the UDM'],
+  [
+    /^Authentication Failure Cause: Mac Failure/,
+    'wrong_keys',
+    'its card has other keys than the UDM (cause 20)',
+  ],
+  [
+    /^Authentication Failure Cause: Non-5G Authentication Unacceptable/,
+    'wrong_keys',
+    'its card wants another authentication field (cause 26)',
+  ],
+  [
+    /^Authentication Failure 5GMM Cause: Synch Failure/,
+    'out_of_step',
+    'the sequence numbers of card and UDM are out of step (cause 21)',
+  ],
+  [
+    /^(?:SDM_Get .* Failed .*Status:404|communicateWithUDM error)/,
+    'wrong_network',
+    'the UDM has no subscription of it for this network',
+  ],
+  [
+    /^(?:NSSelection Get Error|handle Requested Nssai of UE failed)/,
+    'not_allowed',
+    'no slice that it asks for is served here, or is its own',
+  ],
+  [/^Select SMF failed: DNN\[/, 'wrong_apn', 'it asked for an APN that its subscription does not have'],
+  [
+    /^CreateSmContextRequest Error: 403/,
+    'not_allowed',
+    'it is registered, and the SMF gives it no session (403): it is blocked, or has no such APN',
+  ],
+  [/^CreateSmContextRequest Error/, 'other', 'it is registered, and the SMF failed to give it a session'],
+  [/^T3560 Expires \d+ times/, 'other', 'it left the network without an answer while it was authenticated'],
+]
+/** Lines that say less than one that comes before or after them. */
+const BARE: readonly (readonly [RegExp, UeRefusal, string])[] = [
+  [/^Send Authentication Reject/, 'wrong_keys', 'its authentication failed'],
+  [/^Send Registration Reject/, 'other', 'the AMF refused its registration'],
+]
+/** What it writes of nobody; the phone is the last one that was named. */
+const NAMELESS: readonly (readonly [RegExp, UeRefusal, string])[] = [
+  [
+    /^registration reject\[tracking area not allowed\]/,
+    'wrong_area',
+    'its cell is in a tracking area that the core does not serve (cause 12)',
+  ],
+]
+
+/**
+ * The failed attempts of one phone in the AMF's log. Lines are its own by its SUPI, or by the number that the AMF gave to
+ * what came with its SUCI of the null scheme (TS 23.003 §28.7.3); of a concealed one nothing is known before the AMF has
+ * the SUPI. One line of the AMF names nobody: it is taken for the last phone named, and marked as not certain.
+ */
+export function refusalsIn(log: string, imsi: Imsi): ToldOfPhone {
+  const begun: Begun[] = []
+  const owners = new Map<string, boolean>()
+  let [isNamed, isOurs] = [false, false]
+  for (const entry of entriesOf(log)) {
+    if (entry.isStart) owners.clear()
+    const owner = ownerOf(entry, imsi, owners)
+    if (owner !== undefined) isOurs = owner
+    if (!isOurs) continue
+    isNamed = true
+    take(begun, entry, owner !== undefined)
+  }
+  const attempts = begun.flatMap(({ told }) => told ?? [])
+  return { attempts: attempts.reverse().slice(0, MOST_ATTEMPTS), isNamed }
+}
+
+/** Whether a line is about the phone; undefined when it names none. Remembers whom a number belongs to. */
+function ownerOf(
+  { number, supi, suci }: Entry,
+  imsi: Imsi,
+  owners: Map<string, boolean>,
+): boolean | undefined {
+  if (number === undefined) return undefined
+  const name = supi ?? suci
+  if (name !== undefined) owners.set(number, name === imsi)
+  return owners.get(number) ?? false
+}
+
+function take(begun: Begun[], { at, text }: Entry, isCertain: boolean): void {
+  if (SUCCESS.test(text)) {
+    begun.length = 0
+    return
+  }
+  const reason = meaningIn(isCertain ? NAMED : NAMELESS, text)
+  const found = reason ?? (isCertain ? meaningIn(BARE, text) : undefined)
+  // What fails after a success, a session, begins with its end.
+  if (BEGUN.test(text) || (found !== undefined && begun.length === 0)) begun.push({ at, isExplained: false })
+  const last = begun.at(-1)
+  if (found === undefined || last === undefined || last.isExplained) return
+  last.told = { ...found, at: last.at, isCertain }
+  last.isExplained = reason !== undefined
+}
+
+function meaningIn(
+  patterns: readonly (readonly [RegExp, UeRefusal, string])[],
+  text: string,
+): Reason | undefined {
+  for (const [pattern, refusal, detail] of patterns) if (pattern.test(text)) return { refusal, detail }
+  return undefined
+}
+
+/** Why the AMF has taken no gNB, when its log says nothing newer of one; undefined otherwise. */
+export function refusedRadioIn(log: string): string | undefined {
+  let words: string | undefined
+  for (const { text } of entriesOf(log)) {
+    const refused = /^NG-Setup failure: (.*)/.exec(text)?.[1]
+    if (refused !== undefined)
+      words = REFUSED_RADIO.find(([pattern]) => pattern.test(refused))?.[1] ?? 'its set-up was not taken'
+    if (/^Send NG-Setup response/.test(text)) words = undefined
+  }
+  return words
+}
+
+const REFUSED_RADIO: readonly (readonly [RegExp, string])[] = [
+  [/Served TAI/, 'its tracking area or network is not one that the core serves'],
+  [/[Ss]lice|S-?NSSAI/, 'it serves none of the slices of the core'],
+]
 
 /** What a diagnosis reads. */
 export interface DiagnoseParts {

@@ -1,6 +1,6 @@
 import { parseImsi } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
-import { refusalsIn, refusedRadioIn } from '../../src/diagnose/refusals.ts'
+import { refusalsIn, refusedRadioIn } from '../../src/diagnose/diagnose.ts'
 
 const refusals = suite('driver-core-b/refusals')
 

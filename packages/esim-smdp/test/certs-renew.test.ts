@@ -1,11 +1,10 @@
 import type { Vault } from '@steeple/contracts'
 import { assert, type FakeClock, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
+import { certificateHealth, countCertificates, renewTls } from '../src/certs/certificates.ts'
 import { newHierarchy } from '../src/certs/hierarchy.ts'
 import { type CertParts, keepCertificates } from '../src/certs/keep.ts'
-import { renewTls } from '../src/certs/renew.ts'
 import { anyClient } from '../src/certs/sets.ts'
 import { certStore } from '../src/certs/store.ts'
-import { certificateHealth, countCertificates } from '../src/certs/watch.ts'
 import type { EsimConfig } from '../src/config.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 

@@ -4,7 +4,7 @@ import { activationCode, base32, qrText } from '../src/codes/activation.ts'
 import { drawMatchingId, drawToken } from '../src/codes/draw.ts'
 import { qrPath } from '../src/codes/qr.ts'
 import { escaped } from '../src/codes/sheet.ts'
-import { mediaTypeFor } from '../src/routes/accept.ts'
+import { mediaTypeFor } from '../src/routes/qr-route.ts'
 
 const codes = suite('esim-smdp/codes')
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { assert, suite } from '@steeple/testkit'
-import { createCrowd, peerOf } from '../src/listen/crowd.ts'
+import { createCrowd, peerOf } from '../src/listen/tls-listener.ts'
 
 const crowds = suite('esim-smdp/crowd')
 

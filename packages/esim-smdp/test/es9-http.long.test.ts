@@ -1,6 +1,6 @@
 import { assert, suite, type Testbed } from '@steeple/testkit'
 import { createEuicc, deleteOn, disableOn, downloadProfile, enableOn } from '@steeple/virtual-euicc'
-import { readTemplate } from '../src/profile/template-file.ts'
+import { readTemplate } from '../src/profile/template-in-force.ts'
 import { pruneEuiccs } from '../src/store/euicc-store.ts'
 import { putNotice } from '../src/store/notice-store.ts'
 import { codesDue } from '../src/store/order-store.ts'

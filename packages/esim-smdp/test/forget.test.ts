@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import { downloadProfile } from '@steeple/virtual-euicc'
-import { removeCodesOf } from '../src/store/forget-store.ts'
+import { removeCodesOf } from '../src/plugin.ts'
 import { eidOf } from './support/pki.ts'
 import { type TestCode, type World, world } from './support/world.ts'
 

@@ -1,9 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { type SealedColumns, storeCorrupt, type Vault } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
-import { lookupBy } from '../src/keys/lookup.ts'
-import { registerSealed } from '../src/keys/sealed.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import { lookupBy, registerSealed } from '../src/plugin.ts'
 import { KEYS } from '../src/store/rows.ts'
 
 const lookup = suite('esim-smdp/lookup')

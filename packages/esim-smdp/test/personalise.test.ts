@@ -5,7 +5,7 @@ import { child, readAll, type Tlv } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
 import { readElements } from '../src/profile/read.ts'
 import { IDENTITY, loadTemplate, personalised } from '../src/profile/template.ts'
-import { readTemplate } from '../src/profile/template-file.ts'
+import { readTemplate } from '../src/profile/template-in-force.ts'
 import { decoded } from './support/decode.ts'
 import { BUNDLED, FACTS, fixture, hex } from './support/profiles.ts'
 

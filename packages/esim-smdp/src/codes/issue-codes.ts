@@ -3,7 +3,11 @@ import {
   type ImsiHash,
   type MutationTx,
   msFromDuration,
+  notFound,
   type Reply,
+  type Request,
+  type SimCard,
+  type SimCredentials,
   simNotFound,
   simStateConflict,
   timestampFromMs,
@@ -11,15 +15,67 @@ import {
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { termsNow } from '../states/terms.ts'
+import { AT_ONCE } from '../store/code-queries.ts'
 import type { NamedEuicc } from '../store/euicc-store.ts'
-import { batchPart } from './batch-part.ts'
 import { boundEid } from './bound-eid.ts'
 import { esimCodeConflict } from './conflict.ts'
 import type { EsimIssueBody } from './issue-body.ts'
-import type { Candidates, IssueRequest } from './issue-request.ts'
 import { type CodeTerms, type NewCode, newCode } from './new-codes.ts'
-import { type Placed, placeCodes } from './place.ts'
+import { type Placed, placeCodes, withoutCode } from './place.ts'
 import { needReady } from './ready.ts'
+
+/** Codes of one request: one transaction, and what the policy allows in an hour when nobody has said otherwise. */
+const PART = 500
+
+/**
+ * The next SIMs of a batch that have neither an open code nor a delivered profile. They count against `sim_issue`.
+ * Throws `not_found`, `esim_code_conflict` when there are none, `rate_limited`.
+ */
+async function batchPart(parts: EsimParts, request: IssueRequest, batchId: string): Promise<Candidates> {
+  const cards: SimCard[] = []
+  const seen = { sims: 0, unfit: 0, remaining: 0 }
+  for await (const { card, isFree } of cardsOf(parts, batchId)) {
+    seen.sims += 1
+    if (!isFree) continue
+    if (!isFit(card)) seen.unfit += 1
+    else if (cards.length < PART) cards.push(card)
+    else seen.remaining += 1
+  }
+  if (seen.sims === 0) throw notFound(`batch ${batchId}`)
+  if (cards.length === 0)
+    throw esimCodeConflict(
+      `no SIM of batch ${batchId} is without a code` +
+        (seen.unfit === 0 ? '' : `, except ${seen.unfit} that are revoked, expired or have no ICCID`),
+    )
+  await request.take('sim_issue', cards.length)
+  return {
+    target: batchId,
+    cards,
+    remaining: seen.remaining,
+    credentials: ({ imsi }) => parts.issuer.credentials(imsi),
+  }
+}
+
+async function* cardsOf(
+  { context, issuer }: EsimParts,
+  batchId: string,
+): AsyncGenerator<{ readonly card: SimCard; readonly isFree: boolean }> {
+  for (let after = ''; ; ) {
+    const found = await issuer.batch(batchId, after, AT_ONCE)
+    const free = await withoutCode(
+      context.db,
+      found.map(({ imsi }) => imsi),
+    )
+    for (const card of found) yield { card, isFree: free.has(card.imsi) }
+    const last = found.at(-1)
+    if (found.length < AT_ONCE || last === undefined) return
+    after = last.imsi
+  }
+}
+
+function isFit({ state, iccidLast4 }: SimCard): boolean {
+  return state !== 'revoked' && state !== 'expired' && iccidLast4 !== undefined
+}
 
 /**
  * Issues a code for a SIM that exists, for new SIMs, or for those of a batch that have none.
@@ -184,4 +240,19 @@ function answer({ rows }: Placed, codes: readonly NewCode[], { remaining }: Cand
     ...(items.length > 1 || remaining !== undefined ? { codes: items } : {}),
     ...(remaining === undefined ? {} : { remaining }),
   }
+}
+
+/** A request of `POST /v1/esim/issue`. */
+type IssueRequest = Request<unknown, unknown, EsimIssueBody | undefined>
+
+/** SIMs that get a code, and what goes with it into the transaction. */
+interface Candidates {
+  /** What the audit entry is about: a SIM, or a batch. */
+  readonly target: string
+  readonly cards: readonly SimCard[]
+  credentials(card: SimCard): Promise<SimCredentials>
+  /** Makes SIMs that are new durable, and says what the audit is to say of that. */
+  issueIn?(tx: MutationTx): Promise<Readonly<Record<string, unknown>>>
+  /** SIMs of a batch that still have none after this request. */
+  readonly remaining?: number
 }

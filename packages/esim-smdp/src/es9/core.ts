@@ -1,14 +1,203 @@
-import { type ImsiHash, msFromDuration } from '@steeple/contracts'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createPublicKey,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { type Db, drawnKey, type ImsiHash, msFromDuration, type Vault } from '@steeple/contracts'
 import { TlvError, type VerifiedCertificates, verifiedCertificates } from '@steeple/sgp22'
-import type { EsimParts, RspIdentity } from '../parts.ts'
-import { MessageError } from '../rsp/members.ts'
+import type { CertStore, EsimParts, RspIdentity } from '../parts.ts'
+import { MessageError, upperHex } from '../rsp/members.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
+import { CHALLENGE_OCTETS } from '../rsp/tags.ts'
 import type { Terms } from '../states/move.ts'
 import { termsNow } from '../states/terms.ts'
-import type { CodeRow, SessionRow } from '../store/rows.ts'
-import { type Beginnings, beginningsBy } from './beginnings.ts'
+import { type CodeRow, KEYS, SESSIONS, type SessionRow } from '../store/rows.ts'
 import { type Es9Metrics, es9Metrics } from './metrics.ts'
-import { type PublicKeys, publicKeys } from './public-keys.ts'
+
+/** What the first call of a session says. */
+interface Beginning {
+  readonly identity: RspIdentity
+  /** Version of SGP.22, three octets. */
+  readonly svn: Uint8Array
+  readonly nowMs: number
+}
+
+/** Sessions of which no eUICC has proved who it is yet. */
+interface Beginnings {
+  /** Transaction id and server challenge of a new one, 16 octets each. */
+  begin(beginning: Beginning): Promise<{ readonly tid: Uint8Array; readonly serverChallenge: Uint8Array }>
+  /** The session of a transaction id (hexadecimal) of ours, as it was begun: `lifeMs` are not over, and no eUICC has claimed it. */
+  find(tid: string, nowMs: number, lifeMs: number): Promise<SessionRow | undefined>
+}
+
+const ID = 'beginnings'
+const KEY_ID = `esim_smdp_key/${ID}`
+const TIME_OCTETS = 6
+const SVN_OCTETS = 3
+const MARK_OCTETS = 3
+const RANDOM_OCTETS = 4
+const KEY_OCTETS = 32
+/** Clocks that are put right by more than that are not thought of. */
+const MOST_AHEAD_MS = 366 * 86_400_000
+const TID = /^[0-9a-f]{32}$/i
+const NONE = new Uint8Array()
+
+/**
+ * Keeps nothing of a session that nobody has claimed: all that it began with is in its transaction id, which is one block under
+ * a key of this service and so looks random, and its challenge is a MAC of that. So first calls cost no write, any number of them
+ * needs no room, and none pushes another one out. The key is drawn once for all instances; a session outlives a restart.
+ */
+function beginningsBy(db: Db, vault: Vault, certs: CertStore): Beginnings {
+  const drawn = drawnKey(db, vault, {
+    rowId: KEY_ID,
+    sealed: async (reader) => (await KEYS.find(reader, { id: ID }))?.key_sealed,
+    keep: async (tx, key_sealed) => {
+      await KEYS.put(tx, { id: ID, key_sealed })
+      return true
+    },
+    // Only the sessions that are being begun hang on it.
+    isReplaced: true,
+  })
+  const keys = sessionKeys(drawn)
+  return {
+    begin: async ({ identity, svn, nowMs }) => {
+      const block = Buffer.alloc(CHALLENGE_OCTETS)
+      block.writeUIntBE(nowMs, 0, TIME_OCTETS)
+      block.set(svn, TIME_OCTETS)
+      block.set(markOf(identity), TIME_OCTETS + SVN_OCTETS)
+      block.set(randomBytes(RANDOM_OCTETS), TIME_OCTETS + SVN_OCTETS + MARK_OCTETS)
+      const { id, challenge } = await keys()
+      const cipher = createCipheriv('aes-256-ecb', id, null).setAutoPadding(false)
+      const tid = new Uint8Array(cipher.update(block))
+      return { tid, serverChallenge: challengeOf(challenge, tid) }
+    },
+    find: async (text, nowMs, lifeMs) => {
+      if (!TID.test(text)) return undefined
+      const tid = Buffer.from(text, 'hex')
+      const { id, challenge } = await keys()
+      const block = createDecipheriv('aes-256-ecb', id, null).setAutoPadding(false).update(tid)
+      const createdMs = block.readUIntBE(0, TIME_OCTETS)
+      // One that is ahead was begun before the clock was put right, or is none of ours.
+      if (nowMs - createdMs >= lifeMs || createdMs - nowMs > MOST_AHEAD_MS) return undefined
+      const svn = new Uint8Array(block.subarray(TIME_OCTETS, TIME_OCTETS + SVN_OCTETS))
+      const mark = block.subarray(TIME_OCTETS + SVN_OCTETS, -RANDOM_OCTETS)
+      const identity = identityOfMark(certs, mark)
+      if (identity === undefined) return undefined
+      const name = upperHex(tid)
+      if ((await SESSIONS.find(db, { tid: name })) !== undefined) return undefined
+      const made = { createdMs, lifeMs, svn, serverChallenge: challengeOf(challenge, tid) }
+      return sessionOf(name, identity, made)
+    },
+  }
+}
+
+function sessionOf(
+  tid: string,
+  identity: RspIdentity,
+  made: {
+    readonly createdMs: number
+    readonly lifeMs: number
+    readonly svn: Uint8Array
+    readonly serverChallenge: Uint8Array
+  },
+): SessionRow {
+  return {
+    tid,
+    step: 'initiated',
+    ci_pkid: identity.ciPkid,
+    identity: identity.id,
+    peer: '',
+    svn: made.svn,
+    // It has been answered with a signature, and is of no more use.
+    euicc_challenge: NONE,
+    server_challenge: made.serverChallenge,
+    token: null,
+    eid_hash: null,
+    eid_sealed: null,
+    euicc_key: null,
+    signature2: null,
+    created_at_ms: made.createdMs,
+    expires_at_ms: made.createdMs + made.lifeMs,
+  }
+}
+
+interface Keys {
+  readonly id: KeyObject
+  readonly challenge: KeyObject
+}
+
+/** Two keys out of the one that was drawn: one for ids, one for challenges. RFC 5869. */
+function sessionKeys(drawn: ReturnType<typeof drawnKey>): () => Promise<Keys> {
+  let made: { readonly of: object; readonly keys: Keys } | undefined
+  return async () => {
+    const key = await drawn()
+    if (made?.of === key) return made.keys
+    const derived = (use: string): KeyObject =>
+      createSecretKey(new Uint8Array(hkdfSync('sha256', key, NONE, use, KEY_OCTETS)))
+    made = { of: key, keys: { id: derived('transaction id'), challenge: derived('server challenge') } }
+    return made.keys
+  }
+}
+
+function challengeOf(key: KeyObject, tid: Uint8Array): Uint8Array {
+  return new Uint8Array(createHmac('sha256', key).update(tid).digest().subarray(0, CHALLENGE_OCTETS))
+}
+
+/** The set of that mark, also when a newer one has taken its place meanwhile; none that was taken back. */
+function identityOfMark(certs: CertStore, mark: Uint8Array): RspIdentity | undefined {
+  const isIt = (identity: RspIdentity): boolean => Buffer.compare(markOf(identity), mark) === 0
+  return certs.identities().find(isIt) ?? certs.identitiesHeld().find(isIt)
+}
+
+const MARKS = new WeakMap<RspIdentity, Uint8Array>()
+
+/** Tells the few sets of one service apart in three octets. */
+function markOf(identity: RspIdentity): Uint8Array {
+  const known = MARKS.get(identity)
+  if (known !== undefined) return known
+  const mark = createHash('sha256').update(identity.id).digest().subarray(0, MARK_OCTETS)
+  MARKS.set(identity, mark)
+  return mark
+}
+
+/** So many are remembered: the eUICCs of downloads that are under way. */
+const MOST = 512
+
+/** Public keys by their text, so that one is read once in a session: that costs as much as a signature. */
+interface PublicKeys {
+  /** The key of a SubjectPublicKeyInfo (DER) that was verified before. */
+  of(spki: Uint8Array): KeyObject
+  keep(spki: Uint8Array, key: KeyObject): void
+}
+
+/** Remembers the newest ones. */
+function publicKeys(): PublicKeys {
+  const kept = new Map<string, KeyObject>()
+  const nameOf = (spki: Uint8Array): string =>
+    Buffer.from(spki.buffer, spki.byteOffset, spki.length).toString('latin1')
+  const put = (name: string, key: KeyObject): KeyObject => {
+    kept.set(name, key)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= MOST) break
+      kept.delete(oldest)
+    }
+    return key
+  }
+  return {
+    of: (spki) => {
+      const name = nameOf(spki)
+      const known = kept.get(name)
+      return known ?? put(name, createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' }))
+    },
+    keep: (spki, key) => void put(nameOf(spki), key),
+  }
+}
 
 const DEFAULT_LIFE_MS = 900_000
 

@@ -1,16 +1,87 @@
-import { isServiceError } from '@steeple/contracts'
-import type { EsimParts } from '../parts.ts'
+import { isServiceError, type ObservedTx } from '@steeple/contracts'
+import { signP1363, tlv, verifyP1363 } from '@steeple/sgp22'
+import { noteStep } from '../es2/progress.ts'
+import type { EsimParts, RspIdentity } from '../parts.ts'
+import { type CancelOk, readCancelResponse } from '../rsp/cancel-response.ts'
+import { type EuiccInfo1, isSpoken, readEuiccInfo1 } from '../rsp/euicc-info.ts'
+import { readBody } from '../rsp/json-body.ts'
+import { upperHex } from '../rsp/members.ts'
 import { executedBody, type RefusalName, Refused, refusedBody } from '../rsp/refusal.ts'
+import { serverSigned1 } from '../rsp/server-messages.ts'
+import { CHALLENGE_OCTETS } from '../rsp/tags.ts'
+import { move } from '../states/move.ts'
+import { pruneEuiccs } from '../store/euicc-store.ts'
+import { codesDue } from '../store/order-store.ts'
+import { CODES, type SessionRow } from '../store/rows.ts'
+import { advance, countSessions, pruneSessions, sessionAt } from '../store/session-store.ts'
 import { authenticateClient } from './authenticate.ts'
-import { cancelSession } from './cancel.ts'
-import { type Es9Core, es9Core } from './core.ts'
+import { base64, type Es9Core, es9Core, identityOf, isOwnAddress, understood } from './core.ts'
 import { getBoundProfilePackage } from './deliver.ts'
-import { countGuesses, tellGuessing } from './guesses.ts'
-import { initiateAuthentication } from './initiate.ts'
 import type { Es9Function } from './metrics.ts'
 import { handleNotification } from './notify.ts'
 import { createPeers } from './peers.ts'
-import { countOpen, sweep } from './sweep.ts'
+import { isSame } from './prove-euicc.ts'
+
+/** Rows of one transaction: others wait as long. */
+const CHUNK = 200
+
+/** Forgets sessions that are over, lets codes expire, and forgets eUICCs that hold nothing; nothing while the clock is in doubt. */
+async function sweep(core: Es9Core, signal: AbortSignal): Promise<void> {
+  const { context } = core.parts
+  if (context.clock.doubt?.() !== undefined) return
+  const nowMs = core.nowMs()
+  while (!signal.aborted && (await context.db.write((tx) => pruneSessions(tx, nowMs, CHUNK))) === CHUNK);
+  while (!signal.aborted && (await context.observe((tx) => expireSome(core, tx))) === CHUNK);
+  await context.db.write((tx) => pruneEuiccs(tx, nowMs, CHUNK))
+}
+
+/** Counts the sessions that are kept. */
+async function countOpen(core: Es9Core): Promise<void> {
+  core.metrics.sessions(await countSessions(core.parts.context.db))
+}
+
+async function expireSome(core: Es9Core, tx: ObservedTx): Promise<number> {
+  const due = await codesDue(tx, core.nowMs(), CHUNK)
+  for (const code of due) {
+    const { row } = move(code, { kind: 'expire' }, core.terms())
+    if (row === code) continue
+    await CODES.change(tx, code, row)
+    tx.event({ type: 'esim.expired', subject: code.token, data: { imsi_sha256_12: code.hash } })
+  }
+  return due.length
+}
+
+/** So many unknown codes within the window are no mistyping any more. */
+const MANY = 20
+const WINDOW_MS = 600_000
+
+/** Counts activation codes that do not exist, whoever tries them: each eUICC has a few before it is locked. */
+interface Guesses {
+  /** One more. True once in a window: when they become many. */
+  saw(nowMs: number): boolean
+}
+
+/** Counts on this instance. */
+function countGuesses(): Guesses {
+  let sinceMs = Number.NEGATIVE_INFINITY
+  let count = 0
+  return {
+    saw: (nowMs) => {
+      if (nowMs - sinceMs >= WINDOW_MS) [sinceMs, count] = [nowMs, 0]
+      count += 1
+      return count === MANY
+    },
+  }
+}
+
+/** Tells that somebody guesses. One in 2^130 hits; what it costs is worth knowing. */
+async function tellGuessing({ parts }: Es9Core): Promise<void> {
+  const data = { codes: MANY, within_s: WINDOW_MS / 1_000 }
+  parts.context.log.warn(data, 'somebody is guessing activation codes')
+  await parts.context.observe(async (tx) =>
+    tx.event({ type: 'esim.guessed', subject: 'activation codes', data }),
+  )
+}
 
 const SWEEP_MS = 60_000
 const COUNT_MS = 15_000
@@ -108,4 +179,88 @@ function answerOf(refusal: RefusalName): Es9Answer {
 
 function busy(): Es9Answer {
   return { status: 429, headers: { ...HEADERS, 'retry-after': '5' }, body: refusedBody('busy') }
+}
+
+/** Begins a session. Throws `Refused`. SGP.22 §5.6.1. */
+async function initiateAuthentication(
+  core: Es9Core,
+  octets: Uint8Array,
+): Promise<Readonly<Record<string, string>>> {
+  const body = readBody(octets, 'address')
+  if (!isOwnAddress(core, body.text('smdpAddress', 'address'))) throw new Refused('address')
+  const euiccChallenge = body.octets('euiccChallenge', 'signature')
+  if (euiccChallenge.length !== CHALLENGE_OCTETS) throw new Refused('signature')
+  const info = understood('version', () => readEuiccInfo1(body.octets('euiccInfo1', 'version')))
+  if (!isSpoken(info.svn)) throw new Refused('version')
+  const identity = chosen(core.parts.certs.identities(), info)
+  const begun = await core.beginnings.begin({ identity, svn: info.svn, nowMs: core.nowMs() })
+  const serverAddress = core.parts.context.config.smdp_address
+  const signed = serverSigned1({ ...begun, euiccChallenge, serverAddress })
+  return {
+    transactionId: upperHex(begun.tid),
+    serverSigned1: base64(signed),
+    serverSignature1: base64(signP1363(identity.auth.key, signed)),
+    euiccCiPKIdToBeUsed: base64(tlv(0x04, Buffer.from(identity.ciPkid, 'hex'))),
+    serverCertificate: base64(identity.auth.der),
+  }
+}
+
+/**
+ * The identity that the eUICC can check and has a key for, the one that it likes best. Both lists must name its CI: what
+ * signs here and what the eUICC signs with hang on one. Throws `Refused`.
+ */
+function chosen(identities: readonly RspIdentity[], info: EuiccInfo1): RspIdentity {
+  const known = identities.filter(({ ciPkid }) => info.verification.includes(ciPkid))
+  if (known.length === 0) throw new Refused('verification_ci')
+  for (const pkid of info.signing) {
+    const identity = known.find(({ ciPkid }) => ciPkid === pkid)
+    if (identity !== undefined) return identity
+  }
+  throw new Refused('signing_ci')
+}
+
+/**
+ * Ends a session in which its eUICC had proved who it is. Throws `Refused`. SGP.22 §5.6.5.
+ *
+ * A session that this server has ended itself is cancelled without an effect: phones cancel after every failed step, and a
+ * mistyped confirmation code must not end the order.
+ */
+async function cancelSession(core: Es9Core, octets: Uint8Array): Promise<Readonly<Record<string, string>>> {
+  const body = readBody(octets, 'transaction')
+  const tid = body.text('transactionId', 'transaction')
+  const steps = ['authenticated', 'delivered', 'ended'] as const
+  const session = await sessionAt(core.parts.context.db, tid, steps, core.nowMs())
+  if (session?.euicc_key === null || session === undefined) throw new Refused('transaction')
+  const response = understood('signature', () =>
+    readCancelResponse(body.octets('cancelSessionResponse', 'signature')),
+  )
+  if (response === undefined) throw new Refused('euicc_error')
+  const key = core.keys.of(session.euicc_key)
+  const isSigned = verifyP1363(key, response.signature, response.signed)
+  if (!isSigned || response.tid !== session.tid) throw new Refused('signature')
+  if (!isSame(response.owner, identityOf(core, session).ownerOctets)) throw new Refused('owner')
+  if (session.step !== 'ended') await end(core, session, response)
+  return { transactionId: session.tid }
+}
+
+async function end(core: Es9Core, session: SessionRow, { reason }: CancelOk): Promise<void> {
+  const { token, eid_hash: eid } = session
+  const expires_at_ms = core.sessionEndMs(core.nowMs())
+  const isEnded = await core.parts.context.observe(async (tx) => {
+    // What was delivered may be installed all the same: its result is waited for.
+    const later = session.step === 'delivered' ? {} : { expires_at_ms }
+    if (!(await advance(tx, session, { step: 'ended', ...later }))) return false
+    const code = token === null ? undefined : await CODES.find(tx, { token })
+    if (code === undefined || eid === null) return true
+    const { row } = move(code, { kind: 'cancel', reason, eid, eidLast4: '' }, core.terms())
+    if (row !== code) await CODES.change(tx, code, row)
+    const point = session.step === 'delivered' ? 'installation' : 'download'
+    const failure = { message: `cancelled on the device: reason ${reason}` }
+    await noteStep(core.parts, tx, { token: code.token, eidHash: eid, point, failure })
+    const data = { imsi_sha256_12: code.hash, reason, state: row.state }
+    tx.event({ type: 'esim.cancelled', subject: code.token, data })
+    return true
+  })
+  if (!isEnded) throw new Refused('transaction')
+  core.metrics.downloaded('cancelled')
 }

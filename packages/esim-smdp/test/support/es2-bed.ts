@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Issued, issueCi, issueEuicc, issueTls } from '@steeple/sgp22'
 import { assert, eventually, type TempDir, type Testbed, tempDir, unusedPort } from '@steeple/testkit'
 import { createEuicc, type Euicc } from '@steeple/virtual-euicc'
-import { readTemplate } from '../../src/profile/template-file.ts'
+import { readTemplate } from '../../src/profile/template-in-force.ts'
 import { startBed } from './bed.ts'
 import { eidOf, type Pki, pki } from './pki.ts'
 

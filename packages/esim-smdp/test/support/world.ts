@@ -17,7 +17,7 @@ import { createEs9, type Es9 } from '../../src/es9/es9.ts'
 import { ES9_FUNCTIONS } from '../../src/es9/metrics.ts'
 import { MIGRATIONS } from '../../src/migrations.ts'
 import type { EsimParts, RspIdentity } from '../../src/parts.ts'
-import { readTemplate } from '../../src/profile/template-file.ts'
+import { readTemplate } from '../../src/profile/template-in-force.ts'
 import { CODES, type CodeRow } from '../../src/store/rows.ts'
 import { eidOf, type Pki, pki } from './pki.ts'
 

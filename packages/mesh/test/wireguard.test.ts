@@ -1,8 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { parseDump } from '../src/wireguard/dump.ts'
-import { parseLink, parseRoutes } from '../src/wireguard/ip-json.ts'
 import { isKey, newKeyPair, newPresharedKey, pskDigest, publicKeyOf } from '../src/wireguard/keys.ts'
+import { parseLink, parseRoutes } from '../src/wireguard/system-link.ts'
 
 const wireguard = suite('mesh/wireguard')
 

@@ -1,20 +1,149 @@
+import { X509Certificate } from 'node:crypto'
 import {
   backoffMs,
   type ComponentHealth,
+  healthBoardRef,
   isServiceError,
+  lifecycleRef,
   type MeshMembership,
   msFromDuration,
+  serviceInfoRef,
+  timestampFromMs,
+  txGateRef,
 } from '@steeple/contracts'
+import { serialOf } from '../certificate.ts'
+import { CERTIFICATE_LIFE_MS, renewalPurpose } from '../enroll/certificate-life.ts'
 import { createChanges } from '../enroll/changes.ts'
 import type { WireguardRecord } from '../enroll/member-record.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
+import { putNote, readNote } from '../enroll/store.ts'
+import { enrolledFrom, refusal } from './answers.ts'
 import { hearing } from './hearing.ts'
-import { heartbeats } from './heartbeats.ts'
-import type { MeshClient } from './mesh-client.ts'
+import { fieldOf, type MeshClient } from './mesh-client.ts'
 import { meshNews } from './news.ts'
-import { isCertificateRefused, ownCertificate } from './own-certificate.ts'
 import { peerLists } from './peer-lists.ts'
 import { type RootClient, rootClient } from './root-call.ts'
+
+/** The root gives the same certificate again while half of its life is left, and its clock may be another. */
+const AGAIN_MS = 3_600_000
+
+/** The certificate of this node in the mesh: whether it is to be renewed, and how. */
+interface OwnCertificate {
+  /** Renews it when half of its life is over, also when it has expired. Throws what keeps it from that. */
+  renewWhenDue(membership: MeshMembership, signal: AbortSignal): Promise<void>
+}
+
+/** Keeps the certificate. */
+function ownCertificate(
+  parts: Pick<EnrollParts, 'context' | 'identity' | 'node'>,
+  root: RootClient,
+): OwnCertificate {
+  const { context, identity, node } = parts
+  let askedMs = Number.NEGATIVE_INFINITY
+  const ask = async (membership: MeshMembership, isExpired: boolean, signal: AbortSignal) => {
+    const csrPem = await identity.request()
+    if (!isExpired) {
+      const path = `/v1/nodes/${node.nodeId}/enroll`
+      const body = { csr_pem: csrPem, name: node.name }
+      return await root.call(membership, { signal, method: 'POST', path, body })
+    }
+    const anonymous = { signal, isAnonymous: true }
+    const challenge = await root.call(membership, { ...anonymous, method: 'GET', path: '/v1/mesh/challenge' })
+    const nonce = fieldOf(challenge.body, 'nonce')
+    if (typeof nonce !== 'string') throw refusal(challenge)
+    const body = {
+      certificate_pem: membership.certificatePem,
+      csr_pem: csrPem,
+      nonce,
+      signature: Buffer.from(identity.sign(renewalPurpose(nonce, csrPem))).toString('base64'),
+    }
+    return await root.call(membership, { ...anonymous, method: 'POST', path: '/v1/mesh/renew', body })
+  }
+  return {
+    renewWhenDue: async (membership, signal) => {
+      const nowMs = context.clock.nowMs()
+      const endMs = Date.parse(new X509Certificate(membership.certificatePem).validTo)
+      const isExpired = nowMs >= endMs
+      if (nowMs < endMs - CERTIFICATE_LIFE_MS / 2) return
+      const sinceMs = context.clock.monotonicMs() - askedMs
+      if (!isExpired && sinceMs < AGAIN_MS) return
+      const enrolled = enrolledFrom(await ask(membership, isExpired, signal))
+      askedMs = context.clock.monotonicMs()
+      if (enrolled.certificatePem === membership.certificatePem) return
+      // The node may have left meanwhile, or know the root at another address.
+      const now = identity.membership()
+      if (now?.rootNodeId !== membership.rootNodeId) return
+      await identity.adopt({ ...now, certificatePem: enrolled.certificatePem })
+      context.log.info(
+        { serial: serialOf(new X509Certificate(enrolled.certificatePem)) },
+        'certificate of the mesh renewed',
+      )
+    },
+  }
+}
+
+/** Whether another box said that the certificate of this one is worth nothing. */
+function isCertificateRefused(error: unknown): boolean {
+  return isServiceError(error) && / 401 certificate_revoked/.test(error.message)
+}
+
+/** What the intake takes; see POST /v1/telemetry. */
+const MOST_COMPONENTS = 32
+const LONGEST_DETAIL = 256
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+
+/** Tells the root how this node is. Throws `southbound_unavailable`. */
+type SendHeartbeat = (membership: MeshMembership, signal: AbortSignal) => Promise<void>
+
+/** Makes the sender. `seq` grows over restarts, lost stores and clocks that go back. */
+function heartbeats(parts: EnrollParts, root: RootClient): SendHeartbeat {
+  const { context, node } = parts
+  let seq: number | undefined
+  const nextSeq = async (): Promise<number> => {
+    seq ??= Number((await readNote(context.db, 'heartbeat_seq')) ?? 0)
+    const next = Math.max(seq + 1, context.clock.nowMs())
+    seq = next
+    await context.db.write((tx) => putNote(tx, 'heartbeat_seq', String(next)))
+    return next
+  }
+  return async (membership, signal) => {
+    const board = context.use(healthBoardRef)
+    const components = board
+      .components()
+      .filter(({ name }) => NAME.test(name))
+      .slice(0, MOST_COMPONENTS)
+      .map(({ name, status, detail, required }) => ({
+        name,
+        // A node counts as degraded for what it needs; the root cannot know what that is.
+        status: status === 'down' && !required ? 'degraded' : status,
+        detail: detail.slice(0, LONGEST_DETAIL),
+      }))
+    const answer = await root.call(membership, {
+      signal,
+      method: 'POST',
+      path: '/v1/telemetry',
+      body: {
+        node_id: node.nodeId,
+        at: timestampFromMs(context.clock.nowMs()),
+        seq: await nextSeq(),
+        components,
+        versions: { svc: context.use(serviceInfoRef).version },
+      },
+      more: { node: await nodeNow(context) },
+    })
+    if (answer.status >= 300) throw refusal(answer)
+  }
+}
+
+/** How this node itself is, as the list of nodes at the root shows it. */
+async function nodeNow(context: EnrollParts['context']): Promise<object> {
+  const [state = 'provision', gate] = await Promise.all([
+    context.maybe(lifecycleRef)?.state(),
+    context.maybe(txGateRef)?.state(),
+  ])
+  const { mcc, mnc } = context.settings.plmn
+  return { lifecycle: state, plmn: `${mcc}-${mnc}`, on_air: gate?.armed ?? false }
+}
 
 const RETRY = { firstMs: 1_000, longestMs: 15_000 }
 /** Without news for so long other members are asked for the revoked certificates. */

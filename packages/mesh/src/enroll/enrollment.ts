@@ -1,36 +1,103 @@
 import {
   bootstrapTokensRef,
+  type CertificateHolders,
+  type ClientCertificate,
   type Context,
+  certificateRevoked,
+  expandRoles,
+  forbidden,
   meshAuthorityRef,
   meshIdentityRef,
+  NULLABLE_TIMESTAMP_SCHEMA,
   nodeCertificatesRef,
   nodeIdentityRef,
+  nodeNotFound,
   nodeRegistryRef,
+  nodeStateConflict,
+  objectSchema,
+  type Reply,
+  type Request,
+  type Route,
+  route,
+  timestampFromMs,
 } from '@steeple/contracts'
-import { meshAgent } from '../agent/agent.ts'
+import { type MeshAgent, meshAgent } from '../agent/agent.ts'
 import { askToJoin } from '../agent/join.ts'
 import { meshClient } from '../agent/mesh-client.ts'
 import type { PeeringConfig } from '../config.ts'
 import type { Members } from '../members.ts'
 import type { MeshPart, PartTables } from '../part.ts'
+import { isIn } from '../peers/cidr.ts'
+import { NODE_ID_SCHEMA } from '../shapes.ts'
 import { enrollRoute } from './enroll-route.ts'
-import { nodeCertificates } from './holders.ts'
 import { inviteRoute } from './invite-route.ts'
 import { joinRoute } from './join-route.ts'
-import { openLearnt } from './learnt.ts'
-import { leaveRoute } from './leave-route.ts'
+import { memberOf, openLearnt } from './learnt.ts'
 import { lostRootRoutes } from './lost-root-routes.ts'
+import { type MemberRecord, memberFrom, rootView, wireguardRecord } from './member-record.ts'
 import { membersRoutes } from './members-routes.ts'
-import { meshMembers } from './mesh-members.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { announcedUrl } from './own-address.ts'
 import type { EnrollParts } from './parts.ts'
 import { createRefusals } from './refusals.ts'
 import { renewRoutes } from './renew-routes.ts'
 import { revocationList } from './revocation-list.ts'
-import { GRACE_MS, openRoster } from './roster.ts'
+import { GRACE_MS, type KnownCertificate, openRoster } from './roster.ts'
 import { CERTIFICATES, MEMBERS, NOTES } from './rows.ts'
-import { forgetCertificates } from './store.ts'
+import { findCertificate, findMember, forgetCertificates } from './store.ts'
+
+const NODE = expandRoles(['node'])
+
+/** The member that a certificate stands for. */
+type Found = { readonly name: string } | undefined
+
+/**
+ * Says which node a client certificate stands for, from memory where no other instance changes the same store.
+ *
+ * At the root only certificates that it has recorded; elsewhere those of the mesh's CA that are on no list that this node
+ * has heard of. This node's own certificate stands for itself. Throws `certificate_revoked`.
+ */
+export function nodeCertificates(parts: EnrollParts): CertificateHolders {
+  const { context, identity } = parts
+  return {
+    holderOf: async (certificate) => {
+      if (!context.config.enabled) return undefined
+      const found =
+        identity.membership() === undefined
+          ? memberHere(parts, certificate)
+          : memberElsewhere(parts, certificate)
+      // From memory it is there at once.
+      const holder = found instanceof Promise ? await found : found
+      if (holder === undefined) return undefined
+      const { name: id, notAfterMs } = certificate
+      return { kind: 'node', id, name: holder.name, roles: NODE, expiresAtMs: notAfterMs }
+    },
+  }
+}
+
+/** From memory, unless another instance on the same store may have issued or revoked it. */
+function memberHere(parts: EnrollParts, certificate: ClientCertificate): Found | Promise<Found> {
+  const { authority, context, node, roster } = parts
+  const { serial, name, caSha256 } = certificate
+  if (caSha256 !== authority.caSha256) return undefined
+  if (name === node.nodeId) return node
+  if (context.db.dialect === 'sqlite') return memberBy(roster.certificate(serial), parts, name)
+  return findCertificate(context.db, serial).then((row) =>
+    memberBy(row && { nodeId: row.node_id, isRevoked: row.revoked_at_ms !== null }, parts, name),
+  )
+}
+
+function memberBy(known: KnownCertificate | undefined, { roster }: EnrollParts, name: string): Found {
+  if (known === undefined || known.nodeId !== name) return undefined
+  if (known.isRevoked) throw certificateRevoked()
+  return { name: roster.member(name)?.name ?? name }
+}
+
+function memberElsewhere({ learnt }: EnrollParts, { serial, name, caSha256 }: ClientCertificate): Found {
+  if (caSha256 !== learnt.caSha256()) return undefined
+  if (learnt.isRevoked(serial)) throw certificateRevoked()
+  return { name: memberOf(learnt.view(), name)?.name ?? name }
+}
 
 const SWEEP_MS = 86_400_000
 /** How often an instance looks for what another one on the same store has let in or put out. */
@@ -101,4 +168,145 @@ async function partsOf(context: Context<PeeringConfig>): Promise<EnrollParts> {
     }),
     learnt: await openLearnt(db, identity),
   }
+}
+
+/** The members as the other parts of the plugin see them, at the root and elsewhere. */
+export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'>): Members {
+  const { context, identity, node, roster, learnt } = parts
+  // Its root may not have been heard since: the signed list says it, whoever has passed that on.
+  const isOut = ({ serials = [] }: MemberRecord): boolean =>
+    identity.membership() !== undefined && serials.length > 0 && serials.every(learnt.isRevoked)
+  const view = () => (identity.membership() === undefined ? rootView(parts) : learnt.view())
+  return {
+    overlay: () => {
+      const membership = identity.membership()
+      if (membership !== undefined) {
+        // The address is known at once; the network with the first answer of the root.
+        const told = learnt.view()?.subnet
+        const { overlayAddress: address } = membership
+        // The operator's word on the network goes before the root's.
+        return told === undefined
+          ? undefined
+          : { address, subnet: isIn(context.config.subnet, address) ? context.config.subnet : told }
+      }
+      const own = roster.member(node.nodeId)
+      if (own === undefined || !roster.hadMembers) return undefined
+      return { address: own.overlay_address, subnet: context.config.subnet }
+    },
+    list: () => {
+      if (!context.config.enabled) return []
+      const members = (view()?.members ?? []).filter((record) => !isOut(record))
+      return members.map((record) => memberFrom(record, node.nodeId))
+    },
+    hasPutOut: (nodeId) => {
+      if (identity.membership() === undefined) return (roster.member(nodeId)?.left_at_ms ?? null) !== null
+      const known = learnt.view()
+      const record = memberOf(known, nodeId)
+      return known !== undefined && (record === undefined || isOut(record))
+    },
+    isRevoked: (serial) =>
+      identity.membership() === undefined
+        ? (roster.certificate(serial)?.isRevoked ?? false)
+        : learnt.isRevoked(serial),
+    publish: async (wireguard) => {
+      const record = wireguardRecord(wireguard)
+      // The root's own is kept at once; in the mesh of another one it is sent there.
+      await context.db.write(async (tx) => {
+        const own = await findMember(tx, node.nodeId)
+        const text = JSON.stringify(record)
+        if (own !== undefined && own.wireguard !== text) await roster.change(tx, { ...own, wireguard: text })
+      })
+      await agent.publish(record)
+    },
+    onChange: (listener) => {
+      const stops = [
+        roster.changes.listen(listener),
+        learnt.changes.listen(listener),
+        identity.onChange(listener),
+      ]
+      return () => {
+        for (const stop of stops) stop()
+      }
+    },
+  }
+}
+
+interface Params {
+  readonly id: string
+}
+
+/** Takes this node out of the mesh that it is a member of; says whether the root has heard of it. */
+type LeaveMesh = (signal: AbortSignal) => Promise<{ readonly isRootTold: boolean }>
+
+/** `POST /v1/nodes/{id}/leave`: at the root a member goes or is removed; at a member, with its own id, it goes. */
+function leaveRoute(parts: EnrollParts, leaveMesh: LeaveMesh): Route {
+  return route<Params, unknown, unknown>({
+    method: 'POST',
+    path: '/v1/nodes/:id/leave',
+    role: 'admin',
+    nodeToo: true,
+    summary: 'Take a node out of the mesh',
+    description:
+      'At the root: all certificates of the node are revoked at once, its peers are removed, its state is provision again. Its ' +
+      'address in the mesh stays its own. At a member, with the id of that node: it tells the root and leaves.',
+    schema: {
+      params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
+      response: objectSchema(
+        {
+          node_id: NODE_ID_SCHEMA,
+          left: { type: 'boolean' },
+          left_at: NULLABLE_TIMESTAMP_SCHEMA,
+          root_told: {
+            type: 'boolean',
+            description: 'false: the root could not be reached; remove the node there too.',
+          },
+        },
+        ['node_id', 'left', 'left_at', 'root_told'],
+      ),
+    },
+    audit: 'node.leave',
+    errors: ['node_not_found', 'node_state_conflict'],
+    handle: async (request) => {
+      const { id } = request.params
+      const { principal } = request
+      if (principal.kind === 'node' && principal.id !== id) throw forbidden('admin, or node for its own id')
+      return await (id === parts.node.nodeId
+        ? leaveHere(parts, request, leaveMesh)
+        : remove(parts, request, id))
+    },
+  })
+}
+
+async function remove(parts: EnrollParts, request: Request<Params>, id: string): Promise<Reply> {
+  const { roster, nodes, identity } = parts
+  if (identity.membership() !== undefined)
+    throw nodeStateConflict('only the root of the mesh can remove a node; ask it there')
+  if (roster.member(id) === undefined) throw nodeNotFound(id)
+  return await request.mutate(id, async (tx) => {
+    const row = await findMember(tx, id)
+    if (row === undefined) throw nodeNotFound(id)
+    if (row.left_at_ms !== null) return { body: answer(id, row.left_at_ms) }
+    const revoked = await roster.expel(tx, row)
+    await nodes.left(tx, id)
+    const isOwnWish = request.principal.kind === 'node'
+    tx.audit({ detail: { name: row.name, revoked: revoked.length, is_own_wish: isOwnWish } })
+    tx.event({ type: 'node.leave', subject: id, data: { name: row.name } })
+    return { body: answer(id, parts.context.clock.nowMs()) }
+  })
+}
+
+async function leaveHere(parts: EnrollParts, request: Request<Params>, leaveMesh: LeaveMesh): Promise<Reply> {
+  const { node, identity, context } = parts
+  const membership = identity.membership()
+  if (membership === undefined)
+    throw nodeStateConflict('this node is the root of its own mesh; it cannot leave it')
+  const { isRootTold } = await leaveMesh(request.signal)
+  return await request.mutate(node.nodeId, async (tx) => {
+    tx.audit({ detail: { mesh: membership.meshName, root_told: isRootTold } })
+    return { body: answer(node.nodeId, context.clock.nowMs(), isRootTold) }
+  })
+}
+
+function answer(id: string, leftAtMs: number, isRootTold = true): object {
+  return { node_id: id, left: true, left_at: timestampFromMs(leftAtMs), root_told: isRootTold }
 }

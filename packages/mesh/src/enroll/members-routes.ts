@@ -1,4 +1,5 @@
 import {
+  type Clock,
   type ErrorDetail,
   forbidden,
   type JsonSchema,
@@ -16,7 +17,6 @@ import {
 import { isIn, parseCidr } from '../peers/cidr.ts'
 import { parseHostPort } from '../peers/endpoint.ts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
-import { type Allowance, changeAllowance } from './allowance.ts'
 import {
   MEMBER_SCHEMA,
   type MeshView,
@@ -32,6 +32,32 @@ import type { EnrollParts } from './parts.ts'
 import type { SignedList } from './revocation-list.ts'
 import type { MemberRow } from './rows.ts'
 import { allMembers, findMember } from './store.ts'
+
+/** A rotation of all keys of a large mesh is some dozens of changes of each member. */
+const AT_ONCE = 60
+/** One change more for each of these. */
+const EACH_MS = 2_000
+
+/** How often each member may change what all the others then fetch. */
+interface Allowance {
+  /** Takes one change of that member. Seconds until there is one again, when there is none now; undefined when it is taken. */
+  take(nodeId: string): number | undefined
+}
+
+/** By the clock that never goes back; for as many nodes as ask, since those are members. */
+function changeAllowance(clock: Pick<Clock, 'monotonicMs'>): Allowance {
+  const usedUntil = new Map<string, number>()
+  return {
+    take: (nodeId) => {
+      const nowMs = clock.monotonicMs()
+      const fromMs = Math.max(usedUntil.get(nodeId) ?? nowMs, nowMs)
+      const overMs = fromMs + EACH_MS - nowMs - AT_ONCE * EACH_MS
+      if (overMs > 0) return Math.ceil(overMs / 1_000)
+      usedUntil.set(nodeId, fromMs + EACH_MS)
+      return undefined
+    },
+  }
+}
 
 /** A member's question waits so long for something new at most. */
 const LONGEST_WAIT_S = 55

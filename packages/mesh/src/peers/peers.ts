@@ -1,5 +1,16 @@
 import { join } from 'node:path'
-import { type Context, nodeIdentityRef, vaultRef } from '@steeple/contracts'
+import {
+  type ComponentHealth,
+  type Context,
+  type ErrorDetail,
+  nodeIdentityRef,
+  nodeStateConflict,
+  objectSchema,
+  peerNotFound,
+  type Route,
+  route,
+  vaultRef,
+} from '@steeple/contracts'
 import type { PeeringConfig } from '../config.ts'
 import type { Links } from '../links.ts'
 import type { Members } from '../members.ts'
@@ -9,19 +20,68 @@ import type { LinkDriver } from '../wireguard/link-driver.ts'
 import { systemRun } from '../wireguard/run.ts'
 import { systemLink } from '../wireguard/system-link.ts'
 import { createBoard } from './board.ts'
+import { contains, isIn, parseCidr } from './cidr.ts'
+import { parseEndpoint } from './endpoint.ts'
+import { isAdvertisingAllowed, spelled } from './grounds.ts'
 import { keyReconciler } from './key-reconciler.ts'
 import { linkReconciler, takeAway } from './link-reconciler.ts'
-import { linksOf } from './links-of.ts'
 import { ownKey } from './own-key.ts'
-import { lookSoon, type PeersParts } from './parts.ts'
-import { PEER_MIGRATIONS, PEERS } from './peer-store.ts'
+import { LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
+import { allPeers, listOf, PEER_MIGRATIONS, PEERS, peerById } from './peer-store.ts'
+import { PEER_SCHEMA, peerRecord, stateOf } from './record.ts'
 import { type Resolver, systemResolver } from './resolver.ts'
 import { acceptRoute } from './routes/accept-route.ts'
-import { approveRoute } from './routes/approve-route.ts'
+import { ROUTES_SCHEMA, refuse, routeDetails } from './routes/bodies.ts'
 import { keyRoutes } from './routes/key-routes.ts'
-import { peerRoutes } from './routes/peer-routes.ts'
+import { PEER_PARAMS, type PeerParams, peerRoutes } from './routes/peer-routes.ts'
 import { echoRounds } from './rtt.ts'
-import { peerGauges, peersHealth } from './watch.ts'
+
+/** Names in one line. */
+const MOST_NAMED = 5
+const STATES = ['pending', 'active', 'stale'] as const
+
+/** Sets the gauges of peers. */
+function peerGauges({ context, board }: PeersParts): () => Promise<void> {
+  const peers = context.metrics.gauge('svc_mesh_peers', 'Peers, by state.', ['state'])
+  const foreign = context.metrics.gauge(
+    'svc_mesh_foreign_peers',
+    'Peers on the WireGuard interface that this service did not make.',
+  )
+  return async () => {
+    const rows = (await allPeers(context.db)).filter(({ removed_at_ms }) => removed_at_ms === null)
+    for (const state of STATES) {
+      peers.set(rows.filter((row) => stateOf(row, board) === state).length, { state })
+    }
+    foreign.set(board.foreign.length)
+  }
+}
+
+/** What the links look like, in one line. */
+async function peersHealth({ context, board }: PeersParts): Promise<readonly ComponentHealth[]> {
+  if (!context.config.enabled) return []
+  const rows = (await allPeers(context.db)).filter(({ removed_at_ms }) => removed_at_ms === null)
+  if (rows.length === 0 && board.refused.length === 0) return []
+  const down = rows.filter((row) => stateOf(row, board) !== 'active')
+  const detail =
+    board.problem ??
+    [
+      `${rows.length - down.length} of ${rows.length} peers active`,
+      ...(down.length === 0
+        ? []
+        : [
+            `not: ${down
+              .slice(0, MOST_NAMED)
+              .map(({ name }) => name)
+              .join(', ')}`,
+          ]),
+      ...board.refused.slice(0, MOST_NAMED).map(({ name, why }) => `the member ${name} is refused: ${why}`),
+      ...(board.foreign.length === 0
+        ? []
+        : [`${board.foreign.length} on the interface that this service did not make`]),
+    ].join('; ')
+  const isWhole = board.problem === undefined && down.length === 0 && board.refused.length === 0
+  return [{ name: 'wireguard', kind: 'peer', status: isWhole ? 'ok' : 'degraded', detail }]
+}
 
 const ECHO_MS = 15_000
 const COUNT_MS = 15_000
@@ -85,4 +145,113 @@ function partOf(parts: PeersParts): MeshPart {
     },
     health: async () => await peersHealth(parts),
   }
+}
+
+/** What breakout and the lifecycle see of the links. */
+function linksOf({ context, board, members }: PeersParts): Links {
+  return {
+    // By what is stored: another instance may have the links.
+    carries: async (nodeId, address) => {
+      const rows = await PEERS.select(context.db, 'where node_id = :node_id and removed_at_ms is null', {
+        node_id: nodeId,
+      })
+      return rows.some((row) => {
+        const advertised = listOf(row.advertised)
+        return listOf(row.approved).some(
+          (cidr) => advertised.includes(cidr) && !cidr.endsWith('/0') && isIn(cidr, address),
+        )
+      })
+    },
+    device: () => (board.isUp ? context.config.interface : undefined),
+    active: () => (board.isUp ? board.active.size : 0),
+    hasRoutes: () => board.isUp && [...board.serving.values()].some((routes) => routes.length > 0),
+    wayOut: () => {
+      const found = [...board.serving].find(
+        ([id, routes]) => board.active.has(id) && routes.includes('0.0.0.0/0'),
+      )
+      return found === undefined
+        ? undefined
+        : { peerId: found[0], name: board.names.get(found[0]) ?? found[0] }
+    },
+    offered: () => context.config.advertise,
+    direct: (pools) => {
+      const all = members.list()
+      const own = all.find(({ isSelf }) => isSelf)?.nodeId ?? ''
+      const takesAll = (peerId: string): boolean => {
+        const member = all.find(({ nodeId }) => nodeId === board.nodes.get(peerId))
+        const taken = (member?.wireguard?.takes ?? []).flatMap((text) => {
+          const [nodeId, cidr = ''] = text.split(' ')
+          return nodeId === own ? (parseCidr(cidr) ?? []) : []
+        })
+        return pools.every((pool) => {
+          const network = parseCidr(pool)
+          return network !== undefined && taken.some((one) => contains(one, network))
+        })
+      }
+      return [...board.serving]
+        .filter(([peerId]) => board.active.has(peerId) && takesAll(peerId))
+        .flatMap(([, routes]) => routes.filter((cidr) => cidr !== '0.0.0.0/0'))
+    },
+    onChange: board.onChange,
+  }
+}
+
+interface ApproveBody {
+  readonly routes: readonly string[]
+}
+
+/** `POST /v1/peers/{id}/approve`: which of the routes that a peer advertises are used. */
+function approveRoute(parts: PeersParts): Route {
+  const { context, board } = parts
+  return route<PeerParams, unknown, ApproveBody>({
+    method: 'POST',
+    path: '/v1/peers/:id/approve',
+    role: 'operator',
+    summary: 'Approve the routes of a peer',
+    description:
+      'The list replaces what was approved; an empty one takes all of it back. To approve anything the policy must say mesh.allow_route_advertise. A network that several peers have is routed to one of them that is active.',
+    example: { routes: ['10.20.0.0/16'] },
+    schema: {
+      params: PEER_PARAMS,
+      body: objectSchema({ routes: ROUTES_SCHEMA }, ['routes']),
+      response: PEER_SCHEMA,
+    },
+    errors: ['peer_not_found', 'validation_failed', 'node_state_conflict', 'store_corrupt'],
+    audit: 'peer.approve',
+    handle: async (request) => {
+      const { id } = request.params
+      const { routes } = request.body
+      return await request.mutate(id, async (tx) => {
+        const rows = await allPeers(tx)
+        const row = await peerById(tx, id)
+        if (row === undefined || row.removed_at_ms !== null) throw peerNotFound(id)
+        if (routes.length > 0 && !isAdvertisingAllowed(parts))
+          throw nodeStateConflict(
+            'mesh.allow_route_advertise of the policy is false: routes cannot be approved',
+          )
+        const advertised = listOf(row.advertised)
+        const unknown = routes.flatMap((text, index): readonly ErrorDetail[] =>
+          advertised.includes(spelled(text))
+            ? []
+            : [{ pointer: `/routes/${index}`, message: 'is not advertised by this peer' }],
+        )
+        const host = row.endpoint === null ? undefined : parseEndpoint(row.endpoint)?.host
+        const isNew = routes.map((text) => !listOf(row.approved).includes(spelled(text)))
+        const wrong = routeDetails(parts, routes, rows, { endpoint: host, ownId: id }).filter(
+          ({ pointer }) => isNew[Number(pointer.split('/').at(-1))] ?? true,
+        )
+        refuse([...unknown, ...wrong])
+        const approved = {
+          ...row,
+          approved: JSON.stringify(routes.map(spelled)),
+          changed_at_ms: context.clock.nowMs(),
+        }
+        await PEERS.put(tx, approved)
+        tx.audit({ detail: { name: row.name, routes } })
+        tx.event({ type: 'peer.approve', subject: id, data: { name: row.name, routes } })
+        tx.dirty(LINK_RESOURCE, LINK_KEY, true)
+        return { body: peerRecord(approved, board, context.config.enabled) }
+      })
+    },
+  })
 }

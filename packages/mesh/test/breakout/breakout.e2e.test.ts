@@ -7,9 +7,8 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import { assert, enterOwnNetwork, fakeContext, reconcileOne, runTool, suite } from '@steeple/testkit'
-import { type BreakoutSeams, breakout } from '../../src/breakout/breakout.ts'
+import { type BreakoutSeams, breakout, peerRouting } from '../../src/breakout/breakout.ts'
 import { kernelForwarding, translationTable } from '../../src/breakout/kernel.ts'
-import { peerRouting } from '../../src/breakout/peer-routing.ts'
 import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
 import type { Members } from '../../src/members.ts'

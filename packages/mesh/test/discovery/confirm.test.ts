@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { assert, suite } from '@steeple/testkit'
-import { certificateProblem } from '../../src/discovery/confirm.ts'
+import { certificateProblem } from '../../src/discovery/discovery.ts'
 import { SOME_CERTIFICATE, SOME_FINGERPRINT } from '../support/certificate.ts'
 
 const confirming = suite('mesh/discovery/confirm')

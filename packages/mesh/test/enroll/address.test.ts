@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
-import { memberAddress } from '../../src/enroll/address.ts'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
-import { openRoster, type Roster } from '../../src/enroll/roster.ts'
+import { memberAddress, openRoster, type Roster } from '../../src/enroll/roster.ts'
 
 const address = suite('mesh/address')
 const SUBNET = '100.64.0.0/16'

@@ -1,6 +1,6 @@
 import type { ClientCertificate } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
-import { nodeCertificates } from '../../src/enroll/holders.ts'
+import { nodeCertificates } from '../../src/enroll/enrollment.ts'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
 import { openRoster, type Roster } from '../../src/enroll/roster.ts'

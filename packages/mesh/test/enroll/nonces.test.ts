@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import type { SessionKeys } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
-import { createNonces } from '../../src/enroll/nonces.ts'
+import { createNonces } from '../../src/enroll/renew-routes.ts'
 
 const nonces = suite('mesh/nonces')
 

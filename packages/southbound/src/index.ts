@@ -1,5 +1,5 @@
+export type { ApplyOptions } from './config-set/apply.ts'
 export { applyConfigSet } from './config-set/apply.ts'
-export type { ApplyOptions } from './config-set/apply-options.ts'
 export type { DaemonChange, FileChange } from './config-set/changes.ts'
 export type { ConfigSet } from './config-set/config-set.ts'
 export type { Daemon, Drops } from './config-set/daemon.ts'
@@ -10,8 +10,7 @@ export { type CoreFiles, createCoreFiles } from './core-files/core-files.ts'
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/parts.ts'
 export { errorWords } from './core-files/words.ts'
 export { containerLook } from './engine/container-look.ts'
-export { dockerAt, engineProblem } from './engine/docker-engine.ts'
-export { type ContainerState, type Engine, engineAt } from './engine/engine.ts'
+export { type ContainerState, dockerAt, type Engine, engineAt, engineProblem } from './engine/engine.ts'
 export { lastWords } from './engine/last-words.ts'
 export type {
   ChargingRun,
@@ -28,13 +27,19 @@ export { newLinesOfOutput } from './logs/log-output.ts'
 export type { NewLines } from './logs/new-lines.ts'
 export { phonesOfOurs, recordRecall } from './mend/our-phones.ts'
 export { openPlain } from './open-plain.ts'
-export type { CoreInfo, Generation, InfoPlaces, PduSession, SessionList } from './open5gs-info/core-info.ts'
-export { coreInfo, smfPdu } from './open5gs-info/core-info.ts'
 export type { Connection, UeEntry } from './open5gs-info/entries.ts'
 export { amfUe, enb, gnb, mmeUe } from './open5gs-info/entries.ts'
 export { gaugeIn } from './open5gs-info/gauges.ts'
-export type { CoreLook, Open5gsInfo } from './open5gs-info/info-ref.ts'
-export { open5gsInfo, open5gsInfoRef } from './open5gs-info/info-ref.ts'
+export type {
+  CoreInfo,
+  CoreLook,
+  Generation,
+  InfoPlaces,
+  Open5gsInfo,
+  PduSession,
+  SessionList,
+} from './open5gs-info/info-ref.ts'
+export { coreInfo, open5gsInfo, open5gsInfoRef, smfPdu } from './open5gs-info/info-ref.ts'
 export type { UeList } from './open5gs-info/joined-walk.ts'
 export { httpGet, parsePage, recordOf } from './open5gs-info/pages.ts'
 export type { SharedWalk, Walked } from './open5gs-info/shared-walk.ts'

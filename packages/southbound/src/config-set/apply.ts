@@ -1,14 +1,17 @@
-import { coreConfigRefused, southboundUnavailable } from '@steeple/contracts'
+import { type Clock, coreConfigRefused, southboundUnavailable } from '@steeple/contracts'
 import type { Engine } from '../engine/engine.ts'
-import { type ApplyOptions, restartPartsOf } from './apply-options.ts'
-import { begin, fallbackOf, finish, refuse, settle } from './apply-record.ts'
-import { backupsIn } from './backups.ts'
+import { type BackupPlace, type Backups, backupsIn } from './backups.ts'
 import { isRestartable } from './changes.ts'
-import type { Restart } from './daemon.ts'
-import { planConfigSet } from './plan.ts'
-import { restartAll } from './restart-set.ts'
-import { rollBack } from './roll-back.ts'
-import { asked } from './verify.ts'
+import type { ConfigSet } from './config-set.ts'
+import { type Restart, restartsOf } from './daemon.ts'
+import type { AppliedFile, Manifest } from './manifest.ts'
+import { othersIn } from './others.ts'
+import { appliedFiles, type ConfigSetPlan, planConfigSet } from './plan.ts'
+import { readManifest } from './read-set.ts'
+import { type RestartParts, restartAll } from './restart-set.ts'
+import { renderedOf, sha256Of } from './sha256.ts'
+import { type Addresses, asked, DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
+import { removeLeftovers, stageFiles, writeManifest } from './write-set.ts'
 
 /** What an apply did. */
 export interface ApplyResult {
@@ -93,4 +96,181 @@ async function expectContainer(engine: Engine, { daemon }: Restart, signal: Abor
   throw southboundUnavailable(
     `the engine has no container ${container}, which is named for ${name}; nothing was changed`,
   )
+}
+
+/**
+ * Those that may run with other files, and whoever restarts after one of them: the way back leaves no more behind than
+ * the way there.
+ */
+function returningOf(
+  { daemons }: ApplyOptions,
+  restarts: readonly Restart[],
+  good: ReadonlyMap<string, string>,
+): readonly Restart[] {
+  const reasons = new Map(restarts.map(({ daemon, reason }) => [daemon.name, reason]))
+  // One that had no files before cannot run with them.
+  return restartsOf(daemons, reasons).filter(({ daemon }) => daemon.files.some((path) => good.has(path)))
+}
+
+/** Puts the last good files back and restarts those that may run with others. Says how it went. */
+async function rollBack(
+  options: ApplyOptions,
+  begun: Manifest,
+  { restarts, bystanders }: Readonly<Record<'restarts' | 'bystanders', readonly Restart[]>>,
+  backups: Backups,
+  signal: AbortSignal,
+): Promise<string> {
+  const fallback = begun.pending?.fallback
+  const good = fallback === undefined ? undefined : await backups.read(fallback)
+  if (good === undefined || good.size === 0)
+    return 'There are no earlier files to go back to: the refused ones stay'
+  if (renderedOf(good).sha256 === renderedOf(options.files).sha256)
+    return 'These are the last good files already, so something else is wrong'
+  const touched = new Set([...(begun.pending?.files ?? []), ...good.keys()])
+  const staged = await stageFiles(options.dir, new Map([...touched].map((path) => [path, good.get(path)])))
+  await staged.commit()
+  const returning = returningOf(options, restarts, good)
+  const parts = { ...restartPartsOf(options, begun.applied?.addresses), bystanders }
+  const { unwell } = await restartAll(returning, parts, signal)
+  if (unwell === undefined) {
+    // What it was found with was never seen well by us: it stays to be looked at.
+    const pending = begun.applied === undefined ? begun.pending : undefined
+    await writeManifest(options.dir, { ...begun, pending })
+    return 'The last good files are back, and the core is well with them'
+  }
+  return `The last good files are back, but ${unwell.restart.daemon.name} does not get well with them either: ${unwell.words}`
+}
+
+/** The name of the copy to go back to; undefined when there is nothing to go back to. What others have written is kept first. */
+async function fallbackOf(
+  plan: ConfigSetPlan,
+  files: ReadonlyMap<string, string>,
+  backups: Backups,
+  { nowMs }: Clock,
+): Promise<string | undefined> {
+  const { manifest, found } = plan.state
+  const known = manifest.applied?.backup ?? manifest.pending?.fallback
+  const isKnown = known !== undefined && (await backups.read(known)) !== undefined
+  const others = await othersIn(plan.state, files, backups)
+  const original = others.length === 0 ? undefined : await backups.keepOriginal(found, nowMs())
+  if (isKnown) return known
+  if (original !== undefined) return original.name
+  return appliedFiles(plan) === undefined ? undefined : (await backups.keep(found, nowMs())).name
+}
+
+/** Puts the files in place; writes down before what is about to happen, and gives that. */
+async function begin(
+  { dir, files }: ApplyOptions,
+  plan: ConfigSetPlan,
+  fallback: string | undefined,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  const { manifest } = plan.state
+  const touched = plan.files.filter(({ change }) => change !== 'same')
+  await removeLeftovers(dir, files.keys())
+  const staged = await stageFiles(dir, new Map(touched.map(({ path, after }) => [path, after])))
+  try {
+    signal.throwIfAborted()
+    const begun: Manifest = { ...manifest, pending: pendingOf(plan, files, fallback), refused: undefined }
+    await writeManifest(dir, begun)
+    await staged.commit()
+    return begun
+  } finally {
+    await staged.abandon()
+  }
+}
+
+function pendingOf(
+  { state }: ConfigSetPlan,
+  files: ReadonlyMap<string, string>,
+  fallback: string | undefined,
+): Manifest['pending'] {
+  const { pending } = state.manifest
+  const daemons = state.restarts.map(({ daemon }) => daemon.name)
+  return {
+    daemons: [...new Set([...(pending?.daemons ?? []), ...daemons])],
+    files: [...new Set([...(pending?.files ?? []), ...files.keys()])],
+    fallback,
+  }
+}
+
+/** Writes down that the core is well with the set. */
+async function finish(options: ApplyOptions, plan: ConfigSetPlan, backup: string): Promise<void> {
+  const { dir, files, daemons, clock } = options
+  const at = new Date(clock.nowMs()).toISOString()
+  const { sha256 } = renderedOf(files)
+  const known = plan.state.manifest.files
+  const entries = [...files].map(([path, content]): [string, AppliedFile] => {
+    const hash = sha256Of(content)
+    const before = known[path]
+    const daemon = daemons.find((one) => one.files.includes(path))?.name ?? ''
+    return [
+      path,
+      before?.sha256 === hash && before.daemon === daemon ? before : { sha256: hash, daemon, applied_at: at },
+    ]
+  })
+  await writeManifest(dir, {
+    version: 1,
+    applied: {
+      sha256,
+      at,
+      backup,
+      ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
+    },
+    files: Object.fromEntries(entries),
+    pending: undefined,
+    refused: undefined,
+    takenOver: [],
+  })
+}
+
+/** The core runs with the set already: what it refused in between is history. */
+async function settle({ dir }: ApplyOptions, manifest: Manifest): Promise<void> {
+  if (manifest.applied === undefined || manifest.refused === undefined) return
+  await writeManifest(dir, { ...manifest, refused: undefined })
+}
+
+/** Writes down that this set is not to be tried again. */
+async function refuse(options: ApplyOptions, words: string): Promise<void> {
+  const { manifest } = await readManifest(options.dir)
+  const at = new Date(options.clock.nowMs()).toISOString()
+  const key = options.key ?? renderedOf(options.files).sha256
+  await writeManifest(options.dir, { ...manifest, refused: { key, words, at } })
+}
+
+/** A set to apply, and with what. */
+export interface ApplyOptions extends ConfigSet, BackupPlace {
+  readonly engine: Engine
+  readonly clock: Clock
+  /** Asked for each restarted daemon once all of them are up. Without it a container that stays up is well. */
+  readonly probe?: Probe | undefined
+  readonly limits?: Partial<Limits> | undefined
+  /** What the set is remembered by when the core refuses it; the hash of its files when absent. */
+  readonly key?: string | undefined
+  /** Where the daemons of the set listen, for the probe; kept in the manifest for the way back. */
+  readonly addresses?: Addresses | undefined
+  /** Told of each restart, those of a roll-back included. */
+  restarted?(daemon: string): void
+  /** See `RestartParts.isOutage`. */
+  isOutage?(words: string): boolean
+}
+
+/**
+ * What restarts are made with, for daemons that listen at `addresses`. Where these are not known nobody can be asked, and a
+ * container that stays up is well.
+ */
+function restartPartsOf(
+  { engine, limits, probe, restarted, isOutage }: ApplyOptions,
+  addresses: Addresses | undefined,
+): RestartParts {
+  return {
+    engine,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    probe:
+      probe === undefined || addresses === undefined
+        ? undefined
+        : (daemon, signal) => probe(daemon, signal, addresses),
+    ...(restarted === undefined ? {} : { restarted }),
+    ...(isOutage === undefined ? {} : { isOutage }),
+  }
 }

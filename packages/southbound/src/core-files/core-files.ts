@@ -1,21 +1,28 @@
+import { join } from 'node:path'
 import {
   type Context,
   type CoreApplied,
   type CorePlan,
   type CoreRestored,
   createTurns,
+  nodeIdentityRef,
   type Rendered,
   southboundUnavailable,
+  systemPrincipal,
+  validationFailed,
 } from '@steeple/contracts'
+import { isRestartable } from '../config-set/changes.ts'
+import { type Daemon, restartsOf } from '../config-set/daemon.ts'
 import { planConfigSet } from '../config-set/plan.ts'
+import { restartAll } from '../config-set/restart-set.ts'
+import { type KeptSet, restoreOriginal, takeOver } from '../config-set/take-over.ts'
+import { DEFAULT_LIMITS } from '../config-set/verify.ts'
 import { engineAt } from '../engine/engine.ts'
-import { type ApplyParts, applySet } from './apply-set.ts'
-import { coreSetOf } from './core-set.ts'
+import { type ApplyParts, applySet, backupPlaceOf } from './apply-set.ts'
+import { type CoreSet, coreSetOf } from './core-set.ts'
 import { makePlan } from './make-plan.ts'
-import { restartCounter } from './metrics.ts'
 import type { CoreFilesParts } from './parts.ts'
-import { restartDaemons } from './restart-daemons.ts'
-import { restoreSet, takeOverSet } from './take-over-set.ts'
+import { errorWords } from './words.ts'
 
 /** A core whose configuration is a directory of files and whose daemons are containers: what its driver stands on. */
 export interface CoreFiles {
@@ -83,3 +90,105 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
 
 /** No set: what is in a directory is looked at for its own sake. */
 const NOTHING: Rendered = { files: new Map(), sha256: '' }
+
+/** Registers the counter under the plugin's own prefix, `svc_driver_core_a_restarts_total{daemon}`; gives what counts. */
+function restartCounter({ metrics, plugin }: Context): (daemon: string) => void {
+  const restarts = metrics.counter(
+    `svc_${plugin.id.replaceAll('-', '_')}_restarts_total`,
+    'Restarts of daemons of the core by this service, those of a roll-back included.',
+    ['daemon'],
+  )
+  return (daemon) => restarts.inc({ daemon })
+}
+
+/**
+ * Restarts daemons with the files that they have, and those that follow them. False when nobody restarts one of them. Throws
+ * `southbound_unavailable` when the engine does not answer, or one of them does not stay up.
+ */
+async function restartDaemons(
+  daemons: readonly Daemon[],
+  names: readonly string[],
+  why: string,
+  { context, parts, engine, restarted: count }: ApplyParts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  signal.throwIfAborted()
+  const restarts = restartsOf(daemons, new Map(names.map((name) => [name, why]))).filter(isRestartable)
+  const isOurs = context.settings.southbound.driver === 'container'
+  if (!isOurs || !names.every((name) => restarts.some(({ daemon }) => daemon.name === name))) return false
+  const limits = { ...DEFAULT_LIMITS, ...parts.limits }
+  const { restarted, unwell } = await restartAll(restarts, { engine, limits, restarted: count }, signal)
+  const facts = { core: parts.core, daemons: restarted.map(({ daemon }) => daemon.name), reason: why }
+  await audit(context, facts)
+  if (unwell !== undefined)
+    throw southboundUnavailable(`${unwell.restart.daemon.name} does not get well: ${unwell.words}`)
+  return true
+}
+
+/** What cannot be written into the trail now is in the log. */
+async function audit(context: Context, detail: Readonly<Record<string, unknown>>): Promise<void> {
+  const target = context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
+  try {
+    await context.mutate(systemPrincipal('core_config'), 'core.restart', target, async (tx) => {
+      tx.audit({ detail })
+    })
+  } catch (error) {
+    context.log.error({ err: error, ...detail }, 'audit entry could not be written')
+  }
+}
+
+/** Agrees to what an apply replaces; gives the folder of the copy. Throws as `takeOver` does. */
+async function takeOverSet(set: CoreSet, named: readonly string[], parts: ApplyParts): Promise<string> {
+  if (parts.context.settings.southbound.driver === 'none')
+    throw validationFailed('southbound.driver is none: nothing is written, so there is nothing to agree to')
+  const kept = keptSetOf(set, parts)
+  return join(kept.originalsDir, await takeOver(kept, named))
+}
+
+/** Puts files of others back and restarts who reads them. Throws as `restoreOriginal` does. */
+async function restoreSet(
+  set: CoreSet,
+  named: string | undefined,
+  work: ApplyParts,
+  signal: AbortSignal,
+): Promise<CoreRestored> {
+  signal.throwIfAborted()
+  const { copy, changed } = await restoreOriginal(keptSetOf(set, work), named)
+  const { context, parts, engine, restarted: count } = work
+  if (context.settings.southbound.driver === 'none')
+    return {
+      copy,
+      changed,
+      restarted: [],
+      problem: 'southbound.driver is none: restart the daemons yourself',
+    }
+  const reasons = new Map(
+    set.daemons
+      .filter(({ files }) => files.some((path) => changed.includes(path)))
+      .map(({ name }) => [name, 'its own files are back']),
+  )
+  const restarts = restartsOf(set.daemons, reasons).filter(isRestartable)
+  const limits = { ...DEFAULT_LIMITS, ...parts.limits }
+  try {
+    const { restarted, unwell } = await restartAll(restarts, { engine, limits, restarted: count }, signal)
+    const names = restarted.map(({ daemon }) => daemon.name)
+    const problem =
+      unwell === undefined
+        ? undefined
+        : `${unwell.restart.daemon.name} does not get well with them: ${errorWords(unwell.words)}`
+    return { copy, changed, restarted: names, problem }
+  } catch (error) {
+    signal.throwIfAborted()
+    return {
+      copy,
+      changed,
+      restarted: [],
+      problem: `not all daemons were restarted, restart those that read these files: ${errorWords(error)}`,
+    }
+  }
+}
+
+function keptSetOf(set: CoreSet, { context, parts }: ApplyParts): KeptSet {
+  if (set.obstacle !== undefined) throw validationFailed(set.obstacle)
+  return { ...set, ...backupPlaceOf(context, parts.core), clock: context.clock }
+}

@@ -1,15 +1,87 @@
 import { join } from 'node:path'
-import type { Context, CorePlan, PlannedFile } from '@steeple/contracts'
+import type { Context, CorePlan, PlannedFile, Technology } from '@steeple/contracts'
 import { type BackupPlace, backupsIn } from '../config-set/backups.ts'
+import type { FileChange } from '../config-set/changes.ts'
+import type { Drops } from '../config-set/daemon.ts'
 import { heldFiles } from '../config-set/others.ts'
 import { type ConfigSetPlan, planConfigSet, planOfNothing } from '../config-set/plan.ts'
 import type { Engine } from '../engine/engine.ts'
+import { redacted } from '../redact.ts'
+import { abortable } from '../time-limit.ts'
 import { backupPlaceOf } from './apply-set.ts'
 import type { CoreSet } from './core-set.ts'
-import { type Dropped, droppedBy } from './dropped.ts'
-import { fileDiff } from './file-diff.ts'
 import type { CoreFilesParts } from './parts.ts'
 import { errorWords, heldWords, originalsWords, unmanagedWords } from './words.ts'
+
+/** How long the core may take to list its phones, ms. */
+const UES_MS = 5_000
+
+const TECHNOLOGIES: Readonly<Record<Drops, readonly Technology[]>> = {
+  lte: ['lte'],
+  nr: ['nr'],
+  all: ['lte', 'nr'],
+  none: [],
+}
+
+/** Phones that a restart cuts off; no count, and why, when the core does not tell. */
+interface Dropped {
+  count(drops: Drops): number | undefined
+  readonly problem: string | undefined
+}
+
+/** Counts who is registered now, over all that any of these drops. */
+async function droppedBy(
+  all: readonly Drops[],
+  { ues }: CoreFilesParts,
+  signal: AbortSignal,
+): Promise<Dropped> {
+  const registered = new Map<Technology, ReadonlySet<string>>()
+  const asked = new Set(all.flatMap((drops) => TECHNOLOGIES[drops]))
+  if (ues === undefined) return { count: (drops) => (drops === 'none' ? 0 : undefined), problem: undefined }
+  let problem: string | undefined
+  try {
+    for (const technology of asked) {
+      const known = await abortable(ues(technology, signal), signal, UES_MS)
+      registered.set(
+        technology,
+        new Set(known.filter(({ isRegistered }) => isRegistered).map(({ imsi }) => imsi)),
+      )
+    }
+  } catch {
+    signal.throwIfAborted()
+    // Its words are left out: they belong to the core's own component of the health.
+    problem = 'the core does not tell how many subscribers it serves now'
+  }
+  return {
+    count: (drops) => {
+      const sets = TECHNOLOGIES[drops].map((technology) => registered.get(technology))
+      if (sets.includes(undefined)) return undefined
+      return new Set(sets.flatMap((set) => [...(set ?? [])])).size
+    },
+    problem,
+  }
+}
+
+const MOST_CHARACTERS = 32_768
+
+/** What changes in a file, as a unified diff without secrets; undefined when nothing does. */
+async function fileDiff({ path, before, after }: FileChange): Promise<string | undefined> {
+  if (before === after) return undefined
+  const { createTwoFilesPatch } = await import('diff')
+  const [from, to] = [redacted(before ?? ''), redacted(after ?? '')]
+  const names = [
+    before === undefined ? '/dev/null' : `a/${path}`,
+    after === undefined ? '/dev/null' : `b/${path}`,
+  ] as const
+  const patch = createTwoFilesPatch(names[0], names[1], from, to, undefined, undefined, {
+    context: 3,
+    timeout: 500,
+  })
+  if (patch === undefined) return '(too different to be shown)'
+  const shown = patch.replace(/^=+\n/, '')
+  if (from === to) return `${shown}(a secret value changes)\n`
+  return shown.length > MOST_CHARACTERS ? `${shown.slice(0, MOST_CHARACTERS)}\n(cut off)\n` : shown
+}
 
 /** What a plan is made with. */
 export interface PlanParts {

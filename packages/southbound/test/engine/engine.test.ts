@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { dockerAt, socketOf, usualSocket, whereOf } from '../../src/engine/docker-engine.ts'
-import { engineAt } from '../../src/engine/engine.ts'
+import { dockerAt, engineAt, socketOf, usualSocket, whereOf } from '../../src/engine/engine.ts'
 import { startEngine } from '../support/stand-in-engine.ts'
 import { failureOf } from '../support/world.ts'
 

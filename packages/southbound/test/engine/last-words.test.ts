@@ -1,7 +1,7 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import { textOfLog } from '../../src/engine/engine.ts'
 import { lastWords } from '../../src/engine/last-words.ts'
-import { textOfLog } from '../../src/engine/log-frames.ts'
 
 const test = suite('southbound/last-words')
 

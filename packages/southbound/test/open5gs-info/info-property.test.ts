@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { smfPdu } from '../../src/open5gs-info/core-info.ts'
 import { amfUe, enb, gnb, mmeUe } from '../../src/open5gs-info/entries.ts'
 import { gaugeIn } from '../../src/open5gs-info/gauges.ts'
+import { smfPdu } from '../../src/open5gs-info/info-ref.ts'
 import { parsePage } from '../../src/open5gs-info/pages.ts'
 import { recording } from './support/recordings.ts'
 

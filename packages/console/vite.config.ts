@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { defineConfig, type Plugin } from 'vite'
 
 /** Names with a hash in hex behind a dot: kept by browsers for good, and taken for no piece of a program by the builds. */
@@ -7,8 +7,9 @@ const NAMED = '[name].[hash:10].js'
 const WITHOUT = (process.env.STEEPLE_WITHOUT ?? '').split(',').filter((name) => name !== '')
 
 const lacking = WITHOUT.map((name) => {
-  const manifest = readFileSync(new URL(`../${name}/package.json`, import.meta.url), 'utf8')
-  return JSON.parse(manifest).steeple ?? {}
+  const manifest = new URL(`../${name}/package.json`, import.meta.url)
+  // The lab core is no plugin, and lies elsewhere.
+  return existsSync(manifest) ? (JSON.parse(readFileSync(manifest, 'utf8')).steeple ?? {}) : {}
 })
 
 /** Their operations in lists of the client, each with what parts it from the next. */

@@ -1,14 +1,14 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { type Next, type Standing, step, type Waits } from '../src/engine/step.ts'
+import { type Next, type RuleState, step, type Waits } from '../src/engine/step.ts'
 import type { Level } from '../src/rules/rule.ts'
 
 const steps = suite('alerts/step')
 
-interface Seen {
+interface LastValue {
   readonly atMs: number
   readonly level: Level
-  readonly before: Standing | undefined
+  readonly before: RuleState | undefined
   readonly after: Next
 }
 
@@ -16,10 +16,10 @@ interface Seen {
 function run(
   looks: readonly { readonly level: Level; readonly passMs: number }[],
   waits: Waits,
-): readonly Seen[] {
-  const seen: Seen[] = []
+): readonly LastValue[] {
+  const seen: LastValue[] = []
   let atMs = 1_000_000
-  let standing: Standing | undefined
+  let standing: RuleState | undefined
   for (const { level, passMs } of looks) {
     atMs += passMs
     const after = step(standing, level, atMs, waits)

@@ -6,7 +6,7 @@ import { ALERTS, type AlertRow, openAlerts } from '../store/alert-store.ts'
 import { type SilenceRow, silencesAt } from '../store/silence-store.ts'
 import { tell } from '../webhooks/message.ts'
 import { type Absences, absences, type Change, keyOf, LIMITS, type Limits, planOf } from './plan.ts'
-import type { Standing } from './step.ts'
+import type { RuleState } from './step.ts'
 
 /** Looks at everything and keeps the alerts as it is. */
 export interface Engine {
@@ -96,7 +96,7 @@ async function move(
   parts: AlertParts,
   tx: ObservedTx,
   row: AlertRow,
-  { standing, finding }: { readonly standing: Standing; readonly finding: Finding },
+  { standing, finding }: { readonly standing: RuleState; readonly finding: Finding },
   nowMs: number,
   silences: ReadonlyMap<string, SilenceRow>,
 ): Promise<void> {
@@ -171,6 +171,6 @@ function seenOf({ message, value, threshold }: Finding): Pick<AlertRow, 'message
   return { message: message.slice(0, MOST_CHARACTERS), value: value ?? null, threshold: threshold ?? null }
 }
 
-function columnsOf(standing: Standing): Pick<AlertRow, 'state' | 'since_ms' | 'clear_since_ms'> {
+function columnsOf(standing: RuleState): Pick<AlertRow, 'state' | 'since_ms' | 'clear_since_ms'> {
   return { state: standing.state, since_ms: standing.sinceMs, clear_since_ms: standing.clearSinceMs }
 }

@@ -1,6 +1,6 @@
 import type { Finding, Level, Look, Rule } from '../rules/rule.ts'
 import { type AlertRow, openKey } from '../store/alert-store.ts'
-import { type Standing, step } from './step.ts'
+import { type RuleState, step } from './step.ts'
 
 /** How many alerts there may be, so that one fault with many subjects is no storm. */
 export interface Limits {
@@ -22,10 +22,10 @@ export type Change =
       readonly kind: 'begin'
       readonly rule: Rule
       readonly subject: string
-      readonly standing: Standing
+      readonly standing: RuleState
       readonly finding: Finding
     }
-  | { readonly kind: 'move'; readonly row: AlertRow; readonly standing: Standing; readonly finding: Finding }
+  | { readonly kind: 'move'; readonly row: AlertRow; readonly standing: RuleState; readonly finding: Finding }
   | { readonly kind: 'refresh'; readonly row: AlertRow; readonly finding: Finding }
   | { readonly kind: 'drop'; readonly row: AlertRow }
   | { readonly kind: 'resolve'; readonly row: AlertRow }
@@ -129,7 +129,7 @@ function next(rule: Rule, row: AlertRow, finding: Finding, { nowMs }: PlanInput)
 }
 
 /** The part of an open alert that steps. */
-export function standingOf(row: AlertRow): Standing {
+export function standingOf(row: AlertRow): RuleState {
   return {
     state: row.state === 'pending' ? 'pending' : 'firing',
     sinceMs: row.since_ms,

@@ -1,7 +1,7 @@
 import type { Level } from '../rules/rule.ts'
 
 /** An alert that is not over. Times are ms since the epoch. */
-export interface Standing {
+export interface RuleState {
   readonly state: 'pending' | 'firing'
   /** Since when it is bad without a break. */
   readonly sinceMs: number
@@ -16,7 +16,7 @@ export interface Waits {
 }
 
 /** What becomes of it. `dropped` was pending and never fired; `resolved` has fired and is over. */
-export type Next = Standing | 'dropped' | 'resolved' | undefined
+export type Next = RuleState | 'dropped' | 'resolved' | undefined
 
 /**
  * One step of the life of an alert: nothing → pending → firing → resolved. The same standing comes back when nothing changes.
@@ -25,7 +25,7 @@ export type Next = Standing | 'dropped' | 'resolved' | undefined
  * bad in between. What is neither, or not known, moves nothing.
  */
 export function step(
-  standing: Standing | undefined,
+  standing: RuleState | undefined,
   level: Level,
   nowMs: number,
   { forMs, clearMs }: Waits,
@@ -39,7 +39,7 @@ export function step(
     : stepFiring(standing, level, nowMs, clearMs)
 }
 
-function stepPending(standing: Standing, level: Level, nowMs: number, forMs: number): Next {
+function stepPending(standing: RuleState, level: Level, nowMs: number, forMs: number): Next {
   if (level === 'good') return 'dropped'
   // The clock was put back: how long it lasts is counted anew.
   if (nowMs < standing.sinceMs) return { ...standing, sinceMs: nowMs }
@@ -47,7 +47,7 @@ function stepPending(standing: Standing, level: Level, nowMs: number, forMs: num
   return standing
 }
 
-function stepFiring(standing: Standing, level: Level, nowMs: number, clearMs: number): Next {
+function stepFiring(standing: RuleState, level: Level, nowMs: number, clearMs: number): Next {
   const { clearSinceMs } = standing
   if (level === 'bad') return clearSinceMs === null ? standing : { ...standing, clearSinceMs: null }
   if (level !== 'good') return standing

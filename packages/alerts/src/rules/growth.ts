@@ -3,7 +3,7 @@ import type { MetricReading, MetricSample } from '@steeple/contracts'
 /** Over how long growth is measured, ms. */
 const WINDOW_MS = 60_000
 
-interface Seen {
+interface LastValue {
   readonly atMs: number
   readonly value: number
   readonly count: number
@@ -23,12 +23,16 @@ export interface Growth {
 
 /** Remembers what counters and histograms have shown. */
 export function growthMemory(): Growth {
-  const memory = new Map<string, readonly Seen[]>()
+  const memory = new Map<string, readonly LastValue[]>()
   let asked = new Set<string>()
-  const grown = (name: string, sample: MetricSample, nowMs: number): readonly [Seen, Seen] | undefined => {
+  const grown = (
+    name: string,
+    sample: MetricSample,
+    nowMs: number,
+  ): readonly [LastValue, LastValue] | undefined => {
     const key = `${name}{${seriesName(sample.labels)}}`
     asked.add(key)
-    const now: Seen = { atMs: nowMs, value: sample.value, count: sample.count ?? 0 }
+    const now: LastValue = { atMs: nowMs, value: sample.value, count: sample.count ?? 0 }
     const before = memory.get(key) ?? []
     const last = before.at(-1)
     // It has begun again: what it showed before says nothing.
@@ -62,13 +66,13 @@ export function seriesName(labels: Readonly<Record<string, string>>): string {
 }
 
 /** What lies within the window, and the newest one before it: growth is measured over the whole of it. */
-function withinWindow(seen: readonly Seen[], nowMs: number): readonly Seen[] {
+function withinWindow(seen: readonly LastValue[], nowMs: number): readonly LastValue[] {
   const first = seen.findIndex(({ atMs }) => atMs > nowMs - WINDOW_MS)
   if (first === -1) return seen.slice(-1)
   return first <= 1 ? seen : seen.slice(first - 1)
 }
 
-function growthBetween(kind: 'counter' | 'histogram', [first, now]: readonly [Seen, Seen]): number {
+function growthBetween(kind: 'counter' | 'histogram', [first, now]: readonly [LastValue, LastValue]): number {
   const more = now.value - first.value
   if (kind === 'counter') return more / ((now.atMs - first.atMs) / 1_000)
   return more / (now.count - first.count)

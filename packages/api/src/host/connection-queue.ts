@@ -30,7 +30,7 @@ interface Waiting {
 export type Begin = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
 /** Requests that wait behind others on their connections, over all connections. */
-interface Crowd {
+interface WaitingTotal {
   waiting: number
 }
 
@@ -44,7 +44,7 @@ export class ConnectionQueue {
   /** One of its answers closes the connection: what comes behind is not begun. */
   isEnding = false
   readonly #socket: Socket
-  readonly #crowd: Crowd
+  readonly #crowd: WaitingTotal
   readonly #begin: Begin
   readonly #begun: RequestContext[] = []
   #waiting: Waiting[] = []
@@ -58,7 +58,7 @@ export class ConnectionQueue {
   #looks = 0
   #queuedBytes = 0
 
-  constructor(socket: Socket, crowd: Crowd, begin: Begin) {
+  constructor(socket: Socket, crowd: WaitingTotal, begin: Begin) {
     this.#socket = socket
     this.#crowd = crowd
     this.#begin = begin
@@ -209,7 +209,7 @@ export interface ConnectionQueues {
 export function createConnectionQueues(begin: Begin): ConnectionQueues {
   const queues = new WeakMap<Socket, ConnectionQueue>()
   const open = new Set<ConnectionQueue>()
-  const crowd: Crowd = { waiting: 0 }
+  const crowd: WaitingTotal = { waiting: 0 }
   return {
     open,
     isIdle: (socket) => queues.get(socket)?.isIdle !== false,

@@ -42,7 +42,7 @@ const TOGETHER_BYTES = 8 * 1024 * 1024
 const QUIET_MS = 4_000
 
 /** A file as it was read. Until a second reading finds it as it was, it may have changed in the same tick of its clock. */
-interface Seen {
+interface FileProgress {
   readonly signature: string
   readonly isSettled: boolean
 }
@@ -52,7 +52,7 @@ const MOST_WAITED = 16
 
 /** Nothing has been read yet. */
 export function cdrFolder(dir: string, clock: Pick<Clock, 'nowMs'>): CdrFolder {
-  const seen = new Map<string, Seen>()
+  const seen = new Map<string, FileProgress>()
   const torn = new Set<string>()
   /** Of files that are to be read. */
   const looked = new Map<string, Stats>()
@@ -101,7 +101,7 @@ interface Candidate {
 }
 
 interface Memory {
-  readonly seen: ReadonlyMap<string, Seen>
+  readonly seen: ReadonlyMap<string, FileProgress>
   readonly torn: ReadonlySet<string>
   /** Is told of the files that are to be read. */
   readonly looked: Map<string, Stats>

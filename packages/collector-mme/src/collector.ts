@@ -26,7 +26,7 @@ import {
 import { imsiHash, safeText } from '@steeple/telecom'
 
 /** What MME, AMF and SMF say together. */
-interface Seen {
+interface LastLook {
   readonly sightings: readonly SessionSighting[]
   /** Connections of MME or AMF that the SMF does not have: attached, and no data. */
   readonly withoutSession: number
@@ -47,7 +47,7 @@ const CELL_DIGITS: Readonly<Record<Technology, number>> = { lte: 7, nr: 9 }
  * restarted, and the MME those of an SMF. A phone that is just identified anew (`authentication`, …) still has its own, so
  * whoever shows up under its identity ends nothing here. Where the SMF is not asked the lists of MME and AMF count.
  */
-export function sightingsIn({ ues, sessions }: CoreLook, seenAtMs: number): Seen {
+export function sightingsIn({ ues, sessions }: CoreLook, seenAtMs: number): LastLook {
   const all = [...ues.value.by.lte.values(), ...ues.value.by.nr.values()].filter(isThere)
   if (sessions === undefined) {
     const sightings = all.flatMap((ue) => ue.connections.flatMap((one) => bareSighting(ue, one, seenAtMs)))
@@ -277,7 +277,7 @@ export function mmeCollector(context: Context): Collector {
 }
 
 /** Words for what was seen, and its odd ones as a metric. */
-function teller({ metrics }: Context): (seen: Seen) => string {
+function teller({ metrics }: Context): (seen: LastLook) => string {
   const mismatches = metrics.gauge(
     'svc_collector_mme_mismatches',
     'What the daemons of the core do not agree on: phones with a connection that the SMF has not, sessions of the SMF whose phone MME and AMF do not list.',

@@ -1,5 +1,5 @@
 /** What a forecast is made of. */
-export interface Standing {
+export interface UsageSoFar {
   readonly total_bytes: number
   readonly quota_bytes: number | null
   readonly added_bytes: number
@@ -21,7 +21,7 @@ const LEAST_MS = 3_600_000
 const MOST_MS = 366 * 86_400_000
 
 /** A forecast by the pace of the period so far; undefined without a quota, without use, or too early in the period. */
-export function forecastOf(standing: Standing, nowMs: number): Forecast | undefined {
+export function forecastOf(standing: UsageSoFar, nowMs: number): Forecast | undefined {
   const { total_bytes: used, quota_bytes: quota, added_bytes: added } = standing
   const sinceMs = nowMs - Date.parse(standing.period_start)
   if (quota === null || used === 0 || sinceMs < LEAST_MS) return undefined

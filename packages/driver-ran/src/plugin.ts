@@ -123,16 +123,16 @@ function gnbWatch(port: number, supervisor: Supervisor): { watch(): void; end():
 }
 
 /** What the core and this machine were last seen to say of the radio. */
-interface Seen {
+interface LastState {
   readonly disagreement: string | undefined
   readonly hints: readonly string[]
   readonly coreRadios: number | undefined
 }
 
 /** Asks the core now and then, and restarts a radio that it does not know. */
-function coreWatch(context: Context, supervisor: Supervisor, isConfigured: boolean): () => Seen {
+function coreWatch(context: Context, supervisor: Supervisor, isConfigured: boolean): () => LastState {
   const view = coreView()
-  let seen: Seen = { disagreement: undefined, hints: [], coreRadios: undefined }
+  let seen: LastState = { disagreement: undefined, hints: [], coreRadios: undefined }
   context.every(
     CORE_LOOK_MS,
     async (signal) => {

@@ -29,7 +29,7 @@ interface Beginning {
 }
 
 /** Sessions of which no eUICC has proved who it is yet. */
-interface Beginnings {
+interface PendingSessions {
   /** Transaction id and server challenge of a new one, 16 octets each. */
   begin(beginning: Beginning): Promise<{ readonly tid: Uint8Array; readonly serverChallenge: Uint8Array }>
   /** The session of a transaction id (hexadecimal) of ours, as it was begun: `lifeMs` are not over, and no eUICC has claimed it. */
@@ -53,7 +53,7 @@ const NONE = new Uint8Array()
  * a key of this service and so looks random, and its challenge is a MAC of that. So first calls cost no write, any number of them
  * needs no room, and none pushes another one out. The key is drawn once for all instances; a session outlives a restart.
  */
-function beginningsBy(db: Db, vault: Vault, certs: CertStore): Beginnings {
+function beginningsBy(db: Db, vault: Vault, certs: CertStore): PendingSessions {
   const drawn = drawnKey(db, vault, {
     rowId: KEY_ID,
     sealed: async (reader) => (await KEYS.find(reader, { id: ID }))?.key_sealed,
@@ -210,7 +210,7 @@ export interface Es9Core {
   /** Public keys of eUICCs that were here last. */
   readonly keys: PublicKeys
   /** Sessions that no eUICC has claimed. */
-  readonly beginnings: Beginnings
+  readonly beginnings: PendingSessions
   nowMs(): number
   /** What codes move by now. */
   terms(): Terms

@@ -8,7 +8,7 @@ import { type ClientHello, readClientHello } from './client-hello.ts'
 import { exchange, type Handler } from './exchange.ts'
 
 /** The open connections of a listener, by network. */
-interface Crowd {
+interface ConnectionLimiter {
   readonly size: number
   /** A connection has come. False: it is one too many of its network, whose others are all at work, and closed. */
   admit(socket: Socket): boolean
@@ -28,7 +28,7 @@ const MOST_UNDER_WAY = 4
  * goes, since many phones may be behind one address. When the house is full, room is made by the network that has most, with
  * its oldest connection that nobody waits on: strangers who hold connections keep no phone out.
  */
-export function createCrowd(most: number, ofOne: number): Crowd {
+export function createCrowd(most: number, ofOne: number): ConnectionLimiter {
   const byNetwork = new Map<string, Set<Socket>>()
   const busy = new Map<string, number>()
   const isIdle = (socket: Socket): boolean => !busy.has(peerOf(socket))

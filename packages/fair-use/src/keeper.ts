@@ -2,8 +2,8 @@ import type { QuotaKeeper } from '@steeple/contracts'
 import { accountsOf } from './account.ts'
 import { newQuota } from './new-quota.ts'
 import { type FairUseParts, QUOTA_RESOURCE } from './parts.ts'
+import { putStanding, standingsOf } from './store/quota-state-store.ts'
 import { QUOTAS, quotasOf } from './store/quota-store.ts'
-import { putStanding, standingsOf } from './store/standing-store.ts'
 
 /** What SIMs asks of quotas. */
 export function quotaKeeper(parts: FairUseParts): QuotaKeeper {

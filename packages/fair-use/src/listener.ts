@@ -4,8 +4,8 @@ import { type FairUseParts, QUOTA_RESOURCE, termsOf } from './parts.ts'
 import type { Calendar, Period } from './periods.ts'
 import { stepsOf } from './steps.ts'
 import { parts as partsOf } from './store/listed.ts'
+import { standingsOf } from './store/quota-state-store.ts'
 import { periodsOf } from './store/quota-store.ts'
-import { standingsOf } from './store/standing-store.ts'
 import { addUsed, type UsedRow } from './store/used-store.ts'
 
 /** Counts what comes to count, in the very transaction that keeps it, and has those over an edge looked at after the commit. */

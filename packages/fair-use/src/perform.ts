@@ -10,7 +10,7 @@ import {
 import { type Account, accountsOf } from './account.ts'
 import { type FairUseParts, termsOf } from './parts.ts'
 import { edgeOf, type Step, stepsOf, throttleBpsOf, WARN_PERCENT } from './steps.ts'
-import { putStanding, type Standing, standingsOf } from './store/standing-store.ts'
+import { putStanding, type QuotaState, standingsOf } from './store/quota-state-store.ts'
 
 /** A step that changes a SIM. */
 type Move = Exclude<Step, 'warn' | 'exceed'>
@@ -48,7 +48,7 @@ async function standingNow(
   parts: FairUseParts,
   tx: MutationTx,
   imsi: ImsiHash,
-): Promise<{ readonly account: Account; readonly standing: Standing } | undefined> {
+): Promise<{ readonly account: Account; readonly standing: QuotaState } | undefined> {
   const account = (await accountsOf(tx, [imsi], parts.clock)).get(imsi)
   const standing = (await standingsOf(tx, [imsi])).get(imsi)
   return account === undefined || standing === undefined ? undefined : { account, standing }
@@ -72,7 +72,7 @@ function heldAfter(
   parts: FairUseParts,
   step: Move,
   account: Account,
-): Pick<Standing, 'held' | 'held_from_ms' | 'held_bps'> {
+): Pick<QuotaState, 'held' | 'held_from_ms' | 'held_bps'> {
   if (step === 'resume' || step === 'unthrottle') return { held: null, held_from_ms: null, held_bps: null }
   const bps = step === 'throttle' ? throttleBpsOf(account, termsOf(parts)) : null
   return { held: step, held_from_ms: account.startMs, held_bps: bps }
@@ -101,7 +101,7 @@ async function tellOne(
   parts: FairUseParts,
   tx: ObservedTx,
   account: Account,
-  standing: Standing,
+  standing: QuotaState,
 ): Promise<void> {
   const { hash } = standing
   const edge = edgeOf(account)

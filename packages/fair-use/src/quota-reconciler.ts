@@ -18,8 +18,8 @@ import { letGo, move, tell } from './perform.ts'
 import { recount } from './recount.ts'
 import { type Step, stepsOf } from './steps.ts'
 import { parts as partsOf } from './store/listed.ts'
+import { beginEpoch, epochNow, heldOffAfter, putStanding, standingsOf } from './store/quota-state-store.ts'
 import { hashesAfter, periodsOf, QUOTAS, quotasOf, removeQuota } from './store/quota-store.ts'
-import { beginEpoch, epochNow, heldOffAfter, putStanding, standingsOf } from './store/standing-store.ts'
 
 /** SIMs of one transaction. */
 const CHUNK = 200

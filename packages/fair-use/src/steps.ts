@@ -1,5 +1,5 @@
 import type { Account } from './account.ts'
-import type { Standing } from './store/standing-store.ts'
+import type { QuotaState } from './store/quota-state-store.ts'
 
 /** What is to be done about a SIM, in this order. */
 export type Step = 'resume' | 'unthrottle' | 'suspend' | 'throttle' | 'warn' | 'exceed'
@@ -17,7 +17,7 @@ export interface Terms {
 export const WARN_PERCENT = 80
 
 /** What is to be done about a SIM with this account. Level-based: done once more it gives nothing. */
-export function stepsOf(account: Account, standing: Standing, terms: Terms): readonly Step[] {
+export function stepsOf(account: Account, standing: QuotaState, terms: Terms): readonly Step[] {
   const edge = edgeOf(account)
   const wanted = wantedHold(account)
   const steps: Step[] = []
@@ -50,14 +50,14 @@ function isWarned({ usedBytes, limitBytes }: Account): boolean {
   return usedBytes / WARN_PERCENT >= limitBytes / 100
 }
 
-function isThrottled(account: Account, standing: Standing, terms: Terms): boolean {
+function isThrottled(account: Account, standing: QuotaState, terms: Terms): boolean {
   return standing.held === 'throttle' && standing.held_bps === throttleBpsOf(account, terms)
 }
 
 /** While the clock is in doubt what another period has brought about stays: this one may not have begun. */
 function isToBeReleased(
   { startMs }: Account,
-  { held, held_from_ms }: Standing,
+  { held, held_from_ms }: QuotaState,
   wanted: ReturnType<typeof wantedHold>,
   { isDoubted }: Terms,
 ): boolean {

@@ -7,6 +7,14 @@ import { newQuota } from '../src/new-quota.ts'
 import { periodClock } from '../src/period-clock.ts'
 import { calendarOf } from '../src/periods.ts'
 import {
+  beginEpoch,
+  epochNow,
+  heldOffAfter,
+  newStanding,
+  putStanding,
+  standingsOf,
+} from '../src/store/quota-state-store.ts'
+import {
   countByAction,
   hashesAfter,
   periodsOf,
@@ -15,14 +23,6 @@ import {
   removeQuota,
 } from '../src/store/quota-store.ts'
 import { pruneReports, type ReportRow, removeReports, takeReport } from '../src/store/report-store.ts'
-import {
-  beginEpoch,
-  epochNow,
-  heldOffAfter,
-  newStanding,
-  putStanding,
-  standingsOf,
-} from '../src/store/standing-store.ts'
 import { addUsed, pruneUsed, putUsed, type UsedRow, usedSince } from '../src/store/used-store.ts'
 import { LEDGER_MIGRATIONS } from './support/ledger.ts'
 import { ModelRun } from './support/model-run.ts'

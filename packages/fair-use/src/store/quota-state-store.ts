@@ -2,7 +2,7 @@ import type { Reader, Tx } from '@steeple/contracts'
 import { oneOf, parts } from './listed.ts'
 
 /** What was told and done of a SIM with a quota. */
-export interface Standing {
+export interface QuotaState {
   readonly hash: string
   /** The epoch in which its totals were last made from the ledger; those of another one may lack something. */
   readonly counted: string
@@ -16,7 +16,7 @@ export interface Standing {
 }
 
 /** A SIM of which nothing was told or done yet. */
-export function newStanding(hash: string): Standing {
+export function newStanding(hash: string): QuotaState {
   return {
     hash,
     counted: '',
@@ -36,7 +36,7 @@ const PUT = `insert into fair_use_standing (${COLUMNS.join(', ')})
     .join(', ')}`
 
 /** Writes a standing. */
-export async function putStanding(tx: Tx, standing: Standing): Promise<void> {
+export async function putStanding(tx: Tx, standing: QuotaState): Promise<void> {
   await tx.run(PUT, { ...standing })
 }
 
@@ -44,12 +44,12 @@ export async function putStanding(tx: Tx, standing: Standing): Promise<void> {
 export async function standingsOf(
   reader: Reader,
   hashes: readonly string[],
-): Promise<ReadonlyMap<string, Standing>> {
+): Promise<ReadonlyMap<string, QuotaState>> {
   const found = new Map(hashes.map((hash) => [hash, newStanding(hash)]))
   for (const part of parts(hashes)) {
     const { where, params } = oneOf(part)
     const sql = `select ${COLUMNS.join(', ')} from fair_use_standing where ${where}`
-    for (const row of await reader.all<Standing>(sql, params)) found.set(row.hash, row)
+    for (const row of await reader.all<QuotaState>(sql, params)) found.set(row.hash, row)
   }
   return found
 }

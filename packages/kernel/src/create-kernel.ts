@@ -14,11 +14,11 @@ import { scanMemory } from '@steeple/store'
 import type { ClockKeeper, Machine } from './clock/clock-keeper.ts'
 import type { Timers } from './clock/deadline.ts'
 import { timeText } from './clock/judged-clock.ts'
-import { type Ground, openGround } from './composition/ground.ts'
 import { createHousekeeping, type Housekeeping } from './composition/housekeeping.ts'
+import { type KernelBase, openKernelBase } from './composition/kernel-base.ts'
 import { createPluginHost, type PluginHost } from './composition/plugin-host.ts'
+import { createRuntime, type Runtime } from './composition/runtime.ts'
 import { createStoreCheck } from './composition/store-check.ts'
-import { createWorkPath, type WorkPath } from './composition/work-path.ts'
 import type { HealthPoller } from './health.ts'
 import type { Kernel } from './kernel.ts'
 import { KERNEL_TABLES } from './mutation/kernel-migrations.ts'
@@ -93,10 +93,10 @@ const REMEMBER_MS = 600_000
  */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const { secrets, log } = options
-  const ground = await openGround(options)
+  const ground = await openKernelBase(options)
   const { clock, store, settings, metrics, tracing, services } = ground
   const { db, vault } = store
-  const work = createWorkPath(options, ground)
+  const work = createRuntime(options, ground)
   const { outbox, audit, reconciler, mutations, health, scheduler } = work
   const host = createPluginHost(options, ground, work)
   const { registry, forward, info, replaced } = host
@@ -139,8 +139,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
 function housekeepingOf(
   { config, secrets, log }: KernelOptions,
-  { clock, store, metrics }: Ground,
-  { audit, mutations, scheduler }: WorkPath,
+  { clock, store, metrics }: KernelBase,
+  { audit, mutations, scheduler }: Runtime,
   { registry }: PluginHost,
 ): Housekeeping {
   const { db, auditFinding } = store
@@ -156,8 +156,8 @@ function housekeepingOf(
 /** How the kernel begins to work, and how it ends. */
 function lifeOf(
   { config, log }: KernelOptions,
-  { store, cluster, stopObserving }: Ground,
-  { outbox, reconciler, mutations, health, scheduler }: WorkPath,
+  { store, cluster, stopObserving }: KernelBase,
+  { outbox, reconciler, mutations, health, scheduler }: Runtime,
   {
     registry,
     housekeeping,

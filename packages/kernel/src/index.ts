@@ -2,7 +2,7 @@ export { isRestorePending } from '@steeple/store'
 export { isSynchronised } from './clock/clock-keeper.ts'
 export { systemTimers } from './clock/deadline.ts'
 export { systemClock } from './clock/system-clock.ts'
-export { acceptStoreLoss, missingStore, permitNewStore } from './composition/ground.ts'
+export { acceptStoreLoss, missingStore, permitNewStore } from './composition/kernel-base.ts'
 export {
   type OfflineOptions,
   type OfflineStore,

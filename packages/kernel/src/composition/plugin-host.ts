@@ -40,9 +40,9 @@ import { nodeStateOf } from '../state/node-state.ts'
 import type { KernelLog } from '../telemetry/log.ts'
 import { scrubText } from '../telemetry/log-redaction.ts'
 import type { MetricsBoard } from '../telemetry/metrics.ts'
-import type { Ground } from './ground.ts'
+import type { KernelBase } from './kernel-base.ts'
 import type { LiveSettings } from './live-settings.ts'
-import type { WorkPath } from './work-path.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Octets of a key for one purpose. */
 const KEY_BYTES = 32
@@ -129,7 +129,7 @@ export interface PluginHost {
 }
 
 /** Makes the registry, which loads nothing yet. */
-export function createPluginHost(options: KernelOptions, ground: Ground, work: WorkPath): PluginHost {
+export function createPluginHost(options: KernelOptions, ground: KernelBase, work: Runtime): PluginHost {
   const { config, secrets, log } = options
   const { clock, timers, store, cluster, reasons, settings, metrics, tracing, services } = ground
   const { db, vault, timekeeper } = store

@@ -38,7 +38,7 @@ const SHARE = 1 / 16
 const REMEMBER_MS = 5_000
 
 /** The part of a check that is under way. */
-interface Standing {
+interface ScanProgress {
   readonly part: string
   readonly rows: number
 }
@@ -46,7 +46,7 @@ interface Standing {
 /** The check over the store; its state is remembered beside the store. */
 export function createStoreCheck(options: StoreCheckOptions): StoreCheck {
   const { db, audit, memory, log, tables } = options
-  let standing: Standing | undefined
+  let standing: ScanProgress | undefined
   let whole = memory.read().rows
   observe(options.metrics, () => ({ standing, whole }))
 
@@ -113,7 +113,7 @@ function createRemember(memory: ScanMemory, rows: () => number | undefined): Rem
   }
 }
 
-function progressOf({ part, rows }: Standing, whole: number | undefined): string {
+function progressOf({ part, rows }: ScanProgress, whole: number | undefined): string {
   const share = whole === undefined || whole === 0 ? '' : ` of about ${inThousands(whole)}`
   return `the check of the store is at ${part}: ${inThousands(rows)}${share} rows`
 }
@@ -125,7 +125,7 @@ function inThousands(count: number): string {
 
 function observe(
   metrics: KernelMetrics,
-  look: () => { readonly standing: Standing | undefined; readonly whole: number | undefined },
+  look: () => { readonly standing: ScanProgress | undefined; readonly whole: number | undefined },
 ): void {
   metrics.observed(
     'svc_kernel_store_check_rows',

@@ -147,7 +147,7 @@ interface Held {
 }
 
 /** The reconcilers of all owners, at work where they run now. */
-interface Roster {
+interface ReconcilerRegistry {
   readonly held: ReadonlyMap<string, Held>
   isHere(held: Held): boolean
   /** See `ReconcileEngine`; these do as it says. */
@@ -159,7 +159,7 @@ interface Roster {
 }
 
 /** Nobody has any. `places`: what runs here; everything when absent. */
-function createRoster(places: Places | undefined, options: () => ControllerOptions): Roster {
+function createRoster(places: Places | undefined, options: () => ControllerOptions): ReconcilerRegistry {
   const controllers = new Map<string, Held>()
   let turn = Promise.resolve()
   let isClosed = false

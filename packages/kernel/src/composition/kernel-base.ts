@@ -222,7 +222,7 @@ async function openStore(opening: StoreOpening): Promise<OpenStore> {
 }
 
 /** What everything else of the kernel stands on. */
-export interface Ground {
+export interface KernelBase {
   readonly clock: JudgedClock
   readonly machine: Machine
   readonly timers: Timers
@@ -240,7 +240,7 @@ export interface Ground {
 }
 
 /** Opens the store and joins the other instances. What it opened is closed when it throws; see `createKernel`. */
-export async function openGround(options: KernelOptions): Promise<Ground> {
+export async function openKernelBase(options: KernelOptions): Promise<KernelBase> {
   const { config, secrets, log, timers = systemTimers() } = options
   const clock = judgeClock(options.clock)
   const machine = options.machine ?? thisMachine()

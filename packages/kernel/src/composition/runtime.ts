@@ -9,7 +9,7 @@ import { createLimits } from '../mutation/rate-limit.ts'
 import { createReconcileEngine, type ReconcileEngine } from '../reconcile/reconcile-engine.ts'
 import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
 import type { KernelLog } from '../telemetry/log.ts'
-import type { Ground } from './ground.ts'
+import type { KernelBase } from './kernel-base.ts'
 
 /** The event that says how a component is now. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -36,7 +36,7 @@ function healthNews(
 }
 
 /** How something comes to be: by a mutation, by a reconciler, by the hour; and how it is seen to be well. */
-export interface WorkPath {
+export interface Runtime {
   readonly outbox: OutboxFeed
   readonly audit: PacedAuditTrail
   readonly reconciler: ReconcileEngine
@@ -46,10 +46,10 @@ export interface WorkPath {
 }
 
 /** Wires them. Nothing runs before it is begun. */
-export function createWorkPath(
+export function createRuntime(
   { secrets, log }: { readonly secrets: Secrets; readonly log: KernelLog },
-  { clock, timers, store, cluster, reasons, metrics, tracing, services }: Ground,
-): WorkPath {
+  { clock, timers, store, cluster, reasons, metrics, tracing, services }: KernelBase,
+): Runtime {
   const { db, vault, anchor } = store
   const { auditKey } = secrets
   const { places, shared } = cluster

@@ -1,6 +1,6 @@
 import { assert, eventually, suite } from '@steeple/testkit'
-import { strangeAddress } from '../src/peers/grounds.ts'
 import type { PeersParts } from '../src/peers/parts.ts'
+import { strangeAddress } from '../src/peers/reserved-networks.ts'
 import { member, type PeersWorld, peersWorld, someKey } from './support/peers-world.ts'
 
 const claimed = suite('mesh/claimed-keys')

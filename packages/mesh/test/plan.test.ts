@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { type Candidate, planPeers, servingOf, type WantedPeer } from '../src/peers/apply.ts'
 import { parseCidr } from '../src/peers/cidr.ts'
 import { memberChanges } from '../src/peers/follow-members.ts'
+import { linkState, standings } from '../src/peers/handshake-state.ts'
 import type { PeerRow } from '../src/peers/peer-store.ts'
 import { routeProblems } from '../src/peers/route-rules.ts'
-import { linkState, standings } from '../src/peers/standing.ts'
 import type { SeenPeer } from '../src/wireguard/dump.ts'
 import { unheardPeer } from './support/fake-link.ts'
 import { member, someKey } from './support/peers-world.ts'
@@ -161,7 +161,7 @@ plan('routes a network to one active peer at a time, and only what is advertised
 plan('says of each route what stands against it', () => {
   const pool = parseCidr('10.45.0.0/16')
   if (pool === undefined) throw new Error('no network')
-  const grounds = [{ cidr: pool, what: 'the addresses of phones', isFirm: false }]
+  const grounds = [{ cidr: pool, what: 'the addresses of phones', isFixed: false }]
   const routes = [
     '10.20.0.0/16',
     '10.0.0.0/8',

@@ -18,10 +18,10 @@ import type { WireguardRecord } from '../enroll/member-record.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
 import { enrolledFrom, refusal } from './answers.ts'
-import { hearing } from './hearing.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
 import { meshNews } from './news.ts'
 import { peerLists } from './peer-lists.ts'
+import { hearing } from './revocation-listener.ts'
 import { type RootClient, rootClient } from './root-call.ts'
 
 /** The root gives the same certificate again while half of its life is left, and its clock may be another. */

@@ -8,7 +8,7 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import type { EnrollParts } from '../enroll/parts.ts'
-import { strangeAddress } from '../peers/grounds.ts'
+import { strangeAddress } from '../peers/reserved-networks.ts'
 import { enrolledFrom, refusal } from './answers.ts'
 import { codeIn, fieldOf, isIllTimed, type MeshClient } from './mesh-client.ts'
 

@@ -1,16 +1,16 @@
 import type { MeshMembership } from '@steeple/contracts'
-import { memberOf } from '../enroll/learnt.ts'
 import {
   type MemberRecord,
   publishedFrom,
   type WireguardRecord,
   wireguardRecord,
 } from '../enroll/member-record.ts'
+import { memberOf } from '../enroll/membership-state.ts'
 import { ownAddress } from '../enroll/own-address.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
 import { newsFrom, refusal } from './answers.ts'
-import type { Hearing } from './hearing.ts'
+import type { RevocationListener } from './revocation-listener.ts'
 import type { RootClient } from './root-call.ts'
 
 /** A question for news waits so long at the root, and the answer a little longer on its way. */
@@ -28,7 +28,7 @@ export interface News {
 }
 
 /** Makes it. */
-export function meshNews(parts: EnrollParts, root: RootClient, heard: Hearing): News {
+export function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListener): News {
   const { context, identity, learnt, node } = parts
   /** What was sent last: a root of an earlier version keeps less of it than it is told. */
   let sent: string | undefined

@@ -19,8 +19,8 @@ import { type ApiPlace, apiPlace } from '../enroll/own-address.ts'
 import type { Members, PublishedWireguard } from '../members.ts'
 import type { MeshPart, PartTables } from '../part.ts'
 import type { ConfirmedNode, Suggestion, Suggestions } from '../suggestions.ts'
-import { type Airwaves, openAirwaves } from './airwaves.ts'
 import { type Announcement, suggestionFrom } from './announcement.ts'
+import { type MdnsSocket, openAirwaves } from './mdns-socket.ts'
 
 const peerUntrusted: ErrorFactory = defineError('peer_untrusted', 409, '%s')
 
@@ -228,7 +228,7 @@ export async function discovery(
   }
   const { enabled, mdns } = context.config
   const place = enabled && mdns ? apiPlace(context) : { port: undefined, why: 'peering.mdns is false' }
-  let airwaves: Airwaves | undefined
+  let airwaves: MdnsSocket | undefined
   let problem: string | undefined
   const announce = (): void => airwaves?.announce(announcementOf(context, place))
   const look = async (): Promise<void> => {

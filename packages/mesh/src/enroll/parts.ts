@@ -7,9 +7,9 @@ import type {
   NodeRegistry,
 } from '@steeple/contracts'
 import type { PeeringConfig } from '../config.ts'
-import type { Learnt } from './learnt.ts'
+import type { MemberList } from './member-list.ts'
+import type { MembershipState } from './membership-state.ts'
 import type { RevocationList } from './revocation-list.ts'
-import type { Roster } from './roster.ts'
 
 /** What the routes and the agent of enrollment share. */
 export interface EnrollParts {
@@ -20,11 +20,11 @@ export interface EnrollParts {
   readonly tokens: BootstrapTokens
   readonly nodes: NodeRegistry
   /** Who is in the mesh whose root this node is. */
-  readonly roster: Roster
+  readonly roster: MemberList
   /** The revoked certificates of this node's own CA. */
   readonly revocations: RevocationList
   /** What this node has heard as a member of another one's mesh. */
-  readonly learnt: Learnt
+  readonly learnt: MembershipState
 }
 
 /** The name of the mesh whose root this node is. */

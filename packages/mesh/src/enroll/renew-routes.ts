@@ -27,10 +27,10 @@ import { serialOf } from '../certificate.ts'
 import { PEM_SCHEMA } from '../shapes.ts'
 import { renewalPurpose } from './certificate-life.ts'
 import { ENROLLED_SCHEMA, keyDigest, Mutated, prepareRenewal } from './enroll-route.ts'
+import { GRACE_MS } from './member-list.ts'
 import { ownNames } from './own-names.ts'
 import type { EnrollParts } from './parts.ts'
 import type { Refusals } from './refusals.ts'
-import { GRACE_MS } from './roster.ts'
 import { NOTES } from './rows.ts'
 
 /** How long a nonce is good for. */

@@ -3,10 +3,10 @@ import { newPresharedKey, pskDigest } from '../wireguard/keys.ts'
 import type { PeerChange, SeenLink } from '../wireguard/link-driver.ts'
 import { cidrText, hostCidr, isDefault, overlaps, parseCidr } from './cidr.ts'
 import { hostPort, parseEndpoint } from './endpoint.ts'
-import { contestedBy, isAdvertisingAllowed, ownGrounds } from './grounds.ts'
+import { linkState } from './handshake-state.ts'
 import type { PeersParts } from './parts.ts'
 import { listOf, type PeerRow } from './peer-store.ts'
-import { linkState } from './standing.ts'
+import { contestedBy, isAdvertisingAllowed, reservedNetworks } from './reserved-networks.ts'
 
 /** What the interface should be, as it follows from the rows and from what was seen. */
 export interface Aim {
@@ -32,7 +32,7 @@ export async function aimAt(parts: PeersParts, rows: readonly PeerRow[]): Promis
     })),
     {
       isAllowed: isAdvertisingAllowed(parts),
-      isContested: contestedBy(ownGrounds(parts)),
+      isContested: contestedBy(reservedNetworks(parts)),
       holderOf: (cidr) => [...board.serving].find(([, routes]) => routes.includes(cidr))?.[0],
     },
   )

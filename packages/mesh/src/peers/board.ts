@@ -1,6 +1,6 @@
 import type { Clock } from '@steeple/contracts'
 import type { RefusedMember } from './follow-members.ts'
-import { type Standings, standings } from './standing.ts'
+import { type Standings, standings } from './handshake-state.ts'
 
 /** What was last seen of the interface and its peers. In memory: a start sees it again. */
 export interface Board {

@@ -4,9 +4,9 @@ import type { Member, Members, PublishedWireguard } from '../members.ts'
 import { isKey } from '../wireguard/keys.ts'
 import { parseCidr } from './cidr.ts'
 import { endpointText, parseHostPort } from './endpoint.ts'
-import { spelled, strangeAddress } from './grounds.ts'
 import { KEEPALIVE_S, KEY_RESOURCE, type PeersParts } from './parts.ts'
 import { allPeers, listOf, PEERS, type PeerRow } from './peer-store.ts'
+import { spelled, strangeAddress } from './reserved-networks.ts'
 
 /** Routes of one member that are looked at. */
 const MAX_ROUTES = 64

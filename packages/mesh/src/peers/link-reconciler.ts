@@ -2,9 +2,9 @@ import { type Outcome, type Reconciler, southboundUnavailable } from '@steeple/c
 import type { SeenLink } from '../wireguard/link-driver.ts'
 import { type Aim, aimAt, applyPeers, applyRoutes } from './apply.ts'
 import { adoptMembers } from './follow-members.ts'
-import { isAdvertisingAllowed, spelled } from './grounds.ts'
 import { LINK_KEY, LINK_RESOURCE, type PeersParts } from './parts.ts'
 import { allPeers, listOf, type PeerRow } from './peer-store.ts'
+import { isAdvertisingAllowed, spelled } from './reserved-networks.ts'
 import { changeKeyWhenReady } from './rotation.ts'
 import { askDoubtful } from './rtt.ts'
 

@@ -2,8 +2,8 @@ import { type JsonSchema, objectSchema } from '@steeple/contracts'
 import type { Suggestion } from '../suggestions.ts'
 import type { Board } from './board.ts'
 import { endpointText, parseEndpoint, parseHostPort } from './endpoint.ts'
+import { type HandshakeState, linkState, type PeerState } from './handshake-state.ts'
 import { listOf, type PeerRow } from './peer-store.ts'
-import { linkState, type PeerState, type Standing } from './standing.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const MAYBE_TEXT: JsonSchema = { type: ['string', 'null'] }
@@ -120,7 +120,7 @@ export function suggestionRecord(one: Suggestion): object {
 
 function reasonOf(
   row: PeerRow,
-  standing: Standing | undefined,
+  standing: HandshakeState | undefined,
   state: PeerState,
   board: Board,
   isEnabled: boolean,

@@ -1,12 +1,12 @@
 import { type Cidr, cidrText, contains, hostCidr, isDefault, isHost, overlaps, parseCidr } from './cidr.ts'
 
 /** A network that a route must not run into. */
-export interface Ground {
+export interface ReservedNetwork {
   readonly cidr: Cidr
   /** `the addresses of phones (core_a.subnet)`, `the route of peer north`. */
   readonly what: string
   /** True: no policy allows it. */
-  readonly isFirm: boolean
+  readonly isFixed: boolean
 }
 
 /** What is the matter with one route of a list. */
@@ -21,12 +21,12 @@ export interface RouteProblem {
  * What stands against routes to a peer.
  *
  * - `routes`: as they were given. `endpoint`: its address where it is one.
- * - Firm: no CIDR, IPv6 (addresses of the mesh and what breakout passes on are of IPv4), twice, bits behind the prefix, loopback, link-local, multicast, the peer's own endpoint (its packets
- *   would run into themselves), what `grounds` call firm. Otherwise a matter of the policy.
+ * - Fixed: no CIDR, IPv6 (addresses of the mesh and what breakout passes on are of IPv4), twice, bits behind the prefix, loopback, link-local, multicast, the peer's own endpoint (its packets
+ *   would run into themselves), what `reserved` call fixed. Otherwise a matter of the policy.
  */
 export function routeProblems(
   routes: readonly string[],
-  grounds: readonly Ground[],
+  reserved: readonly ReservedNetwork[],
   endpoint: string | undefined,
 ): readonly RouteProblem[] {
   const host = endpoint === undefined ? undefined : hostCidr(endpoint)
@@ -41,23 +41,27 @@ export function routeProblems(
     const special = SPECIAL.find(([, network]) => overlaps(network, cidr))
     if (special !== undefined) return firm(`overlaps with ${special[0]}`)
     if (host !== undefined && contains(cidr, host)) return firm("contains the peer's own endpoint")
-    return grounds
-      .filter((ground) => overlaps(ground.cidr, cidr))
-      .map(({ cidr: other, what, isFirm }) => ({
+    return reserved
+      .filter((network) => overlaps(network.cidr, cidr))
+      .map(({ cidr: other, what, isFixed }) => ({
         index,
         message: `overlaps with ${cidrText(other)}, ${what}`,
-        isAllowable: !isFirm,
+        isAllowable: !isFixed,
       }))
   })
 }
 
 /** A route in the overlay is one address of it, which nobody else has. */
-export function overlayProblem(route: string, overlay: Cidr, held: readonly Ground[]): string | undefined {
+export function overlayProblem(
+  route: string,
+  overlay: Cidr,
+  held: readonly ReservedNetwork[],
+): string | undefined {
   const cidr = parseCidr(route)
   if (cidr === undefined || isDefault(cidr) || !overlaps(cidr, overlay)) return undefined
   if (!isHost(cidr))
     return `overlaps with ${cidrText(overlay)}, the addresses of the mesh; give one address of it`
-  const holder = held.find((ground) => overlaps(ground.cidr, cidr))
+  const holder = held.find((network) => overlaps(network.cidr, cidr))
   return holder === undefined ? undefined : `is ${holder.what}`
 }
 

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { allowance } from '../../src/discovery/airwaves.ts'
 import { HEARD_LIMIT, heardNodes, PER_ADDRESS } from '../../src/discovery/discovery.ts'
+import { allowance } from '../../src/discovery/mdns-socket.ts'
 import type { Suggestion } from '../../src/suggestions.ts'
 
 const keeping = suite('mesh/discovery/heard')

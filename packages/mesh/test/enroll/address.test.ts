@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
+import { type MemberList, memberAddress, openRoster } from '../../src/enroll/member-list.ts'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
-import { memberAddress, openRoster, type Roster } from '../../src/enroll/roster.ts'
 
 const address = suite('mesh/address')
 const SUBNET = '100.64.0.0/16'
@@ -20,7 +20,7 @@ async function newRoot(subnet = SUBNET) {
   return { roster, admit }
 }
 
-async function admitTo(db: ReturnType<typeof memoryDb>, roster: Roster, number: number): Promise<string> {
+async function admitTo(db: ReturnType<typeof memoryDb>, roster: MemberList, number: number): Promise<string> {
   const certificate = {
     ...{ serial: randomUUID(), node_id: nodeId(number), pem: '', issued_at_ms: 0, expires_at_ms: 9e15 },
     revoked_at_ms: null,

@@ -1,7 +1,7 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { meshMembers } from '../../src/enroll/enrollment.ts'
-import { openLearnt } from '../../src/enroll/learnt.ts'
+import { openLearnt } from '../../src/enroll/membership-state.ts'
 import { type MemberBed, memberBed } from '../support/member-bed.ts'
 import { bodyOf, type RootBed, rootBed } from '../support/root-bed.ts'
 

@@ -1,9 +1,9 @@
 import type { ClientCertificate } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
 import { nodeCertificates } from '../../src/enroll/enrollment.ts'
+import { type MemberList, openRoster } from '../../src/enroll/member-list.ts'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
-import { openRoster, type Roster } from '../../src/enroll/roster.ts'
 
 const instances = suite('mesh/instances')
 const OWN = { nodeId: '00000000-0000-4000-8000-000000000001', name: 'root' }
@@ -47,7 +47,7 @@ instances('see whom another one has let in and put out', async () => {
 instances('believe no certificate that another one has revoked, from that moment on', async () => {
   const { db, a, b, row } = await two()
   const shared = { dialect: 'postgres', get: db.get, all: db.all }
-  const holderAt = (roster: Roster) =>
+  const holderAt = (roster: MemberList) =>
     nodeCertificates({
       context: { config: { enabled: true }, db: shared },
       identity: { membership: () => undefined },

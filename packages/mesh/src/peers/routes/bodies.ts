@@ -2,9 +2,15 @@ import { type ErrorDetail, type JsonSchema, NAME_PATTERN, validationFailed } fro
 import { isKey } from '../../wireguard/keys.ts'
 import { hostCidr, isHost, parseCidr } from '../cidr.ts'
 import { type Endpoint, parseEndpoint } from '../endpoint.ts'
-import { heldAddresses, isAdvertisingAllowed, overlayNetwork, ownGrounds, peerGrounds } from '../grounds.ts'
 import type { PeersParts } from '../parts.ts'
 import type { PeerRow } from '../peer-store.ts'
+import {
+  heldAddresses,
+  isAdvertisingAllowed,
+  overlayNetwork,
+  peerGrounds,
+  reservedNetworks,
+} from '../reserved-networks.ts'
 import { overlayProblem, routeProblems } from '../route-rules.ts'
 
 /** The body of `POST /v1/peers`. Contract section 9. */
@@ -67,7 +73,7 @@ export function routeDetails(
   { endpoint, ownId }: { readonly endpoint: string | undefined; readonly ownId: string | undefined },
 ): readonly ErrorDetail[] {
   const isAllowed = isAdvertisingAllowed(parts)
-  const grounds = [...ownGrounds(parts), ...peerGrounds(rows, ownId)]
+  const grounds = [...reservedNetworks(parts), ...peerGrounds(rows, ownId)]
   const overlay = overlayNetwork(parts)
   const held = heldAddresses(parts, rows, ownId)
   const plain = routeProblems(routes, grounds, endpoint)

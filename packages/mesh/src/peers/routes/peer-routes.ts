@@ -16,10 +16,10 @@ import {
 import type { Suggestion } from '../../suggestions.ts'
 import { endpointText } from '../endpoint.ts'
 import { newPeerId } from '../follow-members.ts'
-import { spelled } from '../grounds.ts'
 import { KEEPALIVE_S, LINK_KEY, LINK_RESOURCE, type PeersParts } from '../parts.ts'
 import { allPeers, MAX_PEERS, PEERS, type PeerRow, peerById, peersAfter } from '../peer-store.ts'
 import { PEER_SCHEMA, peerRecord, suggestionRecord } from '../record.ts'
+import { spelled } from '../reserved-networks.ts'
 import { type AddBody, addressIn, checkAdd, KEY_SCHEMA, PEER_NAME_SCHEMA, ROUTES_SCHEMA } from './bodies.ts'
 
 /** The parameter of the routes of one peer. */

@@ -15,7 +15,7 @@ export interface Expulsion {
  * What this node has heard as a member of another one's mesh: members and revoked certificates. Reads are from memory; it
  * goes on with what it has when the root is away.
  */
-export interface Learnt {
+export interface MembershipState {
   view(): MeshView | undefined
   /** The newest signed list that it has heard of, from whomever. */
   list(): SignedList | undefined
@@ -38,7 +38,7 @@ export interface Learnt {
 }
 
 /** Opens what was learnt before. A list that does not fit the membership any more is left out. */
-export async function openLearnt(db: Db, identity: MeshIdentity): Promise<Learnt> {
+export async function openLearnt(db: Db, identity: MeshIdentity): Promise<MembershipState> {
   const changes = createChanges()
   let view: MeshView | undefined
   let list: (SignedList & { readonly rootUrl: string | undefined }) | undefined

@@ -8,7 +8,7 @@ export const ACTIVE_S = 180
 export type PeerState = 'suggested' | 'pending' | 'active' | 'stale' | 'removed'
 
 /** What was last seen of a peer. */
-export interface Standing {
+export interface HandshakeState {
   /** Seconds since its last handshake; undefined before the first. */
   readonly handshakeAgeS: number | undefined
   readonly rxBytes: number
@@ -21,14 +21,14 @@ export interface Standing {
 export interface Standings {
   /** Takes in what the interface says now. */
   see(peers: readonly SeenPeer[]): void
-  of(publicKey: string): Standing | undefined
+  of(publicKey: string): HandshakeState | undefined
   /** Whether it is stale by the time of day alone, which may have been set since its handshake. */
   isDoubtful(publicKey: string): boolean
   /** It was asked by an echo. One that answered has a session that counts. */
   asked(publicKey: string, hasAnswered: boolean): void
 }
 
-interface Seen {
+interface LastHandshake {
   readonly handshakeAtS: number | undefined
   /** Age of the handshake at `seenAtMs` of the monotonic clock. */
   readonly ageMs: number
@@ -48,8 +48,8 @@ const ASKS = 3
  * does, until the peer answers or shakes hands again.
  */
 export function standings(clock: Clock): Standings {
-  let seen: ReadonlyMap<string, Seen> = new Map()
-  const look = (peer: SeenPeer): Seen => {
+  let seen: ReadonlyMap<string, LastHandshake> = new Map()
+  const look = (peer: SeenPeer): LastHandshake => {
     const before = seen.get(peer.publicKey)
     const seenAtMs = clock.monotonicMs()
     const { handshakeAtS } = peer
@@ -60,7 +60,7 @@ export function standings(clock: Clock): Standings {
       isFirstLook && handshakeAtS !== undefined ? Math.max(0, clock.nowMs() - handshakeAtS * MS) : 0
     return { handshakeAtS, ageMs, seenAtMs, asksLeft: isFirstLook ? ASKS : 0, peer }
   }
-  const ageMsOf = ({ ageMs, seenAtMs }: Seen): number => ageMs + clock.monotonicMs() - seenAtMs
+  const ageMsOf = ({ ageMs, seenAtMs }: LastHandshake): number => ageMs + clock.monotonicMs() - seenAtMs
   return {
     see: (peers) => {
       seen = new Map(peers.map((peer) => [peer.publicKey, look(peer)]))
@@ -92,7 +92,7 @@ export function standings(clock: Clock): Standings {
 }
 
 /** The state of a peer that is wanted and accepted. */
-export function linkState(standing: Standing | undefined): 'pending' | 'active' | 'stale' {
+export function linkState(standing: HandshakeState | undefined): 'pending' | 'active' | 'stale' {
   const age = standing?.handshakeAgeS
   if (age === undefined) return 'pending'
   return age < ACTIVE_S ? 'active' : 'stale'

@@ -3,7 +3,7 @@ import { policyRef, sectionOf } from '@steeple/contracts'
 import { type Cidr, cidrText, contains, hostCidr, networkOf, overlaps, parseCidr } from './cidr.ts'
 import type { PeersParts } from './parts.ts'
 import { listOf, type PeerRow } from './peer-store.ts'
-import type { Ground } from './route-rules.ts'
+import type { ReservedNetwork } from './route-rules.ts'
 
 /** Whether the policy lets routes be advertised: `mesh.allow_route_advertise`. Without a policy it does not. */
 export function isAdvertisingAllowed({ context }: PeersParts): boolean {
@@ -11,7 +11,7 @@ export function isAdvertisingAllowed({ context }: PeersParts): boolean {
 }
 
 /** What a route must not run into on this machine: the phones' addresses and the networks of its interfaces. */
-export function ownGrounds({ context }: Pick<PeersParts, 'context'>): readonly Ground[] {
+export function reservedNetworks({ context }: Pick<PeersParts, 'context'>): readonly ReservedNetwork[] {
   const { settings, config } = context
   const core = settings.core === 'core_b' ? 'core_b' : 'core_a'
   const { subnet: pool = '' } = sectionOf(settings, core)
@@ -22,18 +22,18 @@ export function ownGrounds({ context }: Pick<PeersParts, 'context'>): readonly G
       : addresses.map(({ cidr }) => ({ cidr: networkOf(cidr ?? ''), what: `the network of ${name}` })),
   )
   return [{ cidr: parseCidr(pool), what: `the addresses of phones (${key})` }, ...subnets].flatMap(
-    ({ cidr, what }) => (cidr === undefined ? [] : [{ cidr, what, isFirm: false }]),
+    ({ cidr, what }) => (cidr === undefined ? [] : [{ cidr, what, isFixed: false }]),
   )
 }
 
 /** What other peers' routes have. */
-export function peerGrounds(rows: readonly PeerRow[], ownId: string | undefined): readonly Ground[] {
+export function peerGrounds(rows: readonly PeerRow[], ownId: string | undefined): readonly ReservedNetwork[] {
   return rows
     .filter(({ id, removed_at_ms }) => id !== ownId && removed_at_ms === null)
     .flatMap(({ name, approved }) =>
       listOf(approved).flatMap((text) => {
         const cidr = parseCidr(text)
-        return cidr === undefined ? [] : [{ cidr, what: `a route of the peer ${name}`, isFirm: false }]
+        return cidr === undefined ? [] : [{ cidr, what: `a route of the peer ${name}`, isFixed: false }]
       }),
     )
 }
@@ -43,7 +43,7 @@ export function heldAddresses(
   { members }: PeersParts,
   rows: readonly PeerRow[],
   ownId: string | undefined,
-): readonly Ground[] {
+): readonly ReservedNetwork[] {
   const ofMembers = members.list().map(({ overlayAddress, name, isSelf }) => ({
     cidr: hostCidr(overlayAddress),
     what: isSelf ? 'the address of this node' : `the address of the member ${name}`,
@@ -52,7 +52,7 @@ export function heldAddresses(
     .filter(({ id }) => id !== ownId)
     .map(({ address, name }) => ({ cidr: hostCidr(address ?? ''), what: `the address of the peer ${name}` }))
   return [...ofMembers, ...ofPeers].flatMap(({ cidr, what }) =>
-    cidr === undefined ? [] : [{ cidr, what, isFirm: true }],
+    cidr === undefined ? [] : [{ cidr, what, isFixed: true }],
   )
 }
 
@@ -68,7 +68,7 @@ export function overlayNetwork({ members, context }: PeersParts): Cidr | undefin
 export function strangeAddress(parts: Pick<PeersParts, 'context'>): (address: string) => string | undefined {
   const { subnet } = parts.context.config
   const allowed = parseCidr(subnet)
-  const grounds = ownGrounds(parts)
+  const grounds = reservedNetworks(parts)
   return (address) => {
     const host = hostCidr(address)
     if (host === undefined || allowed === undefined || !contains(allowed, host))
@@ -79,7 +79,7 @@ export function strangeAddress(parts: Pick<PeersParts, 'context'>): (address: st
 }
 
 /** Says of a network whether it runs into something of this machine. */
-export function contestedBy(grounds: readonly Ground[]): (cidr: string) => boolean {
+export function contestedBy(grounds: readonly ReservedNetwork[]): (cidr: string) => boolean {
   return (text) => {
     const network = parseCidr(text)
     return network !== undefined && grounds.some(({ cidr }) => overlaps(cidr, network))

@@ -85,7 +85,7 @@ export interface Admission {
  * The members of the mesh whose root this node is. Reads are from memory, which follows each commit; changes are within
  * the caller's transaction.
  */
-export interface Roster {
+export interface MemberList {
   /** Those that are in, this node first. */
   members(): readonly MemberRow[]
   /** One that is or was in. */
@@ -136,7 +136,7 @@ export async function openRoster(options: {
   readonly clock: Clock
   readonly subnet: string
   readonly own: { readonly nodeId: string; readonly name: string }
-}): Promise<Roster> {
+}): Promise<MemberList> {
   const { db, clock, subnet, own } = options
   const known = new Map<string, MemberRow>()
   const certificates = new Map<string, KnownCertificate>()

@@ -79,7 +79,7 @@ const LOOK_LIMIT = 256
 const END_BOUND_MS = 1_000
 
 /** What is heard and said by mDNS. RFC 6762, RFC 6763. */
-export interface Airwaves {
+export interface MdnsSocket {
   /** From now on this is announced, in the place of what was; undefined: nothing. */
   announce(announcement: Announcement | undefined): void
   /** Asks who is there. What was heard before comes again from those that are. */
@@ -97,7 +97,7 @@ export interface AirwavesParts {
 }
 
 /** Opens a socket on port 5353 beside those of others. */
-export function openAirwaves({ nowMs, heard, isWrong }: AirwavesParts): Airwaves {
+export function openAirwaves({ nowMs, heard, isWrong }: AirwavesParts): MdnsSocket {
   const options = { socket: guardedSocket(nowMs, isWrong) }
   // What is more in the options goes to multicast-dns, which takes a socket; the library's types do not say so.
   const bonjour = new Bonjour(options as object, isWrong)

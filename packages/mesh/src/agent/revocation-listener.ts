@@ -6,7 +6,7 @@ import { fieldOf } from './mesh-client.ts'
 import type { RootClient } from './root-call.ts'
 
 /** How this node hears which certificates are revoked, its own among them. */
-export interface Hearing {
+export interface RevocationListener {
   /** Takes a list from whomever, and ends the membership when it names this node's certificate. */
   take(pem: string): Promise<void>
   /** Asks the root without showing a certificate: it answers those too that it has put out. */
@@ -14,7 +14,7 @@ export interface Hearing {
 }
 
 /** Makes it. */
-export function hearing(parts: EnrollParts, root: RootClient): Hearing {
+export function hearing(parts: EnrollParts, root: RootClient): RevocationListener {
   const { context, identity, learnt, node } = parts
   const expelled = async (membership: MeshMembership): Promise<void> => {
     await identity.forget()

@@ -1,7 +1,7 @@
 import type { Reader } from '@steeple/contracts'
 import { isDisputed } from './join/join-round.ts'
-import { type Known, nobodyKnown } from './join/known.ts'
 import { linkFromRow, type Session, sessionFromRow } from './join/session.ts'
+import { emptySessionIndex, type SessionIndex } from './join/session-index.ts'
 import { rowsIn } from './store/bulk.ts'
 import {
   COUNTERS,
@@ -20,7 +20,7 @@ import {
 
 /** What a round needs of the store, kept from one to the next. Thrown away when a round fails. */
 export interface Memory {
-  readonly known: Known
+  readonly known: SessionIndex
   readonly sources: Map<string, SourceRow>
   readonly counters: Map<string, CounterRow>
   readonly held: Map<string, HeldRow>
@@ -43,7 +43,7 @@ export async function storedRound(reader: Reader): Promise<RoundRow> {
 
 /** Reads what a round needs. Throws `store_corrupt`. */
 export async function readMemory(reader: Reader, round: RoundRow, nowMs: number): Promise<Memory> {
-  const known = nobodyKnown()
+  const known = emptySessionIndex()
   const sinceMs = nowMs - ENDED_KEPT_MS
   const rows = await SESSIONS.select(reader, 'where is_live = 1')
   const late = await SESSIONS.select(reader, 'where ended_at_ms > :since', { since: sinceMs })
@@ -67,7 +67,7 @@ export async function readMemory(reader: Reader, round: RoundRow, nowMs: number)
 }
 
 /** The session of a row, in memory; the one that is there already when it is. */
-export function rememberedSession(known: Known, row: SessionRow): Session {
+export function rememberedSession(known: SessionIndex, row: SessionRow): Session {
   const there = known.sessions.get(row.id)
   if (there !== undefined) return there
   const session = sessionFromRow(row)
@@ -76,7 +76,11 @@ export function rememberedSession(known: Known, row: SessionRow): Session {
 }
 
 /** Takes links into memory, with the sessions that they belong to. */
-export async function rememberLinks(reader: Reader, known: Known, rows: readonly LinkRow[]): Promise<void> {
+export async function rememberLinks(
+  reader: Reader,
+  known: SessionIndex,
+  rows: readonly LinkRow[],
+): Promise<void> {
   const fresh = rows.filter(({ source, reference }) => known.link(source, reference) === undefined)
   const missing = new Set(fresh.map((row) => row.session_id).filter((id) => !known.sessions.has(id)))
   for (const row of await rowsIn(reader, SESSIONS, 'id', [...missing])) rememberedSession(known, row)

@@ -1,13 +1,13 @@
 import type { Metrics, Reader } from '@steeple/contracts'
 import type { Tally } from './count/tally.ts'
 import type { Joined } from './join/join-round.ts'
-import type { Known } from './join/known.ts'
 import { isOpen } from './join/session.ts'
+import type { SessionIndex } from './join/session-index.ts'
 import type { HeldRow } from './store/tables.ts'
 
 /** The series of this plugin. */
 export interface SessionMetrics {
-  joined(joined: Joined, known: Known): void
+  joined(joined: Joined, known: SessionIndex): void
   tallied(tally: Tally, held: Iterable<HeldRow>): void
   lost(source: string, packets: number): void
   /** Counts sessions in the store: what an instance does that takes no rounds. */
@@ -103,7 +103,7 @@ function pairOf(apn: string, plmn: string, sessions: number): readonly [string, 
   return [`${apn} ${plmn}`, { apn, plmn, sessions: Number(sessions) }]
 }
 
-function countsOf(known: Known): ReadonlyMap<string, Pair> {
+function countsOf(known: SessionIndex): ReadonlyMap<string, Pair> {
   const counts = new Map<string, { apn: string; plmn: string; sessions: number }>()
   for (const session of known.sessions.values()) {
     if (!isOpen(session)) continue

@@ -11,6 +11,7 @@ import {
   usageLedgerRef,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
+import { createCollectionConsumer } from './collection-consumer.ts'
 import type { SessionsConfig } from './config.ts'
 import { sessionHistory } from './history.ts'
 import { localHours } from './ledger/hours.ts'
@@ -21,7 +22,6 @@ import { MIGRATIONS } from './migrations.ts'
 import { prune } from './retention.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
 import { SOURCES, TABLES } from './store/tables.ts'
-import { createConsumer } from './take.ts'
 import { intervalMs, type SourceTimes, sourceTimes, usageLedger } from './usage-ledger.ts'
 
 const LATE_AFTER = 4
@@ -75,7 +75,7 @@ export const plugin: Plugin<SessionsConfig> = {
       await metrics.recount(context.db)
     }
     await look()
-    const consumer = createConsumer({
+    const consumer = createCollectionConsumer({
       context,
       ledger,
       metrics,

@@ -1,6 +1,6 @@
 import type { SessionSighting } from '@steeple/contracts'
-import type { Known } from './known.ts'
 import { isOpen, type Session } from './session.ts'
+import type { SessionIndex } from './session-index.ts'
 
 /** One round of collections as it is joined. */
 export interface Round {
@@ -32,7 +32,7 @@ export interface SessionChanges {
 }
 
 /** No changes yet. */
-export function sessionChanges(known: Known, round: Round): SessionChanges {
+export function sessionChanges(known: SessionIndex, round: Round): SessionChanges {
   const began = new Set<Session>()
   const ended = new Set<Session>()
   const named = new Set<Session>()

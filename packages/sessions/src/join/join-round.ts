@@ -1,7 +1,7 @@
 import type { Collection, SessionSighting, Technology } from '@steeple/contracts'
 import { type Round, sessionChanges } from './changes.ts'
-import type { Known } from './known.ts'
 import { isOpen, type Link, type Session } from './session.ts'
+import type { SessionIndex } from './session-index.ts'
 
 /** What a source that works times out differs by from one look to the next, ms. */
 const START_JITTER_MS = 5_000
@@ -29,7 +29,7 @@ function isSame(link: Link, sighting: SessionSighting, nowMs: number): boolean {
  * and the source has dropped the old one in the same round.
  */
 function candidateFor(
-  known: Known,
+  known: SessionIndex,
   source: string,
   sighting: SessionSighting,
   round: number,
@@ -96,7 +96,11 @@ export interface Joined {
  * First what is known is brought up to date, then new references find their session or begin one, then sessions end:
  * so a reference that takes over from another one in the same round finds its session still open.
  */
-export function joinRound(known: Known, collections: ReadonlyMap<string, Collection>, round: Round): Joined {
+export function joinRound(
+  known: SessionIndex,
+  collections: ReadonlyMap<string, Collection>,
+  round: Round,
+): Joined {
   const joining = createJoining(known, round)
   const fresh: { readonly source: string; readonly sighting: SessionSighting }[] = []
   for (const [source, { sightings }] of collections)
@@ -119,7 +123,7 @@ interface Joining {
   settle(): Joined
 }
 
-function createJoining(known: Known, round: Round): Joining {
+function createJoining(known: SessionIndex, round: Round): Joining {
   const changes = sessionChanges(known, round)
   const unsettled = new Set<Session>(known.disputed())
   const { nowMs, number } = round

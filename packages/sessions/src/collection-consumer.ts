@@ -71,7 +71,7 @@ const LATE_INTERVALS = 2
 const LEAST_LATE_MS = 30_000
 
 /** What taking needs. */
-export interface TakeParts {
+export interface ConsumerParts {
   readonly context: Context
   readonly ledger: LedgerWriter
   readonly metrics: SessionMetrics
@@ -83,7 +83,7 @@ export interface TakeParts {
 }
 
 /** Takes the collections of rounds, each in one commit. */
-export function createConsumer(parts: TakeParts): CollectionConsumer {
+export function createCollectionConsumer(parts: ConsumerParts): CollectionConsumer {
   const { context } = parts
   const inTurn = createTurns()
   let memory: Memory | undefined
@@ -110,7 +110,7 @@ interface Done {
 }
 
 async function takeRound(
-  parts: TakeParts,
+  parts: ConsumerParts,
   tx: ObservedTx,
   mine: Memory | undefined,
   collections: ReadonlyMap<string, Collection>,
@@ -165,7 +165,7 @@ function answered(
 }
 
 async function storeRound(
-  { context, ledger }: TakeParts,
+  { context, ledger }: ConsumerParts,
   tx: ObservedTx,
   memory: Memory,
   collections: ReadonlyMap<string, Collection>,
@@ -247,7 +247,7 @@ async function storeHeld(tx: ObservedTx, memory: Memory, tally: Tally): Promise<
   await eachPaced(tally.held, ([key, row]) => memory.held.set(key, row))
 }
 
-function afterRound({ context, metrics, counted }: TakeParts, done: Done): void {
+function afterRound({ context, metrics, counted }: ConsumerParts, done: Done): void {
   const { memory, joined, tally, collections } = done
   metrics.joined(joined, memory.known)
   metrics.tallied(tally, memory.held.values())

@@ -1,7 +1,7 @@
 import type { Link, Session } from './session.ts'
 
 /** Sessions and links in memory, found by what sightings and volumes name. */
-export interface Known {
+export interface SessionIndex {
   readonly sessions: ReadonlyMap<number, Session>
   link(source: string, reference: string): Link | undefined
   /** Links of a source that it still lists, as far as is known. */
@@ -26,7 +26,7 @@ export interface Known {
 }
 
 /** Knows nothing yet. */
-export function nobodyKnown(): Known {
+export function emptySessionIndex(): SessionIndex {
   const sessions = new Map<number, Session>()
   const links = new Map<string, Map<string, Link>>()
   const live = new Map<string, Set<Link>>()

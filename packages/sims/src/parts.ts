@@ -1,13 +1,13 @@
 import type { Context, Turns, Vault } from '@steeple/contracts'
-import type { Presence } from './attach/presence.ts'
-import type { Seen } from './attach/seen.ts'
+import type { AttachedSet } from './attach/attached-set.ts'
+import type { LastAttached } from './attach/last-attached.ts'
 import type { SimsConfig } from './config.ts'
 import type { SimCounters } from './counters.ts'
 import type { CoreBreaker } from './provision/core-breaker.ts'
 import type { Detached, EndBoard } from './provision/end-board.ts'
-import type { FutilePushes } from './provision/futile.ts'
 import type { HssBreaker } from './provision/hss-breaker.ts'
 import type { OpenCuts } from './provision/open-cuts.ts'
+import type { UnfixableSubscribers } from './provision/unfixable-subscribers.ts'
 import type { IccidIndex } from './secrets/iccid-index.ts'
 import type { MoveFeed } from './states/move-feed.ts'
 import type { KnownSims } from './store/sim-row.ts'
@@ -25,10 +25,10 @@ export interface SimsParts {
   /** Pushes of SIMs that may be on air: whether the HSS has taken them. */
   readonly pushes: EndBoard<boolean>
   readonly cuts: OpenCuts
-  readonly futile: FutilePushes
+  readonly futile: UnfixableSubscribers
   readonly moves: MoveFeed
-  readonly seen: Seen
-  readonly presence: Presence
+  readonly seen: LastAttached
+  readonly presence: AttachedSet
   readonly iccids: IccidIndex
   /** Large imports run one after another: side by side all of them would take longer. */
   readonly imports: Turns

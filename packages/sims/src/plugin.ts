@@ -15,8 +15,8 @@ import {
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { attachWatch } from './attach/attach-watch.ts'
-import { presence } from './attach/presence.ts'
-import { nobodySeen } from './attach/seen.ts'
+import { presence } from './attach/attached-set.ts'
+import { nobodyAttached } from './attach/last-attached.ts'
 import { removeOldFiles } from './batch/old-files.ts'
 import type { SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
@@ -31,12 +31,12 @@ import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreBreaker } from './provision/core-breaker.ts'
 import { driftReconciler, slices } from './provision/drift-reconciler.ts'
 import { endBoard } from './provision/end-board.ts'
-import { futilePushes } from './provision/futile.ts'
 import { hssBreaker } from './provision/hss-breaker.ts'
 import { openCuts } from './provision/open-cuts.ts'
 import { type OthersInHss, othersInHss, SURVEY_MS } from './provision/others-in-hss.ts'
 import { ratesReconciler } from './provision/rates-reconciler.ts'
 import { simReconciler } from './provision/sim-reconciler.ts'
+import { futilePushes } from './provision/unfixable-subscribers.ts'
 import { simRegister } from './register.ts'
 import { bulkRoute } from './routes/bulk-route.ts'
 import { diagnosisRoute } from './routes/diagnosis-route.ts'
@@ -85,7 +85,7 @@ export const plugin: Plugin<SimsConfig> = {
       cuts: openCuts(),
       futile,
       moves: moveFeed(),
-      seen: nobodySeen(),
+      seen: nobodyAttached(),
       presence: presence(context),
       known: knownSims(),
       iccids: iccidIndex(context.db, vault),

@@ -8,7 +8,7 @@ import {
   type Tx,
   timestampOrNull,
 } from '@steeple/contracts'
-import { oneSight, type Sight, sightOf } from './attach/sight.ts'
+import { type AttachState, oneSight, sightOf } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
 import { apnsOf, type ShownSim } from './store/sim-row.ts'
 
@@ -120,7 +120,7 @@ export async function recordOf(parts: SimsParts, row: ShownSim, tx?: Tx): Promis
 type SimRecord = Readonly<Record<string, unknown>>
 
 /** A SIM as answered: no secret, no raw IMSI. */
-export function simRecord(row: ShownSim, hss: HssView, sight: Sight): SimRecord {
+export function simRecord(row: ShownSim, hss: HssView, sight: AttachState): SimRecord {
   return {
     imsi_sha256_12: row.hash,
     profile: row.profile,

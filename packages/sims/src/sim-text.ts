@@ -1,12 +1,12 @@
 import { changeTag, jsonBody } from '@steeple/contracts'
-import type { Sight } from './attach/sight.ts'
+import type { AttachState } from './attach/attach-state.ts'
 import { changedPart, futileOf, type HssView, simRecord } from './record.ts'
 import type { KnownSim } from './store/sim-row.ts'
 
 /** A SIM as answered, as JSON, and what it says that its row does not. */
 export interface SimText {
   readonly text: string
-  readonly sight: Sight
+  readonly sight: AttachState
   readonly usedBytes: number
   readonly driver: string
   readonly problem: string | undefined
@@ -16,7 +16,7 @@ export interface SimText {
 }
 
 /** The text of a SIM: the one of before if nothing has changed that it says. */
-export function simText(known: KnownSim, hss: HssView, sight: Sight, usedBytes: number): SimText {
+export function simText(known: KnownSim, hss: HssView, sight: AttachState, usedBytes: number): SimText {
   const { row, made } = known
   const futile = futileOf(row, hss)
   if (
@@ -33,7 +33,7 @@ export function simText(known: KnownSim, hss: HssView, sight: Sight, usedBytes: 
   return known.made
 }
 
-function isStill(made: SimText, hss: HssView, sight: Sight): boolean {
+function isStill(made: SimText, hss: HssView, sight: AttachState): boolean {
   return (
     made.sight.attached === sight.attached &&
     made.sight.lastSeenAtMs === sight.lastSeenAtMs &&

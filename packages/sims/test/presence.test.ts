@@ -1,7 +1,7 @@
 import { coreDriverRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeCore, fakeClock, fakeContext, fakeCore, suite } from '@steeple/testkit'
-import { type Presence, presence } from '../src/attach/presence.ts'
+import { type AttachedSet, presence } from '../src/attach/attached-set.ts'
 
 const attach = suite('sims/presence')
 
@@ -11,7 +11,7 @@ const signal = new AbortController().signal
 function place(): {
   readonly core: FakeCore
   readonly advance: (ms: number) => Promise<void>
-  readonly there: Presence
+  readonly there: AttachedSet
 } {
   const clock = fakeClock()
   const core = fakeCore()

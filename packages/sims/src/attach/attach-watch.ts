@@ -20,7 +20,7 @@ import {
 import { noteSeen } from '../store/seen-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { tellOfSims } from '../tell.ts'
-import type { Attached } from './presence.ts'
+import type { Attached } from './attached-set.ts'
 
 /** Counts attaches as the core tells of each. */
 interface AttachCount {

@@ -9,7 +9,7 @@ import {
   type UeDiagnosis,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
-import type { Sight } from '../attach/sight.ts'
+import type { AttachState } from '../attach/attach-state.ts'
 import type { SimsParts } from '../parts.ts'
 import type { SimRow } from '../store/sim-row.ts'
 import { type Check, doubtful, failed, fine, unknown } from './check.ts'
@@ -36,7 +36,7 @@ export interface Facts {
   readonly provisioning: Check
   readonly subscriber: Check
   readonly answers: CoreAnswers | undefined
-  readonly sight: Sight
+  readonly sight: AttachState
 }
 
 /** Both cores call a phone so that is on; the list of all phones may be some seconds older than the look at this one. */

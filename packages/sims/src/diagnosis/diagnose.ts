@@ -1,6 +1,6 @@
 import { timestampOrNull, type UeAttempt, type UeDiagnosis, type UeRefusal } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
-import { type Sight, sightOf } from '../attach/sight.ts'
+import { type AttachState, sightOf } from '../attach/attach-state.ts'
 import { policyApns } from '../issue/issue.ts'
 import type { SimsParts } from '../parts.ts'
 import { differences } from '../provision/differences.ts'
@@ -20,7 +20,7 @@ import {
 } from './core-checks.ts'
 
 /** Whether the SIM itself may be on the network. */
-function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: Sight): Check {
+function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: AttachState): Check {
   const { hash, state, suspend_reason: reason } = row
   if (state === 'issued') {
     const isSeen = attached === true || lastSeenAtMs !== null

@@ -13,7 +13,7 @@ import {
   simStateConflict,
   simSwapCooldown,
 } from '@steeple/contracts'
-import { newSight } from '../attach/sight.ts'
+import { newSight } from '../attach/attach-state.ts'
 import { batchDir } from '../batch/old-files.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { simRecord } from '../record.ts'

@@ -11,7 +11,7 @@ import {
 import { safeText } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
 import type { HssView } from '../record.ts'
-import type { FutilePushes } from './futile.ts'
+import type { UnfixableSubscribers } from './unfixable-subscribers.ts'
 
 /** The circuit breaker before the HSS: whichever driver is loaded, and whether it is worth a try now. */
 export interface HssBreaker {
@@ -60,7 +60,7 @@ const NONE: HssDriver = {
  */
 export function hssBreaker(
   context: Context<SimsConfig>,
-  { reasonOf: futile }: Pick<FutilePushes, 'reasonOf'>,
+  { reasonOf: futile }: Pick<UnfixableSubscribers, 'reasonOf'>,
   onBack: () => void = () => undefined,
 ): HssBreaker {
   /** Why the first call of an outage failed, and the last one: the later ones can be its consequence. */

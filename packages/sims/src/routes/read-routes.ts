@@ -9,7 +9,7 @@ import {
   route,
   simNotFound,
 } from '@steeple/contracts'
-import { NEVER_SEEN, sightOf, sightsOf } from '../attach/sight.ts'
+import { NEVER_SEEN, sightOf, sightsOf } from '../attach/attach-state.ts'
 import type { SimsParts } from '../parts.ts'
 import { HASH_PARAMS, SIM_SCHEMA, usageOf } from '../record.ts'
 import { simText, tagOf } from '../sim-text.ts'

@@ -9,7 +9,7 @@ export interface Attached {
 }
 
 /** The one look at who is attached, which all share. */
-export interface Presence {
+export interface AttachedSet {
   /** As last seen; undefined while the core does not tell, which is not nobody. */
   now(): Attached | undefined
   /** The same, asked anew when it is older than a moment. Does not wait long, and not at all for a core in trouble. */
@@ -20,7 +20,7 @@ export interface Presence {
   left(hash: string): void
 }
 
-interface Seen extends Attached {
+interface LastAttached extends Attached {
   readonly hashes: Set<ImsiHash>
   readonly monotonicMs: number
 }
@@ -35,9 +35,9 @@ const WAIT_MS = 1_000
 const STALE_MS = 15_000
 
 /** Nobody was looked for yet. */
-export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'retiring'>): Presence {
+export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'retiring'>): AttachedSet {
   const { clock } = context
-  let last: Seen | undefined
+  let last: LastAttached | undefined
   let looking: Promise<Attached | undefined> | undefined
   /** Phones that went since the last look began: its answer may be of before. */
   let gone = new Set<string>()

@@ -2,22 +2,22 @@ import type { Reader } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { seenTimes } from '../store/seen-store.ts'
 import type { SimRow } from '../store/sim-row.ts'
-import type { Attached } from './presence.ts'
+import type { Attached } from './attached-set.ts'
 
 /** What is known of a SIM's phone. */
-export interface Sight {
+export interface AttachState {
   /** Null: the core does not tell. */
   readonly attached: boolean | null
   readonly lastSeenAtMs: number | null
 }
 
 /** A phone of which nothing is known. */
-export const NEVER_SEEN: Sight = { attached: null, lastSeenAtMs: null }
+export const NEVER_SEEN: AttachState = { attached: null, lastSeenAtMs: null }
 
 type SeenRow = Pick<SimRow, 'hash' | 'attached_at_ms'>
 
 /** A SIM that no phone was seen with yet, as far as the core tells. */
-export function newSight(parts: SimsParts): Sight {
+export function newSight(parts: SimsParts): AttachState {
   return { attached: parts.presence.now() === undefined ? null : false, lastSeenAtMs: null }
 }
 
@@ -26,7 +26,7 @@ export async function sightsOf(
   reader: Reader,
   rows: readonly SeenRow[],
   attached: Attached | undefined,
-): Promise<readonly Sight[]> {
+): Promise<readonly AttachState[]> {
   const gone = rows.filter((row) => isGone(row, attached)).map(({ hash }) => hash)
   const times = gone.length === 0 ? NO_TIMES : await seenTimes(reader, gone)
   return rows.map((row) => sightIn(row, times, attached))
@@ -40,7 +40,11 @@ function isGone(row: SeenRow, attached: Attached | undefined): boolean {
   return row.attached_at_ms !== null && present?.has(row.hash) !== true
 }
 
-function sightIn(row: SeenRow, times: ReadonlyMap<string, number>, attached: Attached | undefined): Sight {
+function sightIn(
+  row: SeenRow,
+  times: ReadonlyMap<string, number>,
+  attached: Attached | undefined,
+): AttachState {
   const present: ReadonlySet<string> | undefined = attached?.hashes
   if (present?.has(row.hash) === true) return { attached: true, lastSeenAtMs: attached?.atMs ?? null }
   return {
@@ -50,11 +54,15 @@ function sightIn(row: SeenRow, times: ReadonlyMap<string, number>, attached: Att
 }
 
 /** The phone of one SIM; the core is asked anew when it was not asked a moment ago. */
-export async function sightOf({ context, presence }: SimsParts, row: SeenRow): Promise<Sight> {
+export async function sightOf({ context, presence }: SimsParts, row: SeenRow): Promise<AttachState> {
   return await oneSight(context.db, row, await presence.fresh())
 }
 
 /** The phone of one SIM as it was last seen, without waiting for the core. */
-export async function oneSight(reader: Reader, row: SeenRow, attached: Attached | undefined): Promise<Sight> {
+export async function oneSight(
+  reader: Reader,
+  row: SeenRow,
+  attached: Attached | undefined,
+): Promise<AttachState> {
   return sightIn(row, isGone(row, attached) ? await seenTimes(reader, [row.hash]) : NO_TIMES, attached)
 }

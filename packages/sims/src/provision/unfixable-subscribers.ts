@@ -1,5 +1,5 @@
 /** What pushes of one SIM have come to. */
-export interface FutilePushes {
+export interface UnfixableSubscribers {
   /**
    * The HSS holds that SIM otherwise although it was pushed. True when that was so three times in a row for the same
    * reason without a change of the SIM: another push would not help.
@@ -19,7 +19,7 @@ export interface FutilePushes {
 const PUSHES_MAX = 3
 
 /** Nothing pushed yet. */
-export function futilePushes(): FutilePushes {
+export function futilePushes(): UnfixableSubscribers {
   const seen = new Map<
     string,
     { readonly generation: number; readonly reason: string; readonly times: number }

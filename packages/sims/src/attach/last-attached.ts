@@ -1,11 +1,11 @@
 /** The SIM whose phone attached last, as far as this process has seen. */
-export interface Seen {
+export interface LastAttached {
   last(): string | undefined
   attached(hash: string): void
 }
 
 /** Nobody seen yet. */
-export function nobodySeen(): Seen {
+export function nobodyAttached(): LastAttached {
   let last: string | undefined
   return {
     last: () => last,

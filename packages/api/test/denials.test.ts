@@ -1,6 +1,6 @@
 import { type Principal, systemPrincipal } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import { createDenials } from '../src/pipeline/denials.ts'
+import { createDenials } from '../src/pipeline/authenticate.ts'
 
 const denials = suite('api/denials')
 

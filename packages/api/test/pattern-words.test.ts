@@ -1,6 +1,6 @@
 import { DURATION_PATTERN, NAME_PATTERN } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { patternWords } from '../src/pipeline/validation-details.ts'
+import { patternWords } from '../src/pipeline/validate.ts'
 
 const words = suite('api/pattern-words')
 

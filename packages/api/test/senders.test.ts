@@ -3,7 +3,7 @@ import { ok, route } from '@steeple/contracts'
 import { assert, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
 import type { EdgeKernel } from '../src/edge-kernel.ts'
-import { clientOf, createSenders } from '../src/pipeline/senders.ts'
+import { clientOf, createSenders } from '../src/pipeline/shares.ts'
 import { networkScope } from '../src/system/network-scope.ts'
 import { serveRoutes, type World } from './world/serve-routes.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { ANONYMOUS } from '../pipeline/anonymous.ts'
+import { ANONYMOUS } from '../pipeline/authenticate.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 /** Requests of one connection that are worked for or whose answers are not read yet. */

@@ -5,13 +5,55 @@ import {
   type AuthenticatedPrincipal,
   authenticatorRef,
   bootstrapTokensRef,
+  type Clock,
   expandRoles,
   type Principal,
+  type Role,
+  systemPrincipal,
   unauthenticated,
 } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
+import type { Endpoint } from '../host/endpoint.ts'
 import type { ClientCertificates } from '../tls/client-certificates.ts'
-import { ANONYMOUS } from './anonymous.ts'
+import { overLimit } from './over-limit.ts'
+
+const WINDOW_MS = 60_000
+/** Principals remembered at a time; each has one counter. */
+const MOST_KNOWN = 10_000
+
+/** Bounds the refusals of each principal that are written to the audit trail, which is kept for a year. */
+export interface Denials {
+  /** Counts one. Throws `rate_limited` when the principal had `mostPerMinute` within this minute. */
+  count(principal: Principal): void
+}
+
+/** Somebody with the lowest role must not be able to fill the disk with refusals. */
+export function createDenials(clock: Clock, mostPerMinute: number): Denials {
+  const known = new Map<string, { readonly sinceMs: number; count: number }>()
+  return {
+    count: ({ kind, id }) => {
+      const nowMs = clock.monotonicMs()
+      const key = `${kind}:${id}`
+      const entry = known.get(key)
+      if (entry === undefined || nowMs - entry.sinceMs >= WINDOW_MS) {
+        if (known.size >= MOST_KNOWN) known.clear()
+        known.set(key, { sinceMs: nowMs, count: 1 })
+        return
+      }
+      entry.count += 1
+      if (entry.count > mostPerMinute) {
+        const resetS = Math.ceil((entry.sinceMs + WINDOW_MS - nowMs) / 1_000)
+        throw overLimit(
+          `more than ${mostPerMinute} requests were refused for want of a role; wait a minute`,
+          { name: 'refused', limit: mostPerMinute, remaining: 0, resetS, windowS: WINDOW_MS / 1_000 },
+        )
+      }
+    },
+  }
+}
+
+/** The principal of a request to a public route. It has no role and may not change anything by itself. */
+export const ANONYMOUS: Principal = systemPrincipal('anonymous')
 
 /** Answers of the authenticator, for the same header again. */
 interface PrincipalMemo {
@@ -166,4 +208,36 @@ async function bootstrapPrincipal(
   if (checked === undefined) throw unauthenticated('the token is not known')
   const roles = expandRoles(checked.roles)
   return { kind: 'token', id: checked.id, name: 'bootstrap', roles, isBootstrap: true }
+}
+
+/**
+ * Whether the principal may use the route.
+ *
+ * A bootstrap route takes what authenticated as a bootstrap token (it has no role) and, where the route says so,
+ * nodes, for their own record. No role, not even admin, opens it: what a bootstrap token does, a person does not do.
+ */
+export function mayUse(endpoint: Endpoint, principal: Principal, params: unknown): boolean {
+  const { role: access, nodeToo } = endpoint.route
+  if (access === 'public') return true
+  if (access === 'bootstrap' && 'isBootstrap' in principal) return true
+  if (access !== 'bootstrap' && access !== 'node' && principal.roles.has(access)) return true
+  const isForNodes = access === 'node' || nodeToo === true
+  return isForNodes && principal.roles.has('node') && isOwn(endpoint, principal, params)
+}
+
+/** An `:id` in the path of a route that nodes may call is a node's: no other gets there, whatever its handler looks at. */
+function isOwn(endpoint: Endpoint, principal: Principal, params: unknown): boolean {
+  return !endpoint.route.path.split('/').includes(':id') || nodeIdFrom(params) === principal.id
+}
+
+/** The node that a path names; undefined when it names none. */
+export function nodeIdFrom(params: unknown): string | undefined {
+  if (typeof params !== 'object' || params === null || !('id' in params)) return undefined
+  return typeof params.id === 'string' ? params.id : undefined
+}
+
+/** The role that a refusal names. */
+export function neededRole(endpoint: Endpoint): Role | 'bootstrap token' {
+  const access = endpoint.route.role
+  return access === 'public' || access === 'bootstrap' ? 'bootstrap token' : access
 }

@@ -1,6 +1,8 @@
 import { requestTimeout } from '@steeple/contracts'
-import { ClientLeft } from './client-left.ts'
 import type { RequestContext } from './request-context.ts'
+
+/** The client left before its request was answered. Nobody is there to be told. */
+export class ClientLeft extends Error {}
 
 /** Bodies up to this size need no place of their own: requests under way are counted already. */
 export const SMALL_BYTES = 65_536

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { isServiceError, type ServiceError, unauthenticated } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
-import { ANONYMOUS } from './anonymous.ts'
+import { ANONYMOUS } from './authenticate.ts'
 import { networkOf } from './network-of.ts'
 import { overLimit } from './over-limit.ts'
 import type { RequestContext } from './request-context.ts'

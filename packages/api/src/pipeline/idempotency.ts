@@ -11,7 +11,7 @@ import {
 } from '@steeple/contracts'
 import type { IdempotencyClaim, StoredReply } from '@steeple/kernel'
 import type { Endpoint } from '../host/endpoint.ts'
-import { ANONYMOUS } from './anonymous.ts'
+import { ANONYMOUS } from './authenticate.ts'
 import type { RequestContext } from './request-context.ts'
 import { replyFromError } from './respond.ts'
 

@@ -8,8 +8,7 @@ import {
   unsupportedMediaType,
 } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
-import { SMALL_BYTES } from './body-space.ts'
-import { ClientLeft } from './client-left.ts'
+import { ClientLeft, SMALL_BYTES } from './body-space.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Cheap sign that a text may spell one of the names below, escapes included. */

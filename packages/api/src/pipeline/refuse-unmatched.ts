@@ -1,5 +1,5 @@
 import { featureNotInstalled, methodNotAllowed, notFound, type ServiceError } from '@steeple/contracts'
-import { fits, type RouteMemory } from '../host/route-memory.ts'
+import { fits, type RouteMemory } from '../host/endpoint.ts'
 import type { RequestContext } from './request-context.ts'
 import { fail } from './serve.ts'
 

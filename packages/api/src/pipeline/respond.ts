@@ -1,14 +1,80 @@
+import type { ServerResponse } from 'node:http'
 import {
+  atTurnEnd,
+  ERROR_CATALOGUE,
+  type ErrorCode,
+  internal,
+  isServiceError,
   jsonTextOf,
+  notReady,
+  pluginDependencyMissing,
   type Reply,
   type ServiceError,
   storeUnavailable,
   unauthenticated,
 } from '@steeple/contracts'
-import { answerableError, errorBody } from './error-mapping.ts'
 import { rateHeaders } from './rate-headers.ts'
 import type { RequestContext } from './request-context.ts'
-import { securityHeaders } from './security-headers.ts'
+
+/** More are not held back: the first of them has waited for the work of the others. */
+const MOST_HELD = 64
+/** Larger ones take long to send: that is done within the time of the turn that made them, which is bounded. */
+const MOST_BYTES = 8_192
+
+/** Ends an answer whose head is set, together with the others that become ready in the same turn of the event loop. */
+export type SendTogether = (
+  outgoing: ServerResponse,
+  payload: string | Uint8Array | undefined,
+  encoding: BufferEncoding,
+) => void
+
+/**
+ * Holds small answers until the turn of the event loop ends.
+ *
+ * One after the other they find the reader awake and the code of the socket warm. Written in between the requests, each
+ * wakes the reader anew, which costs more than all of the rest of a small answer.
+ */
+export function createSendTogether(): SendTogether {
+  let held: Parameters<SendTogether>[] = []
+  const sendHeld = (): void => {
+    const ready = held
+    held = []
+    for (const answer of ready) end(...answer)
+  }
+  return (...answer) => {
+    if ((answer[1]?.length ?? 0) > MOST_BYTES) {
+      end(...answer)
+      return
+    }
+    if (held.length === 0) atTurnEnd(sendHeld)
+    held.push(answer)
+    if (held.length >= MOST_HELD) sendHeld()
+  }
+}
+
+const end: SendTogether = (outgoing, payload, encoding) => {
+  if (payload === undefined) outgoing.end()
+  else if (typeof payload === 'string') outgoing.end(payload, encoding)
+  else outgoing.end(payload)
+}
+
+/** Headers of every answer, without those that depend on the request. Values may be overridden by a reply. */
+const COMMON: readonly (readonly [string, string])[] = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['Referrer-Policy', 'no-referrer'],
+]
+
+/** One year. Only over TLS: RFC 6797 §7.2 forbids it over plaintext. */
+const STRICT_TRANSPORT: readonly [string, string] = ['Strict-Transport-Security', 'max-age=31536000']
+
+const OVER_TLS = [...COMMON, STRICT_TRANSPORT]
+
+/** The security headers of a connection, as name and value pairs. */
+export function securityHeaders(isTls: boolean): readonly (readonly [string, string])[] {
+  return isTls ? OVER_TLS : COMMON
+}
 
 /** How an answer is framed is the edge's to say: two lengths would be two answers (RFC 9112 §6.3, RFC 9110 §7.6.1). */
 const FRAMING: ReadonlySet<string> = new Set([
@@ -199,4 +265,35 @@ function readOn(context: RequestContext): Promise<void> {
   outgoing.once('drain', over).once('close', over)
   context.onOver(over)
   return promise
+}
+
+/** The body of every error answer. */
+interface ErrorBody {
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    readonly details?: ServiceError['details']
+  }
+}
+
+/**
+ * What an answer says of a thrown value: errors of the catalogue and those that plugins declare as they are, anything
+ * else `internal`. An error that says another status than was declared is not the one that was declared.
+ */
+export function answerableError(thrown: unknown, declared: readonly ErrorCode[]): ServiceError {
+  if (!isServiceError(thrown)) return internal({ cause: thrown })
+  if (thrown.code === pluginDependencyMissing.code) {
+    return notReady('a part of the service that this route needs is not loaded', { cause: thrown })
+  }
+  const { code, status } = thrown
+  const isPublic =
+    ERROR_CATALOGUE.some((known) => known.code === code) ||
+    declared.some((known) => known.code === code && known.status === status)
+  return isPublic ? thrown : internal({ cause: thrown })
+}
+
+/** `{error: {code, message, details?}}`. */
+export function errorBody(error: ServiceError): ErrorBody {
+  const { code, message, details } = error
+  return { error: details === undefined ? { code, message } : { code, message, details } }
 }

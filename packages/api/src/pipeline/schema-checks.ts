@@ -1,7 +1,7 @@
 import type { ErrorDetail, JsonSchema } from '@steeple/contracts'
 import { Ajv2020, addFormats } from '@steeple/settings'
 import type { ErrorObject, Options } from 'ajv'
-import { detailsFrom } from './validation-details.ts'
+import { detailsFrom } from './validate.ts'
 
 /** Checks a value, fills defaults in (and coerces it, for URL parts). Undefined when it is valid. */
 export type Check = (value: unknown, explainAll: boolean) => readonly ErrorDetail[] | undefined

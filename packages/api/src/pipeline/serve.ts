@@ -12,15 +12,14 @@ import {
 } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
 import type { Endpoint } from '../host/endpoint.ts'
-import { mayUse, neededRole, nodeIdFrom } from './authorize.ts'
-import { ClientLeft } from './client-left.ts'
+import { mayUse, neededRole, nodeIdFrom } from './authenticate.ts'
+import { ClientLeft } from './body-space.ts'
 import { conditional } from './conditional.ts'
-import { answerableError } from './error-mapping.ts'
 import { answerEachTime, answerOnce, claimOf } from './idempotency.ts'
 import type { EdgeRate } from './rate-headers.ts'
 import { takeBody, takeUnrefusable } from './read-body.ts'
 import type { RequestContext } from './request-context.ts'
-import { respond, respondError } from './respond.ts'
+import { answerableError, respond, respondError } from './respond.ts'
 import { validateBody, validateUrl } from './validate.ts'
 
 /** W3C Trace Context §3.2: version 00, a trace and a span that are not zero, flags. */

@@ -1,17 +1,80 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   type AuthenticatedPrincipal,
   type Authenticator,
   type Clock,
+  type Db,
   type Principal,
   type Reader,
   type Role,
   tokenExpired,
 } from '@steeple/contracts'
-import type { LastUse } from './last-use.ts'
 import type { SessionAuthenticator } from './people/session-authenticator.ts'
 import { rolesNow } from './token-owner.ts'
-import { findByHash, type TokenRow } from './token-store.ts'
-import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
+import { findByHash, lastUseOf, putUses, type TokenRow } from './token-store.ts'
+
+/** Contract section 1: 32 random bytes in base64url. */
+const SECRET_BYTES = 32
+/** Contract section 1: how much of the mesh CA's SHA-256 a bootstrap token carries, in hex characters. */
+const CA_PREFIX_LENGTH = 32
+const API_TOKEN = /^svc_[A-Za-z0-9_-]{43}$/
+const BOOTSTRAP_TOKEN = /^svcb_[0-9a-f]{32}_[A-Za-z0-9_-]{43}$/
+
+/** What a token opens: the routes of its roles, or the enroll route once. */
+export type TokenKind = 'api' | 'bootstrap'
+
+/** A new token: `svc_<secret>`, or `svcb_<CA hash>_<secret>` so that the joining node can check the server first. */
+export function newToken(kind: TokenKind, caSha256: string): string {
+  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  return kind === 'api' ? `svc_${secret}` : `svcb_${caSha256.slice(0, CA_PREFIX_LENGTH)}_${secret}`
+}
+
+/** The kind that a text has the form of; undefined when it is no token of ours. */
+export function tokenKindOf(text: string): TokenKind | undefined {
+  if (API_TOKEN.test(text)) return 'api'
+  return BOOTSTRAP_TOKEN.test(text) ? 'bootstrap' : undefined
+}
+
+/** SHA-256 of the whole token as hex: the only form in which a token is kept. */
+export function tokenSha256(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+/** Compares two SHA-256 in hex without telling by its time where they differ. */
+export function isSameSha256(left: string, right: string): boolean {
+  const [leftBytes, rightBytes] = [Buffer.from(left, 'hex'), Buffer.from(right, 'hex')]
+  return leftBytes.length === rightBytes.length && timingSafeEqual(leftBytes, rightBytes)
+}
+
+/** Remembers when tokens were used and writes it seldom. */
+export interface LastUse {
+  touch(tokenId: string, atMs: number): void
+  /** The newest use known, flushed or not; ms since the epoch. */
+  of(tokenId: string): Promise<number | undefined>
+  /** Writes what is new: at most one write per token and call. */
+  flush(): Promise<void>
+}
+
+/** So many tokens share a transaction: others wait for it. */
+const CHUNK_TOKENS = 200
+
+/** Makes the memory of uses over the token store. A crash loses at most the uses since the last flush. */
+export function createLastUse(db: Db): LastUse {
+  const pending = new Map<string, number>()
+  return {
+    touch: (tokenId, atMs) => {
+      pending.set(tokenId, atMs)
+    },
+    of: async (tokenId) => pending.get(tokenId) ?? lastUseOf(db, tokenId),
+    flush: async () => {
+      while (pending.size > 0) {
+        const chunk = new Map([...pending].slice(0, CHUNK_TOKENS))
+        await putUses(db, chunk)
+        for (const [tokenId, atMs] of chunk) if (pending.get(tokenId) === atMs) pending.delete(tokenId)
+      }
+    },
+  }
+}
 
 /** What the authenticator works with. */
 export interface AuthenticatorParts {

@@ -6,12 +6,12 @@ import {
   msFromDuration,
   type Reader,
 } from '@steeple/contracts'
+import { isSameSha256, tokenKindOf, tokenSha256 } from './authenticator.ts'
 import { BOOTSTRAP_TOKEN } from './closed-kinds.ts'
 import { withinMaker } from './token-limits.ts'
 import { drawToken } from './token-mint.ts'
 import { rolesOfOwner } from './token-owner.ts'
 import { burnToken, findByHash, insertToken, type TokenRow } from './token-store.ts'
-import { isSameSha256, tokenKindOf, tokenSha256 } from './token-text.ts'
 
 /** Makes, checks and burns bootstrap tokens. One answer for unknown, used, expired and bound to another node. */
 export function createBootstrapTokens(

@@ -20,7 +20,7 @@ import {
   USER_NAME_PATTERN,
 } from './people/user-record.ts'
 import { findUser, findUserByName, putUser } from './people/user-store.ts'
-import { createdByText, TOKEN_ROLES } from './token-record.ts'
+import { createdByText, TOKEN_ROLES } from './token-owner.ts'
 
 /** Where people are kept: the store of a node, without a running service. */
 export interface PeoplePlace {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type Context, nodeIdentityRef, type Principal, type TokenMint } from '@steeple/contracts'
+import { newToken, tokenSha256 } from './authenticator.ts'
 import { lastingParent } from './derived/parent.ts'
 import type { Links } from './links/links.ts'
 import { tokenMakerText } from './token-owner.ts'
 import type { TokenRequest } from './token-request.ts'
 import { countTokens, insertToken, type TokenRow } from './token-store.ts'
-import { newToken, tokenSha256 } from './token-text.ts'
 
 /** A new token: the text to show once, and the row to store. */
 export interface NewToken {

@@ -8,8 +8,8 @@ import {
   type Role,
   validationFailed,
 } from '@steeple/contracts'
-import { TOKEN_ROLES } from './token-record.ts'
-import type { TokenKind } from './token-text.ts'
+import type { TokenKind } from './authenticator.ts'
+import { TOKEN_ROLES } from './token-owner.ts'
 
 /** The body of `POST /v1/tokens`. */
 export interface TokenBody {

@@ -9,13 +9,11 @@ import {
   route,
   tokenNotFound,
 } from '@steeple/contracts'
-import type { CachedAuthenticator } from './authenticator.ts'
+import type { CachedAuthenticator, LastUse } from './authenticator.ts'
 import { endToken } from './derived/end-derived.ts'
-import type { LastUse } from './last-use.ts'
 import { withinMaker } from './token-limits.ts'
 import { auditDetail, drawToken } from './token-mint.ts'
-import { ownerIdOf } from './token-owner.ts'
-import { NEW_TOKEN_SCHEMA, newTokenRecord, TOKEN_SCHEMA, tokenRecord } from './token-record.ts'
+import { NEW_TOKEN_SCHEMA, newTokenRecord, ownerIdOf, TOKEN_SCHEMA, tokenRecord } from './token-owner.ts'
 import { TOKEN_BODY, type TokenBody, tokenRequestFrom } from './token-request.ts'
 import { findById, insertToken, listTokens, type TokenPosition } from './token-store.ts'
 

@@ -7,7 +7,7 @@ import {
   type TableSpec,
   type Tx,
 } from '@steeple/contracts'
-import type { TokenKind } from './token-text.ts'
+import type { TokenKind } from './authenticator.ts'
 
 /** A token as stored: its hash, never itself. Times are ms since the epoch. */
 export interface TokenRow {

@@ -1,7 +1,6 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, cpuMs, fakeClock, suite } from '@steeple/testkit'
-import { createAuthenticator } from '../src/authenticator.ts'
-import { createLastUse } from '../src/last-use.ts'
+import { createAuthenticator, createLastUse } from '../src/authenticator.ts'
 import { lastUseOf, removeToken } from '../src/token-store.ts'
 import { storedToken, tokenDb, UNBOUND } from './helpers.ts'
 

@@ -21,9 +21,9 @@ import {
   type MemoryDb,
   memoryDb,
 } from '@steeple/testkit'
+import { newToken, type TokenKind, tokenSha256 } from '../src/authenticator.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { insertToken, type TokenRow } from '../src/token-store.ts'
-import { newToken, type TokenKind, tokenSha256 } from '../src/token-text.ts'
 import { testKeys, testVault } from './people-helpers.ts'
 
 export const CA_SHA256 = 'ab'.repeat(32)

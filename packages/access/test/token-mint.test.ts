@@ -1,7 +1,6 @@
 import { systemPrincipal } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { createAuthenticator } from '../src/authenticator.ts'
-import { createLastUse } from '../src/last-use.ts'
+import { createAuthenticator, createLastUse } from '../src/authenticator.ts'
 import { createLinks } from '../src/links/links.ts'
 import { createTokenMint } from '../src/token-mint.ts'
 import { accessContext, tokenDb, UNBOUND } from './helpers.ts'

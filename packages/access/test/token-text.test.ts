@@ -1,6 +1,6 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { isSameSha256, newToken, tokenKindOf, tokenSha256 } from '../src/token-text.ts'
+import { isSameSha256, newToken, tokenKindOf, tokenSha256 } from '../src/authenticator.ts'
 import { CA_SHA256 } from './helpers.ts'
 
 const texts = suite('access/token-text')

@@ -31,7 +31,7 @@ import { endCertificate } from '../derived/end-derived.ts'
 import { lastingParent } from '../derived/parent.ts'
 import type { People } from '../people/people.ts'
 import { UUID_PATTERN } from '../people/uuid.ts'
-import { createdByText } from '../token-record.ts'
+import { createdByText } from '../token-owner.ts'
 import {
   type CertificatePosition,
   type CertificateRow,

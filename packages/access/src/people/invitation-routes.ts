@@ -13,7 +13,7 @@ import {
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
-import { BY_SCHEMA } from '../token-record.ts'
+import { BY_SCHEMA } from '../token-owner.ts'
 import { acceptPageRoute, INVITATION_PATH } from './accept-page.ts'
 import {
   findInvitationById,

@@ -8,7 +8,7 @@ import {
   timestampFromMs,
   timestampOrNull,
 } from '@steeple/contracts'
-import { TOKEN_ROLES } from '../token-record.ts'
+import { TOKEN_ROLES } from '../token-owner.ts'
 import type { CredentialsShown } from './new-user.ts'
 import { countRecoveryCodes } from './second-factor-store.ts'
 import { rolesOfUser, type UserRow } from './user-store.ts'

@@ -16,7 +16,7 @@ import {
   userNotFound,
 } from '@steeple/contracts'
 import { endDerived } from '../derived/end-derived.ts'
-import { createdByText } from '../token-record.ts'
+import { createdByText } from '../token-owner.ts'
 import { endCredentials, eraseUser } from './erase-user.ts'
 import { drawCredentials, drawUser, storeUser } from './new-user.ts'
 import type { People } from './people.ts'

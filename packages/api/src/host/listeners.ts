@@ -18,8 +18,7 @@ import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
 import { errorBody, securityHeaders } from '../pipeline/respond.ts'
 import type { ClientCertificates } from '../tls/client-certificates.ts'
 import { secureContextOf, tlsOptionsOf } from '../tls/server-options.ts'
-import type { ConnectionQueues } from './connection-queue.ts'
-import type { Connections } from './connections.ts'
+import type { ConnectionQueues, Connections } from './connection-queue.ts'
 
 /** Connections that are closing and those that take their place. */
 const SPARE_CONNECTIONS = 64

@@ -1,5 +1,5 @@
 import type { Context } from '@steeple/contracts'
-import type { ComplianceCount } from './metrics.ts'
+import type { ComplianceCount } from './plugin.ts'
 
 /** What the plugin works with. */
 export interface ComplianceParts {

@@ -1,14 +1,13 @@
-import { type MoveRecorder, moveRecorderRef, type Plugin } from '@steeple/contracts'
+import { type Metrics, type MoveRecorder, moveRecorderRef, type Plugin } from '@steeple/contracts'
 import { compareAll } from './compare.ts'
 import { erasureHealth, erasureReconciler } from './erase.ts'
-import { complianceCount } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { ComplianceParts } from './parts.ts'
 import { prune } from './retention.ts'
 import { erasuresRoute } from './routes/erasures-route.ts'
 import { exportRoute } from './routes/export-route.ts'
 import { forgetRoute } from './routes/forget-route.ts'
-import { addMoves, type MoveRow, TABLES } from './store.ts'
+import { addMoves, type How, type MoveRow, TABLES } from './store.ts'
 
 const PRUNE_MS = 3_600_000
 
@@ -69,5 +68,27 @@ function moveRecorder({ context, count }: ComplianceParts): MoveRecorder {
       ])
       tx.afterCommit(() => count.moved('move', 1))
     },
+  }
+}
+
+/** The plugin's metrics. */
+export interface ComplianceCount {
+  exported(result: 'whole' | 'broken'): void
+  rows(count: number): void
+  moved(how: How, count: number): void
+  erasures(open: number): void
+}
+
+/** Registers them. */
+export function complianceCount(metrics: Metrics): ComplianceCount {
+  const exports = metrics.counter('svc_compliance_exports_total', 'Exports by how they ended.', ['result'])
+  const rows = metrics.counter('svc_compliance_rows_total', 'Rows that exports have given.')
+  const moves = metrics.counter('svc_compliance_moves_total', 'Moves that were written down.', ['how'])
+  const open = metrics.gauge('svc_compliance_erasures_open', 'SIMs whose data is to be erased.')
+  return {
+    exported: (result) => exports.inc({ result }),
+    rows: (count) => rows.inc({}, count),
+    moved: (how, count) => moves.inc({ how }, count),
+    erasures: (count) => open.set(count),
   }
 }

@@ -1,9 +1,9 @@
 import { type SimRegister, simRegisterRef, storeCorrupt } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
 import { erasureHealth, erasureReconciler } from '../src/erase.ts'
-import { complianceCount } from '../src/metrics.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import type { ComplianceParts } from '../src/parts.ts'
+import { complianceCount } from '../src/plugin.ts'
 import { ERASURES } from '../src/store.ts'
 
 const test = suite('erasures that wait')

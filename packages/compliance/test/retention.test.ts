@@ -1,9 +1,9 @@
 import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { meshIdentityRef, policyHistoryRef, policyRef, type TxInterval } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
-import { complianceCount } from '../src/metrics.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import type { ComplianceParts } from '../src/parts.ts'
+import { complianceCount } from '../src/plugin.ts'
 import { prune } from '../src/retention.ts'
 import { addMoves, CHECKPOINTS, type CheckpointRow, MOVES, type MoveRow } from '../src/store.ts'
 

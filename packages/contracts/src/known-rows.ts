@@ -1,6 +1,5 @@
 import { storeCorrupt } from './error-catalogue.ts'
-import { rowCopier, rowMaker } from './row-code.ts'
-import { hasValidSum, isSumOfText } from './row-sum.ts'
+import { hasValidSum, isSumOfText, rowCopier, rowMaker } from './row-sum.ts'
 import type { Reader, SqlParams, SqlValue } from './store.ts'
 import type { Table } from './table.ts'
 

@@ -1,6 +1,5 @@
 import { storeCorrupt } from './error-catalogue.ts'
-import { rowCopier } from './row-code.ts'
-import { hasValidSum, rowSum } from './row-sum.ts'
+import { hasValidSum, rowCopier, rowSum } from './row-sum.ts'
 import type { Reader, SqlParams, SqlValue, Tx } from './store.ts'
 
 /** A row as it is stored: its columns and `row_sum` over them. */

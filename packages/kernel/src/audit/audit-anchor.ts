@@ -1,7 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { readKeyFile, replaceKeyFile } from '@steeple/secrets'
-import { canonicalJson } from './audit-entry.ts'
-import { isSameSignature } from './audit-seal.ts'
+import { canonicalJson, isSameSignature } from './audit-chain.ts'
 
 /** What the node knows of its trails. */
 export interface AnchorRecord {

@@ -2,9 +2,14 @@ import type { KeyObject } from 'node:crypto'
 import { type Clock, type Reader, systemPrincipal } from '@steeple/contracts'
 import type { WriterTx } from '@steeple/store'
 import type { AuditAnchor } from './audit-anchor.ts'
-import { createAuditChain } from './audit-chain.ts'
-import { AUDIT_COLUMNS, type AuditRow, auditHash, GENESIS_HASH } from './audit-entry.ts'
-import { auditSeal } from './audit-seal.ts'
+import {
+  AUDIT_COLUMNS,
+  type AuditRow,
+  auditHash,
+  auditSeal,
+  createAuditChain,
+  GENESIS_HASH,
+} from './audit-chain.ts'
 
 /** The first entry of a trail that begins on a node which had one before. */
 const BEGIN_ACTION = 'audit.begin'

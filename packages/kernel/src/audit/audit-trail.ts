@@ -13,9 +13,17 @@ import {
 import type { Database, ScanPace, WriterTx } from '@steeple/store'
 import type { AuditAnchor } from './audit-anchor.ts'
 import { anchorTrail } from './audit-beginning.ts'
-import { readAuditHead } from './audit-chain.ts'
-import { AUDIT_COLUMNS, type AuditRow, auditEntry, GENESIS_HASH } from './audit-entry.ts'
-import { type AuditHead, type AuditSeal, auditSeal, isSameSignature } from './audit-seal.ts'
+import {
+  AUDIT_COLUMNS,
+  type AuditHead,
+  type AuditRow,
+  type AuditSeal,
+  auditEntry,
+  auditSeal,
+  GENESIS_HASH,
+  isSameSignature,
+  readAuditHead,
+} from './audit-chain.ts'
 import { auditShortfall } from './audit-triggers.ts'
 import { type AuditVerdict, headOrReason, newestCheckpoint, verifyAudit, walkAudit } from './audit-verify.ts'
 

@@ -1,9 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AuditTrail, isServiceError, type Reader } from '@steeple/contracts'
 import type { ScanPace } from '@steeple/store'
-import { readAuditHead } from './audit-chain.ts'
-import { AUDIT_COLUMNS, type AuditRow, auditHash, GENESIS_HASH } from './audit-entry.ts'
-import { type AuditCheckpoint, type AuditHead, type AuditSeal, isSameSignature } from './audit-seal.ts'
+import {
+  AUDIT_COLUMNS,
+  type AuditCheckpoint,
+  type AuditHead,
+  type AuditRow,
+  type AuditSeal,
+  auditHash,
+  GENESIS_HASH,
+  isSameSignature,
+  readAuditHead,
+} from './audit-chain.ts'
 
 /** What a check of the trail says. */
 export type AuditVerdict = Awaited<ReturnType<AuditTrail['verify']>>

@@ -13,7 +13,7 @@ import {
 import { acceptLoss, type Database, openDatabase, stampOf } from '@steeple/store'
 import { type AuditAnchor, auditAnchor } from '../audit/audit-anchor.ts'
 import { auditBeginning } from '../audit/audit-beginning.ts'
-import { auditSeal } from '../audit/audit-seal.ts'
+import { auditSeal } from '../audit/audit-chain.ts'
 import { settleAudit } from '../audit/audit-trail.ts'
 import {
   type ClockKeeper,

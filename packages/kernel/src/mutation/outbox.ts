@@ -1,6 +1,6 @@
 import { defineTable, isServiceError, storeCorrupt, type Table } from '@steeple/contracts'
 import type { CommitGroup, Database, WriterTx } from '@steeple/store'
-import { storableText } from '../audit/audit-entry.ts'
+import { storableText } from '../audit/audit-chain.ts'
 import type { Outbox, OutboxEvent } from './mutations.ts'
 
 interface OutboxRow {

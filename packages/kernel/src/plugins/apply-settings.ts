@@ -1,5 +1,5 @@
 import { inDependencyOrder } from '../plugin-packages/order.ts'
-import { unchosenBecause } from './left-out.ts'
+import { unchosenBecause } from './checks.ts'
 import type { LivePlugin } from './live.ts'
 import { load, type Moving, reload } from './moves.ts'
 

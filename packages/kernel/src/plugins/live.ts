@@ -15,10 +15,9 @@ import type { Subscription } from '../mutation/subscriptions.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
 import type { PluginMetrics } from '../telemetry/metrics.ts'
-import { createContext } from './context.ts'
+import { createContext, createScope, type Scope } from './context.ts'
 import type { RouteSet } from './edge.ts'
 import type { PluginHost } from './host.ts'
-import { createScope, type Scope } from './scope.ts'
 
 /** Why a copy leaves. */
 export type LeaveReason = 'unload' | 'upgrade' | 'shutdown'

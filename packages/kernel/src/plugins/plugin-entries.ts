@@ -5,10 +5,10 @@ import type { Catalogue } from '../plugin-packages/catalogue.ts'
 import { configRemedy, reasonOf } from '../plugin-packages/failure.ts'
 import type { FoundPlugin, RejectedPlugin } from '../plugin-packages/manifest.ts'
 import type { LoadedThen } from '../telemetry/memory-health.ts'
+import { reportTrust } from './context.ts'
 import type { RouteSet } from './edge.ts'
 import type { PluginHost } from './host.ts'
 import type { LivePlugin } from './live.ts'
-import { reportTrust } from './report-trust.ts'
 
 /**
  * Where a plugin stands. `rejected`: its package is unusable. `found`: never loaded since the start. `needs_config`: a key

@@ -1,8 +1,7 @@
 import type { Clock, Log, LogControl, LogLevel, LogLevelHold } from '@steeple/contracts'
 import { type Logger, pino } from 'pino'
 import { redactFacts } from './log-redaction.ts'
-import { createRecentLines, type RecentLines } from './log-ring.ts'
-import { type LogSink, stdoutSink } from './log-sink.ts'
+import { createRecentLines, type LogSink, type RecentLines, stdoutSink } from './log-sink.ts'
 
 /** Colours of a terminal by level (SGR codes). */
 const COLOURS: Readonly<Record<string, string>> = { debug: '90', info: '32', warn: '33', error: '31' }

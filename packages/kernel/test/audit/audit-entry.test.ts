@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { canonicalJson } from '../../src/audit/audit-entry.ts'
+import { canonicalJson } from '../../src/audit/audit-chain.ts'
 
 const canonical = suite('audit/audit-entry')
 

@@ -2,8 +2,7 @@ import { createHash, createSecretKey } from 'node:crypto'
 import { failure, onEachStore } from '@steeple/store/testing'
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter } from '@steeple/testkit'
 import fc from 'fast-check'
-import { createAuditChain } from '../../src/audit/audit-chain.ts'
-import { canonicalJson } from '../../src/audit/audit-entry.ts'
+import { canonicalJson, createAuditChain } from '../../src/audit/audit-chain.ts'
 import { ANN, making, mutationBench } from './mutation-fixture.ts'
 
 const text = fc.string({ unit: fc.nat(LAST_CHARACTER).map(characterAt, placeOfCharacter), maxLength: 12 })

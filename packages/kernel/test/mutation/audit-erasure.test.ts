@@ -5,7 +5,7 @@ import type { Database } from '@steeple/store'
 import { failure, onEachStore, type StoreBox } from '@steeple/store/testing'
 import { assert, tempDir } from '@steeple/testkit'
 import { type AuditAnchor, auditAnchor } from '../../src/audit/audit-anchor.ts'
-import { auditSeal } from '../../src/audit/audit-seal.ts'
+import { auditSeal } from '../../src/audit/audit-chain.ts'
 import { settleAudit } from '../../src/audit/audit-trail.ts'
 import { type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 

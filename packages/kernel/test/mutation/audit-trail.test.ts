@@ -1,6 +1,6 @@
 import { failure, onEachStore, type StoreBox } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
-import { AUDIT_COLUMNS, type AuditRow, auditHash } from '../../src/audit/audit-entry.ts'
+import { AUDIT_COLUMNS, type AuditRow, auditHash } from '../../src/audit/audit-chain.ts'
 import { ANN, type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 
 const DAY_MS = 86_400_000

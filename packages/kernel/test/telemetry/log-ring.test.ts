@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { assert, seededDraw, suite, testSeed } from '@steeple/testkit'
-import { createLineRing, createRecentLines } from '../../src/telemetry/log-ring.ts'
+import { createLineRing, createRecentLines } from '../../src/telemetry/log-sink.ts'
 
 const rings = suite('telemetry/log-ring')
 

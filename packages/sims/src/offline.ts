@@ -1,7 +1,7 @@
 import { notFound, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
 import { parsePlmn } from '@steeple/telecom'
 import { cardsOfBatch, cardsOfImport } from './batch/cards.ts'
-import { wipe } from './secrets/octets.ts'
+import { wipe } from './secrets/card.ts'
 import { suciInfo } from './secrets/suci-info.ts'
 import { BATCHES, type BatchRow } from './store/batch-store.ts'
 

@@ -10,8 +10,7 @@ import {
 } from '@steeple/contracts'
 import { misfits } from './misfits.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
-import { type Changed, changeSim, unsynced } from './states/change.ts'
-import { wantedInHss } from './states/machine.ts'
+import { type Changed, changeSim, unsynced, wantedInHss } from './states/change.ts'
 import { apnsOf, SIMS, type SimRow } from './store/sim-row.ts'
 import { lastFirstAttached, simsWithQuota } from './store/sim-store.ts'
 

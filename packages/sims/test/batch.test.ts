@@ -12,9 +12,15 @@ import { drawCard, drawImsi, iccidIssuer } from '../src/issue/draw-sims.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { unsealBatch } from '../src/offline.ts'
 import { plugin } from '../src/plugin.ts'
-import { CARD_FIELDS, packCard, unpackCard } from '../src/secrets/card.ts'
-import { hexAscii, octetsFromHex } from '../src/secrets/octets.ts'
-import { drawDigits, drawOctets } from '../src/secrets/random.ts'
+import {
+  CARD_FIELDS,
+  drawDigits,
+  drawOctets,
+  hexAscii,
+  octetsFromHex,
+  packCard,
+  unpackCard,
+} from '../src/secrets/card.ts'
 import { sealSim } from '../src/secrets/sealing.ts'
 import { BATCHES, type BatchRow } from '../src/store/batch-store.ts'
 import { SIMS } from '../src/store/sim-row.ts'

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { moved, SIM_STATES, type SimAction, type SimStanding, wantedInHss } from '../src/states/machine.ts'
+import { moved, SIM_STATES, type SimAction, type SimStanding, wantedInHss } from '../src/states/change.ts'
 
 const machine = suite('sims/machine')
 

@@ -66,3 +66,20 @@ export async function oneSight(
 ): Promise<AttachState> {
   return sightIn(row, isGone(row, attached) ? await seenTimes(reader, [row.hash]) : NO_TIMES, attached)
 }
+
+/** The SIM whose phone attached last, as far as this process has seen. */
+export interface LastAttached {
+  last(): string | undefined
+  attached(hash: string): void
+}
+
+/** Nobody seen yet. */
+export function nobodyAttached(): LastAttached {
+  let last: string | undefined
+  return {
+    last: () => last,
+    attached: (hash) => {
+      last = hash
+    },
+  }
+}

@@ -8,8 +8,7 @@ import {
 import { imsiHash, safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { markDrifted } from '../provision/marks.ts'
-import { changeSim } from '../states/change.ts'
-import { wantedInHss } from '../states/machine.ts'
+import { changeSim, wantedInHss } from '../states/change.ts'
 import {
   addAttaches,
   attachPosition,

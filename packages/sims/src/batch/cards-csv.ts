@@ -1,6 +1,6 @@
 import type { Imsi } from '@steeple/contracts'
 import type { Card } from '../secrets/card.ts'
-import { ascii, csvLine, hexAscii, wipe } from '../secrets/octets.ts'
+import { ascii, csvLine, hexAscii, wipe } from '../secrets/card.ts'
 
 /** A SIM on its way to a card. */
 export interface NewCard {

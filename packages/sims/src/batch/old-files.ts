@@ -2,7 +2,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context, Vault } from '@steeple/contracts'
-import { wipe } from '../secrets/octets.ts'
+import { wipe } from '../secrets/card.ts'
 import { BATCHES } from '../store/batch-store.ts'
 import { cardsOfBatch } from './cards.ts'
 

@@ -6,7 +6,7 @@ import type { SimsParts } from '../parts.ts'
 import { differences } from '../provision/differences.ts'
 import { provisioningOf } from '../record.ts'
 import { openImsi } from '../secrets/sealing.ts'
-import { wantedInHss } from '../states/machine.ts'
+import { wantedInHss } from '../states/change.ts'
 import { apnsOf, SIMS, type SimRow } from '../store/sim-row.ts'
 import { type Check, doubtful, failed, fine, unknown } from './check.ts'
 import {

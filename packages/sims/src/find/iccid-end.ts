@@ -1,6 +1,5 @@
 import type { SimsParts } from '../parts.ts'
-import { iccidOf } from '../secrets/iccid-index.ts'
-import { ICCID_END } from '../secrets/iccid-mac.ts'
+import { ICCID_END, iccidOf } from '../secrets/iccid-index.ts'
 import { cardsWithIccidEnd } from '../store/iccid-store.ts'
 
 /**

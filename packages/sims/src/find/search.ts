@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Reader, validationFailed } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
-import { ICCID_END } from '../secrets/iccid-mac.ts'
+import { ICCID_END } from '../secrets/iccid-index.ts'
 import { hashesByIccidEnd } from '../store/iccid-store.ts'
 import {
   type FoundSim,
@@ -11,9 +11,15 @@ import {
   type SimFilter,
   type SimPosition,
 } from '../store/sim-store.ts'
-import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
+import {
+  areWordsBuilt,
+  hashesByWord,
+  labelKey,
+  msisdnKey,
+  type Searched,
+  wordsOf,
+} from '../store/word-store.ts'
 import { hashesByLongIccidEnd } from './iccid-end.ts'
-import { labelKey, msisdnKey, type Searched, wordsOf } from './words.ts'
 
 /** Digits of a whole IMSI or ICCID; a search that is part of an address takes fewer. TS 23.003 §2.2, ITU-T E.118. */
 const WHOLE_IDENTIFIER = 14

@@ -12,7 +12,7 @@ import { MAX_BPS } from '../config.ts'
 import { apnProblems } from '../issue/issue-plan.ts'
 import { AS_IS, type AsIs } from '../provision/adopt.ts'
 import type { Card } from '../secrets/card.ts'
-import { ascii, octetsFromHex, wipe } from '../secrets/octets.ts'
+import { ascii, octetsFromHex, wipe } from '../secrets/card.ts'
 import { type Cells, type Column, withoutSecrets } from './columns.ts'
 
 /** What rows are checked against. */

@@ -1,8 +1,8 @@
 import { type HssDriver, type Imsi, isServiceError, type Subscriber } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
-import { wipe } from '../secrets/octets.ts'
+import { wipe } from '../secrets/card.ts'
 import { openImsi } from '../secrets/sealing.ts'
-import { wantedInHss } from '../states/machine.ts'
+import { wantedInHss } from '../states/change.ts'
 import type { ComparedSim } from '../store/sim-store.ts'
 import { driftOf, subscriberOf, wantedOf } from './subscriber.ts'
 

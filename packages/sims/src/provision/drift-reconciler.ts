@@ -1,6 +1,6 @@
 import { type HssDriver, msFromDuration, type Outcome, type Reconciler } from '@steeple/contracts'
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { wantedInHss } from '../states/machine.ts'
+import { wantedInHss } from '../states/change.ts'
 import { type ComparedSim, comparedBetween } from '../store/sim-store.ts'
 import { differences } from './differences.ts'
 import { laterSeq } from './lost.ts'

@@ -1,6 +1,6 @@
 import type { Outcome, Reconciler } from '@steeple/contracts'
 import { RATES_RESOURCE, type SimsParts } from '../parts.ts'
-import { wantedInHss } from '../states/machine.ts'
+import { wantedInHss } from '../states/change.ts'
 import { seenTimes } from '../store/seen-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { unreachedHashes } from '../store/sim-store.ts'

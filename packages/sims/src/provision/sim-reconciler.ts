@@ -8,7 +8,7 @@ import {
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { wantedInHss } from '../states/machine.ts'
+import { wantedInHss } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
 import { unsyncedSims } from '../store/sim-store.ts'
 import { CUTS_AT_ONCE, createCutter, NEXT_CUTS } from './cut.ts'

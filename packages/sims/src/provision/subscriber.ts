@@ -1,7 +1,7 @@
 import type { Imsi, Subscriber, SubscriberObserved, Vault } from '@steeple/contracts'
 import { wipeCard } from '../secrets/card.ts'
 import { openCard, openImsi } from '../secrets/sealing.ts'
-import { wantedInHss } from '../states/machine.ts'
+import { wantedInHss } from '../states/change.ts'
 import { apnsOf, type SimRow } from '../store/sim-row.ts'
 
 /** SQN = SEQ ‖ IND with 5 bits of IND. TS 33.102 annex C.3.2. */

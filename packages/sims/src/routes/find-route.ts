@@ -9,11 +9,10 @@ import {
 } from '@steeple/contracts'
 import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
 import { hashesByLongIccidEnd } from '../find/iccid-end.ts'
-import { msisdnKey } from '../find/words.ts'
 import type { SimsParts } from '../parts.ts'
 import { SIM_SCHEMA } from '../record.ts'
 import { shownSims } from '../store/sim-store.ts'
-import { areWordsBuilt, hashesByWord } from '../store/word-store.ts'
+import { areWordsBuilt, hashesByWord, msisdnKey } from '../store/word-store.ts'
 import { matching } from './filter.ts'
 import { simTexts } from './read-routes.ts'
 

@@ -1,5 +1,104 @@
+import { randomFillSync } from 'node:crypto'
 import { storeCorrupt } from '@steeple/contracts'
-import { wipe } from './octets.ts'
+
+const HEX = Buffer.from('0123456789abcdef', 'ascii')
+const COMMA = 0x2c
+const NEWLINE = 0x0a
+
+/** Writes octets as hexadecimal ASCII, without a string in between that nobody could zero. */
+export function hexAscii(octets: Uint8Array): Uint8Array {
+  const text = new Uint8Array(octets.length * 2)
+  octets.forEach((octet, i) => {
+    text[2 * i] = HEX[octet >> 4] ?? 0
+    text[2 * i + 1] = HEX[octet & 15] ?? 0
+  })
+  return text
+}
+
+/** The octets of hexadecimal ASCII; undefined when it is none. */
+export function octetsFromHex(text: Uint8Array): Uint8Array | undefined {
+  if (text.length % 2 !== 0) return undefined
+  const octets = new Uint8Array(text.length / 2)
+  for (let i = 0; i < octets.length; i++) {
+    const high = nibble(text[2 * i] ?? 0)
+    const low = nibble(text[2 * i + 1] ?? 0)
+    if (high < 0 || low < 0) return undefined
+    octets[i] = high * 16 + low
+  }
+  return octets
+}
+
+function nibble(char: number): number {
+  if (char >= 0x30 && char <= 0x39) return char - 0x30
+  const lower = char | 0x20
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
+
+/** One line of comma-separated cells that need no quotes. */
+export function csvLine(cells: readonly Uint8Array[]): Uint8Array {
+  const length = cells.reduce((sum, cell) => sum + cell.length + 1, 0)
+  const line = new Uint8Array(length)
+  let at = 0
+  for (const cell of cells) {
+    line.set(cell, at)
+    at += cell.length
+    line[at] = COMMA
+    at += 1
+  }
+  line[length - 1] = NEWLINE
+  return line
+}
+
+/** ASCII octets of a text. */
+export function ascii(text: string): Uint8Array {
+  const octets = new Uint8Array(text.length)
+  for (let i = 0; i < text.length; i++) octets[i] = text.charCodeAt(i)
+  return octets
+}
+
+/** Overwrites octets with zeroes. */
+export function wipe(...all: readonly Uint8Array[]): void {
+  for (const octets of all) octets.fill(0)
+}
+
+const ZERO = 0x30
+/** The largest multiple of 10 that an octet can hold: above it a draw would favour some digits. */
+const FAIR = 250
+/** Octets that are fetched at once: each way to the system's generator costs more than a card's worth of them. */
+const POOL = 4_096
+
+const pool = new Uint8Array(POOL)
+let at = POOL
+
+/** What is given out is zeroed here, so nobody gets it twice. */
+function nextOctet(): number {
+  if (at === POOL) {
+    randomFillSync(pool)
+    at = 0
+  }
+  const octet = pool[at] ?? 0
+  pool[at] = 0
+  at += 1
+  return octet
+}
+
+/** Random octets. The caller wipes those that are secret. */
+export function drawOctets(count: number): Uint8Array {
+  const octets = new Uint8Array(count)
+  for (let i = 0; i < count; i++) octets[i] = nextOctet()
+  return octets
+}
+
+/** Random decimal digits as ASCII, each equally likely. */
+export function drawDigits(count: number): Uint8Array {
+  const digits = new Uint8Array(count)
+  let filled = 0
+  while (filled < count) {
+    const octet = nextOctet()
+    if (octet < FAIR) digits[filled++] = ZERO + (octet % 10)
+  }
+  return digits
+}
 
 /** What a card holds. Ki and OPc are 16 octets; the rest ASCII digits, empty when not known. */
 export interface Card {

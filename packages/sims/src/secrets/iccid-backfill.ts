@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Context, isServiceError, storeCorrupt, type Tx, type Vault } from '@steeple/contracts'
 import { SIMS } from '../store/sim-row.ts'
+import type { IccidMac } from './iccid-index.ts'
 import { ALL_INDEXED, type IccidIndex, iccidOf, noteIndexed } from './iccid-index.ts'
-import type { IccidMac } from './iccid-mac.ts'
 
 /** SIMs of one write: short enough not to hold up other writers. */
 const AT_ONCE = 100

@@ -1,7 +1,6 @@
 import type { Imsi, Vault } from '@steeple/contracts'
 import type { SimRow } from '../store/sim-row.ts'
-import { type Card, packCard, unpackCard } from './card.ts'
-import { ascii, wipe } from './octets.ts'
+import { ascii, type Card, packCard, unpackCard, wipe } from './card.ts'
 
 /** The sealed columns of a SIM. */
 export type SealedSim = Pick<SimRow, 'imsi_sealed' | 'secrets_sealed'>

@@ -1,16 +1,170 @@
+import { randomBytes } from 'node:crypto'
 import {
   type ImsiHash,
   type MutationTx,
   moveRecorderRef,
   quotaKeeperRef,
   type RecordedSimMove,
+  type SubscriberMoves,
   simNotFound,
   simStateConflict,
   type Tx,
+  untilAborted,
 } from '@steeple/contracts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
-import { moved, type SimAction, type SuspendReason, wantedInHss } from './machine.ts'
+
+/** States of a SIM. Contract section 6; `revoked` is terminal. */
+export type SimState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
+/** Why a SIM is suspended. */
+type SuspendReason = 'operator' | 'quota' | 'policy'
+/** What can move a SIM. */
+export type SimAction = 'attach' | 'suspend' | 'resume' | 'expire' | 'unexpire' | 'revoke'
+
+/** Every state, in the order of the contract. */
+export const SIM_STATES: readonly SimState[] = ['issued', 'in-use', 'suspended', 'expired', 'revoked']
+
+/**
+ * `before`: the state that the suspension interrupted. `unexpired`: what it was when it expired. `same`: holds already,
+ * nothing changes.
+ */
+type Target = SimState | 'before' | 'unexpired' | 'same'
+
+/** The moves of contract section 6. What is missing here is refused. */
+const MOVES: Readonly<Record<SimState, Readonly<Partial<Record<SimAction, Target>>>>> = {
+  issued: { attach: 'in-use', suspend: 'suspended', resume: 'same', expire: 'expired', revoke: 'revoked' },
+  'in-use': { attach: 'same', suspend: 'suspended', resume: 'same', expire: 'expired', revoke: 'revoked' },
+  suspended: { suspend: 'same', resume: 'before', expire: 'expired', revoke: 'revoked' },
+  expired: { expire: 'same', unexpire: 'unexpired', revoke: 'revoked' },
+  revoked: { revoke: 'same' },
+}
+
+/** The part of a SIM that its state consists of. */
+export interface SimStanding {
+  readonly state: SimState
+  /** The state that a suspension or the expiry interrupted; null while there is none. */
+  readonly previous_state: SimState | null
+  /** Of a SIM that is suspended, or was when it expired. */
+  readonly suspend_reason: SuspendReason | null
+}
+
+/**
+ * The standing after an action; the same object when it holds already, undefined when the table lacks the move.
+ *
+ * An operator's suspension replaces the reason of one by quota or policy, so that no new period lifts it.
+ */
+export function moved(
+  standing: SimStanding,
+  action: SimAction,
+  reason: SuspendReason = 'operator',
+): SimStanding | undefined {
+  const target = MOVES[standing.state][action]
+  if (target === undefined) return undefined
+  if (target === 'same')
+    return isHarder(standing, action, reason) ? { ...standing, suspend_reason: reason } : standing
+  if (target === 'before')
+    return { state: standing.previous_state ?? 'issued', previous_state: null, suspend_reason: null }
+  if (target === 'suspended') return { state: target, previous_state: standing.state, suspend_reason: reason }
+  if (target === 'expired') return expired(standing)
+  if (target === 'unexpired') return unexpired(standing)
+  return { state: target, previous_state: null, suspend_reason: null }
+}
+
+/** Keeps what it was: the clock may turn out to have been wrong. */
+function expired({ state, previous_state, suspend_reason }: SimStanding): SimStanding {
+  const interrupted = state === 'suspended' ? (previous_state ?? 'issued') : state
+  return { state: 'expired', previous_state: interrupted, suspend_reason }
+}
+
+/** One that expired before its state was kept comes back suspended: it may have been. */
+function unexpired({ previous_state, suspend_reason }: SimStanding): SimStanding {
+  const reason = previous_state === null ? 'operator' : suspend_reason
+  const interrupted = previous_state ?? 'issued'
+  if (reason === null) return { state: interrupted, previous_state: null, suspend_reason: null }
+  return { state: 'suspended', previous_state: interrupted, suspend_reason: reason }
+}
+
+function isHarder(standing: SimStanding, action: SimAction, reason: SuspendReason): boolean {
+  return action === 'suspend' && reason === 'operator' && standing.suspend_reason !== 'operator'
+}
+
+/** What an HSS must hold of a SIM in a state. */
+export function wantedInHss(state: SimState): 'open' | 'blocked' | 'absent' {
+  if (state === 'issued' || state === 'in-use') return 'open'
+  return state === 'suspended' ? 'blocked' : 'absent'
+}
+
+/** One move, by the hash of its SIM. */
+interface Move {
+  readonly imsi: string
+  readonly from: SimState | undefined
+  readonly to: SimState
+}
+
+/** The newest moves, for others to follow. */
+export interface MoveFeed {
+  add(move: Move): void
+  /** The SIMs that have moved since this was asked last; for the one that watches the phones. */
+  takeMoved(): ReadonlySet<string>
+  /** See `Subscribers.moves`. */
+  since(cursor: string | undefined, signal: AbortSignal): Promise<SubscriberMoves>
+}
+
+/** Moves that are kept for those who follow. */
+const KEPT = 20_000
+/** Moves of one answer. */
+const MOST = 5_000
+
+/** A feed that begins now. Cursors of another one (before a restart, of another copy) count as a gap. */
+export function moveFeed(): MoveFeed {
+  const epoch = randomBytes(6).toString('hex')
+  const kept: Move[] = []
+  /** Number of the first move that is kept; they are numbered from 1. */
+  let first = 1
+  let moved = new Set<string>()
+  let news = Promise.withResolvers<void>()
+  const last = (): number => first + kept.length - 1
+
+  const placeOf = (cursor: string | undefined): number | undefined => {
+    const [of, number] = (cursor ?? '').split('.')
+    const place = Number(number)
+    return of === epoch && Number.isInteger(place) && place >= first - 1 && place <= last()
+      ? place
+      : undefined
+  }
+
+  return {
+    add: (move) => {
+      kept.push(move)
+      // New ones cannot be attached yet.
+      if (move.from !== undefined) moved.add(move.imsi)
+      // Cut in one go now and then: a shift for each move would cost more.
+      if (kept.length > 2 * KEPT) first += kept.splice(0, KEPT).length
+      const told = news
+      news = Promise.withResolvers()
+      told.resolve()
+    },
+    takeMoved: () => {
+      const taken = moved
+      moved = new Set()
+      return taken
+    },
+    since: async (cursor, signal) => {
+      signal.throwIfAborted()
+      const place = placeOf(cursor)
+      if (place === undefined) return { cursor: `${epoch}.${last()}`, moves: [], isGap: true }
+      while (place === last()) await untilAborted(news.promise, signal)
+      // So much was added while this one slept that its place is gone.
+      if (place < first - 1) return { cursor: `${epoch}.${last()}`, moves: [], isGap: true }
+      const found = kept.slice(place + 1 - first, place + 1 - first + MOST)
+      const moves = found.map(
+        // Hashes of the store are hashes.
+        (move) => move as SubscriberMoves['moves'][number],
+      )
+      return { cursor: `${epoch}.${place + moves.length}`, moves, isGap: false }
+    },
+  }
+}
 
 /** One move of one SIM. */
 export interface Change {

@@ -3,8 +3,7 @@ import type { Plugin, Reader, Tx } from '@steeple/contracts'
 import { listed } from '../store/listed.ts'
 import { simsOf } from '../store/sealed-store.ts'
 import { SIMS, type SimRow } from '../store/sim-row.ts'
-import { unsynced } from './change.ts'
-import { wantedInHss } from './machine.ts'
+import { unsynced, wantedInHss } from './change.ts'
 
 /** The store that a backup of the same node is about to replace. */
 type Present = NonNullable<Parameters<NonNullable<Plugin['restored']>>[1]['present']>

@@ -1,5 +1,5 @@
 import type { Reader, SqlValue } from '@steeple/contracts'
-import type { MacRange } from '../secrets/iccid-mac.ts'
+import type { MacRange } from '../secrets/iccid-index.ts'
 import { listed } from './listed.ts'
 import type { SimRow } from './sim-row.ts'
 

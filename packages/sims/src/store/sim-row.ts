@@ -1,6 +1,6 @@
 import { defineTable, type KnownRow, type KnownRows, knownRows, type Table } from '@steeple/contracts'
 import type { SimText } from '../sim-text.ts'
-import type { SimStanding } from '../states/machine.ts'
+import type { SimStanding } from '../states/change.ts'
 
 /** What is known of a SIM in the HSS. `pending`: not pushed yet or not again. */
 export type HssStatus = 'pending' | 'synced' | 'failed'

@@ -1,5 +1,5 @@
 import type { Reader, SqlParams, SqlValue } from '@steeple/contracts'
-import { SIM_STATES, type SimState } from '../states/machine.ts'
+import { SIM_STATES, type SimState } from '../states/change.ts'
 import { listed } from './listed.ts'
 import type { KnownSim, KnownSims, SimRow } from './sim-row.ts'
 

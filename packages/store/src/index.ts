@@ -1,5 +1,6 @@
 export { CLOSED, CLOSED_DDL, closedItems, closeItems } from './closed-items.ts'
 export type { CommitGroup, Database, SideConnection, StoreMigration, WriterTx } from './database.ts'
+export { limitedTx, type SqlGuard, sqlGuard } from './job-tx.ts'
 export { leaveOut } from './leave-out.ts'
 export { openDatabase, type StoreOptions } from './open.ts'
 export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
@@ -16,7 +17,6 @@ export {
   scanIntegrity,
   scanMemory,
 } from './scan-memory.ts'
-export { limitedTx, type SqlGuard, sqlGuard } from './scoped-db.ts'
 export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'
 export type { StoreCopy } from './sqlite-copy.ts'
 export {

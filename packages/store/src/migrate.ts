@@ -9,8 +9,8 @@ import {
 } from '@steeple/contracts'
 import { learnColumns } from './column-lists.ts'
 import type { StoreMigration, WriterTx } from './database.ts'
+import { limitedTx, sqlGuard } from './job-tx.ts'
 import { tablePrefix } from './scope.ts'
-import { limitedTx, sqlGuard } from './scoped-db.ts'
 import { type SqlToken, sqlTokens } from './sql-tokens.ts'
 import type { Writer } from './writer.ts'
 

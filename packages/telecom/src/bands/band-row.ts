@@ -1,3 +1,5 @@
+import tables from './tables.json' with { type: 'json' }
+
 /**
  * How a band uses its spectrum.
  *
@@ -81,3 +83,52 @@ export type NrGlobalRasterRow = readonly [
   first: number,
   last: number,
 ]
+
+/**
+ * The E-UTRA bands: edges in kHz, EARFCN ranges, channel bandwidths in MHz.
+ *
+ * An empty bandwidth list means that no two sources agree on it, not that the band has none.
+ *
+ * Source: TS 36.101 tables 5.5-1, 5.6.1-1 and 5.7.3-1, TS 36.104 tables 5.5-1 and 5.7.3-1.
+ */
+export const LTE_BANDS: readonly LteBandRow[] = rowsOf(tables.lte)
+
+/**
+ * The NR bands, one row per band and channel raster: edges in kHz, NR-ARFCN ranges with their step.
+ *
+ * Source: TS 38.104 tables 5.2-1, 5.2-2, 5.4.2.3-1 and 5.4.2.3-2, TS 38.101-1 tables 5.2-1 and 5.4.2.3-1.
+ */
+export const NR_BANDS: readonly NrBandRow[] = rowsOf(tables.nr)
+
+/**
+ * The NR bands on the 10 kHz enhanced channel raster, which only Rel-18 and later equipment knows.
+ *
+ * Source: TS 38.104 and TS 38.101-1 clause 5.4.2.3, Rel-18 on.
+ */
+export const NR_BANDS_ENHANCED_RASTER: readonly NrBandRow[] = rowsOf(tables.nrEnhancedRaster)
+
+/**
+ * Channel bandwidths in MHz per NR band and sub-carrier spacing in kHz, with the limits the notes set.
+ *
+ * Source: TS 38.101-1 table 5.3.5-1 (Rel-19), TS 38.104 table 5.3.5-2 for n257 to n262.
+ */
+export const NR_CHANNEL_BANDWIDTHS: readonly NrBandwidthRow[] = rowsOf(tables.nrBandwidths)
+
+/**
+ * NR-ARFCNs that a band allows for one channel bandwidth in MHz only.
+ *
+ * Source: notes of TS 38.104 table 5.4.2.3-1 and TS 38.101-1 table 5.4.2.3-1.
+ */
+export const NR_RESTRICTED_ARFCN: readonly NrRestrictedRow[] = rowsOf(tables.nrRestricted)
+
+/**
+ * The three parts of the NR global frequency raster, in kHz.
+ *
+ * Source: TS 38.104 table 5.4.2.1-1.
+ */
+export const NR_GLOBAL_RASTER: readonly NrGlobalRasterRow[] = rowsOf(tables.nrGlobalRaster)
+
+/** Rows as JSON holds them, where `null` is a direction that a band has not. */
+function rowsOf<Row>(table: readonly (readonly unknown[])[]): readonly Row[] {
+  return table.map((row) => row.map((cell) => cell ?? undefined)) as readonly unknown[] as readonly Row[]
+}

@@ -1,7 +1,6 @@
-import type { ChannelDirection, Duplex, LteBandRow, LteRange } from './band-row.ts'
+import { type ChannelDirection, type Duplex, LTE_BANDS, type LteBandRow, type LteRange } from './band-row.ts'
 import type { Earfcn } from './channel-number.ts'
 import { parseEarfcn } from './channel-number.ts'
-import { LTE_BANDS } from './data/lte-bands.ts'
 import { mhzFromKhz } from './frequency.ts'
 
 /** Distance of two neighbouring EARFCNs. Source: TS 36.101 §5.7.3. */

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { bandwidthsMhz, NR_CHANNEL_BANDWIDTHS, nrBandwidthUse } from '../../src/bands/bandwidths.ts'
-import { NR_RESTRICTED_ARFCN } from '../../src/bands/nr-positions.ts'
+import { NR_CHANNEL_BANDWIDTHS, NR_RESTRICTED_ARFCN } from '../../src/bands/band-row.ts'
+import { bandwidthsMhz, nrBandwidthUse } from '../../src/bands/bandwidths.ts'
 import type { Row } from '../support/tables.ts'
 import { cell, numberIn, rowsOf, wordsIn } from '../support/tables.ts'
 

@@ -1,10 +1,10 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import { LTE_BANDS } from '../../src/bands/band-row.ts'
 import type { Carrier } from '../../src/bands/carrier.ts'
 import { carrierEdgesMhz, isUsableCarrier } from '../../src/bands/carrier.ts'
 import type { CarriersOptions } from '../../src/bands/carriers-of.ts'
 import { carriersOf, channelsAtKhz } from '../../src/bands/carriers-of.ts'
-import { LTE_BANDS } from '../../src/bands/data/lte-bands.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
 
 const carriers = suite('telecom/carriers-of')

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { LTE_BANDS } from '../../src/bands/data/lte-bands.ts'
+import { LTE_BANDS } from '../../src/bands/band-row.ts'
 import { khzFromMhz } from '../../src/bands/frequency.ts'
 import { earfcnFromKhz, lteChannel } from '../../src/bands/lte-channel.ts'
 import { cell, numberIn, rowsOf, wordsIn } from '../support/tables.ts'

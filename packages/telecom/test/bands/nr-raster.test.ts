@@ -1,7 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import { NR_GLOBAL_RASTER } from '../../src/bands/band-row.ts'
 import { khzFromMhz } from '../../src/bands/frequency.ts'
-import { khzFromNrArfcn, NR_GLOBAL_RASTER, nrArfcnFromKhz } from '../../src/bands/nr-raster.ts'
+import { khzFromNrArfcn, nrArfcnFromKhz } from '../../src/bands/nr-raster.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
 
 const raster = suite('telecom/nr-raster')

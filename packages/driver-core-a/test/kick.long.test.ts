@@ -11,6 +11,8 @@ const LIMITS: KickLimits = { overallMs: 1_500, graceMs: 400, pollMs: 10 }
 const UNHURRIED: KickLimits = { ...LIMITS, overallMs: 25_000 }
 /** The same for what a block alone does: the HSS is not asked meanwhile. */
 const PATIENT: KickLimits = { ...UNHURRIED, graceMs: 20_000 }
+/** Cancelled after the first look, so that the number of looks does not grow with the time that a machine takes. */
+const AT_ONCE: KickLimits = { ...UNHURRIED, graceMs: 0 }
 
 async function withWorld(
   generation: 'epc' | '5gc',
@@ -159,19 +161,23 @@ kick('takes an AMF that does not know the phone for no answer, and looks on', ()
 )
 
 kick('kicks a hundred at once with a handful of walks and of requests to the HSS', () =>
-  withWorld('epc', async (it) => {
-    it.core.phones.push(...Array.from({ length: 150 }, (_, n) => phone(n)))
-    const calls = hssOf(it)
-    const targets = it.core.phones.slice(0, 100).map(({ imsi }) => imsi)
-    const signal = AbortSignal.timeout(60_000)
-    const results = await Promise.all(targets.map((imsi) => it.a.driver.kick(imsi, signal)))
-    assert.ok(results.every((result) => result === 'yes'))
-    assert.ok(calls.length <= 5, `${calls.length} requests`)
-    assert.is(it.core.phones.filter(({ state }) => state === 'registered').length, 50)
-    const pages = it.core.asked.filter(({ path }) => path.startsWith('/ue-info')).length
-    // A list has two pages: one walk for each phone alone would be 200.
-    assert.ok(pages < 200, `${pages} pages`)
-  }),
+  withWorld(
+    'epc',
+    async (it) => {
+      it.core.phones.push(...Array.from({ length: 150 }, (_, n) => phone(n)))
+      const calls = hssOf(it)
+      const targets = it.core.phones.slice(0, 100).map(({ imsi }) => imsi)
+      const signal = AbortSignal.timeout(60_000)
+      const results = await Promise.all(targets.map((imsi) => it.a.driver.kick(imsi, signal)))
+      assert.ok(results.every((result) => result === 'yes'))
+      assert.ok(calls.length <= 5, `${calls.length} requests`)
+      assert.is(it.core.phones.filter(({ state }) => state === 'registered').length, 50)
+      const pages = it.core.asked.filter(({ path }) => path.startsWith('/ue-info')).length
+      // Each phone is looked for twice, and a list has two pages: 400 where each walks for itself.
+      assert.ok(pages <= 100, `${pages} pages`)
+    },
+    AT_ONCE,
+  ),
 )
 
 kick('throws southbound_unavailable when the core cannot be asked, without the IMSI in it', () =>

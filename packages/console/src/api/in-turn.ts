@@ -25,7 +25,12 @@ async function byDatabase<Result>(work: () => Promise<Result>): Promise<Result> 
   const database = await opened().catch(() => undefined)
   if (database === undefined) return work()
   const giveUp = (): Promise<boolean> => changed(database, (turn) => (isMine(turn) ? undefined : turn))
-  const leave = (): void => void giveUp().catch(() => undefined)
+  // A turn lasts as long as its work, however slow the service is.
+  const stays = setInterval(() => void changed(database, taken).catch(() => undefined), LONGEST_MS / 5)
+  const leave = (): void => {
+    clearInterval(stays)
+    void giveUp().catch(() => undefined)
+  }
   addEventListener('pagehide', leave)
   try {
     // A database that fails later holds nobody up either.
@@ -33,6 +38,7 @@ async function byDatabase<Result>(work: () => Promise<Result>): Promise<Result> 
       await new Promise((done) => setTimeout(done, AGAIN_MS))
     return await work()
   } finally {
+    clearInterval(stays)
     removeEventListener('pagehide', leave)
     await giveUp().catch(() => undefined)
     database.close()

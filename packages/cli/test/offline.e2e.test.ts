@@ -99,6 +99,10 @@ offline(
     await writeFile(file, 'tac: 7\nserver:\n  mode: lab\n')
     assert.equal((await svc(['config', 'check', file])).out, 'ok\n')
     assert.equal((await svc(['config', 'check', '--config', file])).out, 'ok\n')
+    await writeFile(file, '# of a laboratory\nplmn: {mcc: "262", mnc: "98"} # in flow style\n')
+    const sound = await svc(['config', 'check', file, '--json'], { env: { SVC_TAC: '12' } })
+    const network = { plmn: { mcc: '262', mnc: '98' }, tac: 12 }
+    assert.equal(JSON.parse(sound.out), { valid: true, lines: ['ok'], network })
     await writeFile(file, 'tac: -1\nserver:\n  mod: lab\n')
     const { code, err } = await svc(['config', 'check', 'control.yaml'], { cwd: folder.path })
     assert.is(code, 1)

@@ -342,6 +342,7 @@ config('says ok, or every problem, for svc config check', () => {
   assert.equal(checkConfig({ ...options, readFile: () => 'tac: 1' }), {
     isValid: true,
     lines: ['ok', 'warning: SVC_TACK: no such variable; it has no effect. Did you mean SVC_TAC?'],
+    network: { plmn: { mcc: '999', mnc: '99' }, tac: 1 },
   })
   const refused = checkConfig({ ...options, readFile: () => 'tac: no\ncore: x' })
   assert.is(refused.isValid, false)

@@ -14,7 +14,7 @@ export async function checkConfigFile(
   const file = resolve(terminal.cwd, named ?? DEFAULT_CONFIG_FILE)
   const source = { file, env: terminal.env, knownVariables: COMMAND_VARIABLES }
   const report = checkConfig({ ...source, sections: sectionsHere(source) })
-  if (isJson) terminal.out(jsonText({ valid: report.isValid, lines: report.lines }))
+  if (isJson) terminal.out(jsonText({ valid: report.isValid, lines: report.lines, network: report.network }))
   else (report.isValid ? terminal.out : terminal.err)(report.lines.map((line) => `${line}\n`).join(''))
   if (!report.isValid) terminal.answer(1)
 }

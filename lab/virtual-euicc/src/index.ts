@@ -39,6 +39,7 @@ export {
   type ServerAuthentication,
 } from './es10.ts'
 export { createEuicc, type Euicc, type EuiccOptions } from './euicc.ts'
+export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './euicc-file.ts'
 export {
   type ActivationCode,
   ActivationCodeError,
@@ -53,7 +54,6 @@ export {
   readActivationCode,
   segmentsOf,
 } from './lpa.ts'
-export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './lpac-main.ts'
 export { type Metadata, type NotificationTarget, type NotifiedEvent, readMetadata } from './metadata.ts'
 export { type ProfileContent, readProfilePackage } from './profile-package.ts'
 export type { InstalledProfile } from './profiles.ts'

@@ -1,3 +1,4 @@
+export { type ActivationCode, ActivationCodeError, readActivationCode } from './activation-code.ts'
 export { CertificateError, type Curve } from './certificate.ts'
 export { ChainError, type EuiccChain } from './chain.ts'
 export {
@@ -41,8 +42,6 @@ export {
 export { createEuicc, type Euicc, type EuiccOptions } from './euicc.ts'
 export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './euicc-file.ts'
 export {
-  type ActivationCode,
-  ActivationCodeError,
   type CancelReason,
   type Download,
   type DownloadOptions,
@@ -51,10 +50,9 @@ export {
   hashedConfirmationCode,
   LpaError,
   type LpaStep,
-  readActivationCode,
-  segmentsOf,
 } from './lpa.ts'
 export { type Metadata, type NotificationTarget, type NotifiedEvent, readMetadata } from './metadata.ts'
 export { type ProfileContent, readProfilePackage } from './profile-package.ts'
 export type { InstalledProfile } from './profiles.ts'
+export { segmentsOf } from './segments.ts'
 export type { SavedMemory } from './state.ts'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { child, readOne, type Tlv, TlvError } from '@steeple/sgp22'
+import { child, readOne } from '@steeple/sgp22'
+import { type ActivationCode, readActivationCode } from './activation-code.ts'
 import { CANCEL_REASON, type Code } from './codes.ts'
 import { type Es9Client, type Es9Transport, es9Client, fetchTransport, octetsOf } from './es9-client.ts'
 import {
@@ -16,40 +17,7 @@ import type { Euicc } from './euicc.ts'
 import { type Metadata, readMetadata } from './metadata.ts'
 import { fromHex, isSame, toHex } from './octets.ts'
 import type { InstalledProfile } from './profiles.ts'
-
-/** What an activation code says. SGP.22 §4.1. */
-export interface ActivationCode {
-  readonly smdpAddress: string
-  readonly matchingId: string
-  /** Dotted object identifier that the SM-DP+ must have. */
-  readonly smdpOid: string | undefined
-  readonly isConfirmationRequired: boolean
-}
-
-/** An activation code that is none. The message does not repeat it. */
-export class ActivationCodeError extends Error {}
-
-const CODE_LENGTH_MAX = 255
-
-/** Reads `LPA:1$…` or `1$…`. Throws `ActivationCodeError`. SGP.22 §4.1, §4.1.3. */
-export function readActivationCode(text: string): ActivationCode {
-  const code = text.trim().replace(/^LPA:/i, '')
-  if (code.length > CODE_LENGTH_MAX) throw new ActivationCodeError('the activation code is longer than 255')
-  const [format, smdpAddress, matchingId, smdpOid, confirmation, ...rest] = code.split('$')
-  if (format !== '1' || rest.length > 0)
-    throw new ActivationCodeError('an activation code reads LPA:1$<server>$<matching id>')
-  if (smdpAddress === undefined || smdpAddress === '' || matchingId === undefined)
-    throw new ActivationCodeError('the activation code has no server or no matching id')
-  // As unmodified LPAs do: lpac refuses other characters. SGP.22 §4.1.1.
-  if (!/^[A-Za-z0-9-]*$/.test(matchingId))
-    throw new ActivationCodeError('the matching id has characters that are not allowed')
-  return {
-    smdpAddress,
-    matchingId,
-    smdpOid: smdpOid === undefined || smdpOid === '' ? undefined : smdpOid,
-    isConfirmationRequired: confirmation === '1',
-  }
-}
+import { segmentsOf } from './segments.ts'
 
 /** How a download is made. */
 export interface DownloadOptions {
@@ -277,24 +245,4 @@ function transactionIdOf(answer: Readonly<Record<string, unknown>>): Uint8Array 
 function refusedCode(answer: Uint8Array): number | undefined {
   const failed = child(readOne(answer), 0xa1)
   return failed === undefined ? undefined : (child(failed, 0x02)?.value[0] ?? 127)
-}
-
-/**
- * A bound profile package (BF36) as an LPA hands it to the eUICC: the head with InitialiseSecureChannel, A0 whole,
- * the head of A1, each 88, A2 whole when there is one, the head of A3, each 86. Throws `TlvError`. SGP.22 §2.5.5.
- */
-export function segmentsOf(boundProfilePackage: Uint8Array): readonly Uint8Array[] {
-  const whole = readOne(boundProfilePackage)
-  const [channel, ...lists] = whole.children()
-  if (whole.tag !== 0xbf36 || channel?.tag !== 0xbf23) throw new TlvError(0, 'is no bound profile package')
-  const head = boundProfilePackage.subarray(0, channel.at + channel.raw.length)
-  return [
-    head,
-    ...lists.flatMap((list) => (list.tag === 0xa1 || list.tag === 0xa3 ? opened(list) : [list.raw])),
-  ]
-}
-
-function opened(list: Tlv): readonly Uint8Array[] {
-  const items = list.children()
-  return [list.raw.subarray(0, list.raw.length - list.value.length), ...items.map((item) => item.raw)]
 }

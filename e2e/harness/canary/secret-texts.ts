@@ -23,7 +23,8 @@ export function drawTexts(): SecretTexts {
     ki: randomBytes(16).toString('hex'),
     opc: randomBytes(16).toString('hex'),
     imsi: `99999${Array.from({ length: 10 }, () => randomInt(10)).join('')}`,
-    password: `correct-Horse-${randomBytes(12).toString('base64url')}`,
+    // With an underscore it is no name of an access point: a plan for those that are asked for names them.
+    password: `correct_Horse-${randomBytes(12).toString('base64url')}`,
     sealed: `sealed-${randomBytes(18).toString('base64url')}`,
     psk: randomBytes(32).toString('base64'),
     typed: `typed by someone ${randomBytes(8).toString('hex')}`,

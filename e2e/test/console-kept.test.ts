@@ -1,3 +1,5 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import type { Dialog, Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
@@ -236,6 +238,45 @@ if (executable !== undefined) {
         }
       } finally {
         await fromAfar.close()
+      }
+    },
+    LIMIT,
+  )
+
+  kept(
+    'keeps the session of a page that is loaded again while its refresh is under way',
+    async () => {
+      const { hostname, port } = new URL(service.url)
+      let isHeld = false
+      const held: (() => void)[] = []
+      const between = createServer((asked, answer) => {
+        const { url: path = '', method, headers } = asked
+        const onward = request({ hostname, port, path, method, headers }, (from) => {
+          const pass = (): void => void from.pipe(answer.writeHead(from.statusCode ?? 0, from.headers))
+          if (isHeld && path === '/v1/auth/refresh') held.push(pass)
+          else pass()
+        })
+        asked.pipe(onward)
+      })
+      await new Promise<void>((done) => between.listen(0, hostname, done))
+      const { page } = await browser.open(`http://${hostname}:${(between.address() as AddressInfo).port}/`)
+      try {
+        await signInAs(page, await addPerson(service, 'dora', ['viewer']))
+        await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+        isHeld = true
+        await page.reload()
+        // The service has made the next cookie, and the browser has not got it.
+        await eventually(() => assert.is(held.length, 1))
+        await page.reload()
+        isHeld = false
+        for (const pass of held) pass()
+        await page.getByRole('heading', { level: 1, name: /Overview|Sign in/ }).waitFor()
+        assert.is(await page.getByRole('heading', { level: 1 }).textContent(), 'Overview')
+      } finally {
+        await page.context().clearCookies()
+        await page.close()
+        between.closeAllConnections()
+        between.close()
       }
     },
     LIMIT,

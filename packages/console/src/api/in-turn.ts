@@ -12,26 +12,17 @@ interface Turn {
   readonly untilMs: number
 }
 
-/** Does something while no other tab of this browser does it. */
-export function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  return navigator.locks === undefined ? byDatabase(work) : navigator.locks.request(NAME, work)
-}
-
 /**
- * The same from afar without TLS, where there are no locks: a transaction of the browser's database is in no other tab at once. A
- * browser that keeps nothing for this page has no second tab that would know of its session.
+ * Does something while no other tab of this browser does it: a transaction of the browser's database is in no other tab at once.
+ * The turn outlives its page, unlike a lock: the request of a page that is loaded again is still under way. A browser that keeps
+ * nothing for this page has no second tab that would know of its session.
  */
-async function byDatabase<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
   const database = await opened().catch(() => undefined)
   if (database === undefined) return work()
   const giveUp = (): Promise<boolean> => changed(database, (turn) => (isMine(turn) ? undefined : turn))
   // A turn lasts as long as its work, however slow the service is.
   const stays = setInterval(() => void changed(database, taken).catch(() => undefined), LONGEST_MS / 5)
-  const leave = (): void => {
-    clearInterval(stays)
-    void giveUp().catch(() => undefined)
-  }
-  addEventListener('pagehide', leave)
   try {
     // A database that fails later holds nobody up either.
     while (!(await changed(database, taken).catch(() => true)))
@@ -39,7 +30,6 @@ async function byDatabase<Result>(work: () => Promise<Result>): Promise<Result> 
     return await work()
   } finally {
     clearInterval(stays)
-    removeEventListener('pagehide', leave)
     await giveUp().catch(() => undefined)
     database.close()
   }

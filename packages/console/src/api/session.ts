@@ -198,5 +198,6 @@ function know(now: Me): void {
 
 function post(path: string, more: Readonly<Record<string, string>> = {}): Promise<Response> {
   const headers = { 'content-type': 'application/json', ...more }
-  return fetch(path, { method: 'POST', headers, body: '{}' })
+  // Outlives the page: a cookie that nobody took, of a page that was loaded again meanwhile, would end the session.
+  return fetch(path, { method: 'POST', headers, body: '{}', keepalive: true })
 }

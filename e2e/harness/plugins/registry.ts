@@ -37,7 +37,7 @@ export async function startRegistry(folder: string, root: string = ROOT): Promis
   mkdirSync(folder, { recursive: true })
   const held = new Map<string, Held>()
   for (const [of, names] of Object.entries(ASKED))
-    for (const name of names) hold(name, join(root, 'packages', of, 'package.json'), folder, held)
+    for (const name of names) hold(name, join(root, 'testing', of, 'package.json'), folder, held)
   const server: Server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://registry').pathname).slice(1)
     const isFile = path.endsWith('.tgz')

@@ -404,7 +404,8 @@ failures(
         `${clients.answered} requests of others meanwhile, ${clients.problems.length} failed\n`,
     )
     assert.ok(after.files <= before.files, `files: ${before.files} then ${after.files}`)
-    assert.ok(after.timers <= before.timers + 2, `timers: ${before.timers} then ${after.timers}`)
+    // What each try left behind would be as many more; requests of others have a few under way.
+    assert.ok(after.timers < before.timers + tries / 2, `timers: ${before.timers} then ${after.timers}`)
     assert.is(after.listeners, before.listeners)
     assert.ok(
       (after.heapUsed - before.heapUsed - LOG_LINES_BYTES) / tries < 16_384,

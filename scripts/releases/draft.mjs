@@ -16,7 +16,7 @@ const AREAS = [
       'collectors',
     ],
   ],
-  ['Cores', ['driver-core-a', 'driver-core-b', 'core-config', 'southbound']],
+  ['Cores', ['driver-core-a', 'driver-core-b', 'core-config', 'southbound', 'http-client']],
   ['Radio and spectrum', ['driver-ran', 'policy', 'telecom']],
   ['Mesh of boxes', ['mesh', 'nodes']],
   ['Console', ['console']],

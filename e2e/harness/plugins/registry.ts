@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -36,8 +36,10 @@ const ASKED = {
 export async function startRegistry(folder: string, root: string = ROOT): Promise<Registry> {
   mkdirSync(folder, { recursive: true })
   const held = new Map<string, Held>()
+  // Releases up to 0.2 have all packages in one folder.
+  const group = existsSync(join(root, 'testing')) ? 'testing' : 'packages'
   for (const [of, names] of Object.entries(ASKED))
-    for (const name of names) hold(name, join(root, 'testing', of, 'package.json'), folder, held)
+    for (const name of names) hold(name, join(root, group, of, 'package.json'), folder, held)
   const server: Server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://registry').pathname).slice(1)
     const isFile = path.endsWith('.tgz')

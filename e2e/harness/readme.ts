@@ -62,7 +62,7 @@ export function plain(text: string): string {
 }
 
 /** Holds what a step printed against what is announced of it; gives how many results were compared. */
-export function compareStep({ script, announced, shown = [] }: Step, output: string): number {
+function compareStep({ script, announced, shown = [] }: Step, output: string): number {
   const seen = plain(output)
   const isOk = (text: string): boolean => seen.includes(plain(text))
   for (const text of announced) assert.ok(isOk(text), `announced ${text} of\n${script}\nprinted\n${output}`)
@@ -74,6 +74,21 @@ export function compareStep({ script, announced, shown = [] }: Step, output: str
   }
   assert.not.match(output, /command not found|npm error|\n +at .*node:/)
   return announced.length + shown.length
+}
+
+/**
+ * Types a step and holds what it printed; gives how many results were compared. A phone that tries again is listed while it is
+ * refused: what only looks at a SIM looks again until it sees what is announced.
+ */
+export async function takeStep(shell: TypedShell, step: Step, script: string): Promise<number> {
+  const isLook = script
+    .split('\n')
+    .every((line) => /^((npm run -s )?svc (-- )?sim (find|why) .*)?$/.test(line.trim()))
+  const isSeen = (output: string): boolean =>
+    step.announced.every((text) => plain(output).includes(plain(text)))
+  let output = await shell.run(script)
+  for (let turn = 0; isLook && turn < 20 && !isSeen(output); turn += 1) output = await shell.run(script)
+  return compareStep(step, output)
 }
 
 /** A shell that a person types into. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, stretched, suite, unusedPort } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
-import { compareStep, stepsOf, type TypedShell, typedShell } from '../harness/readme.ts'
+import { stepsOf, type TypedShell, takeStep, typedShell } from '../harness/readme.ts'
 import { until } from '../harness/service.ts'
 
 // The lab core's addresses are free there, and the kernel's rules nobody else's.
@@ -60,8 +60,8 @@ readme(
         await shell.run(`export LAB_CORE_URL=${labAt(screen)}`)
         continue
       }
-      const output = await shell.run(own(step.script.replace('svc_…', token)))
-      announced += compareStep({ ...step, announced: step.announced.map(own) }, output)
+      const typed = own(step.script.replace('svc_…', token))
+      announced += await takeStep(shell, { ...step, announced: step.announced.map(own) }, typed)
     }
     assert.ok(steps.length >= 15, `${steps.length} steps`)
     assert.ok(announced >= 22, `${announced} announced results`)

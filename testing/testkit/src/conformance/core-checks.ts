@@ -290,5 +290,5 @@ const LEAVING: readonly Check<CoreFixture>[] = [
   },
 ]
 
-/** What every core driver must do. Each wrong driver beside the tests of this package fails at least one. */
+/** What every core driver must do. Each mutant fails at least one. */
 export const CORE_CHECKS: readonly Check<CoreFixture>[] = [...RENDERING, ...APPLYING, ...PHONES, ...LEAVING]

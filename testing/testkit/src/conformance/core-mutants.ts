@@ -1,4 +1,4 @@
-import type { CoreApplied, CoreDesired, CoreDriver, CoreObserved } from '@steeple/contracts'
+import type { CoreApplied, CoreDesired, CoreDriver, CoreObserved, Rendered } from '@steeple/contracts'
 import type { CoreFixture } from './core.ts'
 import type { Mutant } from './mutants.ts'
 
@@ -17,6 +17,23 @@ const tells =
 
 function rendering(what: string, change: (desired: CoreDesired) => CoreDesired): CoreMutant {
   return { what, wrong: (right) => ({ render: (desired) => right.render(change(desired)) }) }
+}
+
+/** What was rendered is changed on its way; `call` counts from 1. */
+function rendered(what: string, change: (right: Rendered, call: number) => Partial<Rendered>): CoreMutant {
+  return {
+    what,
+    wrong: (right) => {
+      let call = 0
+      return {
+        render: async (desired) => {
+          const one = await right.render(desired)
+          call += 1
+          return { ...one, ...change(one, call) }
+        },
+      }
+    },
+  }
 }
 
 function observing(
@@ -57,12 +74,16 @@ const RENDERS: readonly CoreMutant[] = [
       }
     },
   },
-  {
-    what: 'has one hash for all',
-    wrong: (right) => ({
-      render: async (desired) => ({ ...(await right.render(desired)), sha256: '0'.repeat(64) }),
-    }),
-  },
+  rendered('has one hash for all', () => ({ sha256: '0'.repeat(64) })),
+  rendered('hashes something else each time', (_, call) => ({ sha256: String(call).padStart(64, '0') })),
+  rendered('hashes with something shorter', ({ sha256 }) => ({ sha256: sha256.slice(0, 40) })),
+  rendered('renders something else each time', ({ files }, call) => ({
+    files: new Map([...files].map(([path, text]) => [path, `${text}#${call}`])),
+  })),
+  rendered('renders absolute paths', ({ files }) => ({
+    files: new Map([...files].map(([path, text]) => [`/etc/${path}`, text])),
+  })),
+  rendered('renders no file', () => ({ files: new Map() })),
 ]
 
 const APPLIES: readonly CoreMutant[] = [
@@ -241,6 +262,7 @@ const LISTS: readonly CoreMutant[] = [
       return await right.ues(DEAF).catch(() => [])
     },
   })),
+  observing('counts half a phone', () => ({ attachedUes: 0.5 })),
   observing('counts nobody ever', () => ({ attachedUes: 0 }), hasPhones),
   observing('counts one too many', ({ attachedUes = 0 }) => ({ attachedUes: attachedUes + 1 }), hasPhones),
   observing(

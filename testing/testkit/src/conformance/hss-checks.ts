@@ -284,7 +284,7 @@ const LEAVING: readonly Check<HssFixture>[] = [
   },
 ]
 
-/** What every HSS driver must do. Each wrong driver beside the tests of this package fails at least one. */
+/** What every HSS driver must do. Each mutant fails at least one. */
 export const HSS_CHECKS: readonly Check<HssFixture>[] = [
   ...PUSHING,
   ...CHANGING,

@@ -20,6 +20,7 @@ export function imsisOf(all: readonly Subscriber[]): readonly Imsi[] {
   return all.map(({ imsi }) => imsi)
 }
 
+const compares: Needs = ({ driver }) => driver.compare !== undefined
 const fallsSilent: Needs = ({ fallSilent }) => fallSilent !== undefined
 
 /** What is observed is changed on its way. */
@@ -33,13 +34,46 @@ function looking(what: string, change: (seen: SubscriberObserved) => SubscriberO
   }
 }
 
+/** What it says of each whom the HSS holds, and of the absent. */
+async function heldOnly(right: HssDriver, imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult> {
+  const held = await right.observe(imsis, signal)
+  return new Map(imsis.map((imsi) => [imsi, held.has(imsi) ? undefined : new Error('absent')]))
+}
+
 const BLOCKS: readonly HssMutant[] = [
   {
     what: 'says that it blocks, and does not',
     wrong: (right) => ({
-      setBlocked: async (imsis, _, signal) => {
+      setBlocked: (imsis, _, signal) => heldOnly(right, imsis, signal),
+    }),
+  },
+  {
+    what: 'shows a block that it has not written',
+    wrong: (right) => {
+      const told = new Map<Imsi, boolean>()
+      return {
+        setBlocked: async (imsis, isBlocked, signal) => {
+          const result = await heldOnly(right, imsis, signal)
+          for (const imsi of imsis) told.set(imsi, isBlocked)
+          return result
+        },
+        observe: async (imsis, signal) =>
+          new Map(
+            [...(await right.observe(imsis, signal))].map(([imsi, seen]) => [
+              imsi,
+              { ...seen, isBlocked: told.get(imsi) ?? seen.isBlocked },
+            ]),
+          ),
+      }
+    },
+  },
+  {
+    what: 'blocks nobody when one is absent',
+    wrong: (right) => ({
+      setBlocked: async (imsis, isBlocked, signal) => {
         const held = await right.observe(imsis, signal)
-        return new Map(imsis.map((imsi) => [imsi, held.has(imsi) ? undefined : new Error('absent')]))
+        if (imsis.some((imsi) => !held.has(imsi))) throw new Error('one of them is absent')
+        return await right.setBlocked(imsis, isBlocked, signal)
       },
     }),
   },
@@ -72,6 +106,17 @@ const BLOCKS: readonly HssMutant[] = [
 
 const LOOKS: readonly HssMutant[] = [
   looking('shows nobody as blocked', (seen) => ({ ...seen, isBlocked: false })),
+  looking('shows a key', (seen) => Object.assign({ ...seen }, { ki: new Uint8Array(16) })),
+  {
+    what: 'shows subscribers that are not there',
+    wrong: (right) => ({
+      observe: async (imsis, signal) => {
+        const seen = await right.observe(imsis, signal)
+        const rest = { apns: ['internet'], ambrBps: { up: 1, down: 1 }, isBlocked: false }
+        return new Map(imsis.map((imsi) => [imsi, seen.get(imsi) ?? { imsi, ...rest }]))
+      },
+    }),
+  },
   {
     what: 'removes nobody, and shows nobody whom it should have removed',
     wrong: (right) => {
@@ -137,7 +182,38 @@ const LOOKS: readonly HssMutant[] = [
   },
 ]
 
+const COMPARISONS: readonly HssMutant[] = [
+  {
+    what: 'names a difference by the key',
+    needs: compares,
+    wrong: (right) => ({
+      compare: async (all, signal) => {
+        const key = Buffer.from(all[0]?.ki ?? []).toString('hex')
+        const seen = (await right.compare?.(all, signal)) ?? new Map()
+        return new Map(
+          [...seen].map(([imsi, { fields, ...rest }]) => [imsi, { ...rest, fields: fields.map(() => key) }]),
+        )
+      },
+    }),
+  },
+  {
+    what: 'writes what it is to compare',
+    needs: compares,
+    wrong: (right) => ({
+      compare: async (all, signal) => {
+        await right.upsert(all, signal)
+        return new Map(all.map(({ imsi }) => [imsi, { fields: [], isSqnLost: false }]))
+      },
+    }),
+  },
+]
+
 const UNHEARING: readonly HssMutant[] = [
+  {
+    what: 'compares with an aborted signal',
+    needs: compares,
+    wrong: (right) => ({ compare: async (all) => (await right.compare?.(all, DEAF)) ?? new Map() }),
+  },
   {
     what: 'observes with an aborted signal',
     wrong: (right) => ({ observe: (imsis) => right.observe(imsis, DEAF) }),
@@ -153,5 +229,5 @@ const UNHEARING: readonly HssMutant[] = [
   },
 ]
 
-/** Those that block, observe or remove wrongly, or do not hear a signal. */
-export const HSS_LOOK_MUTANTS: readonly HssMutant[] = [...BLOCKS, ...LOOKS, ...UNHEARING]
+/** Those that block, observe, compare or remove wrongly, or do not hear a signal. */
+export const HSS_LOOK_MUTANTS: readonly HssMutant[] = [...BLOCKS, ...LOOKS, ...COMPARISONS, ...UNHEARING]

@@ -108,6 +108,16 @@ const PUSHES: readonly HssMutant[] = [
 
 const BATCHES: readonly HssMutant[] = [
   {
+    what: 'zeroes the buffers of its caller',
+    wrong: (right) => ({
+      upsert: async (all, signal) => {
+        const result = await right.upsert(all, signal)
+        for (const { ki } of all) ki.fill(0)
+        return result
+      },
+    }),
+  },
+  {
     what: 'writes the first of a batch only',
     wrong: (right) => ({
       upsert: async (all, signal) => {

@@ -23,20 +23,13 @@ export interface MemoryCore {
   readonly staying: Set<Imsi>
 }
 
-/** The text of settings; a wrong driver leaves something out. */
-export function renderedOf(desired: Partial<CoreDesired>): Rendered {
+function renderedOf(desired: CoreDesired): Rendered {
   const text = JSON.stringify(desired)
   return { files: new Map([['core.json', text]]), sha256: sha256Of(text) }
 }
 
-/** SHA-256 in hex. */
-export function sha256Of(text: string): string {
+function sha256Of(text: string): string {
   return createHash('sha256').update(text).digest('hex')
-}
-
-/** What the core does when it is told to let a phone go. */
-export function letGo(core: MemoryCore, imsi: Imsi): void {
-  if (!core.staying.has(imsi)) core.attached.delete(imsi)
 }
 
 /** A right driver of it. */
@@ -68,7 +61,7 @@ export function memoryDriver(core: MemoryCore): CoreDriver {
     kick: async (imsi, signal) => {
       answer(signal)
       if (!core.attached.has(imsi)) return 'not_attached'
-      letGo(core, imsi)
+      if (!core.staying.has(imsi)) core.attached.delete(imsi)
       return core.attached.has(imsi) ? 'pending' : 'yes'
     },
     ues: async (signal) => {

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from './launch.ts'
@@ -28,8 +28,10 @@ export async function consoleTexts(): Promise<{ readonly en: ListedTexts; readon
 }
 
 async function textsOf(language: string): Promise<ListedTexts> {
-  const areas = (await ofConsole(`text/*.${language}.ts`)) as readonly Readonly<Record<string, ListedTexts>>[]
-  return Object.assign({}, ...areas.flatMap((area) => Object.values(area)))
+  // The console's and those of each plugin, as its build finds them.
+  const files = globSync(join(ROOT, `packages/*/texts/${language}.json`)).sort()
+  if (files.length < 2) throw new Error(`no package has texts/${language}.json`)
+  return Object.assign({}, ...files.map((file) => JSON.parse(readFileSync(file, 'utf8'))))
 }
 
 /** Modules of the console's source, found by their names as its build finds them. */

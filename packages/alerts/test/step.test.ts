@@ -19,12 +19,12 @@ function run(
 ): readonly LastValue[] {
   const seen: LastValue[] = []
   let atMs = 1_000_000
-  let standing: RuleState | undefined
+  let ruleState: RuleState | undefined
   for (const { level, passMs } of looks) {
     atMs += passMs
-    const after = step(standing, level, atMs, waits)
-    seen.push({ atMs, level, before: standing, after })
-    standing = typeof after === 'object' ? after : undefined
+    const after = step(ruleState, level, atMs, waits)
+    seen.push({ atMs, level, before: ruleState, after })
+    ruleState = typeof after === 'object' ? after : undefined
   }
   return seen
 }
@@ -103,7 +103,7 @@ steps('moves nothing while a value is about its threshold, or is not known', () 
   )
   fc.assert(
     fc.property(idle, WAITS, (looks, waits) => {
-      for (const standing of [
+      for (const ruleState of [
         undefined,
         { state: 'pending', sinceMs: 1_000_000, clearSinceMs: null },
         { state: 'firing', sinceMs: 1_000_000, clearSinceMs: null },
@@ -111,7 +111,7 @@ steps('moves nothing while a value is about its threshold, or is not known', () 
         let atMs = 1_000_000
         for (const { level, passMs } of looks) {
           atMs += passMs
-          assert.is(step(standing, level, atMs, waits), standing)
+          assert.is(step(ruleState, level, atMs, waits), ruleState)
         }
       }
     }),

@@ -96,12 +96,12 @@ async function move(
   parts: AlertParts,
   tx: ObservedTx,
   row: AlertRow,
-  { standing, finding }: { readonly standing: RuleState; readonly finding: Finding },
+  { ruleState, finding }: { readonly ruleState: RuleState; readonly finding: Finding },
   nowMs: number,
   silences: ReadonlyMap<string, SilenceRow>,
 ): Promise<void> {
   const seen = finding.level === 'bad' ? seenOf(finding) : {}
-  const moved: AlertRow = { ...row, ...seen, ...columnsOf(standing), updated_at_ms: nowMs }
+  const moved: AlertRow = { ...row, ...seen, ...columnsOf(ruleState), updated_at_ms: nowMs }
   if (row.state === 'pending' && moved.state === 'firing') await fire(parts, tx, moved, nowMs, silences)
   else await ALERTS.put(tx, moved)
 }
@@ -148,7 +148,7 @@ function say(parts: AlertParts, tx: ObservedTx, to: 'firing' | 'resolved', row: 
 }
 
 function newRow(change: Extract<Change, { readonly kind: 'begin' }>, nowMs: number): AlertRow {
-  const { rule, subject, standing, finding } = change
+  const { rule, subject, ruleState, finding } = change
   return {
     id: `a-${randomBytes(8).toString('hex')}`,
     open_key: keyOf(change),
@@ -156,8 +156,8 @@ function newRow(change: Extract<Change, { readonly kind: 'begin' }>, nowMs: numb
     severity: rule.severity,
     subject,
     ...seenOf(finding),
-    ...columnsOf(standing),
-    started_at_ms: standing.sinceMs,
+    ...columnsOf(ruleState),
+    started_at_ms: ruleState.sinceMs,
     fired_at_ms: null,
     resolved_at_ms: null,
     updated_at_ms: nowMs,
@@ -171,6 +171,6 @@ function seenOf({ message, value, threshold }: Finding): Pick<AlertRow, 'message
   return { message: message.slice(0, MOST_CHARACTERS), value: value ?? null, threshold: threshold ?? null }
 }
 
-function columnsOf(standing: RuleState): Pick<AlertRow, 'state' | 'since_ms' | 'clear_since_ms'> {
-  return { state: standing.state, since_ms: standing.sinceMs, clear_since_ms: standing.clearSinceMs }
+function columnsOf(ruleState: RuleState): Pick<AlertRow, 'state' | 'since_ms' | 'clear_since_ms'> {
+  return { state: ruleState.state, since_ms: ruleState.sinceMs, clear_since_ms: ruleState.clearSinceMs }
 }

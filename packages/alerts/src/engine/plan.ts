@@ -22,10 +22,15 @@ export type Change =
       readonly kind: 'begin'
       readonly rule: Rule
       readonly subject: string
-      readonly standing: RuleState
+      readonly ruleState: RuleState
       readonly finding: Finding
     }
-  | { readonly kind: 'move'; readonly row: AlertRow; readonly standing: RuleState; readonly finding: Finding }
+  | {
+      readonly kind: 'move'
+      readonly row: AlertRow
+      readonly ruleState: RuleState
+      readonly finding: Finding
+    }
   | { readonly kind: 'refresh'; readonly row: AlertRow; readonly finding: Finding }
   | { readonly kind: 'drop'; readonly row: AlertRow }
   | { readonly kind: 'resolve'; readonly row: AlertRow }
@@ -113,23 +118,23 @@ function ofOthers(
 }
 
 function begin(rule: Rule, subject: string, finding: Finding, { nowMs }: PlanInput): Change | undefined {
-  const standing = step(undefined, finding.level, nowMs, rule)
-  return typeof standing === 'object' ? { kind: 'begin', rule, subject, standing, finding } : undefined
+  const ruleState = step(undefined, finding.level, nowMs, rule)
+  return typeof ruleState === 'object' ? { kind: 'begin', rule, subject, ruleState, finding } : undefined
 }
 
 function next(rule: Rule, row: AlertRow, finding: Finding, { nowMs }: PlanInput): Change | undefined {
-  const before = standingOf(row)
+  const before = ruleStateOf(row)
   const after = step(before, finding.level, nowMs, rule)
   if (after === 'dropped') return { kind: 'drop', row }
   if (after === 'resolved') return { kind: 'resolve', row }
-  if (typeof after === 'object' && after !== before) return { kind: 'move', row, standing: after, finding }
+  if (typeof after === 'object' && after !== before) return { kind: 'move', row, ruleState: after, finding }
   const isNews = finding.message !== row.message || (finding.value ?? null) !== row.value
   const isOld = nowMs - row.updated_at_ms >= REFRESH_MS || nowMs < row.updated_at_ms
   return finding.level === 'bad' && isNews && isOld ? { kind: 'refresh', row, finding } : undefined
 }
 
 /** The part of an open alert that steps. */
-export function standingOf(row: AlertRow): RuleState {
+export function ruleStateOf(row: AlertRow): RuleState {
   return {
     state: row.state === 'pending' ? 'pending' : 'firing',
     sinceMs: row.since_ms,

@@ -25,33 +25,33 @@ export type Next = RuleState | 'dropped' | 'resolved' | undefined
  * bad in between. What is neither, or not known, moves nothing.
  */
 export function step(
-  standing: RuleState | undefined,
+  ruleState: RuleState | undefined,
   level: Level,
   nowMs: number,
   { forMs, clearMs }: Waits,
 ): Next {
-  if (standing === undefined) {
+  if (ruleState === undefined) {
     if (level !== 'bad') return undefined
     return { state: forMs === 0 ? 'firing' : 'pending', sinceMs: nowMs, clearSinceMs: null }
   }
-  return standing.state === 'pending'
-    ? stepPending(standing, level, nowMs, forMs)
-    : stepFiring(standing, level, nowMs, clearMs)
+  return ruleState.state === 'pending'
+    ? stepPending(ruleState, level, nowMs, forMs)
+    : stepFiring(ruleState, level, nowMs, clearMs)
 }
 
-function stepPending(standing: RuleState, level: Level, nowMs: number, forMs: number): Next {
+function stepPending(ruleState: RuleState, level: Level, nowMs: number, forMs: number): Next {
   if (level === 'good') return 'dropped'
   // The clock was put back: how long it lasts is counted anew.
-  if (nowMs < standing.sinceMs) return { ...standing, sinceMs: nowMs }
-  if (level === 'bad' && nowMs - standing.sinceMs >= forMs) return { ...standing, state: 'firing' }
-  return standing
+  if (nowMs < ruleState.sinceMs) return { ...ruleState, sinceMs: nowMs }
+  if (level === 'bad' && nowMs - ruleState.sinceMs >= forMs) return { ...ruleState, state: 'firing' }
+  return ruleState
 }
 
-function stepFiring(standing: RuleState, level: Level, nowMs: number, clearMs: number): Next {
-  const { clearSinceMs } = standing
-  if (level === 'bad') return clearSinceMs === null ? standing : { ...standing, clearSinceMs: null }
-  if (level !== 'good') return standing
+function stepFiring(ruleState: RuleState, level: Level, nowMs: number, clearMs: number): Next {
+  const { clearSinceMs } = ruleState
+  if (level === 'bad') return clearSinceMs === null ? ruleState : { ...ruleState, clearSinceMs: null }
+  if (level !== 'good') return ruleState
   if (clearMs === 0) return 'resolved'
-  if (clearSinceMs === null || nowMs < clearSinceMs) return { ...standing, clearSinceMs: nowMs }
-  return nowMs - clearSinceMs >= clearMs ? 'resolved' : standing
+  if (clearSinceMs === null || nowMs < clearSinceMs) return { ...ruleState, clearSinceMs: nowMs }
+  return nowMs - clearSinceMs >= clearMs ? 'resolved' : ruleState
 }

@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** The first use of a turn's time leaves none for the rest. */
-function crowd(size: number, workMs: number): Waiting {
+function waitingTotal(size: number, workMs: number): Waiting {
   let nowMs = 0
   const shares = new Shares(LIMITS, () => nowMs)
   const world: Waiting = { shares, begun: [], workMs }
@@ -52,15 +52,15 @@ async function turnsOf(world: Waiting): Promise<readonly number[]> {
 }
 
 turns('begins as many that waited in one turn as there is time for', async () => {
-  assert.equal(await turnsOf(crowd(60, 0.01)), [1, 59])
+  assert.equal(await turnsOf(waitingTotal(60, 0.01)), [1, 59])
 })
 
 turns('begins one a turn when one takes the time of a turn', async () => {
-  assert.equal(await turnsOf(crowd(5, 2 * TURN_MS)), [1, 1, 1, 1, 1])
+  assert.equal(await turnsOf(waitingTotal(5, 2 * TURN_MS)), [1, 1, 1, 1, 1])
 })
 
 turns('begins no more within a turn once its time is up', async () => {
-  const counts = await turnsOf(crowd(20, TURN_MS / 4))
+  const counts = await turnsOf(waitingTotal(20, TURN_MS / 4))
   assert.ok(Math.max(...counts) <= 4, counts.join(' '))
   assert.is(
     counts.reduce((sum, count) => sum + count, 0),

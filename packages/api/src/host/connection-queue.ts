@@ -36,10 +36,10 @@ export function createConnections(most: number, stallMs: number, queues: Connect
     byPeer.delete(peer)
   }
   const makeRoom = (): void => {
-    let crowd: ReadonlySet<Socket> = new Set()
-    for (const sockets of byAddress.values()) if (sockets.size > crowd.size) crowd = sockets
+    let waitingTotal: ReadonlySet<Socket> = new Set()
+    for (const sockets of byAddress.values()) if (sockets.size > waitingTotal.size) waitingTotal = sockets
     let first: Socket | undefined
-    for (const socket of crowd) {
+    for (const socket of waitingTotal) {
       first ??= socket
       if (!queues.isIdle(secured.get(socket) ?? socket)) continue
       first = socket
@@ -138,9 +138,9 @@ export class ConnectionQueue {
   #looks = 0
   #queuedBytes = 0
 
-  constructor(socket: Socket, crowd: WaitingTotal, begin: Begin) {
+  constructor(socket: Socket, waitingTotal: WaitingTotal, begin: Begin) {
     this.#socket = socket
-    this.#crowd = crowd
+    this.#crowd = waitingTotal
     this.#begin = begin
     socket.once('close', () => this.#abandon())
   }
@@ -289,14 +289,14 @@ export interface ConnectionQueues {
 export function createConnectionQueues(begin: Begin): ConnectionQueues {
   const queues = new WeakMap<Socket, ConnectionQueue>()
   const open = new Set<ConnectionQueue>()
-  const crowd: WaitingTotal = { waiting: 0 }
+  const waitingTotal: WaitingTotal = { waiting: 0 }
   return {
     open,
     isIdle: (socket) => queues.get(socket)?.isIdle !== false,
     of: (socket) => {
       const known = queues.get(socket)
       if (known !== undefined) return known
-      const queue = new ConnectionQueue(socket, crowd, begin)
+      const queue = new ConnectionQueue(socket, waitingTotal, begin)
       queues.set(socket, queue)
       open.add(queue)
       socket.once('close', () => open.delete(queue))

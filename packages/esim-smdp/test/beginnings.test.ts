@@ -4,7 +4,7 @@ import { KEYS, SESSIONS } from '../src/store/rows.ts'
 import { type Fields, good, type Handset, handset } from './support/handset.ts'
 import { ADDRESS, codeOf, type World, world } from './support/world.ts'
 
-const beginnings = suite('esim-smdp/beginnings')
+const pendingSessions = suite('esim-smdp/beginnings')
 const LIFE_MS = 900_000
 
 async function scene(work: (all: World) => Promise<void>): Promise<void> {
@@ -26,7 +26,7 @@ async function begun(all: World, number: number): Promise<{ phone: Handset; answ
   return { phone, answer: phone.authenticate(first, matchingId) }
 }
 
-beginnings('keeps nothing of sessions that no eUICC has claimed, so that none pushes a phone out', () =>
+pendingSessions('keeps nothing of sessions that no eUICC has claimed, so that none pushes a phone out', () =>
   scene(async (all) => {
     const { phone, answer } = await begun(all, 1)
     const request = handset(all.euicc(7), ADDRESS).initiate()
@@ -44,7 +44,7 @@ beginnings('keeps nothing of sessions that no eUICC has claimed, so that none pu
   }),
 )
 
-beginnings('goes on after a restart, and on another instance', () =>
+pendingSessions('goes on after a restart, and on another instance', () =>
   scene(async (all) => {
     const { answer } = await begun(all, 1)
     const other = createEs9(all.parts)
@@ -55,7 +55,7 @@ beginnings('goes on after a restart, and on another instance', () =>
   }),
 )
 
-beginnings('ends when nobody claims it for so long, and not because the clock is put back', () =>
+pendingSessions('ends when nobody claims it for so long, and not because the clock is put back', () =>
   scene(async (all) => {
     const [late, early, back] = [await begun(all, 1), await begun(all, 2), await begun(all, 3)]
     const startMs = all.clock.nowMs()
@@ -68,7 +68,7 @@ beginnings('ends when nobody claims it for so long, and not because the clock is
   }),
 )
 
-beginnings('knows no transaction id of somebody else', () =>
+pendingSessions('knows no transaction id of somebody else', () =>
   scene(async (all) => {
     const { answer } = await begun(all, 1)
     const ids = ['', '00', '0'.repeat(32), 'F'.repeat(32), `${answer.transactionId}00`, 'Z'.repeat(32)]
@@ -86,7 +86,7 @@ beginnings('knows no transaction id of somebody else', () =>
   }),
 )
 
-beginnings('ends with the certificates that it began with, unless they were taken back', () =>
+pendingSessions('ends with the certificates that it began with, unless they were taken back', () =>
   scene(async (all) => {
     const [first, second] = [await begun(all, 1), await begun(all, 2)]
     // A newer set under the same CI takes its place.
@@ -97,7 +97,7 @@ beginnings('ends with the certificates that it began with, unless they were take
   }),
 )
 
-beginnings('draws one key for all instances, which is kept sealed', () =>
+pendingSessions('draws one key for all instances, which is kept sealed', () =>
   scene(async (all) => {
     const instances = Array.from({ length: 4 }, () => createEs9(all.parts))
     const phone = handset(all.euicc(1), ADDRESS)
@@ -116,4 +116,4 @@ beginnings('draws one key for all instances, which is kept sealed', () =>
   }),
 )
 
-beginnings.run()
+pendingSessions.run()

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { assert, suite } from '@steeple/testkit'
-import { createCrowd, peerOf } from '../src/listen/tls-listener.ts'
+import { createConnectionLimiter, peerOf } from '../src/listen/tls-listener.ts'
 
 const crowds = suite('esim-smdp/crowd')
 
@@ -19,32 +19,32 @@ function connection(remoteAddress: string): Socket {
 }
 
 crowds('lets a phone in behind an address whose other connections are held for nothing', () => {
-  const crowd = createCrowd(10, 3)
+  const limiter = createConnectionLimiter(10, 3)
   const held = Array.from({ length: 3 }, () => connection('192.0.2.1'))
-  for (const socket of held) assert.ok(crowd.admit(socket))
+  for (const socket of held) assert.ok(limiter.admit(socket))
   const phone = connection('192.0.2.1')
-  assert.ok(crowd.admit(phone))
+  assert.ok(limiter.admit(phone))
   assert.equal(
     held.map(({ destroyed }) => destroyed),
     [true, false, false],
   )
-  assert.is(crowd.size, 3)
+  assert.is(limiter.size, 3)
 })
 
 crowds('refuses one more while all of its network are at work', () => {
-  const crowd = createCrowd(10, 2)
+  const limiter = createConnectionLimiter(10, 2)
   const busy = Array.from({ length: 2 }, () => connection('2001:db8::1'))
   for (const socket of busy) {
-    crowd.admit(socket)
-    crowd.begin(peerOf(socket))
+    limiter.admit(socket)
+    limiter.begin(peerOf(socket))
   }
   const more = connection('2001:db8::2')
-  assert.not.ok(crowd.admit(more))
+  assert.not.ok(limiter.admit(more))
   assert.ok(more.destroyed)
-  assert.ok(crowd.admit(connection('2001:db8:0:1::1')))
+  assert.ok(limiter.admit(connection('2001:db8:0:1::1')))
   const [first] = busy
-  if (first !== undefined) crowd.over(peerOf(first))
-  assert.ok(crowd.admit(connection('2001:db8::3')))
+  if (first !== undefined) limiter.over(peerOf(first))
+  assert.ok(limiter.admit(connection('2001:db8::3')))
   assert.equal(
     busy.map(({ destroyed }) => destroyed),
     [true, false],

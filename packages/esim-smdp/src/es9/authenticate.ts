@@ -66,7 +66,7 @@ export async function authenticateClient(
   const body = readBody(octets, 'transaction')
   const { db } = core.parts.context
   const tid = body.text('transactionId', 'transaction')
-  const session = await core.beginnings.find(tid, core.nowMs(), core.lifeMs)
+  const session = await core.pendingSessions.find(tid, core.nowMs(), core.lifeMs)
   if (session === undefined) throw new Refused('transaction')
   const response = understood('signature', () =>
     readAuthenticateResponse(body.octets('authenticateServerResponse', 'signature')),

@@ -21,7 +21,7 @@ import { type CodeRow, KEYS, SESSIONS, type SessionRow } from '../store/rows.ts'
 import { type Es9Metrics, es9Metrics } from './metrics.ts'
 
 /** What the first call of a session says. */
-interface Beginning {
+interface PendingSession {
   readonly identity: RspIdentity
   /** Version of SGP.22, three octets. */
   readonly svn: Uint8Array
@@ -31,7 +31,9 @@ interface Beginning {
 /** Sessions of which no eUICC has proved who it is yet. */
 interface PendingSessions {
   /** Transaction id and server challenge of a new one, 16 octets each. */
-  begin(beginning: Beginning): Promise<{ readonly tid: Uint8Array; readonly serverChallenge: Uint8Array }>
+  begin(
+    beginning: PendingSession,
+  ): Promise<{ readonly tid: Uint8Array; readonly serverChallenge: Uint8Array }>
   /** The session of a transaction id (hexadecimal) of ours, as it was begun: `lifeMs` are not over, and no eUICC has claimed it. */
   find(tid: string, nowMs: number, lifeMs: number): Promise<SessionRow | undefined>
 }
@@ -210,7 +212,7 @@ export interface Es9Core {
   /** Public keys of eUICCs that were here last. */
   readonly keys: PublicKeys
   /** Sessions that no eUICC has claimed. */
-  readonly beginnings: PendingSessions
+  readonly pendingSessions: PendingSessions
   nowMs(): number
   /** What codes move by now. */
   terms(): Terms
@@ -230,7 +232,7 @@ export function es9Core(parts: EsimParts): Es9Core {
     metrics: es9Metrics(context.metrics),
     verified: verifiedCertificates(),
     keys: publicKeys(),
-    beginnings: beginningsBy(context.db, vault, certs),
+    pendingSessions: beginningsBy(context.db, vault, certs),
     nowMs,
     terms: () => termsNow(parts),
     lifeMs,

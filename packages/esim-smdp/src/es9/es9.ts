@@ -193,7 +193,7 @@ async function initiateAuthentication(
   const info = understood('version', () => readEuiccInfo1(body.octets('euiccInfo1', 'version')))
   if (!isSpoken(info.svn)) throw new Refused('version')
   const identity = chosen(core.parts.certs.identities(), info)
-  const begun = await core.beginnings.begin({ identity, svn: info.svn, nowMs: core.nowMs() })
+  const begun = await core.pendingSessions.begin({ identity, svn: info.svn, nowMs: core.nowMs() })
   const serverAddress = core.parts.context.config.smdp_address
   const signed = serverSigned1({ ...begun, euiccChallenge, serverAddress })
   return {

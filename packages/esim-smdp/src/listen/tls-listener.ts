@@ -28,7 +28,7 @@ const MOST_UNDER_WAY = 4
  * goes, since many phones may be behind one address. When the house is full, room is made by the network that has most, with
  * its oldest connection that nobody waits on: strangers who hold connections keep no phone out.
  */
-export function createCrowd(most: number, ofOne: number): ConnectionLimiter {
+export function createConnectionLimiter(most: number, ofOne: number): ConnectionLimiter {
   const byNetwork = new Map<string, Set<Socket>>()
   const busy = new Map<string, number>()
   const isIdle = (socket: Socket): boolean => !busy.has(peerOf(socket))
@@ -153,7 +153,7 @@ const GROUPS = 'X25519:prime256v1:secp384r1:brainpoolP256r1'
 /** Listens with TLS (1.2 or later) and HTTP/1.1. Rejects with the system's error when it cannot. */
 export async function listenTls(options: ListenerOptions): Promise<TlsListener> {
   const limits = { ...LIMITS, ...options.limits }
-  const crowd = createCrowd(limits.connections, limits.ofOneNetwork)
+  const limiter = createConnectionLimiter(limits.connections, limits.ofOneNetwork)
   const underWay = new Set<ServerResponse>()
   let isStopping = false
   const server = createServer(
@@ -178,10 +178,10 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
       if (isStopping) outgoing.shouldKeepAlive = false
       outgoing.once('close', () => {
         underWay.delete(outgoing)
-        crowd.over(peer)
+        limiter.over(peer)
         if (isStopping) socket.destroySoon()
       })
-      if (!crowd.begin(peer)) {
+      if (!limiter.begin(peer)) {
         socket.destroy()
         return
       }
@@ -192,7 +192,7 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
   )
   // Nothing moves on it: neither more of a request nor anybody who reads the answer.
   server.setTimeout(2 * limits.requestMs)
-  chooseByHello(server, options, crowd, limits.headMs)
+  chooseByHello(server, options, limiter, limits.headMs)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host: options.host, port: options.port }, resolve)
@@ -201,12 +201,12 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
   return {
     port: (server.address() as AddressInfo).port,
     get connections() {
-      return crowd.size
+      return limiter.size
     },
     stop: () => {
       isStopping = true
       for (const outgoing of underWay) outgoing.shouldKeepAlive = false
-      stopped ??= closed(server, crowd, limits.drainMs)
+      stopped ??= closed(server, limiter, limits.drainMs)
       return stopped
     },
   }
@@ -220,7 +220,7 @@ export async function listenTls(options: ListenerOptions): Promise<TlsListener> 
 function chooseByHello(
   server: Server,
   { material, clientCa, log }: ListenerOptions,
-  crowd: ReturnType<typeof createCrowd>,
+  limiter: ReturnType<typeof createConnectionLimiter>,
   withinMs: number,
 ): void {
   const begin = server.rawListeners('connection')
@@ -246,7 +246,7 @@ function chooseByHello(
   }
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => socket.destroy())
-    if (!crowd.admit(socket)) return
+    if (!limiter.admit(socket)) return
     take(socket).catch((error: unknown) => {
       log.error({ err: String(error) }, 'connection of the eSIM listener failed')
       socket.destroy()
@@ -272,12 +272,16 @@ function credentials({ cert, key }: Material, clientCa: string | undefined): Sec
   }
 }
 
-async function closed(server: Server, crowd: ReturnType<typeof createCrowd>, drainMs: number): Promise<void> {
+async function closed(
+  server: Server,
+  limiter: ReturnType<typeof createConnectionLimiter>,
+  drainMs: number,
+): Promise<void> {
   const over = new Promise<void>((resolve) => {
     server.close(() => resolve())
   })
-  crowd.end('idle')
-  const timer = setTimeout(() => crowd.end('all'), drainMs)
+  limiter.end('idle')
+  const timer = setTimeout(() => limiter.end('all'), drainMs)
   await over
   clearTimeout(timer)
 }

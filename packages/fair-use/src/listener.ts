@@ -4,7 +4,7 @@ import { type FairUseParts, QUOTA_RESOURCE, termsOf } from './parts.ts'
 import type { Calendar, Period } from './periods.ts'
 import { stepsOf } from './steps.ts'
 import { parts as partsOf } from './store/listed.ts'
-import { standingsOf } from './store/quota-state-store.ts'
+import { quotaStatesOf } from './store/quota-state-store.ts'
 import { periodsOf } from './store/quota-store.ts'
 import { addUsed, type UsedRow } from './store/used-store.ts'
 
@@ -60,11 +60,11 @@ function rowsOf(
 
 async function noticeEdges(parts: FairUseParts, tx: Tx, hashes: readonly string[]): Promise<void> {
   const accounts = await accountsOf(tx, hashes, parts.clock)
-  const standings = await standingsOf(tx, hashes)
+  const quotaStates = await quotaStatesOf(tx, hashes)
   const terms = termsOf(parts)
   for (const [hash, account] of accounts) {
-    const standing = standings.get(hash)
-    const steps = standing === undefined ? [] : stepsOf(account, standing, terms)
+    const quotaState = quotaStates.get(hash)
+    const steps = quotaState === undefined ? [] : stepsOf(account, quotaState, terms)
     if (steps.length === 0) continue
     const isUrgent = steps.includes('suspend') || steps.includes('throttle')
     tx.afterCommit(() => parts.context.enqueue(QUOTA_RESOURCE, hash, isUrgent))

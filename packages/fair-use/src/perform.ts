@@ -10,7 +10,7 @@ import {
 import { type Account, accountsOf } from './account.ts'
 import { type FairUseParts, termsOf } from './parts.ts'
 import { edgeOf, type Step, stepsOf, throttleBpsOf, WARN_PERCENT } from './steps.ts'
-import { putStanding, type QuotaState, standingsOf } from './store/quota-state-store.ts'
+import { putQuotaState, type QuotaState, quotaStatesOf } from './store/quota-state-store.ts'
 
 /** A step that changes a SIM. */
 type Move = Exclude<Step, 'warn' | 'exceed'>
@@ -21,14 +21,14 @@ const BY = systemPrincipal('fair-use')
 export async function move(parts: FairUseParts, imsi: ImsiHash, step: Move): Promise<void> {
   const { context } = parts
   await context.mutate(BY, `sim.${step}`, imsi, async (tx) => {
-    const now = await standingNow(parts, tx, imsi)
-    if (now === undefined || !stepsOf(now.account, now.standing, termsOf(parts)).includes(step)) {
+    const now = await quotaStateNow(parts, tx, imsi)
+    if (now === undefined || !stepsOf(now.account, now.quotaState, termsOf(parts)).includes(step)) {
       tx.audit({ detail: { unchanged: 'the quota or what was used of it has changed meanwhile' } })
       return
     }
     const { account } = now
     const view = await act(parts, tx, imsi, step, account)
-    await putStanding(tx, { ...now.standing, ...heldAfter(parts, step, account) })
+    await putQuotaState(tx, { ...now.quotaState, ...heldAfter(parts, step, account) })
     const facts = { to: view.state, reason: 'quota', ...rateOf(step, view) }
     tx.audit({ detail: { ...facts, used_bytes: account.usedBytes, allowance_bytes: account.limitBytes } })
     tx.event({ type: `sim.${step}`, subject: imsi, data: facts })
@@ -39,19 +39,20 @@ export async function move(parts: FairUseParts, imsi: ImsiHash, step: Move): Pro
 /** The quota no longer keeps off whom somebody else does: nothing that the SIM shows has changed. */
 export async function letGo({ context }: FairUseParts, imsi: ImsiHash): Promise<void> {
   await context.db.write(async (tx) => {
-    const standing = (await standingsOf(tx, [imsi])).get(imsi)
-    if (standing?.held === 'suspend') await putStanding(tx, { ...standing, held: null, held_from_ms: null })
+    const quotaState = (await quotaStatesOf(tx, [imsi])).get(imsi)
+    if (quotaState?.held === 'suspend')
+      await putQuotaState(tx, { ...quotaState, held: null, held_from_ms: null })
   })
 }
 
-async function standingNow(
+async function quotaStateNow(
   parts: FairUseParts,
   tx: MutationTx,
   imsi: ImsiHash,
-): Promise<{ readonly account: Account; readonly standing: QuotaState } | undefined> {
+): Promise<{ readonly account: Account; readonly quotaState: QuotaState } | undefined> {
   const account = (await accountsOf(tx, [imsi], parts.clock)).get(imsi)
-  const standing = (await standingsOf(tx, [imsi])).get(imsi)
-  return account === undefined || standing === undefined ? undefined : { account, standing }
+  const quotaState = (await quotaStatesOf(tx, [imsi])).get(imsi)
+  return account === undefined || quotaState === undefined ? undefined : { account, quotaState }
 }
 
 async function act(
@@ -87,11 +88,11 @@ export async function tell(parts: FairUseParts, imsis: readonly string[]): Promi
   if (imsis.length === 0) return
   await parts.context.observe(async (tx) => {
     const accounts = await accountsOf(tx, imsis, parts.clock)
-    const standings = await standingsOf(tx, imsis)
+    const quotaStates = await quotaStatesOf(tx, imsis)
     const pause = createPause()
     for (const [imsi, account] of accounts) {
-      const standing = standings.get(imsi)
-      if (standing !== undefined) await tellOne(parts, tx, account, standing)
+      const quotaState = quotaStates.get(imsi)
+      if (quotaState !== undefined) await tellOne(parts, tx, account, quotaState)
       await pause()
     }
   })
@@ -101,12 +102,12 @@ async function tellOne(
   parts: FairUseParts,
   tx: ObservedTx,
   account: Account,
-  standing: QuotaState,
+  quotaState: QuotaState,
 ): Promise<void> {
-  const { hash } = standing
+  const { hash } = quotaState
   const edge = edgeOf(account)
-  const steps = stepsOf(account, standing, termsOf(parts))
-  let told = standing
+  const steps = stepsOf(account, quotaState, termsOf(parts))
+  let told = quotaState
   if (steps.includes('warn')) {
     tx.event({ type: 'quota.warning', subject: hash, data: edgeFacts(account, WARN_PERCENT) })
     tx.afterCommit(() => parts.metrics.done('warn'))
@@ -117,7 +118,7 @@ async function tellOne(
     tx.afterCommit(() => parts.metrics.done('exceed'))
     told = { ...told, exceeded: edge }
   }
-  if (told !== standing) await putStanding(tx, told)
+  if (told !== quotaState) await putQuotaState(tx, told)
 }
 
 function edgeFacts(account: Account, percent: number): Readonly<Record<string, unknown>> {

@@ -18,7 +18,13 @@ import { letGo, move, tell } from './perform.ts'
 import { recount } from './recount.ts'
 import { type Step, stepsOf } from './steps.ts'
 import { parts as partsOf } from './store/listed.ts'
-import { beginEpoch, epochNow, heldOffAfter, putStanding, standingsOf } from './store/quota-state-store.ts'
+import {
+  beginEpoch,
+  epochNow,
+  heldOffAfter,
+  putQuotaState,
+  quotaStatesOf,
+} from './store/quota-state-store.ts'
 import { hashesAfter, periodsOf, QUOTAS, quotasOf, removeQuota } from './store/quota-store.ts'
 
 /** SIMs of one transaction. */
@@ -64,9 +70,9 @@ async function noticeResumed({ context, subscribers }: FairUseParts): Promise<vo
     }
     if (resumed.length > 0)
       await context.db.write(async (tx) => {
-        for (const standing of (await standingsOf(tx, resumed)).values())
-          if (standing.held === 'suspend')
-            await putStanding(tx, { ...standing, held: null, held_from_ms: null })
+        for (const quotaState of (await quotaStatesOf(tx, resumed)).values())
+          if (quotaState.held === 'suspend')
+            await putQuotaState(tx, { ...quotaState, held: null, held_from_ms: null })
       })
     const last = hashes.at(-1)
     if (hashes.length < CHUNK || last === undefined) return
@@ -138,8 +144,8 @@ async function hashesToLookAt(parts: FairUseParts): Promise<readonly string[]> {
   for (let after = ''; ; ) {
     const hashes = await hashesAfter(db, after, LOOK)
     const steps = await stepsFor(parts, hashes)
-    const standings = await standingsOf(db, hashes)
-    found.push(...hashes.filter((hash) => steps.has(hash) || standings.get(hash)?.counted !== epoch))
+    const quotaStates = await quotaStatesOf(db, hashes)
+    found.push(...hashes.filter((hash) => steps.has(hash) || quotaStates.get(hash)?.counted !== epoch))
     const last = hashes.at(-1)
     if (hashes.length < LOOK || last === undefined) return found
     after = last
@@ -154,12 +160,12 @@ async function stepsFor(
 ): Promise<ReadonlyMap<string, readonly Step[]>> {
   const { db } = parts.context
   const accounts = await accountsOf(db, hashes, parts.clock)
-  const standings = await standingsOf(db, [...accounts.keys()])
+  const quotaStates = await quotaStatesOf(db, [...accounts.keys()])
   const terms = termsOf(parts)
   const found = new Map<string, readonly Step[]>()
   for (const [hash, account] of accounts) {
-    const standing = standings.get(hash)
-    const steps = standing === undefined ? [] : stepsOf(account, standing, terms)
+    const quotaState = quotaStates.get(hash)
+    const steps = quotaState === undefined ? [] : stepsOf(account, quotaState, terms)
     if (steps.length > 0) found.set(hash, steps)
   }
   return found
@@ -173,17 +179,17 @@ async function recountStale(
 ): Promise<void> {
   const { db } = parts.context
   const epoch = await epochNow(db)
-  const standings = await standingsOf(db, hashes)
-  const stale = hashes.filter((hash) => standings.get(hash)?.counted !== epoch)
+  const quotaStates = await quotaStatesOf(db, hashes)
+  const stale = hashes.filter((hash) => quotaStates.get(hash)?.counted !== epoch)
   for (const part of partsOf(stale, RECOUNTS)) {
     signal.throwIfAborted()
     await db.write(async (tx) => {
       const quotas = await quotasOf(tx, part)
-      const now = await standingsOf(tx, part)
+      const now = await quotaStatesOf(tx, part)
       for (const [hash, quota] of quotas) {
         await recount(parts, tx, quota)
-        const standing = now.get(hash)
-        if (standing !== undefined) await putStanding(tx, { ...standing, counted: epoch })
+        const quotaState = now.get(hash)
+        if (quotaState !== undefined) await putQuotaState(tx, { ...quotaState, counted: epoch })
       }
     })
   }

@@ -17,16 +17,16 @@ export interface Terms {
 export const WARN_PERCENT = 80
 
 /** What is to be done about a SIM with this account. Level-based: done once more it gives nothing. */
-export function stepsOf(account: Account, standing: QuotaState, terms: Terms): readonly Step[] {
+export function stepsOf(account: Account, quotaState: QuotaState, terms: Terms): readonly Step[] {
   const edge = edgeOf(account)
   const wanted = wantedHold(account)
   const steps: Step[] = []
-  if (isToBeReleased(account, standing, wanted, terms))
-    steps.push(standing.held === 'suspend' ? 'resume' : 'unthrottle')
-  if (wanted === 'suspend' && terms.isEnabled && standing.held !== 'suspend') steps.push('suspend')
-  if (wanted === 'throttle' && !isThrottled(account, standing, terms)) steps.push('throttle')
-  if (isWarned(account) && standing.warned !== edge) steps.push('warn')
-  if (account.isOver && standing.exceeded !== edge) steps.push('exceed')
+  if (isToBeReleased(account, quotaState, wanted, terms))
+    steps.push(quotaState.held === 'suspend' ? 'resume' : 'unthrottle')
+  if (wanted === 'suspend' && terms.isEnabled && quotaState.held !== 'suspend') steps.push('suspend')
+  if (wanted === 'throttle' && !isThrottled(account, quotaState, terms)) steps.push('throttle')
+  if (isWarned(account) && quotaState.warned !== edge) steps.push('warn')
+  if (account.isOver && quotaState.exceeded !== edge) steps.push('exceed')
   return steps
 }
 
@@ -50,8 +50,8 @@ function isWarned({ usedBytes, limitBytes }: Account): boolean {
   return usedBytes / WARN_PERCENT >= limitBytes / 100
 }
 
-function isThrottled(account: Account, standing: QuotaState, terms: Terms): boolean {
-  return standing.held === 'throttle' && standing.held_bps === throttleBpsOf(account, terms)
+function isThrottled(account: Account, quotaState: QuotaState, terms: Terms): boolean {
+  return quotaState.held === 'throttle' && quotaState.held_bps === throttleBpsOf(account, terms)
 }
 
 /** While the clock is in doubt what another period has brought about stays: this one may not have begun. */

@@ -10,9 +10,9 @@ import {
   beginEpoch,
   epochNow,
   heldOffAfter,
-  newStanding,
-  putStanding,
-  standingsOf,
+  newQuotaState,
+  putQuotaState,
+  quotaStatesOf,
 } from '../src/store/quota-state-store.ts'
 import {
   countByAction,
@@ -106,12 +106,12 @@ onEachStore('fair-use/dialects', (test, store) => {
     ])
     // Those without a period need all that was ever counted.
     assert.is(await db.write((tx) => pruneUsed(tx, 'month', MONTH_MS + DAY_MS)), 1)
-    const held = { ...newStanding(hashOf(1)), held: 'suspend', held_from_ms: MONTH_MS } as const
-    await db.write((tx) => putStanding(tx, { ...held, held: 'throttle', held_bps: 1 }))
-    await db.write((tx) => putStanding(tx, held))
+    const held = { ...newQuotaState(hashOf(1)), held: 'suspend', held_from_ms: MONTH_MS } as const
+    await db.write((tx) => putQuotaState(tx, { ...held, held: 'throttle', held_bps: 1 }))
+    await db.write((tx) => putQuotaState(tx, held))
     assert.equal(
-      [...(await standingsOf(db, hashes)).values()],
-      [newStanding(hashOf(0)), held, newStanding(ANN)],
+      [...(await quotaStatesOf(db, hashes)).values()],
+      [newQuotaState(hashOf(0)), held, newQuotaState(ANN)],
     )
     assert.equal(await heldOffAfter(db, '', 9), [hashOf(1)])
     for (const epoch of ['first', 'second']) await db.write((tx) => beginEpoch(tx, epoch))

@@ -19,7 +19,7 @@ import { newQuota } from '../new-quota.ts'
 import { type FairUseParts, QUOTA_RESOURCE } from '../parts.ts'
 import type { Period } from '../periods.ts'
 import { recount } from '../recount.ts'
-import { epochNow, putStanding, standingsOf } from '../store/quota-state-store.ts'
+import { epochNow, putQuotaState, quotaStatesOf } from '../store/quota-state-store.ts'
 import { type Action, QUOTAS, type QuotaRow, removeQuota } from '../store/quota-store.ts'
 import { usedSince } from '../store/used-store.ts'
 import { changedPart, tagged, USAGE_SCHEMA, usageRecord } from '../usage-record.ts'
@@ -187,8 +187,8 @@ function wishedOf({
 async function beginCounting(parts: FairUseParts, tx: MutationTx, quota: QuotaRow): Promise<void> {
   await recount(parts, tx, quota)
   const { hash } = quota
-  const standing = (await standingsOf(tx, [hash])).get(hash)
-  if (standing !== undefined) await putStanding(tx, { ...standing, counted: await epochNow(tx) })
+  const quotaState = (await quotaStatesOf(tx, [hash])).get(hash)
+  if (quotaState !== undefined) await putQuotaState(tx, { ...quotaState, counted: await epochNow(tx) })
   if (quota.period !== 'none') return
   const rows = (await usedSince(tx, [hash], quota.first_ms)).get(hash) ?? []
   const used = rows.filter(({ kind }) => kind === 'month')
@@ -205,7 +205,7 @@ async function release(
   tx: MutationTx,
   imsi: ImsiHash,
 ): Promise<SubscriberView | undefined> {
-  const held = (await standingsOf(tx, [imsi])).get(imsi)?.held
+  const held = (await quotaStatesOf(tx, [imsi])).get(imsi)?.held
   await removeQuota(tx, imsi)
   if (held === 'suspend') return await subscribers.resumeIn(tx, imsi, 'quota')
   if (held === 'throttle') return await subscribers.capIn(tx, imsi, undefined, context.config.throttle_reach)

@@ -16,7 +16,7 @@ export interface QuotaState {
 }
 
 /** A SIM of which nothing was told or done yet. */
-export function newStanding(hash: string): QuotaState {
+export function newQuotaState(hash: string): QuotaState {
   return {
     hash,
     counted: '',
@@ -36,16 +36,16 @@ const PUT = `insert into fair_use_standing (${COLUMNS.join(', ')})
     .join(', ')}`
 
 /** Writes a standing. */
-export async function putStanding(tx: Tx, standing: QuotaState): Promise<void> {
-  await tx.run(PUT, { ...standing })
+export async function putQuotaState(tx: Tx, quotaState: QuotaState): Promise<void> {
+  await tx.run(PUT, { ...quotaState })
 }
 
 /** The standings of SIMs; of one without a row a new one. */
-export async function standingsOf(
+export async function quotaStatesOf(
   reader: Reader,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, QuotaState>> {
-  const found = new Map(hashes.map((hash) => [hash, newStanding(hash)]))
+  const found = new Map(hashes.map((hash) => [hash, newQuotaState(hash)]))
   for (const part of parts(hashes)) {
     const { where, params } = oneOf(part)
     const sql = `select ${COLUMNS.join(', ')} from fair_use_standing where ${where}`

@@ -93,19 +93,19 @@ const REMEMBER_MS = 600_000
  */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const { secrets, log } = options
-  const ground = await openKernelBase(options)
-  const { clock, store, settings, metrics, tracing, services } = ground
+  const base = await openKernelBase(options)
+  const { clock, store, settings, metrics, tracing, services } = base
   const { db, vault } = store
-  const work = createRuntime(options, ground)
+  const work = createRuntime(options, base)
   const { outbox, audit, reconciler, mutations, health, scheduler } = work
-  const host = createPluginHost(options, ground, work)
+  const host = createPluginHost(options, base, work)
   const { registry, forward, info, replaced } = host
   scheduler.every(REMEMBER_MS, () => store.timekeeper.save(), 'each')
   settings.onChange(() => log.setLevel(settings.current().server.log_level))
-  const housekeeping = housekeepingOf(options, ground, work, host)
-  watchOwn(health, { housekeeping, cluster: ground.cluster, timekeeper: store.timekeeper, mutations })
+  const housekeeping = housekeepingOf(options, base, work, host)
+  watchOwn(health, { housekeeping, cluster: base.cluster, timekeeper: store.timekeeper, mutations })
   health.watch('memory', { kind: 'feature', required: false }, async () => registry.memoryHealth())
-  const { begin, close } = lifeOf(options, ground, work, { registry, housekeeping })
+  const { begin, close } = lifeOf(options, base, work, { registry, housekeeping })
   return {
     get settings() {
       return settings.current()

@@ -129,9 +129,9 @@ export interface PluginHost {
 }
 
 /** Makes the registry, which loads nothing yet. */
-export function createPluginHost(options: KernelOptions, ground: KernelBase, work: Runtime): PluginHost {
+export function createPluginHost(options: KernelOptions, base: KernelBase, work: Runtime): PluginHost {
   const { config, secrets, log } = options
-  const { clock, timers, store, cluster, reasons, settings, metrics, tracing, services } = ground
+  const { clock, timers, store, cluster, reasons, settings, metrics, tracing, services } = base
   const { db, vault, timekeeper } = store
   const { outbox, audit, reconciler, mutations, health } = work
   const { data_dir: dataDir } = config.settings.server

@@ -46,28 +46,28 @@ interface ScanProgress {
 /** The check over the store; its state is remembered beside the store. */
 export function createStoreCheck(options: StoreCheckOptions): StoreCheck {
   const { db, audit, memory, log, tables } = options
-  let standing: ScanProgress | undefined
+  let progress: ScanProgress | undefined
   let whole = memory.read().rows
-  observe(options.metrics, () => ({ standing, whole }))
+  observe(options.metrics, () => ({ progress, whole }))
 
   const remember = createRemember(memory, () => whole)
 
   return {
-    progress: () => (standing === undefined ? undefined : progressOf(standing, whole)),
+    progress: () => (progress === undefined ? undefined : progressOf(progress, whole)),
     run: async (signal) => {
       const pace = gentlePace(signal, SHARE)
       const { position: from } = memory.read()
-      standing = { part: from?.table ?? '', rows: from?.rows ?? 0 }
+      progress = { part: from?.table ?? '', rows: from?.rows ?? 0 }
       try {
         const report = await scanIntegrity(db, tables(), signal, {
           pace,
           ...(from === undefined ? {} : { from }),
           onPiece: (position, problems) => {
-            standing = { part: position.table, rows: position.rows }
+            progress = { part: position.table, rows: position.rows }
             remember.note(problems.length === 0 ? position : undefined)
           },
         })
-        standing = { part: 'the audit trail', rows: report.rows }
+        progress = { part: 'the audit trail', rows: report.rows }
         const problems = [...report.problems, ...(await auditProblems(audit, pace))]
         whole = report.rows
         remember.note(undefined)
@@ -76,7 +76,7 @@ export function createStoreCheck(options: StoreCheckOptions): StoreCheck {
         return problems
       } finally {
         remember.flush()
-        standing = undefined
+        progress = undefined
       }
     },
   }
@@ -125,14 +125,14 @@ function inThousands(count: number): string {
 
 function observe(
   metrics: KernelMetrics,
-  look: () => { readonly standing: ScanProgress | undefined; readonly whole: number | undefined },
+  look: () => { readonly progress: ScanProgress | undefined; readonly whole: number | undefined },
 ): void {
   metrics.observed(
     'svc_kernel_store_check_rows',
     'Rows that the check of the store which is under way has looked at; 0 while none is',
     [],
     (set) => {
-      set(look().standing?.rows ?? 0)
+      set(look().progress?.rows ?? 0)
     },
   )
   metrics.observed(

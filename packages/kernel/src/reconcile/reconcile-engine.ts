@@ -60,8 +60,8 @@ const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 export function createReconcileEngine(options: ReconcileOptions): ReconcileEngine {
   const { places, tracing } = options
   const book = tracing && createTraceBook(tracing, () => options.clock.nowMs())
-  const roster = createRoster(places, () => controllerOptions)
-  const { held: controllers, isHere } = roster
+  const reconcilers = createReconcilerRegistry(places, () => controllerOptions)
+  const { held: controllers, isHere } = reconcilers
   const controllerOptions = { ...measured(options, () => controllers), traces: book }
   let hasBegun = false
   let isLatched = false
@@ -80,10 +80,10 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
     }
 
   return {
-    problemOf: roster.problemOf,
-    attach: roster.attach,
-    pause: roster.pause,
-    follow: roster.follow,
+    problemOf: reconcilers.problemOf,
+    attach: reconcilers.attach,
+    pause: reconcilers.pause,
+    follow: reconcilers.follow,
     placeOf: (resource) => {
       const held = controllers.get(resource)
       return held === undefined ? undefined : (held.reconciler.runs ?? 'leader')
@@ -101,7 +101,7 @@ export function createReconcileEngine(options: ReconcileOptions): ReconcileEngin
     get isIdle() {
       return [...controllers.values()].every((held) => !isHere(held) || held.controller.isIdle)
     },
-    close: roster.close,
+    close: reconcilers.close,
   }
 }
 
@@ -159,7 +159,10 @@ interface ReconcilerRegistry {
 }
 
 /** Nobody has any. `places`: what runs here; everything when absent. */
-function createRoster(places: Places | undefined, options: () => ControllerOptions): ReconcilerRegistry {
+function createReconcilerRegistry(
+  places: Places | undefined,
+  options: () => ControllerOptions,
+): ReconcilerRegistry {
   const controllers = new Map<string, Held>()
   let turn = Promise.resolve()
   let isClosed = false

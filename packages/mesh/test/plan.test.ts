@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { type Candidate, planPeers, servingOf, type WantedPeer } from '../src/peers/apply.ts'
 import { parseCidr } from '../src/peers/cidr.ts'
 import { memberChanges } from '../src/peers/follow-members.ts'
-import { linkState, standings } from '../src/peers/handshake-state.ts'
+import { handshakeStates, linkState } from '../src/peers/handshake-state.ts'
 import type { PeerRow } from '../src/peers/peer-store.ts'
 import { routeProblems } from '../src/peers/route-rules.ts'
 import type { SeenPeer } from '../src/wireguard/dump.ts'
@@ -161,7 +161,7 @@ plan('routes a network to one active peer at a time, and only what is advertised
 plan('says of each route what stands against it', () => {
   const pool = parseCidr('10.45.0.0/16')
   if (pool === undefined) throw new Error('no network')
-  const grounds = [{ cidr: pool, what: 'the addresses of phones', isFixed: false }]
+  const reserved = [{ cidr: pool, what: 'the addresses of phones', isFixed: false }]
   const routes = [
     '10.20.0.0/16',
     '10.0.0.0/8',
@@ -173,7 +173,7 @@ plan('says of each route what stands against it', () => {
     '2001:db8::/32',
     '::/0',
   ]
-  const problems = routeProblems(routes, grounds, '192.0.2.1')
+  const problems = routeProblems(routes, reserved, '192.0.2.1')
   assert.equal(
     problems.map(({ index, isAllowable }) => [index, isAllowable]),
     [
@@ -192,7 +192,7 @@ plan('says of each route what stands against it', () => {
 
 plan('counts the age of a handshake by the clock that never goes back', async () => {
   const clock = fakeClock(1_000_000_000)
-  const seen = standings(clock)
+  const seen = handshakeStates(clock)
   const peer = { ...unheardPeer('k'), handshakeAtS: 999_900 }
   assert.is(linkState(seen.of('k')), 'pending')
   seen.see([peer])
@@ -211,7 +211,7 @@ plan('counts the age of a handshake by the clock that never goes back', async ()
 
 plan('doubts an age that is by the time of day until echoes have told, three at most', async () => {
   const clock = fakeClock(1_000_000_000)
-  const seen = standings(clock)
+  const seen = handshakeStates(clock)
   const peer = { ...unheardPeer('k'), handshakeAtS: 1_000 }
   seen.see([peer])
   assert.ok(seen.isDoubtful('k'))
@@ -221,7 +221,7 @@ plan('doubts an age that is by the time of day until echoes have told, three at 
   await clock.advance(181_000)
   assert.is(linkState(seen.of('k')), 'stale')
   assert.not.ok(seen.isDoubtful('k'))
-  const away = standings(clock)
+  const away = handshakeStates(clock)
   away.see([peer])
   for (let count = 0; count < 3; count += 1) {
     assert.ok(away.isDoubtful('k'))

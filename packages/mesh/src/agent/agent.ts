@@ -21,7 +21,7 @@ import { enrolledFrom, refusal } from './answers.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
 import { meshNews } from './news.ts'
 import { peerLists } from './peer-lists.ts'
-import { hearing } from './revocation-listener.ts'
+import { revocationListener } from './revocation-listener.ts'
 import { type RootClient, rootClient } from './root-call.ts'
 
 /** The root gives the same certificate again while half of its life is left, and its clock may be another. */
@@ -168,7 +168,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
   const { context, identity } = parts
   const woken = createChanges()
   const asking = rootClient(parts, client)
-  const heard = hearing(parts, asking)
+  const heard = revocationListener(parts, asking)
   const news = meshNews(parts, asking, heard)
   const root = rootWatch(parts)
   const certificate = ownCertificate(parts, asking)
@@ -249,7 +249,7 @@ async function failureOf(work: () => Promise<void>): Promise<unknown> {
 }
 
 async function leaveMesh(
-  { identity, learnt, node }: EnrollParts,
+  { identity, membershipState, node }: EnrollParts,
   root: RootClient,
   signal: AbortSignal,
 ): Promise<{ readonly isRootTold: boolean }> {
@@ -260,13 +260,13 @@ async function leaveMesh(
     .call(membership, { signal, method: 'POST', path, body: {} })
     .catch(() => undefined)
   await identity.forget()
-  await learnt.clear()
+  await membershipState.clear()
   // 401: it had put this node out before.
   return { isRootTold: answer !== undefined && (answer.status === 200 || answer.status === 401) }
 }
 
 /** What is known of the root: whether it answers, since when it does not, and what that means for the health. */
-function rootWatch({ context, identity, learnt }: EnrollParts) {
+function rootWatch({ context, identity, membershipState }: EnrollParts) {
   let heardMs = context.clock.monotonicMs()
   let trouble: string | undefined
   const base = { name: 'membership', kind: 'feature' as const, required: false }
@@ -290,7 +290,7 @@ function rootWatch({ context, identity, learnt }: EnrollParts) {
     },
     health: (): ComponentHealth => {
       const membership = identity.membership()
-      const gone = learnt.expelled()
+      const gone = membershipState.expelled()
       if (membership === undefined && gone !== undefined) {
         const at = new Date(gone.atMs).toISOString()
         const detail = `this node was taken out of the mesh ${gone.mesh} at ${at}; join again if that was a mistake`

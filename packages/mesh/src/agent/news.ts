@@ -29,12 +29,12 @@ export interface News {
 
 /** Makes it. */
 export function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListener): News {
-  const { context, identity, learnt, node } = parts
+  const { context, identity, membershipState, node } = parts
   /** What was sent last: a root of an earlier version keeps less of it than it is told. */
   let sent: string | undefined
   return {
     ask: async (membership, mayWait) => {
-      const known = learnt.view()
+      const known = membershipState.view()
       const query = known === undefined || !mayWait ? '' : `?after=${known.revision}&wait_s=${WAIT_S}`
       const answer = await root.call(membership, {
         signal: context.retiring,
@@ -45,7 +45,7 @@ export function meshNews(parts: EnrollParts, root: RootClient, heard: Revocation
       const { view, crlPem } = newsFrom(answer)
       // What was asked for in another mesh is not for this one.
       if (identity.membership()?.rootNodeId !== membership.rootNodeId) return
-      if (JSON.stringify(view) !== JSON.stringify(known)) await learnt.takeView(view)
+      if (JSON.stringify(view) !== JSON.stringify(known)) await membershipState.takeView(view)
       if (crlPem !== undefined) await heard.take(crlPem)
     },
     keep: (wireguard) => context.db.write((tx) => putNote(tx, 'wireguard', JSON.stringify(wireguard))),
@@ -55,7 +55,7 @@ export function meshNews(parts: EnrollParts, root: RootClient, heard: Revocation
       // Written by `keep`.
       const record = JSON.parse(wanted) as WireguardRecord
       const address = ownAddress(context) ?? null
-      const known = memberOf(learnt.view(), node.nodeId)
+      const known = memberOf(membershipState.view(), node.nodeId)
       const text = JSON.stringify([record, address])
       if (
         known !== undefined &&

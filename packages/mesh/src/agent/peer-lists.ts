@@ -18,10 +18,10 @@ export function peerLists(
   client: MeshClient,
   take: (pem: string) => Promise<void>,
 ): () => Promise<void> {
-  const { learnt, node, context } = parts
+  const { membershipState, node, context } = parts
   const asked = new Set<string>()
   const next = (): readonly MemberRecord[] => {
-    const others = (learnt.view()?.members ?? []).filter(({ node_id }) => node_id !== node.nodeId)
+    const others = (membershipState.view()?.members ?? []).filter(({ node_id }) => node_id !== node.nodeId)
     if (others.every(({ node_id }) => asked.has(node_id))) asked.clear()
     const drawn = pick(others.filter(({ node_id }) => !asked.has(node_id)))
     for (const { node_id } of drawn) asked.add(node_id)

@@ -14,11 +14,11 @@ export interface RevocationListener {
 }
 
 /** Makes it. */
-export function hearing(parts: EnrollParts, root: RootClient): RevocationListener {
-  const { context, identity, learnt, node } = parts
+export function revocationListener(parts: EnrollParts, root: RootClient): RevocationListener {
+  const { context, identity, membershipState, node } = parts
   const expelled = async (membership: MeshMembership): Promise<void> => {
     await identity.forget()
-    await learnt.clear({ mesh: membership.meshName, atMs: context.clock.nowMs() })
+    await membershipState.clear({ mesh: membership.meshName, atMs: context.clock.nowMs() })
     context.log.warn({ mesh: membership.meshName }, 'this node was taken out of the mesh by its root')
     await context.mutate(systemPrincipal('mesh'), 'node.expelled', node.nodeId, async (tx) => {
       tx.audit({ detail: { mesh: membership.meshName } })
@@ -26,11 +26,11 @@ export function hearing(parts: EnrollParts, root: RootClient): RevocationListene
   }
   const take = async (pem: string): Promise<void> => {
     if (identity.membership() === undefined) return
-    await learnt.takeList(pem)
+    await membershipState.takeList(pem)
     const membership = identity.membership()
     if (
       membership !== undefined &&
-      learnt.isRevoked(serialOf(new X509Certificate(membership.certificatePem)))
+      membershipState.isRevoked(serialOf(new X509Certificate(membership.certificatePem)))
     )
       await expelled(membership)
   }

@@ -24,11 +24,11 @@ export interface RootClient {
  * given, and the one in the overlay, where WireGuard follows a root that moves. Whoever answers there must be the root by its
  * certificate. The announced one takes the place of the first once the root has answered there.
  */
-export function rootClient({ identity, learnt }: EnrollParts, client: MeshClient): RootClient {
+export function rootClient({ identity, membershipState }: EnrollParts, client: MeshClient): RootClient {
   let current: string | undefined
   let announced: string | undefined
   const urlsOf = (membership: MeshMembership): readonly string[] => {
-    const told = learnt.rootUrl()
+    const told = membershipState.rootUrl()
     if (told !== announced) current = undefined
     announced = told
     return [
@@ -36,8 +36,8 @@ export function rootClient({ identity, learnt }: EnrollParts, client: MeshClient
     ]
   }
   const overlayUrl = ({ rootUrl, rootNodeId }: MeshMembership): readonly string[] => {
-    const root = learnt.view()?.members.find(({ node_id }) => node_id === rootNodeId)
-    const port = new URL(learnt.rootUrl() ?? rootUrl).port || '443'
+    const root = membershipState.view()?.members.find(({ node_id }) => node_id === rootNodeId)
+    const port = new URL(membershipState.rootUrl() ?? rootUrl).port || '443'
     return root === undefined ? [] : [`https://${root.overlay_address}:${port}`]
   }
   const ask = async (

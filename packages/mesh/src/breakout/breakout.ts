@@ -129,7 +129,7 @@ export async function breakout(
     context.changed(meshStandingRef)
   })
   const wake = (): void => context.enqueue(BREAKOUT_RESOURCE, KEY)
-  const standing = meshStanding(members, links, () => seen)
+  const handshakeState = meshStanding(members, links, () => seen)
   const changed = (): void => {
     wake()
     context.changed(meshStandingRef)
@@ -140,7 +140,7 @@ export async function breakout(
   context.defer(members.onChange(changed))
   return {
     reconcilers: [reconciler],
-    services: new Map<string, object>([[meshStandingRef.id, standing]]),
+    services: new Map<string, object>([[meshStandingRef.id, handshakeState]]),
     health: async () => [healthOf(seen)],
     stop: async (why) => {
       // A restart or an upgrade interrupts nobody: whoever comes next goes on with what is there.

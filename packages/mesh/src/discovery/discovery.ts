@@ -20,7 +20,7 @@ import type { Members, PublishedWireguard } from '../members.ts'
 import type { MeshPart, PartTables } from '../part.ts'
 import type { ConfirmedNode, Suggestion, Suggestions } from '../suggestions.ts'
 import { type Announcement, suggestionFrom } from './announcement.ts'
-import { type MdnsSocket, openAirwaves } from './mdns-socket.ts'
+import { type MdnsSocket, openMdnsSocket } from './mdns-socket.ts'
 
 const peerUntrusted: ErrorFactory = defineError('peer_untrusted', 409, '%s')
 
@@ -212,14 +212,14 @@ const PROBLEM_CHARACTERS = 200
 
 /** What tests put in place of the network. */
 export interface DiscoverySeams {
-  readonly open?: typeof openAirwaves
+  readonly open?: typeof openMdnsSocket
 }
 
 /** Announces this node by mDNS, and suggests those that it hears. */
 export async function discovery(
   context: Context<PeeringConfig>,
   members: Members,
-  { open = openAirwaves }: DiscoverySeams = {},
+  { open = openMdnsSocket }: DiscoverySeams = {},
 ): Promise<{ readonly part: MeshPart; readonly suggestions: Suggestions }> {
   const heard = heardNodes()
   const listeners = new Set<() => void>()
@@ -228,17 +228,17 @@ export async function discovery(
   }
   const { enabled, mdns } = context.config
   const place = enabled && mdns ? apiPlace(context) : { port: undefined, why: 'peering.mdns is false' }
-  let airwaves: MdnsSocket | undefined
+  let mdnsSocket: MdnsSocket | undefined
   let problem: string | undefined
-  const announce = (): void => airwaves?.announce(announcementOf(context, place))
+  const announce = (): void => mdnsSocket?.announce(announcementOf(context, place))
   const look = async (): Promise<void> => {
     if (heard.forget(context.clock.monotonicMs() - MISSED * LOOK_MS)) tell()
     problem = undefined
-    airwaves?.look()
+    mdnsSocket?.look()
   }
   const start = async (): Promise<void> => {
     if (place.port === undefined) return
-    airwaves = open({
+    mdnsSocket = open({
       nowMs: () => context.clock.monotonicMs(),
       heard: (service) => {
         const suggestion = suggestionFrom(service, context.clock.monotonicMs())
@@ -260,7 +260,7 @@ export async function discovery(
       start,
       health: async () => [healthOf(place, problem)],
       stop: async () => {
-        await airwaves?.end()
+        await mdnsSocket?.end()
       },
     },
     suggestions: suggestionsOf(context, members, heard, listeners),

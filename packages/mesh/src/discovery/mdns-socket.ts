@@ -89,7 +89,7 @@ export interface MdnsSocket {
 }
 
 /** What it needs. */
-export interface AirwavesParts {
+export interface MdnsSocketParts {
   readonly nowMs: () => number
   readonly heard: (service: HeardService) => void
   /** A fault of the socket or in what somebody has sent. */
@@ -97,7 +97,7 @@ export interface AirwavesParts {
 }
 
 /** Opens a socket on port 5353 beside those of others. */
-export function openAirwaves({ nowMs, heard, isWrong }: AirwavesParts): MdnsSocket {
+export function openMdnsSocket({ nowMs, heard, isWrong }: MdnsSocketParts): MdnsSocket {
   const options = { socket: guardedSocket(nowMs, isWrong) }
   // What is more in the options goes to multicast-dns, which takes a socket; the library's types do not say so.
   const bonjour = new Bonjour(options as object, isWrong)

@@ -108,7 +108,7 @@ export class Mutated extends Error {}
 type EnrollRequest = Request<Params, unknown, Body>
 
 async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string): Promise<Reply> {
-  const { tokens, authority, roster } = parts
+  const { tokens, authority, memberList } = parts
   const { body } = request
   const token = (request.header('authorization') ?? '').replace(/^Bearer +/i, '')
   const { isUsed } = await tokens.check(token, id)
@@ -120,7 +120,7 @@ async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string):
   )
   const keySha256 = keyDigest(key)
   const wanted = { id, name: body.name, address: body.address ?? null, keySha256 }
-  refuseOtherKey(roster.member(id), keySha256)
+  refuseOtherKey(memberList.member(id), keySha256)
   if (isUsed) return await repeated(parts, request, wanted)
   const nowMs = parts.context.clock.nowMs()
   const localName = localNameOf(wanted, await allMembers(parts.context.db), nowMs)
@@ -134,7 +134,7 @@ async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string):
     const isFree = localName === localNameOf(wanted, await allMembers(tx), nowMs)
     const certificate = isFree ? named : nameless
     await tokens.burn(tx, token, id)
-    const row = await roster.admit(tx, {
+    const row = await memberList.admit(tx, {
       nodeId: id,
       name: wanted.name,
       keySha256,
@@ -190,9 +190,9 @@ export async function prepareRenewal(
   key: Uint8Array,
   peerAddress: string,
 ): Promise<(tx: MutationTx) => Promise<Reply>> {
-  const { context, roster } = parts
+  const { context, memberList } = parts
   const keySha256 = keyDigest(key)
-  const known = roster.member(id)
+  const known = memberList.member(id)
   refuseOtherKey(known, keySha256)
   const addresses = [peerAddress, ...(known === undefined ? [] : [known.overlay_address])]
   const newest = await newestCertificate(context.db, id)
@@ -209,7 +209,7 @@ export async function prepareRenewal(
     if (certificate === undefined)
       throw nodeStateConflict(`the node ${id} has no certificate; enroll it again`)
     if (fresh !== undefined) {
-      await roster.renew(tx, fresh)
+      await memberList.renew(tx, fresh)
       const certificateExpiresAtMs = fresh.expires_at_ms
       await parts.nodes.enrolled(tx, { nodeId: id, name: row.name, certificateExpiresAtMs })
     }
@@ -247,7 +247,7 @@ async function issue(
     commonName: id,
     uri: `svc://node/${id}`,
     dnsNames: localName === undefined ? ['localhost'] : ['localhost', localName],
-    addresses: certifiedAddresses(id, addresses, parts.roster.members(), machineAddresses(parts.context)),
+    addresses: certifiedAddresses(id, addresses, parts.memberList.members(), machineAddresses(parts.context)),
     notAfterMs: nowMs + CERTIFICATE_LIFE_MS,
   })
   return {

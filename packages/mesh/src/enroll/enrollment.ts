@@ -33,10 +33,10 @@ import { enrollRoute } from './enroll-route.ts'
 import { inviteRoute } from './invite-route.ts'
 import { joinRoute } from './join-route.ts'
 import { lostRootRoutes } from './lost-root-routes.ts'
-import { GRACE_MS, type KnownCertificate, openRoster } from './member-list.ts'
+import { GRACE_MS, type KnownCertificate, openMemberList } from './member-list.ts'
 import { type MemberRecord, memberFrom, rootView, wireguardRecord } from './member-record.ts'
 import { membersRoutes } from './members-routes.ts'
-import { memberOf, openLearnt } from './membership-state.ts'
+import { memberOf, openMembershipState } from './membership-state.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { announcedUrl } from './own-address.ts'
 import type { EnrollParts } from './parts.ts'
@@ -77,26 +77,29 @@ export function nodeCertificates(parts: EnrollParts): CertificateHolders {
 
 /** From memory, unless another instance on the same store may have issued or revoked it. */
 function memberHere(parts: EnrollParts, certificate: ClientCertificate): Found | Promise<Found> {
-  const { authority, context, node, roster } = parts
+  const { authority, context, node, memberList } = parts
   const { serial, name, caSha256 } = certificate
   if (caSha256 !== authority.caSha256) return undefined
   if (name === node.nodeId) return node
-  if (context.db.dialect === 'sqlite') return memberBy(roster.certificate(serial), parts, name)
+  if (context.db.dialect === 'sqlite') return memberBy(memberList.certificate(serial), parts, name)
   return findCertificate(context.db, serial).then((row) =>
     memberBy(row && { nodeId: row.node_id, isRevoked: row.revoked_at_ms !== null }, parts, name),
   )
 }
 
-function memberBy(known: KnownCertificate | undefined, { roster }: EnrollParts, name: string): Found {
+function memberBy(known: KnownCertificate | undefined, { memberList }: EnrollParts, name: string): Found {
   if (known === undefined || known.nodeId !== name) return undefined
   if (known.isRevoked) throw certificateRevoked()
-  return { name: roster.member(name)?.name ?? name }
+  return { name: memberList.member(name)?.name ?? name }
 }
 
-function memberElsewhere({ learnt }: EnrollParts, { serial, name, caSha256 }: ClientCertificate): Found {
-  if (caSha256 !== learnt.caSha256()) return undefined
-  if (learnt.isRevoked(serial)) throw certificateRevoked()
-  return { name: memberOf(learnt.view(), name)?.name ?? name }
+function memberElsewhere(
+  { membershipState }: EnrollParts,
+  { serial, name, caSha256 }: ClientCertificate,
+): Found {
+  if (caSha256 !== membershipState.caSha256()) return undefined
+  if (membershipState.isRevoked(serial)) throw certificateRevoked()
+  return { name: memberOf(membershipState.view(), name)?.name ?? name }
 }
 
 const SWEEP_MS = 86_400_000
@@ -129,7 +132,7 @@ export async function enrollment(
     services: new Map([[nodeCertificatesRef.id, nodeCertificates(parts)]]),
     start: async () => {
       agent.start()
-      if (context.db.dialect !== 'sqlite') context.every(FOLLOW_MS, () => parts.roster.follow(), 'each')
+      if (context.db.dialect !== 'sqlite') context.every(FOLLOW_MS, () => parts.memberList.follow(), 'each')
       context.every(
         SWEEP_MS,
         async () => {
@@ -150,7 +153,7 @@ async function partsOf(context: Context<PeeringConfig>): Promise<EnrollParts> {
   const authority = context.use(meshAuthorityRef)
   const identity = context.use(meshIdentityRef)
   const node = context.use(nodeIdentityRef)
-  const roster = await openRoster({ db, clock, subnet: config.subnet, own: node })
+  const memberList = await openMemberList({ db, clock, subnet: config.subnet, own: node })
   return {
     context,
     authority,
@@ -158,39 +161,39 @@ async function partsOf(context: Context<PeeringConfig>): Promise<EnrollParts> {
     node,
     tokens: context.use(bootstrapTokensRef),
     nodes: context.use(nodeRegistryRef),
-    roster,
+    memberList,
     revocations: revocationList({
       db,
       clock,
       authority,
-      changes: roster.changes,
+      changes: memberList.changes,
       url: () => announcedUrl(context),
     }),
-    learnt: await openLearnt(db, identity),
+    membershipState: await openMembershipState(db, identity),
   }
 }
 
 /** The members as the other parts of the plugin see them, at the root and elsewhere. */
 export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'>): Members {
-  const { context, identity, node, roster, learnt } = parts
+  const { context, identity, node, memberList, membershipState } = parts
   // Its root may not have been heard since: the signed list says it, whoever has passed that on.
   const isOut = ({ serials = [] }: MemberRecord): boolean =>
-    identity.membership() !== undefined && serials.length > 0 && serials.every(learnt.isRevoked)
-  const view = () => (identity.membership() === undefined ? rootView(parts) : learnt.view())
+    identity.membership() !== undefined && serials.length > 0 && serials.every(membershipState.isRevoked)
+  const view = () => (identity.membership() === undefined ? rootView(parts) : membershipState.view())
   return {
     overlay: () => {
       const membership = identity.membership()
       if (membership !== undefined) {
         // The address is known at once; the network with the first answer of the root.
-        const told = learnt.view()?.subnet
+        const told = membershipState.view()?.subnet
         const { overlayAddress: address } = membership
         // The operator's word on the network goes before the root's.
         return told === undefined
           ? undefined
           : { address, subnet: isIn(context.config.subnet, address) ? context.config.subnet : told }
       }
-      const own = roster.member(node.nodeId)
-      if (own === undefined || !roster.hadMembers) return undefined
+      const own = memberList.member(node.nodeId)
+      if (own === undefined || !memberList.hadMembers) return undefined
       return { address: own.overlay_address, subnet: context.config.subnet }
     },
     list: () => {
@@ -199,29 +202,30 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
       return members.map((record) => memberFrom(record, node.nodeId))
     },
     hasPutOut: (nodeId) => {
-      if (identity.membership() === undefined) return (roster.member(nodeId)?.left_at_ms ?? null) !== null
-      const known = learnt.view()
+      if (identity.membership() === undefined) return (memberList.member(nodeId)?.left_at_ms ?? null) !== null
+      const known = membershipState.view()
       const record = memberOf(known, nodeId)
       return known !== undefined && (record === undefined || isOut(record))
     },
     isRevoked: (serial) =>
       identity.membership() === undefined
-        ? (roster.certificate(serial)?.isRevoked ?? false)
-        : learnt.isRevoked(serial),
+        ? (memberList.certificate(serial)?.isRevoked ?? false)
+        : membershipState.isRevoked(serial),
     publish: async (wireguard) => {
       const record = wireguardRecord(wireguard)
       // The root's own is kept at once; in the mesh of another one it is sent there.
       await context.db.write(async (tx) => {
         const own = await findMember(tx, node.nodeId)
         const text = JSON.stringify(record)
-        if (own !== undefined && own.wireguard !== text) await roster.change(tx, { ...own, wireguard: text })
+        if (own !== undefined && own.wireguard !== text)
+          await memberList.change(tx, { ...own, wireguard: text })
       })
       await agent.publish(record)
     },
     onChange: (listener) => {
       const stops = [
-        roster.changes.listen(listener),
-        learnt.changes.listen(listener),
+        memberList.changes.listen(listener),
+        membershipState.changes.listen(listener),
         identity.onChange(listener),
       ]
       return () => {
@@ -278,15 +282,15 @@ function leaveRoute(parts: EnrollParts, leaveMesh: LeaveMesh): Route {
 }
 
 async function remove(parts: EnrollParts, request: Request<Params>, id: string): Promise<Reply> {
-  const { roster, nodes, identity } = parts
+  const { memberList, nodes, identity } = parts
   if (identity.membership() !== undefined)
     throw nodeStateConflict('only the root of the mesh can remove a node; ask it there')
-  if (roster.member(id) === undefined) throw nodeNotFound(id)
+  if (memberList.member(id) === undefined) throw nodeNotFound(id)
   return await request.mutate(id, async (tx) => {
     const row = await findMember(tx, id)
     if (row === undefined) throw nodeNotFound(id)
     if (row.left_at_ms !== null) return { body: answer(id, row.left_at_ms) }
-    const revoked = await roster.expel(tx, row)
+    const revoked = await memberList.expel(tx, row)
     await nodes.left(tx, id)
     const isOwnWish = request.principal.kind === 'node'
     tx.audit({ detail: { name: row.name, revoked: revoked.length, is_own_wish: isOwnWish } })

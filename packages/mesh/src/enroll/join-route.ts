@@ -86,12 +86,12 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
 }
 
 async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>, askToJoin: AskToJoin) {
-  const { identity, node, learnt } = parts
+  const { identity, node, membershipState } = parts
   refuseToJoin(parts, request.body.leave === true)
   const { token, url, name = node.name, address = ownAddress(parts.context) } = request.body
   const membership = await askToJoin({ token, url, name, address }, request.signal)
   // The file first, and then the trail: killed between them the node is a member, and has an answer to ask for no more.
-  await learnt.clear()
+  await membershipState.clear()
   await identity.adopt(membership)
   return await request.mutate(node.nodeId, async (tx) => {
     tx.audit({ detail: { mesh: membership.meshName, root: membership.rootUrl } })
@@ -100,8 +100,8 @@ async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>
   })
 }
 
-function answer({ learnt }: EnrollParts, membership: MeshMembership): object {
-  const sha256 = learnt.caSha256() ?? ''
+function answer({ membershipState }: EnrollParts, membership: MeshMembership): object {
+  const sha256 = membershipState.caSha256() ?? ''
   return {
     mesh: { name: membership.meshName, root_node_id: membership.rootNodeId },
     root_url: membership.rootUrl,
@@ -112,13 +112,13 @@ function answer({ learnt }: EnrollParts, membership: MeshMembership): object {
   }
 }
 
-function refuseToJoin({ context, identity, roster }: EnrollParts, isLeaving: boolean): void {
+function refuseToJoin({ context, identity, memberList }: EnrollParts, isLeaving: boolean): void {
   if (!context.config.enabled) throw nodeStateConflict('this node takes part in no mesh; set peering.enabled')
   const membership = identity.membership()
   if (membership !== undefined && !isLeaving)
     throw nodeStateConflict(
       `this node is a member of the mesh ${membership.meshName}; leave that first (svc node leave), or with the join where its root is lost (--leave)`,
     )
-  if (roster.members().length > 1)
+  if (memberList.members().length > 1)
     throw nodeStateConflict('this node is the root of a mesh with members; remove them first')
 }

@@ -125,19 +125,19 @@ async function takeRoot(
   request: Request<unknown, unknown, { readonly force?: boolean }>,
   isRootAway: () => boolean,
 ): Promise<Reply> {
-  const { context, identity, learnt, node, tokens, authority } = parts
+  const { context, identity, membershipState, node, tokens, authority } = parts
   const before = membershipOf(parts)
   refuseWithoutTls(context)
   if (!isRootAway() && request.body.force !== true)
     throw nodeStateConflict(
       `the root answers at ${before.rootUrl}; with two roots a mesh falls apart. Once that one is gone for good, ask again or with force`,
     )
-  const others = (learnt.view()?.members ?? []).filter(
+  const others = (membershipState.view()?.members ?? []).filter(
     ({ node_id, is_root }) => node_id !== node.nodeId && !is_root,
   )
   // The file first, and then the trail: killed between them it is the root, and invites the others one by one.
   await identity.forget()
-  await learnt.clear()
+  await membershipState.clear()
   return await request.mutate(node.nodeId, async (tx) => {
     const invite = async ({ node_id, name }: MemberRecord) => {
       const wanted = { name: `take-root ${name}`, nodeId: node_id }

@@ -131,7 +131,7 @@ function admitted(
 }
 
 /** Opens the roster: what was committed before is in memory when it resolves. `subnet`: CIDR. */
-export async function openRoster(options: {
+export async function openMemberList(options: {
   readonly db: Db
   readonly clock: Clock
   readonly subnet: string
@@ -224,7 +224,7 @@ async function givenAddresses(tx: Tx): Promise<ReadonlySet<string>> {
 
 /** The root is the first of its own mesh. As long as it is alone its address follows the configuration. */
 async function keepOwn(
-  options: Parameters<typeof openRoster>[0],
+  options: Parameters<typeof openMemberList>[0],
   known: Map<string, MemberRow>,
 ): Promise<void> {
   const { db, clock, subnet, own } = options

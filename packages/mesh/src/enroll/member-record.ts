@@ -88,13 +88,13 @@ export const MEMBER_SCHEMA: JsonSchema = objectSchema(
 
 /** The mesh whose root this node is. */
 export function rootView(parts: EnrollParts): MeshView {
-  const { context, node, roster } = parts
-  const serials = roster.serials()
+  const { context, node, memberList } = parts
+  const serials = memberList.serials()
   return {
     mesh: { name: ownMeshName(parts), root_node_id: node.nodeId },
     subnet: context.config.subnet,
-    revision: roster.revision(),
-    members: roster.members().map((row) => {
+    revision: memberList.revision(),
+    members: memberList.members().map((row) => {
       const record = { ...memberRecord(row, node.nodeId), serials: serials.get(row.node_id) ?? [] }
       return record.is_root ? { ...record, address: ownAddress(context) ?? null } : record
     }),

@@ -129,7 +129,8 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
       await noteAddress(parts, request as never, allowance)
       const { after, wait_s = 0 } = request.query
       if (after !== undefined && wait_s > 0 && viewOf(parts).revision === after) {
-        const { changes } = parts.identity.membership() === undefined ? parts.roster : parts.learnt
+        const { changes } =
+          parts.identity.membership() === undefined ? parts.memberList : parts.membershipState
         await changes.next(wait_s * 1_000, request.signal)
         refuseRevoked(parts, request as never)
       }
@@ -160,7 +161,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
     errors: ['node_not_found', 'node_state_conflict', 'rate_limited'],
     handle: async (request) => {
       const { id } = request.params
-      const { roster, identity } = parts
+      const { memberList, identity } = parts
       if (request.principal.kind !== 'node' || request.principal.id !== id)
         throw forbidden('node, for its own id')
       if (identity.membership() !== undefined)
@@ -176,10 +177,10 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
         const next = { ...row, wireguard, address: address === undefined ? row.address : address }
         if (row.wireguard !== wireguard || row.address !== next.address) {
           refuseTooMany(allowance, id)
-          await roster.change(tx, next)
+          await memberList.change(tx, next)
         }
         tx.audit({ detail: { advertised: rest.advertised } })
-        return { body: { revision: roster.revision() } }
+        return { body: { revision: memberList.revision() } }
       })
     },
   })
@@ -271,35 +272,38 @@ function caRoute(parts: EnrollParts): Route {
 export function viewOf(parts: EnrollParts): MeshView {
   const membership = parts.identity.membership()
   if (membership === undefined) return rootView(parts)
-  const known = parts.learnt.view()
+  const known = parts.membershipState.view()
   if (known !== undefined) return known
   throw nodeStateConflict('this node has joined and has not heard of the other members yet; ask again soon')
 }
 
 async function listOf(parts: EnrollParts): Promise<SignedList | undefined> {
-  return parts.identity.membership() === undefined ? await parts.revocations.current() : parts.learnt.list()
+  return parts.identity.membership() === undefined
+    ? await parts.revocations.current()
+    : parts.membershipState.list()
 }
 
 /** Whoever waited may have been removed meanwhile: what it is told then is for members alone. */
-function refuseRevoked({ roster, identity }: EnrollParts, { principal }: Request): void {
+function refuseRevoked({ memberList, identity }: EnrollParts, { principal }: Request): void {
   if (principal.kind !== 'node' || identity.membership() !== undefined) return
-  const row = roster.member(principal.id)
+  const row = memberList.member(principal.id)
   if (row !== undefined && row.left_at_ms !== null) throw forbidden('node, which this one is no more')
 }
 
 /** Keeps from where a member comes: others reach its WireGuard there when it names no endpoint. */
 async function noteAddress(parts: EnrollParts, request: Request, allowance: Allowance): Promise<void> {
-  const { roster, identity, context } = parts
+  const { memberList, identity, context } = parts
   if (request.principal.kind !== 'node' || identity.membership() !== undefined) return
   const seen = plainAddress(request.peerAddress)
   // Asked through the mesh: its WireGuard is not reached there.
   if (isIn(context.config.subnet, seen)) return
-  const row = roster.member(request.principal.id)
+  const row = memberList.member(request.principal.id)
   if (row === undefined || row.left_at_ms !== null || row.seen_address === seen) return
   // Its next question says it again.
   if (allowance.take(row.node_id) !== undefined) return
   await context.db.write(async (tx) => {
     const now = await findMember(tx, row.node_id)
-    if (now !== undefined && now.left_at_ms === null) await roster.change(tx, { ...now, seen_address: seen })
+    if (now !== undefined && now.left_at_ms === null)
+      await memberList.change(tx, { ...now, seen_address: seen })
   })
 }

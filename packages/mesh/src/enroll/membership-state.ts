@@ -38,7 +38,7 @@ export interface MembershipState {
 }
 
 /** Opens what was learnt before. A list that does not fit the membership any more is left out. */
-export async function openLearnt(db: Db, identity: MeshIdentity): Promise<MembershipState> {
+export async function openMembershipState(db: Db, identity: MeshIdentity): Promise<MembershipState> {
   const changes = createChanges()
   let view: MeshView | undefined
   let list: (SignedList & { readonly rootUrl: string | undefined }) | undefined

@@ -20,11 +20,11 @@ export interface EnrollParts {
   readonly tokens: BootstrapTokens
   readonly nodes: NodeRegistry
   /** Who is in the mesh whose root this node is. */
-  readonly roster: MemberList
+  readonly memberList: MemberList
   /** The revoked certificates of this node's own CA. */
   readonly revocations: RevocationList
   /** What this node has heard as a member of another one's mesh. */
-  readonly learnt: MembershipState
+  readonly membershipState: MembershipState
 }
 
 /** The name of the mesh whose root this node is. */

@@ -180,21 +180,21 @@ function badNonce(): Error {
 }
 
 /** The member whose old certificate signed the request. Throws `unauthenticated`, `certificate_revoked`. */
-function holderOf({ roster, context }: EnrollParts, body: Body): string {
+function holderOf({ memberList, context }: EnrollParts, body: Body): string {
   let certificate: X509Certificate
   try {
     certificate = new X509Certificate(body.certificate_pem)
   } catch (cause) {
     throw unauthenticated('the certificate is none', { cause })
   }
-  const known = roster.certificate(serialOf(certificate))
+  const known = memberList.certificate(serialOf(certificate))
   if (known === undefined) throw unauthenticated('the certificate is not known')
   if (known.isRevoked) throw certificateRevoked()
   if (context.clock.nowMs() > Date.parse(certificate.validTo) + GRACE_MS)
     throw unauthenticated('the certificate ended too long ago; join again')
   // A serial is no secret: the certificate must be of the key that was recorded, before anything is computed with it.
   const key = certificate.publicKey.export({ format: 'der', type: 'spki' })
-  if (roster.member(known.nodeId)?.key_sha256 !== keyDigest(key))
+  if (memberList.member(known.nodeId)?.key_sha256 !== keyDigest(key))
     throw unauthenticated('the certificate is not known')
   const text = renewalPurpose(body.nonce, body.csr_pem)
   if (!verify('sha256', text, certificate.publicKey, Buffer.from(body.signature, 'base64')))
@@ -208,15 +208,15 @@ async function renew(
   id: string,
   { csr_pem: csrPem, nonce, peerAddress }: Body & { readonly peerAddress: string },
 ): Promise<Reply> {
-  const { context, authority, identity, roster } = parts
+  const { context, authority, identity, memberList } = parts
   if (!context.config.enabled || identity.membership() !== undefined)
     throw nodeStateConflict('this node is the root of no mesh')
   const key = await authority.readRequest(
     csrPem,
-    ownNames({ id, name: roster.member(id)?.name, address: undefined, peerAddress }),
+    ownNames({ id, name: memberList.member(id)?.name, address: undefined, peerAddress }),
   )
   const work = await prepareRenewal(parts, id, key, peerAddress)
-  const name = roster.member(id)?.name ?? id
+  const name = memberList.member(id)?.name ?? id
   const principal = { kind: 'node' as const, id, name, roles: expandRoles(['node']) }
   let reply: Reply | undefined
   try {

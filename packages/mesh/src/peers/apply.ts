@@ -128,7 +128,7 @@ function latchOf(publicKey: string): WantedPeer {
 }
 
 function isActive({ board }: PeersParts, { public_key }: PeerRow): boolean {
-  return linkState(board.standings.of(public_key)) === 'active'
+  return linkState(board.handshakeStates.of(public_key)) === 'active'
 }
 
 /** A peer's own address is always routed to it: by its packets it comes back. */

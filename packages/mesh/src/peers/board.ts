@@ -1,10 +1,10 @@
 import type { Clock } from '@steeple/contracts'
 import type { RefusedMember } from './follow-members.ts'
-import { type Standings, standings } from './handshake-state.ts'
+import { type HandshakeStates, handshakeStates } from './handshake-state.ts'
 
 /** What was last seen of the interface and its peers. In memory: a start sees it again. */
 export interface Board {
-  readonly standings: Standings
+  readonly handshakeStates: HandshakeStates
   /** Why links cannot be made; undefined while they can. */
   problem: string | undefined
   /** The interface is up. */
@@ -40,7 +40,7 @@ export interface Board {
 export function createBoard(clock: Clock): Board {
   const listeners = new Set<() => void>()
   return {
-    standings: standings(clock),
+    handshakeStates: handshakeStates(clock),
     problem: undefined,
     isUp: false,
     serving: new Map(),

@@ -18,7 +18,7 @@ export interface HandshakeState {
 }
 
 /** The standings of peers by public key. */
-export interface Standings {
+export interface HandshakeStates {
   /** Takes in what the interface says now. */
   see(peers: readonly SeenPeer[]): void
   of(publicKey: string): HandshakeState | undefined
@@ -47,7 +47,7 @@ const ASKS = 3
  * service's start. A wall clock that is a day off makes no peer stale; one that was set between a handshake and the start
  * does, until the peer answers or shakes hands again.
  */
-export function standings(clock: Clock): Standings {
+export function handshakeStates(clock: Clock): HandshakeStates {
   let seen: ReadonlyMap<string, LastHandshake> = new Map()
   const look = (peer: SeenPeer): LastHandshake => {
     const before = seen.get(peer.publicKey)
@@ -92,8 +92,8 @@ export function standings(clock: Clock): Standings {
 }
 
 /** The state of a peer that is wanted and accepted. */
-export function linkState(standing: HandshakeState | undefined): 'pending' | 'active' | 'stale' {
-  const age = standing?.handshakeAgeS
+export function linkState(handshakeState: HandshakeState | undefined): 'pending' | 'active' | 'stale' {
+  const age = handshakeState?.handshakeAgeS
   if (age === undefined) return 'pending'
   return age < ACTIVE_S ? 'active' : 'stale'
 }

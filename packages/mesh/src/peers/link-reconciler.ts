@@ -72,14 +72,14 @@ async function hold(
 ): Promise<void> {
   const { board, driver } = parts
   const seen = await ownLink(parts, signal)
-  board.standings.see(seen.wireguard.peers)
+  board.handshakeStates.see(seen.wireguard.peers)
   await askDoubtful(parts, rows, signal)
   const aim = await aimAt(parts, rows)
   const isChanged = await applyPeers(parts, { seen, aim, rows, all }, signal)
   await applyRoutes(parts, seen, aim, signal)
   await tellOfChanges(parts, rows, aim)
   const now = isChanged ? ((await driver.peek(signal)) ?? seen.wireguard) : seen.wireguard
-  board.standings.see(now.peers)
+  board.handshakeStates.see(now.peers)
   board.prepared = rows.flatMap(({ next_key }) =>
     next_key !== null && now.peers.some(({ publicKey }) => publicKey === next_key) ? [next_key] : [],
   )

@@ -53,15 +53,16 @@ export const PEER_SCHEMA: JsonSchema = objectSchema(
 /** The state of a peer now. */
 export function stateOf(row: PeerRow, board: Board): PeerState {
   if (row.removed_at_ms !== null) return 'removed'
-  return board.isUp ? linkState(board.standings.of(row.public_key)) : 'pending'
+  return board.isUp ? linkState(board.handshakeStates.of(row.public_key)) : 'pending'
 }
 
 /** A peer as the API shows it. Nothing of its preshared key is in it. */
 export function peerRecord(row: PeerRow, board: Board, isEnabled: boolean): object {
-  const standing = row.removed_at_ms === null ? board.standings.of(row.public_key) : undefined
+  const handshakeState = row.removed_at_ms === null ? board.handshakeStates.of(row.public_key) : undefined
   const state = stateOf(row, board)
   const serving = row.removed_at_ms === null ? (board.serving.get(row.id) ?? []) : []
-  const last = standing?.lastEndpoint === undefined ? undefined : parseHostPort(standing.lastEndpoint)
+  const last =
+    handshakeState?.lastEndpoint === undefined ? undefined : parseHostPort(handshakeState.lastEndpoint)
   return {
     id: row.id,
     name: row.name,
@@ -70,17 +71,17 @@ export function peerRecord(row: PeerRow, board: Board, isEnabled: boolean): obje
     endpoint: row.endpoint,
     public_key: row.public_key,
     next_public_key: row.next_key,
-    handshake_age_s: standing?.handshakeAgeS ?? null,
+    handshake_age_s: handshakeState?.handshakeAgeS ?? null,
     routes: serving,
     advertised: listOf(row.advertised),
     approved: listOf(row.approved),
     serving,
     address: row.address,
-    rx_bytes: standing?.rxBytes ?? 0,
-    tx_bytes: standing?.txBytes ?? 0,
+    rx_bytes: handshakeState?.rxBytes ?? 0,
+    tx_bytes: handshakeState?.txBytes ?? 0,
     rtt_ms: state === 'active' ? (board.rtt.get(row.id) ?? null) : null,
     keepalive_s: row.keepalive_s,
-    reason: state === 'active' ? null : reasonOf(row, standing, state, board, isEnabled),
+    reason: state === 'active' ? null : reasonOf(row, handshakeState, state, board, isEnabled),
     last_endpoint: last === undefined ? null : endpointText(last),
     disabled: row.removed_at_ms !== null,
     has_preshared_key: row.psk_sealed !== null,
@@ -120,7 +121,7 @@ export function suggestionRecord(one: Suggestion): object {
 
 function reasonOf(
   row: PeerRow,
-  standing: HandshakeState | undefined,
+  handshakeState: HandshakeState | undefined,
   state: PeerState,
   board: Board,
   isEnabled: boolean,
@@ -130,7 +131,7 @@ function reasonOf(
   if (!isEnabled) return 'peering.enabled is false'
   if (board.problem !== undefined) return board.problem
   if (state === 'stale')
-    return `the last handshake was ${standing?.handshakeAgeS} s ago, and it does not answer`
+    return `the last handshake was ${handshakeState?.handshakeAgeS} s ago, and it does not answer`
   const endpoint = row.endpoint === null ? undefined : parseEndpoint(row.endpoint)
   if (endpoint === undefined) return 'its endpoint is not known; it has to come by itself, and has not yet'
   if (board.unresolved.has(endpoint.host)) return `the name ${endpoint.host} has no address`

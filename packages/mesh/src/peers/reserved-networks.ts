@@ -27,7 +27,10 @@ export function reservedNetworks({ context }: Pick<PeersParts, 'context'>): read
 }
 
 /** What other peers' routes have. */
-export function peerGrounds(rows: readonly PeerRow[], ownId: string | undefined): readonly ReservedNetwork[] {
+export function peerNetworks(
+  rows: readonly PeerRow[],
+  ownId: string | undefined,
+): readonly ReservedNetwork[] {
   return rows
     .filter(({ id, removed_at_ms }) => id !== ownId && removed_at_ms === null)
     .flatMap(({ name, approved }) =>
@@ -68,21 +71,21 @@ export function overlayNetwork({ members, context }: PeersParts): Cidr | undefin
 export function strangeAddress(parts: Pick<PeersParts, 'context'>): (address: string) => string | undefined {
   const { subnet } = parts.context.config
   const allowed = parseCidr(subnet)
-  const grounds = reservedNetworks(parts)
+  const reserved = reservedNetworks(parts)
   return (address) => {
     const host = hostCidr(address)
     if (host === undefined || allowed === undefined || !contains(allowed, host))
       return `is not in ${subnet}; if it is right, set peering.subnet of this node to the network of the mesh`
-    const ground = grounds.find(({ cidr }) => overlaps(cidr, host))
-    return ground === undefined ? undefined : `is in ${cidrText(ground.cidr)}, ${ground.what}`
+    const network = reserved.find(({ cidr }) => overlaps(cidr, host))
+    return network === undefined ? undefined : `is in ${cidrText(network.cidr)}, ${network.what}`
   }
 }
 
 /** Says of a network whether it runs into something of this machine. */
-export function contestedBy(grounds: readonly ReservedNetwork[]): (cidr: string) => boolean {
+export function contestedBy(reserved: readonly ReservedNetwork[]): (cidr: string) => boolean {
   return (text) => {
     const network = parseCidr(text)
-    return network !== undefined && grounds.some(({ cidr }) => overlaps(cidr, network))
+    return network !== undefined && reserved.some(({ cidr }) => overlaps(cidr, network))
   }
 }
 

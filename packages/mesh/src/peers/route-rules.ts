@@ -32,15 +32,15 @@ export function routeProblems(
   const host = endpoint === undefined ? undefined : hostCidr(endpoint)
   const parsed = routes.map(parseCidr)
   return parsed.flatMap((cidr, index): readonly RouteProblem[] => {
-    const firm = (message: string): readonly RouteProblem[] => [{ index, message, isAllowable: false }]
-    if (cidr === undefined) return firm('is no CIDR such as 10.20.0.0/16, or has bits behind its prefix')
-    if (cidr.version === 6) return firm('is a network of IPv6; peers carry IPv4 alone')
+    const fixed = (message: string): readonly RouteProblem[] => [{ index, message, isAllowable: false }]
+    if (cidr === undefined) return fixed('is no CIDR such as 10.20.0.0/16, or has bits behind its prefix')
+    if (cidr.version === 6) return fixed('is a network of IPv6; peers carry IPv4 alone')
     const earlier = parsed.findIndex((other) => other !== undefined && cidrText(other) === cidrText(cidr))
-    if (earlier < index) return firm(`is the same as /routes/${earlier}`)
+    if (earlier < index) return fixed(`is the same as /routes/${earlier}`)
     if (isDefault(cidr)) return [{ index, message: 'is a default route', isAllowable: true }]
     const special = SPECIAL.find(([, network]) => overlaps(network, cidr))
-    if (special !== undefined) return firm(`overlaps with ${special[0]}`)
-    if (host !== undefined && contains(cidr, host)) return firm("contains the peer's own endpoint")
+    if (special !== undefined) return fixed(`overlaps with ${special[0]}`)
+    if (host !== undefined && contains(cidr, host)) return fixed("contains the peer's own endpoint")
     return reserved
       .filter((network) => overlaps(network.cidr, cidr))
       .map(({ cidr: other, what, isFixed }) => ({

@@ -42,11 +42,11 @@ export async function askDoubtful(
   signal: AbortSignal,
 ): Promise<void> {
   const due = rows.filter(
-    ({ address, public_key: key }) => address !== null && board.standings.isDoubtful(key),
+    ({ address, public_key: key }) => address !== null && board.handshakeStates.isDoubtful(key),
   )
   await Promise.all(
     due.slice(0, DOUBTFUL_ASKED).map(async ({ address, public_key: key }) => {
-      board.standings.asked(key, (await driver.ping(address ?? '', signal)) !== undefined)
+      board.handshakeStates.asked(key, (await driver.ping(address ?? '', signal)) !== undefined)
     }),
   )
 }

@@ -125,14 +125,14 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
   fake.changeSettings({ policy: { local_breakout: turned.isLocal } })
   const part = await breakout(fake.context, members, links, seams)
   const [reconciler] = part.reconcilers ?? []
-  const standing = part.services?.get(meshStandingRef.id) as MeshStanding | undefined
-  if (reconciler === undefined || standing === undefined) throw new Error('the part lacks something')
+  const handshakeState = part.services?.get(meshStandingRef.id) as MeshStanding | undefined
+  if (reconciler === undefined || handshakeState === undefined) throw new Error('the part lacks something')
   return {
     turned,
     fake,
     pass: () => reconcileOne(reconciler, 'breakout'),
-    state: () => standing.state(),
-    mode: async () => (await standing.state()).breakout.mode,
+    state: () => handshakeState.state(),
+    mode: async () => (await handshakeState.state()).breakout.mode,
     health: async () => (await part.health?.())?.[0],
     end: async (why: 'unload' | 'upgrade' | 'shutdown') => {
       await part.stop?.(why)

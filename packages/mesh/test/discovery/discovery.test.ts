@@ -4,7 +4,7 @@ import { assert, fakeContext, type Overrides, suite } from '@steeple/testkit'
 import type { PeeringConfig } from '../../src/config.ts'
 import { type Announcement, txtOf } from '../../src/discovery/announcement.ts'
 import { discovery } from '../../src/discovery/discovery.ts'
-import type { AirwavesParts } from '../../src/discovery/mdns-socket.ts'
+import type { MdnsSocketParts } from '../../src/discovery/mdns-socket.ts'
 import type { Member, Members } from '../../src/members.ts'
 import { SOME_CERTIFICATE, SOME_FINGERPRINT } from '../support/certificate.ts'
 
@@ -14,7 +14,7 @@ const OTHER = '66666666-7777-4888-9999-000000000000'
 
 async function setting(settings: Overrides<Settings> = {}, config: Partial<PeeringConfig> = {}) {
   const announced: (Announcement | undefined)[] = []
-  const world = { looks: 0, isOpen: false, parts: undefined as AirwavesParts | undefined }
+  const world = { looks: 0, isOpen: false, parts: undefined as MdnsSocketParts | undefined }
   const list: Member[] = []
   const members: Members = {
     overlay: () => undefined,

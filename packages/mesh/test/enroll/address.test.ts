@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
-import { type MemberList, memberAddress, openRoster } from '../../src/enroll/member-list.ts'
+import { type MemberList, memberAddress, openMemberList } from '../../src/enroll/member-list.ts'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
 
 const address = suite('mesh/address')
@@ -15,18 +15,22 @@ function nodeId(number: number): string {
 async function newRoot(subnet = SUBNET) {
   const clock = fakeClock(Date.UTC(2026, 5, 15, 12))
   const db = memoryDb(MIGRATIONS)
-  const roster = await openRoster({ db, clock, subnet, own: OWN })
-  const admit = async (number: number): Promise<string> => await admitTo(db, roster, number)
-  return { roster, admit }
+  const memberList = await openMemberList({ db, clock, subnet, own: OWN })
+  const admit = async (number: number): Promise<string> => await admitTo(db, memberList, number)
+  return { memberList, admit }
 }
 
-async function admitTo(db: ReturnType<typeof memoryDb>, roster: MemberList, number: number): Promise<string> {
+async function admitTo(
+  db: ReturnType<typeof memoryDb>,
+  memberList: MemberList,
+  number: number,
+): Promise<string> {
   const certificate = {
     ...{ serial: randomUUID(), node_id: nodeId(number), pem: '', issued_at_ms: 0, expires_at_ms: 9e15 },
     revoked_at_ms: null,
   }
   const wish = { nodeId: nodeId(number), name: `box${number}`, keySha256: 'k', address: null, certificate }
-  return (await db.write((tx) => roster.admit(tx, wish))).overlay_address
+  return (await db.write((tx) => memberList.admit(tx, wish))).overlay_address
 }
 
 address(
@@ -45,8 +49,8 @@ address(
 )
 
 address('is each node of a network its own, up to the last one of it', async () => {
-  const { admit, roster } = await newRoot('10.9.8.0/29')
-  assert.is(roster.member(OWN.nodeId)?.overlay_address, '10.9.8.1')
+  const { admit, memberList } = await newRoot('10.9.8.0/29')
+  assert.is(memberList.member(OWN.nodeId)?.overlay_address, '10.9.8.1')
   const given: string[] = []
   for (const number of [2, 3, 4, 5, 6]) given.push(await admit(number))
   assert.equal(given.toSorted(), ['10.9.8.2', '10.9.8.3', '10.9.8.4', '10.9.8.5', '10.9.8.6'])

@@ -1,7 +1,7 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { meshMembers } from '../../src/enroll/enrollment.ts'
-import { openLearnt } from '../../src/enroll/membership-state.ts'
+import { openMembershipState } from '../../src/enroll/membership-state.ts'
 import { type MemberBed, memberBed } from '../support/member-bed.ts'
 import { bodyOf, type RootBed, rootBed } from '../support/root-bed.ts'
 
@@ -111,8 +111,12 @@ agents(
     await eventually(() => assert.ok(namesOf(one).includes('cut off')), LIMIT_MS)
     await cutOff(one, 'another')
     assert.ok(namesOf(one).includes('cut off'))
-    const again = await openLearnt(one.db, one.identity)
-    assert.equal(again.view()?.members.length, one.parts.learnt.view()?.members.length, 'over a restart, too')
+    const again = await openMembershipState(one.db, one.identity)
+    assert.equal(
+      again.view()?.members.length,
+      one.parts.membershipState.view()?.members.length,
+      'over a restart, too',
+    )
   },
   LIMIT,
 )
@@ -171,7 +175,7 @@ agents(
     const stop = members.onChange(() => {
       changes += 1
     })
-    assert.is(await one.parts.learnt.takeList(list.crl_pem), true)
+    assert.is(await one.parts.membershipState.takeList(list.crl_pem), true)
     stop()
     assert.not.ok(namesOf(one).includes('thrown out'))
     assert.ok(namesOf(one).includes('hears'))
@@ -184,26 +188,28 @@ agents(
   'believes no list that the CA has not signed, and none that is older',
   async () => {
     const one = await member('sceptic')
-    const { learnt, authority } = one.parts
+    const { membershipState, authority } = one.parts
     const newest = bodyOf<{ readonly number: number; readonly crl_pem: string }>(
       await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
     )
-    assert.is(await learnt.takeList(newest.crl_pem), true)
-    assert.is(await learnt.takeList(newest.crl_pem), false)
+    assert.is(await membershipState.takeList(newest.crl_pem), true)
+    assert.is(await membershipState.takeList(newest.crl_pem), false)
     const forged = await authority.signRevocations([], {
       number: newest.number + 1_000,
       thisUpdateMs: 0,
       nextUpdateMs: 1,
     })
-    const code = await learnt.takeList(forged).catch((error: unknown) => isServiceError(error) && error.code)
+    const code = await membershipState
+      .takeList(forged)
+      .catch((error: unknown) => isServiceError(error) && error.code)
     assert.is(code, 'validation_failed')
     await root.remove((await member('leaver')).id)
     const next = bodyOf<{ readonly crl_pem: string }>(
       await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
     )
-    assert.is(await learnt.takeList(next.crl_pem), true)
-    assert.is(await learnt.takeList(newest.crl_pem), false, 'an older one takes nothing back')
-    assert.is(learnt.list()?.pem, next.crl_pem)
+    assert.is(await membershipState.takeList(next.crl_pem), true)
+    assert.is(await membershipState.takeList(newest.crl_pem), false, 'an older one takes nothing back')
+    assert.is(membershipState.list()?.pem, next.crl_pem)
   },
   LIMIT,
 )
@@ -211,14 +217,14 @@ agents(
 agents(
   'keeps no list of a mesh that it leaves while the list is read',
   async () => {
-    const { learnt } = (await member('leaves amid a list')).parts
+    const { membershipState } = (await member('leaves amid a list')).parts
     const { crl_pem: pem } = bodyOf<{ readonly crl_pem: string }>(
       await root.bed.request('GET', '/v1/mesh/crl', { token: false }),
     )
-    const taken = learnt.takeList(pem)
-    await learnt.clear()
+    const taken = membershipState.takeList(pem)
+    await membershipState.clear()
     assert.is(await taken, false)
-    assert.is(learnt.list(), undefined, 'its number would hide the lists of the next mesh')
+    assert.is(membershipState.list(), undefined, 'its number would hide the lists of the next mesh')
   },
   LIMIT,
 )

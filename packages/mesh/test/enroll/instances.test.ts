@@ -1,7 +1,7 @@
 import type { ClientCertificate } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
 import { nodeCertificates } from '../../src/enroll/enrollment.ts'
-import { type MemberList, openRoster } from '../../src/enroll/member-list.ts'
+import { type MemberList, openMemberList } from '../../src/enroll/member-list.ts'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
 
@@ -15,7 +15,7 @@ async function two() {
   const clock = fakeClock(Date.UTC(2026, 5, 15, 12))
   const db = memoryDb(MIGRATIONS)
   const options = { db, clock, subnet: '100.64.0.0/16', own: OWN }
-  const [a, b] = [await openRoster(options), await openRoster(options)]
+  const [a, b] = [await openMemberList(options), await openMemberList(options)]
   const nowMs = clock.nowMs()
   const certificate = {
     ...{ serial: 'abc1', node_id: BOX, pem: '', issued_at_ms: nowMs, expires_at_ms: nowMs + 86_400_000 },
@@ -47,12 +47,12 @@ instances('see whom another one has let in and put out', async () => {
 instances('believe no certificate that another one has revoked, from that moment on', async () => {
   const { db, a, b, row } = await two()
   const shared = { dialect: 'postgres', get: db.get, all: db.all }
-  const holderAt = (roster: MemberList) =>
+  const holderAt = (memberList: MemberList) =>
     nodeCertificates({
       context: { config: { enabled: true }, db: shared },
       identity: { membership: () => undefined },
       authority: { caSha256: CA },
-      ...{ node: OWN, roster },
+      ...{ node: OWN, memberList },
       // What the question does not touch is left out.
     } as unknown as EnrollParts).holderOf(SHOWN)
   assert.is((await holderAt(b))?.id, BOX)

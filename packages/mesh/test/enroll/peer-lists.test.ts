@@ -45,7 +45,7 @@ asking('asks nobody twice before it has asked everybody', async () => {
     },
     close: () => {},
   }
-  const parts = { ...one.parts, learnt: { ...one.parts.learnt, view: () => view } }
+  const parts = { ...one.parts, membershipState: { ...one.parts.membershipState, view: () => view } }
   const ask = peerLists(parts, client, async () => assert.unreachable('nobody has a list'))
   for (const round of [1, 2, 3]) {
     await ask()

@@ -22,7 +22,7 @@ asking.before.each(async () => {
   one = await memberBed(root)
   await one.identity.adopt({ ...membershipOf(one), rootUrl: JOINED })
   const { status, body } = await root.bed.request('GET', '/v1/mesh/members')
-  await one.parts.learnt.takeView(newsFrom({ status, body }).view)
+  await one.parts.membershipState.takeView(newsFrom({ status, body }).view)
 }, LIMIT)
 asking.after.each(() => one.close())
 asking.after(() => root.close())
@@ -71,7 +71,7 @@ async function announce(later: number, url: string): Promise<void> {
   const { number } = bodyOf<{ readonly number: number }>(answer)
   const validity = { number: number + later, thisUpdateMs: 0, nextUpdateMs: 1, url }
   const pem = await root.bed.service(meshAuthorityRef)?.signRevocations([], validity)
-  assert.is(await one.parts.learnt.takeList(pem ?? ''), true)
+  assert.is(await one.parts.membershipState.takeList(pem ?? ''), true)
 }
 
 asking('finds a root that has moved through the overlay, and stays there', async () => {

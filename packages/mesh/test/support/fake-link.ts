@@ -55,16 +55,16 @@ export function fakeLink(clock: Clock): FakeLink {
   const usable = (): void => {
     if (fake.problem !== undefined) throw southboundUnavailable(fake.problem)
   }
-  const standing = (): SeenLink => {
+  const handshakeState = (): SeenLink => {
     usable()
     if (link === undefined) throw southboundUnavailable('there is no interface')
     return link
   }
   const setWireguard = (facts: Partial<SeenLink['wireguard']>): void => {
-    const now = standing()
+    const now = handshakeState()
     link = { ...now, wireguard: { ...now.wireguard, ...facts } }
   }
-  const peersNow = (): readonly SeenPeer[] => standing().wireguard.peers
+  const peersNow = (): readonly SeenPeer[] => handshakeState().wireguard.peers
   const fake: FakeLink = {
     problem: undefined,
     looksMs: [],
@@ -102,14 +102,17 @@ export function fakeLink(clock: Clock): FakeLink {
       setWireguard({ peers: peers.filter(({ publicKey }) => !removed.includes(publicKey)) })
     },
     setAddress: async (address) => {
-      link = { ...standing(), addresses: address === undefined ? [] : [`${address}/32`], isUp: true }
+      link = { ...handshakeState(), addresses: address === undefined ? [] : [`${address}/32`], isUp: true }
     },
     addRoutes: async (networks) => {
-      link = { ...standing(), routes: [...new Set([...standing().routes, ...networks])] }
+      link = { ...handshakeState(), routes: [...new Set([...handshakeState().routes, ...networks])] }
     },
     removeRoutes: async (networks) => {
       fake.withdrawnAtMs = clock.monotonicMs()
-      link = { ...standing(), routes: standing().routes.filter((cidr) => !networks.includes(cidr)) }
+      link = {
+        ...handshakeState(),
+        routes: handshakeState().routes.filter((cidr) => !networks.includes(cidr)),
+      }
     },
     remove: async () => {
       link = undefined

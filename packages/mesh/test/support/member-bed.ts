@@ -19,8 +19,8 @@ import {
 import { type MeshAgent, meshAgent } from '../../src/agent/agent.ts'
 import type { MeshCall, MeshClient } from '../../src/agent/mesh-client.ts'
 import type { PeeringConfig } from '../../src/config.ts'
-import { openRoster } from '../../src/enroll/member-list.ts'
-import { openLearnt } from '../../src/enroll/membership-state.ts'
+import { openMemberList } from '../../src/enroll/member-list.ts'
+import { openMembershipState } from '../../src/enroll/membership-state.ts'
 import { MIGRATIONS } from '../../src/enroll/migrations.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
 import { revocationList } from '../../src/enroll/revocation-list.ts'
@@ -74,7 +74,7 @@ export async function memberBed(root: RootBed, name = 'member'): Promise<MemberB
       [serviceInfoRef.id, { version: '1.0.0' }],
     ]),
   })
-  const roster = await openRoster({ db, clock, subnet: '100.64.0.0/16', own: node })
+  const memberList = await openMemberList({ db, clock, subnet: '100.64.0.0/16', own: node })
   const parts: EnrollParts = {
     context: fake.context as Context<PeeringConfig>,
     authority,
@@ -82,9 +82,9 @@ export async function memberBed(root: RootBed, name = 'member'): Promise<MemberB
     node,
     tokens: { check: refused, burn: refused, mint: refused },
     nodes: { enrolled: async () => {}, left: async () => {} },
-    roster,
-    revocations: revocationList({ db, clock, authority, changes: roster.changes, url: () => undefined }),
-    learnt: await openLearnt(db, identity),
+    memberList,
+    revocations: revocationList({ db, clock, authority, changes: memberList.changes, url: () => undefined }),
+    membershipState: await openMembershipState(db, identity),
   }
   const box = { id: node.nodeId, keyPem: '', csr: await identity.request() }
   const got = bodyOf<Enrolled>(await root.enroll(box, root.token(), { body: { name } }))

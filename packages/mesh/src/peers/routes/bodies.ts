@@ -8,7 +8,7 @@ import {
   heldAddresses,
   isAdvertisingAllowed,
   overlayNetwork,
-  peerGrounds,
+  peerNetworks,
   reservedNetworks,
 } from '../reserved-networks.ts'
 import { overlayProblem, routeProblems } from '../route-rules.ts'
@@ -73,10 +73,10 @@ export function routeDetails(
   { endpoint, ownId }: { readonly endpoint: string | undefined; readonly ownId: string | undefined },
 ): readonly ErrorDetail[] {
   const isAllowed = isAdvertisingAllowed(parts)
-  const grounds = [...reservedNetworks(parts), ...peerGrounds(rows, ownId)]
+  const reserved = [...reservedNetworks(parts), ...peerNetworks(rows, ownId)]
   const overlay = overlayNetwork(parts)
   const held = heldAddresses(parts, rows, ownId)
-  const plain = routeProblems(routes, grounds, endpoint)
+  const plain = routeProblems(routes, reserved, endpoint)
     .filter((problem) => !(isAllowed && problem.isAllowable))
     .map(({ index, message, isAllowable }) => ({
       pointer: `/routes/${index}`,

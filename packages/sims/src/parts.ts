@@ -24,10 +24,10 @@ export interface SimsParts {
   /** Pushes of SIMs that may be on air: whether the HSS has taken them. */
   readonly pushes: EndBoard<boolean>
   readonly cuts: OpenCuts
-  readonly futile: UnfixableSubscribers
+  readonly unfixable: UnfixableSubscribers
   readonly moves: MoveFeed
   readonly seen: LastAttached
-  readonly presence: AttachedSet
+  readonly attachedSet: AttachedSet
   readonly iccids: IccidIndex
   /** Large imports run one after another: side by side all of them would take longer. */
   readonly imports: Turns

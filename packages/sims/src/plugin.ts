@@ -16,7 +16,7 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { nobodyAttached } from './attach/attach-state.ts'
 import { attachWatch } from './attach/attach-watch.ts'
-import { presence } from './attach/attached-set.ts'
+import { attachedSet } from './attach/attached-set.ts'
 import { removeOldFiles } from './batch/old-files.ts'
 import type { SimsConfig } from './config.ts'
 import { simCounters } from './counters.ts'
@@ -32,7 +32,7 @@ import { coreBreaker } from './provision/core-breaker.ts'
 import { openCuts } from './provision/cut.ts'
 import { driftReconciler, slices } from './provision/drift-reconciler.ts'
 import { endBoard } from './provision/end-board.ts'
-import { futilePushes, hssBreaker } from './provision/hss-breaker.ts'
+import { hssBreaker, unfixableSubscribers } from './provision/hss-breaker.ts'
 import { type OthersInHss, othersInHss, SURVEY_MS } from './provision/others-in-hss.ts'
 import { ratesReconciler } from './provision/rates-reconciler.ts'
 import { simReconciler } from './provision/sim-reconciler.ts'
@@ -71,20 +71,20 @@ export const plugin: Plugin<SimsConfig> = {
   setup: async (context) => {
     const vault = context.use(vaultRef)
     registerSealed(vault)
-    const futile = futilePushes()
+    const unfixable = unfixableSubscribers()
     const parts: SimsParts = {
       context,
       vault,
       counters: simCounters(context.metrics, formatPlmn(context.settings.plmn)),
-      hss: hssBreaker(context, futile, () => void pushAll(parts)),
+      hss: hssBreaker(context, unfixable, () => void pushAll(parts)),
       core: coreBreaker(context, vault),
       detaches: endBoard(),
       pushes: endBoard(),
       cuts: openCuts(),
-      futile,
+      unfixable,
       moves: moveFeed(),
       seen: nobodyAttached(),
-      presence: presence(context),
+      attachedSet: attachedSet(context),
       known: knownSims(),
       iccids: iccidIndex(context.db, vault),
       imports: createTurns(),
@@ -155,7 +155,7 @@ function noticeHss(parts: SimsParts, others: OthersInHss): void {
 async function lookAnew(parts: SimsParts): Promise<void> {
   if (parts.hss.driver() === undefined) return
   parts.hss.worked()
-  parts.futile.forget()
+  parts.unfixable.forget()
   for (const key of slices(parts.counters.total)) parts.context.enqueue(DRIFT_RESOURCE, key)
   await pushAll(parts)
 }
@@ -196,14 +196,16 @@ async function sweep(context: Context<SimsConfig>, isAlone: boolean): Promise<vo
 async function hssHealth(parts: SimsParts, others: string): Promise<ComponentHealth> {
   const { driver, problem } = parts.hss.view()
   const { pending, failed } = await countUnsynced(parts.context.db)
-  const futile = parts.futile.view()
+  const unfixable = parts.unfixable.view()
   const left =
-    futile.sims === 0 ? '' : `; ${futile.sims} differ in the HSS whatever is pushed: ${futile.reason}`
+    unfixable.sims === 0
+      ? ''
+      : `; ${unfixable.sims} differ in the HSS whatever is pushed: ${unfixable.reason}`
   const counts = `${pending} SIMs wait, ${failed} failed${left}${others}`
   return {
     name: 'provisioning',
     kind: 'feature',
-    status: problem === undefined && failed === 0 && futile.sims === 0 ? 'ok' : 'degraded',
+    status: problem === undefined && failed === 0 && unfixable.sims === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
   }
 }

@@ -8,7 +8,7 @@ import {
   type Tx,
   timestampOrNull,
 } from '@steeple/contracts'
-import { type AttachState, oneSight, sightOf } from './attach/attach-state.ts'
+import { type AttachState, attachStateOf, oneAttachState } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
 import { apnsOf, type ShownSim } from './store/sim-row.ts'
 
@@ -19,7 +19,7 @@ export interface HssView {
   /** Why nothing can be pushed now; undefined while nothing is known to be in the way. */
   readonly problem: string | undefined
   /** Why that SIM is not pushed any more although the HSS holds it otherwise; undefined for all others. */
-  futile(hash: string, generation: number): string | undefined
+  unfixable(hash: string, generation: number): string | undefined
 }
 
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
@@ -112,15 +112,17 @@ export async function usageOf(
  * it was not asked a moment ago.
  */
 export async function recordOf(parts: SimsParts, row: ShownSim, tx?: Tx): Promise<SimRecord> {
-  const sight = await (tx === undefined ? sightOf(parts, row) : oneSight(tx, row, parts.presence.now()))
+  const attachState = await (tx === undefined
+    ? attachStateOf(parts, row)
+    : oneAttachState(tx, row, parts.attachedSet.now()))
   const used = await usageOf(parts, [row], tx)
-  return simRecord({ ...row, usage_bytes: used(row) }, parts.hss.view(), sight)
+  return simRecord({ ...row, usage_bytes: used(row) }, parts.hss.view(), attachState)
 }
 
 type SimRecord = Readonly<Record<string, unknown>>
 
 /** A SIM as answered: no secret, no raw IMSI. */
-export function simRecord(row: ShownSim, hss: HssView, sight: AttachState): SimRecord {
+export function simRecord(row: ShownSim, hss: HssView, attachState: AttachState): SimRecord {
   return {
     imsi_sha256_12: row.hash,
     profile: row.profile,
@@ -132,8 +134,8 @@ export function simRecord(row: ShownSim, hss: HssView, sight: AttachState): SimR
     batch_id: row.batch_id,
     issued_at: timestampOrNull(row.issued_at_ms),
     first_attach_at: timestampOrNull(row.attached_at_ms),
-    attached: sight.attached,
-    last_seen_at: timestampOrNull(sight.lastSeenAtMs),
+    attached: attachState.attached,
+    last_seen_at: timestampOrNull(attachState.lastSeenAtMs),
     suspend_reason: row.state === 'suspended' ? row.suspend_reason : null,
     quota_bytes: row.quota_bytes,
     usage_bytes: row.usage_bytes,
@@ -150,16 +152,16 @@ export function changedPart(row: ShownSim): readonly unknown[] {
 }
 
 /** Why the HSS will not hold a SIM as it should; undefined for most. */
-export function futileOf(row: ShownSim, hss: HssView): string | undefined {
-  return row.hss_status === 'synced' ? hss.futile(row.hash, row.generation) : undefined
+export function unfixableOf(row: ShownSim, hss: HssView): string | undefined {
+  return row.hss_status === 'synced' ? hss.unfixable(row.hash, row.generation) : undefined
 }
 
 /** What the HSS holds of a SIM, as far as it is known. */
 export function provisioningOf(row: ShownSim, hss: HssView): Readonly<Record<string, unknown>> {
   const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver
-  const futile = futileOf(row, hss)
-  const status = isForeign ? 'pending' : futile === undefined ? row.hss_status : 'failed'
-  const reason = status === 'synced' ? null : (futile ?? row.hss_error ?? hss.problem ?? null)
+  const unfixable = unfixableOf(row, hss)
+  const status = isForeign ? 'pending' : unfixable === undefined ? row.hss_status : 'failed'
+  const reason = status === 'synced' ? null : (unfixable ?? row.hss_error ?? hss.problem ?? null)
   return {
     status,
     driver: hss.driver,

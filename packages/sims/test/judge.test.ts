@@ -84,7 +84,10 @@ const facts: fc.Arbitrary<Facts> = fc.record({
     }),
     { nil: undefined },
   ),
-  sight: fc.record({ attached: fc.constantFrom(true, false, null), lastSeenAtMs: fc.constantFrom(null, 5) }),
+  attachState: fc.record({
+    attached: fc.constantFrom(true, false, null),
+    lastSeenAtMs: fc.constantFrom(null, 5),
+  }),
 })
 
 /** A pair of sentences that exclude each other, when both are there. */
@@ -115,8 +118,9 @@ const CONTRADICTIONS: Readonly<Record<string, Contradiction>> = {
   'the core has it as registered, and it is not on': (told) =>
     /the core has it as registered/.test(at(told, 'attempts').detail) &&
     at(told, 'attached').status === 'warning',
-  'it was never on, and it was seen': (told, { sight }) =>
-    /never on/.test(at(told, 'state').detail) && (sight.attached === true || sight.lastSeenAtMs !== null),
+  'it was never on, and it was seen': (told, { attachState }) =>
+    /never on/.test(at(told, 'state').detail) &&
+    (attachState.attached === true || attachState.lastSeenAtMs !== null),
   'it is to be off, and its phone is to be looked at': (told, of) =>
     isOff(of) && at(told, 'attempts').advice !== null,
   'something else keeps it off, and its phone is to be looked at': (told) =>

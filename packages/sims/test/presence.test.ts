@@ -1,7 +1,7 @@
 import { coreDriverRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeCore, fakeClock, fakeContext, fakeCore, suite } from '@steeple/testkit'
-import { type AttachedSet, presence } from '../src/attach/attached-set.ts'
+import { type AttachedSet, attachedSet } from '../src/attach/attached-set.ts'
 
 const attach = suite('sims/presence')
 
@@ -18,7 +18,7 @@ function place(): {
   core.attached.add(IMSI)
   const services = new Map<string, object>([[coreDriverRef.id, core]])
   const { context } = fakeContext({ id: 'sims', config: {}, clock, services })
-  return { core, advance: (ms) => clock.advance(ms), there: presence(context) }
+  return { core, advance: (ms) => clock.advance(ms), there: attachedSet(context) }
 }
 
 attach('knows nothing before the core has told', async () => {

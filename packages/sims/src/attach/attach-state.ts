@@ -17,19 +17,19 @@ export const NEVER_SEEN: AttachState = { attached: null, lastSeenAtMs: null }
 type SeenRow = Pick<SimRow, 'hash' | 'attached_at_ms'>
 
 /** A SIM that no phone was seen with yet, as far as the core tells. */
-export function newSight(parts: SimsParts): AttachState {
-  return { attached: parts.presence.now() === undefined ? null : false, lastSeenAtMs: null }
+export function newAttachState(parts: SimsParts): AttachState {
+  return { attached: parts.attachedSet.now() === undefined ? null : false, lastSeenAtMs: null }
 }
 
 /** The phones of SIMs in their order, as `attached` has them. */
-export async function sightsOf(
+export async function attachStatesOf(
   reader: Reader,
   rows: readonly SeenRow[],
   attached: Attached | undefined,
 ): Promise<readonly AttachState[]> {
   const gone = rows.filter((row) => isGone(row, attached)).map(({ hash }) => hash)
   const times = gone.length === 0 ? NO_TIMES : await seenTimes(reader, gone)
-  return rows.map((row) => sightIn(row, times, attached))
+  return rows.map((row) => attachStateIn(row, times, attached))
 }
 
 const NO_TIMES: ReadonlyMap<string, number> = new Map()
@@ -40,7 +40,7 @@ function isGone(row: SeenRow, attached: Attached | undefined): boolean {
   return row.attached_at_ms !== null && present?.has(row.hash) !== true
 }
 
-function sightIn(
+function attachStateIn(
   row: SeenRow,
   times: ReadonlyMap<string, number>,
   attached: Attached | undefined,
@@ -54,17 +54,17 @@ function sightIn(
 }
 
 /** The phone of one SIM; the core is asked anew when it was not asked a moment ago. */
-export async function sightOf({ context, presence }: SimsParts, row: SeenRow): Promise<AttachState> {
-  return await oneSight(context.db, row, await presence.fresh())
+export async function attachStateOf({ context, attachedSet }: SimsParts, row: SeenRow): Promise<AttachState> {
+  return await oneAttachState(context.db, row, await attachedSet.fresh())
 }
 
 /** The phone of one SIM as it was last seen, without waiting for the core. */
-export async function oneSight(
+export async function oneAttachState(
   reader: Reader,
   row: SeenRow,
   attached: Attached | undefined,
 ): Promise<AttachState> {
-  return sightIn(row, isGone(row, attached) ? await seenTimes(reader, [row.hash]) : NO_TIMES, attached)
+  return attachStateIn(row, isGone(row, attached) ? await seenTimes(reader, [row.hash]) : NO_TIMES, attached)
 }
 
 /** The SIM whose phone attached last, as far as this process has seen. */

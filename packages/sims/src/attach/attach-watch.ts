@@ -135,7 +135,7 @@ export function attachWatch(parts: SimsParts): AttachWatch {
 
   return {
     look: async (signal) => {
-      const now = await parts.presence.look(signal)
+      const now = await parts.attachedSet.look(signal)
       parts.counters.present(now?.hashes.size)
       const isTold = await count.look(signal)
       if (now === undefined) parts.moves.takeMoved()

@@ -35,7 +35,7 @@ const WAIT_MS = 1_000
 const STALE_MS = 15_000
 
 /** Nobody was looked for yet. */
-export function presence(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'retiring'>): AttachedSet {
+export function attachedSet(context: Pick<Context, 'clock' | 'log' | 'maybe' | 'retiring'>): AttachedSet {
   const { clock } = context
   let last: LastAttached | undefined
   let looking: Promise<Attached | undefined> | undefined

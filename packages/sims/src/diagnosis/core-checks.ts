@@ -36,12 +36,12 @@ export interface Facts {
   readonly provisioning: Check
   readonly subscriber: Check
   readonly answers: CoreAnswers | undefined
-  readonly sight: AttachState
+  readonly attachState: AttachState
 }
 
 /** Both cores call a phone so that is on; the list of all phones may be some seconds older than the look at this one. */
-export function isHeldAsOn({ answers, sight }: Facts): boolean {
-  return sight.attached === false && /^registered\b/i.test(answers?.phone?.state ?? '')
+export function isHeldAsOn({ answers, attachState }: Facts): boolean {
+  return attachState.attached === false && /^registered\b/i.test(answers?.phone?.state ?? '')
 }
 
 /**
@@ -99,12 +99,12 @@ export function coreCheck(answers: CoreAnswers | undefined): Check {
 }
 
 /** Whether a base station is there. */
-export function radioCheck({ answers, sight }: Facts): Check {
+export function radioCheck({ answers, attachState }: Facts): Check {
   if (answers === undefined) return unknown('radio', 'no core driver is loaded')
   const radios = answers.seen?.radios
   if (radios === undefined) return unknown('radio', 'the core does not say which base stations it has')
   const refused = answers.phone?.refusedRadio
-  if (radios === 0 && sight.attached === true)
+  if (radios === 0 && attachState.attached === true)
     return unknown(
       'radio',
       'the core lists no base station, and a phone that is on: one of its lists is late',
@@ -126,7 +126,7 @@ export function radioCheck({ answers, sight }: Facts): Check {
 
 /** Whether it is on the network. */
 export function attachedCheck(facts: Facts): Check {
-  const { attached, lastSeenAtMs } = facts.sight
+  const { attached, lastSeenAtMs } = facts.attachState
   const last = lastSeenAtMs === null ? 'it was never seen' : `last seen ${timestampOrNull(lastSeenAtMs)}`
   if (refusedSince(facts) !== undefined && (attached === true || isHeldAsOn(facts)))
     return unknown(

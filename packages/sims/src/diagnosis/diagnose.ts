@@ -1,6 +1,6 @@
 import { timestampOrNull, type UeAttempt, type UeDiagnosis, type UeRefusal } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
-import { type AttachState, sightOf } from '../attach/attach-state.ts'
+import { type AttachState, attachStateOf } from '../attach/attach-state.ts'
 import { policyApns } from '../issue/issue.ts'
 import type { SimsParts } from '../parts.ts'
 import { differences } from '../provision/differences.ts'
@@ -113,9 +113,9 @@ const name = 'attempts'
 
 /** What became of its attempts, as far as the core tells. */
 function attemptsCheck(facts: Facts, isHindered: boolean): Check {
-  const { row, sight, answers } = facts
+  const { row, attachState, answers } = facts
   const phone = answers?.phone
-  const isOn = sight.attached === true || isHeldAsOn(facts)
+  const isOn = attachState.attached === true || isHeldAsOn(facts)
   const [attempt] = phone?.attempts ?? []
   if (attempt !== undefined) {
     // One that is to be off is refused as it should be: its state says what to do.
@@ -129,7 +129,7 @@ function attemptsCheck(facts: Facts, isHindered: boolean): Check {
   if (isOn)
     return fine(
       name,
-      sight.attached === true ? 'the last one succeeded' : `the core has it as ${phone?.state}`,
+      attachState.attached === true ? 'the last one succeeded' : `the core has it as ${phone?.state}`,
     )
   if (answers === undefined) return unknown(name, 'no core driver is loaded')
   if (phone === undefined) return unknown(name, answers.problem ?? 'this core does not say who tried')
@@ -217,15 +217,15 @@ function isAsBefore(before: SimRow, now: SimRow): boolean {
 
 async function look(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise<Diagnosis> {
   const imsi = openImsi(parts.vault, row)
-  const [subscriber, answers, sight] = await Promise.all([
+  const [subscriber, answers, attachState] = await Promise.all([
     subscriberCheck(parts, row, signal),
     askCore(parts, imsi, signal),
-    sightOf(parts, row),
+    attachStateOf(parts, row),
   ])
   const { settings, clock } = parts.context
   const provisioning = provisioningCheck(parts, row)
   const network = { settings, apns: policyApns(parts), doubt: clock.doubt?.() }
-  return judge({ row, ...network, provisioning, subscriber, answers, sight })
+  return judge({ row, ...network, provisioning, subscriber, answers, attachState })
 }
 
 /** Why a phone is not on, as far as the service and the core know. */
@@ -239,12 +239,12 @@ export interface Diagnosis {
  * one after the other: who is on the network is kept off by nothing, and a phone is to be looked at when nothing else is in the way.
  */
 export function judge(facts: Facts): Diagnosis {
-  const { row, sight, answers } = facts
+  const { row, attachState, answers } = facts
   const core = coreCheck(answers)
   const radio = radioCheck(facts)
   const isHindered = core.status === 'failed' || radio.status === 'failed'
   const checks = [
-    stateCheck(row, sight),
+    stateCheck(row, attachState),
     facts.provisioning,
     facts.subscriber,
     networkCheck(facts),
@@ -254,7 +254,7 @@ export function judge(facts: Facts): Diagnosis {
     attemptsCheck(facts, isHindered),
     clockCheck(facts),
   ]
-  const isOn = (sight.attached === true || isHeldAsOn(facts)) && refusedSince(facts) === undefined
+  const isOn = (attachState.attached === true || isHeldAsOn(facts)) && refusedSince(facts) === undefined
   return { verdict: verdictOf(checks, isOn), checks }
 }
 

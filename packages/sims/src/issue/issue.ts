@@ -13,7 +13,7 @@ import {
   simStateConflict,
   simSwapCooldown,
 } from '@steeple/contracts'
-import { newSight } from '../attach/attach-state.ts'
+import { newAttachState } from '../attach/attach-state.ts'
 import { batchDir } from '../batch/old-files.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { simRecord } from '../record.ts'
@@ -141,7 +141,7 @@ export async function issueSims(
           imsi_sha256_12: first?.hash ?? '',
           expires_at: new Date(plan.expiresAtMs).toISOString(),
         },
-        sims: rows.map((row) => simRecord(row, parts.hss.view(), newSight(parts))),
+        sims: rows.map((row) => simRecord(row, parts.hss.view(), newAttachState(parts))),
       },
     }
   })

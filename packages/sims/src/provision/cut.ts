@@ -123,7 +123,7 @@ function tell(parts: SimsParts, { row, status }: Mark, how: Kicked | undefined):
   if (status === 'synced' || isOff) parts.cuts.ended(row.hash)
   else parts.cuts.open(row.hash, parts.context.clock.monotonicMs())
   if (status !== 'failed' && isOff) {
-    parts.presence.left(row.hash)
+    parts.attachedSet.left(row.hash)
     parts.detaches.ended(row.hash, how)
   }
 }

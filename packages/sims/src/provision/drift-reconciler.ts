@@ -75,11 +75,11 @@ async function compare(
   if (found === undefined) return false
   const nowMs = parts.context.clock.nowMs()
   const differing = new Set(found.map(({ row }) => row.hash))
-  for (const { hash } of rows) if (!differing.has(hash)) parts.futile.fits(hash)
+  for (const { hash } of rows) if (!differing.has(hash)) parts.unfixable.fits(hash)
   // Who may not be on air is cut off however often it takes, and who is missing is put back.
   const worth = found.filter(({ row, reason, isMissing }) => {
     const isTried = isMissing || wantedInHss(row.state) !== 'open'
-    return isTried || !parts.futile.differs(row.hash, row.generation, reason)
+    return isTried || !parts.unfixable.differs(row.hash, row.generation, reason)
   })
   const drifted = worth.map(({ row, reason, isSqnLost }): Drifted => {
     return { row, reason, seq: isSqnLost ? laterSeq(row, nowMs) : row.hss_seq }

@@ -33,7 +33,7 @@ export interface UnfixableSubscribers {
 const PUSHES_MAX = 3
 
 /** Nothing pushed yet. */
-export function futilePushes(): UnfixableSubscribers {
+export function unfixableSubscribers(): UnfixableSubscribers {
   const seen = new Map<
     string,
     { readonly generation: number; readonly reason: string; readonly times: number }
@@ -110,7 +110,7 @@ const NONE: HssDriver = {
  */
 export function hssBreaker(
   context: Context<SimsConfig>,
-  { reasonOf: futile }: Pick<UnfixableSubscribers, 'reasonOf'>,
+  { reasonOf: unfixable }: Pick<UnfixableSubscribers, 'reasonOf'>,
   onBack: () => void = () => undefined,
 ): HssBreaker {
   /** Why the first call of an outage failed, and the last one: the later ones can be its consequence. */
@@ -123,9 +123,9 @@ export function hssBreaker(
   const view = (): HssView => {
     const loaded = driver()
     const problem = first === last ? first : `${first}; now: ${last}`
-    if (loaded !== undefined) return { driver: loaded.name, problem, futile }
+    if (loaded !== undefined) return { driver: loaded.name, problem, unfixable }
     const name = context.settings.hss.driver
-    return { driver: name, problem: `the HSS driver ${name} is not loaded`, futile }
+    return { driver: name, problem: `the HSS driver ${name} is not loaded`, unfixable }
   }
   const restMs = (): number | undefined => {
     if (driver() === undefined) return ABSENT_MS

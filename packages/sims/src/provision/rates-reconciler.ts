@@ -67,10 +67,10 @@ function runsOn(afterMs: number): Outcome {
 
 /** Those whose session has ended by itself since the HSS was told, or that may have none. */
 async function restarted(
-  { context, presence }: SimsParts,
+  { context, attachedSet }: SimsParts,
   rows: readonly SimRow[],
 ): Promise<readonly SimRow[]> {
-  const attached = presence.now()
+  const attached = attachedSet.now()
   const present: ReadonlySet<string> | undefined = attached?.hashes
   const times = await seenTimes(
     context.db,

@@ -76,7 +76,7 @@ export async function matchingHashes(
 const CORE_ASKED_EVERY_S = 5
 
 async function searchOf(parts: SimsParts, filter: SimFilter): Promise<Search> {
-  const attached = filter.attached === undefined ? undefined : await parts.presence.fresh()
+  const attached = filter.attached === undefined ? undefined : await parts.attachedSet.fresh()
   if (filter.attached !== undefined && attached === undefined)
     throw southboundUnavailable('the core does not say who is attached; GET /v1/health says why', {
       retryAfterS: CORE_ASKED_EVERY_S,

@@ -9,7 +9,7 @@ import {
   route,
   simNotFound,
 } from '@steeple/contracts'
-import { NEVER_SEEN, sightOf, sightsOf } from '../attach/attach-state.ts'
+import { attachStateOf, attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
 import type { SimsParts } from '../parts.ts'
 import { HASH_PARAMS, SIM_SCHEMA, usageOf } from '../record.ts'
 import { simText, tagOf } from '../sim-text.ts'
@@ -52,9 +52,9 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       handle: async (request) => {
         const known = await parts.known.find(parts.context.db, { hash: request.params.imsi })
         if (known === undefined) throw simNotFound(request.params.imsi)
-        const sight = await sightOf(parts, known.row)
+        const attachState = await attachStateOf(parts, known.row)
         const used = await usageOf(parts, [known.row])
-        const made = simText(known, parts.hss.view(), sight, used(known.row))
+        const made = simText(known, parts.hss.view(), attachState, used(known.row))
         return { ...ok(jsonBody(made.text)), headers: { etag: tagOf(known, made) } }
       },
     }),
@@ -64,10 +64,10 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
 /** SIMs as answered, as JSON, with what is known of their phones. */
 export async function simTexts(parts: SimsParts, sims: readonly KnownSim[]): Promise<readonly string[]> {
   const rows = sims.map(({ row }) => row)
-  const sights = await sightsOf(parts.context.db, rows, await parts.presence.fresh())
+  const attachStates = await attachStatesOf(parts.context.db, rows, await parts.attachedSet.fresh())
   const used = await usageOf(parts, rows)
   const view = parts.hss.view()
-  return sims.map((known, i) => simText(known, view, sights[i] ?? NEVER_SEEN, used(known.row)).text)
+  return sims.map((known, i) => simText(known, view, attachStates[i] ?? NEVER_SEEN, used(known.row)).text)
 }
 
 async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {

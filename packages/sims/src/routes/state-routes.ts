@@ -61,7 +61,7 @@ async function changeState(parts: SimsParts, request: StateRequest, verb: Verb):
   const { imsi: hash } = request.params
   const waitMs = waitMsOf(request.query)
   // A hash, by the schema.
-  const wasOn = parts.presence.now()?.hashes.has(hash as ImsiHash) === true
+  const wasOn = parts.attachedSet.now()?.hashes.has(hash as ImsiHash) === true
   const over = new AbortController()
   // Listens before the change, so that a quick cut is not missed.
   const left = AbortSignal.any([request.signal, over.signal])

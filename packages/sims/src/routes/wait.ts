@@ -43,12 +43,12 @@ export interface CutWatch {
 
 /** Listens from now on, before the change, so that a quick cut is not missed. */
 export function watchCuts(
-  { presence, detaches }: SimsParts,
+  { attachedSet, detaches }: SimsParts,
   hashes: readonly string[],
   waitMs: number,
   left: AbortSignal,
 ): CutWatch {
-  const present = presence.now()?.hashes
+  const present = attachedSet.now()?.hashes
   // Hashes, by the schema.
   const on = new Set(hashes.filter((hash) => present?.has(hash as ImsiHash) === true))
   const over = new AbortController()

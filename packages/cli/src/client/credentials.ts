@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { failure, usageError } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
-import type { IdentityOptions } from './identity.ts'
+import { type IdentityOptions, nonEmpty } from './identity.ts'
 
 /** The options that every command which talks to the service takes. */
 export interface ConnectionOptions extends IdentityOptions {
@@ -64,8 +64,4 @@ function tokenFromFile(terminal: Terminal, file: string): string {
       },
     )
   }
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text
 }

@@ -88,6 +88,7 @@ function read(file: string): string {
   }
 }
 
-function nonEmpty(text: string | undefined): string | undefined {
+/** A text; undefined for an empty one, as an environment has it. */
+export function nonEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }

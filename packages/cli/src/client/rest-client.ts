@@ -249,3 +249,8 @@ function hintOf(incoming: Incoming): string | undefined {
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** The objects of a list; none when it is no list. */
+export function objectsOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}

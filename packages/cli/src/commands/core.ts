@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { connect, type Json, objectsOf } from '../client/rest-client.ts'
 import { jsonText, printRecord } from '../output/print.ts'
 import { fields, printable, table } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -63,11 +63,11 @@ async function plan(terminal: Terminal, options: ConnectionOptions): Promise<voi
   for (const problem of texts(problems)) terminal.err(`Problem: ${printable(problem)}\n`)
   // Where nothing is compared a list of all that the core would get says nothing.
   if (body.state === 'unconfigured' || body.state === 'unknown') {
-    if (objects(files).length > 0) terminal.out(`\n${rendered(objects(files))}`)
+    if (objectsOf(files).length > 0) terminal.out(`\n${rendered(objectsOf(files))}`)
     return
   }
-  if (objects(daemons).length > 0) terminal.out(`\n${daemonTable(terminal, objects(daemons))}`)
-  const changed = objects(files).filter((row) => row.change !== 'same')
+  if (objectsOf(daemons).length > 0) terminal.out(`\n${daemonTable(terminal, objectsOf(daemons))}`)
+  const changed = objectsOf(files).filter((row) => row.change !== 'same')
   if (changed.length > 0) terminal.out(`\n${fileTable(terminal, changed)}`)
   for (const { diff } of changed) if (typeof diff === 'string') terminal.out(`\n${shown(diff)}`)
 }
@@ -115,8 +115,4 @@ function shown(diff: string): string {
     .split('\n')
     .map((line) => `${printable(line)}\n`)
     .join('')
-}
-
-function objects(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { connect, objectsOf } from '../client/rest-client.ts'
 import { CommandError, failure, usageError } from '../command-error.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
 import { fields, moment, table } from '../output/table.ts'
@@ -165,7 +165,7 @@ async function health(terminal: Terminal, options: StatusOptions): Promise<void>
     terminal.out(`${fields({ status: body.status })}\n`)
     terminal.out(
       table(
-        objects(body.components),
+        objectsOf(body.components),
         [
           { title: 'COMPONENT', value: (row) => row.name },
           { title: 'KIND', value: (row) => row.kind },
@@ -221,7 +221,7 @@ async function check(terminal: Terminal, options: SpectrumOptions): Promise<void
     terminal.out(`${fields(verdict)}\n`)
     terminal.out(
       table(
-        objects(results),
+        objectsOf(results),
         [
           { title: 'CHANNEL', value: (row) => row.channel },
           { title: 'BANDS', value: (row) => row.bands },
@@ -235,8 +235,4 @@ async function check(terminal: Terminal, options: SpectrumOptions): Promise<void
     )
   }
   if (body.allowed !== true) terminal.answer(1)
-}
-
-function objects(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json, type List, type RestClient } from '../client/rest-client.ts'
+import { connect, isObject, type Json, type List, objectsOf, type RestClient } from '../client/rest-client.ts'
 import { failure, usageError } from '../command-error.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
 import { fields, printable, table } from '../output/table.ts'
@@ -214,7 +214,7 @@ async function issue(terminal: Terminal, options: IssueOptions): Promise<void> {
   else {
     const { sims, first: _first, ...rest } = body
     terminal.out(`${fields(rest)}\n`)
-    terminal.out(table(objects(sims), SIM_COLUMNS, terminal.columns))
+    terminal.out(table(objectsOf(sims), SIM_COLUMNS, terminal.columns))
   }
   terminal.err(`On the node, svc sim export ${String(body.batch_id)} gives the cards to a card writer.\n`)
 }
@@ -244,8 +244,4 @@ async function move(
   const body = { reason: options.reason, override: options.override }
   const answer = await connect(terminal, options).change('POST', path, body)
   printRecord(terminal, options.json === true, answer.body)
-}
-
-function objects(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }

@@ -94,13 +94,18 @@ export function carrierEdgesMhz(
 }
 
 /** The block of `bandwidthMhz` around a centre; without a bandwidth it has no width. */
-export function blockAround(
-  channel: number,
-  centreKhz: number,
-  bandwidthMhz: number | undefined,
-): CarrierBlock {
+function blockAround(channel: number, centreKhz: number, bandwidthMhz: number | undefined): CarrierBlock {
   const half = bandwidthMhz === undefined ? 0 : Math.ceil(khzFromMhz(bandwidthMhz) / 2)
   return { channel, lowKhz: centreKhz - half, centreKhz, highKhz: centreKhz + half }
+}
+
+/** The block around a frequency in MHz; undefined where the band has none in that direction. */
+export function blockAt(
+  mhz: number | undefined,
+  channel: number,
+  bandwidthMhz: number | undefined,
+): CarrierBlock | undefined {
+  return mhz === undefined ? undefined : blockAround(channel, khzFromMhz(mhz), bandwidthMhz)
 }
 
 /** Whether a block lies between two band edges in kHz; an absent block or band does not stick out. */

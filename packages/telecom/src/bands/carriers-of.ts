@@ -1,9 +1,8 @@
 import type { Technology } from '@steeple/contracts'
 import { LTE_BANDS, type LteBandRow, type LteRange } from './band-row.ts'
 import { bandwidthsMhz } from './bandwidths.ts'
-import { blockAround, type Carrier, type CarrierBlock, type CarrierProblemCode, isInBand } from './carrier.ts'
+import { blockAt, type Carrier, type CarrierBlock, type CarrierProblemCode, isInBand } from './carrier.ts'
 import { carrierProblem } from './carrier-problem.ts'
-import { khzFromMhz } from './frequency.ts'
 import { earfcnFromKhz, type LteChannel, lteBandRow, lteChannel, lteUplink } from './lte-channel.ts'
 import { type NrCarrierOptions, nrCarriers } from './nr-carrier.ts'
 import { nearestNrArfcn } from './nr-raster.ts'
@@ -48,8 +47,8 @@ function lteCarrier(earfcn: number, bandwidthMhz: number | undefined): Carrier |
   if (place === undefined || row === undefined) return undefined
   const { band, channel, direction, duplex } = place
   const partner = place.pairedEarfcn ?? channel
-  const downlink = block(place.downlinkMhz, direction === 'UL' ? partner : channel, bandwidthMhz)
-  const uplink = block(place.uplinkMhz, direction === 'DL' ? partner : channel, bandwidthMhz)
+  const downlink = blockAt(place.downlinkMhz, direction === 'UL' ? partner : channel, bandwidthMhz)
+  const uplink = blockAt(place.uplinkMhz, direction === 'DL' ? partner : channel, bandwidthMhz)
   const codes = new Set([
     ...positionProblems(row, place, downlink, bandwidthMhz),
     ...bandwidthProblems(band, bandwidthMhz),
@@ -57,14 +56,6 @@ function lteCarrier(earfcn: number, bandwidthMhz: number | undefined): Carrier |
   ])
   const problems = [...codes].map((code) => carrierProblem(code, { band, channel, bandwidthMhz }))
   return { technology: 'lte', band, channel, direction, duplex, downlink, uplink, problems }
-}
-
-function block(
-  mhz: number | undefined,
-  channel: number,
-  bandwidthMhz: number | undefined,
-): CarrierBlock | undefined {
-  return mhz === undefined ? undefined : blockAround(channel, khzFromMhz(mhz), bandwidthMhz)
 }
 
 function positionProblems(

@@ -1,9 +1,8 @@
 import type { NrBandwidthLimits } from './band-row.ts'
 import { nrBandwidthUse } from './bandwidths.ts'
-import type { Carrier, CarrierBlock, CarrierProblemCode } from './carrier.ts'
-import { blockAround, isInBand } from './carrier.ts'
+import type { Carrier, CarrierProblemCode } from './carrier.ts'
+import { blockAt, isInBand } from './carrier.ts'
 import { carrierProblem } from './carrier-problem.ts'
-import { khzFromMhz } from './frequency.ts'
 import type { NrBandPosition } from './nr-channel.ts'
 import { nrBandRows, nrChannel, nrUplink } from './nr-channel.ts'
 import { isExtraPoint, listedBandwidths, listedPosition } from './nr-positions.ts'
@@ -42,8 +41,8 @@ function carrierAt(position: NrBandPosition, channel: number, options: NrCarrier
   const { band, direction, duplex } = position
   const { bandwidthMhz } = options
   const partner = position.pairedNrArfcn ?? channel
-  const downlink = block(position.downlinkMhz, direction === 'UL' ? partner : channel, bandwidthMhz)
-  const uplink = block(position.uplinkMhz, direction === 'DL' ? partner : channel, bandwidthMhz)
+  const downlink = blockAt(position.downlinkMhz, direction === 'UL' ? partner : channel, bandwidthMhz)
+  const uplink = blockAt(position.uplinkMhz, direction === 'DL' ? partner : channel, bandwidthMhz)
   const codes = new Set([
     ...rasterProblems(position, channel, options),
     ...listProblems(position, channel, bandwidthMhz),
@@ -52,14 +51,6 @@ function carrierAt(position: NrBandPosition, channel: number, options: NrCarrier
   ])
   const problems = [...codes].map((code) => carrierProblem(code, { band, channel, bandwidthMhz }))
   return { technology: 'nr', band, channel, direction, duplex, downlink, uplink, problems }
-}
-
-function block(
-  mhz: number | undefined,
-  channel: number,
-  bandwidthMhz: number | undefined,
-): CarrierBlock | undefined {
-  return mhz === undefined ? undefined : blockAround(channel, khzFromMhz(mhz), bandwidthMhz)
 }
 
 function rasterProblems(

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import {
   type Clock,
   defineError,
@@ -8,6 +8,7 @@ import {
   type Role,
   type Tx,
 } from '@steeple/contracts'
+import { tokenSha256 } from '../authenticator.ts'
 import { sourceOf } from '../derived/parent.ts'
 import { sourceNow } from '../derived/source.ts'
 import { findLink, insertLink, type LinkRow } from './link-store.ts'
@@ -62,7 +63,7 @@ export function createLinks(clock: Pick<Clock, 'nowMs'>, environment: string): L
       const { kind, id, name, roles, expiresAtMs = Number.POSITIVE_INFINITY } = maker
       const row: LinkRow = {
         id: randomUUID(),
-        token_sha256: sha256Of(token),
+        token_sha256: tokenSha256(token),
         maker: JSON.stringify({ kind, id, name, roles: [...roles] }),
         parent: sourceOf(maker, environment),
         created_at_ms: nowMs,
@@ -71,7 +72,7 @@ export function createLinks(clock: Pick<Clock, 'nowMs'>, environment: string): L
       return { id: row.id, token, expiresAtMs: row.expires_at_ms, store: (tx) => insertLink(tx, row) }
     },
     find: async (reader, token) => {
-      const row = await findLink(reader, sha256Of(token))
+      const row = await findLink(reader, tokenSha256(token))
       const nowMs = clock.nowMs()
       if (row === undefined || row.expires_at_ms <= nowMs) return undefined
       const maker = await sourceNow({ reader, nowMs, environment }, row.parent, makerOf(row))
@@ -87,8 +88,4 @@ export function makerOf({ maker }: LinkRow): Principal {
     readonly roles: readonly Role[]
   }
   return { ...who, roles: new Set(roles) }
-}
-
-function sha256Of(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
 }

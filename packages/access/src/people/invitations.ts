@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import {
   closedItemsRef,
   defineError,
@@ -13,6 +13,7 @@ import {
   type Role,
   validationFailed,
 } from '@steeple/contracts'
+import { tokenSha256 } from '../authenticator.ts'
 import { INVITATION } from '../closed-kinds.ts'
 import { lastingParent } from '../derived/parent.ts'
 import { isBoundAlive } from '../derived/source.ts'
@@ -74,7 +75,7 @@ export function drawInvitation(people: People, wish: InvitationWish, maker: Prin
   const token = `svci_${randomBytes(SECRET_BYTES).toString('base64url')}`
   const row: InvitationRow = {
     id: randomUUID(),
-    token_sha256: sha256Of(token),
+    token_sha256: tokenSha256(token),
     name: wish.name,
     roles: JSON.stringify(wish.roles),
     created_at_ms: nowMs,
@@ -103,7 +104,7 @@ export async function acceptInvitation(
 ): Promise<Reply> {
   const { context, lockout } = people
   const attempt: Attempt = { name: NO_NAME, network: networkOf(request.peerAddress), userId: undefined }
-  const invitation = await findInvitation(context.db, sha256Of(request.body.token))
+  const invitation = await findInvitation(context.db, tokenSha256(request.body.token))
   if (invitation === undefined || !(await isGood(people, invitation))) {
     await lockout.beginOfNetwork(attempt)
     const { network } = attempt
@@ -168,8 +169,4 @@ export async function rolesOfMaker(
   if (kind !== 'user' && kind !== 'cli') return 'any'
   const user = await findUser(reader, id)
   return user === undefined ? new Set() : principalOf(user).roles
-}
-
-function sha256Of(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
 }

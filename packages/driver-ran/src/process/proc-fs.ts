@@ -92,7 +92,8 @@ function read(path: string): Buffer {
   }
 }
 
-function listed(path: string): readonly string[] {
+/** The names in a folder of /proc; none once it is gone. */
+export function listed(path: string): readonly string[] {
   try {
     return readdirSync(path)
   } catch {

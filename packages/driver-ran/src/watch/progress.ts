@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { listed } from '../process/proc-fs.ts'
 
 /** A look is taken this often at most, ms. */
 const LOOK_MS = 1_000
@@ -87,13 +88,5 @@ function read(path: string): string {
     return readFileSync(path, 'utf8')
   } catch {
     return '' // gone meanwhile, or not ours to look at
-  }
-}
-
-function listed(path: string): readonly string[] {
-  try {
-    return readdirSync(path)
-  } catch {
-    return [] // gone meanwhile
   }
 }

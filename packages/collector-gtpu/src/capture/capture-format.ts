@@ -21,3 +21,8 @@ export interface RecordReader {
   /** How many octets it has taken; 0: it needs more. `offset`: where in the capture they begin. Throws `CaptureError`. */
   take(octets: Uint8Array, from: number, end: number, offset: number): number
 }
+
+/** Octets to read numbers from. */
+export function viewOf(octets: Uint8Array): DataView {
+  return new DataView(octets.buffer, octets.byteOffset, octets.byteLength)
+}

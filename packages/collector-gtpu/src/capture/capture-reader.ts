@@ -1,6 +1,12 @@
 import { inGroups } from '@steeple/telecom'
 import { CaptureError } from './capture-error.ts'
-import { type CaptureHandler, MOST_RECORD, type PacketHandler, type RecordReader } from './capture-format.ts'
+import {
+  type CaptureHandler,
+  MOST_RECORD,
+  type PacketHandler,
+  type RecordReader,
+  viewOf,
+} from './capture-format.ts'
 import { pcapngRecords } from './pcapng-records.ts'
 
 /** https://www.tcpdump.org/manpages/pcap-savefile.5.html: with microseconds, with nanoseconds. */
@@ -36,10 +42,6 @@ function pcapRecords(begin: Uint8Array, packet: PacketHandler): RecordReader | u
       return RECORD_HEADER + captured
     },
   }
-}
-
-function viewOf(octets: Uint8Array): DataView {
-  return new DataView(octets.buffer, octets.byteOffset, octets.byteLength)
 }
 
 /** Reads a capture in pieces of any size. */

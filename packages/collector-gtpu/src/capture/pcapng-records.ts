@@ -1,6 +1,6 @@
 import { inGroups } from '@steeple/telecom'
 import { CaptureError } from './capture-error.ts'
-import { type CaptureHandler, MOST_RECORD, type RecordReader } from './capture-format.ts'
+import { type CaptureHandler, MOST_RECORD, type RecordReader, viewOf } from './capture-format.ts'
 
 /** Block types of draft-ietf-opsawg-pcapng §4 and §11. */
 const BLOCK = { section: 0x0a0d0d0a, interface: 1, simple: 3, statistics: 5, enhanced: 6 } as const
@@ -150,8 +150,4 @@ function need(body: Body, octets: number): Body {
 function unitsPerMsFrom(resolution: number): number {
   const exponent = resolution & 0x7f
   return ((resolution & 0x80) === 0 ? 10 : 2) ** exponent / 1_000
-}
-
-function viewOf(octets: Uint8Array): DataView {
-  return new DataView(octets.buffer, octets.byteOffset, octets.byteLength)
 }

@@ -10,5 +10,5 @@ export default defineConfig({
   clean: true,
   dts: false,
   noExternal: ['undici'],
-  esbuildPlugins: [oneFile('undici', { names: ['Agent', 'buildConnector'] })],
+  esbuildPlugins: [oneFile('undici', { names: ['Agent'] })],
 })

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Agent, buildConnector } from 'undici'
+import { Agent } from 'undici'
 
 /** How a client connects, and what bounds it. */
 export interface HttpClientOptions {
@@ -55,14 +55,14 @@ export function httpClient({ maxBytes, connections = 16, idleMs }: HttpClientOpt
     // The signal of each request bounds it.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: buildConnector({
-      allowH2: false,
+    allowH2: false,
+    connect: {
       minVersion: 'TLSv1.2',
       // Said here, so that no variable of the environment switches it off.
       rejectUnauthorized: true,
       // A resumed session is not checked again.
       maxCachedSessions: 0,
-    }),
+    },
   })
   const sent = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
     const { method, url, headers = {}, body = null } = request

@@ -6,6 +6,7 @@ import { CardsError, type LabCard, readCards } from '../phones/cards.ts'
 import type { Fleet, NamedPhone } from '../phones/fleet.ts'
 import { esims } from './esim-routes.ts'
 import {
+  askedIn,
   type ControlAnswer,
   ControlError,
   type ControlPlace,
@@ -102,7 +103,7 @@ async function within(work: Promise<unknown>, clock: LabClock): Promise<void> {
 
 /** Whoever changes the APN of a phone has it attach anew. */
 function setApn(phone: NamedPhone['phone'], body: string): void {
-  const { apn } = parsed(body)
+  const { apn } = askedIn<Asked>(body)
   if (apn !== null && (typeof apn !== 'string' || !/^[A-Za-z0-9.-]{1,100}$/.test(apn)))
     throw new ControlError('expected {"apn": "internet"}, or null for any', { status: 400 })
   phone.apn = apn ?? undefined
@@ -147,7 +148,7 @@ function chosenPhones(fleet: Fleet, name: string): readonly NamedPhone[] {
 }
 
 function dataIn(body: string): { readonly octets: Octets; readonly how: How } {
-  const { up_bytes: up = 0, down_bytes: down = 0, kbps, interface: on = 's1u' } = parsed(body)
+  const { up_bytes: up = 0, down_bytes: down = 0, kbps, interface: on = 's1u' } = askedIn<Asked>(body)
   const isRate = kbps === undefined || (isNumber(kbps) && kbps > 0 && kbps <= KBPS_MAX)
   if (!isCount(up) || !isCount(down) || !isRate || !isInterface(on))
     throw new ControlError(
@@ -158,7 +159,7 @@ function dataIn(body: string): { readonly octets: Octets; readonly how: How } {
 }
 
 function trafficIn(body: string): { readonly rates: Octets; readonly on: Interface } {
-  const { up_kbps: up = 0, down_kbps: down = 0, interface: on = 's1u' } = parsed(body)
+  const { up_kbps: up = 0, down_kbps: down = 0, interface: on = 's1u' } = askedIn<Asked>(body)
   const isRate = (value: unknown): value is number => isNumber(value) && value >= 0 && value <= KBPS_MAX
   if (!isRate(up) || !isRate(down) || !isInterface(on))
     throw new ControlError(
@@ -176,14 +177,6 @@ interface Asked {
   readonly down_kbps?: unknown
   readonly interface?: unknown
   readonly apn?: unknown
-}
-
-function parsed(body: string): Asked {
-  try {
-    return (JSON.parse(body) ?? {}) as Asked // each part is checked
-  } catch (cause) {
-    throw new ControlError('the body is no JSON', { status: 400, cause })
-  }
 }
 
 function isNumber(value: unknown): value is number {

@@ -4,6 +4,7 @@ import { type Esim, type EsimAction, EsimError, type EsimWish } from '../esim/es
 import { EumError } from '../esim/eum-file.ts'
 import type { Phone } from '../phones/phone.ts'
 import {
+  askedIn,
   type ControlAnswer,
   ControlError,
   type ControlPlace,
@@ -85,7 +86,7 @@ function esimRecord(esim: Esim): object {
 }
 
 function wishIn(body: string): EsimWish {
-  const { activation_code, confirmation_code, curve, euicc, server } = parsed(body)
+  const { activation_code, confirmation_code, curve, euicc, server } = askedIn<Wished>(body)
   if (typeof activation_code !== 'string')
     throw new ControlError('expected {"activation_code": "LPA:1$…"}', { status: 400 })
   if (curve !== undefined && curve !== 'P-256' && curve !== 'brainpoolP256r1')
@@ -107,14 +108,6 @@ interface Wished {
   readonly curve?: unknown
   readonly euicc?: unknown
   readonly server?: unknown
-}
-
-function parsed(body: string): Wished {
-  try {
-    return (JSON.parse(body) ?? {}) as Wished // each part is checked
-  } catch (cause) {
-    throw new ControlError('the body is no JSON', { status: 400, cause })
-  }
 }
 
 /** What an LPA would show. */

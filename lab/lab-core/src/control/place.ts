@@ -38,6 +38,15 @@ export class ControlError extends Error {
   }
 }
 
+/** What a body in JSON holds; each part is checked by who takes it. Throws `ControlError`. */
+export function askedIn<Asked extends object>(body: string): Asked {
+  try {
+    return (JSON.parse(body) ?? {}) as Asked // all parts are unknown and optional
+  } catch (cause) {
+    throw new ControlError('the body is no JSON', { status: 400, cause })
+  }
+}
+
 /** A path that there is not. */
 export function unknownPath(): ControlError {
   return new ControlError('no such path; GET / says which there are', { status: 404 })

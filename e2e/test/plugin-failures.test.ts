@@ -404,8 +404,11 @@ failures(
         `${clients.answered} requests of others meanwhile, ${clients.problems.length} failed\n`,
     )
     assert.ok(after.files <= before.files, `files: ${before.files} then ${after.files}`)
-    // What each try left behind would be as many more; requests of others have a few under way.
-    assert.ok(after.timers < before.timers + tries / 2, `timers: ${before.timers} then ${after.timers}`)
+    // What is under way beside it has timers of its own for a moment.
+    await eventually(async () => {
+      const { timers } = await measure()
+      assert.ok(timers <= before.timers + 2, `timers: ${before.timers} then ${timers}`)
+    })
     assert.is(after.listeners, before.listeners)
     assert.ok(
       (after.heapUsed - before.heapUsed - LOG_LINES_BYTES) / tries < 16_384,

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { startDatabaseProxy } from './database-proxy.ts'
 
 /** A way to the database on which writes get lost. */
 export interface FailingProxy {
@@ -19,25 +18,8 @@ const WRITES = [Buffer.from('\x02update\0'), Buffer.from('\x02delete\0')]
 /** Starts a proxy in front of the database on `port`. */
 export async function startFailingProxy(port: number): Promise<FailingProxy> {
   const state = { share: 0, failed: 0, isCut: false }
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    if (state.isCut) {
-      client.destroy()
-      return
-    }
-    const database = connect(port, '127.0.0.1')
-    const end = (): void => {
-      client.destroy()
-      database.destroy()
-    }
-    for (const socket of [client, database]) {
-      sockets.add(socket)
-      socket.on('error', end)
-      socket.on('close', () => {
-        sockets.delete(socket)
-        end()
-      })
-    }
+  const proxy = await startDatabaseProxy(port, (client, database, end) => {
+    if (state.isCut) return end()
     let isMute = false
     client.on('data', (bytes: Buffer) => {
       if (isMute) return
@@ -53,13 +35,9 @@ export async function startFailingProxy(port: number): Promise<FailingProxy> {
       database.end(bytes)
       client.destroy()
     })
-    database.on('data', (bytes) => client.write(bytes))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: own } = server.address() as AddressInfo
   return {
-    url: `mongodb://127.0.0.1:${own}`,
+    url: proxy.url,
     get share() {
       return state.share
     },
@@ -71,14 +49,11 @@ export async function startFailingProxy(port: number): Promise<FailingProxy> {
     },
     set isCut(isCut) {
       state.isCut = isCut
-      if (isCut) for (const socket of sockets) socket.destroy()
+      if (isCut) proxy.cut()
     },
     get failed() {
       return state.failed
     },
-    close: async () => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
+    close: proxy.close,
   }
 }

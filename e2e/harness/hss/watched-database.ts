@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { deserialize } from 'bson'
+import { startDatabaseProxy } from './database-proxy.ts'
 
 /** A way to a database on which every command is noted, and every one that writes breaks the connection. */
 export interface WatchedDatabase {
@@ -26,21 +25,7 @@ const HEADER_OCTETS = 16
 export async function startWatchedDatabase(port: number): Promise<WatchedDatabase> {
   const writes: string[] = []
   let reads = 0
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const database = connect(port, '127.0.0.1')
-    const end = (): void => {
-      client.destroy()
-      database.destroy()
-    }
-    for (const socket of [client, database]) {
-      sockets.add(socket)
-      socket.on('error', end)
-      socket.on('close', () => {
-        sockets.delete(socket)
-        end()
-      })
-    }
+  const proxy = await startDatabaseProxy(port, (client, database, end) => {
     let waiting: Buffer = Buffer.alloc(0)
     client.on('data', (bytes: Buffer) => {
       waiting = Buffer.concat([waiting, bytes])
@@ -56,20 +41,14 @@ export async function startWatchedDatabase(port: number): Promise<WatchedDatabas
         database.write(message)
       }
     })
-    database.on('data', (bytes) => client.write(bytes))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   return {
-    url: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: proxy.url,
     writes,
     get reads() {
       return reads
     },
-    close: async () => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
+    close: proxy.close,
   }
 }
 

@@ -32,7 +32,7 @@ const LONG = [
   'canary-hss',
   'fuzz',
 ]
-/** The same of other packages, which come after those of packages/e2e. */
+/** The same of other packages, which come after those of e2e. */
 const LONG_OF_PACKAGES = ['forged', 'progress', 'conformance', 'escapes', 'exact', 'batch']
 /**
  * Files at a time: about half of what each takes is waiting, more of it where it starts browsers or containers. With two a processor a

@@ -44,7 +44,7 @@ function isAboutTime(name, file) {
 async function runFile({ name, file }) {
   const begun = performance.now()
   // The product under test (e2e) gets no such help, since its starts are measured.
-  const child = start(name, [...SEED, ...COST, file], name === 'e2e' ? {} : COMPILE_CACHE)
+  const child = start(folderOf(name), [...SEED, ...COST, file], name === 'e2e' ? {} : COMPILE_CACHE)
   if (isAboutTime(name, file)) child.hurry()
   let output = ''
   const take = (text) => {
@@ -116,7 +116,7 @@ async function workThrough(files, claims, report) {
 /** Undefined when the worker ended as it should; else the file that it ended in, with what was printed. */
 async function work(files, claims, report) {
   const more = { ...COMPILE_CACHE, ...temporary() }
-  const child = start('', [...ROOM, join(root, 'scripts/tests/worker.mjs'), claims, ...files], more)
+  const child = start('.', [...ROOM, join(root, 'scripts/tests/worker.mjs'), claims, ...files], more)
   const reader = markReader((told, output) =>
     report(told.file, { code: told.code, output, seconds: told.ms / 1000 }),
   )
@@ -198,10 +198,10 @@ function nextMark(text) {
   }
 }
 
-/** A Node in the folder of a package, or of all. `ended` gives its exit code; a signal counts as 1. */
-function start(name, args, more) {
+/** A Node in a folder of the workspace. `ended` gives its exit code; a signal counts as 1. */
+function start(folder, args, more) {
   const child = spawn(process.execPath, ['--no-warnings', ...args], {
-    cwd: name === '' ? root : join(root, folderOf(name)),
+    cwd: join(root, folder),
     env: { ...process.env, ...more, FORCE_COLOR: '0', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

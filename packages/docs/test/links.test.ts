@@ -9,6 +9,10 @@ import { type Documentation, INDEX, type Page, readDocumentation } from '../src/
 import { renderPage } from '../src/render.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+// A script of the repository, and of no package.
+const { workspaceFolders }: { workspaceFolders(): readonly string[] } = await import(
+  `${ROOT}scripts/workspace.mjs`
+)
 const NOTHING: ReadonlySet<string> = new Set()
 /** Names of files in sources of others, which begin as ours do. */
 const FOREIGN = ['docs/backends/stdio-schema.json']
@@ -57,7 +61,7 @@ links('from READMEs and what else stands at the root hold', () => {
     'README.md',
     'CONTRIBUTING.md',
     'SECURITY.md',
-    ...folders().map((folder) => `${folder}/README.md`),
+    ...workspaceFolders().map((folder) => `${folder}/README.md`),
   ]
   const dead = files
     .filter((path) => existsSync(join(ROOT, path)))
@@ -69,7 +73,7 @@ links('that errors, alert rules, comments and scripts name are there', () => {
   const files = [
     ...filesIn('docs', ['.md', '.yml', '.json', '.py']),
     ...filesIn('scripts', ['.mjs']),
-    ...folders().flatMap((folder) => [
+    ...workspaceFolders().flatMap((folder) => [
       ...filesIn(`${folder}/src`, ['.ts']),
       ...filesIn(`${folder}/test`, ['.ts']),
       ...filesIn(`${folder}/harness`, ['.ts']),
@@ -148,14 +152,6 @@ function withoutCode(text: string): string {
     .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]]/g, ' '))
 }
 
-/** Folders of all packages, from the root. */
-function folders(): readonly string[] {
-  return ['packages', 'lab', 'testing']
-    .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => `${group}/${name}`))
-    .concat('e2e')
-    .filter((folder) => existsSync(join(ROOT, folder, 'package.json')))
-}
-
 /** What `npm run build -- --without` takes. */
 function optional(): readonly string[] {
   const isOptional = (folder: string): boolean => {
@@ -166,7 +162,7 @@ function optional(): readonly string[] {
     return steeple !== undefined && steeple.essential !== true
   }
   return [
-    ...folders()
+    ...workspaceFolders()
       .filter(isOptional)
       .map((folder) => folder.slice('packages/'.length)),
     'lab-core',

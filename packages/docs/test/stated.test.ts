@@ -7,6 +7,10 @@ import { assert, suite } from '@steeple/testkit'
 const stated = suite('docs/stated')
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+// A script of the repository, and of no package.
+const { workspaceFolders }: { workspaceFolders(): readonly string[] } = await import(
+  `${ROOT}scripts/workspace.mjs`
+)
 
 stated('in the README: each package once, and none that is not there', () => {
   const [, table = ''] = /^## Packages\n([\s\S]*?)^## /m.exec(read('README.md')) ?? []
@@ -70,10 +74,7 @@ function stepsOf(name: string): readonly string[] {
 }
 
 function packages(): readonly string[] {
-  return ['packages', 'lab', 'testing']
-    .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => join(group, name)))
-    .concat('e2e')
-    .filter((folder) => existsSync(join(ROOT, folder, 'package.json')))
+  return workspaceFolders()
     .map((folder) => basename(folder))
     .toSorted()
 }

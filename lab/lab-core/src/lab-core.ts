@@ -15,21 +15,113 @@ import { makeTraffic, type Traffic } from './gtpu/traffic.ts'
 import { type HssRequests, watchChanges } from './hss/change-stream.ts'
 import { hssOver } from './hss/hss.ts'
 import { delayedCounts, noS6aCounts, type S6aCounts } from './hss/s6a-counts.ts'
-import type { Json } from './info/cjson.ts'
 import { openDaemonLog } from './info/daemon-log.ts'
 import { hssMetrics, pcrfMetrics } from './info/diameter-metrics.ts'
 import { mmeMetrics, smfMetrics } from './info/metrics.ts'
-import { enbInfo, ueInfo } from './info/mme-info.ts'
-import { type Listing, pageOf } from './info/page.ts'
 import { exposition, metric, processMetrics } from './info/process-metrics.ts'
 import { type Mme, makeMme } from './mme/mme.ts'
-import type { Enb } from './mme/ue-context.ts'
+import type { Enb, UeContext } from './mme/ue-context.ts'
 import { type Fleet, makeFleet, type StoredPhone } from './phones/fleet.ts'
 import { type PhoneTimers, REAL_TIMERS } from './phones/phone.ts'
 import { type Session, type Sessions, sessionTable } from './smf/sessions.ts'
 import type { Doc } from './store/ejson.ts'
 import { openJournal } from './store/journal.ts'
 import { type Subscribers, subscribersIn } from './store/subscribers.ts'
+
+/** What cJSON can print. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
+
+const INT_MAX = 2 ** 31 - 1
+
+/** A value as cJSON's unformatted print has it; numbers are doubles printed by `cjsonNumber`. */
+export function cjson(value: Json): string {
+  if (typeof value === 'number') return cjsonNumber(value)
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (isList(value)) return `[${value.map(cjson).join(',')}]`
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${cjson(member)}`)
+  return `{${members.join(',')}}`
+}
+
+/**
+ * A number as cJSON 1.7 prints it: an int as `%d`, anything else as `%1.15g` when that reads back as (nearly) the same
+ * number, else as `%1.17g`. So a timestamp of 16 digits that ends in 0 comes with an exponent.
+ */
+export function cjsonNumber(value: number): string {
+  if (!Number.isFinite(value)) return 'null'
+  if (Number.isInteger(value) && Math.abs(value) <= INT_MAX) return String(value)
+  const short = general(value, 15)
+  return isNearly(Number(short), value) ? short : general(value, 17)
+}
+
+/** C's `%.<precision>g`. */
+function general(value: number, precision: number): string {
+  const [mantissa = '0', exponentText = '0'] = value.toExponential(precision - 1).split('e')
+  const exponent = Number(exponentText)
+  if (exponent < -4 || exponent >= precision) {
+    const sign = exponent < 0 ? '-' : '+'
+    return `${trimmed(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`
+  }
+  return trimmed(value.toFixed(precision - 1 - exponent))
+}
+
+function trimmed(digits: string): string {
+  return digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits
+}
+
+function isNearly(left: number, right: number): boolean {
+  return Math.abs(left - right) <= Math.max(Math.abs(left), Math.abs(right)) * Number.EPSILON
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+/** A list that the info API serves. */
+interface Listing<T> {
+  readonly path: string
+  /** Whether `page=-1` means all at once; where it does not it means the first page. */
+  readonly hasAllAtOnce: boolean
+  readonly items: readonly T[]
+  readonly show: (item: T) => Json
+}
+
+/** The default and the most items of a page. */
+const PAGE_SIZE = 100
+/** More than this comes out as `{}`. */
+const OUTPUT_MAX = 512 * 1024
+
+/**
+ * One page of a listing as Open5GS prints it: `next` and `prev` without `page_size`, numbers that cannot be read as
+ * their defaults, nothing but `{}` above 512 KiB.
+ */
+export function pageOf<T>(listing: Listing<T>, query: URLSearchParams): string {
+  const { path, items, show, hasAllAtOnce } = listing
+  if (query.get('page') === '-1' && hasAllAtOnce) {
+    return bounded({ items: items.map(show), pager: { page: 0, page_size: 0, count: items.length } })
+  }
+  const page = numberIn(query, 'page', 0)
+  const size = Math.min(numberIn(query, 'page_size', PAGE_SIZE) || PAGE_SIZE, PAGE_SIZE)
+  const shown = items.slice(page * size, (page + 1) * size)
+  const hasNext = items.length > (page + 1) * size
+  const pager: Json = {
+    page,
+    page_size: size,
+    count: shown.length,
+    ...(page > 0 ? { prev: `${path}?page=${page - 1}` } : {}),
+    ...(hasNext ? { next: `${path}?page=${page + 1}` } : {}),
+  }
+  return bounded({ items: shown.map(show), pager })
+}
+
+function bounded(body: Json): string {
+  const text = cjson(body)
+  return Buffer.byteLength(text) >= OUTPUT_MAX ? '{}' : text
+}
+
+function numberIn(query: URLSearchParams, name: string, fallback: number): number {
+  const text = query.get(name) ?? ''
+  return /^[0-9]{1,15}$/.test(text) ? Number(text) : fallback
+}
 
 /** A body with its content type; text without one has none. */
 interface InfoAnswer {
@@ -282,4 +374,67 @@ function upfMetrics(sessions: Sessions): string {
     metric('fivegs_upffunction_upf_qosflows', 'gauge', 'Number of QoS flows of UPF', flows),
     ...processMetrics(),
   ])
+}
+
+/** `/ue-info` of an MME: every phone it has seen, gone and rejected ones included. */
+function ueInfo({ enb, contexts }: Mme): Listing<UeContext> {
+  return { path: '/ue-info', hasAllAtOnce: false, items: contexts(), show: (context) => ueItem(context, enb) }
+}
+
+/** `/enb-info` of an MME. */
+function enbInfo(mme: Mme): Listing<Enb> {
+  return {
+    path: '/enb-info',
+    hasAllAtOnce: true,
+    items: mme.isRadioUp ? [mme.enb] : [],
+    show: (enb) => enbItem(enb, mme),
+  }
+}
+
+function ueItem(context: UeContext, enb: Enb): Json {
+  const { isConnected, session } = context
+  return {
+    supi: context.imsi,
+    domain: 'EPS',
+    rat: 'E-UTRA',
+    cm_state: isConnected ? 'connected' : 'idle',
+    mm_state: context.state,
+    enb: {
+      ostream_id: context.ostreamId,
+      ...(isConnected ? { mme_ue_ngap_id: context.mmeUeId, ran_ue_ngap_id: context.enbUeId } : {}),
+      enb_id: enb.enbId,
+      cell_id: enb.cellId,
+      ...(isConnected ? {} : { status: 'not-connected' }),
+    },
+    location: {
+      tai: { plmn: enb.plmn, tac_hex: tacHex(enb), tac: enb.tac },
+      timestamp: context.locatedAtUs,
+    },
+    ambr: { downlink: context.ambr.downlink, uplink: context.ambr.uplink },
+    pdn: session === undefined ? [] : [pdnItem(session)],
+    pdn_count: session === undefined ? 0 : 1,
+  }
+}
+
+function pdnItem({ apn, ebi, qci }: Session): Json {
+  return { apn, qos_flows: [{ ebi }], qci, ebi, bearer_count: 1, pdu_state: 'active' }
+}
+
+function enbItem(enb: Enb, { contexts, lastOstreamId }: Mme): Json {
+  return {
+    enb_id: enb.enbId,
+    name: '',
+    plmn: enb.plmn,
+    network: { mme_name: '' },
+    s1: {
+      setup_success: true,
+      sctp: { peer: enb.peer, max_out_streams: enb.maxOutStreams, next_ostream_id: lastOstreamId },
+    },
+    supported_ta_list: [{ tac: tacHex(enb), plmn: enb.plmn }],
+    num_connected_ues: contexts().filter(({ isConnected }) => isConnected).length,
+  }
+}
+
+function tacHex({ tac }: Enb): string {
+  return tac.toString(16).toUpperCase().padStart(4, '0')
 }

@@ -1,14 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import { child, readOne, type Tlv, TlvError, tlv } from '@steeple/sgp22'
-import { authenticateServer, getChallenge } from './authenticate.ts'
-import { ChainError, type EuiccChain, readChain } from './chain.ts'
-import { CommandError, commandErrorFrom, STATUS } from './codes.ts'
-import { euiccInfo1, euiccInfo2, UICC_CAPABILITY } from './info.ts'
+import {
+  type Certificate,
+  CertificateError,
+  checkIssued,
+  checkRole,
+  ROLE,
+  readCertificate,
+} from './certificate.ts'
+import { type Chain, ChainError, type EuiccChain, readChain } from './chain.ts'
+import {
+  AUTHENTICATE_ERROR,
+  CANCEL_ERROR,
+  CommandError,
+  commandErrorFrom,
+  DOWNLOAD_ERROR,
+  Refusal,
+  refusalFrom,
+  STATUS,
+} from './codes.ts'
+import { isSignedBy, type OneTimeKey, oneTimeKey, signatureOf } from './ecc.ts'
 import { makeLoader } from './load.ts'
 import { listNotifications, removeNotification, retrieveNotifications } from './notifications.ts'
-import { fromHex } from './octets.ts'
-import type { EuiccParts } from './parts.ts'
-import { cancelSession, prepareDownload } from './prepare.ts'
+import { fromHex, isSame, utf8From } from './octets.ts'
+import type { EuiccParts, Session } from './parts.ts'
 import {
   deleteProfile,
   disableProfile,
@@ -19,6 +34,265 @@ import {
   setNickname,
 } from './profiles.ts'
 import { emptyMemory, memoryFrom, type SavedMemory, savedMemory } from './state.ts'
+
+/** SGP.22 release that this eUICC speaks: 2.4.0. */
+const SVN = Uint8Array.of(2, 4, 0)
+
+/** EUICCInfo1 (BF20). SGP.22 §5.7.8. */
+function euiccInfo1(parts: EuiccParts): Uint8Array {
+  return tlv(0xbf20, tlv(0x82, SVN), ...ciLists(parts))
+}
+
+/** USIM, ISIM, CSIM, every algorithm, several applications; no GET IDENTITY, and no ECIES for SUCI. SGP.22 annex H, UICCCapability. */
+const UICC_CAPABILITY: Uint8Array = fromHex('007f36c0')
+
+/** EUICCInfo2 (BF22). SGP.22 §5.7.8. */
+function euiccInfo2(parts: EuiccParts): Uint8Array {
+  const free = Math.max(0, parts.profilesMax - parts.memory.profiles.length)
+  return tlv(
+    0xbf22,
+    tlv(0x81, Uint8Array.from(parts.profileVersion)),
+    tlv(0x82, SVN),
+    tlv(0x83, Uint8Array.of(1, 0, 0)), // firmware
+    tlv(0x84, extCardResource(free)),
+    tlv(0x85, parts.capability),
+    tlv(0x86, fromHex('090200')), // TS 102 241
+    tlv(0x87, fromHex('020300')), // GlobalPlatform
+    tlv(0x88, fromHex('0290')), // RSP capability: additionalProfile, testProfileSupport
+    ...ciLists(parts),
+    tlv(0x04, fromHex('010000')), // protection profile
+    tlv(0x0c, Buffer.from('STEEPLE-LAB')), // SAS accreditation
+  )
+}
+
+/** The CIs of the chains, the most liked first: whom to verify by, and whom to sign under. */
+function ciLists(parts: EuiccParts): readonly Uint8Array[] {
+  const ids = parts.chains.map((chain) => tlv(0x04, chain.ciPkid))
+  return [tlv(0xa9, ...ids), tlv(0xaa, ...ids)]
+}
+
+/** Installed applications, free octets of either memory. ETSI TS 102 226 §8.2.1.7.2. */
+function extCardResource(freeProfiles: number): Uint8Array {
+  const free = Buffer.alloc(4)
+  free.writeUInt32BE(Math.min(freeProfiles, 1000) * 0x1_0000)
+  return Buffer.concat([fromHex('810100'), tlv(0x82, free), fromHex('8302ffff')])
+}
+
+/** Octets of a challenge. SGP.22 §5.7.7. */
+const CHALLENGE_OCTETS = 16
+const ADDRESS_OCTETS = 255
+
+/** GetEUICCChallenge (BF2E). Ends a session that is under way. SGP.22 §5.7.7. */
+function getChallenge(parts: EuiccParts): Uint8Array {
+  parts.session = undefined
+  parts.challenge = parts.random(CHALLENGE_OCTETS)
+  return tlv(0xbf2e, tlv(0x80, parts.challenge))
+}
+
+/** AuthenticateServer (BF38). SGP.22 §5.7.13. */
+function authenticateServer(parts: EuiccParts, request: Tlv): Uint8Array {
+  const [signed, signature, ciPkid, certificate, context] = request.children()
+  if (signed?.tag !== 0x30 || signature?.tag !== 0x5f37 || ciPkid?.tag !== 0x04)
+    throw new CommandError(STATUS.wrongData, 'AuthenticateServer is not whole')
+  if (certificate?.tag !== 0x30 || context?.tag !== 0xa0)
+    throw new CommandError(STATUS.wrongData, 'AuthenticateServer is not whole')
+  const fields = signedFields(signed)
+  parts.session = undefined
+  try {
+    const challenge = parts.challenge
+    parts.challenge = undefined
+    const { auth, owner } = checkServer(parts, signed, signature.value, certificate.raw)
+    if (challenge === undefined)
+      throw new Refusal(AUTHENTICATE_ERROR.noSessionContext, 'no challenge was asked for')
+    if (!isSame(challenge, fields.euiccChallenge))
+      throw new Refusal(
+        AUTHENTICATE_ERROR.euiccChallengeMismatch,
+        'another challenge than this eUICC’s was signed',
+      )
+    const chain = chainFor(parts, ciPkid.value)
+    const euiccSigned1 = tlv(
+      0x30,
+      tlv(0x80, fields.transactionId),
+      tlv(0x83, fields.serverAddress),
+      tlv(0x84, fields.serverChallenge),
+      euiccInfo2(parts),
+      context.raw,
+    )
+    const euiccSignature1 = tlv(0x5f37, signatureOf(chain.euiccKey, euiccSigned1))
+    parts.session = {
+      transactionId: fields.transactionId,
+      serverAddress: utf8From(fields.serverAddress, ADDRESS_OCTETS) ?? '',
+      chain,
+      auth,
+      owner,
+      euiccSignature1,
+    }
+    return tlv(0xbf38, tlv(0xa0, euiccSigned1, euiccSignature1, chain.euiccDer, chain.eumDer))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const code = Uint8Array.of(error.code)
+    return tlv(0xbf38, tlv(0xa1, tlv(0x80, fields.transactionId), tlv(0x02, code)))
+  }
+}
+
+function signedFields(signed: Tlv): {
+  readonly transactionId: Uint8Array
+  readonly euiccChallenge: Uint8Array
+  readonly serverAddress: Uint8Array
+  readonly serverChallenge: Uint8Array
+} {
+  const transactionId = child(signed, 0x80)?.value
+  const euiccChallenge = child(signed, 0x81)?.value
+  const serverAddress = child(signed, 0x83)?.value
+  const serverChallenge = child(signed, 0x84)?.value
+  if (transactionId === undefined || transactionId.length === 0 || transactionId.length > 16)
+    throw new CommandError(STATUS.wrongData, 'serverSigned1 has no transaction id of 1 to 16 octets')
+  if (euiccChallenge === undefined || serverChallenge?.length !== CHALLENGE_OCTETS)
+    throw new CommandError(STATUS.wrongData, 'serverSigned1 has no challenges of 16 octets')
+  if (serverAddress === undefined || utf8From(serverAddress, ADDRESS_OCTETS) === undefined)
+    throw new CommandError(STATUS.wrongData, 'serverSigned1 has no server address')
+  return { transactionId, euiccChallenge, serverAddress, serverChallenge }
+}
+
+function checkServer(
+  parts: EuiccParts,
+  signed: Tlv,
+  signature: Uint8Array,
+  der: Uint8Array,
+): { readonly auth: ReturnType<typeof readCertificate>; readonly owner: Uint8Array } {
+  const auth = trusted(parts.chains, der)
+  if (auth.registeredId === undefined)
+    throw new Refusal(AUTHENTICATE_ERROR.invalidOid, 'CERT.DPauth has no registered id')
+  if (!isSignedBy(auth.key, signed.raw, signature))
+    throw new Refusal(AUTHENTICATE_ERROR.invalidSignature, 'serverSignature1 is not CERT.DPauth’s')
+  return { auth, owner: auth.registeredId }
+}
+
+function trusted(chains: readonly Chain[], der: Uint8Array): ReturnType<typeof readCertificate> {
+  try {
+    const certificate = readCertificate(der)
+    const issuer = chains.find((chain) => isSame(chain.ciPkid, certificate.authorityKeyId))
+    if (issuer === undefined) throw new CertificateError('is of a CI that this eUICC does not know')
+    checkIssued(certificate, issuer.ci)
+    checkRole(certificate, ROLE.dpAuth)
+    return certificate
+  } catch (error) {
+    if (!(error instanceof CertificateError) && !(error instanceof TlvError)) throw error
+    throw refusalFrom(error, AUTHENTICATE_ERROR.invalidCertificate, `CERT.DPauth ${error.message}`)
+  }
+}
+
+function chainFor(parts: EuiccParts, ciPkid: Uint8Array): Chain {
+  // Empty: the server leaves the choice to the eUICC. SGP.22 v3 §5.7.13.
+  const chain = parts.chains.find((one) => ciPkid.length === 0 || isSame(one.ciPkid, ciPkid))
+  if (chain === undefined)
+    throw new Refusal(
+      AUTHENTICATE_ERROR.ciPkUnknown,
+      'the server names a CI that this eUICC does not sign under',
+    )
+  return chain
+}
+
+const HASH_OCTETS = 32
+
+/** PrepareDownload (BF21). SGP.22 §5.7.5. */
+function prepareDownload(parts: EuiccParts, request: Tlv): Uint8Array {
+  const [signed, signature, ...rest] = request.children()
+  const hashCc = rest[0]?.tag === 0x04 ? rest[0] : undefined
+  const certificate = rest[hashCc === undefined ? 0 : 1]
+  if (signed?.tag !== 0x30 || signature?.tag !== 0x5f37 || certificate?.tag !== 0x30)
+    throw new CommandError(STATUS.wrongData, 'PrepareDownload is not whole')
+  const transactionId = child(signed, 0x80)?.value
+  const ccRequired = child(signed, 0x01)?.value
+  if (transactionId === undefined || ccRequired?.length !== 1)
+    throw new CommandError(STATUS.wrongData, 'smdpSigned2 is not whole')
+  try {
+    const { session, pb } = checkPrepared(parts, { signed, signature, transactionId, der: certificate.raw })
+    if (ccRequired[0] !== 0 && hashCc?.value.length !== HASH_OCTETS)
+      throw new Refusal(DOWNLOAD_ERROR.undefinedError, 'a confirmation code is required and none came')
+    const key = keyFor(parts, session, pb, child(signed, 0x5f49)?.value)
+    const euiccSigned2 = tlv(
+      0x30,
+      tlv(0x80, transactionId),
+      tlv(0x5f49, key.point),
+      ...(hashCc === undefined ? [] : [hashCc.raw]),
+    )
+    const text = Buffer.concat([euiccSigned2, signature.raw])
+    session.download = { pb, key }
+    parts.unused = { owner: session.owner, key }
+    return tlv(0xbf21, tlv(0xa0, euiccSigned2, tlv(0x5f37, signatureOf(session.chain.euiccKey, text))))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    parts.session = undefined
+    return tlv(0xbf21, tlv(0xa1, tlv(0x80, transactionId), tlv(0x02, Uint8Array.of(error.code))))
+  }
+}
+
+/** CancelSession (BF41). Ends the session. SGP.22 §5.7.14. */
+function cancelSession(parts: EuiccParts, request: Tlv): Uint8Array {
+  const transactionId = child(request, 0x80)?.value
+  const reason = child(request, 0x81)
+  if (transactionId === undefined || reason?.value.length !== 1)
+    throw new CommandError(STATUS.wrongData, 'CancelSession is not whole')
+  const session = parts.session
+  if (session === undefined || !isSame(session.transactionId, transactionId))
+    return tlv(0xbf41, tlv(0x81, Uint8Array.of(CANCEL_ERROR.invalidTransactionId)))
+  parts.session = undefined
+  const signed = tlv(0x30, tlv(0x80, transactionId), tlv(0x81, session.owner), tlv(0x82, reason.value))
+  return tlv(0xbf41, tlv(0xa0, signed, tlv(0x5f37, signatureOf(session.chain.euiccKey, signed))))
+}
+
+interface Prepared {
+  readonly signed: Tlv
+  readonly signature: Tlv
+  readonly transactionId: Uint8Array
+  readonly der: Uint8Array
+}
+
+function checkPrepared(
+  parts: EuiccParts,
+  prepared: Prepared,
+): { readonly session: Session; readonly pb: Certificate } {
+  const session = parts.session
+  if (session === undefined) throw new Refusal(DOWNLOAD_ERROR.noSessionContext, 'no server is authenticated')
+  const pb = binding(session, prepared.der)
+  const text = Buffer.concat([prepared.signed.raw, session.euiccSignature1])
+  if (!isSignedBy(pb.key, text, prepared.signature.value))
+    throw new Refusal(DOWNLOAD_ERROR.invalidSignature, 'smdpSignature2 is not CERT.DPpb’s')
+  if (!isSame(session.transactionId, prepared.transactionId))
+    throw new Refusal(DOWNLOAD_ERROR.invalidTransactionId, 'smdpSigned2 is of another session')
+  return { session, pb }
+}
+
+/** CERT.DPpb: of the CI and of the owner of CERT.DPauth. */
+function binding(session: Session, der: Uint8Array): Certificate {
+  try {
+    const pb = readCertificate(der)
+    checkIssued(pb, session.chain.ci)
+    checkRole(pb, ROLE.dpPb)
+    if (!isSame(pb.registeredId, session.owner))
+      throw new CertificateError('has another owner than CERT.DPauth')
+    if (!isSame(pb.authorityKeyId, session.auth.authorityKeyId))
+      throw new CertificateError('is of another CI than CERT.DPauth')
+    return pb
+  } catch (error) {
+    if (!(error instanceof CertificateError) && !(error instanceof TlvError)) throw error
+    throw refusalFrom(error, DOWNLOAD_ERROR.invalidCertificate, `CERT.DPpb ${error.message}`)
+  }
+}
+
+/** A fresh key, or the one that the server offers to use again, when it is held and was for that owner. */
+function keyFor(
+  parts: EuiccParts,
+  session: Session,
+  pb: Certificate,
+  offered: Uint8Array | undefined,
+): OneTimeKey {
+  const held = parts.unused
+  const isHeld = isSame(held?.key.point, offered) && isSame(held?.owner, session.owner)
+  if (held !== undefined && isHeld && held.key.curve === pb.curve) return held.key
+  return oneTimeKey(pb.curve)
+}
 
 /** What an eUICC is made with. */
 export interface EuiccOptions {

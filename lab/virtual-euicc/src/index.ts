@@ -1,4 +1,3 @@
-export { type ActivationCode, ActivationCodeError, readActivationCode } from './activation-code.ts'
 export { CertificateError, type Curve } from './certificate.ts'
 export { ChainError, type EuiccChain } from './chain.ts'
 export {
@@ -23,36 +22,37 @@ export {
   fetchTransport,
   octetsOf,
 } from './es9-client.ts'
+export { createEuicc, type Euicc, type EuiccOptions } from './euicc.ts'
 export {
+  type ActivationCode,
+  ActivationCodeError,
   authenticateServerOn,
+  type CancelReason,
   cancelSessionOn,
   challengeOf,
+  type Download,
+  type DownloadOptions,
   deleteOn,
+  deliverNotifications,
   disableOn,
+  downloadProfile,
   enableOn,
+  hashedConfirmationCode,
   info1Of,
+  LpaError,
+  type LpaStep,
   notificationsOn,
   type PendingNotification,
   prepareDownloadOn,
   profilesOn,
+  readActivationCode,
   removeOn,
   retrieveOn,
   type ServerAuthentication,
-} from './es10.ts'
-export { createEuicc, type Euicc, type EuiccOptions } from './euicc.ts'
-export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './euicc-file.ts'
-export {
-  type CancelReason,
-  type Download,
-  type DownloadOptions,
-  deliverNotifications,
-  downloadProfile,
-  hashedConfirmationCode,
-  LpaError,
-  type LpaStep,
+  segmentsOf,
 } from './lpa.ts'
+export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './lpac-main.ts'
 export { type Metadata, type NotificationTarget, type NotifiedEvent, readMetadata } from './metadata.ts'
 export { type ProfileContent, readProfilePackage } from './profile-package.ts'
 export type { InstalledProfile } from './profiles.ts'
-export { segmentsOf } from './segments.ts'
 export type { SavedMemory } from './state.ts'

@@ -1,23 +1,150 @@
 import { createHash } from 'node:crypto'
-import { child, readOne } from '@steeple/sgp22'
-import { type ActivationCode, readActivationCode } from './activation-code.ts'
+import { child, readOne, type Tlv, TlvError, tlv } from '@steeple/sgp22'
 import { CANCEL_REASON, type Code } from './codes.ts'
 import { type Es9Client, type Es9Transport, es9Client, fetchTransport, octetsOf } from './es9-client.ts'
-import {
-  authenticateServerOn,
-  cancelSessionOn,
-  challengeOf,
-  info1Of,
-  notificationsOn,
-  prepareDownloadOn,
-  removeOn,
-  retrieveOn,
-} from './es10.ts'
 import type { Euicc } from './euicc.ts'
-import { type Metadata, readMetadata } from './metadata.ts'
-import { fromHex, isSame, toHex } from './octets.ts'
+import { eventsFrom, type Metadata, type NotifiedEvent, readMetadata } from './metadata.ts'
+import { fromHex, integerFrom, integerOctets, isSame, toHex } from './octets.ts'
 import type { InstalledProfile } from './profiles.ts'
-import { segmentsOf } from './segments.ts'
+
+/** A notification that waits. */
+export interface PendingNotification {
+  readonly sequence: number
+  readonly event: NotifiedEvent | undefined
+  readonly address: string
+}
+
+/** What an LPA gives with its authentication. SGP.22 §5.7.13. */
+export interface ServerAuthentication {
+  readonly serverSigned1: Uint8Array
+  readonly serverSignature1: Uint8Array
+  readonly ciPkid: Uint8Array
+  readonly certificate: Uint8Array
+  /** Undefined for none: a default SM-DP+. */
+  readonly matchingId: string | undefined
+}
+
+/** Type allocation code of a phone that does not exist, and its IMEI. SGP.22 §4.2. */
+const TAC = Uint8Array.of(0x35, 0x29, 0x06, 0x11)
+
+/** The challenge of an eUICC, 16 octets. */
+export function challengeOf(euicc: Euicc): Uint8Array {
+  return child(readOne(euicc.execute(tlv(0xbf2e))), 0x80)?.value ?? new Uint8Array()
+}
+
+/** EUICCInfo1 as it goes to a server. */
+export function info1Of(euicc: Euicc): Uint8Array {
+  return euicc.execute(tlv(0xbf20))
+}
+
+/** AuthenticateServer: the answer, BF38. */
+export function authenticateServerOn(euicc: Euicc, server: ServerAuthentication): Uint8Array {
+  const { matchingId } = server
+  const context = tlv(
+    0xa0,
+    ...(matchingId === undefined ? [] : [tlv(0x80, Buffer.from(matchingId))]),
+    tlv(0xa1, tlv(0x80, TAC), tlv(0xa1)),
+  )
+  return euicc.execute(
+    tlv(0xbf38, server.serverSigned1, server.serverSignature1, server.ciPkid, server.certificate, context),
+  )
+}
+
+/** PrepareDownload: the answer, BF21. `hashCc` is SGP.22 §5.7.5's. */
+export function prepareDownloadOn(
+  euicc: Euicc,
+  smdpSigned2: Uint8Array,
+  smdpSignature2: Uint8Array,
+  certificate: Uint8Array,
+  hashCc: Uint8Array | undefined,
+): Uint8Array {
+  const code = hashCc === undefined ? [] : [tlv(0x04, hashCc)]
+  return euicc.execute(tlv(0xbf21, smdpSigned2, smdpSignature2, ...code, certificate))
+}
+
+/** CancelSession: the answer, BF41. */
+export function cancelSessionOn(euicc: Euicc, transactionId: Uint8Array, reason: number): Uint8Array {
+  return euicc.execute(tlv(0xbf41, tlv(0x80, transactionId), tlv(0x81, Uint8Array.of(reason))))
+}
+
+/** Enables a profile by its ICCID in 10 octets with swapped digits. A code of `PROFILE_RESULT`. */
+export function enableOn(euicc: Euicc, iccid: Uint8Array): number {
+  return resultOf(euicc.execute(tlv(0xbf31, tlv(0xa0, tlv(0x5a, iccid)), tlv(0x81, Uint8Array.of(0xff)))))
+}
+
+/** Disables a profile. A code of `PROFILE_RESULT`. */
+export function disableOn(euicc: Euicc, iccid: Uint8Array): number {
+  return resultOf(euicc.execute(tlv(0xbf32, tlv(0xa0, tlv(0x5a, iccid)), tlv(0x81, Uint8Array.of(0xff)))))
+}
+
+/** Deletes a profile. A code of `PROFILE_RESULT`. */
+export function deleteOn(euicc: Euicc, iccid: Uint8Array): number {
+  return resultOf(euicc.execute(tlv(0xbf33, tlv(0x5a, iccid))))
+}
+
+/** The notifications that wait, the oldest first. */
+export function notificationsOn(euicc: Euicc): readonly PendingNotification[] {
+  const list = child(readOne(euicc.execute(tlv(0xbf28))), 0xa0)
+  return (list?.children() ?? []).map((one) => ({
+    sequence: integerFrom(child(one, 0x80)?.value) ?? 0,
+    event: eventsFrom(child(one, 0x81)?.value ?? new Uint8Array())[0],
+    address: Buffer.from(child(one, 0x0c)?.value ?? []).toString('utf8'),
+  }))
+}
+
+/** One notification as it goes to a server; undefined when it is not there. */
+export function retrieveOn(euicc: Euicc, sequence: number): Uint8Array | undefined {
+  const request = tlv(0xbf2b, tlv(0xa0, tlv(0x80, integerOctets(sequence))))
+  return child(readOne(euicc.execute(request)), 0xa0)?.children()[0]?.raw
+}
+
+/** Removes a notification that was delivered. */
+export function removeOn(euicc: Euicc, sequence: number): void {
+  euicc.execute(tlv(0xbf30, tlv(0x80, integerOctets(sequence))))
+}
+
+/** The profiles, as GetProfilesInfo tells them. */
+export function profilesOn(euicc: Euicc): readonly Tlv[] {
+  return child(readOne(euicc.execute(tlv(0xbf2d))), 0xa0)?.children() ?? []
+}
+
+function resultOf(answer: Uint8Array): number {
+  return child(readOne(answer), 0x80)?.value[0] ?? 127
+}
+
+/** What an activation code says. SGP.22 §4.1. */
+export interface ActivationCode {
+  readonly smdpAddress: string
+  readonly matchingId: string
+  /** Dotted object identifier that the SM-DP+ must have. */
+  readonly smdpOid: string | undefined
+  readonly isConfirmationRequired: boolean
+}
+
+/** An activation code that is none. The message does not repeat it. */
+export class ActivationCodeError extends Error {}
+
+const CODE_LENGTH_MAX = 255
+
+/** Reads `LPA:1$…` or `1$…`. Throws `ActivationCodeError`. SGP.22 §4.1, §4.1.3. */
+export function readActivationCode(text: string): ActivationCode {
+  const code = text.trim().replace(/^LPA:/i, '')
+  if (code.length > CODE_LENGTH_MAX) throw new ActivationCodeError('the activation code is longer than 255')
+  const [format, smdpAddress, matchingId, smdpOid, confirmation, ...rest] = code.split('$')
+  if (format !== '1' || rest.length > 0)
+    throw new ActivationCodeError('an activation code reads LPA:1$<server>$<matching id>')
+  if (smdpAddress === undefined || smdpAddress === '' || matchingId === undefined)
+    throw new ActivationCodeError('the activation code has no server or no matching id')
+  // As unmodified LPAs do: lpac refuses other characters. SGP.22 §4.1.1.
+  if (!/^[A-Za-z0-9-]*$/.test(matchingId))
+    throw new ActivationCodeError('the matching id has characters that are not allowed')
+  return {
+    smdpAddress,
+    matchingId,
+    smdpOid: smdpOid === undefined || smdpOid === '' ? undefined : smdpOid,
+    isConfirmationRequired: confirmation === '1',
+  }
+}
 
 /** How a download is made. */
 export interface DownloadOptions {
@@ -245,4 +372,24 @@ function transactionIdOf(answer: Readonly<Record<string, unknown>>): Uint8Array 
 function refusedCode(answer: Uint8Array): number | undefined {
   const failed = child(readOne(answer), 0xa1)
   return failed === undefined ? undefined : (child(failed, 0x02)?.value[0] ?? 127)
+}
+
+/**
+ * A bound profile package (BF36) as an LPA hands it to the eUICC: the head with InitialiseSecureChannel, A0 whole,
+ * the head of A1, each 88, A2 whole when there is one, the head of A3, each 86. Throws `TlvError`. SGP.22 §2.5.5.
+ */
+export function segmentsOf(boundProfilePackage: Uint8Array): readonly Uint8Array[] {
+  const whole = readOne(boundProfilePackage)
+  const [channel, ...lists] = whole.children()
+  if (whole.tag !== 0xbf36 || channel?.tag !== 0xbf23) throw new TlvError(0, 'is no bound profile package')
+  const head = boundProfilePackage.subarray(0, channel.at + channel.raw.length)
+  return [
+    head,
+    ...lists.flatMap((list) => (list.tag === 0xa1 || list.tag === 0xa3 ? opened(list) : [list.raw])),
+  ]
+}
+
+function opened(list: Tlv): readonly Uint8Array[] {
+  const items = list.children()
+  return [list.raw.subarray(0, list.raw.length - list.value.length), ...items.map((item) => item.raw)]
 }

@@ -1,6 +1,6 @@
 import { assert, type FakeClock, memoryDb, suite, type Testbed } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { rolesOfMaker } from '../src/people/invitations.ts'
+import { rolesOfMaker } from '../src/people/invitation-routes.ts'
 import { insertUser } from '../src/people/user-store.ts'
 import { accessBed, BED_LIMIT } from './access-bed.ts'
 import type { Front, Person } from './people-front.ts'

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { absences, type Change, OTHERS, planOf } from '../src/engine/plan.ts'
+import { absences, type Change, OTHERS, planOf } from '../src/engine/engine.ts'
 import { type Finding, type Look, lookOf, type Rule } from '../src/rules/rule.ts'
 import { type AlertRow, openKey } from '../src/store/alert-store.ts'
 

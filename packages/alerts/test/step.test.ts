@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { type Next, type RuleState, step, type Waits } from '../src/engine/step.ts'
+import { type Next, type RuleState, step, type Waits } from '../src/engine/engine.ts'
 import type { Level } from '../src/rules/rule.ts'
 
 const steps = suite('alerts/step')

@@ -1,13 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { notReady, validationFailed } from '@steeple/contracts'
+import {
+  featureNotInstalled,
+  methodNotAllowed,
+  notFound,
+  notReady,
+  type ServiceError,
+  validationFailed,
+} from '@steeple/contracts'
 import type { EdgeGeneration, HttpEdge, RouteSet } from '@steeple/kernel'
 import type { EdgeCore } from './edge-core.ts'
 import type { EdgeKernel } from './edge-kernel.ts'
 import { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions } from './edge-options.ts'
 import { createConnectionQueues, createConnections } from './host/connection-queue.ts'
-import { createRouteMemory, type Endpoint, SYSTEM_PLUGIN } from './host/endpoint.ts'
+import { createRouteMemory, type Endpoint, fits, type RouteMemory, SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { buildGeneration, Generation, pageFor, type RequestHandler } from './host/generation.ts'
 import { createListeners, type Listeners } from './host/listeners.ts'
 import { finalStatus, HttpMetrics, logAccess } from './observe/http-metrics.ts'
@@ -15,7 +22,6 @@ import { createAuthenticate, createDenials } from './pipeline/authenticate.ts'
 import { BodySpace } from './pipeline/body-space.ts'
 import { createCursors } from './pipeline/cursor.ts'
 import { FailedCredentials } from './pipeline/failed-credentials.ts'
-import { refuseUnmatched } from './pipeline/refuse-unmatched.ts'
 import { RequestContext } from './pipeline/request-context.ts'
 import { createSendTogether } from './pipeline/respond.ts'
 import { createSchemaChecks, type SchemaChecks } from './pipeline/schema-checks.ts'
@@ -293,4 +299,37 @@ class GenerationHost implements Edge {
 function originForm(url: string): string {
   const path = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, '') || '/'
   return /^[/?#]/.test(path) ? path : `/${path}`
+}
+
+/**
+ * Answers a request that no route fits: the method is wrong (405 and `Allow`), the feature is not here (404
+ * `feature_not_installed`), or there is nothing (404 `not_found`). Needs no credential: the document of all routes
+ * is public.
+ */
+function refuseUnmatched(context: RequestContext, memory: RouteMemory): void {
+  fail(context, reasonOf(context, memory))
+}
+
+function reasonOf(context: RequestContext, memory: RouteMemory): ServiceError {
+  const { path } = context
+  const method = context.incoming.method ?? 'GET'
+  const withdrawn = memory.withdrawn(method === 'HEAD' ? 'GET' : method, path)
+  if (withdrawn !== undefined) return featureNotInstalled(withdrawn)
+  const methods = memory.methodsOf(path)
+  // A path whose method is among them did not fit for another reason: some escape in it.
+  if (methods.length > 0 && !methods.includes(method)) {
+    context.allow = methods.join(', ')
+    return methodNotAllowed(method, context.allow)
+  }
+  const absent = context.core.kernel
+    .features()
+    .find(({ prefix }) => isUnder(path, prefix) && !memory.hasUnder(prefix))
+  return absent === undefined ? notFound('such path') : featureNotInstalled(absent.plugin)
+}
+
+/** A prefix may have parameters: `/v1/sims/:imsi/quota`. */
+function isUnder(path: string, prefix: string): boolean {
+  const asked = path.split('/')
+  const parts = prefix.split('/')
+  return asked.length >= parts.length && fits(parts, asked.slice(0, parts.length))
 }

@@ -1,7 +1,7 @@
 import { objectSchema, ok, route } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { exampleOf } from '../src/openapi/example.ts'
 import { groupOf, tagsOf } from '../src/openapi/groups.ts'
+import { exampleOf } from '../src/openapi/operation.ts'
 
 const example = suite('api/example')
 

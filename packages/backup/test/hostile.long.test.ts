@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { assert, suite } from '@steeple/testkit'
+import { readTar, writeTar } from '../src/format/archive.ts'
 import { pack, unpack } from '../src/format/gzip-seal.ts'
 import { MANIFEST_NAME, type Member, manifestText } from '../src/format/manifest.ts'
-import { readTar, writeTar } from '../src/format/tar.ts'
 import { FACTS, PASSPHRASE, readBack } from './support/state.ts'
 
 const test = suite('a hostile backup')

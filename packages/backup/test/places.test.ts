@@ -1,5 +1,5 @@
 import { assert, eventually, suite } from '@steeple/testkit'
-import { createPlaces } from '../src/places.ts'
+import { createPlaces } from '../src/routes/backup-route.ts'
 
 const test = suite('backup/places')
 const LONG_MS = 600_000

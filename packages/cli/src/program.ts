@@ -1,23 +1,24 @@
+import { userInfo } from 'node:os'
 import { Command, CommanderError, Option } from 'commander'
 import type { ConnectionOptions } from './client/credentials.ts'
-import { connect } from './client/rest-client.ts'
+import { connect, isObject, type Json } from './client/rest-client.ts'
 import { type CommandError, failure, usageError } from './command-error.ts'
-import { addAuditCommands } from './commands/audit.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addLoginCommands } from './commands/login.ts'
 import { addNetworkCommands } from './commands/network.ts'
-import { localCommand, placeOptions, restCommand } from './commands/options.ts'
+import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './commands/options.ts'
 import { addPluginCommands } from './commands/plugin.ts'
 import { addPolicyCommands } from './commands/policy.ts'
 import { addSessionsCommand } from './commands/sessions.ts'
 import { addSimCommands } from './commands/sim.ts'
 import { addTokenCommands } from './commands/token.ts'
-import { addTxCommands } from './commands/tx.ts'
 import { addUserCommands } from './commands/user.ts'
+import { writeDisarmNote } from './disarm-note.ts'
 import type { ServiceFlags } from './flags.ts'
 import { askLines, LOGIN_QUESTIONS } from './output/ask-lines.ts'
 import { printList, printRecord } from './output/print.ts'
 import { showCredentials } from './output/show-credentials.ts'
+import { moment } from './output/table.ts'
 import { part as alerts } from './parts/alerts.ts'
 import { part as backup } from './parts/backup.ts'
 import { part as compliance } from './parts/compliance.ts'
@@ -27,7 +28,7 @@ import { part as esimSmdp } from './parts/esim-smdp.ts'
 import { part as fairUse } from './parts/fair-use.ts'
 import { part as mesh } from './parts/mesh.ts'
 import { part as support } from './parts/support.ts'
-import type { PlaceOptions } from './place.ts'
+import { type PlaceOptions, settingsHere } from './place.ts'
 import type { Terminal } from './terminal.ts'
 import { versionText } from './version.ts'
 
@@ -303,4 +304,107 @@ function addMachineCommands(program: Command, terminal: Terminal): void {
       const { runDoctor } = await import('./doctor/doctor.ts')
       await runDoctor(terminal, options)
     })
+}
+
+interface AuditOptions extends ListOptions {
+  readonly action?: string
+  readonly principal?: string
+  readonly target?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+/** `svc audit list|verify` */
+function addAuditCommands(program: Command, terminal: Terminal): void {
+  const audit = program.command('audit').description('who did what')
+  restCommand(audit, 'list', 'entries, newest first')
+    .option('--action <action>', 'such as policy.update')
+    .option('--principal <id>', 'who did it')
+    .option('--target <target>', 'what it was done to')
+    .option('--from <time>', 'RFC 3339, such as 2026-01-31T00:00:00Z')
+    .option('--to <time>', 'RFC 3339')
+    .addOption(limitOption())
+    .action((options: AuditOptions) => list(terminal, options))
+  placeOptions(
+    localCommand(audit, 'verify', 'check the chain of the store on this machine (read-only)'),
+  ).action(async (options: PlaceOptions & ConnectionOptions) => {
+    const { verifyAudit } = await import('./offline/verify-audit.ts')
+    await verifyAudit(terminal, options)
+  })
+}
+
+async function list(terminal: Terminal, options: AuditOptions): Promise<void> {
+  const { action, principal, target, from, to } = options
+  const entries = await connect(terminal, options).list('/v1/audit', 'entries', options.limit, {
+    action,
+    principal,
+    target,
+    from,
+    to,
+  })
+  printList(terminal, options.json === true, entries, [
+    { title: 'SEQ', value: (row) => row.seq },
+    { title: 'AT', value: (row) => moment(row.at), fit: 'whole' },
+    { title: 'WHO', value: who },
+    { title: 'ACTION', value: (row) => row.action, fit: 'whole' },
+    { title: 'TARGET', value: (row) => row.target },
+    { title: 'OUTCOME', value: (row) => row.outcome },
+    { title: 'REQUEST', value: (row) => row.request_id },
+  ])
+}
+
+function who(row: Json): unknown {
+  const principal = row.principal
+  return isObject(principal) ? `${String(principal.kind)}:${String(principal.name)}` : principal
+}
+
+/** `svc tx arm|disarm|status` */
+function addTxCommands(program: Command, terminal: Terminal): void {
+  const tx = program.command('tx').description('the TX gate')
+  restCommand(tx, 'arm <profile>', 'let the radio transmit with a configured profile (ran.profiles)').action(
+    async (profile: string, options: ConnectionOptions) => {
+      const body = { arm: true, profile_id: profile }
+      const answer = await connect(terminal, options).change('POST', '/v1/tx/arm', body)
+      printRecord(terminal, options.json === true, answer.body)
+    },
+  )
+  placeOptions(restCommand(tx, 'disarm', 'stop the transmitter; answers when it is silent')).action(
+    async (options: ConnectionOptions & PlaceOptions) => {
+      const noted = await noteDisarm(terminal, options)
+      try {
+        const answer = await connect(terminal, options).change('POST', '/v1/tx/disarm')
+        printRecord(terminal, options.json === true, answer.body)
+      } catch (error) {
+        if (noted !== undefined)
+          terminal.err(
+            `svc: the disarm stands in ${noted}: the guard of a radio ends it within a second, and nothing goes on air again\n`,
+          )
+        throw error
+      }
+    },
+  )
+  restCommand(tx, 'status', 'the three layers and whether TX is armed').action(
+    async (options: ConnectionOptions) => {
+      const answer = await connect(terminal, options).get('/v1/tx/arm')
+      printRecord(terminal, options.json === true, answer.body)
+    },
+  )
+}
+
+/**
+ * Writes the disarm where the guard of the radio and the next start read it: a service that does not answer, or does not run, stops
+ * all the same. The file, when that was possible: on this machine, for whom the data directory belongs to.
+ */
+async function noteDisarm(
+  terminal: Terminal,
+  options: ConnectionOptions & PlaceOptions,
+): Promise<string | undefined> {
+  const isElsewhere = options.url !== undefined || (terminal.env.SVC_URL ?? '') !== ''
+  if (isElsewhere && options.config === undefined && options.dataDir === undefined) return undefined
+  try {
+    const dataDir = options.dataDir ?? (await settingsHere(terminal, options)).server.data_dir
+    return await writeDisarmNote(dataDir, `local:${userInfo().username}`)
+  } catch {
+    return undefined // The service is asked anyway.
+  }
 }

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { checkService } from '../src/doctor/check-service.ts'
+import { checkService } from '../src/doctor/doctor.ts'
 import type { Terminal } from '../src/terminal.ts'
 import { fakeService } from './fake-service.ts'
 

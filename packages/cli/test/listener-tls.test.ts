@@ -13,7 +13,7 @@ import {
   tempDir,
 } from '@steeple/testkit'
 import { type ListenerKernel, listenerTls } from '../src/composition/listener-tls.ts'
-import { checkTransport } from '../src/doctor/check-transport.ts'
+import { checkTransport } from '../src/doctor/doctor.ts'
 
 const DAY_MS = 86_400_000
 const tls = suite('cli/listener-tls')

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { heapLooks } from '../src/spare-heap.ts'
+import { heapLooks } from '../src/serve.ts'
 
 const MIB = 1_048_576
 const spare = suite('cli/spare-heap')

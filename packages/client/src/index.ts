@@ -1,7 +1,7 @@
 export type { CommonCode, Operations, RawBody } from './api.ts'
 export type { ClientOptions, Token } from './client-options.ts'
+export type { Change, FollowOptions, Gap, StreamState } from './create-client.ts'
 export { type Call, type CallArguments, type Client, createClient } from './create-client.ts'
-export type { Change, FollowOptions, Gap, StreamState } from './follow-events.ts'
 export { dataOf } from './problem.ts'
 export type {
   AnswerOf,

@@ -1,6 +1,6 @@
 import { assert, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
-import { frameReader } from '../src/follow-events.ts'
+import { frameReader } from '../src/create-client.ts'
 
 const frames = suite('client/event-frames')
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   type Clock,
   type Collection,
@@ -5,17 +6,154 @@ import {
   type ImsiHash,
   NOTHING_COLLECTED,
   southboundUnavailable,
+  type Volume,
 } from '@steeple/contracts'
-import type { Free5gcOam } from '@steeple/southbound'
+import type { ChargingRun, Free5gcOam, Registration } from '@steeple/southbound'
 import { imsiHash, inGroups, parseImsi, parseImsiHash } from '@steeple/telecom'
-import { type Charged, chargedFrom, chargedText, NO_SESSIONS } from './count/charged.ts'
 import { contentOf, countFile, type FileContent } from './count/count-file.ts'
 import { type KnownRun, knownFrom, lineFrom } from './count/known.ts'
-import { type Tally, tally } from './count/tally.ts'
 import { type CdrFolder, cdrFolder, type Listing } from './folder/cdr-folder.ts'
 import type { Reading } from './folder/read-whole.ts'
 import type { CdrMetrics } from './metrics.ts'
-import { unchargedSessions } from './uncharged.ts'
+
+/**
+ * Which sessions the CHF knows, by digests of their references: it forgets them all when it ends, and counts none that began
+ * while it was away.
+ */
+interface Charged {
+  /** The run that was there last; undefined before the first. */
+  readonly run: string | undefined
+  /** Sessions that began in that run. */
+  readonly known: ReadonlySet<string>
+  /** Sessions that it does not know. */
+  readonly lost: ReadonlySet<string>
+}
+
+/** Nobody was listed yet. */
+const NO_SESSIONS: Charged = { run: undefined, known: new Set(), lost: new Set() }
+
+/** What is kept of a reference: 48 bits tell the sessions of one core apart. */
+function sessionDigest(ref: string): string {
+  return hash('sha256', ref, 'base64url').slice(0, 8)
+}
+
+/**
+ * What is known once the sessions with these digests are listed and the CHF runs so. `before` itself when nothing is new.
+ *
+ * A session that comes between two looks between which the CHF has started may have begun before it did: it counts as lost.
+ */
+function chargedNow(
+  before: Charged,
+  listed: ReadonlySet<string>,
+  { run, isOlderThanSessions }: ChargingRun,
+): Charged {
+  const isFirst = before.run === undefined
+  const isSame = run === undefined || run === before.run
+  const isCharging = (digest: string): boolean => {
+    if (run !== undefined && isOlderThanSessions) return true
+    if (before.lost.has(digest)) return false
+    if (before.known.has(digest)) return isSame
+    return run !== undefined && (isSame || isFirst)
+  }
+  const [known, lost] = [new Set<string>(), new Set<string>()]
+  for (const digest of listed) (isCharging(digest) ? known : lost).add(digest)
+  const isOther =
+    (run ?? before.run) !== before.run || !isEqual(known, before.known) || !isEqual(lost, before.lost)
+  return isOther ? { run: run ?? before.run, known, lost } : before
+}
+
+function isEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((each) => other.has(each))
+}
+
+/** As a text without blanks and line breaks. */
+function chargedText({ run, known, lost }: Charged): string {
+  return run === undefined && lost.size === 0
+    ? ''
+    : encodeURI(JSON.stringify([run ?? null, [...known], [...lost]]))
+}
+
+/** What `chargedText` has written; nothing known for anything else. */
+function chargedFrom(text: string | undefined): Charged {
+  if (text === undefined || text === '') return NO_SESSIONS
+  try {
+    // Written by chargedText, kept by who counts.
+    const [run, known, lost] = JSON.parse(decodeURI(text)) as [string | null, string[], string[]]
+    return { run: run ?? undefined, known: new Set(known), lost: new Set(lost) }
+  } catch {
+    return NO_SESSIONS
+  }
+}
+
+/** Looks for sessions of which the CHF writes nothing. */
+interface UnchargedSessions {
+  /** What is known of sessions after `before`, and that of each that is lost octets are missing. Tells the driver of the core. */
+  look(before: Charged, lookedMs: number, signal: AbortSignal): Promise<Look>
+}
+
+interface Look {
+  readonly charged: Charged
+  readonly volumes: readonly Moved[]
+}
+
+/** A list of so long ago still tells, ms. */
+const LIST_AGE_MS = 5_000
+/** How often it is told that octets are missing: the hours of a ledger are longer, ms. */
+const TELL_MS = 60_000
+
+function unchargedSessions(clock: Clock, oam: () => Free5gcOam | undefined): UnchargedSessions {
+  let told = { lost: new Set() as ReadonlySet<string>, atMs: Number.NEGATIVE_INFINITY }
+  return {
+    look: async (before, lookedMs, signal) => {
+      const core = oam()
+      const seen = core && (await seenAt(core, signal))
+      // Where nobody can be asked nothing is known to be lost, and what was lost stays so.
+      if (core === undefined || seen === undefined) return { charged: before, volumes: [] }
+      const sessions = sessionsOf(seen.registrations)
+      const charged = chargedNow(before, new Set(sessions.map(({ digest }) => digest)), seen.run)
+      const lost = sessions.filter(({ digest }) => charged.lost.has(digest))
+      core.uncharged(lost.map(({ imsi }) => imsi))
+      const isNew = lost.some(({ digest }) => !told.lost.has(digest))
+      if (!isNew && clock.monotonicMs() - told.atMs < TELL_MS) return { charged, volumes: [] }
+      told = { lost: charged.lost, atMs: clock.monotonicMs() }
+      const toMs = clock.nowMs()
+      const span = { fromMs: Math.min(lookedMs === 0 ? toMs : lookedMs, toMs - 1), toMs }
+      const volumes = lost.map(({ imsi, dnn }) => ({
+        imsi: imsiHash(imsi),
+        apn: dnn,
+        upBytes: 0,
+        downBytes: 0,
+        isIncomplete: true,
+        ...span,
+      }))
+      return { charged, volumes }
+    },
+  }
+}
+
+/** The list of sessions and the run of the CHF; undefined where there is none, or somebody cannot be asked. */
+async function seenAt(
+  core: Free5gcOam,
+  signal: AbortSignal,
+): Promise<{ readonly registrations: readonly Registration[]; readonly run: ChargingRun } | undefined> {
+  try {
+    // In this order: a session of the list began before the CHF is looked at.
+    const { registrations } = await core.registrations(LIST_AGE_MS, signal)
+    const run = await core.charging(signal)
+    return run === undefined ? undefined : { registrations, run }
+  } catch {
+    signal.throwIfAborted()
+    return undefined
+  }
+}
+
+function sessionsOf(registrations: readonly Registration[]) {
+  return registrations.flatMap(({ imsi, sessions }) =>
+    sessions.flatMap(({ ref, dnn }) =>
+      ref === '' || dnn === '' ? [] : [{ imsi, dnn, digest: sessionDigest(ref) }],
+    ),
+  )
+}
 
 /** What a position says: which reports of every subscriber have been counted. */
 interface Position {
@@ -287,4 +425,51 @@ const WORDS: Readonly<Record<string, string>> = {
   damaged: 'are no charging records of their subscriber',
   foreign: 'are links, no files, or far too large',
   denied: 'may not be read by this service',
+}
+
+/** Octets that came to count, with the time in which they moved. */
+interface Moved {
+  readonly imsi: ImsiHash
+  readonly apn: string | undefined
+  readonly upBytes: number
+  readonly downBytes: number
+  readonly fromMs: number
+  readonly toMs: number
+  readonly isIncomplete: boolean
+}
+
+/** Adds up what moved by subscriber and APN. */
+interface Tally {
+  add(moved: Moved): void
+  volumes(): readonly Volume[]
+}
+
+/** Nothing has moved. */
+function tally(): Tally {
+  const sums = new Map<string, Moved>()
+  return {
+    add: (moved) => {
+      const key = `${moved.imsi} ${moved.apn ?? ''}`
+      const sum = sums.get(key)
+      sums.set(key, sum === undefined ? moved : added(sum, moved))
+    },
+    volumes: () =>
+      [...sums.values()].map(({ imsi, apn, ...moved }) => ({
+        ...moved,
+        key: { by: 'imsi', imsi, ...(apn === undefined ? {} : { apn }) },
+        count: 'delta',
+      })),
+  }
+}
+
+function added(one: Moved, other: Moved): Moved {
+  return {
+    imsi: one.imsi,
+    apn: one.apn,
+    upBytes: one.upBytes + other.upBytes,
+    downBytes: one.downBytes + other.downBytes,
+    fromMs: Math.min(one.fromMs, other.fromMs),
+    toMs: Math.max(one.toMs, other.toMs),
+    isIncomplete: one.isIncomplete || other.isIncomplete,
+  }
 }

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { intervalRow } from '../src/rows.ts'
+import { intervalRow } from '../src/routes/export-route.ts'
 
 const test = suite('a TX interval in a file')
 

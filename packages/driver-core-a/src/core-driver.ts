@@ -1,9 +1,14 @@
 import {
+  type Clock,
+  type ComponentHealth,
   type Context,
+  type CoreAttaches,
   type CoreDriver,
   hssDriverRef,
   type Imsi,
+  type Log,
   type Rendered,
+  type Settings,
   southboundUnavailable,
 } from '@steeple/contracts'
 import {
@@ -21,12 +26,13 @@ import {
   phonesOfOurs,
   recordRecall,
 } from '@steeple/southbound'
+import { parseImsi } from '@steeple/telecom'
 import { type CorePlaces, corePlaces } from './core-places.ts'
-import { attachTeller } from './diagnose/attaches.ts'
-import { diagnoser } from './diagnose/diagnose.ts'
+import { daemonLog, newLinesOf } from './diagnose/daemon-log.ts'
+import { type DiagnoseParts, diagnoser, WRITERS } from './diagnose/diagnose.ts'
+import { COLOURS, textOf } from './diagnose/refusals.ts'
 import { batchCancel } from './kick/batch-cancel.ts'
 import { type KickLimits, kicker } from './kick/kick.ts'
-import { type DeafHss, deafHss } from './mend/deaf-hss.ts'
 import { sessionFaults } from './mend/lost-sessions.ts'
 import { type SessionMender, sessionMender } from './mend/session-mender.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
@@ -39,10 +45,155 @@ import { renderSettings } from './render/core-plan.ts'
 import { homeKeys } from './render/home-keys.ts'
 import { planNotes } from './render/plan-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
-import { DAEMONS, type Daemon } from './render/roles.ts'
+import { DAEMONS, type Daemon, type Generation } from './render/roles.ts'
 import { keptBus } from './sbi/bus.ts'
 import { h2Request } from './sbi/h2-request.ts'
 import { probeDaemon, type WorkParts } from './verify/probe.ts'
+
+/** `[999700000000001] Attach complete`, `[imsi-999700000000001] Registration complete`; not `… in INVALID-STATE`. */
+const COMPLETE = /^\[(?:imsi-)?(\d{5,15})\] (?:Attach|Registration) complete(?: \(|$)/
+/** Daemons that write of each attach write of much else on that level. */
+const TELLS = / INFO: /
+
+/** `attaches` of the driver: what MME and AMF write when an attach is complete, read on from where it was read to. */
+export function attachTeller(
+  parts: Pick<DiagnoseParts, 'settings' | 'generations' | 'engine'>,
+): NonNullable<CoreDriver['attaches']> {
+  return async (position, signal) => {
+    const daemons = parts.generations().map((generation: Generation) => WRITERS[generation])
+    const before = positionsFrom(position)
+    const after: Record<string, Heard> = {}
+    const imsis: Imsi[] = []
+    let isWhole = true
+    for (const daemon of daemons) {
+      const settings = parts.settings()
+      const heard = before[daemon]
+      const tellsAlready = heard?.tells ?? (await isTelling(daemon, settings, parts.engine, signal))
+      const found = await newLinesOf(daemon, settings, parts.engine, heard?.to, signal)
+      if (found === undefined) return undefined
+      imsis.push(...found.lines.flatMap((line) => attachIn(line) ?? []))
+      after[daemon] = { to: found.position, tells: tellsAlready || found.lines.some((line) => tellsIn(line)) }
+      isWhole &&= found.isWhole
+    }
+    const isTellingNow = Object.values(after).every(({ tells }) => tells)
+    return {
+      imsis: isTellingNow ? imsis : [],
+      isTelling: isTellingNow,
+      position: JSON.stringify(after),
+      isWhole,
+    } satisfies CoreAttaches
+  }
+}
+
+/** Up to where a daemon was heard, and whether it has written on the level on which it writes of attaches. */
+interface Heard {
+  readonly to: string
+  readonly tells: boolean
+}
+
+function tellsIn(line: string): boolean {
+  return TELLS.test(line.replaceAll(COLOURS, ''))
+}
+
+/** Whose attach a line says is complete. */
+function attachIn(line: string): Imsi | undefined {
+  const digits = COMPLETE.exec(textOf(line) ?? '')?.[1]
+  return digits === undefined ? undefined : parseImsi(digits)
+}
+
+/** A log of warnings alone says nothing of who gets on, and neither does one that is not there yet. */
+async function isTelling(
+  daemon: Daemon,
+  settings: Pick<Settings, 'core_a' | 'southbound'>,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const log = await daemonLog(daemon, settings, engine, signal)
+  return 'text' in log && tellsIn(log.text)
+}
+
+function positionsFrom(text: string | undefined): Readonly<Record<string, Heard | undefined>> {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    if (typeof value !== 'object' || value === null) return {}
+    // This driver, or an earlier one, wrote it; what does not look like that is as none.
+    const all = Object.entries(value as Record<string, Partial<Heard> | undefined>)
+    return Object.fromEntries(
+      all.flatMap(([daemon, { to, tells } = {}]) =>
+        typeof to === 'string' && typeof tells === 'boolean' ? [[daemon, { to, tells }]] : [],
+      ),
+    )
+  } catch {
+    return {}
+  }
+}
+
+/** What watching the HSS needs. */
+interface DeafHssParts {
+  readonly clock: Clock
+  readonly log: Log
+  /** Restarts the HSS; false when it is not for the service to do that. */
+  restart(signal: AbortSignal): Promise<boolean>
+  mayMend(): boolean
+}
+
+/** Whether the HSS hears of what is written into its database. */
+interface DeafHss {
+  /** A cancel that was asked for did not show within the time of a kick. */
+  unheard(signal: AbortSignal): Promise<void>
+  /** One has shown. */
+  heard(): void
+  health(): ComponentHealth
+}
+
+/** So many in a row, and the HSS is taken for one that no longer listens: one alone may be the phone's. */
+const PATIENCE = 2
+/** Between two restarts for this, ms. */
+const RESTART_REST_MS = 600_000
+
+/**
+ * Notices an HSS whose change stream has died: the real one never opens it again after its database went away, and
+ * whoever is cut off keeps the connection. It is restarted, once for each time that it went deaf.
+ */
+function deafHss({ clock, log, restart, mayMend }: DeafHssParts): DeafHss {
+  let unheard = 0
+  let restartedAtMs: number | undefined
+  let isHeard = false
+  const isDeaf = (): boolean => unheard >= PATIENCE
+  return {
+    unheard: async (signal) => {
+      unheard += 1
+      isHeard = false
+      const nowMs = clock.monotonicMs()
+      const isEarly = restartedAtMs !== undefined && nowMs - restartedAtMs < RESTART_REST_MS
+      if (!isDeaf() || !mayMend() || isEarly) return
+      restartedAtMs = nowMs
+      if (await restart(signal)) log.warn({ cancels: unheard }, 'HSS restarted: it did not hear of changes')
+    },
+    heard: () => {
+      unheard = 0
+      restartedAtMs = undefined
+      isHeard = true
+    },
+    health: () => {
+      const base = { name: 'hss_events', kind: 'core' } as const
+      if (!isDeaf())
+        return {
+          ...base,
+          status: 'ok',
+          detail: isHeard
+            ? 'cancels of the HSS reach the phones'
+            : 'whether cancels of the HSS reach the phones is not known yet: none was seen to',
+        }
+      const done = restartedAtMs === undefined ? 'it has to be restarted' : 'it was restarted'
+      return {
+        ...base,
+        status: 'degraded',
+        detail: `the HSS did not act on ${unheard} cancels in a row: its change stream is dead, or the database is no replica set; ${done}`,
+      }
+    },
+  }
+}
 
 const DATABASE_AWAY = /Failed to connect to server \[mongodb|No suitable servers found/i
 

@@ -1,4 +1,4 @@
-import type { Context, CoreDriver, Rendered, Settings } from '@steeple/contracts'
+import type { Context, CoreDriver, Imsi, ObservedUe, Rendered, Settings } from '@steeple/contracts'
 import {
   type ChargingRun,
   type CoreFiles,
@@ -8,18 +8,20 @@ import {
   type Engine,
   engineAt,
   type Free5gcOam,
+  newLinesOfOutput,
   phonesOfOurs,
+  type Registration,
   recordRecall,
+  type SharedList,
   sharedList,
 } from '@steeple/southbound'
+import { parseImsi } from '@steeple/telecom'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
 import { type Uncharged, unchargedPhones } from './charging/uncharged.ts'
-import { attachTeller } from './diagnose/attaches.ts'
-import { diagnoser } from './diagnose/diagnose.ts'
-import { createDriver } from './driver.ts'
+import { entriesOf } from './diagnose/amf-log.ts'
+import { amfLog, type DiagnoseParts, diagnoser } from './diagnose/diagnose.ts'
 import { type SteerHealth, steerHealth } from './health.ts'
 import { registryMender } from './mend/registry-mender.ts'
-import { type SteerMetrics, steerMetrics } from './metrics.ts'
 import { coreUrls } from './places.ts'
 import { renderSettings } from './render/core-plan.ts'
 import {
@@ -34,11 +36,151 @@ import { type Caller, createCaller } from './sbi/caller.ts'
 import type { HttpClient } from './sbi/http-client.ts'
 import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
-import { problemOf, type WatchedCore } from './steer/function-states.ts'
-import { createKick, type Kick } from './steer/kick.ts'
+import { functionStates, problemOf, type WatchedCore } from './steer/function-states.ts'
+import { createKick, type Kick, type Kicked } from './steer/kick.ts'
 import { instancesOf } from './work/registry.ts'
 import { spoken } from './work/spoken.ts'
 import { type WorkWatch, workWatch } from './work/work-watch.ts'
+
+/** What the driver stands on. */
+interface DriverParts {
+  readonly list: SharedList
+  readonly kick: CoreDriver['kick']
+  readonly diagnose: NonNullable<CoreDriver['diagnose']>
+  readonly attaches: NonNullable<CoreDriver['attaches']>
+  readonly watched: WatchedCore
+  readonly work: WorkWatch
+  readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256' | 'takeOver' | 'restoreOriginal'>
+  readonly render: CoreDriver['render']
+  readonly pools: () => Promise<readonly string[]>
+}
+
+/** What functions lack is looked at with health; a look so old counts for who asks for the state of the core, ms. */
+const WORK_AGE_MS = 5_000
+
+/** The driver of a free5GC core. Of what it reads of a subscriber, only references of sessions outlive the call. */
+function createDriver({
+  list,
+  kick,
+  diagnose,
+  attaches,
+  watched,
+  work,
+  files,
+  render,
+  pools,
+}: DriverParts): CoreDriver {
+  const ues = async (signal: AbortSignal): Promise<readonly ObservedUe[]> =>
+    uesFrom((await list.recent(0, signal)).registrations)
+  const attached = async (signal: AbortSignal): Promise<number | undefined> => {
+    try {
+      return (await ues(signal)).length
+    } catch {
+      signal.throwIfAborted()
+      return undefined
+    }
+  }
+  return {
+    render,
+    pools,
+    ues,
+    kick,
+    diagnose,
+    attaches,
+    plan: files.plan,
+    apply: files.apply,
+    takeOver: files.takeOver,
+    restoreOriginal: files.restoreOriginal,
+    observe: async (signal) => {
+      signal.throwIfAborted()
+      const [configSha256, services, problems, attachedUes] = await Promise.all([
+        files.appliedSha256().catch(() => undefined),
+        functionStates(watched, signal),
+        work.problems(WORK_AGE_MS, signal),
+        attached(signal),
+      ])
+      // No interface of free5GC lists the gNBs.
+      return { configSha256, services, problems, radios: undefined, attachedUes }
+    },
+  }
+}
+
+/** The phones in a list of registrations: one per subscriber, however many accesses it has. */
+export function uesFrom(registrations: readonly Registration[]): readonly ObservedUe[] {
+  const byImsi = new Map<Imsi, Registration[]>()
+  for (const one of registrations) {
+    const known = byImsi.get(one.imsi)
+    if (known === undefined) byImsi.set(one.imsi, [one])
+    else known.push(one)
+  }
+  return [...byImsi].map(([imsi, all]) => ({
+    imsi,
+    isRegistered: true,
+    apns: [...new Set(all.flatMap(({ sessions }) => sessions.map(({ dnn }) => dnn)))]
+      .filter((dnn) => dnn !== '')
+      .toSorted(),
+    isConnected: all.some(({ isConnected }) => isConnected),
+  }))
+}
+
+const COMPLETE = 'Handle Registration Complete'
+/** An AMF that writes of each registration writes of much else on that level. */
+const TELLS = /\[INFO\]/
+
+/** `attaches` of the driver: what the AMF's container says when a registration is complete, read on from where it was read to. */
+function attachTeller({
+  settings,
+  engine,
+}: Pick<DiagnoseParts, 'settings' | 'engine'>): NonNullable<CoreDriver['attaches']> {
+  return async (position, signal) => {
+    const { core_b: coreB, southbound } = settings()
+    const container = coreB.containers.amf
+    if (southbound.driver !== 'container' || container === undefined) return undefined
+    const heard = heardFrom(position)
+    const tellsAlready = heard?.tells ?? (await isTelling(settings(), engine, signal))
+    if (tellsAlready === undefined) return undefined
+    const found = await newLinesOfOutput(engine, container, heard?.to, signal)
+    const tells = tellsAlready || found.lines.some((line) => TELLS.test(line))
+    const next: Heard = { to: found.position, tells }
+    const imsis = tells ? attachesIn(found.lines) : []
+    return { imsis, isTelling: tells, position: JSON.stringify(next), isWhole: found.isWhole }
+  }
+}
+
+/** Up to where the AMF was heard, and whether it has written on the level on which it writes of registrations. */
+interface Heard {
+  readonly to: string
+  readonly tells: boolean
+}
+
+function heardFrom(text: string | undefined): Heard | undefined {
+  try {
+    // This driver, or an earlier one, wrote it; what does not look like that is as none.
+    const { to, tells } = JSON.parse(text ?? '{}') as Partial<Heard>
+    return typeof to === 'string' && typeof tells === 'boolean' ? { to, tells } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined: its log cannot be read. */
+async function isTelling(
+  settings: ReturnType<DiagnoseParts['settings']>,
+  engine: DiagnoseParts['engine'],
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const log = await amfLog(settings, engine, signal)
+  return 'text' in log ? TELLS.test(log.text) : undefined
+}
+
+function attachesIn(lines: readonly string[]): readonly Imsi[] {
+  const imsis: Imsi[] = []
+  for (const { supi, text } of entriesOf(lines.join('\n'))) {
+    const imsi = supi === undefined || text !== COMPLETE ? undefined : parseImsi(supi)
+    if (imsi !== undefined) imsis.push(imsi)
+  }
+  return imsis
+}
 
 /** Functions whose restart ends every connection or session. */
 const DROPPING: readonly NetworkFunction[] = ['nrf', 'upf', 'smf', 'amf']
@@ -293,4 +435,55 @@ async function chargingRun(
   const { status, ids } = await instancesOf(caller, nrfUrl, 'chf', signal)
   if (status !== 200) return undefined
   return { run: ids.length === 0 ? undefined : ids.toSorted().join(','), isOlderThanSessions: false }
+}
+
+/** What is counted of the core's steering. */
+interface SteerMetrics {
+  kicked(result: Kicked | 'failed'): void
+  token(result: 'ok' | 'failed'): void
+  /** Whether a function answers. */
+  daemon(name: string, isUp: boolean): void
+  /** Registered phones; undefined when the AMF does not tell. */
+  registered(count: number | undefined): void
+  timed<T>(operation: 'kick' | 'list', work: () => Promise<T>): Promise<T>
+}
+
+/** Registers the metrics. */
+function steerMetrics({ metrics, clock }: Context): SteerMetrics {
+  const kicks = metrics.counter('svc_driver_core_b_kicks_total', 'Subscribers cut off, by result.', [
+    'result',
+  ])
+  const tokens = metrics.counter(
+    'svc_driver_core_b_tokens_total',
+    'Access tokens asked for at the NRF, by result.',
+    ['result'],
+  )
+  const ues = metrics.gauge(
+    'svc_driver_core_b_registered_ues',
+    'Phones registered at the AMF when it was last asked; NaN while it does not tell.',
+  )
+  ues.set(Number.NaN)
+  const up = metrics.gauge('svc_driver_core_b_daemon_up', 'Whether a function of the core answers.', [
+    'daemon',
+  ])
+  const seconds = metrics.histogram(
+    'svc_driver_core_b_call_seconds',
+    'Duration of what is asked of the core.',
+    [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
+    ['operation'],
+  )
+  return {
+    kicked: (result) => kicks.inc({ result }),
+    token: (result) => tokens.inc({ result }),
+    daemon: (daemon, isUp) => up.set(isUp ? 1 : 0, { daemon }),
+    registered: (count) => ues.set(count ?? Number.NaN),
+    timed: async (operation, work) => {
+      const from = clock.monotonicMs()
+      try {
+        return await work()
+      } finally {
+        seconds.observe((clock.monotonicMs() - from) / 1000, { operation })
+      }
+    },
+  }
 }

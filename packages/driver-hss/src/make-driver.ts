@@ -8,14 +8,199 @@ import {
 } from '@steeple/contracts'
 import { abortable, dockerAt, engineProblem } from '@steeple/southbound'
 import type Docker from 'dockerode'
+import type { Collection, MongoClient } from 'mongodb'
 import { dbctlDriver } from './dbctl/dbctl-driver.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { FREE5GC_DATABASE, free5gcDriver } from './free5gc/free5gc-driver.ts'
-import type { DocumentLink } from './links/document-link.ts'
-import { mongoLink } from './links/mongo-link.ts'
+import type { DocumentLink, WriteFailure, WriteOp } from './links/document-link.ts'
 import type { ShellHost, ShellListener, ShellProcess } from './links/shell-host.ts'
 import { shellLink } from './links/shell-link.ts'
 import { OPEN5GS_DATABASE, open5gsDriver } from './open5gs/open5gs-driver.ts'
+
+/** Depth to which causes are followed; an error can name itself. */
+const CAUSES_MAX = 5
+/** An error code of the system (`ECONNREFUSED`) or a number of the server. */
+const CODE = /^(?:[A-Z][A-Z0-9_]{1,40}|-?[0-9]{1,9})$/
+
+/** The code of an error; undefined when it has none. */
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | undefined)?.code
+}
+
+/** Whether the server has answered, and refused: the connection is as good as before. */
+function isRefusal(error: unknown): boolean {
+  const { errorResponse } = (error ?? {}) as { errorResponse?: unknown } // of a MongoServerError
+  return errorResponse !== undefined
+}
+
+/**
+ * The kind of an error and of what is behind it: `MongoServerSelectionError: MongoNetworkError ECONNREFUSED`. Names and
+ * codes alone: words can hold what was written.
+ */
+function causeOf(error: unknown): string {
+  const kinds: string[] = []
+  for (let at = error; at instanceof Error && kinds.length < CAUSES_MAX; at = behind(at)) {
+    const code = String(codeOf(at) ?? '')
+    const name = at.name === 'Error' && CODE.test(code) ? '' : at.name
+    const kind = [name, CODE.test(code) ? code : ''].filter((word) => word !== '').join(' ')
+    if (kinds.at(-1) !== kind) kinds.push(kind)
+  }
+  return kinds.length === 0 ? 'unknown' : kinds.join(': ')
+}
+
+/** What an error was made of; of a failed selection, why the first of the servers cannot be used. */
+function behind(error: Error): unknown {
+  const { cause, reason } = error as { cause?: unknown; reason?: { servers?: unknown } } // each is checked below
+  const servers = reason?.servers
+  const [first] = servers instanceof Map ? [...servers.values()] : []
+  return first?.error ?? cause
+}
+
+/** How long the server may take to be found, to connect and to answer, ms. */
+const SELECT_MS = 3_000
+const ANSWER_MS = 15_000
+/** Codes of an index that exists with other options, or whose documents contradict it. */
+const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([85, 86, 11_000])
+/** Integers stay `Int32`, `Long` or `Double`, as stored. */
+const AS_STORED = { promoteValues: false, promoteLongs: false } as const
+
+/** What of an address may be shown: hosts and database, no credentials, no options. */
+export function shownUrl(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')
+}
+
+/** What may be set beside the defaults, ms. */
+interface MongoLinkOptions {
+  readonly selectMs?: number
+  readonly answerMs?: number
+}
+
+/** The database over its own protocol. `fallback` is the database's name when the URL has none. Connects when used. */
+export function mongoLink(url: string, fallback: string, options: MongoLinkOptions = {}): DocumentLink {
+  const { selectMs = SELECT_MS, answerMs = ANSWER_MS } = options
+  let session: Session | undefined
+  let writes = 0
+  const name = databaseOf(url) ?? fallback
+  const where = shownUrl(url)
+  /** A client that did not get through is not asked again: one whose first connection failed never recovers. */
+  const forget = (failed: Session): void => {
+    if (session === failed) session = undefined
+    failed.isForgotten = true
+    if (failed.calls === 0) void closed(failed)
+  }
+  const guarded = async <T>(
+    collection: string,
+    signal: AbortSignal,
+    work: (held: Collection) => Promise<T>,
+  ): Promise<T> => {
+    signal.throwIfAborted()
+    session ??= { client: open(url, selectMs, answerMs), calls: 0, isForgotten: false }
+    const mine = session
+    mine.calls += 1
+    const call = async (): Promise<T> => await work((await mine.client).db(name).collection(collection))
+    try {
+      return await abortable(call(), signal, answerMs)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isRefusal(error)) forget(mine)
+      throw southboundUnavailable(`the subscriber database at ${where} does not answer: ${causeOf(error)}`)
+    } finally {
+      mine.calls -= 1
+      if (mine.isForgotten && mine.calls === 0) void closed(mine)
+    }
+  }
+  return {
+    where,
+    get writes() {
+      return writes
+    },
+    find: (collection, filter, projection, signal, limit = 0) =>
+      guarded(collection, signal, (held) => held.find(filter, { projection, limit, ...AS_STORED }).toArray()),
+    count: (collection, filter, signal) =>
+      guarded(collection, signal, async (held) => Number(await held.countDocuments(filter))),
+    write: (collection, ops, signal) =>
+      guarded(collection, signal, async (held) => {
+        if (ops.length === 0) return []
+        try {
+          // Operations as the driver takes them; its types know nothing of read-only ones.
+          await held.bulkWrite(ops as unknown as Parameters<typeof held.bulkWrite>[0], { ordered: false })
+          return ops.map(() => undefined)
+        } catch (error) {
+          return failuresOf(error, ops)
+        }
+      }).finally(() => {
+        writes += 1
+      }),
+    ensureIndex: (collection, field, unique, signal) =>
+      guarded(collection, signal, async (held) => {
+        try {
+          await held.createIndex({ [field]: 1 }, { unique })
+          return 'ok'
+        } catch (error) {
+          if (INDEX_CONFLICTS.has(codeOf(error))) return 'conflict'
+          throw error
+        }
+      }),
+    close: async () => {
+      const last = session
+      session = undefined
+      if (last !== undefined) await closed(last)
+    },
+  }
+}
+
+/** A client, and the calls that it has under way. */
+interface Session {
+  readonly client: Promise<MongoClient>
+  calls: number
+  /** Closed when its last call has ended. */
+  isForgotten: boolean
+}
+
+/** Closes a client. One that could not be opened, or does not close, has nothing that could be used. */
+async function closed({ client }: Session): Promise<void> {
+  await client.then((opened) => opened.close()).catch(() => undefined)
+}
+
+/**
+ * A connected client: connected here and not by its first call, whose failure would be told to the others as another
+ * one. Loads the MongoDB driver only when somebody needs it.
+ */
+async function open(url: string, selectMs: number, answerMs: number): Promise<MongoClient> {
+  const { MongoClient } = await import('mongodb')
+  const client = new MongoClient(url, {
+    appName: 'steeple',
+    serverSelectionTimeoutMS: selectMs,
+    connectTimeoutMS: selectMs,
+    socketTimeoutMS: answerMs,
+    maxPoolSize: 4,
+    minPoolSize: 0,
+    maxIdleTimeMS: 60_000,
+  })
+  try {
+    return await client.connect()
+  } catch (error) {
+    await client.close().catch(() => undefined) // why it did not connect says more
+    throw error
+  }
+}
+
+function databaseOf(url: string): string | undefined {
+  const path = /^mongodb(?:\+srv)?:\/\/[^/]*\/([^?]*)/.exec(url)?.[1]
+  return path === undefined || path === '' ? undefined : decodeURIComponent(path)
+}
+
+function failuresOf(error: unknown, ops: readonly WriteOp[]): readonly (WriteFailure | undefined)[] {
+  const found = (error as { writeErrors?: unknown }).writeErrors
+  const list: readonly unknown[] = found === undefined ? [] : [found].flat()
+  if (list.length === 0) throw error
+  const byIndex = new Map<unknown, WriteFailure>()
+  for (const entry of list) {
+    const { index, code } = entry as { index?: unknown; code?: unknown } // read from outside, checked below
+    byIndex.set(index, { code: typeof code === 'number' ? code : 0 })
+  }
+  return ops.map((_op, index) => byIndex.get(index))
+}
 
 /** How long the engine may take to start a program, ms. */
 const ENGINE_MS = 5_000

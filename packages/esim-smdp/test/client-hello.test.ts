@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { readClientHello } from '../src/listen/client-hello.ts'
+import { readClientHello } from '../src/listen/tls-listener.ts'
 
 const hello = suite('esim-smdp/client-hello')
 

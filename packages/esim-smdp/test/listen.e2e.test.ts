@@ -4,8 +4,8 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { type Issued, issueCi, issueTls, type RspCurve } from '@steeple/sgp22'
 import { assert, eventually, stretched, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { pemOf } from '../src/certs/record.ts'
-import type { ClientHello } from '../src/listen/client-hello.ts'
 import type { Handler } from '../src/listen/exchange.ts'
+import type { ClientHello } from '../src/listen/tls-listener.ts'
 import {
   type ListenerLimits,
   listenTls,

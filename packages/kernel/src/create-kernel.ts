@@ -1,31 +1,145 @@
 import { hkdfSync } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
+  type AuditTrail,
   type Clock,
   type ClockJudge,
   type ComponentHealth,
+  type HealthBoard,
   type Log,
+  type NodeIdentity,
   type Principal,
+  type ServiceInfo,
+  type ServiceRef,
+  type Settings,
   systemPrincipal,
+  type Vault,
 } from '@steeple/contracts'
 import { type RotationOptions, type RotationReport, rotateVault, type Secrets } from '@steeple/secrets'
-import type { LoadedConfig } from '@steeple/settings'
-import { scanMemory } from '@steeple/store'
+import type { LoadedConfig, SettingInForce } from '@steeple/settings'
+import { type Database, type IntegrityProblem, scanMemory } from '@steeple/store'
 import type { ClockKeeper, Machine } from './clock/clock-keeper.ts'
 import type { Timers } from './clock/deadline.ts'
 import { timeText } from './clock/judged-clock.ts'
-import { createHousekeeping, type Housekeeping } from './composition/housekeeping.ts'
 import { type KernelBase, openKernelBase } from './composition/kernel-base.ts'
 import { createPluginHost, type PluginHost } from './composition/plugin-host.ts'
 import { createRuntime, type Runtime } from './composition/runtime.ts'
-import { createStoreCheck } from './composition/store-check.ts'
+import { createStoreCheck, type StoreCheck } from './composition/store-check.ts'
 import type { HealthPoller } from './health.ts'
-import type { Kernel } from './kernel.ts'
 import { KERNEL_TABLES } from './mutation/kernel-migrations.ts'
-import type { Mutations } from './mutation/mutations.ts'
+import type { Mutations, Outbox } from './mutation/mutations.ts'
+import type { HttpEdge } from './plugins/edge.ts'
+import type { PluginRegistry } from './plugins/registry.ts'
 import { clusterHealth } from './reconcile/cluster.ts'
+import type { Scheduler } from './reconcile/scheduler.ts'
 import { removeStaging } from './state/stage.ts'
 import type { KernelLog } from './telemetry/log.ts'
+import type { KernelMetrics } from './telemetry/metrics.ts'
+import type { Tracing } from './telemetry/tracing.ts'
+
+const SWEEP_MS = 600_000
+const INTEGRITY_MS = 86_400_000
+const CERTIFICATE_MS = 3_600_000
+/** How long a failed write shows after small ones hold again: on a full disk those still find room, ms. */
+const REFUSED_MS = 6_000
+
+/** What the kernel's own periodic work needs. */
+interface HousekeepingOptions {
+  readonly db: Database
+  readonly check: StoreCheck
+  readonly mutations: Mutations
+  readonly secrets: Secrets
+  readonly clock: Clock
+  readonly log: Log
+  readonly scheduler: Scheduler
+  /** What the start found wrong with the audit trail: shown until the first scan has looked at all of it. */
+  readonly auditFinding: string | undefined
+}
+
+/** The kernel's own periodic work. */
+interface Housekeeping {
+  /** Looks at every row and at the file once; the finding shows in `health`. */
+  scan(signal: AbortSignal): Promise<void>
+  /** The store as a component: whether it answers, and what the last scan found. */
+  health(): Promise<readonly ComponentHealth[]>
+}
+
+/** Plans the work on `scheduler`: sweeping every 10 min, integrity daily, the node's certificate hourly. */
+function createHousekeeping(options: HousekeepingOptions): Housekeeping {
+  const { db, check, mutations, secrets, clock, log, scheduler } = options
+  let finding =
+    options.auditFinding === undefined ? undefined : `kernel_audit: ${options.auditFinding}; restore a backup`
+  let refused = { count: 0, untilMs: 0 }
+  const lately = (): string | undefined => {
+    const { count, last } = db.writeFailures()
+    if (count > refused.count) refused = { count, untilMs: clock.nowMs() + REFUSED_MS }
+    return clock.nowMs() < refused.untilMs ? `writes have just failed: ${last}` : undefined
+  }
+  let scannedMs = Number.NEGATIVE_INFINITY
+  const scan = async (signal: AbortSignal): Promise<void> => {
+    scannedMs = clock.monotonicMs()
+    const problems = await check.run(signal)
+    const first = problems[0]
+    finding =
+      first === undefined
+        ? undefined
+        : `${problems.length} problem(s) in ${tablesOf(problems)}, the first: ${first.reason}; restore a backup`
+  }
+  scheduler.every(SWEEP_MS, () => mutations.sweep())
+  scheduler.every(INTEGRITY_MS, async (signal) => {
+    // What wakes schedules is no reason to read the whole store again.
+    if (clock.monotonicMs() - scannedMs >= INTEGRITY_MS / 2) await scan(signal)
+  })
+  scheduler.every(CERTIFICATE_MS, () => renewWhenDue(secrets, clock, log), 'each')
+  return {
+    scan,
+    health: async () => {
+      const silence = await db.probe()
+      const recent = lately()
+      const refusal = (await refusalOf(db)) ?? recent
+      const isDown = silence !== undefined || finding !== undefined
+      const status = isDown ? 'down' : refusal === undefined ? 'ok' : 'degraded'
+      const under = check.progress()
+      const detail =
+        silence ?? finding ?? refusal ?? `${db.dialect} answers${under === undefined ? '' : `; ${under}`}`
+      return [{ name: 'store', kind: 'store', status, detail, required: true }]
+    },
+  }
+}
+
+function tablesOf(problems: readonly IntegrityProblem[]): string {
+  return [...new Set(problems.map(({ table }) => table))].join(', ')
+}
+
+/** Written and taken back, so that it costs the store a page and leaves no row. */
+const TRY_WRITE = `insert into kernel_rate (name, started_at_ms, used, row_sum) values ('trying to write', 0, 0, 0)`
+const TAKE_BACK = `delete from kernel_rate where name = 'trying to write'`
+
+/** Why the store takes no writes; undefined when it does. Where the last one failed another is tried. */
+async function refusalOf(db: Database): Promise<string | undefined> {
+  if (db.writeTrouble() === undefined) return undefined
+  try {
+    await db.transact(async (tx) => {
+      await tx.run(TRY_WRITE)
+      await tx.run(TAKE_BACK)
+    })
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  return db.writeTrouble()
+}
+
+/** Renews the node's own certificate in the second half of its life; not by a clock that is not believed. */
+async function renewWhenDue(secrets: Secrets, clock: Clock, log: Log): Promise<void> {
+  if (clock.doubt?.() !== undefined) return
+  // X.509 writing is needed once in weeks; it stays out of memory until then.
+  const { renewNodeCertificate } = await import('@steeple/secrets')
+  if (!(await renewNodeCertificate(secrets, clock))) return
+  log.info(
+    { expires_at: new Date(secrets.identity.certificateExpiresAtMs).toISOString() },
+    'node certificate renewed',
+  )
+}
 
 /** SQLite's own check of a large table does not end before its next row of results, ms. */
 const ENDS_MS = 1_000
@@ -272,4 +386,64 @@ function clockHealth({ machineMs, serviceMs, doubt }: ReturnType<ClockJudge['vie
     `${doubt}. The service goes by ${timeText(serviceMs)}; nothing expires, is removed for its age or is renewed. ` +
     `Set the clock right, or when ${timeText(machineMs)} is right: svc clock confirm`
   return { ...about, status: 'degraded', detail }
+}
+
+/** How the work of a kernel begins. */
+interface BeginOptions {
+  /** Nothing was in the store before this start, so there is nothing to scan before tomorrow. */
+  readonly isStoreNew?: boolean
+}
+
+/** The running kernel: what the edge and the composition root may use. */
+export interface Kernel {
+  readonly settings: Settings
+  /** The edge's log: its lines are of the component `http`. */
+  readonly log: Log & Pick<KernelLog, 'plain'>
+  /** Traces of what is done, where a plugin keeps them. */
+  readonly tracing: Tracing
+  readonly clock: Clock
+  readonly db: Database
+  readonly mutations: Mutations
+  readonly outbox: Outbox
+  readonly audit: AuditTrail
+  readonly vault: Vault
+  readonly identity: NodeIdentity
+  readonly info: ServiceInfo
+  readonly health: HealthBoard
+  /** Has `check` asked with the others, for what belongs to no plugin; its components are called as the owner or begin so. */
+  watchHealth(owner: string, check: () => Promise<readonly ComponentHealth[]>): void
+  readonly registry: PluginRegistry
+  /** Whether the first reconcile pass is over and no reconcile runs or is due now. */
+  readonly isSettled: boolean
+  /** The service as long as somebody provides it. */
+  service<T extends object>(ref: ServiceRef<T>): T | undefined
+  /** The text exposition of all metric registries (kernel's and every live plugin's). */
+  metricsText(): Promise<string>
+  /** Grows whenever a plugin's metrics come, go or are exchanged: a text from before is not to be shown any more. */
+  metricsRevision(): number
+  /** What routes of plugins begin with, and whose they are; also of plugins that are not here. */
+  features(): readonly { readonly prefix: string; readonly plugin: string }[]
+  /** Every key of the configuration, what is in force of it and how it is set; values without secrets. */
+  settingsInForce(): readonly SettingInForce[]
+  /** Runs after each change of `settings` (SIGHUP). */
+  onSettings(listener: () => void): void
+  /** The kernel's own metric registry, for the edge's series. */
+  readonly metrics: KernelMetrics
+  /** 32 secret bytes for the signatures of list cursors; the same after each start. */
+  cursorSecret(): Uint8Array
+  /** Connects the HTTP edge; call before loading plugins. */
+  attach(edge: HttpEdge): void
+  /** Lets periodic work, health checks and the first integrity scan begin; call when the edge listens. */
+  begin(options?: BeginOptions): void
+  /** Puts another configuration in force as far as that goes without a restart (SIGHUP). */
+  reload(next: LoadedConfig): Promise<void>
+  /** Resolves when another state was put in the place of this one: end the service, `completeRestore`, start anew. */
+  readonly replaced: Promise<void>
+  /**
+   * Ends what plugins do in the world (a transmitter), before anything that an end of the service waits for. Call it first,
+   * then close the edge, then `close`.
+   */
+  quiesce(): Promise<void>
+  /** Stops everything in order: routes drained, plugins stopped, store closed. */
+  close(): Promise<void>
 }

@@ -10,13 +10,13 @@ export {
   openOffline,
 } from './composition/offline.ts'
 export { fileOfStore, storeUrlOf } from './composition/store-url.ts'
+export type { Kernel } from './create-kernel.ts'
 export {
   type AuditedRotation,
   createKernel,
   type KernelOptions,
   rotateVaultAudited,
 } from './create-kernel.ts'
-export type { Kernel } from './kernel.ts'
 export { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
 export type {
   IdempotencyClaim,

@@ -1,4 +1,4 @@
-import { initNode } from '../src/init-node.ts'
+import { initNode } from '../src/renew-certificate.ts'
 
 await initNode({
   dataDir: process.argv[2] ?? '',

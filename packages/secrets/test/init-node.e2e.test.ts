@@ -17,8 +17,8 @@ import { connect, createServer, type TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import { fakeClock, suite, type TempDir, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { initNode } from '../src/init-node.ts'
 import { openSecrets } from '../src/open-secrets.ts'
+import { initNode } from '../src/renew-certificate.ts'
 import { withFrozenDisk } from './frozen-disk.ts'
 
 const node = suite('secrets/init-node')

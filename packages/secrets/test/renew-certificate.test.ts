@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fakeClock, suite, type TempDir, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { initNode } from '../src/init-node.ts'
 import { openSecrets } from '../src/open-secrets.ts'
-import { isRenewalDue, renewNodeCertificate } from '../src/renew-certificate.ts'
+import { initNode, isRenewalDue, renewNodeCertificate } from '../src/renew-certificate.ts'
 import { withFrozenDisk } from './frozen-disk.ts'
 
 const DAY_MS = 86_400_000

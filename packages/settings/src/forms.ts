@@ -1,11 +1,56 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { dirname, join, posix, resolve } from 'node:path'
 import { msFromDuration, reachOf } from '@steeple/contracts'
-import { certificateProblem, type FileProblem } from './certificate-files.ts'
 import { suggestion } from './did-you-mean.ts'
-import { isCidr, isHostName, isLoopback, parseListenAddress } from './network-syntax.ts'
+
+/** Where the service listens. */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+const MAX_PORT = 65_535
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
+
+/** `:8080` (every IPv4 interface), `0.0.0.0:8080`, `localhost:8080` or `[::1]:8080`; undefined when it is none. Port 0 takes a free one. */
+export function parseListenAddress(text: string): ListenAddress | undefined {
+  const match = /^(\[[^\]]*\]|[^:[\]]*):(\d{1,5})$/.exec(text)
+  if (match === null) return undefined
+  const host = match[1] ?? ''
+  const port = Number(match[2])
+  if (port > MAX_PORT || !isHost(host)) return undefined
+  return { host: host === '' ? '0.0.0.0' : host.replaceAll(/[[\]]/g, ''), port }
+}
+
+/** Whether a host is this machine alone: 127.0.0.0/8 (RFC 1122 §3.2.1.3), ::1 (RFC 4291 §2.5.3), localhost (RFC 6761 §6.3). */
+export function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return host.startsWith('127.')
+  if (isIPv6(host)) return URL.parse(`http://[${host}]`)?.hostname === '[::1]'
+  return host.toLowerCase() === 'localhost'
+}
+
+/** Whether a text is a host name, RFC 1123 §2.1. All digits and dots is one, too: ask for an address first. */
+function isHostName(text: string): boolean {
+  return HOST_NAME.test(text)
+}
+
+function isHost(host: string): boolean {
+  if (host.startsWith('[')) return isIPv6(host.slice(1, -1))
+  // All digits and dots is meant as an address: 300.0.0.1 is no name.
+  return host === '' || isIPv4(host) || (!/^[\d.]+$/.test(host) && isHostName(host))
+}
+
+/** Whether a text is an address and a prefix length, `10.0.0.0/8` or `fc00::/7`. */
+function isCidr(text: string): boolean {
+  const match = /^([^/]+)\/(\d{1,3})$/.exec(text)
+  if (match === null) return false
+  const family = isIP(match[1] ?? '')
+  const length = Number(match[2])
+  return (family === 4 && length <= 32) || (family === 6 && length <= 128)
+}
 
 /** What the checks look at outside the configuration. */
 export interface ConfigSurroundings {
@@ -167,5 +212,60 @@ function interfaceNames(): readonly string[] {
     return readdirSync('/sys/class/net')
   } catch {
     return Object.keys(networkInterfaces())
+  }
+}
+
+/** What is wrong with one of the two files. Holds nothing of a key. */
+export interface FileProblem {
+  readonly file: 'cert_file' | 'key_file'
+  readonly message: string
+}
+
+/** A certificate with those above it, and its key: PEM. */
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Reads and checks both files. The certificate of the listener stands first in its file (RFC 8446 §4.4.2). */
+export function readCertificateFiles(certFile: string, keyFile: string): CertificateFiles | FileProblem {
+  const cert = textOf('cert_file', certFile)
+  if (typeof cert !== 'string') return cert
+  const key = textOf('key_file', keyFile)
+  if (typeof key !== 'string') return key
+  let certificate: X509Certificate
+  try {
+    certificate = new X509Certificate(cert)
+  } catch {
+    return { file: 'cert_file', message: `is ${certFile}, which holds no certificate (PEM)` }
+  }
+  let privateKey: KeyObject
+  try {
+    privateKey = createPrivateKey(key)
+  } catch {
+    return {
+      file: 'key_file',
+      message: `is ${keyFile}, which holds no private key (PEM, without a passphrase)`,
+    }
+  }
+  if (certificate.checkPrivateKey(privateKey)) return { cert, key }
+  return {
+    file: 'key_file',
+    message: `is ${keyFile}, which is not the key of the first certificate in ${certFile}`,
+  }
+}
+
+/** As `readCertificateFiles`; undefined when nothing is wrong. */
+function certificateProblem(certFile: string, keyFile: string): FileProblem | undefined {
+  const read = readCertificateFiles(certFile, keyFile)
+  return 'file' in read ? read : undefined
+}
+
+function textOf(file: FileProblem['file'], path: string): string | FileProblem {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code = 'it cannot be read' } = error as NodeJS.ErrnoException
+    return { file, message: `is ${path}, which cannot be read (${code})` }
   }
 }

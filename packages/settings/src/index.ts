@@ -1,15 +1,26 @@
 export { Ajv2020, addFormats } from './ajv.ts'
-export { type CertificateFiles, type FileProblem, readCertificateFiles } from './certificate-files.ts'
-export { type PlannedSettings, planSettings, writeSettings } from './change-settings.ts'
+export {
+  type PlannedSettings,
+  planSettings,
+  type SettingInForce,
+  settingsInForce,
+  writeSettings,
+} from './change-settings.ts'
 export { checkConfig } from './check-config.ts'
 export { lineOf, refuse } from './config-error.ts'
 export { type ConfigFlags, DEFAULT_CONFIG_FILE } from './config-sources.ts'
 export { type Problem, valueAt } from './config-tree.ts'
 export { diffSettings, type SettingsChange } from './diff-settings.ts'
 export { findSections, readSection, type SectionSources } from './find-sections.ts'
+export {
+  type CertificateFiles,
+  type FileProblem,
+  isLoopback,
+  type ListenAddress,
+  parseListenAddress,
+  readCertificateFiles,
+} from './forms.ts'
 export { type ConfigOptions, type LoadedConfig, loadConfig } from './load-config.ts'
-export { isLoopback, type ListenAddress, parseListenAddress } from './network-syntax.ts'
 export { claimedTwice, leavesOf, mergedSchema } from './schema-tree.ts'
 export type { Section } from './section.ts'
-export { type SettingInForce, settingsInForce } from './settings-in-force.ts'
 export { createSchemaCompiler } from './validate.ts'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import * as assert from 'uvu/assert'
 import { stringify } from 'yaml'
 import { environmentTable } from '../src/environment.ts'
-import { parseListenAddress } from '../src/network-syntax.ts'
+import { parseListenAddress } from '../src/forms.ts'
 import { leavesOf, mergedSchema } from '../src/schema-tree.ts'
 import { load, problems, SECTIONS } from './load-helper.ts'
 

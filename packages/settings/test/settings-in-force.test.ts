@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { settingsInForce } from '../src/settings-in-force.ts'
+import { settingsInForce } from '../src/change-settings.ts'
 import { load, sectionOf } from './load-helper.ts'
 
 const inForce = suite('settings/in-force')

@@ -1,6 +1,8 @@
 export {
   type Bsp,
   bsp,
+  type Cmac,
+  cmac,
   type EncryptedTag,
   encryptedSegments,
   MAC_ONLY,
@@ -9,7 +11,6 @@ export {
   MAX_SEGMENT,
   macOnlySegments,
 } from './bsp.ts'
-export { type Cmac, cmac } from './bsp-cmac.ts'
 export { BspError } from './bsp-error.ts'
 export {
   type BspKeys,
@@ -48,9 +49,9 @@ export {
   type RevocationList,
   readRevocationList,
 } from './x509-crl.ts'
-export type { NameParts } from './x509-der.ts'
 export { X509Error } from './x509-error.ts'
 export type { Extensions, KeyUsage } from './x509-extensions.ts'
+export type { NameParts } from './x509-issue.ts'
 export {
   type Issued,
   type IssueTerms,

@@ -1,7 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { type Bsp, bsp, encryptedSegments, MAX_SEGMENT, macOnlySegments } from '../src/bsp.ts'
-import { cmac } from '../src/bsp-cmac.ts'
+import { type Bsp, bsp, cmac, encryptedSegments, MAX_SEGMENT, macOnlySegments } from '../src/bsp.ts'
 import { type BspKeys, eidOctets, oneTimeKey, sessionKeys } from '../src/bsp-keys.ts'
 import { ANSWERS, type Answers, hex, octets, PROFILE, RECORDED } from './support/answers.ts'
 

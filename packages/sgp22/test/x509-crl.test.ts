@@ -4,9 +4,8 @@ import { tlv } from '../src/tlv.ts'
 import { publicKeyOf } from '../src/x509.ts'
 import { checkEuiccChain } from '../src/x509-chain.ts'
 import { isListSignedBy, isRevocationList, readRevocationList } from '../src/x509-crl.ts'
-import { extensionTlv } from '../src/x509-der.ts'
 import { X509Error } from '../src/x509-error.ts'
-import { issueRevocationList } from '../src/x509-issue.ts'
+import { extensionTlv, issueRevocationList } from '../src/x509-issue.ts'
 import { below, NOW, newCi } from './support/hierarchy.ts'
 
 const crl = suite('sgp22/x509-crl')

@@ -4,8 +4,7 @@ import * as fc from 'fast-check'
 import { oidOctets, oidText } from '../src/oid.ts'
 import { tlv } from '../src/tlv.ts'
 import { isSignedBy, publicKeyOf, readCertificate } from '../src/x509.ts'
-import { timeTlv } from '../src/x509-der.ts'
-import { issueDp, issueEuicc, issueEum, issueTls } from '../src/x509-issue.ts'
+import { issueDp, issueEuicc, issueEum, issueTls, timeTlv } from '../src/x509-issue.ts'
 import { below, EID, EUM_NAME, NOW, newCi, TIMES } from './support/hierarchy.ts'
 
 const x509 = suite('sgp22/x509')

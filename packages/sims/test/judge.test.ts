@@ -1,8 +1,7 @@
 import type { UeRefusal } from '@steeple/contracts'
 import { assert, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
-import type { Check } from '../src/diagnosis/check.ts'
-import type { Facts } from '../src/diagnosis/core-checks.ts'
+import type { Check, Facts } from '../src/diagnosis/diagnose.ts'
 import { type Diagnosis, judge } from '../src/diagnosis/diagnose.ts'
 
 /** Whatever was found out, in whatever order it was read, no two sentences of a diagnosis exclude each other. */

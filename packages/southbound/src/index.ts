@@ -6,9 +6,8 @@ export type { Daemon, Drops } from './config-set/daemon.ts'
 export { type ConfigSetPlan, planConfigSet } from './config-set/plan.ts'
 export { renderedOf } from './config-set/sha256.ts'
 export type { Limits, Probe } from './config-set/verify.ts'
-export { type CoreFiles, createCoreFiles } from './core-files/core-files.ts'
+export { type CoreFiles, createCoreFiles, errorWords } from './core-files/core-files.ts'
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/parts.ts'
-export { errorWords } from './core-files/words.ts'
 export { containerLook } from './engine/container-look.ts'
 export { type ContainerState, dockerAt, type Engine, engineAt, engineProblem } from './engine/engine.ts'
 export { lastWords } from './engine/last-words.ts'
@@ -38,11 +37,12 @@ export type {
   Open5gsInfo,
   PduSession,
   SessionList,
+  SharedWalk,
+  UeList,
+  Walked,
 } from './open5gs-info/info-ref.ts'
 export { coreInfo, open5gsInfo, open5gsInfoRef, smfPdu } from './open5gs-info/info-ref.ts'
-export type { UeList } from './open5gs-info/joined-walk.ts'
 export { httpGet, parsePage, recordOf } from './open5gs-info/pages.ts'
-export type { SharedWalk, Walked } from './open5gs-info/shared-walk.ts'
 export { checkApns, checkPlmn, checkSlices, type Found, shown } from './render/problems.ts'
 export { type Section, type YamlValue, yamlText } from './render/yaml-text.ts'
 export { abortable, pause } from './time-limit.ts'

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
 import type { Backend, Savepoint, WriterSession } from './backend.ts'
@@ -15,7 +15,46 @@ import { type Checkpoints, sqliteCheckpoints } from './sqlite-checkpoints.ts'
 import { copySqlite } from './sqlite-copy.ts'
 import { StatementCache } from './statement-cache.ts'
 import { sqliteError } from './store-error.ts'
-import { type StorePlace, storePlace } from './store-place.ts'
+
+/**
+ * The files of a SQLite store, held against the directory. An open file goes on when its name is taken away or given
+ * to another; what is written to it then is gone with the process.
+ */
+interface StorePlace {
+  /** What is wrong with the directory now, in words; undefined while it holds the files that are open. */
+  problem(): string | undefined
+  /** Whether the database itself, without what stands beside it, is the one that is open. */
+  holdsDatabase(): boolean
+}
+
+/** What a store consists of beside the database itself, while it is open. */
+const PARTS: readonly string[] = ['', '-wal', '-shm']
+
+/** Looks after the store file at `path`, which is open. */
+function storePlace(path: string): StorePlace {
+  const held = new Map<string, string>()
+  const look = (part: string): string | undefined => {
+    const stat = statSync(path + part, { throwIfNoEntry: false })
+    const now = stat === undefined ? undefined : `${stat.dev}:${stat.ino}`
+    const known = held.get(part)
+    if (known !== undefined && known !== now)
+      return now === undefined ? 'was removed' : 'was replaced by another file'
+    if (now !== undefined) held.set(part, now)
+    return undefined
+  }
+  const problem = (): string | undefined => {
+    for (const part of PARTS) {
+      const what = look(part)
+      if (what !== undefined) return `${path}${part} ${what} while the service runs`
+    }
+    return undefined
+  }
+  problem()
+  return {
+    problem,
+    holdsDatabase: () => look('') === undefined && held.has(''),
+  }
+}
 
 interface Prepared {
   readonly statement: SqliteStatement

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
+import { publicLogLine } from '../src/bundle/bundle.ts'
 import { cleanText } from '../src/bundle/clean-text.ts'
-import { publicLogLine } from '../src/bundle/log-lines.ts'
 
 const test = suite('lines of the log in a bundle')
 

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { publicMetrics } from '../src/bundle/public-metrics.ts'
+import { publicMetrics } from '../src/bundle/bundle.ts'
 
 const metrics = suite('support/public-metrics')
 

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { sharedChecks } from '../src/shared-checks.ts'
+import { sharedChecks } from '../src/start-testbed.ts'
 
 const shared = suite('testbed/shared-checks')
 

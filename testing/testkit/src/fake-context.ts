@@ -1,7 +1,9 @@
 import {
   type Context,
   type Db,
+  type Labels,
   type Log,
+  type Metrics,
   type MutationTx,
   type ObservedTx,
   type Principal,
@@ -12,7 +14,6 @@ import {
   type Tx,
 } from '@steeple/contracts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
-import { type FakeMetrics, fakeMetrics } from './fake-metrics.ts'
 import { defaultSettings, type Overrides } from './settings.ts'
 
 /** What a fake context starts with. Everything has a default but the configuration. */
@@ -293,4 +294,54 @@ function missingDb(): Db {
     throw new Error('this fake context has no store; give fakeContext a db, for example memoryDb(migrations)')
   }
   return { dialect: 'sqlite', get: refuse, all: refuse, write: refuse, join: (tx) => tx }
+}
+
+/** Metrics that keep their values for a test to read. */
+export interface FakeMetrics extends Metrics {
+  /** The value of a counter or gauge; of a histogram the number of observations. Undefined when never touched. */
+  value(name: string, labels?: Labels): number | undefined
+  /** Names of everything declared, in order. */
+  readonly names: readonly string[]
+}
+
+/** Makes metrics; a label that was not declared throws, as it does in the kernel. */
+export function fakeMetrics(): FakeMetrics {
+  const names: string[] = []
+  const values = new Map<string, number>()
+  const declare = (name: string, declared: readonly string[] = []): ((labels?: Labels) => string) => {
+    names.push(name)
+    return (labels = {}) => {
+      for (const label of Object.keys(labels)) {
+        if (!declared.includes(label)) throw new Error(`the metric ${name} has no label ${label}`)
+      }
+      return seriesKey(name, labels)
+    }
+  }
+  const add = (key: string, by: number): void => {
+    values.set(key, (values.get(key) ?? 0) + by)
+  }
+  return {
+    names,
+    value: (name, labels = {}) => values.get(seriesKey(name, labels)),
+    counter: (name, _help, labels) => {
+      const key = declare(name, labels)
+      return { inc: (of, by = 1) => add(key(of), by) }
+    },
+    gauge: (name, _help, labels) => {
+      const key = declare(name, labels)
+      return {
+        set: (value, of) => {
+          values.set(key(of), value)
+        },
+      }
+    },
+    histogram: (name, _help, _buckets, labels) => {
+      const key = declare(name, labels)
+      return { observe: (_value, of) => add(key(of), 1) }
+    },
+  }
+}
+
+function seriesKey(name: string, labels: Labels): string {
+  return JSON.stringify([name, Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))])
 }

@@ -1,15 +1,24 @@
+import { readFile } from 'node:fs/promises'
 import {
+  type AuditEntry,
   type BatchResult,
   type CoreDriver,
   coreDriverRef,
   type HssDriver,
   hssDriverRef,
   type Imsi,
+  type JsonSchema,
+  type Manifest,
+  type NodeIdentity,
   type Plugin,
+  type Role,
+  type ServiceRef,
+  type Settings,
   type Subscriber,
   type SubscriberObserved,
 } from '@steeple/contracts'
-import type { InlinePlugin } from './testbed.ts'
+import type { FakeClock } from './fake-clock.ts'
+import type { Overrides } from './settings.ts'
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
@@ -163,4 +172,119 @@ export function driverPlugin(kind: 'hss' | 'core', driver: object): InlinePlugin
       handover: 'overlap',
     },
   }
+}
+
+/** A plugin given as values, so that a test runs its source and not its build. See `pluginFrom`. */
+export interface InlinePlugin {
+  readonly manifest: Manifest
+  readonly name: string
+  readonly version: string
+  readonly plugin: Plugin
+  /** What `manifest.config` names. */
+  readonly schema?: JsonSchema
+}
+
+/** A plugin to load: as values, or the absolute path of its package folder (then its built entry is imported). */
+export type TestbedPlugin = InlinePlugin | { readonly dir: string }
+
+/** How a testbed starts. */
+export interface TestbedOptions {
+  /** In any order; the registry sorts them by what they require. */
+  readonly plugins: readonly TestbedPlugin[]
+  /** Laid over the defaults. The listener, the data directory and the store are the testbed's own. */
+  readonly settings?: Overrides<Settings>
+  /** Configuration of plugins at paths that `Settings` does not know, by `config_path`. */
+  readonly config?: Readonly<Record<string, unknown>>
+  /** Drives the kernel's clock and every periodic task; real time when absent. */
+  readonly clock?: FakeClock
+  /** Environment variables that the configuration reads. Nothing of the real environment is read. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** One request to the running edge. */
+export interface TestRequest {
+  /** Bearer credential; the admin token when absent, no header at all when false. */
+  readonly token?: string | false
+  /** Sent as JSON unless it is a string or bytes. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The answer. `body` is parsed when it is JSON, a string otherwise, undefined when empty. */
+export interface TestResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: unknown
+}
+
+/** The principal that `Testbed.credential` stands for. */
+export interface TestPrincipal {
+  readonly kind: 'user' | 'token' | 'node' | 'cli'
+  readonly id: string
+  readonly roles: readonly Role[]
+}
+
+/** The real kernel, store and edge around the plugins under test, on a free loopback port. */
+export interface Testbed {
+  readonly url: string
+  /** The environment admin token of this testbed. */
+  readonly adminToken: string
+  readonly identity: NodeIdentity
+  readonly dataDir: string
+  request(method: string, path: string, request?: TestRequest): Promise<TestResponse>
+  /**
+   * A bearer credential that the edge takes for that principal.
+   * Only while no plugin under test provides `access.authenticator`; throws otherwise.
+   */
+  credential(principal: TestPrincipal): string
+  /** The whole audit trail, newest first. */
+  audit(): Promise<readonly AuditEntry[]>
+  /** The events of the outbox, oldest first. */
+  events(): Promise<
+    readonly {
+      readonly type: string
+      readonly subject: string
+      readonly data: Readonly<Record<string, unknown>>
+    }[]
+  >
+  /** A service of the kernel or of a loaded plugin; undefined when nobody provides it. */
+  service<T extends object>(ref: ServiceRef<T>): T | undefined
+  /** Resolves when the first reconcile pass is over and no reconcile is running or due now. */
+  settled(): Promise<void>
+  load(plugin: TestbedPlugin): Promise<void>
+  unload(id: string): Promise<void>
+  /** Stops everything and removes the data directory. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** What `testing/testbed` exports. */
+export interface TestbedModule {
+  startTestbed(options: TestbedOptions): Promise<Testbed>
+}
+
+/**
+ * The built testbed package. The dependency is loaded by its place in the workspace, since a declared one would be
+ * a cycle: testbed → kernel → testkit.
+ */
+export async function loadTestbed(): Promise<TestbedModule> {
+  // dist/index.js and src/testbed.ts both lie one folder below the package.
+  const entry = new URL('../../testbed/dist/index.js', import.meta.url)
+  // The testbed package declares that it implements this interface.
+  return (await import(entry.href)) as TestbedModule
+}
+
+/** The plugin of the package around a test: `pluginFrom(import.meta.url, plugin)` in `<package>/test/*.test.ts`. */
+export async function pluginFrom<Config>(testUrl: string, plugin: Plugin<Config>): Promise<InlinePlugin> {
+  const text = await readFile(new URL('../package.json', testUrl), 'utf8')
+  // The file is this workspace's own; the registry checks the manifest as it does any other.
+  const { steeple, name, version } = JSON.parse(text) as {
+    readonly steeple: Manifest
+    readonly name: string
+    readonly version: string
+  }
+  const schema =
+    steeple.config === undefined
+      ? undefined
+      : (JSON.parse(await readFile(new URL(`../${steeple.config}`, testUrl), 'utf8')) as JsonSchema)
+  return { manifest: steeple, name, version, plugin: plugin as Plugin, ...(schema && { schema }) }
 }

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert'
 
-export { bitsOf } from './bits-of.ts'
+export { bitsOf, rounds, seededDraw, testSeed } from './bits-of.ts'
 export { characterAt, LAST_CHARACTER, placeOfCharacter } from './characters.ts'
 export {
   type BegunSession,
@@ -8,52 +8,31 @@ export {
   type CollectedTraffic,
   type CollectorFixture,
   collectorConformance,
-} from './conformance/collector.ts'
+} from './conformance/collector-checks.ts'
 export type { WorldFixture } from './conformance/common.ts'
 export { type CoreFixture, type CorePhones, coreDriverConformance } from './conformance/core.ts'
 export { type FeatureFixture, featureConformance } from './conformance/feature.ts'
 export { type HssFixture, hssDriverConformance, type StoredKeys } from './conformance/hss.ts'
 export { type RanFixture, ranDriverConformance } from './conformance/ran.ts'
-export { releaseConformance } from './conformance/releases.ts'
-export { cpuMs } from './cpu-time.ts'
+export { type MemoryDb, memoryDb, releaseConformance } from './conformance/releases.ts'
 export { eventually } from './eventually.ts'
 export { type FakeClock, type FakeTimer, fakeClock, type Timers } from './fake-clock.ts'
 export {
   type Enqueued,
   type FakeContext,
   type FakeContextOptions,
+  type FakeMetrics,
   type FakeMutation,
   fakeContext,
+  fakeMetrics,
   type LogLine,
 } from './fake-context.ts'
-export { driverPlugin, type FakeCore, type FakeHss, fakeCore, fakeHss } from './fake-drivers.ts'
-export { type FakeMetrics, fakeMetrics } from './fake-metrics.ts'
-export { letTimePass } from './let-time-pass.ts'
-export { type MemoryDb, memoryDb } from './memory-db.ts'
 export {
-  enterOwnMachine,
-  enterOwnMounts,
-  enterOwnNetwork,
-  hasBlockMounts,
-  runTool,
-} from './own-place.ts'
-export { reconcileOne } from './reconcile-one.ts'
-export { rounds } from './rounds.ts'
-export { seededDraw } from './seeded-draw.ts'
-export { defaultSettings, type Overrides } from './settings.ts'
-export { stretched } from './stretched.ts'
-export {
-  type Body,
-  type BodyOptions,
-  DEFAULT_LIMIT_MS,
-  limited,
-  type Suite,
-  type SuiteHook,
-  suite,
-} from './suite.ts'
-export { type TempDir, tempDir } from './temp-dir.ts'
-export { testSeed } from './test-seed.ts'
-export {
+  driverPlugin,
+  type FakeCore,
+  type FakeHss,
+  fakeCore,
+  fakeHss,
   type InlinePlugin,
   loadTestbed,
   pluginFrom,
@@ -64,7 +43,28 @@ export {
   type TestPrincipal,
   type TestRequest,
   type TestResponse,
-} from './testbed.ts'
+} from './fake-drivers.ts'
+export { letTimePass } from './let-time-pass.ts'
+export {
+  enterOwnMachine,
+  enterOwnMounts,
+  enterOwnNetwork,
+  hasBlockMounts,
+  runTool,
+} from './own-place.ts'
+export { reconcileOne } from './reconcile-one.ts'
+export { defaultSettings, type Overrides } from './settings.ts'
+export { cpuMs, stretched } from './stretched.ts'
+export {
+  type Body,
+  type BodyOptions,
+  DEFAULT_LIMIT_MS,
+  limited,
+  type Suite,
+  type SuiteHook,
+  suite,
+} from './suite.ts'
+export { type TempDir, tempDir } from './temp-dir.ts'
 export { unusedPort } from './unused-port.ts'
 /** The assertions of uvu. */
 export { assert }

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
-import { cpuMs } from './cpu-time.ts'
 
 /** Work for one look, ms of processor time: several turns of the scheduler among what else runs. */
 const WORK_MS = 150
@@ -46,4 +45,13 @@ function pressure(): number {
 export function stretched(boundMs: number, before: number = slownessBefore()): number {
   const times = Math.max(slowness(), before)
   return times < 1.3 ? boundMs : Math.ceil(2 * boundMs * times)
+}
+
+/**
+ * Milliseconds of processor time that this thread has used since it began. A bound on the difference of two is a bound
+ * on work, and holds on a busy machine as on an idle one.
+ */
+export function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
 }

@@ -1,7 +1,6 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { cjson, cjsonNumber, type Json } from '../../src/info/cjson.ts'
-import { pageOf } from '../../src/info/page.ts'
+import { cjson, cjsonNumber, type Json, pageOf } from '../../src/lab-core.ts'
 import { recorded } from '../support/lab.ts'
 
 const page = suite('lab-core/info/page')

@@ -1,15 +1,21 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import {
   capacityExceeded,
+  type JsonSchema,
   loginFailed,
+  NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
+  PLAIN_TEXT_PATTERN,
   type Principal,
   type Reply,
   type Request,
   type Route,
   route,
   systemPrincipal,
+  TIMESTAMP_SCHEMA,
   type Tx,
+  timestampFromMs,
+  timestampOrNull,
   userNotFound,
   validationFailed,
 } from '@steeple/contracts'
@@ -26,15 +32,6 @@ import { type Challenges, challengeSha256, createChallenges } from './challenge.
 import { passkeyNotFound, passkeyUnavailable } from './passkey-errors.ts'
 import { type Assertion, judgeAssertion } from './passkey-login.ts'
 import {
-  MADE_BODY,
-  OPTIONS_SCHEMA,
-  PASSKEY_ID,
-  PASSKEY_SCHEMA,
-  PASSKEYS_SCHEMA,
-  passkeyRecord,
-  SIGNED_BODY,
-} from './passkey-record.ts'
-import {
   disablePasskey,
   findPasskey,
   insertPasskey,
@@ -44,6 +41,128 @@ import {
   useChallenge,
 } from './passkey-store.ts'
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts'
+
+/** base64url of at most so many characters. */
+const octets = (maxLength: number): JsonSchema => ({
+  type: 'string',
+  pattern: '^[A-Za-z0-9_-]+$',
+  maxLength,
+})
+/** W3C WebAuthn Level 3 §4: an id has at most 1,023 octets. */
+const PASSKEY_ID: JsonSchema = octets(1_364)
+const CLIENT_DATA = octets(8_192)
+/** Browsers add what they like around what is looked at: extensions, copies of the key, how the device is attached. */
+const around = (
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+): JsonSchema => ({
+  type: 'object',
+  properties,
+  required: [...required],
+  maxProperties: 32,
+})
+const responseSchema = (inner: JsonSchema): JsonSchema =>
+  around({ id: PASSKEY_ID, rawId: PASSKEY_ID, type: { const: 'public-key' }, response: inner }, [
+    'id',
+    'rawId',
+    'type',
+    'response',
+  ])
+
+/** The body of `POST /v1/auth/passkey/register/verify`. */
+const MADE_BODY: JsonSchema = objectSchema(
+  {
+    label: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      pattern: PLAIN_TEXT_PATTERN,
+      description: 'What to know the passkey by in the list.',
+    },
+    response: {
+      ...responseSchema(
+        around(
+          {
+            clientDataJSON: CLIENT_DATA,
+            attestationObject: octets(16_384),
+            transports: { type: 'array', maxItems: 16, items: { type: 'string', maxLength: 32 } },
+          },
+          ['clientDataJSON', 'attestationObject'],
+        ),
+      ),
+      description: 'What the credential of navigator.credentials.create gives with toJSON().',
+    },
+  },
+  ['response'],
+)
+
+/** The body of `POST /v1/auth/passkey/verify`. */
+const SIGNED_BODY: JsonSchema = objectSchema(
+  {
+    response: {
+      ...responseSchema(
+        around(
+          {
+            clientDataJSON: CLIENT_DATA,
+            authenticatorData: octets(8_192),
+            signature: octets(2_048),
+            userHandle: { type: ['string', 'null'], maxLength: 128 },
+          },
+          ['clientDataJSON', 'authenticatorData', 'signature'],
+        ),
+      ),
+      description: 'What the credential of navigator.credentials.get gives with toJSON().',
+    },
+  },
+  ['response'],
+)
+
+/** What both options routes answer. */
+const OPTIONS_SCHEMA: JsonSchema = objectSchema(
+  {
+    options: {
+      type: 'object',
+      additionalProperties: true,
+      description:
+        'As PublicKeyCredential.parseCreationOptionsFromJSON or parseRequestOptionsFromJSON takes them; good for five minutes, once.',
+    },
+  },
+  ['options'],
+)
+
+/** A passkey in a list. */
+const PASSKEY_SCHEMA: JsonSchema = objectSchema(
+  {
+    id: { type: 'string' },
+    label: { type: 'string' },
+    host_name: { type: 'string', description: 'The name of this box for which it works.' },
+    created_at: TIMESTAMP_SCHEMA,
+    last_used_at: NULLABLE_TIMESTAMP_SCHEMA,
+    disabled_at: {
+      ...NULLABLE_TIMESTAMP_SCHEMA,
+      description: 'When its count told that there is a copy of it; it opens nothing since.',
+    },
+  },
+  ['id', 'label', 'host_name', 'created_at', 'last_used_at', 'disabled_at'],
+)
+
+/** A list of passkeys; short, so it has no pages. */
+const PASSKEYS_SCHEMA: JsonSchema = objectSchema(
+  { passkeys: { type: 'array', items: PASSKEY_SCHEMA }, next_cursor: { type: 'null' } },
+  ['passkeys', 'next_cursor'],
+)
+
+/** A passkey in a list. */
+function passkeyRecord(row: PasskeyRow): object {
+  return {
+    id: row.id,
+    label: row.label,
+    host_name: row.rp_id,
+    created_at: timestampFromMs(row.created_at_ms),
+    last_used_at: timestampOrNull(row.last_used_at_ms),
+    disabled_at: timestampOrNull(row.disabled_at_ms),
+  }
+}
 
 interface PasskeyParams {
   readonly id: string

@@ -1,39 +1,336 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import {
+  closedItemsRef,
   DURATION_PATTERN,
   defineError,
   type ErrorFactory,
+  expandRoles,
   type JsonSchema,
   type MutationTx,
+  msFromDuration,
   objectSchema,
   PAGE_QUERY,
+  type Principal,
   pageSchema,
+  type Reader,
   type Reply,
+  type Request,
+  type Role,
   type Route,
   route,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
+  validationFailed,
 } from '@steeple/contracts'
-import { BY_SCHEMA } from '../token-owner.ts'
-import { acceptPageRoute, INVITATION_PATH } from './accept-page.ts'
+import { tokenSha256 } from '../authenticator.ts'
+import { INVITATION } from '../closed-kinds.ts'
+import { lastingParent } from '../derived/parent.ts'
+import { isBoundAlive } from '../derived/source.ts'
+import { BY_SCHEMA, createdByText, rolesNow } from '../token-owner.ts'
+import { findById } from '../token-store.ts'
 import {
+  findInvitation,
   findInvitationById,
   type InvitationRow,
+  insertInvitation,
   listInvitations,
   removeInvitation,
 } from './invitation-store.ts'
-import {
-  type AcceptBody,
-  acceptInvitation,
-  DEFAULT_LIFE,
-  drawInvitation,
-  type InvitationWish,
-  storeInvitation,
-} from './invitations.ts'
+import type { Attempt } from './lockout.ts'
+import { networkOf } from './network-of.ts'
+import { drawUser, storeUser, userExists } from './new-user.ts'
 import type { People } from './people.ts'
 import { requireSameOrigin } from './same-origin.ts'
-import { NEW_PASSWORD_SCHEMA, NEW_USER_SCHEMA, USER_NAME_SCHEMA, USER_ROLES_SCHEMA } from './user-record.ts'
+import {
+  LEAST_PASSWORD_CHARS,
+  MOST_PASSWORD_CHARS,
+  NEW_PASSWORD_SCHEMA,
+  NEW_USER_SCHEMA,
+  newUserRecord,
+  USER_NAME_SCHEMA,
+  USER_ROLES_SCHEMA,
+} from './user-record.ts'
 import { requireGivable } from './user-routes.ts'
+import { findUser, findUserByName, principalOf } from './user-store.ts'
 import { UUID_PATTERN } from './uuid.ts'
+
+/** Where an invitation is accepted: by a person's browser (GET) and by the page and programs (POST). */
+const INVITATION_PATH = '/v1/auth/invitation'
+
+const STYLE = `
+body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}
+label{display:block;margin:.75rem 0}input{display:block;width:100%;font:inherit;padding:.4rem;box-sizing:border-box}
+button{font:inherit;padding:.5rem 1rem}#said{font-weight:600}code{overflow-wrap:anywhere}svg{width:16rem;height:16rem;display:block}
+`
+
+/**
+ * The token stands behind # alone: browsers send that to nobody, and it is taken out of the address at once. A link that is opened
+ * where this page is open changes what is behind # and loads nothing: that has to be asked for.
+ */
+const SCRIPT = `
+const at=(id)=>document.getElementById(id)
+const token=location.hash.slice(1)
+history.replaceState(null,'',location.pathname)
+addEventListener('hashchange',()=>{if(location.hash.startsWith('#svci_'))location.reload()})
+const say=(text)=>{at('said').textContent=text}
+const draw=(rows)=>{
+  const name='http://www.w3.org/2000/svg'
+  const picture=document.createElementNS(name,'svg')
+  const side=rows.length+8
+  picture.setAttribute('viewBox','0 0 '+side+' '+side)
+  picture.setAttribute('role','img')
+  picture.setAttribute('aria-label','QR code for the authenticator app')
+  picture.setAttribute('shape-rendering','crispEdges')
+  const path=document.createElementNS(name,'path')
+  path.setAttribute('d',rows.flatMap((row,y)=>[...row].map((cell,x)=>cell==='1'?'M'+(x+4)+' '+(y+4)+'h1v1h-1z':'')).join(''))
+  picture.append(path)
+  return picture
+}
+const show=(user)=>{
+  at('form').hidden=true
+  at('done').hidden=false
+  at('name').textContent=user.name
+  at('roles').textContent=user.roles.join(', ')
+  at('qr').append(draw(user.totp_qr))
+  at('uri').textContent=user.totp_uri
+  for(const code of user.recovery_codes){
+    const item=document.createElement('li')
+    item.append(Object.assign(document.createElement('code'),{textContent:code}))
+    at('codes').append(item)
+  }
+}
+if(!token.startsWith('svci_')){
+  at('form').hidden=true
+  say('This address holds no invitation. Open the whole link once more, with all that is behind #.')
+}
+at('form').addEventListener('submit',async(event)=>{
+  event.preventDefault()
+  const password=at('password').value
+  if(password!==at('again').value)return say('The two passwords are not the same.')
+  at('accept').disabled=true
+  say('')
+  try{
+    const answer=await fetch(location.pathname,{
+      method:'POST',
+      headers:{'content-type':'application/json'},
+      body:JSON.stringify({token,password,with_qr:true}),
+    })
+    const body=await answer.json()
+    if(answer.ok)show(body)
+    else say(body.error.message)
+  }catch{
+    say('The box did not answer. Try again.')
+  }
+  at('accept').disabled=false
+})
+`
+
+const BODY = `<main>
+<h1>Accept an invitation</h1>
+<noscript><p>This page needs scripts. On a terminal: <code>svc user accept</code>.</p></noscript>
+<form id="form">
+<label>A password of your own, at least ${LEAST_PASSWORD_CHARS} characters
+<input id="password" type="password" autocomplete="new-password" required minlength="${LEAST_PASSWORD_CHARS}" maxlength="${MOST_PASSWORD_CHARS}"></label>
+<label>Once more <input id="again" type="password" autocomplete="new-password" required></label>
+<button id="accept">Accept</button>
+</form>
+<p id="said" role="status"></p>
+<section id="done" hidden>
+<p>You are <strong id="name"></strong> (<span id="roles"></span>). This is shown once and stored nowhere as it is. Keep it now.</p>
+<h2>For the authenticator app</h2>
+<div id="qr"></div>
+<p><code id="uri"></code></p>
+<h2>Recovery codes, each good once in place of a code of the app</h2>
+<ul id="codes"></ul>
+</section>
+</main>`
+
+/** `GET /v1/auth/invitation`: the page behind an invitation's link. It asks nobody but this box. */
+function acceptPageRoute(): Route {
+  const { html, policy } = page()
+  return route({
+    method: 'GET',
+    path: INVITATION_PATH,
+    role: 'public',
+    summary: 'The page on which an invitation is accepted',
+    description:
+      'The link is this address, # and the token of the invitation: what is behind # is sent to nobody.',
+    produces: ['text/html'],
+    handle: async () => ({
+      body: html,
+      headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy },
+    }),
+  })
+}
+
+/** One document; its policy names its script and its style by their hashes, and lets nothing else run. CSP Level 3 §6.7.3. */
+function page(): { readonly html: Buffer; readonly policy: string } {
+  const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashOf(SCRIPT)}`,
+    `style-src ${hashOf(STYLE)}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Accept an invitation</title>`
+  const icon = '<link rel="icon" href="data:,">'
+  const html = `<!doctype html><html lang="en"><head>${head}${icon}<style>${STYLE}</style></head><body>${BODY}<script>${SCRIPT}</script></body></html>`
+  return { html: Buffer.from(html), policy: `${policy}; img-src data:` }
+}
+
+/** A QR code as rows of modules, `1` for black, without the white around it. */
+async function qrRows(text: string): Promise<readonly string[]> {
+  const { create } = await import('qrcode')
+  const { modules } = create(text, { errorCorrectionLevel: 'M' })
+  const cells = [...modules.data].map((cell) => (cell === 1 ? '1' : '0')).join('')
+  return Array.from({ length: modules.size }, (_, y) => cells.slice(y * modules.size, (y + 1) * modules.size))
+}
+
+/** One answer for an unknown, used and expired invitation. */
+const invitationInvalid: ErrorFactory = defineError(
+  'invitation_invalid',
+  401,
+  'the invitation is unknown, used or expired; ask for another one',
+)
+
+/** What an invitation is asked for with. */
+interface InvitationWish {
+  readonly name: string
+  readonly roles: readonly Role[]
+  /** A duration; `DEFAULT_LIFE` when absent. */
+  readonly expires_in?: string | undefined
+}
+
+/** A new invitation: the token to show once, and the row to store. */
+interface NewInvitation {
+  readonly token: string
+  readonly row: InvitationRow
+}
+
+/** What accepts an invitation. */
+interface AcceptBody {
+  readonly token: string
+  readonly password: string
+  /** The answer has the QR code of the authenticator's URI, too. */
+  readonly with_qr?: boolean
+}
+
+/** How long an invitation is good unless something else is asked for. */
+const DEFAULT_LIFE = '72h'
+const MAX_LIFE = '30d'
+const SECRET_BYTES = 32
+/** What failures with invitations count as. No user has such a name. */
+const NO_NAME = '(invitation)'
+
+/** Draws an invitation. Throws `validation_failed` for a life that is none. */
+function drawInvitation(people: People, wish: InvitationWish, maker: Principal): NewInvitation {
+  const nowMs = people.context.clock.nowMs()
+  const livesMs = msFromDuration(wish.expires_in ?? DEFAULT_LIFE)
+  if (livesMs === undefined || livesMs > (msFromDuration(MAX_LIFE) ?? 0)) {
+    const message = `must be more than zero and at most ${MAX_LIFE}`
+    throw validationFailed(`/expires_in ${message}`, { details: [{ pointer: '/expires_in', message }] })
+  }
+  const token = `svci_${randomBytes(SECRET_BYTES).toString('base64url')}`
+  const row: InvitationRow = {
+    id: randomUUID(),
+    token_sha256: tokenSha256(token),
+    name: wish.name,
+    roles: JSON.stringify(wish.roles),
+    created_at_ms: nowMs,
+    expires_at_ms: nowMs + livesMs,
+    created_by: createdByText(maker),
+    parent: lastingParent(maker),
+  }
+  return { token, row }
+}
+
+/** Stores an invitation. Throws `user_exists` when its name is taken already. */
+async function storeInvitation(tx: MutationTx, row: InvitationRow): Promise<void> {
+  if ((await findUserByName(tx, row.name)) !== undefined) throw userExists(row.name)
+  await insertInvitation(tx, row)
+}
+
+/**
+ * Makes the user that an invitation is for. It is void when the user who made it is gone or has lost a role of it, and when the
+ * token that made it is gone or over.
+ *
+ * Throws `invitation_invalid`; `rate_limited` for an address that has tried too often.
+ */
+async function acceptInvitation(
+  people: People,
+  request: Request<unknown, unknown, AcceptBody>,
+): Promise<Reply> {
+  const { context, lockout } = people
+  const attempt: Attempt = { name: NO_NAME, network: networkOf(request.peerAddress), userId: undefined }
+  const invitation = await findInvitation(context.db, tokenSha256(request.body.token))
+  if (invitation === undefined || !(await isGood(people, invitation))) {
+    await lockout.beginOfNetwork(attempt)
+    const { network } = attempt
+    return people.failures.refuse(request, { target: 'nobody', network, error: invitationInvalid() })
+  }
+  const user = await drawUser(people, {
+    name: invitation.name,
+    // The column is written by this package alone and its row is checksummed.
+    roles: JSON.parse(invitation.roles) as readonly Role[],
+    password: request.body.password,
+    createdBy: invitation.created_by,
+  })
+  const qr = request.body.with_qr === true ? { totp_qr: await qrRows(user.shown.totp_uri) } : {}
+  return request.mutate(user.row.id, async (tx) => {
+    if (!(await removeInvitation(tx, invitation.id))) throw invitationInvalid()
+    await storeUser(tx, user)
+    tx.audit({
+      detail: { name: user.row.name, roles: JSON.parse(user.row.roles), invitation: invitation.id },
+    })
+    return { status: 201, body: { ...(await newUserRecord(tx, user.row, user.shown)), ...qr }, sealed: true }
+  })
+}
+
+/** In time, and from somebody who could still give these roles. */
+async function isGood(
+  people: Pick<People, 'context' | 'environment'>,
+  { id, expires_at_ms, created_by, roles, parent }: InvitationRow,
+): Promise<boolean> {
+  const { context, environment } = people
+  const nowMs = context.clock.nowMs()
+  if (expires_at_ms <= nowMs || !(await isBoundAlive({ reader: context.db, nowMs, environment }, parent)))
+    return false
+  if ((await context.use(closedItemsRef).among(INVITATION, [id])).has(id)) return false
+  // Both columns are written by this package alone and their row is checksummed.
+  const maker = JSON.parse(created_by) as Maker
+  const held = await rolesOfMaker(context.db, maker, nowMs)
+  return (
+    held === 'any' || [...expandRoles(JSON.parse(roles) as readonly Role[])].every((role) => held.has(role))
+  )
+}
+
+/** Who made an invitation, as it says. */
+interface Maker {
+  readonly kind: Principal['kind']
+  readonly id: string
+}
+
+/**
+ * The roles that a maker has by now: those of the person, who also speaks by certificates, those of a token that still opens
+ * something, and any for who needs no row here.
+ */
+export async function rolesOfMaker(
+  reader: Reader,
+  { kind, id }: Maker,
+  nowMs: number,
+): Promise<ReadonlySet<Role> | 'any'> {
+  if (kind === 'token') {
+    const token = await findById(reader, id)
+    const isOver = token === undefined || (token.expires_at_ms !== null && token.expires_at_ms <= nowMs)
+    return isOver ? new Set() : rolesNow(reader, token)
+  }
+  if (kind !== 'user' && kind !== 'cli') return 'any'
+  const user = await findUser(reader, id)
+  return user === undefined ? new Set() : principalOf(user).roles
+}
 
 const FIELDS: Readonly<Record<string, JsonSchema>> = {
   id: { type: 'string' },

@@ -27,9 +27,182 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import type { Endpoint } from '../host/endpoint.ts'
-import { exampleOf } from './example.ts'
 import { groupOf } from './groups.ts'
-import { isSchema, requestSchema, responseSchema } from './schema-text.ts'
+
+const GROWS = 'More values may be added within v1: treat an unknown one as something new, not as an error.'
+
+type Change = (schema: JsonSchema) => JsonSchema
+
+/** A response schema with a word to clients at each enumeration: it may grow (contract section 2). */
+function responseSchema(schema: JsonSchema): JsonSchema {
+  return mapped(schema, (one) => growing(portable(one)))
+}
+
+/** A request schema as foreign programs read it. */
+function requestSchema(schema: JsonSchema): JsonSchema {
+  return mapped(schema, portable)
+}
+
+/** Without a pattern of Unicode classes, which regular expressions of Python, Go and Rust have in other forms or not at all. */
+function portable({ pattern, ...rest }: JsonSchema): JsonSchema {
+  const isForeign = typeof pattern === 'string' && /\\p\{/.test(pattern)
+  return pattern === undefined || isForeign ? rest : { ...rest, pattern }
+}
+
+function growing(schema: JsonSchema): JsonSchema {
+  if (!Array.isArray(schema.enum)) return schema
+  const { description } = schema
+  return {
+    ...schema,
+    description: typeof description === 'string' ? `${description} ${GROWS}` : GROWS,
+    'x-growable': true,
+  }
+}
+
+function mapped(schema: JsonSchema, change: Change): JsonSchema {
+  const copy: Record<string, unknown> = {}
+  for (const [keyword, value] of Object.entries(schema)) copy[keyword] = copied(keyword, value, change)
+  return change(copy)
+}
+
+/** Keywords whose members are schemas by name. */
+const NAMED = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas'])
+/** Keywords that hold one schema or several. */
+const NESTED = new Set([
+  'items',
+  'prefixItems',
+  'additionalProperties',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'unevaluatedProperties',
+])
+
+function copied(keyword: string, value: unknown, change: Change): unknown {
+  if (NAMED.has(keyword) && isSchema(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, nested(member, change)]))
+  }
+  return NESTED.has(keyword) ? nested(value, change) : value
+}
+
+function nested(value: unknown, change: Change): unknown {
+  if (Array.isArray(value)) return value.map((one) => nested(one, change))
+  return isSchema(value) ? mapped(value, change) : value
+}
+
+/** Whether a value is a schema object (a schema may be a boolean too, which has nothing to say). */
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** No text of ours is longer; a longer least length has no example. */
+const MOST_CHARS = 64
+/** Texts that patterns of ours accept. The first that fits is the example. */
+const TEXTS: readonly string[] = [
+  'example',
+  '2026-11-21T08:00:00.000Z',
+  '90d',
+  '0a1b2c3d4e5f',
+  '7f1c9c7e-41f2-4a0b-9f0e-3f2f3b6a0c55',
+  'internet',
+  '999990000000001',
+  '999-70',
+  '99970',
+  '999',
+  '70',
+  '1.0.0',
+  '192.0.2.1',
+  '192.0.2.0/24',
+  'https://example.org/',
+  'b3',
+  '00112233445566778899aabbccddeeff',
+  '9'.repeat(40),
+  'a'.repeat(64),
+  'a'.repeat(43),
+]
+
+/**
+ * A value that fits the schema, for people to begin with: what the schema itself gives as an example or default,
+ * otherwise the least that is required of requests, everything of answers. Undefined when none is found.
+ */
+export function exampleOf(schema: JsonSchema, isAnswer: boolean, name = ''): unknown {
+  const given = givenBy(schema)
+  if (given !== undefined) return given
+  const members = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(members) && schema.properties === undefined) return firstOf(members, isAnswer, name)
+  const type = Array.isArray(schema.type) ? schema.type.find((one) => one !== 'null') : schema.type
+  switch (type ?? (isSchema(schema.properties) ? 'object' : undefined)) {
+    case 'object':
+      return objectExample(schema, isAnswer)
+    case 'array':
+      return listExample(schema, isAnswer, name)
+    case 'string':
+      return textExample(schema, name)
+    case 'boolean':
+      return true
+    case 'integer':
+    case 'number':
+      return numberExample(schema)
+    default:
+      return undefined
+  }
+}
+
+/** What the schema itself names. */
+function givenBy({ examples, const: only, default: usual, enum: choices }: JsonSchema): unknown {
+  if (Array.isArray(examples) && examples.length > 0) return examples[0]
+  return only ?? usual ?? (Array.isArray(choices) ? choices[0] : undefined)
+}
+
+function firstOf(members: readonly unknown[], isAnswer: boolean, name: string): unknown {
+  const values = members.map((one) => (isSchema(one) ? exampleOf(one, isAnswer, name) : undefined))
+  return values.find((value) => value !== undefined && value !== null)
+}
+
+function objectExample(schema: JsonSchema, isAnswer: boolean): unknown {
+  const properties = isSchema(schema.properties) ? schema.properties : {}
+  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
+  const example: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(properties)) {
+    if (!isAnswer && !required.has(name)) continue
+    const given = isSchema(value) ? exampleOf(value, isAnswer, name) : undefined
+    if (given !== undefined) example[name] = given
+    else if (required.has(name)) return undefined
+  }
+  return example
+}
+
+function listExample(schema: JsonSchema, isAnswer: boolean, name: string): unknown {
+  const item = isSchema(schema.items) ? exampleOf(schema.items, isAnswer, name) : undefined
+  if (item === undefined) return schema.minItems === undefined || schema.minItems === 0 ? [] : undefined
+  const least = typeof schema.minItems === 'number' ? schema.minItems : 1
+  return least <= 1 ? [item] : undefined
+}
+
+function textExample(schema: JsonSchema, name: string): string | undefined {
+  const least = typeof schema.minLength === 'number' ? schema.minLength : 0
+  const most = typeof schema.maxLength === 'number' ? schema.maxLength : MOST_CHARS
+  const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern, 'u') : undefined
+  const fits = (text: string): boolean =>
+    text.length >= least && text.length <= most && pattern?.test(text) !== false
+  const isTime = schema.format === 'date-time' || /(^|_)at$|^from$|^to$|^since$/.test(name)
+  const first = isTime ? [TEXTS[1] ?? '', ...TEXTS] : TEXTS
+  return [...first, 'x'.repeat(least)].find(fits)
+}
+
+function numberExample({ minimum, maximum, exclusiveMinimum }: JsonSchema): number {
+  const low =
+    typeof minimum === 'number' ? minimum : typeof exclusiveMinimum === 'number' ? exclusiveMinimum + 1 : 1
+  return typeof maximum === 'number'
+    ? Math.min(Math.max(low, Math.min(1, maximum)), maximum)
+    : Math.max(low, 1)
+}
 
 /** What any request can meet. */
 const ALWAYS: readonly string[] = [

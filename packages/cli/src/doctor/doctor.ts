@@ -1,22 +1,30 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { access, constants } from 'node:fs/promises'
 import { createConnection } from 'node:net'
-import { basename, join } from 'node:path'
+import { basename, delimiter, isAbsolute, join } from 'node:path'
 import type { Clock, Settings } from '@steeple/contracts'
 import { createKeptStates, isSynchronised, RAN, systemClock } from '@steeple/kernel'
-import { openSecrets } from '@steeple/secrets'
-import { DEFAULT_CONFIG_FILE, lineOf, loadConfig, parseListenAddress } from '@steeple/settings'
+import { openMeshIdentity, openSecrets } from '@steeple/secrets'
+import {
+  DEFAULT_CONFIG_FILE,
+  isLoopback,
+  lineOf,
+  loadConfig,
+  parseListenAddress,
+  readCertificateFiles,
+} from '@steeple/settings'
+import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { CommandError } from '../command-error.ts'
+import { certificateStanding } from '../composition/certificate-standing.ts'
 import { incompleteBuild, pluginPackages, sectionsHere } from '../composition/plugin-packages.ts'
 import { jsonText } from '../output/print.ts'
 import { printable } from '../output/table.ts'
 import { COMMAND_VARIABLES, type PlaceOptions, pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { broken, type Check, doubtful, broken as failed, healthy, reasonOf } from './check.ts'
-import { checkContainers, checkPrograms } from './check-containers.ts'
 import { checkPort, urlAt } from './check-port.ts'
-import { checkService } from './check-service.ts'
 import { checkDisk, checkStore } from './check-store.ts'
-import { checkTransport } from './check-transport.ts'
-import type { DoctorPart, Need, Neighbour } from './doctor-part.ts'
+import type { DoctorPart, Named, Need, Neighbour } from './doctor-part.ts'
 import { part as collectorCdr } from './parts/collector-cdr.ts'
 import { part as collectorGtpu } from './parts/collector-gtpu.ts'
 import { part as collectorMme } from './parts/collector-mme.ts'
@@ -25,6 +33,107 @@ import { part as driverCoreB } from './parts/driver-core-b.ts'
 import { part as driverHss } from './parts/driver-hss.ts'
 import { part as driverRan } from './parts/driver-ran.ts'
 import { part as mesh } from './parts/mesh.ts'
+
+const ANSWER_LIMIT_MS = 5000
+
+/** Asks the engine on a socket for every container that the configuration names; changes nothing. */
+async function checkContainers(socket: string, named: readonly Named[]): Promise<readonly Check[]> {
+  if (named.length === 0) return []
+  const { engineAt } = await import('@steeple/southbound')
+  const engine = engineAt(socket, { answerMs: ANSWER_LIMIT_MS })
+  const signal = AbortSignal.timeout(2 * ANSWER_LIMIT_MS)
+  return await Promise.all(
+    named.map(async ({ name, what: container, key }) => {
+      try {
+        const state = await engine.inspect(container, signal)
+        if (state === undefined)
+          return failed(name, `there is no container ${container}`, `create it or correct ${key}`)
+        return state.isRunning
+          ? healthy(name, `container ${container} is running`)
+          : failed(name, `container ${container} is not running`, 'start it; its own log says why it ended')
+      } catch (error) {
+        const remedy = `start the engine, let this user use its socket, or change ${key}`
+        return failed(name, reasonOf(error), remedy)
+      }
+    }),
+  )
+}
+
+/** Looks whether the programs that the configuration names can be executed; runs none. `path` is `$PATH`. */
+async function checkPrograms(programs: readonly Named[], path: string): Promise<readonly Check[]> {
+  return await Promise.all(
+    programs.map(async ({ name, what: program, key }) => {
+      const found = await executable(program, path)
+      return found === undefined
+        ? failed(name, `${program} is not an executable file`, `install it or correct ${key}`)
+        : healthy(name, `${found} can be executed`)
+    }),
+  )
+}
+
+/** The file that a command name means. */
+async function executable(program: string, path: string): Promise<string | undefined> {
+  const isPath = isAbsolute(program) || program.includes('/')
+  const places = isPath ? [program] : path.split(delimiter).map((dir) => join(dir, program))
+  for (const place of places) {
+    const isThere = await access(place, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isThere) return place
+  }
+  return undefined
+}
+
+/** What to do about a part of the service that is not well, by its kind. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  core: 'start the core, or correct where it is (core_a.*, core_b.*, collector.*)',
+  hss: 'start the subscriber database, or correct hss.*; what waits is pushed when it answers',
+  ran: 'see docs/how-to/radio.md; svc tx status says what the gate asks',
+  store: 'see the log of the service; restore the newest backup if the store is damaged',
+  collector: 'start what it collects from, or correct collector.*',
+}
+
+/** The component that names plugins whose signature is not believed. */
+const TRUST = 'plugins.trust'
+
+/**
+ * What the service that runs at `url` says of itself. `url` is where the doctor has just found it; `ca` the file of the CA
+ * that its certificate is from, where it speaks TLS: nobody else is told a token.
+ */
+export async function checkService(
+  terminal: Terminal,
+  url: string,
+  ca: string | undefined,
+): Promise<readonly Check[]> {
+  try {
+    const { body } = await connect(terminal, { url, ...(ca === undefined ? {} : { ca }) }).get('/v1/health')
+    const parts = Array.isArray(body.components) ? body.components.filter(isObject) : []
+    const unsigned = parts.filter(({ name }) => name === TRUST).map(unbelieved)
+    const ill = parts.filter(({ name, status }) => name !== TRUST && status !== 'ok')
+    if (ill.length === 0)
+      return [healthy('service', `${parts.length - unsigned.length} components are well`), ...unsigned]
+    return [...ill.map(illness), ...unsigned]
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    const isLocked = error.code === 'unauthenticated' || error.code === 'forbidden'
+    const remedy = isLocked
+      ? 'set SVC_TOKEN to a token with the role viewer: what runs knows best what is wrong with it'
+      : 'see the log of the service'
+    return [doubtful('service', `it was not asked how it is: ${error.message}`, remedy)]
+  }
+}
+
+/** It runs, with all rights of the service. */
+function unbelieved({ detail }: Json): Check {
+  const remedy = 'sign it (svc plugin pack) and name the key in plugins.trust, or svc plugin uninstall it'
+  return doubtful('plugins', String(detail), remedy)
+}
+
+function illness({ name, kind, status, detail }: Json): Check {
+  const remedy = REMEDIES[String(kind)] ?? 'see the log of the service, and docs/'
+  return failed('service', `${String(name)} is ${String(status)}: ${String(detail)}`, remedy)
+}
 
 /** Bit numbers of linux/capability.h. */
 const CAPABILITIES = { CAP_NET_BIND_SERVICE: 10, CAP_NET_ADMIN: 12, CAP_NET_RAW: 13 } as const
@@ -279,4 +388,56 @@ function checkPlugins(settings: Settings, packages: readonly string[]): readonly
   const off = states.flatMap(([id, { isDisabled }]) => (isDisabled === true ? [id] : []))
   const detail = off.length === 0 ? '' : `; disabled: ${off.join(', ')}`
   return failed.length > 0 ? failed : [healthy('plugins', `no installed one in ${dir} has failed${detail}`)]
+}
+
+/** What the listener presents, and who may listen in where it presents nothing. */
+export function checkTransport(settings: Settings, clock: Clock): readonly Check[] {
+  const { tls, server } = settings
+  if (!tls.enabled) return [checkPlain(server.listen)]
+  const { cert_file, key_file } = tls
+  const shown = cert_file === '' ? fromMesh(server.data_dir) : readCertificateFiles(cert_file, key_file)
+  if (shown === undefined) return []
+  if ('file' in shown)
+    return [
+      failed(
+        'transport',
+        `tls.${shown.file} ${shown.message}`,
+        'correct the file; the service looks again by itself',
+      ),
+    ]
+  const from = cert_file === '' ? 'the certificate of its mesh' : cert_file
+  const remedy =
+    cert_file === ''
+      ? 'keep the service running: it renews it'
+      : 'renew it; the service looks at the file by itself'
+  return [judge(shown.cert, from, remedy, clock)]
+}
+
+/** Tokens and passwords cross a network in the clear. */
+function checkPlain(listen: string): Check {
+  const host = parseListenAddress(listen)?.host ?? ''
+  if (isLoopback(host)) return healthy('transport', 'plain HTTP, on this machine alone')
+  return doubtful(
+    'transport',
+    'plain HTTP: whoever is on the network reads tokens and passwords',
+    'set tls.enabled, or put server.listen on 127.0.0.1',
+  )
+}
+
+/** Keys that cannot be opened are the business of another check. */
+function fromMesh(dataDir: string): { readonly cert: string } | undefined {
+  try {
+    return openMeshIdentity(openSecrets(dataDir)).tls()
+  } catch {
+    return undefined
+  }
+}
+
+function judge(pem: string, from: string, remedy: string, clock: Clock): Check {
+  const { state, leftDays, validFrom } = certificateStanding(pem, clock.nowMs())
+  if (state === 'early')
+    return doubtful('transport', `${from} is good from ${validFrom} on`, 'check the clock')
+  if (state === 'expired') return failed('transport', `${from} has expired`, remedy)
+  if (state === 'ending') return doubtful('transport', `${from} ends in ${leftDays} days`, remedy)
+  return healthy('transport', `TLS with ${from}, good for ${leftDays} days`)
 }

@@ -2,7 +2,7 @@ import { appendFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { attachTeller } from '../../src/diagnose/attaches.ts'
+import { attachTeller } from '../../src/core-driver.ts'
 import type { Generation } from '../../src/render/roles.ts'
 import { standInEngine } from '../support/stand-in-engine.ts'
 

@@ -1,20 +1,202 @@
 import { type Rendered, validationFailed } from '@steeple/contracts'
-import { type PlacedDesired, renderedOf, type Section, yamlText } from '@steeple/southbound'
-import { amfFile, ausfFile, nrfFile, nssfFile } from './access-files.ts'
-import {
-  certificateOf,
-  functionFile,
-  LOGGER,
-  mongoOf,
-  plmnOf,
-  sbiSections,
-  snssaiOf,
-} from './common-sections.ts'
+import { type PlacedDesired, renderedOf, type Section, type YamlValue, yamlText } from '@steeple/southbound'
 import { type CorePlan, databaseOf, type RenderSettings, type SessionPool } from './core-plan.ts'
-import { functionsOf, type NetworkFunction, placesOf } from './functions.ts'
+import { functionsOf, METRICS_PORT, type NetworkFunction, placesOf, SBI_PORT } from './functions.ts'
 import { ipv4RangeText, parseIpv4Range, partsOf } from './pools.ts'
 import { problemsOf } from './problems.ts'
 import { releaseTraits } from './release.ts'
+
+/** `info.version` that a function compares for equality; the same from 3.4 to 4.2. */
+const INFO_VERSION: Readonly<Record<Exclude<NetworkFunction, 'upf'>, string>> = {
+  nrf: '1.0.2',
+  udr: '1.1.0',
+  udm: '1.0.3',
+  ausf: '1.0.3',
+  nssf: '1.0.2',
+  pcf: '1.0.2',
+  chf: '1.0.3',
+  smf: '1.0.7',
+  amf: '1.0.9',
+}
+
+/** How much a function logs. */
+const LOGGER: Section = { enable: true, level: 'info', reportCaller: false }
+
+/** The file of a function with a service-based interface. */
+function functionFile(nf: Exclude<NetworkFunction, 'upf'>, configuration: Section): Section {
+  return { info: { version: INFO_VERSION[nf] }, configuration, logger: LOGGER }
+}
+
+/**
+ * Where a function listens for the others, and how it finds the NRF.
+ *
+ * No `nfInstanceId`: a function that comes back under its old id after a crash is answered as an update, in which it does
+ * not look for the NRF's word on tokens, and then lets everybody in.
+ */
+function sbiSections(plan: CorePlan, nf: NetworkFunction): Section {
+  return {
+    sbi: sbiOf(plan, nf, { tls: certificateOf(nf) }),
+    nrfUri: `http://${plan.places.of('nrf')}:${SBI_PORT}`,
+    nrfCertPem: 'cert/nrf.pem',
+  }
+}
+
+/** Where a function listens for the others. */
+function sbiOf(plan: CorePlan, nf: NetworkFunction, more: Section): Section {
+  const address = plan.places.of(nf)
+  return { scheme: 'http', registerIPv4: address, bindingIPv4: address, port: SBI_PORT, ...more }
+}
+
+/** Certificate files, relative to where the function runs; some are read although the interface has no TLS. */
+function certificateOf(name: string): Section {
+  return { pem: `cert/${name}.pem`, key: `cert/${name}.key` }
+}
+
+/** The PLMN, its digits as texts. */
+function plmnOf({ desired: { plmn } }: CorePlan): Section {
+  return { mcc: plmn.mcc, mnc: plmn.mnc }
+}
+
+/** The tracking area code as free5GC spells it: six hexadecimal digits, TS 29.571 §5.4.2. */
+function tacOf({ desired }: CorePlan): string {
+  return desired.tac.toString(16).padStart(6, '0')
+}
+
+/** The tracking area. */
+function taiOf(plan: CorePlan): Section {
+  return { plmnId: plmnOf(plan), tac: tacOf(plan) }
+}
+
+/** An S-NSSAI. */
+function snssaiOf({ sst, sd }: { readonly sst: number; readonly sd?: string | undefined }): Section {
+  return sd === undefined ? { sst } : { sst, sd }
+}
+
+/** Every slice. */
+function slicesOf({ settings }: CorePlan): readonly YamlValue[] {
+  return settings.slices.map(snssaiOf)
+}
+
+/** The document store as UDR, PCF and CHF spell it. */
+function mongoOf({ database }: CorePlan): Section {
+  return { name: database.name, url: database.url }
+}
+
+/** Region, set and pointer of the only AMF, TS 23.003 §2.10.1: that of the sample. */
+const AMF_ID = 'cafe00'
+/** TS 38.412 §7: the SCTP port of NGAP. */
+const NGAP_PORT = 38_412
+/** NAS timers on the network's side, TS 24.501 table 10.2.2. */
+const NAS_TIMER: Section = { enable: true, expireTime: '6s', maxRetryTimes: 4 }
+
+/** amfcfg.yaml */
+function amfFile(plan: CorePlan): Section {
+  const { release, desired, places } = plan
+  return functionFile('amf', {
+    amfName: 'AMF',
+    ngapIpList: [places.n2],
+    ngapPort: NGAP_PORT,
+    ...sbiSections(plan, 'amf'),
+    ...(release.hasMetrics ? { metrics: metricsOf(places.of('amf')) } : {}),
+    serviceNameList: [
+      'namf-comm',
+      'namf-evts',
+      'namf-mt',
+      'namf-loc',
+      'namf-oam',
+      ...(release.listsCallbacks ? ['namf-callback'] : []),
+    ],
+    servedGuamiList: [{ plmnId: plmnOf(plan), amfId: AMF_ID }],
+    supportTaiList: [taiOf(plan)],
+    plmnSupportList: [{ plmnId: plmnOf(plan), snssaiList: slicesOf(plan) }],
+    supportDnnList: [...desired.apns],
+    // Every phone has these, TS 33.501 §5.3.2; the null ciphering of the sample is left out.
+    security: { integrityOrder: ['NIA2', 'NIA1'], cipheringOrder: ['NEA2', 'NEA1'] },
+    networkName: { full: 'Steeple', short: 'Steeple' },
+    ngapIE: {
+      mobilityRestrictionList: { enable: true },
+      maskedIMEISV: { enable: true },
+      redirectionVoiceFallback: { enable: false },
+    },
+    nasIE: {
+      networkFeatureSupport5GS: {
+        enable: true,
+        length: 1,
+        imsVoPS: 0,
+        emc: 0,
+        emf: 0,
+        iwkN26: 0,
+        mpsi: 0,
+        emcN3: 0,
+        mcsi: 0,
+      },
+    },
+    t3502Value: 720,
+    t3512Value: 3600,
+    non3gppDeregTimerValue: 3240,
+    t3513: NAS_TIMER,
+    t3522: NAS_TIMER,
+    t3550: NAS_TIMER,
+    t3555: NAS_TIMER,
+    t3560: NAS_TIMER,
+    t3565: NAS_TIMER,
+    t3570: NAS_TIMER,
+    locality: 'area1',
+    sctp: { numOstreams: 3, maxInstreams: 5, maxAttempts: 2, maxInitTimeout: 2 },
+    defaultUECtxReq: false,
+  })
+}
+
+function metricsOf(address: string): Section {
+  return { enable: true, scheme: 'http', bindingIPv4: address, port: METRICS_PORT, namespace: 'free5gc' }
+}
+
+/** nrfcfg.yaml */
+function nrfFile(plan: CorePlan): Section {
+  const { database, settings } = plan
+  return functionFile('nrf', {
+    MongoDBName: database.name,
+    MongoDBUrl: database.url,
+    sbi: sbiOf(plan, 'nrf', {
+      cert: certificateOf('nrf'),
+      rootcert: certificateOf('root'),
+      oauth: settings.oauth,
+    }),
+    DefaultPlmnId: plmnOf(plan),
+    serviceNameList: ['nnrf-nfm', 'nnrf-disc'],
+  })
+}
+
+/** ausfcfg.yaml */
+function ausfFile(plan: CorePlan): Section {
+  return functionFile('ausf', {
+    ...sbiSections(plan, 'ausf'),
+    serviceNameList: ['nausf-auth'],
+    plmnSupportList: [plmnOf(plan)],
+    groupId: 'ausfGroup001',
+    eapAkaSupiImsiPrefix: false,
+  })
+}
+
+/** nssfcfg.yaml: one AMF, every slice in the one tracking area. */
+function nssfFile(plan: CorePlan): Section {
+  const nrfId = `http://${plan.places.of('nrf')}:${SBI_PORT}/nnrf-nfm/v1/nf-instances`
+  return functionFile('nssf', {
+    nssfName: 'NSSF',
+    ...sbiSections(plan, 'nssf'),
+    serviceNameList: ['nnssf-nsselection', 'nnssf-nssaiavailability'],
+    supportedPlmnList: [plmnOf(plan)],
+    supportedNssaiInPlmnList: [{ plmnId: plmnOf(plan), supportedSnssaiList: slicesOf(plan) }],
+    nsiList: plan.settings.slices.map((slice, index) => ({
+      snssai: snssaiOf(slice),
+      nsiInformationList: [{ nrfId, nsiId: String(index + 1) }],
+    })),
+    amfSetList: [],
+    amfList: [],
+    taList: [{ tai: taiOf(plan), accessType: '3GPP_ACCESS', supportedSnssaiList: slicesOf(plan) }],
+    mappingListFromPlmn: [],
+  })
+}
 
 /** The names of the only gNB entry and the only UPF in the SMF's picture. */
 const AN_NODE = 'gNB1'

@@ -1,7 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { parseRegistrations } from '../../src/amf/amf-client.ts'
-import { uesFrom } from '../../src/driver.ts'
+import { uesFrom } from '../../src/core-b.ts'
 
 const registered = suite('driver-core-b/registered phones')
 

@@ -2,12 +2,18 @@ import {
   type BatchResult,
   type Imsi,
   isServiceError,
+  notFound,
   type Subscriber,
+  type SubscriberObserved,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { errorOf, imsiOf, itself, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
-import { toolSubscribers } from './subscribers.ts'
+import type { Doc } from '../links/document-link.ts'
+import { checkSubscriber } from '../open5gs/bounds.ts'
+import { observedOf } from '../open5gs/observed.ts'
+import { docsOf } from '../open5gs/slices.ts'
+import type { Listing } from './output.ts'
 import { dbctlTool, type Tool } from './tool.ts'
 
 /** A call begins no further subscriber after this time, ms: the tool is slow, and callers do not wait for ever. */
@@ -186,4 +192,175 @@ async function problemOf(tool: Tool, signal: AbortSignal): Promise<Error | undef
     signal.throwIfAborted()
     return errorOf(error)
   }
+}
+
+/** Subscribers through the tool alone. */
+interface ToolSubscribers {
+  observe(imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, SubscriberObserved>>
+  /** `before`: what the tool lists, for the comparison of APNs. */
+  upsert(subscriber: Subscriber, before: Listing, signal: AbortSignal): Promise<void>
+  remove(imsi: Imsi, signal: AbortSignal): Promise<void>
+  setBlocked(imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<void>
+  /** Throws `not_found` for one that is not there, and with a tool that has no `cancel_location`. */
+  cancelLocation(imsi: Imsi, signal: AbortSignal): Promise<void>
+}
+
+/**
+ * What the stock tool can do, and the further commands of a compatible one that has them.
+ *
+ * Without `block`, a subscriber is blocked by being removed: nothing else of the stock tool bars anybody. It is put
+ * back by the next push. What this process pushed is remembered (without keys) for what the listing does not show.
+ */
+function toolSubscribers(tool: Tool): ToolSubscribers {
+  const pushed = new Map<Imsi, SubscriberObserved>()
+  const has: Has = async (name, signal) => (await tool.extras(signal)).has(name)
+  const remember = ({ imsi, apns, ambrBps }: SubscriberObserved, isBlocked: boolean): void => {
+    pushed.set(imsi, { imsi, apns, ambrBps, isBlocked })
+  }
+  const { block, place } = toolSteps(tool, has)
+  const bar = async (imsi: Imsi, trusted: SubscriberObserved | undefined, signal: AbortSignal) => {
+    const held = trusted ?? (await toolObserved(tool, imsi, signal))
+    const gone = held === undefined ? 0 : await tool.remove(imsi, signal)
+    if (held === undefined || (gone === 0 && !held.isBlocked)) throw absent()
+    remember(held, true)
+  }
+
+  return {
+    observe: async (imsis, signal) => {
+      signal.throwIfAborted()
+      const listing = await tool.listOf(imsis, signal)
+      const seen = new Map<Imsi, SubscriberObserved>()
+      for (const imsi of imsis) {
+        const doc = shownIn(listing, imsi)
+        const shown = doc === undefined ? undefined : shownSubscriber(doc)
+        const trusted = pushed.get(imsi)
+        // One that was blocked by removal is not listed; one beyond the listing's end cannot be seen.
+        const isTrusted = doc === undefined && (listing.isCut || trusted?.isBlocked === true)
+        const observed = shown ?? (isTrusted ? trusted : undefined)
+        if (observed !== undefined) seen.set(imsi, observed)
+      }
+      return seen
+    },
+    upsert: async (subscriber, before, signal) => {
+      checkSubscriber(subscriber)
+      const { imsi, isBlocked } = subscriber
+      const canBlock = await has('block', signal)
+      if (isBlocked && !canBlock) await tool.remove(imsi, signal)
+      else await place(subscriber, before, canBlock, signal)
+      remember(subscriber, isBlocked)
+    },
+    remove: async (imsi, signal) => {
+      await tool.remove(imsi, signal)
+      pushed.delete(imsi)
+    },
+    setBlocked: async (imsi, isBlocked, signal) => {
+      const trusted = pushed.get(imsi)
+      if (await has('block', signal)) {
+        if (!(await block(imsi, isBlocked, signal))) throw absent()
+        if (trusted !== undefined) remember(trusted, isBlocked)
+        return
+      }
+      if (isBlocked) await bar(imsi, trusted, signal)
+      else if (trusted?.isBlocked !== false) throw absent()
+    },
+    cancelLocation: async (imsi, signal) => {
+      if (!(await has('cancel_location', signal))) throw notFound('command cancel_location of this dbctl')
+      if (!(await tool.extra('cancel_location', [imsi], signal))) throw absent()
+    },
+  }
+}
+
+/** Whether the tool has a command beside those of the stock one. */
+type Has = (name: string, signal: AbortSignal) => Promise<boolean>
+
+/** The commands that bring a subscriber to what it is to be, in an order in which each can fail. */
+function toolSteps(tool: Tool, has: Has) {
+  const create = async (subscriber: Subscriber, signal: AbortSignal): Promise<void> => {
+    const { imsi, sqn } = subscriber
+    if ((await tool.add(subscriber, signal)) === 'exists') {
+      throw southboundUnavailable(
+        'another writer made the same subscriber at the same time; it is tried again',
+      )
+    }
+    for (const apn of subscriber.apns.slice(1)) must(await tool.addApn(imsi, apn, signal))
+    must(await tool.setAmbr(subscriber, signal))
+    if (await has('set_sqn', signal)) must(await tool.extra('set_sqn', [imsi, String(sqn)], signal))
+  }
+  const amend = async ({ imsi, apns }: Subscriber, held: readonly string[], signal: AbortSignal) => {
+    if (held.some((apn, index) => apns[index] !== apn)) {
+      throw southboundUnavailable(
+        'dbctl cannot take APNs away or order them; set hss.mongo_url or docdb_shell',
+      )
+    }
+    for (const apn of apns.slice(held.length)) must(await tool.addApn(imsi, apn, signal))
+  }
+  const block = async (imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<boolean> =>
+    await tool.extra(isBlocked ? 'block' : 'unblock', [imsi], signal)
+  const mend = async (
+    subscriber: Subscriber,
+    held: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    try {
+      await amend(subscriber, held, signal)
+      must(await tool.setAmbr(subscriber, signal))
+    } catch (error) {
+      // Who may not be on stays off, whatever else cannot be mended.
+      if (subscriber.isBlocked) must(await block(subscriber.imsi, true, signal))
+      throw error
+    }
+  }
+  const place = async (
+    subscriber: Subscriber,
+    before: Listing,
+    canBlock: boolean,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const { imsi, isBlocked } = subscriber
+    const doc = shownIn(before, imsi)
+    if (doc === undefined) {
+      // What the listing does not show may be there all the same; setting its AMBR tells.
+      const isThere = before.isCut && (await tool.setAmbr(subscriber, signal))
+      if (!isThere) await create(subscriber, signal)
+    } else {
+      const shown = shownSubscriber(doc)
+      // Unblocked first: the tool changes only slices that are in their place.
+      if (canBlock && shown?.isBlocked === true) must(await block(imsi, false, signal))
+      await mend(subscriber, shown?.apns ?? [], signal)
+    }
+    if (isBlocked) must(await block(imsi, true, signal))
+  }
+  return { block, place }
+}
+
+function shownIn({ docs }: Listing, imsi: Imsi): Doc | undefined {
+  return docs.find((doc) => doc.imsi === imsi)
+}
+
+/** A shown document read as far as the tool can change it: the AMBR of further sessions is not its doing. */
+function shownSubscriber(doc: Doc): SubscriberObserved | undefined {
+  const first = (list: unknown): readonly Doc[] =>
+    docsOf(list).map((slice) => {
+      const sessions = docsOf(slice.session)
+      return { ...slice, session: sessions.map((session) => ({ ...session, ambr: sessions[0]?.ambr })) }
+    })
+  const aside = doc.suspended_slice === undefined ? {} : { suspended_slice: first(doc.suspended_slice) }
+  return observedOf({ ...doc, slice: first(doc.slice), ...aside }, 1)
+}
+
+async function toolObserved(
+  tool: Tool,
+  imsi: Imsi,
+  signal: AbortSignal,
+): Promise<SubscriberObserved | undefined> {
+  const doc = shownIn(await tool.listOf([imsi], signal), imsi)
+  return doc === undefined ? undefined : shownSubscriber(doc)
+}
+
+function absent(): Error {
+  return notFound('such subscriber in the HSS; it must be pushed with its keys')
+}
+
+function must(isDone: boolean): void {
+  if (!isDone) throw southboundUnavailable('dbctl lost a subscriber between two steps; it is tried again')
 }

@@ -1,7 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import { Double, Int32, Long } from 'bson'
 import type { Doc } from '../../src/links/document-link.ts'
-import { differencesOf } from '../../src/open5gs/differences.ts'
+import { differencesOf } from '../../src/open5gs/open5gs-driver.ts'
 import { upsertWrites } from '../../src/open5gs/writes.ts'
 import { subscriber } from '../support/subscribers.ts'
 

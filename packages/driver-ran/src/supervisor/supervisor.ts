@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import {
+  backoffMs,
   type Context,
   createTurns,
   isServiceError,
@@ -7,19 +8,92 @@ import {
   southboundUnavailable,
   validationFailed,
 } from '@steeple/contracts'
+import { endContainer } from '../container/container-radio.ts'
+import { radioContainer } from '../container/radio-container.ts'
 import { type ExitClass, exitClass, exitText, isRetried, type RadioExit } from '../process/exit-class.ts'
+import { endOrphans } from '../process/orphans.ts'
 import type { Haste } from '../process/radio-process.ts'
-import { type Backoff, restartBackoff } from './backoff.ts'
 import type { DesiredRadio } from './desired-radio.ts'
 import { type GateQuestion, gateQuestion } from './gate-question.ts'
-import { NextStart } from './next-start.ts'
-import { type OrphanSweep, orphanSweep } from './orphan-sweep.ts'
 import { overdue, stallOf } from './overdue.ts'
 import { type RadioStart, radioStart } from './radio-start.ts'
 import { NOTHING_RUNS, type RadioSnapshot, runningOf, stateOf } from './radio-state.ts'
 import { Refusal } from './refusal.ts'
 import { prepareStart, type RunningRadio } from './running-radio.ts'
 import { isSameCarrier } from './same-profile.ts'
+
+/** Less its jitter, the first wait is 1 s. */
+const BETWEEN_STARTS = { firstMs: 1_250, longestMs: 60_000 }
+/** A radio that was on air for so long has proved itself, ms. */
+const PROVEN_MS = 300_000
+
+/** Waits between starts. */
+export interface Backoff {
+  /** How long to wait before the next start, ms: after a radio that was on air for `upMs`. */
+  next(upMs: number): number
+  reset(): void
+}
+
+/** From 1 s doubling to 60 s, with the jitter of every back-off, and from the beginning after 5 minutes on air. */
+export function restartBackoff(random: () => number): Backoff {
+  let failures = 0
+  return {
+    next: (upMs) => {
+      failures = upMs >= PROVEN_MS ? 1 : failures + 1
+      return backoffMs(BETWEEN_STARTS, failures, random)
+    },
+    reset: () => {
+      failures = 0
+    },
+  }
+}
+
+/** How long it is told why a radio was started anew, ms. */
+const AGAIN_TOLD_MS = 3_600_000
+
+/** When a radio may be started after the one before, and why there was one before. Times are monotonic, ms. */
+class NextStart {
+  readonly #backoff: Backoff
+  readonly #now: () => number
+  #atMs = 0
+  /** Why the process before was ended, or ended by itself, while it should have gone on. */
+  #again: { readonly why: string; readonly atMs: number } | undefined
+
+  constructor(backoff: Backoff, now: () => number) {
+    this.#backoff = backoff
+    this.#now = now
+  }
+
+  /** How long to wait yet; not above 0 when it may be now. */
+  get waitMs(): number {
+    return this.#atMs - this.#now()
+  }
+
+  /** Why the radio was started anew in the last hour. */
+  get again(): string | undefined {
+    if (this.#again === undefined || this.#now() - this.#again.atMs > AGAIN_TOLD_MS) return undefined
+    return this.#again.why
+  }
+
+  /** A person has acted: the next start waits for nothing that was before. */
+  reset(): void {
+    this.#backoff.reset()
+    this.#atMs = 0
+    this.#again = undefined
+  }
+
+  /** The radio is to be another one: it is started at once. */
+  changed(why: string): void {
+    this.#again = { why, atMs: this.#now() }
+    this.#atMs = 0
+  }
+
+  /** The radio has failed after it was on air for `upMs`. */
+  failed(why: string, upMs: number): void {
+    this.#again = { why, atMs: this.#now() }
+    this.#atMs = this.#now() + this.#backoff.next(upMs)
+  }
+}
 
 /** Nothing is missing. */
 const CONVERGED: Outcome = { state: 'converged' }
@@ -322,4 +396,46 @@ interface SupervisorOptions {
   readonly directory: string
   readonly events: SupervisorEvents
   readonly backoff?: Backoff
+}
+
+/** Ends what an earlier run of the service has left behind. */
+interface OrphanSweep {
+  /**
+   * Kills processes of this directory, and what runs in the container. Does nothing once that was done.
+   *
+   * Throws `southbound_unavailable` when it cannot be confirmed; then the next call tries.
+   */
+  run(): Promise<void>
+  /** Why the last call could not confirm it: something may be on air. */
+  readonly failure: string | undefined
+}
+
+/** Makes a sweep that has done nothing yet. */
+function orphanSweep(context: Pick<Context, 'settings' | 'log'>, directory: string): OrphanSweep {
+  let hasSwept = false
+  let failure: string | undefined
+  const sweep = async (): Promise<number> => {
+    const ended = await endOrphans(directory)
+    const { ran, hss } = context.settings
+    if (ran.container === '') return ended
+    return (await endContainer(radioContainer(hss.engine_socket, ran.container))) ? ended + 1 : ended
+  }
+  return {
+    get failure() {
+      return failure
+    },
+    run: async () => {
+      if (hasSwept) return
+      try {
+        const ended = await sweep()
+        hasSwept = true
+        failure = undefined
+        if (ended > 0)
+          context.log.warn({ radios: ended }, 'radio of an earlier run was still there and has been killed')
+      } catch (error) {
+        failure = error instanceof Error ? error.message : String(error)
+        throw error
+      }
+    },
+  }
 }

@@ -7,7 +7,7 @@ import { descendantsOf } from '../../src/process/descendants.ts'
 import { startKillGuard } from '../../src/process/kill-guard.ts'
 import { argumentsOf, isAlive, markOf, type ProcessMark, processIds } from '../../src/process/proc-fs.ts'
 import { radioMark } from '../../src/process/radio-command.ts'
-import { radioFamily } from '../../src/process/radio-descendants.ts'
+import { radioFamily } from '../../src/process/radio-process.ts'
 import { block } from '../support/silence.ts'
 
 const guarding = suite('driver-ran/kill guard')

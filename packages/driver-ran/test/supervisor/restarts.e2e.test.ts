@@ -1,5 +1,5 @@
 import { assert, eventually } from '@steeple/testkit'
-import { restartBackoff } from '../../src/supervisor/backoff.ts'
+import { restartBackoff } from '../../src/supervisor/supervisor.ts'
 import type { Scenario } from '../stand-in/scenario.ts'
 import { GOOD, openLab } from '../support/lab.ts'
 import { processSuite } from '../support/process-suite.ts'

@@ -10,17 +10,150 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import type { RspCurve } from '@steeple/sgp22'
-import { CERTS } from '../store/rows.ts'
+import { CERTS, DROPPED, REVOKED } from '../store/rows.ts'
 import { esimCertConflict, esimCertNotFound } from './errors.ts'
 import { type CertFile, readFiles } from './files.ts'
 import type { HeldCertificate, NewCertificate } from './held.ts'
-import { hostOf, missingTls, newHierarchy } from './hierarchy.ts'
+import { hostOf, missingTls, newHierarchy, ownCiOf } from './hierarchy.ts'
 import { type CertParts, keepCertificates, keepRevocations } from './keep.ts'
 import { labEumRoute } from './lab-eum-route.ts'
 import { planImport } from './plan-import.ts'
 import { CERT_PEM_SCHEMA, CERT_SCHEMA, certRecord, pemOf } from './record.ts'
-import { type CertParams, PARAMS, removeRoute } from './remove-route.ts'
-import { revokeRoute } from './revoke-route.ts'
+import { revocationId, revocationIdOf } from './revoked.ts'
+
+interface RevokeBody {
+  readonly id?: string
+  readonly issuer?: string
+  readonly serial?: string
+  readonly restore?: boolean
+}
+
+const BODY: JsonSchema = objectSchema({
+  id: { type: 'string', pattern: '^[0-9a-f]{64}$', maxLength: 64, description: 'Of one that is listed.' },
+  issuer: {
+    type: 'string',
+    pattern: '^[0-9a-fA-F]{40}$',
+    maxLength: 40,
+    description: 'Key identifier of the issuer: of the CI for an EUM, of the EUM for an eUICC.',
+  },
+  serial: { type: 'string', pattern: '^[0-9a-fA-F]{2,64}$', maxLength: 64, description: 'Hexadecimal.' },
+  restore: { type: 'boolean', description: 'Believe it again, when it was revoked here by hand.' },
+})
+const RESPONSE: JsonSchema = objectSchema(
+  { issuer: { type: 'string' }, serial: { type: 'string' }, revoked: { type: 'boolean' } },
+  ['issuer', 'serial', 'revoked'],
+)
+
+/** `POST /v1/esim/certs/revoke`: an EUM, an eUICC or a certificate of this service is not believed any more. */
+function revokeRoute(parts: CertParts): Route {
+  return route<unknown, unknown, RevokeBody>({
+    method: 'POST',
+    path: '/v1/esim/certs/revoke',
+    role: 'admin',
+    summary: 'Take back a certificate: of a maker of eUICCs, of an eUICC, or an own one',
+    description:
+      'By its id, or by issuer and serial number when it is not listed here. eUICCs below it get nothing any more, downloads that are ' +
+      'under way end; what was delivered stays. The CI of a phone knows nothing of it. With restore it is believed again.',
+    example: { id: '0'.repeat(64) },
+    schema: { body: BODY, response: RESPONSE },
+    audit: 'esim_cert.revoke',
+    errors: [esimCertNotFound.code, esimCertConflict.code],
+    handle: async (request) => {
+      const id = meant(parts, request.body)
+      const isRestored = request.body.restore === true
+      const reply = await request.mutate(id, async (tx) => {
+        const known = await REVOKED.find(tx, { id })
+        if (isRestored) {
+          if (known?.source === 'list')
+            throw esimCertConflict('its CI has revoked it by a list; nobody here can take that back')
+          await REVOKED.remove(tx, { id })
+          tx.audit({ detail: { restored: true } })
+        } else if (known === undefined) await keepRevocations(tx, parts, [id], 'hand')
+        const [issuer = '', serial = ''] = id.split(' ')
+        return { body: { issuer, serial, revoked: !isRestored } }
+      })
+      await parts.certs.reload()
+      return reply
+    },
+  })
+}
+
+/** Throws `validation_failed`, `esim_cert_not_found`, `esim_cert_conflict`. */
+function meant({ certs }: CertParts, { id, issuer, serial }: RevokeBody): string {
+  if (id === undefined && issuer !== undefined && serial !== undefined) return revocationId(issuer, serial)
+  if (id === undefined || issuer !== undefined || serial !== undefined)
+    throw validationFailed('name the certificate by its id, or by issuer and serial', {
+      details: [{ pointer: '', message: 'has to have either id, or issuer and serial' }],
+    })
+  const one = certs.all().find(({ row }) => row.id === id)
+  if (one === undefined) throw esimCertNotFound(id)
+  if (one.row.role === 'ci')
+    throw esimCertConflict('a CI stands for itself; remove it and what is below it to believe it no more')
+  return revocationIdOf(one.certificate)
+}
+
+/** Which certificate a path means. */
+interface CertParams {
+  readonly id: string
+}
+/** Schema of `CertParams`. */
+const PARAMS: JsonSchema = objectSchema(
+  {
+    id: {
+      type: 'string',
+      maxLength: 64,
+      pattern: '^[0-9a-f]{64}$',
+      description: 'SHA-256 of the certificate.',
+    },
+  },
+  ['id'],
+)
+/** `DELETE /v1/esim/certs/{id}` */
+function removeRoute(parts: CertParts): Route {
+  return route<CertParams, unknown, unknown>({
+    method: 'DELETE',
+    path: '/v1/esim/certs/:id',
+    role: 'admin',
+    summary: 'Remove a certificate and its key',
+    description:
+      'The folder esim.certs_dir does not bring it back, whatever lies there; an import by hand does.',
+    schema: { params: PARAMS, status: 204 },
+    audit: 'esim_cert.remove',
+    errors: [esimCertNotFound.code, esimCertConflict.code],
+    handle: async (request) => {
+      const { id } = request.params
+      const reply = await request.mutate(id, async (tx) => {
+        const row = await CERTS.find(tx, { id })
+        if (row === undefined) throw esimCertNotFound(id)
+        const below = await CERTS.select(tx, "where ci_pkid = :ci and role <> 'ci' limit 1", {
+          ci: row.ci_pkid,
+        })
+        if (row.role === 'ci' && below.length > 0)
+          throw esimCertConflict('certificates of this CI are still here; remove them first')
+        if (
+          isBelieved(
+            parts.certs.all().find((one) => one.row.id === id),
+            parts.certs.all(),
+          )
+        )
+          throw esimCertConflict(
+            'eUICCs of this EUM are believed by its signature, here or not; svc esim certs revoke ends that, then remove it',
+          )
+        await CERTS.remove(tx, { id })
+        await DROPPED.put(tx, { id, at_ms: parts.context.clock.nowMs() })
+        tx.audit({ detail: { role: row.role, curve: row.curve } })
+        return { status: 204 }
+      })
+      await parts.certs.reload()
+      return reply
+    },
+  })
+}
+
+/** A maker of eUICCs that was signed for here, and not taken back. */
+function isBelieved(one: HeldCertificate | undefined, held: readonly HeldCertificate[]): boolean {
+  return one?.row.role === 'eum' && one.isRevoked !== true && ownCiOf(one, held) !== undefined
+}
 
 interface InitBody {
   readonly host?: string

@@ -6,7 +6,7 @@ import { type ClockJudge, clockJudgeRef, healthBoardRef, systemPrincipal } from 
 import { initNode } from '@steeple/secrets'
 import { assert, eventually, type FakeClock, fakeClock, suite } from '@steeple/testkit'
 import type { Machine } from '../../src/clock/clock-keeper.ts'
-import type { Kernel } from '../../src/kernel.ts'
+import type { Kernel } from '../../src/create-kernel.ts'
 import { startKernel } from '../start-kernel.ts'
 
 const keeper = suite('kernel/clock-keeper')

@@ -6,7 +6,7 @@ import { failure, onPostgres, type StoreBox } from '@steeple/store/testing'
 import { assert, eventually, tempDir } from '@steeple/testkit'
 import { systemTimers, type Timers } from '../../src/clock/deadline.ts'
 import { systemClock } from '../../src/clock/system-clock.ts'
-import type { Kernel } from '../../src/kernel.ts'
+import type { Kernel } from '../../src/create-kernel.ts'
 import { startKernel } from '../start-kernel.ts'
 
 /** Data directories of instances that have the same keys, and the kernels that run on them. */

@@ -9,8 +9,8 @@ import { failure, onPostgres } from '@steeple/store/testing'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
 import { acceptStoreLoss, permitNewStore } from '../../src/composition/kernel-base.ts'
 import { openOffline } from '../../src/composition/offline.ts'
+import type { Kernel } from '../../src/create-kernel.ts'
 import { rotateVaultAudited } from '../../src/create-kernel.ts'
-import type { Kernel } from '../../src/kernel.ts'
 import { startKernel } from '../start-kernel.ts'
 
 const identity = suite('kernel/store/identity')

@@ -1,7 +1,7 @@
 import { suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { createDueQueue } from '../../src/reconcile/key-queue.ts'
+import { createDueQueue } from '../../src/reconcile/controller.ts'
 
 const queue = suite('kernel/reconcile/key-queue')
 

@@ -14,15 +14,182 @@ import {
 import { serialOf } from '../certificate.ts'
 import { CERTIFICATE_LIFE_MS, renewalPurpose } from '../enroll/certificate-life.ts'
 import { createChanges } from '../enroll/changes.ts'
-import type { WireguardRecord } from '../enroll/member-record.ts'
+import {
+  type MemberRecord,
+  publishedFrom,
+  type WireguardRecord,
+  wireguardRecord,
+} from '../enroll/member-record.ts'
+import { memberOf } from '../enroll/membership-state.ts'
+import { apiPlace, ownAddress } from '../enroll/own-address.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
-import { enrolledFrom, refusal } from './answers.ts'
+import { enrolledFrom, newsFrom, refusal } from './answers.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
-import { meshNews } from './news.ts'
-import { peerLists } from './peer-lists.ts'
-import { revocationListener } from './revocation-listener.ts'
+import { type RevocationListener, revocationListener } from './revocation-listener.ts'
 import { type RootClient, rootClient } from './root-call.ts'
+
+/** A question for news waits so long at the root, and the answer a little longer on its way. */
+const WAIT_S = 50
+const NEWS_TIMEOUT_MS = 65_000
+
+/** What goes to and fro between a member and its root about the members. */
+interface News {
+  /** Asks what is new; waits for it when `mayWait`. */
+  ask(membership: MeshMembership, mayWait: boolean): Promise<void>
+  /** Keeps what this node tells of its WireGuard, in whatever mesh. */
+  keep(wireguard: WireguardRecord): Promise<void>
+  /** Sends it to the root unless that has it. */
+  send(membership: MeshMembership): Promise<void>
+}
+
+/** Makes it. */
+function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListener): News {
+  const { context, identity, membershipState, node } = parts
+  /** What was sent last: a root of an earlier version keeps less of it than it is told. */
+  let sent: string | undefined
+  return {
+    ask: async (membership, mayWait) => {
+      const known = membershipState.view()
+      const query = known === undefined || !mayWait ? '' : `?after=${known.revision}&wait_s=${WAIT_S}`
+      const answer = await root.call(membership, {
+        signal: context.retiring,
+        timeoutMs: NEWS_TIMEOUT_MS,
+        method: 'GET',
+        path: `/v1/mesh/members${query}`,
+      })
+      const { view, crlPem } = newsFrom(answer)
+      // What was asked for in another mesh is not for this one.
+      if (identity.membership()?.rootNodeId !== membership.rootNodeId) return
+      if (JSON.stringify(view) !== JSON.stringify(known)) await membershipState.takeView(view)
+      if (crlPem !== undefined) await heard.take(crlPem)
+    },
+    keep: (wireguard) => context.db.write((tx) => putNote(tx, 'wireguard', JSON.stringify(wireguard))),
+    send: async (membership) => {
+      const wanted = await readNote(context.db, 'wireguard')
+      if (wanted === undefined) return
+      // Written by `keep`.
+      const record = JSON.parse(wanted) as WireguardRecord
+      const address = ownAddress(context) ?? null
+      const known = memberOf(membershipState.view(), node.nodeId)
+      const text = JSON.stringify([record, address])
+      if (
+        known !== undefined &&
+        isTold(known, record) &&
+        (isToldAll(known, record, address) || text === sent)
+      )
+        return
+      const { takes, ...body } = record
+      const answer = await root.call(membership, {
+        signal: context.retiring,
+        method: 'PUT',
+        path: `/v1/mesh/members/${node.nodeId}/wireguard`,
+        body,
+        more: { takes, address },
+      })
+      if (answer.status !== 200) throw refusal(answer)
+      sent = text
+    },
+  }
+}
+
+/** Whether the root has what each keeps. Where this node names no endpoint the root has filled one in. */
+function isTold({ wireguard }: MemberRecord, record: WireguardRecord): boolean {
+  if (wireguard === null) return false
+  const shown = { ...wireguard, endpoint: record.endpoint && wireguard.endpoint, takes: record.takes ?? [] }
+  return textOf(shown) === textOf(record)
+}
+
+function isToldAll(
+  { wireguard, address }: MemberRecord,
+  { takes = [] }: WireguardRecord,
+  own: string | null,
+): boolean {
+  return address === own && takes.join() === wireguard?.takes?.join()
+}
+
+function textOf(record: WireguardRecord): string {
+  return JSON.stringify(wireguardRecord(publishedFrom(record)))
+}
+
+const TIMEOUT_MS = 5_000
+/** Members that are asked in one round. */
+const MOST_ASKED = 3
+const HTTPS_PORT = 443
+
+/**
+ * Asks some other members for the list of revoked certificates, when the root is away. Their word is worth its signature.
+ * Whom it asks is drawn, and nobody is asked again before all have been.
+ */
+export function peerLists(
+  parts: EnrollParts,
+  client: MeshClient,
+  take: (pem: string) => Promise<void>,
+): () => Promise<void> {
+  const { membershipState, node, context } = parts
+  const asked = new Set<string>()
+  const next = (): readonly MemberRecord[] => {
+    const others = (membershipState.view()?.members ?? []).filter(({ node_id }) => node_id !== node.nodeId)
+    if (others.every(({ node_id }) => asked.has(node_id))) asked.clear()
+    const drawn = pick(others.filter(({ node_id }) => !asked.has(node_id)))
+    for (const { node_id } of drawn) asked.add(node_id)
+    return drawn
+  }
+  return async () => {
+    const ownPort = apiPlace(context).port ?? HTTPS_PORT
+    for (const other of next()) {
+      for (const url of addressesOf(other, ownPort)) {
+        if (context.retiring.aborted) return
+        const pem = await listAt(parts, client, url, other.node_id)
+        if (pem === undefined) continue
+        await take(pem)
+        break
+      }
+    }
+  }
+}
+
+async function listAt(
+  { identity, context }: EnrollParts,
+  client: MeshClient,
+  url: string,
+  nodeId: string,
+): Promise<string | undefined> {
+  const membership = identity.membership()
+  if (membership === undefined) return undefined
+  try {
+    const { body } = await client.call({
+      url,
+      method: 'GET',
+      path: '/v1/mesh/crl',
+      caPem: membership.caPem,
+      nodeId,
+      isAnonymous: true,
+      timeoutMs: TIMEOUT_MS,
+      signal: context.retiring,
+    })
+    const pem = fieldOf(body, 'crl_pem')
+    return typeof pem === 'string' ? pem : undefined
+  } catch (error) {
+    if (isServiceError(error)) return undefined
+    throw error
+  }
+}
+
+/** Where it says that it answers, and the same port through the overlay: of one that says nothing, the port of this node. */
+function addressesOf({ address, overlay_address }: MemberRecord, ownPort: number): readonly string[] {
+  const port = /:(\d+)$/.exec(address ?? '')?.[1] ?? ownPort
+  const overlay = `https://${overlay_address}:${port}`
+  return address === null ? [overlay] : [`https://${address}`, overlay]
+}
+
+function pick(all: readonly MemberRecord[]): readonly MemberRecord[] {
+  return all
+    .map((one) => ({ one, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .slice(0, MOST_ASKED)
+    .map(({ one }) => one)
+}
 
 /** The root gives the same certificate again while half of its life is left, and its clock may be another. */
 const AGAIN_MS = 3_600_000

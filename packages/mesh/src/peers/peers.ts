@@ -5,36 +5,122 @@ import {
   type ErrorDetail,
   nodeIdentityRef,
   nodeStateConflict,
+  type Outcome,
   objectSchema,
+  peerExists,
   peerNotFound,
+  type Reconciler,
   type Route,
   route,
+  systemPrincipal,
   vaultRef,
 } from '@steeple/contracts'
 import type { PeeringConfig } from '../config.ts'
 import type { Links } from '../links.ts'
 import type { Members } from '../members.ts'
 import type { MeshPart, PartTables } from '../part.ts'
-import type { Suggestions } from '../suggestions.ts'
+import type { ConfirmedNode, Suggestion, Suggestions } from '../suggestions.ts'
+import type { SeenInterface } from '../wireguard/dump.ts'
+import { isKey } from '../wireguard/keys.ts'
 import type { LinkDriver } from '../wireguard/link-driver.ts'
 import { systemRun } from '../wireguard/run.ts'
 import { systemLink } from '../wireguard/system-link.ts'
 import { createBoard } from './board.ts'
 import { contains, isIn, parseCidr } from './cidr.ts'
-import { parseEndpoint } from './endpoint.ts'
-import { keyReconciler } from './key-reconciler.ts'
+import { endpointText, parseEndpoint, parseHostPort } from './endpoint.ts'
+import { newPeerId } from './follow-members.ts'
 import { linkReconciler, takeAway } from './link-reconciler.ts'
 import { ownKey } from './own-key.ts'
-import { LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
-import { allPeers, listOf, PEER_MIGRATIONS, PEERS, peerById } from './peer-store.ts'
+import { KEEPALIVE_S, KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
+import { allPeers, listOf, PEER_MIGRATIONS, PEERS, type PeerRow, peerById } from './peer-store.ts'
 import { PEER_SCHEMA, peerRecord, stateOf } from './record.ts'
 import { isAdvertisingAllowed, spelled } from './reserved-networks.ts'
 import { type Resolver, systemResolver } from './resolver.ts'
-import { acceptRoute } from './routes/accept-route.ts'
 import { ROUTES_SCHEMA, refuse, routeDetails } from './routes/bodies.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { PEER_PARAMS, type PeerParams, peerRoutes } from './routes/peer-routes.ts'
 import { echoRounds } from './rtt.ts'
+
+const RESYNC_MS = 30_000
+/** Between two looks for a peer's new key: packets wait at the peer meanwhile, WireGuard keeps 128 of them. */
+const FAST_MS = 200
+const SLOW_MS = 1_000
+/** How long it is looked for fast. */
+const FAST_FOR_MS = 300_000
+
+/**
+ * Follows peers that go over to another key.
+ *
+ * Both keys are on the interface: the old one with the peer's networks, the next one without any and with a preshared key
+ * that nobody else has (a latch). The peer's first packet under its new key is a handshake that this node sees and does not
+ * complete, so the peer keeps what it has to send. Then the networks move to the new key, whose handshake begins anew.
+ */
+function keyReconciler(parts: PeersParts): Reconciler {
+  const { context } = parts
+  const since = new Map<string, number>()
+  const waiting = (id: string): Outcome => {
+    const nowMs = context.clock.monotonicMs()
+    const firstMs = since.get(id) ?? nowMs
+    since.set(id, firstMs)
+    const afterMs = nowMs - firstMs < FAST_FOR_MS ? FAST_MS : SLOW_MS
+    return { state: 'pending', afterMs, reason: 'the peer has not gone over to its next key yet' }
+  }
+  return {
+    resource: KEY_RESOURCE,
+    runs: 'machine',
+    resyncMs: RESYNC_MS,
+    backoff: { firstMs: SLOW_MS, longestMs: 10_000 },
+    batch: 100,
+    keys: async () => await changing(parts),
+    reconcile: async (keys, signal) => {
+      if (!(context.config.enabled && parts.driver.exists())) return { state: 'converged' }
+      const seen = await parts.driver.peek(signal)
+      const outcomes = new Map<string, Outcome>()
+      for (const id of keys) {
+        const isWaiting = await follow(parts, id, seen)
+        if (isWaiting) outcomes.set(id, waiting(id))
+        else since.delete(id)
+      }
+      return outcomes
+    },
+  }
+}
+
+/** Goes over with a peer that has gone; whether it is still to. */
+async function follow(parts: PeersParts, id: string, seen: SeenInterface | undefined): Promise<boolean> {
+  const row = await peerById(parts.context.db, id)
+  if (row === undefined || row.next_key === null || row.removed_at_ms !== null) return false
+  const latch = seen?.peers.find(({ publicKey }) => publicKey === row.next_key)
+  if (latch === undefined || latch.rxBytes === 0) return true
+  await goOver(parts, id, row.next_key)
+  return false
+}
+
+/** A peer's next key is its key from now on. */
+async function goOver(parts: PeersParts, id: string, nextKey: string): Promise<void> {
+  const { context } = parts
+  await context.mutate(systemPrincipal('mesh'), 'peer.key', id, async (tx) => {
+    const row = await peerById(tx, id)
+    if (row?.next_key !== nextKey) return
+    await PEERS.put(tx, {
+      ...row,
+      public_key: nextKey,
+      next_key: null,
+      former_key: row.public_key,
+      changed_at_ms: context.clock.nowMs(),
+    })
+    tx.audit({ detail: { public_key: nextKey, former_key: row.public_key } })
+    tx.event({ type: 'peer.key', subject: id, data: { name: row.name, public_key: nextKey } })
+  })
+  lookSoon(parts)
+}
+
+async function changing({ context }: PeersParts): Promise<readonly string[]> {
+  const rows = await allPeers(context.db)
+  return rows
+    .filter(({ next_key, removed_at_ms }) => next_key !== null && removed_at_ms === null)
+    .map(({ id }) => id)
+}
 
 /** Names in one line. */
 const MOST_NAMED = 5
@@ -254,4 +340,75 @@ function approveRoute(parts: PeersParts): Route {
       })
     },
   })
+}
+
+/** `POST /v1/peers/{id}/accept`: a node that was heard of by mDNS becomes a peer. */
+function acceptRoute(parts: PeersParts): Route {
+  const { context, board, suggestions } = parts
+  return route<PeerParams, unknown, unknown>({
+    method: 'POST',
+    path: '/v1/peers/:id/accept',
+    role: 'operator',
+    summary: 'Accept a suggested peer',
+    description:
+      'Compare its fingerprint first. The node is asked over TLS: only one with the announced certificate, below the CA of this mesh, becomes a peer. Its routes wait for approval.',
+    schema: { params: PEER_PARAMS, body: objectSchema({}), response: PEER_SCHEMA },
+    errors: ['peer_not_found', 'peer_exists', 'peer_untrusted', 'validation_failed', 'store_corrupt'],
+    audit: 'peer.accept',
+    handle: async (request) => {
+      const { id } = request.params
+      const heard = suggestions.get(id)
+      if (heard === undefined) throw peerNotFound(id)
+      const node = await suggestions.confirm(id, request.signal)
+      if (!isKey(node.wireguard.publicKey))
+        refuse([{ pointer: '/public_key', message: 'that the node tells is no key of WireGuard' }])
+      return await request.mutate(id, async (tx) => {
+        const rows = await allPeers(tx)
+        const row = acceptedRow(rows, heard, node, context.clock.nowMs())
+        await PEERS.put(tx, row)
+        tx.audit({
+          target: row.id,
+          detail: { name: row.name, fingerprint: heard.fingerprint, node_id: node.nodeId },
+        })
+        tx.event({ type: 'peer.accept', subject: row.id, data: { name: row.name } })
+        tx.dirty(LINK_RESOURCE, LINK_KEY, true)
+        return { body: peerRecord(row, board, context.config.enabled) }
+      })
+    },
+  })
+}
+
+function acceptedRow(
+  rows: readonly PeerRow[],
+  heard: Suggestion,
+  { nodeId, name, wireguard }: ConfirmedNode,
+  nowMs: number,
+): PeerRow {
+  const before = rows.find((row) => row.node_id === nodeId || row.public_key === wireguard.publicKey)
+  if (before !== undefined && before.removed_at_ms === null)
+    throw peerExists(`${before.name} (${before.id}) is this node`)
+  const isTaken = rows.some((row) => row.name === name && row.removed_at_ms === null)
+  const endpoint = wireguard.endpoint === undefined ? undefined : parseHostPort(wireguard.endpoint)
+  return {
+    id: before?.id ?? newPeerId(),
+    name: isTaken ? `${name}-${nodeId.slice(0, 8)}` : name,
+    source: 'mdns',
+    public_key: wireguard.publicKey,
+    next_key: null,
+    former_key: before?.former_key ?? null,
+    psk_sealed: before?.psk_sealed ?? null,
+    endpoint: endpointText(endpoint ?? { host: heard.address, port: wireguard.listenPort }),
+    keepalive_s: KEEPALIVE_S,
+    address: before?.address ?? null,
+    advertised: JSON.stringify([
+      ...new Set(wireguard.advertised.filter((text) => parseCidr(text) !== undefined).map(spelled)),
+    ]),
+    approved: '[]',
+    node_id: nodeId,
+    fingerprint: heard.fingerprint,
+    removed_at_ms: null,
+    removed_by: null,
+    created_at_ms: before?.created_at_ms ?? nowMs,
+    changed_at_ms: nowMs,
+  }
 }

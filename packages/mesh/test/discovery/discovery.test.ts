@@ -3,8 +3,8 @@ import { meshAuthorityRef, meshIdentityRef, nodeIdentityRef } from '@steeple/con
 import { assert, fakeContext, type Overrides, suite } from '@steeple/testkit'
 import type { PeeringConfig } from '../../src/config.ts'
 import { type Announcement, txtOf } from '../../src/discovery/announcement.ts'
+import type { MdnsSocketParts } from '../../src/discovery/discovery.ts'
 import { discovery } from '../../src/discovery/discovery.ts'
-import type { MdnsSocketParts } from '../../src/discovery/mdns-socket.ts'
 import type { Member, Members } from '../../src/members.ts'
 import { SOME_CERTIFICATE, SOME_FINGERPRINT } from '../support/certificate.ts'
 

@@ -1,6 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { HEARD_LIMIT, heardNodes, PER_ADDRESS } from '../../src/discovery/discovery.ts'
-import { allowance } from '../../src/discovery/mdns-socket.ts'
+import { allowance, HEARD_LIMIT, heardNodes, PER_ADDRESS } from '../../src/discovery/discovery.ts'
 import type { Suggestion } from '../../src/suggestions.ts'
 
 const keeping = suite('mesh/discovery/heard')

@@ -1,7 +1,7 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
+import { peerLists } from '../../src/agent/agent.ts'
 import type { MeshClient } from '../../src/agent/mesh-client.ts'
-import { peerLists } from '../../src/agent/peer-lists.ts'
 import type { MeshView } from '../../src/enroll/member-record.ts'
 import { type MemberBed, memberBed } from '../support/member-bed.ts'
 import { type RootBed, rootBed } from '../support/root-bed.ts'

@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import {
   type Context,
+  lifecycleRef,
   type MutationTx,
   type PolicyBundle,
   type Principal,
   type RadioProfile,
+  ranDriverRef,
   sectionOf,
+  systemPrincipal,
   type TxGate,
   type TxGateState,
   txGateClosed,
@@ -12,16 +16,101 @@ import {
 } from '@steeple/contracts'
 import { type CarrierBlock, carriersOf, isUsableCarrier, mhzFromKhz } from '@steeple/telecom'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
+import { principalText } from '../principal-text.ts'
 import { type ClosedGate, expiryMs } from '../spectrum/layers.ts'
-import { type Arm, currentArm } from '../store.ts'
-import { armCommands } from './arm-commands.ts'
+import { type Arm, currentArm, endArm, startArm } from '../store.ts'
 import type { DisarmNote } from './disarm-note.ts'
 import { carrierOfProfile, closedGates, disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
-import type { GateMemory, Remembering } from './gate-memory.ts'
-import { notArmedText, refuseClosed, refuseWhileStopping, unstoredText } from './gate-refusals.ts'
+import type { GateMemory, Remembering, UnstoredDisarm } from './gate-memory.ts'
+import {
+  notArmedText,
+  openProfile,
+  refuseClosed,
+  refuseSwitch,
+  refuseUnfit,
+  refuseUnsettled,
+  refuseWhileStopping,
+  unstoredText,
+} from './gate-refusals.ts'
 import type { Transmitters } from './transmitters.ts'
 import { TX_KEY, TX_RESOURCE } from './tx-resource.ts'
-import { unstoredDisarms } from './unstored-disarms.ts'
+
+/** In whose name TX is disarmed when it cannot be known whether somebody had. */
+const UNREADABLE_NOTE = principalText(systemPrincipal('unreadable-note'))
+
+/** A disarm that the store does not have yet: held in memory, and in the note so that a restart keeps it. */
+interface UnstoredDisarms {
+  /** The one that is meant for that arm. */
+  of(arm: Arm): UnstoredDisarm | undefined
+  /** It is stored, or what it names is over. */
+  forget(): Promise<void>
+  /** See `TxControl.hold`. */
+  hold(by: string, atMs: number): Promise<boolean>
+  /** See `TxControl.holdItself`. */
+  holdItself(): void
+  /** See `TxControl.recall`. */
+  recall(): Promise<void>
+  /** Takes over what somebody has left in the note meanwhile. Throws `tx_gate_closed` when it cannot be read now. */
+  look(): Promise<void>
+}
+
+/** Over the memory of the gate and its note. */
+function unstoredDisarms(context: Context, memory: GateMemory, note: DisarmNote): UnstoredDisarms {
+  const { clock } = context
+  const hold = async (by: string, atMs: number): Promise<boolean> => {
+    const unstored = { intervalId: memory.lastArm?.intervalId ?? null, atMs, by }
+    memory.unstored = unstored
+    try {
+      await note.write(unstored)
+      return true
+    } catch (error) {
+      context.log.error({ err: error }, 'a disarm could not be noted')
+      return false
+    }
+  }
+  const damaged = (error: unknown): UnstoredDisarm => {
+    context.log.error({ err: error }, 'the note of a disarm cannot be read, so TX is taken for disarmed')
+    return { intervalId: null, atMs: clock.nowMs(), by: UNREADABLE_NOTE }
+  }
+  const take = (noted: Awaited<ReturnType<DisarmNote['read']>>): void => {
+    if (noted !== undefined) memory.unstored ??= { ...noted, atMs: noted.atMs ?? clock.nowMs() }
+  }
+  return {
+    hold,
+    of: (arm) => {
+      const { unstored } = memory
+      if (unstored === undefined) return undefined
+      const { intervalId, atMs } = unstored
+      // One that names no interval means any: the clock may have been set back since the arm. What names one means also an arm
+      // that was being committed, whose interval it could not know.
+      const isMeant = intervalId === null || intervalId === arm.intervalId || arm.armedAtMs <= atMs
+      return isMeant ? unstored : undefined
+    },
+    forget: async () => {
+      if (memory.unstored === undefined) return
+      memory.unstored = undefined
+      // Should it stay, it names an interval that is over.
+      await note.write(undefined).catch(() => undefined)
+    },
+    holdItself: () => {
+      if (memory.unstored === undefined) void hold(principalText(systemPrincipal(TX_RESOURCE)), clock.nowMs())
+    },
+    recall: async () => {
+      take(await note.read().catch(damaged))
+      await note.prepare().catch((error: unknown) => {
+        context.log.warn({ err: error }, 'there is no room for the note of a disarm')
+      })
+    },
+    look: async () => {
+      if (memory.unstored !== undefined) return
+      const found = await note.read().catch((error: unknown) => {
+        if (!(error instanceof Error && 'code' in error)) return damaged(error)
+        throw txGateClosed(`TX may not go on air: the note of a disarm cannot be read (${error.message})`)
+      })
+      take(found)
+    },
+  }
+}
 
 /** What an armed transmitter looks like to the reconciler. */
 export interface ArmReview {
@@ -202,4 +291,132 @@ function judgedProfiles(basis: GateBasis, armedId: string | undefined): readonly
 function blockRecord(block: CarrierBlock | undefined): BlockRecord | null {
   if (block === undefined) return null
   return { low_mhz: mhzFromKhz(block.lowKhz), high_mhz: mhzFromKhz(block.highKhz) }
+}
+
+/** What an interval on air ends with. */
+interface ArmEnd {
+  readonly atMs: number
+  readonly by: string
+  readonly reason: string
+}
+
+/** What arms and disarms. */
+type ArmCommands = Pick<TxControl, 'arm' | 'disarm' | 'disarmItself' | 'changeLicense'>
+
+/** What the commands stand on. */
+interface ArmParts {
+  readonly policy: CurrentPolicy
+  readonly transmitters: Transmitters
+  readonly memory: GateMemory
+  readonly note: DisarmNote
+  readonly unstored: UnstoredDisarms
+  /** What the gate is judged by, under that policy. */
+  readonly basisOf: (bundle: PolicyBundle) => GateBasis
+}
+
+/** Makes the commands. */
+function armCommands(context: Context, parts: ArmParts): ArmCommands {
+  const { policy, transmitters, memory, note, unstored, basisOf } = parts
+  const end = async (tx: MutationTx, arm: Arm, { atMs, by, reason }: ArmEnd): Promise<void> => {
+    await endArm(tx, arm, { atMs: Math.max(atMs, arm.armedAtMs), by, reason })
+    await context.maybe(lifecycleRef)?.txDisarmed(tx)
+    tx.dirty(TX_RESOURCE, TX_KEY)
+    tx.afterCommit(() => {
+      memory.lastArm = undefined
+    })
+  }
+  return {
+    arm: async (tx, principal, profileId) => {
+      await unstored.look()
+      const bundle = await policy.read(tx)
+      const armed = await currentArm(tx)
+      // What was disarmed is over: a note that came beside the service, or stayed, means no arm of now.
+      if (armed === undefined && memory.disarms === 0) await unstored.forget()
+      const basis = basisOf(bundle)
+      // Nothing is awaited between this look and the arm that it makes: a disarm that comes later means that one too.
+      refuseUnsettled(memory, transmitters)
+      const profile = openProfile(basis, profileId)
+      refuseUnfit(context.maybe(ranDriverRef)?.problems?.(profile) ?? [], profileId)
+      if (armed !== undefined) {
+        refuseSwitch(armed, profileId, profile, basis.country)
+        tx.audit({ detail: { arm: true, profile: profileId, changed: false } })
+        return gateState(basis, armed, transmitters.state())
+      }
+      const { license } = bundle.spectrum
+      const arm: Arm = {
+        intervalId: randomUUID(),
+        profileId,
+        profile,
+        country: basis.country,
+        armedAtMs: basis.nowMs,
+        armedBy: principalText(principal),
+      }
+      await startArm(tx, arm, license)
+      await context.maybe(lifecycleRef)?.txArmed(tx)
+      tx.audit({ detail: { arm: true, ...armFacts(arm), license: license.reference, changed: true } })
+      tx.dirty(TX_RESOURCE, TX_KEY)
+      tx.afterCommit(() => {
+        memory.lastArm = arm
+        note.prepare().catch(() => undefined)
+      })
+      return gateState(basis, arm, transmitters.state())
+    },
+    disarm: async (tx, principal, atMs) => {
+      const arm = await currentArm(tx)
+      tx.audit({ detail: { arm: false, profile: arm?.profileId ?? null, changed: arm !== undefined } })
+      if (arm !== undefined) await end(tx, arm, { atMs, by: principalText(principal), reason: 'disarmed' })
+      tx.afterCommit(() => void unstored.forget())
+    },
+    disarmItself: async ({ arm, reasons }) => {
+      const system = systemPrincipal(TX_RESOURCE)
+      await context.mutate(system, 'tx.auto_disarm', arm.profileId, async (tx) => {
+        const still = await currentArm(tx)
+        const isSameArm = still?.intervalId === arm.intervalId
+        tx.audit({ detail: { ...armFacts(arm), reasons, changed: isSameArm } })
+        tx.afterCommit(() => void unstored.forget())
+        if (!isSameArm) return
+        tx.event({
+          type: 'tx.auto_disarmed',
+          subject: arm.profileId,
+          data: { ...armFacts(arm), reasons },
+        })
+        const { atMs, by } = unstored.of(arm) ?? { atMs: context.clock.nowMs(), by: principalText(system) }
+        await end(tx, arm, { atMs, by, reason: reasons.join('; ') })
+      })
+      context.log.error({ profile: arm.profileId, reasons }, 'TX disarmed because its legal basis is gone')
+    },
+    changeLicense: licenseChange(context, memory),
+  }
+}
+
+/** See `TxControl.changeLicense`. */
+function licenseChange(context: Context, memory: GateMemory): ArmCommands['changeLicense'] {
+  return async (tx, before, after, by) => {
+    const [old, next] = [before.spectrum.license, after.spectrum.license]
+    if (old.reference === next.reference && old.holder === next.holder) return
+    const arm = await currentArm(tx)
+    // One that is about to end keeps its name: the note of its disarm has it.
+    if (arm === undefined || memory.unstored !== undefined) return
+    const atMs = context.clock.nowMs()
+    await endArm(tx, arm, { atMs, by, reason: 'another license' })
+    const changed: Arm = { ...arm, intervalId: randomUUID(), armedAtMs: atMs, armedBy: by }
+    await startArm(tx, changed, next)
+    tx.afterCommit(() => {
+      memory.lastArm = changed
+    })
+  }
+}
+
+/** What is said of an arm in the audit trail and in events. */
+function armFacts(arm: Arm): Readonly<Record<string, unknown>> {
+  const { technology, channel, band, bandwidth_mhz, eirp_dbm } = arm.profile
+  return {
+    profile: arm.profileId,
+    technology,
+    channel,
+    band: band ?? null,
+    bandwidth_mhz,
+    eirp_dbm: eirp_dbm ?? null,
+    country: arm.country,
+  }
 }

@@ -4,8 +4,134 @@ import type { Session } from '../join/session.ts'
 import type { Share } from '../ledger/ledger.ts'
 import { counterKey, heldKey, type Memory } from '../memory.ts'
 import type { CounterRow, HeldRow } from '../store/tables.ts'
-import { growthOf, type Moved, volumeProblem } from './growth.ts'
-import { MARGIN_MS, partsOf } from './holders.ts'
+
+/** Octets that moved in a span. */
+interface Moved {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly upBytes: number
+  readonly downBytes: number
+}
+
+/** What a reading of a counter says: its growth, with the row that counts it; that it went back; or nothing new. */
+type Growth =
+  | { readonly result: 'grown'; readonly moved: Moved; readonly row: CounterRow }
+  | { readonly result: 'backwards' | 'same' }
+
+/**
+ * The growth of a counter since it was counted last: all of it for one that was never counted, unless it had counted for
+ * others before. Nothing grew before `untilMs`, when its source was last read: it would have been read then.
+ *
+ * A counter that went back in one direction is not believed in the other either; what was counted stays the mark.
+ */
+function growthOf(
+  source: string,
+  volume: Volume & { readonly count: Exclude<Volume['count'], 'delta'> },
+  known: CounterRow | undefined,
+  untilMs: number | undefined,
+): Growth {
+  const { upBytes, downBytes, toMs } = volume
+  const { counter, generation, isBeginning } = volume.count
+  const row = { source, counter, generation, up_bytes: upBytes, down_bytes: downBytes, to_ms: toMs }
+  if (known === undefined) {
+    const octets = isBeginning === true ? { upBytes: 0, downBytes: 0 } : { upBytes, downBytes }
+    const moved = { fromMs: volume.fromMs, toMs, ...octets }
+    return { result: 'grown', moved, row }
+  }
+  const up = upBytes - known.up_bytes
+  const down = downBytes - known.down_bytes
+  if (up < 0 || down < 0) return { result: 'backwards' }
+  if (up === 0 && down === 0 && !volume.isIncomplete) return { result: 'same' }
+  // What was read later than now, was by a clock that has been set back since: then its source's last reading alone tells.
+  const beforeMs = known.to_ms > toMs ? (untilMs ?? toMs) : Math.max(known.to_ms, untilMs ?? 0)
+  const fromMs = Math.min(toMs, beforeMs)
+  return {
+    result: 'grown',
+    moved: { fromMs, toMs, upBytes: up, downBytes: down },
+    row: { ...row, to_ms: Math.max(toMs, known.to_ms) },
+  }
+}
+
+/** A later time has no timestamp, and soon none that a calendar knows. */
+const YEAR_10000_MS = 253_402_300_800_000
+
+/** What is wrong with a volume that no source that works gives; undefined when nothing is. */
+function volumeProblem({ upBytes, downBytes, fromMs, toMs }: Volume): string | undefined {
+  if (![upBytes, downBytes].every((octets) => Number.isSafeInteger(octets) && octets >= 0)) return 'octets'
+  if (![fromMs, toMs].every((ms) => Number.isSafeInteger(ms) && ms >= 0 && ms < YEAR_10000_MS)) return 'span'
+  if (fromMs > toMs) return 'span'
+  return undefined
+}
+
+/** A part of octets, and whose it is. */
+interface Part extends Moved {
+  readonly session: Session
+  /** The address changed hands in the span: how much belongs to whom is not known exactly. */
+  readonly isDivided: boolean
+}
+
+/** Sightings come with the polls, and clocks differ: an address is a session's for so long before and behind, ms. */
+const MARGIN_MS = 60_000
+
+/**
+ * Whose the octets of an address are.
+ *
+ * - Of one session that held it at some time of the span: all are its own.
+ * - Of several one after the other: divided by the time that each held it, and every part is marked.
+ * - Of none: of one that begins at most a minute after the span. Of one that had ended at most a minute before only when
+ *   `isLate`, since the next holder may not have been seen yet.
+ *
+ * Undefined when nobody is known.
+ */
+function partsOf(holders: readonly Session[], moved: Moved, isLate: boolean): readonly Part[] | undefined {
+  const { fromMs, toMs } = moved
+  const within = holders.filter((each) => each.sinceMs < toMs && (each.endedAtMs ?? toMs) > fromMs)
+  if (within.length > 1) return divided(within, moved)
+  const owner =
+    within[0] ??
+    nearest(holders.filter((each) => each.sinceMs >= toMs && each.sinceMs < toMs + MARGIN_MS)) ??
+    // A span of no length, at the moment of a beginning or an end.
+    holders.findLast((each) => each.sinceMs <= toMs && (each.endedAtMs ?? fromMs) >= fromMs) ??
+    (isLate ? lastEnded(holders, fromMs) : undefined)
+  return owner === undefined ? undefined : [{ ...moved, session: owner, isDivided: false }]
+}
+
+function nearest(sessions: readonly Session[]): Session | undefined {
+  return sessions.toSorted((a, b) => a.sinceMs - b.sinceMs)[0]
+}
+
+function lastEnded(holders: readonly Session[], fromMs: number): Session | undefined {
+  return holders
+    .filter(({ endedAtMs }) => endedAtMs !== undefined && endedAtMs + MARGIN_MS > fromMs)
+    .toSorted((a, b) => (b.endedAtMs ?? 0) - (a.endedAtMs ?? 0))[0]
+}
+
+function divided(holders: readonly Session[], moved: Moved): readonly Part[] {
+  const sorted = holders.toSorted((a, b) => a.sinceMs - b.sinceMs || a.id - b.id)
+  const whole = moved.toMs - moved.fromMs
+  let upBytes = 0
+  let downBytes = 0
+  return sorted.map((session, index) => {
+    const fromMs = index === 0 ? moved.fromMs : Math.max(moved.fromMs, session.sinceMs)
+    const next = sorted[index + 1]
+    const toMs = next === undefined ? moved.toMs : Math.max(moved.fromMs, next.sinceMs)
+    // Up to here, so that all parts together are the whole.
+    const share = (toMs - moved.fromMs) / whole
+    const up = next === undefined ? moved.upBytes : Math.floor(moved.upBytes * share)
+    const down = next === undefined ? moved.downBytes : Math.floor(moved.downBytes * share)
+    const part = {
+      session,
+      fromMs,
+      toMs,
+      upBytes: up - upBytes,
+      downBytes: down - downBytes,
+      isDivided: true,
+    }
+    upBytes = up
+    downBytes = down
+    return part
+  })
+}
 
 /**
  * Whose octets are not told apart, as the key of a held row: no address has that name. The row has no octets, and says that in

@@ -1,5 +1,15 @@
-import { timestampOrNull, type UeAttempt, type UeDiagnosis, type UeRefusal } from '@steeple/contracts'
-import { formatPlmn } from '@steeple/telecom'
+import {
+  type CoreDriver,
+  type CoreObserved,
+  coreDriverRef,
+  type Imsi,
+  type Settings,
+  timestampOrNull,
+  type UeAttempt,
+  type UeDiagnosis,
+  type UeRefusal,
+} from '@steeple/contracts'
+import { formatPlmn, safeText } from '@steeple/telecom'
 import { type AttachState, attachStateOf } from '../attach/attach-state.ts'
 import { policyApns } from '../issue/issue.ts'
 import type { SimsParts } from '../parts.ts'
@@ -8,16 +18,6 @@ import { provisioningOf } from '../record.ts'
 import { openImsi } from '../secrets/sealing.ts'
 import { wantedInHss } from '../states/change.ts'
 import { apnsOf, SIMS, type SimRow } from '../store/sim-row.ts'
-import { type Check, doubtful, failed, fine, unknown } from './check.ts'
-import {
-  askCore,
-  attachedCheck,
-  coreCheck,
-  type Facts,
-  isHeldAsOn,
-  radioCheck,
-  refusedSince,
-} from './core-checks.ts'
 
 /** Whether the SIM itself may be on the network. */
 function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: AttachState): Check {
@@ -301,4 +301,161 @@ export function clockCheck({ doubt }: Pick<Facts, 'doubt'>): Check {
         `the clock of this node is not believed: ${doubt}`,
         'svc clock confirm, when it is right',
       )
+}
+
+/** What was asked of the core for one phone. */
+interface CoreAnswers {
+  readonly seen: CoreObserved | undefined
+  readonly phone: UeDiagnosis | undefined
+  /** Why something is missing. */
+  readonly problem: string | undefined
+}
+
+/** All that a diagnosis is made of. */
+export interface Facts {
+  readonly row: Pick<
+    SimRow,
+    'hash' | 'state' | 'suspend_reason' | 'expires_at_ms' | 'batch_id' | 'apns' | 'plmn'
+  >
+  readonly settings: Pick<Settings, 'plmn' | 'tac'>
+  /** The access points of the network. */
+  readonly apns: readonly string[]
+  /** Why the node's clock is not believed; undefined while it is. */
+  readonly doubt: string | undefined
+  readonly provisioning: Check
+  readonly subscriber: Check
+  readonly answers: CoreAnswers | undefined
+  readonly attachState: AttachState
+}
+
+/** Both cores call a phone so that is on; the list of all phones may be some seconds older than the look at this one. */
+function isHeldAsOn({ answers, attachState }: Facts): boolean {
+  return attachState.attached === false && /^registered\b/i.test(answers?.phone?.state ?? '')
+}
+
+/**
+ * The attempt that the core's list does not know of: a core leaves a phone as it had it while who comes under its identity does
+ * not authenticate, so what it wrote of that is newer than what it lists.
+ */
+function refusedSince({ answers }: Pick<Facts, 'answers'>): UeAttempt | undefined {
+  const [attempt] = answers?.phone?.attempts ?? []
+  return attempt?.refusal === 'wrong_keys' && attempt.isCertain ? attempt : undefined
+}
+
+/** Asks the core all at once. Never throws but for its signal. */
+async function askCore(
+  { context }: SimsParts,
+  imsi: Imsi,
+  signal: AbortSignal,
+): Promise<CoreAnswers | undefined> {
+  const core: CoreDriver | undefined = context.maybe(coreDriverRef)
+  if (core === undefined) return undefined
+  const problems: string[] = []
+  const tried = async <T>(work: Promise<T> | undefined): Promise<T | undefined> => {
+    try {
+      return await work
+    } catch (error) {
+      problems.push(signal.aborted ? 'it does not answer' : safeText(error))
+      return undefined
+    }
+  }
+  const [seen, phone] = await Promise.all([tried(core.observe(signal)), tried(core.diagnose?.(imsi, signal))])
+  return { seen, phone, problem: problems[0] }
+}
+
+/** Whether the core runs, and does its work. */
+function coreCheck(answers: CoreAnswers | undefined): Check {
+  if (answers === undefined) return unknown('core', 'no core driver is loaded', 'set core')
+  const { seen, problem } = answers
+  const services = [...(seen?.services ?? [])].filter(([, state]) => state !== 'unknown')
+  const down = services.filter(([, state]) => state === 'down').map(([name]) => name)
+  if (down.length > 0)
+    return failed(
+      'core',
+      `down: ${down.join(', ')}`,
+      'start what is down, or correct where it is: svc doctor',
+    )
+  const idle = [...(seen?.problems ?? [])].map(([name, words]) => `${name}: ${words}`)
+  if (idle.length > 0)
+    return failed(
+      'core',
+      `not at work: ${idle.join('; ')}`,
+      'mend what is named, or restart that function: svc health, and its log',
+    )
+  if (services.length === 0)
+    return unknown('core', problem ?? 'the core does not say what runs', 'svc health says more')
+  return fine('core', `up: ${services.map(([name]) => name).join(', ')}`)
+}
+
+/** Whether a base station is there. */
+function radioCheck({ answers, attachState }: Facts): Check {
+  if (answers === undefined) return unknown('radio', 'no core driver is loaded')
+  const radios = answers.seen?.radios
+  if (radios === undefined) return unknown('radio', 'the core does not say which base stations it has')
+  const refused = answers.phone?.refusedRadio
+  if (radios === 0 && attachState.attached === true)
+    return unknown(
+      'radio',
+      'the core lists no base station, and a phone that is on: one of its lists is late',
+    )
+  if (radios === 0 && refused !== undefined)
+    return failed(
+      'radio',
+      `no base station is connected to the core, which refused the last one that came: ${refused}`,
+      'set the cell and the core to the same network, tracking area and slices (plmn, tac); svc core plan shows what would change',
+    )
+  if (radios === 0)
+    return failed(
+      'radio',
+      'no base station is connected to the core',
+      'svc tx status says whether the radio may send, svc health why it does not',
+    )
+  return fine('radio', radios === 1 ? 'a base station is connected' : `${radios} base stations are connected`)
+}
+
+/** Whether it is on the network. */
+function attachedCheck(facts: Facts): Check {
+  const { attached, lastSeenAtMs } = facts.attachState
+  const last = lastSeenAtMs === null ? 'it was never seen' : `last seen ${timestampOrNull(lastSeenAtMs)}`
+  if (refusedSince(facts) !== undefined && (attached === true || isHeldAsOn(facts)))
+    return unknown(
+      'attached',
+      'the core still has it as registered, from before its last attempt, which was refused',
+    )
+  if (attached === true) return fine('attached', 'its phone is on the network now')
+  if (attached === null) return unknown('attached', `the core does not say; ${last}`)
+  if (isHeldAsOn(facts))
+    return unknown(
+      'attached',
+      `the core has it as ${facts.answers?.phone?.state}, which its list had not; ask again`,
+    )
+  return doubtful('attached', `its phone is not on the network; ${last}`, null)
+}
+
+/** What one look found. `advice` says what to do when it is not ok. */
+export interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warning' | 'failed' | 'unknown'
+  readonly detail: string
+  readonly advice: string | null
+}
+
+/** All is well. */
+function fine(name: string, detail: string): Check {
+  return { name, status: 'ok', detail, advice: null }
+}
+
+/** It may keep the phone from getting on, or will. */
+function doubtful(name: string, detail: string, advice: string | null): Check {
+  return { name, status: 'warning', detail, advice }
+}
+
+/** It keeps the phone from getting on. */
+function failed(name: string, detail: string, advice: string): Check {
+  return { name, status: 'failed', detail, advice }
+}
+
+/** It could not be found out. */
+function unknown(name: string, detail: string, advice: string | null = null): Check {
+  return { name, status: 'unknown', detail, advice }
 }

@@ -6,6 +6,7 @@ import {
   serviceRef,
   southboundUnavailable,
   type Technology,
+  untilAborted,
 } from '@steeple/contracts'
 import {
   amfUe,
@@ -19,9 +20,216 @@ import {
   type RadioEntry,
   type UeEntry,
 } from './entries.ts'
-import { joinedWalk, takeUe, type UeList, type UesByImsi, type UeWalk } from './joined-walk.ts'
 import { type InfoList, type ListEnds, pagesOf, recordOf } from './pages.ts'
-import { type SharedWalk, sharedWalk, type Walked } from './shared-walk.ts'
+
+/** What a walk found, and when it began and ended (monotonic ms). */
+export interface Walked<T> {
+  readonly value: T
+  readonly beganMs: number
+  readonly endedMs: number
+}
+
+/** One walk for all who want it. */
+export interface SharedWalk<T> {
+  /**
+   * A walk that began at most `ageMs` ago, else a new one. After one that took long, also an older one: no more than a
+   * fifth of the time is spent on walking, and after one that failed its error,
+   * likewise, and the longer the more failed one after the other.
+   */
+  recent(ageMs: number, signal: AbortSignal): Promise<Walked<T>>
+  /** A walk that began at `sinceMs` or later; the error of one that failed a moment ago. */
+  since(sinceMs: number, signal: AbortSignal): Promise<Walked<T>>
+  /** The last one that ended well, if it ended at most `ageMs` ago. */
+  last(ageMs: number): Walked<T> | undefined
+}
+
+/** So many times the length of a walk its result is good enough for who does not need it fresh. */
+const REST_FACTOR = 5
+/** How long a failure stands for who needs to know, and at least and at most for who only looks, ms. */
+const FAILED_MS = 2_000
+const FAILED_MAX_MS = 60_000
+/** Each further failure doubles the rest, up to so many times that of the first. */
+const GROWTH_MAX = 8
+
+interface Failure {
+  readonly error: unknown
+  readonly lastedMs: number
+  readonly endedMs: number
+  /** What its rest is multiplied by. */
+  readonly growth: number
+}
+
+/**
+ * Shares walks: whoever asks while one is under way waits for it, and those for whom it began too early share the next.
+ *
+ * `run` gets `retiring` as its signal: one who stops waiting does not end it for the others. A failure is everybody's
+ * who waited, and of those who ask within the next seconds: a core in trouble is not asked without a pause.
+ */
+function sharedWalk<T>(
+  clock: Clock,
+  retiring: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): SharedWalk<T> {
+  let done: Walked<T> | undefined
+  let failed: Failure | undefined
+  let current: { readonly beganMs: number; readonly result: Promise<Walked<T>> } | undefined
+  let next: Promise<Walked<T>> | undefined
+  const begin = (): Promise<Walked<T>> => {
+    const beganMs = clock.monotonicMs()
+    const result = (async () => {
+      try {
+        const value = await run(retiring)
+        failed = undefined
+        done = { value, beganMs, endedMs: clock.monotonicMs() }
+        return done
+      } catch (error) {
+        const endedMs = clock.monotonicMs()
+        const growth = failed === undefined ? 1 : Math.min(GROWTH_MAX, 2 * failed.growth)
+        failed = { error, lastedMs: endedMs - beganMs, endedMs, growth }
+        throw error
+      }
+    })().finally(() => {
+      current = undefined
+    })
+    current = { beganMs, result }
+    return result
+  }
+  /** Throws the last failure while it is not older than that. */
+  const refuseWithin = (restMs: number): void => {
+    if (failed !== undefined && clock.monotonicMs() - failed.endedMs < restMs) throw failed.error
+  }
+  const following = (before: Promise<unknown>): Promise<Walked<T>> => {
+    next ??= before
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined
+        refuseWithin(FAILED_MS)
+        return begin()
+      })
+    return next
+  }
+  const since = async (sinceMs: number, restMs: number, signal: AbortSignal): Promise<Walked<T>> => {
+    signal.throwIfAborted()
+    if (done !== undefined && done.beganMs >= sinceMs) return done
+    if (current === undefined) {
+      refuseWithin(restMs)
+      return await untilAborted(next ?? begin(), signal)
+    }
+    return await untilAborted(current.beganMs >= sinceMs ? current.result : following(current.result), signal)
+  }
+  return {
+    since: (sinceMs, signal) => since(sinceMs, FAILED_MS, signal),
+    recent: (ageMs, signal) => {
+      const lastMs = done === undefined ? 0 : done.endedMs - done.beganMs
+      return since(clock.monotonicMs() - Math.max(ageMs, REST_FACTOR * lastMs), restAfter(failed), signal)
+    },
+    last: (ageMs) => (done !== undefined && clock.monotonicMs() - done.endedMs <= ageMs ? done : undefined),
+  }
+}
+
+/** How long who only looks leaves it at a failure, ms. */
+function restAfter(failed: Failure | undefined): number {
+  if (failed === undefined) return 0
+  return Math.min(FAILED_MAX_MS, Math.max(FAILED_MS, REST_FACTOR * failed.lastedMs * failed.growth))
+}
+
+/** The phones that one daemon lists. */
+type UesByImsi = ReadonlyMap<Imsi, UeEntry>
+
+/** Every phone that MME and AMF list, by IMSI. In memory only. */
+export interface UeList {
+  /** Of a phone that both list, the entry of the one where it is on. */
+  readonly ues: ReadonlyMap<Imsi, UeEntry>
+  readonly by: Readonly<Record<Technology, ReadonlyMap<Imsi, UeEntry>>>
+  /** Why the list of one of them cannot be had, while that of the other can; nothing is known of its phones then. */
+  readonly problems: ReadonlyMap<Technology, unknown>
+}
+
+/** The list of one daemon, and how it is had. */
+interface UeWalk {
+  readonly daemon: string
+  readonly technology: Technology
+  readonly walk: SharedWalk<UesByImsi>
+}
+
+/** Who failed last time is waited for so long while the other one may answer, ms. */
+const GRACE_MS = 500
+
+type How = (walk: SharedWalk<UesByImsi>) => Promise<Walked<UesByImsi>>
+
+/**
+ * The lists of MME and AMF as one. Each has its own walk, and one that fails, or hangs, takes nothing from the other: it is
+ * named among the `problems`. Throws when none can be had.
+ */
+function joinedWalk(lists: () => readonly UeWalk[]): SharedWalk<UeList> {
+  const failing = new Set<UeWalk>()
+  const one = async (list: UeWalk, isAlone: boolean, how: How): Promise<Walked<UesByImsi>> => {
+    const walking = how(list.walk)
+    const isWaitedFor = isAlone || !failing.has(list)
+    walking.then(
+      () => failing.delete(list),
+      () => failing.add(list),
+    )
+    if (isWaitedFor) return await walking
+    const grace = AbortSignal.timeout(GRACE_MS)
+    return await untilAborted(walking, grace).catch((error: unknown) => {
+      if (!grace.aborted) throw error
+      throw southboundUnavailable(`${list.daemon} cannot be asked: it does not answer`)
+    })
+  }
+  const all = async (signal: AbortSignal, how: How): Promise<Walked<UeList>> => {
+    const asked = lists()
+    const results = await Promise.allSettled(
+      asked.map(async (list) => ({ list, walked: await one(list, asked.length === 1, how) })),
+    )
+    signal.throwIfAborted()
+    const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const problems = results.flatMap((result, index) => {
+      const technology = asked[index]?.technology
+      return result.status === 'fulfilled' || technology === undefined
+        ? []
+        : [[technology, result.reason] as const]
+    })
+    if (found.length === 0 && problems[0] !== undefined) throw problems[0][1]
+    return joinedOf(found, new Map(problems))
+  }
+  return {
+    recent: (ageMs, signal) => all(signal, (walk) => walk.recent(ageMs, signal)),
+    since: (sinceMs, signal) => all(signal, (walk) => walk.since(sinceMs, signal)),
+    last: (ageMs) => {
+      const found = lists().flatMap((list) => {
+        const walked = list.walk.last(ageMs)
+        return walked === undefined ? [] : [{ list, walked }]
+      })
+      return found.length < lists().length ? undefined : joinedOf(found, new Map())
+    },
+  }
+}
+
+function joinedOf(
+  found: readonly { readonly list: UeWalk; readonly walked: Walked<UesByImsi> }[],
+  problems: UeList['problems'],
+): Walked<UeList> {
+  const by: Record<Technology, UesByImsi> = { lte: new Map(), nr: new Map() }
+  for (const { list, walked } of found) by[list.technology] = walked.value
+  let ues = by.lte
+  if (by.nr.size > 0) {
+    const both = new Map(by.lte)
+    for (const entry of by.nr.values()) takeUe(both, entry)
+    ues = both
+  }
+  return {
+    value: { ues, by, problems },
+    beganMs: Math.min(...found.map(({ walked }) => walked.beganMs)),
+    endedMs: Math.max(...found.map(({ walked }) => walked.endedMs)),
+  }
+}
+
+/** Listed twice, by a move between pages or by both daemons: the one that is on counts. */
+function takeUe(ues: Map<Imsi, UeEntry>, entry: UeEntry): void {
+  const held = ues.get(entry.imsi)
+  if (held === undefined || (entry.isRegistered && !held.isRegistered)) ues.set(entry.imsi, entry)
+}
 
 /** `epc`: LTE. `5gc`: NR standalone. */
 export type Generation = 'epc' | '5gc'

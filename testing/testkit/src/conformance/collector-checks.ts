@@ -1,9 +1,124 @@
-import type { Collector, ImsiHash, SessionSighting } from '@steeple/contracts'
+import type {
+  Clock,
+  Collection,
+  Collector,
+  Imsi,
+  ImsiHash,
+  SessionSighting,
+  Volume,
+} from '@steeple/contracts'
 import * as assert from 'uvu/assert'
-import type { BegunSession, CollectedSessions, CollectedTraffic, CollectorFixture } from './collector.ts'
-import { CollectorLedger } from './collector-ledger.ts'
-import { wellFormedSighting, wellFormedVolume } from './collector-rows.ts'
-import { type Check, changesNothing, honoursAbort, patient, rejection } from './common.ts'
+import type { BodyOptions } from '../suite.ts'
+import {
+  type Check,
+  changesNothing,
+  honoursAbort,
+  isCount,
+  patient,
+  rejection,
+  runChecks,
+  type WorldFixture,
+} from './common.ts'
+
+interface Octets {
+  upBytes: number
+  downBytes: number
+}
+
+/** Counts what a collector gives as whoever keeps usage does: volumes with the position in one step. */
+class CollectorLedger {
+  readonly #sums = new Map<string, Octets>()
+  readonly #counters = new Map<string, Octets & { generation: string }>()
+  readonly #live = new Map<string, SessionSighting>()
+  /** Whose a reference was, also when the session has ended. */
+  readonly #owners = new Map<string, string>()
+  #position: string | undefined
+
+  /** Asks from the kept position and counts. */
+  async round(collector: Collector): Promise<Collection> {
+    const collection = await this.ask(collector)
+    this.count(collection)
+    return collection
+  }
+
+  /** Asks from the kept position; nothing is counted. */
+  ask(collector: Collector): Promise<Collection> {
+    return collector.poll(this.#position, patient())
+  }
+
+  count({ sightings, isWhole, volumes, position }: Collection): void {
+    if (isWhole) this.#live.clear()
+    for (const sighting of sightings) {
+      this.#owners.set(sighting.reference, sighting.imsi)
+      if (sighting.state === 'ended') this.#live.delete(sighting.reference)
+      else this.#live.set(sighting.reference, sighting)
+    }
+    for (const volume of volumes) this.#add(volume)
+    this.#position = position ?? this.#position
+  }
+
+  /** The sessions that live, as far as was counted. */
+  get live(): readonly SessionSighting[] {
+    return [...this.#live.values()]
+  }
+
+  /** What was counted of it, whatever the volumes were keyed with. */
+  sumOf({ imsi, address, prefix, reference }: BegunSession): readonly [number, number] {
+    const names = new Set<string | undefined>([imsi, address, prefix, reference])
+    for (const [name, owner] of this.#owners) if (owner === imsi) names.add(name)
+    const sums = [...this.#sums].filter(([name]) => names.has(name)).map(([, sum]) => sum)
+    return [
+      sums.reduce((sum, { upBytes }) => sum + upBytes, 0),
+      sums.reduce((sum, { downBytes }) => sum + downBytes, 0),
+    ]
+  }
+
+  #add({ key, count, upBytes, downBytes }: Volume): void {
+    const before = count === 'delta' ? undefined : this.#counters.get(count.counter)
+    const isKnown = count !== 'delta' && before?.generation === count.generation
+    const isBeginning = count !== 'delta' && count.isBeginning === true
+    const from = isKnown ? before : isBeginning ? { upBytes, downBytes } : { upBytes: 0, downBytes: 0 }
+    const name = key.by === 'imsi' ? key.imsi : key.by === 'address' ? key.address : key.reference
+    const sum = this.#sums.get(name) ?? { upBytes: 0, downBytes: 0 }
+    this.#sums.set(name, {
+      upBytes: sum.upBytes + Math.max(upBytes - from.upBytes, 0),
+      downBytes: sum.downBytes + Math.max(downBytes - from.downBytes, 0),
+    })
+    if (count !== 'delta')
+      this.#counters.set(count.counter, { generation: count.generation, upBytes, downBytes })
+  }
+}
+
+/** How far what a collector says may be from the clock, ms. */
+const SKEW_MS = 60_000
+
+/** Says what is wrong with a sighting that was made now. */
+function wellFormedSighting(sighting: SessionSighting, nowMs: number): void {
+  assert.match(sighting.imsi, /^[0-9a-f]{12}$/)
+  assert.ok(sighting.apn.length > 0 && sighting.reference.length > 0, 'APN and reference must be named')
+  assert.ok(['active', 'idle', 'ended'].includes(sighting.state))
+  assert.ok(['lte', 'nr'].includes(sighting.technology))
+  if (sighting.plmn !== undefined) assert.match(sighting.plmn, /^\d{3}-\d{2,3}$/)
+  if (sighting.address !== undefined) assert.match(sighting.address, /^\d+(\.\d+){3}$/)
+  if (sighting.prefix !== undefined) assert.match(sighting.prefix, /^[0-9a-f:]+\/\d+$/)
+  assert.ok(isCount(sighting.seenAtMs), 'seenAtMs must be ms since the epoch')
+  assert.ok(Math.abs(sighting.seenAtMs - nowMs) <= SKEW_MS, 'seenAtMs must be the time of the look')
+  const { startedAtMs } = sighting
+  if (startedAtMs !== undefined)
+    assert.ok(isCount(startedAtMs) && startedAtMs <= nowMs + SKEW_MS, 'no session begins in the future')
+}
+
+/** Says what is wrong with a volume of a span that has passed. */
+function wellFormedVolume(volume: Volume, nowMs: number): void {
+  assert.ok(isCount(volume.upBytes) && isCount(volume.downBytes), 'octets must be counts')
+  assert.ok(isCount(volume.fromMs) && isCount(volume.toMs), 'a span must be ms since the epoch')
+  assert.ok(volume.fromMs <= volume.toMs && volume.toMs <= nowMs + SKEW_MS, 'a span must have passed')
+  const { key, count } = volume
+  if (key.by === 'imsi') assert.match(key.imsi, /^[0-9a-f]{12}$/)
+  else if (key.by === 'address') assert.match(key.address, /^(\d+(\.\d+){3}|[0-9a-f:]+\/\d+)$/)
+  else assert.ok(key.by === 'session' && key.reference.length > 0, 'a volume must say whose it is')
+  if (count !== 'delta') assert.ok(count.counter.length > 0 && count.generation.length > 0)
+}
 
 type CollectorCheck = Check<CollectorFixture>
 
@@ -269,3 +384,62 @@ async function acrossRestart(
 
 /** What every collector must do. */
 export const COLLECTOR_CHECKS: readonly CollectorCheck[] = [...GIVING, ...SESSIONS, ...OCTETS]
+
+/** A session as the fixture brought it about; what is undefined the source does not know. */
+export interface BegunSession {
+  readonly imsi: ImsiHash
+  readonly apn: string
+  readonly address: string | undefined
+  readonly prefix: string | undefined
+  /** Its name, where another source gives it and volumes are keyed with that. */
+  readonly reference?: string
+}
+
+/** Sessions of the source, past the collector. */
+export interface CollectedSessions {
+  /** Another subscriber begins a session at each call; the next poll can see it. */
+  begin(): Promise<BegunSession>
+  /** It ends as sessions do; the next poll can see that. */
+  end(session: BegunSession): Promise<void>
+}
+
+/** Traffic of the source, past the collector. */
+export interface CollectedTraffic {
+  /** Two subscribers, each with a session through which octets can move. */
+  readonly phones: readonly [BegunSession, BegunSession]
+  /** Moves that many octets of inner IP packets, all visible to the next poll. */
+  move(phone: BegunSession, upBytes: number, downBytes: number): Promise<void>
+  /** Makes the source miss packets of one of them, where it can. The next poll can know of it. */
+  lose?(phone: BegunSession): Promise<void>
+}
+
+/** A collector over a simulated or real source that has seen no traffic yet. It knows sessions, traffic, or both. */
+export interface CollectorFixture extends WorldFixture {
+  readonly collector: Collector
+  /** The time that the collector goes by. */
+  readonly clock: Pick<Clock, 'nowMs'>
+  /** Every IMSI that the source knows, now and later: none of them may be in what a collector gives. */
+  readonly imsis: readonly Imsi[]
+  readonly sessions?: CollectedSessions
+  readonly traffic?: CollectedTraffic
+  /**
+   * Restarts the core that the collector reads from: counters begin at 0, and no session lives on. The phones of `traffic`
+   * come back with the same addresses, nobody else does.
+   */
+  restartCore(): Promise<void>
+  /** Restarts what counts for the collector (a helper, a charging function) where that is not the core itself. */
+  restartSource?(): Promise<void>
+  /** Ends the collector as the unloading of its plugin does, and gives a new one over the same source. */
+  reopen(): Promise<Collector>
+  /** From now on the source cannot be read. */
+  fallSilent(): Promise<void>
+}
+
+/** Registers the tests that every collector passes. `make` gives a fresh fixture for each test. */
+export function collectorConformance(
+  name: string,
+  make: () => Promise<CollectorFixture>,
+  options: BodyOptions = {},
+): void {
+  runChecks(`${name}: collector conformance`, COLLECTOR_CHECKS, make, options)
+}

@@ -1,22 +1,9 @@
-import type { Subscriber } from '@steeple/contracts'
+import type { BatchResult, Imsi, Subscriber, SubscriberObserved } from '@steeple/contracts'
 import * as assert from 'uvu/assert'
-import { type Check, changesNothing, honoursAbort, patient } from './common.ts'
+import { type Check, changesNothing, changesTheWorld, honoursAbort, patient } from './common.ts'
 import type { HssFixture } from './hss.ts'
 import { COMPARING } from './hss-compare-checks.ts'
 import { HARD } from './hss-hard-checks.ts'
-import {
-  allWorked,
-  block,
-  holds,
-  holdsKeys,
-  imsisOf,
-  keysOf,
-  pair,
-  push,
-  seen,
-  shown,
-  takesChange,
-} from './hss-steps.ts'
 
 /** Digits of a test number; TS 23.003 §3.3 allows 15. */
 const MSISDN = '491700000001'
@@ -293,3 +280,85 @@ export const HSS_CHECKS: readonly Check<HssFixture>[] = [
   ...HARD,
   ...COMPARING,
 ]
+
+/** There is one result for each, and each went well. */
+function allWorked(result: BatchResult, imsis: readonly Imsi[]): void {
+  assert.is(result.size, imsis.length, 'there must be one result per subscriber')
+  for (const imsi of imsis) {
+    assert.ok(result.has(imsi), 'every subscriber must have a result')
+    assert.is(result.get(imsi), undefined)
+  }
+}
+
+/** Who they are. */
+function imsisOf(subscribers: readonly Subscriber[]): readonly Imsi[] {
+  return subscribers.map(({ imsi }) => imsi)
+}
+
+/** Pushes them, which must work for each; gives who they are. */
+async function push(fixture: HssFixture, subscribers: readonly Subscriber[]): Promise<readonly Imsi[]> {
+  const imsis = imsisOf(subscribers)
+  allWorked(await fixture.driver.upsert(subscribers, patient()), imsis)
+  return imsis
+}
+
+/** Blocks or unblocks them, which must work for each. */
+async function block(fixture: HssFixture, imsis: readonly Imsi[], isBlocked: boolean): Promise<void> {
+  allWorked(await fixture.driver.setBlocked(imsis, isBlocked, patient()), imsis)
+}
+
+/** Copies: `slice` of a Buffer is the same memory. */
+function keysOf({ ki, opc }: Subscriber): readonly Uint8Array[] {
+  return [Uint8Array.from(ki), Uint8Array.from(opc)]
+}
+
+/** The first two subscribers of a fixture. */
+function pair({ subscribers }: HssFixture): readonly [Subscriber, Subscriber] {
+  const [one, other] = subscribers
+  assert.ok(one !== undefined && other !== undefined, 'the fixture must give two subscribers')
+  return [one, other]
+}
+
+/** What `observe` must give of a subscriber: all but its secrets, and no MSISDN where there is none. */
+function shown({ imsi, apns, ambrBps, isBlocked, msisdn }: Subscriber): SubscriberObserved {
+  return { imsi, apns, ambrBps, isBlocked, ...(msisdn === undefined ? {} : { msisdn }) }
+}
+
+/** What a driver sees of a subscriber, without what it may leave out. */
+async function seen(fixture: HssFixture, imsi: Imsi): Promise<SubscriberObserved | undefined> {
+  const found = (await fixture.driver.observe([imsi], patient())).get(imsi)
+  if (found === undefined) return undefined
+  const { apns, ambrBps, isBlocked, msisdn } = found
+  return shown({ imsi, apns, ambrBps, isBlocked, msisdn } as Subscriber) // what is not read is not needed
+}
+
+/** The HSS must show that subscriber as it is. */
+async function holds(fixture: HssFixture, wanted: Subscriber): Promise<void> {
+  assert.equal(await seen(fixture, wanted.imsi), shown(wanted))
+}
+
+/** The HSS must hold these keys of a subscriber; `why` is said when it does not. */
+async function holdsKeys(fixture: HssFixture, { imsi, ki, opc }: Subscriber, why: string): Promise<void> {
+  const stored = await fixture.stored(imsi)
+  assert.ok(stored !== undefined, 'the HSS must hold the subscriber')
+  assert.ok(Buffer.from(ki).equals(stored.ki), `Ki: ${why}`)
+  assert.ok(Buffer.from(opc).equals(stored.opc), `OPc: ${why}`)
+}
+
+/** The one subscriber pushed, then pushed again with that change: the HSS holds it, nobody else has changed. */
+async function takesChange(
+  fixture: HssFixture,
+  change: (before: Subscriber) => Subscriber,
+  from: (subscriber: Subscriber) => Subscriber = (same) => same,
+): Promise<void> {
+  const [one, other] = pair(fixture)
+  const before = from(one)
+  await push(fixture, [before, other])
+  await holds(fixture, before)
+  const after = change(before)
+  await changesTheWorld(fixture, 'a change', () => push(fixture, [after]))
+  await holds(fixture, after)
+  await holds(fixture, other)
+  await changesTheWorld(fixture, 'the way back', () => push(fixture, [before]))
+  await holds(fixture, before)
+}

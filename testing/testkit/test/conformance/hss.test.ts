@@ -1,6 +1,6 @@
 import type { HssDriver, Imsi } from '@steeple/contracts'
+import { HSS_MUTANTS } from '../../src/conformance/hss.ts'
 import { HSS_CHECKS } from '../../src/conformance/hss-checks.ts'
-import { HSS_MUTANTS } from '../../src/conformance/hss-mutants.ts'
 import { wrongDriver } from '../../src/conformance/mutants.ts'
 import { hssDriverConformance } from '../../src/index.ts'
 import { findsAll } from './support/finds-all.ts'

@@ -1,4 +1,4 @@
-import { RAN_CHECKS } from '../../src/conformance/ran-checks.ts'
+import { RAN_CHECKS } from '../../src/conformance/ran.ts'
 import { ranDriverConformance } from '../../src/index.ts'
 import { findsAll } from './support/finds-all.ts'
 import { memoryRadioFixture } from './support/memory-radio.ts'

@@ -1,20 +1,191 @@
 import type { AnswerOf } from '@steeple/client'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { QrCode } from '../../ui/qr-code.tsx'
 import { Said } from '../../ui/said.tsx'
+import { durationText } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { InviteDialog } from './invite-dialog.tsx'
-import { JoinDialog } from './join-dialog.tsx'
 import { LeaveDialog } from './leave-dialog.tsx'
 import type { MeshMembers } from './peer-facts.ts'
+
+/** What an invitation holds: where to join, and with what. */
+interface Invited {
+  readonly url: string
+  readonly token: string
+}
+
+/** Shorter is no token, but a word of the command around it. */
+const LEAST_TOKEN = 20
+
+/** What was pasted: the whole command of an invitation, or address and token in any order. Undefined when one of them is missing. */
+function invitedFrom(text: string): Invited | undefined {
+  const words = text.split(/[\s|]+/)
+  const url = words.find((word) => word.startsWith('https://'))
+  const token = words.find((word) => word !== url && word.length >= LEAST_TOKEN)
+  return url === undefined || token === undefined ? undefined : { url, token }
+}
+
+type Joined = AnswerOf<'POST', '/v1/mesh/join'>
+
+/** Takes this box into the mesh that an invitation is for. */
+function JoinDialog({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
+  const [pasted, setPasted] = useState('')
+  const [name, setName] = useState('')
+  const [wrong, setWrong] = useState<string | undefined>(undefined)
+  const [joined, setJoined] = useState<Joined | undefined>(undefined)
+  const join = useAction((invited: Invited) =>
+    api.post('/v1/mesh/join', { body: { ...invited, ...(name.trim() === '' ? {} : { name: name.trim() }) } }),
+  )
+  const go = async (): Promise<void> => {
+    const invited = invitedFrom(pasted)
+    setWrong(invited === undefined ? t('mesh.join.wrong') : undefined)
+    if (invited === undefined) return
+    const result = await join.run(invited)
+    if (result?.ok !== true) return
+    setJoined(result.data)
+    onDone()
+  }
+  if (joined !== undefined) return <Welcome joined={joined} onClose={onClose} />
+  return (
+    <Dialog isOpen title={t('mesh.do.join')} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void go()
+        }}
+      >
+        <p>{t('mesh.join.what')}</p>
+        <Field
+          label={t('mesh.join.pasted')}
+          help={t('mesh.join.pasted.help')}
+          value={pasted}
+          onInput={setPasted}
+          error={wrong}
+          lines={4}
+          isRequired
+        />
+        <Field label={t('mesh.join.name')} help={t('mesh.join.name.help')} value={name} onInput={setName} />
+        {join.error === undefined ? null : <ErrorNotice error={join.error} />}
+        <div class="actions">
+          <Button onClick={onClose}>{t('ui.cancel')}</Button>
+          <Button type="submit" kind="primary" isBusy={join.isBusy}>
+            {t('mesh.join.go')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+function Welcome({ joined, onClose }: { readonly joined: Joined; readonly onClose: () => void }) {
+  return (
+    <Dialog isOpen title={t('mesh.joined', { name: joined.mesh.name })} onClose={onClose}>
+      <Notice tone="ok">{t('mesh.joined.address', { address: joined.overlay_address })}</Notice>
+      <p>{t('mesh.words')}</p>
+      <p class="words">{joined.ca_words}</p>
+      <p>{t('mesh.joined.listener')}</p>
+      <div class="actions">
+        <Button kind="primary" onClick={onClose}>
+          {t('ui.close')}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+type Invitation = AnswerOf<'POST', '/v1/mesh/invite'>
+
+/** Invites another box: a token that works once and is shown once. */
+function InviteDialog({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [made, setMade] = useState<Invitation | undefined>(undefined)
+  const invite = useAction(() =>
+    api.post('/v1/mesh/invite', { body: name.trim() === '' ? {} : { name: name.trim() } }),
+  )
+  const go = async (): Promise<void> => {
+    const result = await invite.run()
+    if (result?.ok === true) setMade(result.data)
+  }
+  return (
+    <Dialog isOpen title={t('mesh.do.invite')} onClose={onClose} isFirm={made !== undefined}>
+      {made === undefined ? (
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void go()
+          }}
+        >
+          <p>{t('mesh.invite.what')}</p>
+          <Field
+            label={t('mesh.invite.name')}
+            help={t('mesh.invite.name.help')}
+            value={name}
+            onInput={setName}
+          />
+          {invite.error === undefined ? null : <ErrorNotice error={invite.error} />}
+          <div class="actions">
+            <Button onClick={onClose}>{t('ui.cancel')}</Button>
+            <Button type="submit" kind="primary" isBusy={invite.isBusy}>
+              {t('mesh.invite.go')}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <Shown invitation={made} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+function Shown({ invitation, onClose }: { readonly invitation: Invitation; readonly onClose: () => void }) {
+  const leftMs = useCountdown(invitation.expires_at)
+  const isOver = leftMs <= 0
+  return (
+    <div class="stack">
+      <Notice tone={isOver ? 'bad' : 'warn'}>{isOver ? t('mesh.invite.over') : t('mesh.invite.once')}</Notice>
+      {isOver ? null : (
+        <>
+          <p class="countdown" role="timer">
+            {t('mesh.invite.left', { time: durationText(leftMs) })}
+          </p>
+          <QrCode text={invitation.command} what={t('mesh.invite.qr')} />
+          <p>
+            {t('mesh.invite.command')} <Copy text={invitation.command} />
+          </p>
+          <pre>{invitation.command}</pre>
+        </>
+      )}
+      <p>{t('mesh.words')}</p>
+      <p class="words">{invitation.ca_words}</p>
+      <div class="actions">
+        <Button onClick={onClose}>{t('mesh.invite.done')}</Button>
+      </div>
+    </div>
+  )
+}
+
+const TICK_MS = 1_000
+
+/** Ms until a moment, second by second; 0 from then on. */
+function useCountdown(until: string): number {
+  const left = (): number => Math.max(0, Date.parse(until) - Date.now())
+  const [leftMs, setLeftMs] = useState(left)
+  useEffect(() => {
+    const timer = setInterval(() => setLeftMs(left()), TICK_MS)
+    return () => clearInterval(timer)
+  }, [until])
+  return leftMs
+}
 
 const FIELDS = ['name', 'endpoint', 'key', 'routes'] as const
 const EMPTY = { name: '', endpoint: '', key: '', routes: '' }

@@ -1,17 +1,168 @@
 import { may } from '../../api/session.ts'
-import { useQuery } from '../../api/use-query.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
-import { ErrorNotice } from '../../ui/notice.tsx'
-import { CheckForm } from './check-form.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Profiles } from './profiles.tsx'
 import './radio.css'
-import { ButtonLink } from '../../ui/button.tsx'
+import type { AnswerOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { Button, ButtonLink } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { Field, Select } from '../../ui/field.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
+import { Said } from '../../ui/said.tsx'
 import { type BandRow, type Bar, bandRows, mhzText, type Profile, type Ranges, spanText } from './spectrum.ts'
+
+type Answer = AnswerOf<'POST', '/v1/spectrum/check'>
+
+interface Typed {
+  readonly technology: string
+  readonly channels: string
+  readonly band: string
+  readonly width: string
+  readonly country: string
+}
+
+const EMPTY: Typed = { technology: 'lte', channels: '', band: '', width: '', country: '' }
+
+/** Asks whether channels may be used here. It changes nothing. */
+function CheckForm() {
+  const [typed, setTyped] = useState(EMPTY)
+  const [wrong, setWrong] = useState<string | undefined>(undefined)
+  const [answer, setAnswer] = useState<Answer | undefined>(undefined)
+  const check = useAction((channels: readonly number[]) =>
+    api.post('/v1/spectrum/check', { body: { channels, ...askedFrom(typed) } }),
+  )
+  const set = (key: keyof Typed) => (value: string) => setTyped({ ...typed, [key]: value })
+  const ask = async (): Promise<void> => {
+    const channels = channelsFrom(typed.channels)
+    setWrong(channels === undefined ? t('radio.ask.channels.wrong') : undefined)
+    if (channels === undefined) return
+    const result = await check.run(channels)
+    setAnswer(result?.ok === true ? result.data : undefined)
+  }
+  return (
+    <section class="card" aria-labelledby="radio-check">
+      <h2 id="radio-check">{t('radio.ask')}</h2>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void ask()
+        }}
+      >
+        <div class="cards">
+          <Select
+            label={t('radio.ask.technology')}
+            value={typed.technology}
+            onChange={set('technology')}
+            options={['lte', 'nr'].map((value) => ({ value, label: word('radio.technology', value) }))}
+          />
+          <Field
+            label={t('radio.ask.channels')}
+            help={t('radio.ask.channels.help')}
+            value={typed.channels}
+            onInput={set('channels')}
+            error={wrong}
+            isRequired
+          />
+          <Field
+            label={t('radio.ask.band')}
+            help={t('radio.ask.band.help')}
+            value={typed.band}
+            onInput={set('band')}
+          />
+          <Field
+            label={t('radio.ask.width')}
+            help={t('radio.ask.width.help')}
+            value={typed.width}
+            onInput={set('width')}
+            inputMode="decimal"
+          />
+          <Field
+            label={t('radio.ask.country')}
+            help={t('radio.ask.country.help')}
+            value={typed.country}
+            onInput={set('country')}
+            maxLength={2}
+          />
+        </div>
+        <div>
+          <Button type="submit" isBusy={check.isBusy}>
+            {t('radio.ask.go')}
+          </Button>
+        </div>
+      </form>
+      {check.error === undefined ? null : <ErrorNotice error={check.error} />}
+      {answer === undefined ? null : <Verdict answer={answer} />}
+    </section>
+  )
+}
+
+function Verdict({ answer }: { readonly answer: Answer }) {
+  return (
+    <>
+      <Notice tone={answer.allowed ? 'ok' : 'warn'}>
+        <p>
+          <strong>{t(answer.allowed ? 'radio.ask.yes' : 'radio.ask.no')}</strong> <Said>{answer.reason}</Said>
+        </p>
+      </Notice>
+      <DataTable
+        label={t('radio.ask.results')}
+        rows={answer.results}
+        columns={columns()}
+        keyOf={({ channel }) => String(channel)}
+      />
+    </>
+  )
+}
+
+function columns(): readonly Column<Answer['results'][number]>[] {
+  return [
+    { key: 'channel', title: t('radio.ask.channel'), isNumeric: true, cell: ({ channel }) => channel },
+    {
+      key: 'allowed',
+      title: t('radio.ask.allowed'),
+      cell: ({ allowed }) => (
+        <Lamp tone={allowed ? 'ok' : 'bad'} label={t(allowed ? 'radio.ask.may' : 'radio.ask.mayNot')} />
+      ),
+    },
+    { key: 'band', title: t('radio.ask.band'), cell: ({ band, bands }) => band ?? bands.join(', ') },
+    {
+      key: 'down',
+      title: t('radio.carrier.down'),
+      isNumeric: true,
+      cell: ({ downlink_mhz: mhz }) => (mhz === null ? '–' : mhzText(mhz)),
+    },
+    {
+      key: 'up',
+      title: t('radio.carrier.up'),
+      isNumeric: true,
+      isWide: true,
+      cell: ({ uplink_mhz: mhz }) => (mhz === null ? '–' : mhzText(mhz)),
+    },
+    { key: 'reason', title: t('radio.ask.why'), cell: ({ reason }) => <Said>{reason ?? ''}</Said> },
+  ]
+}
+
+/** Numbers with commas or spaces between them; undefined for anything else. */
+function channelsFrom(text: string): readonly number[] | undefined {
+  const parts = text.split(/[\s,;]+/).filter((part) => part !== '')
+  return parts.length > 0 && parts.every((part) => /^\d{1,7}$/.test(part)) ? parts.map(Number) : undefined
+}
+
+function askedFrom({ technology, band, width, country }: Typed) {
+  return {
+    technology: technology === 'nr' ? ('nr' as const) : ('lte' as const),
+    ...(band.trim() === '' ? {} : { band: band.trim().toLowerCase() }),
+    ...(width.trim() === '' ? {} : { bandwidth_mhz: Number(width.replace(',', '.')) }),
+    ...(country.trim() === '' ? {} : { country: country.trim().toUpperCase() }),
+  }
+}
 
 /** The allow-list against the bands and the carriers, as a picture and as a table. */
 function SpectrumMap({

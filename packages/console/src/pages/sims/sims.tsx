@@ -1,25 +1,118 @@
 import './sims.css'
-import type { Problem } from '@steeple/client'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { AnswerOf, Problem, RequestOf } from '@steeple/client'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
 import { type Rows, useRows } from '../../api/use-rows.ts'
-import { navigate, query, setFilters } from '../../app/router.ts'
-import { t } from '../../text/index.ts'
+import { filter, navigate, query, setFilters } from '../../app/router.ts'
+import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Bytes, bytesText } from '../../ui/bytes.tsx'
+import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { Field, Select } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import { Time } from '../../ui/time.tsx'
 import { BulkBar } from './bulk-bar.tsx'
-import { Filters, filterHere, type SimFilter } from './filters.tsx'
-import { IssueDialog } from './issue-dialog.tsx'
-import { Attached, nameOf, pageOf, type Sim, SimState } from './sim.tsx'
+import { EMPTY_ORDER, type Order, OrderFields, orderBody } from './order.tsx'
+import { Attached, nameOf, pageOf, type Sim, SimState, STATES } from './sim.tsx'
+
+/** What the list can be asked for; all but the search of whole identifiers stands in the address. */
+interface SimFilter {
+  readonly q?: string
+  readonly state?: (typeof STATES)[number]
+  readonly attached?: boolean
+  readonly label?: string
+  readonly profile?: string
+  readonly batch_id?: string
+}
+
+/** Filters that links lead to; shown as words that can be taken away. */
+const LINKED = ['label', 'profile', 'batch_id'] as const
+/** What has that many digits is an IMSI, an ICCID or a whole number: it goes into no address. */
+const WHOLE_DIGITS = /^\+?[\d\s-]{14,30}$/
+const TYPING_MS = 250
+
+/** The filter that the address holds. */
+function filterHere(): SimFilter {
+  const [q, state, attached] = [filter('q'), filter('state'), filter('attached')]
+  const known = STATES.find((one) => one === state)
+  return {
+    ...(q === '' ? {} : { q }),
+    ...(known === undefined ? {} : { state: known }),
+    ...(attached === '' ? {} : { attached: attached === 'true' }),
+    ...Object.fromEntries(LINKED.map((name) => [name, filter(name)]).filter(([, value]) => value !== '')),
+  }
+}
+
+/** What is searched for, and by what the list is narrowed. `onWhole` gets what must not stand in an address. */
+function Filters({ onWhole }: { readonly onWhole: (digits: string | undefined) => void }) {
+  return (
+    <search class="toolbar filters">
+      <SearchField onWhole={onWhole} />
+      <Select
+        label={t('sims.filter.state')}
+        value={filter('state')}
+        onChange={(state) => setFilters({ state })}
+        options={[
+          { value: '', label: t('sims.filter.all') },
+          ...STATES.map((value) => ({ value, label: word('sims.state', value) })),
+        ]}
+      />
+      <Select
+        label={t('sims.filter.attached')}
+        value={filter('attached')}
+        onChange={(attached) => setFilters({ attached })}
+        options={[
+          { value: '', label: t('sims.filter.all') },
+          { value: 'true', label: t('sims.attached.yes') },
+          { value: 'false', label: t('sims.attached.no') },
+        ]}
+      />
+      {LINKED.filter((name) => filter(name) !== '').map((name) => (
+        <Button key={name} onClick={() => setFilters({ [name]: undefined })}>
+          {t('sims.filter.remove', { what: t(`sims.filter.${name}`), value: filter(name) })}
+          <span aria-hidden="true"> ×</span>
+        </Button>
+      ))}
+    </search>
+  )
+}
+
+function SearchField({ onWhole }: { readonly onWhole: (digits: string | undefined) => void }) {
+  const [text, setText] = useState(filter('q'))
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const inAddress = filter('q')
+  // Another page of the history, or a link; not what is being typed.
+  useEffect(() => {
+    if (inAddress !== '' || text === '') setText(inAddress)
+  }, [inAddress])
+  const take = (given: string): void => {
+    setText(given)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      const isWhole = WHOLE_DIGITS.test(given.trim())
+      onWhole(isWhole ? given.replaceAll(/\D/g, '') : undefined)
+      setFilters({ q: isWhole ? undefined : given.trim() })
+    }, TYPING_MS)
+  }
+  return (
+    <Field
+      type="search"
+      label={t('sims.search')}
+      help={t('sims.search.help')}
+      value={text}
+      maxLength={64}
+      onInput={take}
+    />
+  )
+}
 
 const NAME: Column<Sim> = {
   key: 'name',
@@ -292,5 +385,83 @@ function ExportButton({ filter }: { readonly filter: SimFilter }) {
       </Button>
       {take.error === undefined ? null : <ErrorNotice error={take.error} />}
     </>
+  )
+}
+
+type Issued = AnswerOf<'POST', '/v1/sims'>
+
+/** Issues cards: how many, for whom, with what; and says how they get onto cards. */
+function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const [order, setOrder] = useState<Order>(EMPTY_ORDER)
+  const [issued, setIssued] = useState<Issued | undefined>(undefined)
+  const issue = useAction((body: NonNullable<RequestOf<'POST', '/v1/sims'>['body']>) =>
+    api.post('/v1/sims', { body }),
+  )
+  const close = (): void => {
+    setIssued(undefined)
+    issue.clear()
+    onClose()
+  }
+  const go = async (): Promise<void> => {
+    const answer = await issue.run(orderBody(order))
+    if (answer?.ok !== true) return
+    setIssued(answer.data)
+    setOrder(EMPTY_ORDER)
+  }
+  return (
+    <Dialog isOpen={isOpen} title={t('sims.issue')} onClose={close}>
+      {issued === undefined ? (
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void go()
+          }}
+        >
+          <OrderFields order={order} onChange={setOrder} />
+          {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
+          <div class="actions">
+            <Button onClick={close}>{t('ui.cancel')}</Button>
+            <Button type="submit" kind="primary" isBusy={issue.isBusy}>
+              {t('sims.issue.go', { count: Number(order.count) || 1 })}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <Done issued={issued} onClose={close} />
+      )}
+    </Dialog>
+  )
+}
+
+function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: () => void }) {
+  const go = (to: string): void => {
+    onClose()
+    navigate(to)
+  }
+  const command = `svc sim export ${issued.batch_id} --format pysim`
+  return (
+    <div class="stack">
+      <p>
+        <strong>{t('sims.issued', { count: issued.issued })}</strong>
+      </p>
+      <div>
+        <p>{t('sims.issued.cards')}</p>
+        <p>
+          <code>{command}</code> <Copy text={command} />
+        </p>
+      </div>
+      <div class="actions">
+        <Button onClick={onClose}>{t('ui.close')}</Button>
+        {has('esim-smdp') ? (
+          <Button onClick={() => go(`/esim?do=issue&batch=${issued.batch_id}`)}>
+            {t('sims.issued.esim')}
+          </Button>
+        ) : null}
+        <Button kind="primary" onClick={() => go(`/sims?batch_id=${issued.batch_id}`)}>
+          {t('sims.issued.show')}
+        </Button>
+      </div>
+    </div>
   )
 }

@@ -1,10 +1,12 @@
-import { useEffect, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
+import { has } from '../../api/features.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
-import { t, word } from '../../text/index.ts'
+import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
-import { Field } from '../../ui/field.tsx'
+import { Field, Select } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
@@ -12,12 +14,98 @@ import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
-import { ByHand } from './by-hand.tsx'
-import { Country, countryName } from './country.tsx'
-import { codeOf, misfit } from './country-codes.ts'
-import { LookFirst } from './look-first.tsx'
-import { Step } from './step.tsx'
-import { broughtIntoForce, type SettingsForm, useSettings } from './use-settings.ts'
+import { type CoreChange, WhatIf } from '../core/what-if.tsx'
+import { codeOf, countries, misfit } from './country-codes.ts'
+import { broughtIntoForce, type Planned, type SettingsForm, useSettings } from './use-settings.ts'
+
+const RELOAD = 'sudo systemctl reload steeple'
+
+/** What a person has to write where the service may not, and that it is waited for. */
+function ByHand({ planned }: { readonly planned: Planned }) {
+  const { file, lines, fixed } = planned
+  return (
+    <Notice tone="warn">
+      {fixed.length > 0 ? (
+        <ul>
+          {fixed.map(({ key, by }) => (
+            <li key={key}>{t('start.byHand.fixed', { key, by })}</li>
+          ))}
+        </ul>
+      ) : (
+        <>
+          <p>{t('start.byHand', { file })}</p>
+          <pre>{lines}</pre>
+          <p>
+            <Copy text={lines} />
+          </p>
+          <p>
+            {t('start.byHand.reload')} <code>{RELOAD}</code>
+          </p>
+        </>
+      )}
+      <Lamp tone="warn" label={t('start.byHand.waiting')} />
+    </Notice>
+  )
+}
+
+const LAB = 'LAB'
+
+/** A country by its name in the reader's language. */
+function countryName(code: string): string {
+  if (!/^[A-Z]{2}$/.test(code)) return t('start.country.lab')
+  return new Intl.DisplayNames(locale(), { type: 'region' }).of(code) ?? code
+}
+
+/** Where the box stands: whose rules hold for the radio. */
+function Country({ isDone }: { readonly isDone: boolean }) {
+  const form = useSettings()
+  const now = form.inForce('server.country')
+  const draft = useDraft(now ?? LAB)
+  const { value } = draft
+  const known = [...new Set([...countries(), ...(/^[A-Z]{2}$/.test(value) ? [value] : [])])]
+  const options = [
+    { value: LAB, label: countryName(LAB) },
+    ...known
+      .map((code) => ({ value: code, label: `${countryName(code)} (${code})` }))
+      .toSorted((a, b) => a.label.localeCompare(b.label, locale())),
+  ]
+  return (
+    <Step title={t('start.country')} isDone={isDone}>
+      <p>
+        {now === undefined
+          ? ''
+          : t(isDone ? 'start.country.is' : 'start.country.missing', { country: countryName(now) })}
+      </p>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void form.save({ 'server.country': value })
+        }}
+      >
+        <Select
+          label={t('start.country.where')}
+          help={t('start.country.help')}
+          value={value}
+          onChange={draft.set}
+          options={options}
+        />
+        <StaleNotice draft={draft} text={countryName} onChosen={form.clear} />
+        {form.error === undefined || draft.isStale ? null : <ErrorNotice error={form.error} />}
+        <div>
+          <Button
+            type="submit"
+            isBusy={form.isBusy}
+            isDisabled={now === undefined || !draft.isTouched || draft.isStale}
+          >
+            {t('start.save')}
+          </Button>
+        </div>
+      </form>
+      {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
+    </Step>
+  )
+}
 
 /** The PLMN of laboratories, which no operator has. ITU-T E.212. */
 const LAB_MCC = '999'
@@ -275,5 +363,88 @@ function FirstPerson() {
         </Notice>
       )}
     </Step>
+  )
+}
+
+/**
+ * A form that changes the core: its button shows what that would do, and only then another makes the change. What is typed after that is
+ * looked at anew. Where nothing keeps the core at its configuration, it is saved at once.
+ */
+function LookFirst({
+  change,
+  isAllowed,
+  apply,
+  isBusy,
+  isDisabled,
+  children,
+}: {
+  readonly change: CoreChange
+  /** Whether it may be made at all; says itself why not. */
+  readonly isAllowed?: () => Promise<boolean>
+  readonly apply: () => Promise<void>
+  readonly isBusy: boolean
+  readonly isDisabled: boolean
+  readonly children: ComponentChildren
+}) {
+  const [looked, setLooked] = useState<string | undefined>(undefined)
+  const key = JSON.stringify(change)
+  const isLooked = has('core-config') && looked === key && !isDisabled
+  const plan = useQuery(
+    has('core-config') && isLooked ? '/v1/core/plan' : undefined,
+    { query: change },
+    { on: ['core.*', 'config.*', 'policy.*'] },
+  )
+  const submit = async (): Promise<void> => {
+    if (has('core-config') && !isLooked) {
+      if (await (isAllowed?.() ?? true)) setLooked(key)
+      return
+    }
+    setLooked(undefined)
+    await apply()
+  }
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      {children}
+      {has('core-config') && isLooked ? <WhatIf plan={plan} /> : null}
+      <div class="toolbar">
+        {isLooked ? <Button onClick={() => setLooked(undefined)}>{t('start.look.back')}</Button> : null}
+        <Button
+          type="submit"
+          kind={isLooked ? 'primary' : 'plain'}
+          isBusy={isBusy || (isLooked && plan.isLoading)}
+          isDisabled={isDisabled}
+        >
+          {t(isLooked ? 'start.apply' : has('core-config') ? 'core.whatIf.look' : 'start.save')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+/** One step, and whether it is done. */
+function Step({
+  title,
+  isDone,
+  children,
+}: {
+  readonly title: string
+  readonly isDone: boolean
+  readonly children: ComponentChildren
+}) {
+  const id = useId()
+  return (
+    <section class="card" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <p>
+        <Lamp tone={isDone ? 'ok' : 'warn'} label={t(isDone ? 'start.done' : 'start.open')} />
+      </p>
+      {children}
+    </section>
   )
 }

@@ -165,7 +165,7 @@ scaffold(
 )
 
 scaffold(
-  'serves the routes of the new feature, with roles, audit, table and expiry',
+  'serves the routes of the new feature, with roles, audit, table and expiry, and the doctor has its check',
   async () => {
     const path = '/v1/my-feature/notes'
     assert.equal((await service.request('GET', path)).body, { notes: [], next_cursor: null })
@@ -182,6 +182,8 @@ scaffold(
       [['mast', 'ok']],
     )
     await service.request('PUT', `${path}/brief`, { body: { body: 'Soon gone.', expires_in: '1s' } })
+    const { output } = await run(`svc doctor --config ${configFile()}`)
+    assert.match(output, /^ok {4}my-feature +has room for 1000 notes$/m)
     // Its reconciler removes a note that has expired.
     await until(async () => (await service.request('GET', `${path}/brief`)).status === 404)
   },

@@ -15,6 +15,7 @@ import { BUFFER_BYTES } from './child/capture-options.ts'
 import { type ChildTap, createChildTap } from './child/child-tap.ts'
 import { tapCollector } from './collector.ts'
 import { counterFolder, ownName, sweepCounterFolders } from './counter-folder.ts'
+import { checkTap } from './doctor.ts'
 import { interfacePackets } from './interface-packets.ts'
 import { tapMetrics } from './metrics.ts'
 import { insidePlace } from './nft/inside.ts'
@@ -106,6 +107,7 @@ const TICK_MS = 1_000
 
 /** Counts what phones move on GTP-U. */
 export const plugin: Plugin<TapConfig> = {
+  doctor: ({ settings }) => checkTap(settings.collector),
   setup: async (context) => {
     const { enabled } = context.config
     const tap = enabled ? await openTap(context) : undefined

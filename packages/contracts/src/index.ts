@@ -8,6 +8,7 @@ export {
   SERVICE_CONFIG,
   SERVICE_METRICS,
 } from './config-schema.ts'
+export type { CapabilityNeed, DoctorPlace, Finding, Look } from './doctor.ts'
 export { type DrawnKeyPlace, drawnKey } from './drawn-key.ts'
 export {
   type Ambr,

@@ -1,4 +1,5 @@
 import type { ClosedItem } from './closed-items.ts'
+import type { CapabilityNeed, DoctorPlace, Finding, Look } from './doctor.ts'
 import type { Reconciler, RunsOn } from './reconciler.ts'
 import type { Principal, Role } from './roles.ts'
 import type { Reply, Route } from './route.ts'
@@ -252,6 +253,9 @@ export interface PresentTables {
   reseal(sealed: Uint8Array, rowId: string): Uint8Array | undefined
 }
 
+/** What a plugin has for `svc doctor`. */
+type Checkup = readonly (Finding | Look | CapabilityNeed)[]
+
 /** The value that a plugin package exports as `plugin`. Importing the package does nothing else. */
 export interface Plugin<Config = unknown> {
   readonly migrations?: readonly Migration[]
@@ -263,6 +267,11 @@ export interface Plugin<Config = unknown> {
    * that runs now.
    */
   restored?(tx: Tx, at: RestoredAt): Promise<void>
+  /**
+   * What `svc doctor` looks at for these settings, and what this has found itself. It runs in the command, without a store and without
+   * `setup`, where the service would load the plugin; it starts nothing and changes nothing.
+   */
+  doctor?(at: DoctorPlace<Config>): Checkup | Promise<Checkup>
   /** Opens what it needs and says what it contributes; acts only in `Instance.start`. */
   setup(context: Context<Config>): Promise<Instance>
 }

@@ -6,12 +6,16 @@ import {
   type Instance,
   type Plugin,
 } from '@steeple/contracts'
-import { open5gsInfoRef } from '@steeple/southbound'
+import { containersOf, open5gsInfoRef, pagesOf } from '@steeple/southbound'
 import { coreA } from './core-driver.ts'
 import { coreWatch } from './core-watch.ts'
 
 /** Renders, watches and steers an Open5GS core. */
 export const plugin: Plugin = {
+  doctor: ({ settings }) => {
+    const { mme_url: mme, smf_url: smf, amf_url: amf } = settings.core_a
+    return [...containersOf(settings, 'core_a'), ...pagesOf({ mme, smf, amf }, 'core_a')]
+  },
   setup: async (context: Context): Promise<Instance> => {
     const core = coreA(context)
     const { driver } = core

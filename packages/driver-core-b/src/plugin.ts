@@ -1,5 +1,5 @@
 import { type Context, coreDriverRef, type Instance, type Plugin } from '@steeple/contracts'
-import { free5gcOamRef } from '@steeple/southbound'
+import { containersOf, free5gcOamRef } from '@steeple/southbound'
 import { createCoreB } from './core-b.ts'
 import { createHttpClient } from './sbi/http-client.ts'
 
@@ -10,6 +10,14 @@ const LEAVE_MS = 2_000
 
 /** Renders, applies, watches and steers a free5GC core (5G standalone). */
 export const plugin: Plugin = {
+  doctor: ({ settings }) => {
+    const { amf_oam_url: amf, smf_oam_url: smf } = settings.core_b
+    return [
+      ...containersOf(settings, 'core_b'),
+      { name: 'amf', url: amf, key: 'core_b.amf_oam_url' },
+      ...(smf === '' ? [] : [{ name: 'smf', url: smf, key: 'core_b.smf_oam_url' }]),
+    ]
+  },
   setup: async (context: Context): Promise<Instance> => {
     const http = createHttpClient()
     context.defer(() => http.close())

@@ -7,6 +7,7 @@ import {
   type Plugin,
 } from '@steeple/contracts'
 import { errorOf } from './batch.ts'
+import { hssLooks } from './doctor.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { makeDriver } from './make-driver.ts'
 import { outageWatch } from './outage-watch.ts'
@@ -22,6 +23,7 @@ const PROBE_LIMIT_MS = 5_000
 
 /** Writes subscribers back into the HSS or UDR of the core. */
 export const plugin: Plugin = {
+  doctor: ({ settings }) => hssLooks(settings),
   setup: async (context: Context): Promise<Instance> => {
     const driver = makeDriver(() => context.settings)
     context.defer(() => driver.close())

@@ -32,6 +32,14 @@ const RELOAD_MS = 30_000
 
 /** Supervises the eNB or gNB of this node: on air only while the TX gate permits it. */
 export const plugin: Plugin = {
+  doctor: ({ settings: { ran } }) =>
+    ran.binary === ''
+      ? []
+      : [
+          { name: 'radio', program: ran.binary, key: 'ran.binary' },
+          // It takes the radio's rights away.
+          { name: 'radio', program: 'setpriv', key: 'PATH: install util-linux' },
+        ],
   setup: async (context: Context): Promise<Instance> => {
     const { log } = context
     const { ran, server } = context.settings

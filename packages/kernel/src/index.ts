@@ -8,6 +8,8 @@ export {
   type OfflineStore,
   offlineTables,
   openOffline,
+  type PluginHere,
+  pluginsHere,
 } from './composition/offline.ts'
 export { fileOfStore, storeUrlOf } from './composition/store-url.ts'
 export type { Kernel } from './create-kernel.ts'

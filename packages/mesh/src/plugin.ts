@@ -13,6 +13,8 @@ const TABLES = [ENROLLMENT_TABLES, PEERS_TABLES, DISCOVERY_TABLES, BREAKOUT_TABL
 
 /** A mesh of boxes: who belongs to it, and the links between them. */
 export const plugin: Plugin<PeeringConfig> = {
+  // What makes WireGuard links.
+  doctor: ({ config }) => (config.enabled ? [{ capability: 'CAP_NET_ADMIN', why: 'peering.enabled' }] : []),
   migrations: TABLES.flatMap(({ migrations }) => migrations),
   tables: TABLES.flatMap(({ tables }) => tables),
   setup: async (context: Context<PeeringConfig>): Promise<Instance> => {

@@ -1,10 +1,10 @@
 import { get } from 'node:https'
 import { createServer } from 'node:net'
-import { notReady, storeUnavailable } from '@steeple/contracts'
+import { type Finding, notReady, storeUnavailable } from '@steeple/contracts'
 import type { ListenAddress } from '@steeple/settings'
 import { exchange } from '../client/exchange.ts'
 import { isObject } from '../client/rest-client.ts'
-import { type Check, broken as failed, healthy } from './check.ts'
+import { broken as failed, healthy } from './check.ts'
 
 /** What the service says of itself while it cannot do its work. */
 const UNWELL: readonly string[] = [storeUnavailable.code, notReady.code]
@@ -14,7 +14,7 @@ const MOST_CHARS = 65_536
 
 /** What is at a listen address. */
 export interface AtPort {
-  readonly check: Check
+  readonly check: Finding
   /** Our own service answers there. */
   readonly isOurs: boolean
 }
@@ -27,7 +27,7 @@ export async function checkPort(address: ListenAddress, isTls: boolean): Promise
   return { check: await freeOrTaken(address, shown), isOurs: false }
 }
 
-async function freeOrTaken(address: ListenAddress, shown: string): Promise<Check> {
+async function freeOrTaken(address: ListenAddress, shown: string): Promise<Finding> {
   const code = await bindFault(address)
   if (code === undefined) return healthy('listen', `${shown} is free`)
   const remedy =

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { type Clock, isServiceError, type Settings, secretsInvalid } from '@steeple/contracts'
+import { type Clock, type Finding, isServiceError, type Settings, secretsInvalid } from '@steeple/contracts'
 import {
   fileOfStore,
   isRestorePending,
@@ -16,7 +16,7 @@ import { pluginPackages } from '../composition/plugin-packages.ts'
 import { commandLog } from '../offline/command-log.ts'
 import { pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { type Check, doubtful, broken as failed, healthy, reasonOf } from './check.ts'
+import { doubtful, broken as failed, healthy, reasonOf } from './check.ts'
 
 const INTEGRITY_LIMIT_MS = 20_000
 const MEBIBYTE = 1024 * 1024
@@ -25,7 +25,7 @@ const FULL_MEBIBYTES = 100
 const LOW_MEBIBYTES = 1024
 
 /** Whether the store opens, answers and is whole: file, rows and audit trail. Changes nothing. */
-export async function checkStore(terminal: Terminal, settings: Settings, clock: Clock): Promise<Check> {
+export async function checkStore(terminal: Terminal, settings: Settings, clock: Clock): Promise<Finding> {
   const file = fileOfStore(settings)
   if (isRestorePending(settings.server.data_dir))
     return doubtful('store', 'a restore was decided and is not complete', 'the next start completes it')
@@ -57,7 +57,7 @@ async function leaderWords({ db }: OfflineStore): Promise<string> {
 }
 
 /** A store that was there before is missed; one that never was is made. */
-function absent(settings: Settings, file: string): Check {
+function absent(settings: Settings, file: string): Finding {
   const reason = missingStore(settings)
   if (reason === undefined) return doubtful('store', `there is no ${file} yet`, 'the first start makes it')
   return failed('store', reason, 'put the store back or restore the newest backup')
@@ -71,7 +71,11 @@ function isAboutKeys(error: unknown): boolean {
 }
 
 async function problemsOf(store: OfflineStore, settings: Settings): Promise<readonly string[]> {
-  const tables = await offlineTables({ packages: pluginPackages(), pluginsDir: pluginsDirOf(settings) })
+  const tables = await offlineTables({
+    packages: pluginPackages(),
+    pluginsDir: pluginsDirOf(settings),
+    policy: () => settings.plugins,
+  })
   const report = await scanIntegrity(store.db, tables, AbortSignal.timeout(INTEGRITY_LIMIT_MS))
   const rows = report.problems.map(({ table, reason }) => `${table}: ${reason}`)
   const trail = await store.audit.verify()
@@ -83,7 +87,7 @@ function remedyOf(file: string | undefined): string {
 }
 
 /** Room where the data directory is. */
-export async function checkDisk(settings: Settings): Promise<Check> {
+export async function checkDisk(settings: Settings): Promise<Finding> {
   const dir = settings.server.data_dir
   try {
     const { bavail, bsize } = await statfs(dir)

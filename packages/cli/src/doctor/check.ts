@@ -1,23 +1,17 @@
-/** What one look of the doctor found. `remedy` says what to do when it is not ok. */
-export interface Check {
-  readonly name: string
-  readonly status: 'ok' | 'warn' | 'fail'
-  readonly detail: string
-  readonly remedy?: string
-}
+import type { Finding } from '@steeple/contracts'
 
 /** All is well. */
-export function healthy(name: string, detail: string): Check {
+export function healthy(name: string, detail: string): Finding {
   return { name, status: 'ok', detail }
 }
 
 /** It works, but not for long or not for all. */
-export function doubtful(name: string, detail: string, remedy: string): Check {
+export function doubtful(name: string, detail: string, remedy: string): Finding {
   return { name, status: 'warn', detail, remedy }
 }
 
 /** The service does not start or does not do its work like this. */
-export function broken(name: string, detail: string, remedy: string): Check {
+export function broken(name: string, detail: string, remedy: string): Finding {
   return { name, status: 'fail', detail, remedy }
 }
 

@@ -1,17 +1,26 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { createConnection } from 'node:net'
-import { basename, delimiter, isAbsolute, join } from 'node:path'
-import type { Clock, Settings } from '@steeple/contracts'
-import { createKeptStates, isSynchronised, RAN, systemClock } from '@steeple/kernel'
+import { delimiter, isAbsolute, join } from 'node:path'
+import type { CapabilityNeed, Clock, Finding, Look, Settings } from '@steeple/contracts'
+import {
+  createKeptStates,
+  isSynchronised,
+  type PluginHere,
+  pluginsHere,
+  RAN,
+  systemClock,
+} from '@steeple/kernel'
 import { openMeshIdentity, openSecrets } from '@steeple/secrets'
 import {
   DEFAULT_CONFIG_FILE,
   isLoopback,
+  type LoadedConfig,
   lineOf,
   loadConfig,
   parseListenAddress,
   readCertificateFiles,
+  valueAt,
 } from '@steeple/settings'
 import { connect, isObject, type Json } from '../client/rest-client.ts'
 import { CommandError } from '../command-error.ts'
@@ -21,29 +30,21 @@ import { jsonText } from '../output/print.ts'
 import { printable } from '../output/table.ts'
 import { COMMAND_VARIABLES, type PlaceOptions, pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { broken, type Check, doubtful, broken as failed, healthy, reasonOf } from './check.ts'
+import { broken, doubtful, broken as failed, healthy, reasonOf } from './check.ts'
 import { checkPort, urlAt } from './check-port.ts'
 import { checkDisk, checkStore } from './check-store.ts'
-import type { DoctorPart, Named, Need, Neighbour } from './doctor-part.ts'
-import { part as collectorCdr } from './parts/collector-cdr.ts'
-import { part as collectorGtpu } from './parts/collector-gtpu.ts'
-import { part as collectorMme } from './parts/collector-mme.ts'
-import { part as driverCoreA } from './parts/driver-core-a.ts'
-import { part as driverCoreB } from './parts/driver-core-b.ts'
-import { part as driverHss } from './parts/driver-hss.ts'
-import { part as driverRan } from './parts/driver-ran.ts'
-import { part as mesh } from './parts/mesh.ts'
 
 const ANSWER_LIMIT_MS = 5000
 
 /** Asks the engine on a socket for every container that the configuration names; changes nothing. */
-async function checkContainers(socket: string, named: readonly Named[]): Promise<readonly Check[]> {
-  if (named.length === 0) return []
+async function checkContainers(looks: readonly Look[], socket: string): Promise<readonly Finding[]> {
+  const containers = looks.filter((look) => 'container' in look)
+  if (containers.length === 0) return []
   const { engineAt } = await import('@steeple/southbound')
   const engine = engineAt(socket, { answerMs: ANSWER_LIMIT_MS })
   const signal = AbortSignal.timeout(2 * ANSWER_LIMIT_MS)
   return await Promise.all(
-    named.map(async ({ name, what: container, key }) => {
+    containers.map(async ({ name, container, key }) => {
       try {
         const state = await engine.inspect(container, signal)
         if (state === undefined)
@@ -60,9 +61,10 @@ async function checkContainers(socket: string, named: readonly Named[]): Promise
 }
 
 /** Looks whether the programs that the configuration names can be executed; runs none. `path` is `$PATH`. */
-async function checkPrograms(programs: readonly Named[], path: string): Promise<readonly Check[]> {
+async function checkPrograms(looks: readonly Look[], path: string): Promise<readonly Finding[]> {
+  const programs = looks.filter((look) => 'program' in look)
   return await Promise.all(
-    programs.map(async ({ name, what: program, key }) => {
+    programs.map(async ({ name, program, key }) => {
       const found = await executable(program, path)
       return found === undefined
         ? failed(name, `${program} is not an executable file`, `install it or correct ${key}`)
@@ -105,7 +107,7 @@ export async function checkService(
   terminal: Terminal,
   url: string,
   ca: string | undefined,
-): Promise<readonly Check[]> {
+): Promise<readonly Finding[]> {
   try {
     const { body } = await connect(terminal, { url, ...(ca === undefined ? {} : { ca }) }).get('/v1/health')
     const parts = Array.isArray(body.components) ? body.components.filter(isObject) : []
@@ -125,12 +127,12 @@ export async function checkService(
 }
 
 /** It runs, with all rights of the service. */
-function unbelieved({ detail }: Json): Check {
+function unbelieved({ detail }: Json): Finding {
   const remedy = 'sign it (svc plugin pack) and name the key in plugins.trust, or svc plugin uninstall it'
   return doubtful('plugins', String(detail), remedy)
 }
 
-function illness({ name, kind, status, detail }: Json): Check {
+function illness({ name, kind, status, detail }: Json): Finding {
   const remedy = REMEDIES[String(kind)] ?? 'see the log of the service, and docs/'
   return failed('service', `${String(name)} is ${String(status)}: ${String(detail)}`, remedy)
 }
@@ -141,25 +143,16 @@ const CAPABILITIES = { CAP_NET_BIND_SERVICE: 10, CAP_NET_ADMIN: 12, CAP_NET_RAW:
 /** Ports below this need a capability. */
 const FIRST_FREE_PORT = 1024
 
-/** The capabilities that the configuration needs: what parts of the build need, and what the port does. */
-function checkCapabilities(ofParts: readonly Need[], port: number): readonly Check[] {
+/** The capabilities that the configuration needs: what plugins need, and what the port does. */
+function checkCapabilities(ofPlugins: readonly CapabilityNeed[], port: number): readonly Finding[] {
   const isLow = port > 0 && port < FIRST_FREE_PORT
-  const needs: readonly Need[] = [
-    ...ofParts,
-    { capability: 'CAP_NET_BIND_SERVICE', isNeeded: isLow, why: `port ${port}` },
-  ]
+  const ofPort: CapabilityNeed = { capability: 'CAP_NET_BIND_SERVICE', why: `port ${port}` }
   const held = heldCapabilities(readStatus())
-  return needs
-    .filter(({ isNeeded }) => isNeeded)
-    .map(({ capability: name, why }) => {
-      if (held === undefined || (held >> BigInt(CAPABILITIES[name])) & 1n)
-        return healthy('capabilities', `${name} for ${why}`)
-      return failed(
-        'capabilities',
-        `${why} needs ${name}`,
-        `give it: AmbientCapabilities=${name} in the unit`,
-      )
-    })
+  return [...ofPlugins, ...(isLow ? [ofPort] : [])].map(({ capability: name, why }) => {
+    if (held === undefined || (held >> BigInt(CAPABILITIES[name])) & 1n)
+      return healthy('capabilities', `${name} for ${why}`)
+    return failed('capabilities', `${why} needs ${name}`, `give it: AmbientCapabilities=${name} in the unit`)
+  })
 }
 
 /** The effective set of `/proc/<pid>/status`; undefined when it is not there. */
@@ -181,7 +174,7 @@ const DAY_MS = 86_400_000
 const WARN_DAYS = 7
 
 /** Keys, their modes, and the node's certificate. */
-function checkKeys(settings: Settings, clock: Clock): readonly Check[] {
+function checkKeys(settings: Settings, clock: Clock): readonly Finding[] {
   try {
     const { identity, directory, keyring } = openSecrets(settings.server.data_dir)
     const leftDays = Math.floor((identity.certificateExpiresAtMs - clock.nowMs()) / DAY_MS)
@@ -195,7 +188,7 @@ function checkKeys(settings: Settings, clock: Clock): readonly Check[] {
   }
 }
 
-function certificate(leftDays: number): Check {
+function certificate(leftDays: number): Finding {
   if (leftDays < 0)
     return doubtful('certificate', "the node's certificate has expired", 'start the service: it renews it')
   if (leftDays < WARN_DAYS)
@@ -203,41 +196,26 @@ function certificate(leftDays: number): Check {
   return healthy('certificate', `valid for ${leftDays} days`)
 }
 
-/** In the order in which people read what they find. */
-const PARTS: readonly DoctorPart[] = [
-  driverHss,
-  driverCoreA,
-  driverCoreB,
-  driverRan,
-  collectorMme,
-  collectorCdr,
-  collectorGtpu,
-  mesh,
-]
-
-/** What the doctor looks at for the plugins of this build, by their folders. */
-function doctorParts(packages: readonly string[]): readonly DoctorPart[] {
-  const names = new Set(packages.map((folder) => basename(folder)))
-  return PARTS.filter(({ of }) => of !== undefined && names.has(of))
-}
-
 const CONNECT_LIMIT_MS = 3000
 
 /** Connects to everything that the configuration names; sends nothing. */
-function checkReach(neighbours: readonly Neighbour[]): Promise<readonly Check[]> {
-  return Promise.all(neighbours.map(reach))
+function checkReach(looks: readonly Look[]): Promise<readonly Finding[]> {
+  return Promise.all(looks.filter((look) => 'url' in look).map(reach))
 }
 
-function reach(neighbour: Neighbour): Promise<Check> {
+function reach({ name, url, key }: Look & { readonly url: string }): Promise<Finding> {
   return new Promise((resolve) => {
-    const socket = createConnection({ ...neighbour.connect, timeout: CONNECT_LIMIT_MS })
-    const end = (check: Check): void => {
+    const { hostname, port, protocol } = new URL(url)
+    const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+    const host = hostname.replaceAll(/[[\]]/g, '')
+    const socket = createConnection({ host, port: number, timeout: CONNECT_LIMIT_MS })
+    const end = (finding: Finding): void => {
       socket.destroy()
-      resolve(check)
+      resolve(finding)
     }
     const fail = (why: string): void =>
-      end(failed(neighbour.name, `${neighbour.at}: ${why}`, neighbour.remedy))
-    socket.on('connect', () => end(healthy(neighbour.name, `${neighbour.at} takes connections`)))
+      end(failed(name, `${hostname}:${number}: ${why}`, `start it or correct ${key}`))
+    socket.on('connect', () => end(healthy(name, `${hostname}:${number} takes connections`)))
     socket.on('timeout', () => fail('no answer in 3 s'))
     socket.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message))
   })
@@ -249,7 +227,7 @@ const EARLIEST_MS = Date.UTC(2025, 0, 1)
 const LATEST_MS = Date.UTC(2100, 0, 1)
 
 /** Whether the clock can be true, and whether something keeps it so. */
-async function checkClock(clock: Clock): Promise<Check> {
+async function checkClock(clock: Clock): Promise<Finding> {
   const nowMs = clock.nowMs()
   const now = new Date(nowMs).toISOString()
   if (nowMs < EARLIEST_MS || nowMs > LATEST_MS)
@@ -276,23 +254,21 @@ export async function runDoctor(terminal: Terminal, options: DoctorOptions): Pro
 }
 
 /** Every check. */
-export async function examine(terminal: Terminal, options: DoctorOptions): Promise<readonly Check[]> {
-  const { checks, settings } = readConfig(terminal, options)
-  const ofPlace = settings === undefined ? [] : await checkPlace(terminal, settings)
+export async function examine(terminal: Terminal, options: DoctorOptions): Promise<readonly Finding[]> {
+  const { checks, loaded } = readConfig(terminal, options)
+  const ofPlace = loaded === undefined ? [] : await checkPlace(terminal, loaded)
   return [...checks, await checkClock(systemClock()), ...ofPlace]
 }
 
-async function checkPlace(terminal: Terminal, settings: Settings): Promise<readonly Check[]> {
+async function checkPlace(terminal: Terminal, loaded: LoadedConfig): Promise<readonly Finding[]> {
+  const { settings } = loaded
   const clock = systemClock()
   // The configuration's own check has let it through.
   const address = parseListenAddress(settings.server.listen) ?? { host: '0.0.0.0', port: 0 }
   const packages = pluginPackages()
-  const parts = doctorParts(packages)
-  const containers = parts.flatMap((part) => part.containers?.(settings) ?? [])
-  const programs = parts.flatMap((part) => part.programs?.(settings) ?? [])
-  const neighbours = parts.flatMap((part) => part.neighbours?.(settings) ?? [])
-  const needs = parts.flatMap((part) => part.needs?.(settings) ?? [])
-  const more = await Promise.all(parts.map(async (part) => (await part.checks?.(settings, packages)) ?? []))
+  const plugins = await pluginsHere({ packages, pluginsDir: pluginsDirOf(settings) }, settings)
+  const checkup = (await Promise.all(plugins.map((plugin) => checkPlugin(plugin, loaded)))).flat()
+  const looks = checkup.filter((one) => 'key' in one)
   const isTls = settings.tls.enabled
   const { check: port, isOurs } = await checkPort(address, isTls)
   return [
@@ -301,14 +277,39 @@ async function checkPlace(terminal: Terminal, settings: Settings): Promise<reado
     await checkStore(terminal, settings, clock),
     await checkDisk(settings),
     ...checkPlugins(settings, packages),
-    ...(await checkContainers(containers.length === 0 ? '' : settings.hss.engine_socket, containers)),
-    ...(await checkPrograms(programs, terminal.env.PATH ?? '')),
-    ...(await checkReach(neighbours)),
-    ...more.flat(),
-    ...checkCapabilities(needs, address.port),
+    ...(await checkContainers(looks, settings.hss.engine_socket)),
+    ...(await checkPrograms(looks, terminal.env.PATH ?? '')),
+    ...(await checkReach(looks)),
+    ...checkup.filter((one) => 'status' in one),
+    ...checkCapabilities(
+      checkup.filter((one) => 'capability' in one),
+      address.port,
+    ),
     port,
     ...(isOurs ? await checkService(terminal, urlAt(address, isTls), caFileOf(settings, terminal)) : []),
   ]
+}
+
+/** What a plugin has for the doctor; one that fails here says so, and the others go on. */
+async function checkPlugin(
+  { manifest, section, load }: PluginHere,
+  { settings, problemsOf }: LoadedConfig,
+): Promise<readonly (Finding | Look | CapabilityNeed)[]> {
+  const { id } = manifest
+  // What is wrong with its configuration is said elsewhere.
+  if (problemsOf(id).length > 0) return []
+  try {
+    const { doctor } = await load()
+    return (await doctor?.({ config: valueAt(settings, section.configPath.split('.')), settings })) ?? []
+  } catch (error) {
+    return [
+      failed(
+        'plugins',
+        `${id}: ${reasonOf(error)}`,
+        `svc plugin load ${id} says whether the service can load it`,
+      ),
+    ]
+  }
 }
 
 /**
@@ -325,7 +326,7 @@ function caFileOf(settings: Settings, { env }: Terminal): string | undefined {
 function readConfig(
   terminal: Terminal,
   options: DoctorOptions,
-): { readonly checks: readonly Check[]; readonly settings?: Settings } {
+): { readonly checks: readonly Finding[]; readonly loaded?: LoadedConfig } {
   const file = options.config ?? DEFAULT_CONFIG_FILE
   try {
     const source = {
@@ -337,10 +338,8 @@ function readConfig(
       },
       knownVariables: COMMAND_VARIABLES,
     }
-    const { settings, warnings, problemsOf, sections } = loadConfig({
-      ...source,
-      sections: sectionsHere(source),
-    })
+    const loaded = loadConfig({ ...source, sections: sectionsHere(source) })
+    const { warnings, problemsOf, sections } = loaded
     const plugins = new Set(sections.map(({ plugin }) => plugin))
     const wrong = [...plugins].flatMap((plugin) =>
       problemsOf(plugin).map((problem) =>
@@ -349,7 +348,7 @@ function readConfig(
     )
     const odd = warnings.map((warning) => doubtful('config', warning, 'correct it or leave it out'))
     return {
-      settings,
+      loaded,
       checks: [
         ...wrong,
         healthy('config', existsSync(file) ? file : `defaults; there is no ${file}`),
@@ -363,13 +362,13 @@ function readConfig(
   }
 }
 
-function linesOf({ name, status, detail, remedy }: Check): string {
+function linesOf({ name, status, detail, remedy }: Finding): string {
   const first = `${status.padEnd(4)}  ${name.padEnd(12)}  ${printable(detail)}\n`
   return remedy === undefined ? first : `${first}${' '.repeat(20)}${printable(remedy)}\n`
 }
 
 /** What the next start goes without: installed versions that failed or ended the service, and what somebody disabled. */
-function checkPlugins(settings: Settings, packages: readonly string[]): readonly Check[] {
+function checkPlugins(settings: Settings, packages: readonly string[]): readonly Finding[] {
   const incomplete = incompleteBuild(packages)
   if (incomplete !== undefined) return [broken('plugins', incomplete, 'the service does not start like this')]
   const dir = pluginsDirOf(settings)
@@ -391,7 +390,7 @@ function checkPlugins(settings: Settings, packages: readonly string[]): readonly
 }
 
 /** What the listener presents, and who may listen in where it presents nothing. */
-export function checkTransport(settings: Settings, clock: Clock): readonly Check[] {
+export function checkTransport(settings: Settings, clock: Clock): readonly Finding[] {
   const { tls, server } = settings
   if (!tls.enabled) return [checkPlain(server.listen)]
   const { cert_file, key_file } = tls
@@ -414,7 +413,7 @@ export function checkTransport(settings: Settings, clock: Clock): readonly Check
 }
 
 /** Tokens and passwords cross a network in the clear. */
-function checkPlain(listen: string): Check {
+function checkPlain(listen: string): Finding {
   const host = parseListenAddress(listen)?.host ?? ''
   if (isLoopback(host)) return healthy('transport', 'plain HTTP, on this machine alone')
   return doubtful(
@@ -433,7 +432,7 @@ function fromMesh(dataDir: string): { readonly cert: string } | undefined {
   }
 }
 
-function judge(pem: string, from: string, remedy: string, clock: Clock): Check {
+function judge(pem: string, from: string, remedy: string, clock: Clock): Finding {
   const { state, leftDays, validFrom } = certificateStanding(pem, clock.nowMs())
   if (state === 'early')
     return doubtful('transport', `${from} is good from ${validFrom} on`, 'check the clock')

@@ -29,7 +29,11 @@ export async function rotateVaultHere(
     use: 'exclusive',
   })
   try {
-    const tables = await offlineTables({ packages: pluginPackages(), pluginsDir: pluginsDirOf(settings) })
+    const tables = await offlineTables({
+      packages: pluginPackages(),
+      pluginsDir: pluginsDirOf(settings),
+      policy: () => settings.plugins,
+    })
     // Nothing else seals here, so there is nothing to wait for.
     const report = await rotateVaultAudited({
       db: store.db,

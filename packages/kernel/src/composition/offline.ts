@@ -3,21 +3,29 @@ import {
   type AuditTrail,
   type Clock,
   type Log,
+  type Manifest,
+  type Plugin,
+  type PluginKind,
   type Settings,
   storeInvalid,
   type TableSpec,
 } from '@steeple/contracts'
 import { checkVaultKey, createVault, type KernelVault, type Secrets } from '@steeple/secrets'
+import type { Section } from '@steeple/settings'
 import { type Database, openDatabase } from '@steeple/store'
+import semver from 'semver'
 import { auditAnchor } from '../audit/audit-anchor.ts'
 import { createAuditTrail } from '../audit/audit-trail.ts'
 import { createMutations, type MutationOptions } from '../mutation/create-mutations.ts'
 import { KERNEL_TABLES } from '../mutation/kernel-migrations.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import { hostContracts } from '../plugin-packages/contracts-copy.ts'
+import { createKeptStates } from '../plugin-packages/kept-states.ts'
 import { createLoader } from '../plugin-packages/loader.ts'
 import { createManifestReader } from '../plugin-packages/manifest.ts'
+import type { SignaturePolicy } from '../plugin-packages/signature.ts'
 import { type PluginSources, scanSources } from '../plugin-packages/sources.ts'
+import { contractsProblem, leftOutBecause } from '../plugins/checks.ts'
 import { lockPlace } from './data-dir-lock.ts'
 import { fileOf, storeUrlOf } from './store-url.ts'
 
@@ -83,6 +91,43 @@ function commandMutations(parts: Pick<MutationOptions, 'db' | 'vault' | 'clock' 
   const nobody = (): void => undefined
   return createMutations({ ...parts, limits: () => ({}), onDirty: nobody, onEvents: nobody })
 }
+
+/** A plugin in the version that the service would run here. */
+export interface PluginHere {
+  readonly manifest: Manifest
+  /** What its manifest says of the configuration. */
+  readonly section: Section
+  /** Its code, checked as the service checks it. */
+  load(): Promise<Plugin>
+}
+
+/** The plugins that the service would run with these settings, drivers first. Nothing of theirs has run. */
+export async function pluginsHere(
+  sources: Required<Pick<PluginSources, 'packages' | 'pluginsDir'>>,
+  settings: Settings,
+): Promise<readonly PluginHere[]> {
+  const { contractsUrl, contractsVersion } = hostContracts()
+  const policy = (): SignaturePolicy => settings.plugins
+  const { found } = await scanSources(createManifestReader(), { ...sources, policy })
+  const kept = createKeptStates(sources.pluginsDir, undefined)
+  const loader = createLoader(contractsUrl)
+  const usable = found
+    .filter((one) => contractsProblem(one, contractsVersion) === undefined)
+    .filter((one) => leftOutBecause(settings, kept, false, one) === undefined)
+    .filter((one) => kept.failureOf(one) === undefined)
+  const ids = [...new Set(usable.map(({ manifest }) => manifest.id))]
+  return ids
+    .flatMap((id) => {
+      const versions = usable
+        .filter(({ manifest }) => manifest.id === id)
+        .sort((a, b) => semver.rcompare(a.version, b.version))
+      return versions.find(({ version }) => version === kept.of(id).version) ?? versions[0] ?? []
+    })
+    .sort((a, b) => KINDS.indexOf(a.manifest.kind) - KINDS.indexOf(b.manifest.kind))
+    .map((one) => ({ manifest: one.manifest, section: one.section, load: () => loader.load(one) }))
+}
+
+const KINDS: readonly PluginKind[] = ['hss', 'core', 'ran', 'collector', 'feature']
 
 /**
  * The checksummed tables of the kernel and of every plugin that can be imported. Their modules are imported, none is

@@ -1,7 +1,7 @@
+import type { Settings } from '@steeple/contracts'
 import semver from 'semver'
 import type { KeptStates } from '../plugin-packages/kept-states.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
-import type { PluginHost } from './host.ts'
 import type { LivePlugin } from './live.ts'
 import type { ServiceContainer } from './service-container.ts'
 
@@ -54,7 +54,8 @@ export function problemOf(found: FoundPlugin, around: Surroundings): string | un
   )
 }
 
-function contractsProblem(found: FoundPlugin, version: string): string | undefined {
+/** Why it was built for other contracts than these; undefined when it was not. */
+export function contractsProblem(found: FoundPlugin, version: string): string | undefined {
   const range = found.manifest.contracts
   if (semver.satisfies(version, range, { includePrerelease: true })) return undefined
   return `it was built for contracts ${range}, this service has ${version}; build it again for that`
@@ -106,7 +107,7 @@ export function refuseOrphan(services: ServiceContainer, { found }: LivePlugin):
  * would not be one.
  */
 export function leftOutBecause(
-  { settings }: PluginHost,
+  settings: Settings,
   kept: KeptStates,
   isSafeMode: boolean,
   found: FoundPlugin,
@@ -115,12 +116,11 @@ export function leftOutBecause(
   if (isSafeMode && found.origin === 'installed') return 'the service runs in safe mode'
   if (essential === true) return undefined
   if (kept.of(id).isDisabled === true) return `somebody disabled it; svc plugin enable ${id} brings it back`
-  if (settings.current().plugins.disabled.includes(id))
-    return 'it is in plugins.disabled of the configuration'
-  const { cluster } = settings.current()
+  if (settings.plugins.disabled.includes(id)) return 'it is in plugins.disabled of the configuration'
+  const { cluster } = settings
   if (machine === true && cluster.instance !== cluster.machine)
     return `it belongs to the machine of the instance ${cluster.machine || '(none: set cluster.machine)'}`
-  return unchosenBecause(settings.current(), found)
+  return unchosenBecause(settings, found)
 }
 
 /** Why the choice of its kind fell on another plugin; undefined when it did not, or when there is no choice. */

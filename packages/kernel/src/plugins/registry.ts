@@ -57,7 +57,8 @@ export class PluginRegistry {
     const catalogue = new Catalogue(sources, host.log, () => this.#parts.entries.know())
     const loader = createLoader(options.contractsUrl)
     const kept = createKeptStates(sources.pluginsDir, host.log)
-    const because = (found: FoundPlugin): string | undefined => leftOutBecause(host, kept, isSafeMode, found)
+    const because = (found: FoundPlugin): string | undefined =>
+      leftOutBecause(host.settings.current(), kept, isSafeMode, found)
     const entries = new PluginEntries({ host, catalogue, leftOutBecause: because })
     const provision = createProvision({ host, entries, loader, contractsVersion })
     const set = new PluginSet({ host, entries, kept, provision })

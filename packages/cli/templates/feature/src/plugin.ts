@@ -8,6 +8,10 @@ import { migrations, noteStore, tables } from './store.ts'
 export const plugin: Plugin<SamplePluginConfig> = {
   migrations,
   tables,
+  // For svc doctor, which asks it whether the service runs or not.
+  doctor: ({ config }) => [
+    { name: 'sample-plugin', status: 'ok', detail: `has room for ${config.max_notes} notes` },
+  ],
   setup: async (context) => {
     const store = noteStore(context.db)
     return {

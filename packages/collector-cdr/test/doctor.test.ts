@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, defaultSettings, suite, tempDir } from '@steeple/testkit'
-import { checkCharging } from '../src/doctor/parts/collector-cdr.ts'
+import { checkCharging } from '../src/doctor.ts'
 
-const charging = suite('cli/doctor: charging records')
+const charging = suite('collector-cdr/doctor')
 
 const settingsWith = (dir: string, enabled = true) =>
   defaultSettings({ core: 'core_b', core_b: { cdr_dir: dir }, collector: { enabled } })

@@ -1,16 +1,16 @@
-import { fileURLToPath } from 'node:url'
 import { assert, defaultSettings, suite } from '@steeple/testkit'
-import { checkTap } from '../src/doctor/parts/collector-gtpu.ts'
+import { checkTap } from '../src/doctor.ts'
 
-const tap = suite('doctor/tap')
-const PACKAGES = [fileURLToPath(new URL('../../collector-gtpu', import.meta.url))]
+const tap = suite('collector-gtpu/doctor')
 
-async function said(upf: Readonly<Record<string, unknown>>, packages = PACKAGES): Promise<readonly string[]> {
+async function said(upf: Readonly<Record<string, unknown>>, from?: string): Promise<readonly string[]> {
   const { collector } = defaultSettings()
   // Keys of the tap's own schema are among them.
-  const settings = { collector: { ...collector, upf: { ...collector.upf, enabled: true, ...upf } } }
-  const checks = await checkTap(settings, packages)
-  return checks.filter(({ status }) => status === 'fail').map(({ detail, remedy }) => `${detail}: ${remedy}`)
+  const checks = await checkTap({ upf: { ...collector.upf, enabled: true, ...upf } }, from)
+  return checks
+    .filter((check) => 'status' in check)
+    .filter(({ status }) => status === 'fail')
+    .map(({ detail, remedy }) => `${detail}: ${remedy}`)
 }
 
 tap('says which interface is not there, and what to do', async () => {
@@ -21,7 +21,7 @@ tap('says which interface is not there, and what to do', async () => {
 })
 
 tap('says that npm pcap was not built, and what to take instead', async () => {
-  const lines = await said({ iface: 'lo', driver: 'pcap' }, [])
+  const lines = await said({ iface: 'lo', driver: 'pcap' }, '/package.json')
   assert.is(lines.length, 1)
   assert.match(lines[0] ?? '', /npm pcap is not there or was not built: .*take collector\.upf\.driver nft/)
 })
@@ -33,7 +33,7 @@ tap('says which capture is not there, and asks for nothing else', async () => {
 })
 
 tap('says nothing while the tap is off', async () => {
-  assert.equal(await checkTap(defaultSettings(), []), [])
+  assert.equal(await checkTap(defaultSettings().collector), [])
 })
 
 tap.run()

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type Change, type Client, createClient, dataOf, type Gap } from '@steeple/client'
+import type { ApiCommand } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { findBrowser, openBrowser } from '../harness/browser.ts'
 import { examplesIn, runExample } from '../harness/examples.ts'
 import { ROOT } from '../harness/launch.ts'
+import { fetchOpenApi, type Json, type Operation, operationsOf } from '../harness/openapi.ts'
 import { type Relay, startRelay } from '../harness/relay.ts'
 import { type Service, startService } from '../harness/service.ts'
 
@@ -17,6 +19,7 @@ import { type Service, startService } from '../harness/service.ts'
 const suiteOf = suite('e2e/client')
 const LIMIT = { limitMs: 360_000 }
 const TOKEN = 'client-test-admin-token-0123456789abc'
+const PROGRAM = new URL('../../packages/cli/src/program.ts', import.meta.url).href
 const BUILT = join(ROOT, 'packages/client/dist/index.js')
 /** What a page may load for it. */
 const MOST_BYTES = 10_240
@@ -42,6 +45,72 @@ suiteOf.after(async () => {
 async function start(): Promise<void> {
   service = await startService({ dataDir: join(folder, 'data'), adminToken: TOKEN })
   relay.target(service.url)
+}
+
+suiteOf(
+  'has the operations, parameters and fields that commands name which are data',
+  async () => {
+    const { COMMANDS } = (await import(PROGRAM)) as { readonly COMMANDS: readonly (object | undefined)[] }
+    const commands = COMMANDS.filter((one): one is ApiCommand => one !== undefined && 'operation' in one)
+    const operations = operationsOf(await fetchOpenApi(service.url))
+    assert.ok(commands.length > 5)
+    assert.equal(
+      commands.flatMap((command) => faultsOf(command, operations)),
+      [],
+    )
+  },
+  LIMIT,
+)
+
+/** What a command names that its operation does not have. */
+function faultsOf(command: ApiCommand, operations: readonly Operation[]): readonly string[] {
+  const { usage, operation, body = {}, list, expects = {}, shows = {} } = command
+  const found = operations.find(({ method, path }) => `${method} ${path}` === operation)
+  if (found === undefined) return [`${usage}: there is no ${operation}`]
+  const { requestBody, responses } = found.object
+  const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
+  const answered = fieldsOf(answer?.content?.['application/json']?.schema)
+  const rows = list === undefined ? {} : fieldsOf((answered[list.key] as Json | undefined)?.items)
+  const sent = fieldsOf(requestBody?.content['application/json']?.schema)
+  const names = [
+    ...usage.matchAll(/[<[]([a-z-]+)/g),
+    ...Object.keys(command.options ?? {})
+      .join(' ')
+      .matchAll(/--([a-z-]+)/g),
+  ]
+  const places = names.map(([, name = '']) => {
+    const flags = Object.keys(command.options ?? {}).find((one) => one.startsWith(`--${name}`))
+    const option = command.options?.[flags ?? '']
+    const to = command.arguments?.[name]?.to ?? (typeof option === 'object' ? option.to : undefined)
+    if (to !== undefined) return to
+    const own = name.replaceAll('-', '_')
+    if (found.path.includes(`{${own}}`)) return `path.${own}`
+    return found.method === 'GET' ? `query.${own}` : `body.${own}`
+  })
+  const known = [
+    ...found.parameters.map((one) => `${one.in}.${one.name}`),
+    ...Object.keys(sent).map((name) => `body.${name}`),
+  ]
+  const columns = (list?.columns ?? []).map((one) => (typeof one === 'string' ? one : one.value))
+  const fields = columns.flatMap((value) =>
+    value.includes('{') ? [...value.matchAll(/\{([\w.]+)\}/g)].map(([, name = '']) => name) : [value],
+  )
+  return [
+    ...[...places, ...Object.keys(body).map((name) => `body.${name}`)].filter(
+      (place) => !known.includes(place),
+    ),
+    ...fields.filter((field) => !((field.split('.')[0] ?? '') in rows)),
+    ...Object.keys(expects).filter((field) => !(field in answered)),
+    ...found.parameters
+      .filter((one) => one.in === 'path' && !places.includes(`path.${one.name}`))
+      .map(({ name }) => name),
+    ...(Object.keys(answered).length === 0 && Object.keys(shows).length === 0 ? ['nothing to show'] : []),
+    ...(list !== undefined && list.isWhole !== true && !('next_cursor' in answered) ? ['no pages'] : []),
+  ].map((fault) => `${usage}: ${fault}`)
+}
+
+function fieldsOf(schema: unknown): Json {
+  return ((schema as Json | undefined)?.properties ?? {}) as Json
 }
 
 suiteOf(

@@ -1,3 +1,11 @@
+export type {
+  ApiCommand,
+  CommandArgument,
+  CommandColumn,
+  CommandGroup,
+  CommandList,
+  CommandOption,
+} from './api-command.ts'
 export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change-tag.ts'
 export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export {

@@ -18,9 +18,17 @@ export function restCommand(parent: Command, usage: string, summary: string): Co
     )
 }
 
-/** A subcommand of this machine: `--json` alone. */
+/** A subcommand of this machine: `--json` alone. `usage` may begin with the group that it is of. */
 export function localCommand(parent: Command, usage: string, summary: string): Command {
-  return parent.command(usage).description(summary).option('--json', 'print JSON')
+  const [names = '', behind = ''] = usage.split(/(?= [<[])(.*)/)
+  const groups = names.split(' ')
+  const command = `${groups.pop()}${behind}`
+  return groups.reduce(groupOf, parent).command(command).description(summary).option('--json', 'print JSON')
+}
+
+/** The group of that name, which is made when it is not there. */
+export function groupOf(parent: Command, name: string): Command {
+  return parent.commands.find((command) => command.name() === name) ?? parent.command(name)
 }
 
 /** `--limit`: at most so many rows over all pages. */

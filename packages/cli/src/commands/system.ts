@@ -1,0 +1,257 @@
+import { userInfo } from 'node:os'
+import { Option } from 'commander'
+import type { ConnectionOptions } from '../client/credentials.ts'
+import { connect } from '../client/rest-client.ts'
+import { failure, usageError } from '../command-error.ts'
+import { writeDisarmNote } from '../disarm-note.ts'
+import { askLines, LOGIN_QUESTIONS } from '../output/ask-lines.ts'
+import { printRecord } from '../output/print.ts'
+import { showCredentials } from '../output/show-credentials.ts'
+import { type PlaceOptions, settingsHere } from '../place.ts'
+import type { Terminal } from '../terminal.ts'
+import type { CommandEntry } from './api-commands.ts'
+import { gathered, localCommand, placeOptions, restCommand } from './options.ts'
+
+/** `svc audit list|verify` */
+export const AUDIT_COMMANDS: readonly CommandEntry[] = [
+  { group: 'audit', summary: 'who did what' },
+  {
+    usage: 'audit list',
+    summary: 'entries, newest first',
+    operation: 'GET /v1/audit',
+    options: {
+      '--action <action>': 'such as policy.update',
+      '--principal <id>': 'who did it',
+      '--target <target>': 'what it was done to',
+      '--from <time>': 'RFC 3339, such as 2026-01-31T00:00:00Z',
+      '--to <time>': 'RFC 3339',
+    },
+    list: {
+      key: 'entries',
+      columns: [
+        'seq',
+        { value: 'at', fit: 'whole' },
+        { title: 'WHO', value: '{principal.kind}:{principal.name}' },
+        { value: 'action', fit: 'whole' },
+        'target',
+        'outcome',
+        { title: 'REQUEST', value: 'request_id' },
+      ],
+    },
+  },
+  (program, terminal) =>
+    placeOptions(
+      localCommand(program, 'audit verify', 'check the chain of the store on this machine (read-only)'),
+    ).action(async (options: PlaceOptions & ConnectionOptions) => {
+      const { verifyAudit } = await import('../offline/verify-audit.ts')
+      await verifyAudit(terminal, options)
+    }),
+]
+
+/** `svc clock show|confirm` */
+export const CLOCK_COMMANDS: readonly CommandEntry[] = [
+  { group: 'clock', summary: "the machine's clock, and whether the service believes it" },
+  {
+    usage: 'clock show',
+    summary: 'what it says, and why it is not believed; exit code 1 when it is not',
+    operation: 'GET /v1/clock',
+    expects: { status: 'plausible' },
+  },
+  {
+    usage: 'clock confirm',
+    summary: 'say that it is right: what is due by it happens at once',
+    operation: 'POST /v1/clock/confirm',
+    options: {
+      '--time <time>': 'the time as you know it, RFC 3339; refused when the clock is a minute off it',
+    },
+  },
+]
+
+const RECOVERY_CODES = '/v1/auth/recovery-codes'
+
+/** `svc recovery left|new`: the recovery codes of who has logged in. */
+export const RECOVERY_COMMANDS: readonly CommandEntry[] = [
+  { group: 'recovery', summary: 'recovery codes of your own, after svc login' },
+  {
+    usage: 'recovery left',
+    summary: 'how many of your recovery codes are left',
+    operation: `GET ${RECOVERY_CODES}`,
+  },
+  (program, terminal) =>
+    restCommand(
+      program,
+      'recovery new',
+      'other recovery codes for yourself, shown once; asks for password and code (a line each on standard input where it is no terminal)',
+    ).action(async (options: ConnectionOptions) => {
+      const client = connect(terminal, options)
+      const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
+      const { body } = await client.change('POST', RECOVERY_CODES, { password, code })
+      await showCredentials(terminal, options.json === true, body)
+    }),
+]
+
+const SECRET = '/v1/plugins/{name}/secrets/{key}'
+
+/** `svc secret set|remove|list`: what plugins keep secret. */
+export const SECRET_COMMANDS: readonly CommandEntry[] = [
+  { group: 'secret', summary: 'secrets of plugins; no command shows a value' },
+  (program, terminal) =>
+    restCommand(
+      program,
+      'secret set <plugin> <key>',
+      'seal what standard input holds as the value; the plugin alone can read it',
+    ).action((plugin: string, key: string, options: ConnectionOptions) =>
+      setSecret(terminal, plugin, key, options),
+    ),
+  {
+    usage: 'secret remove <plugin> <key>',
+    summary: 'remove the sealed value',
+    operation: `DELETE ${SECRET}`,
+    arguments: { plugin: { to: 'path.name' } },
+  },
+  {
+    usage: 'secret list <plugin>',
+    summary: 'the secrets of a plugin and where each value is',
+    operation: 'GET /v1/plugins/{name}/secrets',
+    arguments: { plugin: { to: 'path.name' } },
+    list: {
+      key: 'secrets',
+      isWhole: true,
+      columns: [
+        { value: 'key', fit: 'whole' },
+        { title: 'VALUE FROM', value: 'from' },
+      ],
+    },
+  },
+]
+
+async function setSecret(
+  terminal: Terminal,
+  plugin: string,
+  key: string,
+  options: ConnectionOptions,
+): Promise<void> {
+  const value = (await terminal.input()).replace(/\r?\n$/, '')
+  if (value === '')
+    throw failure(
+      'no_value',
+      'standard input is empty; give the value there: svc secret set PLUGIN KEY < FILE',
+    )
+  const path = `/v1/plugins/${encodeURIComponent(plugin)}/secrets/${encodeURIComponent(key)}`
+  const { body } = await connect(terminal, options).change('PUT', path, { value })
+  printRecord(terminal, options.json === true, body)
+}
+
+interface CreateOptions extends ConnectionOptions {
+  readonly role?: readonly string[]
+  readonly kind?: 'api' | 'bootstrap'
+  readonly expiresIn?: string
+  readonly nodeName?: string
+  readonly nodeId?: string
+}
+
+/** `svc token create|list|revoke` */
+export const TOKEN_COMMANDS: readonly CommandEntry[] = [
+  { group: 'token', summary: 'scoped tokens and bootstrap tokens' },
+  (program, terminal) =>
+    restCommand(program, 'token create <name>', 'make a token; it is shown once')
+      .option('--role <role>', 'role, may be given several times (viewer, operator, sim:issuer, …)', gathered)
+      .option('--expires-in <duration>', 'such as 12h or 30d; never when absent')
+      .addOption(new Option('--kind <kind>', 'api when absent').choices(['api', 'bootstrap']))
+      .option('--node-name <node>', 'the node that a bootstrap token is for')
+      .option('--node-id <id>', 'or its id, when it was here before')
+      .action((name: string, options: CreateOptions) => createToken(terminal, name, options)),
+  {
+    usage: 'token list',
+    summary: 'tokens, without the secrets',
+    operation: 'GET /v1/tokens',
+    list: {
+      key: 'tokens',
+      columns: [
+        { value: 'id', fit: 'whole' },
+        'name',
+        'kind',
+        'roles',
+        { title: 'EXPIRES', value: 'expires_at' },
+        { title: 'LAST USED', value: 'last_used_at' },
+      ],
+    },
+  },
+  {
+    usage: 'token revoke <id>',
+    summary: 'end a token at once',
+    operation: 'DELETE /v1/tokens/{id}',
+    shows: { id: '{id}', revoked: true },
+  },
+]
+
+async function createToken(terminal: Terminal, name: string, options: CreateOptions): Promise<void> {
+  const roles = options.role ?? []
+  const isBootstrap = options.kind === 'bootstrap'
+  if (isBootstrap === roles.length > 0)
+    throw usageError(isBootstrap ? 'a bootstrap token has no roles' : 'name at least one --role')
+  // JSON leaves out what is undefined.
+  const { body } = await connect(terminal, options).change('POST', '/v1/tokens', {
+    name,
+    roles,
+    expires_in: options.expiresIn,
+    kind: options.kind,
+    node_name: options.nodeName,
+    node_id: options.nodeId,
+  })
+  printRecord(terminal, options.json === true, body)
+  terminal.err('Keep the token now: it is not shown again.\n')
+}
+
+/** `svc tx arm|disarm|status` */
+export const TX_COMMANDS: readonly CommandEntry[] = [
+  { group: 'tx', summary: 'the TX gate' },
+  {
+    usage: 'tx arm <profile>',
+    summary: 'let the radio transmit with a configured profile (ran.profiles)',
+    operation: 'POST /v1/tx/arm',
+    arguments: { profile: { to: 'body.profile_id' } },
+    body: { arm: true },
+  },
+  (program, terminal) =>
+    placeOptions(restCommand(program, 'tx disarm', 'stop the transmitter; answers when it is silent')).action(
+      (options: ConnectionOptions & PlaceOptions) => disarm(terminal, options),
+    ),
+  {
+    usage: 'tx status',
+    summary: 'the three layers and whether TX is armed',
+    operation: 'GET /v1/tx/arm',
+  },
+]
+
+async function disarm(terminal: Terminal, options: ConnectionOptions & PlaceOptions): Promise<void> {
+  const noted = await noteDisarm(terminal, options)
+  try {
+    const answer = await connect(terminal, options).change('POST', '/v1/tx/disarm')
+    printRecord(terminal, options.json === true, answer.body)
+  } catch (error) {
+    if (noted !== undefined)
+      terminal.err(
+        `svc: the disarm stands in ${noted}: the guard of a radio ends it within a second, and nothing goes on air again\n`,
+      )
+    throw error
+  }
+}
+
+/**
+ * Writes the disarm where the guard of the radio and the next start read it: a service that does not answer, or does not run, stops
+ * all the same. The file, when that was possible: on this machine, for whom the data directory belongs to.
+ */
+async function noteDisarm(
+  terminal: Terminal,
+  options: ConnectionOptions & PlaceOptions,
+): Promise<string | undefined> {
+  const isElsewhere = options.url !== undefined || (terminal.env.SVC_URL ?? '') !== ''
+  if (isElsewhere && options.config === undefined && options.dataDir === undefined) return undefined
+  try {
+    const dataDir = options.dataDir ?? (await settingsHere(terminal, options)).server.data_dir
+    return await writeDisarmNote(dataDir, `local:${userInfo().username}`)
+  } catch {
+    return undefined // The service is asked anyway.
+  }
+}

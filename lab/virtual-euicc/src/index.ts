@@ -23,6 +23,7 @@ export {
   octetsOf,
 } from './es9-client.ts'
 export { createEuicc, type Euicc, type EuiccOptions } from './euicc.ts'
+export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './euicc-file.ts'
 export {
   type ActivationCode,
   ActivationCodeError,
@@ -51,7 +52,6 @@ export {
   type ServerAuthentication,
   segmentsOf,
 } from './lpa.ts'
-export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './lpac-main.ts'
 export { type Metadata, type NotificationTarget, type NotifiedEvent, readMetadata } from './metadata.ts'
 export { type ProfileContent, readProfilePackage } from './profile-package.ts'
 export type { InstalledProfile } from './profiles.ts'

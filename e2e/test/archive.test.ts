@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
-import { typedShell } from '../harness/readme.ts'
+import { typedShell } from '../harness/tutorial-steps.ts'
 
 /*
  * What lies in packed/, as somebody has it who got nothing else: the same whoever made it, checked by its hashes, started by the lines that

@@ -3,14 +3,16 @@ import { join } from 'node:path'
 import { SERVICE_METRICS } from '@steeple/contracts'
 import { ROOT } from '../launch.ts'
 import { fetchOpenApi } from '../openapi.ts'
+import { workspaceFolders } from '../../../scripts/workspace.mjs'
 import type { Service } from '../service.ts'
+import { architecturePicture } from './architecture.ts'
 import { errorsPage } from './errors.ts'
 import { eventsPage } from './events.ts'
 import { metricsPage } from './metrics.ts'
 import { partsHere } from './parts.ts'
 import { routesPage } from './routes.ts'
 
-/** The pages of `docs/reference` that are made from what a running service says of itself, by the names of their files. */
+/** What is made from what a running service and the packages say of themselves, by the names of files from `docs/reference`. */
 export async function referencePages(service: Service): Promise<ReadonlyMap<string, string>> {
   const document = await fetchOpenApi(service.url)
   const parts = partsHere()
@@ -21,6 +23,7 @@ export async function referencePages(service: Service): Promise<ReadonlyMap<stri
     ['metrics.md', metricsPage(served, SERVICE_METRICS, parts)],
     ['events.md', eventsPage(document, parts)],
     ['cli.md', commandsPage()],
+    ['../explanation/architecture.svg', architecturePicture(workspaceFolders())],
   ])
 }
 

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stepsOf, takeStep, typedShell } from '../readme.ts'
+import { takeStep, tenMinutesSteps, typedShell } from '../tutorial-steps.ts'
 import type { PackagedBox } from './packaged-box.ts'
 
 /** The commands of a checkout, as somebody with the package has them. */
@@ -22,7 +22,7 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
 const COUNTRY = '[Service]\nEnvironment=SVC_SERVER_COUNTRY=DE\n'
 
 /**
- * The first ten minutes of the README, word by word, on a box that was installed from a package and is equipped: gives how many steps
+ * The tutorial of the first ten minutes, word by word, on a box that was installed from a package and is equipped: gives how many steps
  * there were, and how many results were held against what is announced.
  */
 export async function tenMinutes(
@@ -34,7 +34,7 @@ export async function tenMinutes(
     const shell = typedShell(child)
     await shell.run(COMMANDS)
     const token = debian.read('/var/lib/svc/first-token').trim()
-    const steps = stepsOf('The first ten minutes')
+    const steps = tenMinutesSteps()
     let compared = 0
     for (const step of steps) {
       if (step.script.includes('npm start')) {

@@ -21,8 +21,6 @@ export interface Documentation {
 
 /** Where the list of all pages is, in the order in which the site has them. */
 export const INDEX = 'README.md'
-/** A line that stands for a section of a file of the repository: `<!-- include: README.md "The first ten minutes" -->`. */
-const INCLUDE = /^<!-- include: (\S+) "([^"]+)" -->$/m
 
 /**
  * Reads the documentation below `root`/docs as a build without `lacks` has it. Throws when marks do not fit, or a page
@@ -40,34 +38,18 @@ export function readDocumentation(root: string, lacks: ReadonlySet<string>): Doc
   for (const path of all.filter((one) => one.endsWith('.md'))) {
     const { needs, text } = readFront(readFileSync(join(folder, path), 'utf8'))
     if (needs !== undefined && lacks.has(needs)) continue
-    pages.set(path, pageOf(path, text, root, lacks))
+    pages.set(path, pageOf(path, text, lacks))
   }
   return { pages, files: all.filter((path) => !path.endsWith('.md')) }
 }
 
-function pageOf(path: string, source: string, root: string, lacks: ReadonlySet<string>): Page {
+function pageOf(path: string, source: string, lacks: ReadonlySet<string>): Page {
   try {
-    const text = keepFor(included(source, path, root), lacks)
+    const text = keepFor(source, lacks)
     const title = /^# (.+)$/m.exec(text)?.[1]
     if (title === undefined) throw new Error('there is no title')
     return { path, title: title.replaceAll('`', ''), text }
   } catch (cause) {
     throw new Error(`docs/${path}: ${cause instanceof Error ? cause.message : 'unreadable'}`, { cause })
   }
-}
-
-function included(source: string, path: string, root: string): string {
-  const [line, file = '', heading = ''] = INCLUDE.exec(source) ?? []
-  if (line === undefined) return source
-  const section = readFileSync(join(root, file), 'utf8')
-    .split(/^## /m)
-    .find((part) => part.startsWith(`${heading}\n`))
-  if (section === undefined) throw new Error(`${file} has no section ${heading}`)
-  // Its links begin at the root.
-  const up = '../'.repeat(path.split('/').length)
-  const text = section
-    .slice(heading.length)
-    .trim()
-    .replaceAll(/\]\((?!https?:|#)([^)]+)\)/g, `](${up}$1)`)
-  return source.replace(line, text.replaceAll('$', '$$$$'))
 }

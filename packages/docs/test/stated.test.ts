@@ -12,9 +12,9 @@ const { workspaceFolders }: { workspaceFolders(): readonly string[] } = await im
   `${ROOT}scripts/workspace.mjs`
 )
 
-stated('in the README: each package once, and none that is not there', () => {
-  const [, table = ''] = /^## Packages\n([\s\S]*?)^## /m.exec(read('README.md')) ?? []
-  const named = table
+stated('where it says how it is built: each package once, and none that is not there', () => {
+  const [, tables = ''] = read('docs/explanation/architecture.md').split('## Packages\n')
+  const named = tables
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`([a-z0-9-]+)`/g)].map(([, name]) => name))

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, stretched, suite, unusedPort } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
-import { stepsOf, type TypedShell, takeStep, typedShell } from '../harness/readme.ts'
+import { type TypedShell, takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 import { until } from '../harness/service.ts'
 
 // The lab core's addresses are free there, and the kernel's rules nobody else's.
 enterOwnNetwork(import.meta.filename)
 
-const readme = suite('e2e/readme')
+const tutorial = suite('e2e/first-ten-minutes')
 
 /** Starting both programs on a busy machine takes its time. */
 const START_MS = 60_000
@@ -26,16 +26,16 @@ interface Screen {
 
 const processes: ChildProcess[] = []
 let dir: string
-readme.before.each(() => {
-  dir = mkdtempSync(join(tmpdir(), 'steeple-readme-'))
+tutorial.before.each(() => {
+  dir = mkdtempSync(join(tmpdir(), 'steeple-tutorial-'))
 })
-readme.after.each(() => {
+tutorial.after.each(() => {
   for (const child of processes.splice(0)) child.kill('SIGKILL')
   rmSync(dir, { recursive: true, force: true })
 })
 
-readme(
-  'holds what its first ten minutes announce, word by word, on a terminal and in a shell',
+tutorial(
+  'holds what it announces, word by word, on a terminal and in a shell',
   async () => {
     const port = await unusedPort()
     // A folder and a port of this test's own, and as much longer waits as this machine is slower; all else is as it stands there.
@@ -51,7 +51,7 @@ readme(
     const [, token = ''] = /export SVC_TOKEN=(svc_\S+)/.exec(screen.text()) ?? []
     const shell = openShell({ SVC_URL: `http://127.0.0.1:${port}`, LAB_CORE_URL: labAt(screen) })
     let announced = 0
-    const steps = stepsOf('The first ten minutes')
+    const steps = tenMinutesSteps()
     for (const step of steps) {
       if (step.script.includes('npm start')) {
         screen.child.stdin?.write(CTRL_C)
@@ -103,4 +103,4 @@ function cleanEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(entries)
 }
 
-readme.run()
+tutorial.run()

@@ -21,14 +21,12 @@ export interface Step {
 /** Code in a paragraph that is a result: a piece of JSON, or `name value` as a command prints it. */
 const RESULT = /^"[a-z_]+":|^[a-z_.]+ \S/
 
-/** The steps of a section of the README, in their order. */
-export function stepsOf(heading: string): readonly Step[] {
-  const text = readFileSync(join(ROOT, 'README.md'), 'utf8')
-  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`))
-  if (section === undefined) throw new Error(`README.md has no section ${heading}`)
+/** The steps of the first ten minutes, in their order. */
+export function tenMinutesSteps(): readonly Step[] {
+  const text = readFileSync(join(ROOT, 'docs/tutorials/first-ten-minutes.md'), 'utf8')
   const steps: Step[] = []
   let before = ''
-  for (const part of section.split(/^(```[\s\S]*?^```)$/m)) {
+  for (const part of text.split(/^(```[\s\S]*?^```)$/m)) {
     const [, language = '', body = ''] = /^```(\w*)\n([\s\S]*?)```$/.exec(part) ?? []
     if (!part.startsWith('```')) before = part
     else if (language === 'sh') {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, stretched, suite, unusedPort } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
-import { type TypedShell, takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 import { until } from '../harness/service.ts'
+import { type TypedShell, takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 
 // The lab core's addresses are free there, and the kernel's rules nobody else's.
 enterOwnNetwork(import.meta.filename)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { SERVICE_METRICS } from '@steeple/contracts'
 import { ROOT } from '../launch.ts'
 import { fetchOpenApi } from '../openapi.ts'
-import { workspaceFolders } from '../../../scripts/workspace.mjs'
 import type { Service } from '../service.ts'
 import { architecturePicture } from './architecture.ts'
 import { errorsPage } from './errors.ts'
@@ -11,6 +10,11 @@ import { eventsPage } from './events.ts'
 import { metricsPage } from './metrics.ts'
 import { partsHere } from './parts.ts'
 import { routesPage } from './routes.ts'
+
+// A script of the repository, and of no package.
+const { workspaceFolders }: { workspaceFolders(): readonly string[] } = await import(
+  `${ROOT}/scripts/workspace.mjs`
+)
 
 /** What is made from what a running service and the packages say of themselves, by the names of files from `docs/reference`. */
 export async function referencePages(service: Service): Promise<ReadonlyMap<string, string>> {

@@ -79,6 +79,7 @@ interface MongoLinkOptions {
 export function mongoLink(url: string, fallback: string, options: MongoLinkOptions = {}): DocumentLink {
   const { selectMs = SELECT_MS, answerMs = ANSWER_MS } = options
   let session: Session | undefined
+  let isClosed = false
   let writes = 0
   const name = databaseOf(url) ?? fallback
   const where = shownUrl(url)
@@ -94,6 +95,9 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
     work: (held: Collection) => Promise<T>,
   ): Promise<T> => {
     signal.throwIfAborted()
+    // A straggler would open connections that nobody closes any more.
+    if (isClosed)
+      throw southboundUnavailable(`the connection to the subscriber database at ${where} is closed`)
     session ??= { client: open(url, selectMs, answerMs), calls: 0, isForgotten: false }
     const mine = session
     mine.calls += 1
@@ -142,6 +146,7 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
         }
       }),
     close: async () => {
+      isClosed = true
       const last = session
       session = undefined
       if (last !== undefined) await closed(last)

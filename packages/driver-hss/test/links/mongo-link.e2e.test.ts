@@ -154,6 +154,18 @@ mongoTests('gives up on a server that takes connections and says nothing', async
   mute.close()
 })
 
+mongoTests('is not opened again by a call that comes after its end', async () => {
+  const link = mongoLink((await sharedMongo()).url('closed'), 'open5gs')
+  assert.equal(await link.find('subscribers', {}, {}, patient()), [])
+  await link.close()
+  const error = await link.find('subscribers', {}, {}, patient()).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.ok(isServiceError(error) && error.code === 'southbound_unavailable')
+  assert.match(error.message, /is closed$/)
+})
+
 mongoTests('rejects with the reason of its signal, at once', async () => {
   const link = mongoLink('mongodb://127.0.0.1:1', 'open5gs')
   const stop = new AbortController()

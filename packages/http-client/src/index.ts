@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { ConnectionOptions } from 'node:tls'
 import { Agent } from 'undici'
 
 /** How a client connects, and what bounds it. */
@@ -9,6 +10,13 @@ export interface HttpClientOptions {
   readonly connections?: number
   /** How long a connection without a request is kept, ms; 0: each request has a connection of its own. */
   readonly idleMs: number
+  /** How long a connection may take to come about, ms; 10,000 when absent, 0: as long as the request. */
+  readonly connectMs?: number
+  /** Where connections go, who is believed there and as whom. */
+  readonly connect?: Pick<
+    ConnectionOptions,
+    'ca' | 'cert' | 'checkServerIdentity' | 'key' | 'lookup' | 'rejectUnauthorized' | 'servername'
+  >
 }
 
 /** One request. */
@@ -19,6 +27,8 @@ export interface HttpRequest {
   readonly body?: string | undefined
   /** It may be asked twice: it is sent once more when its connection breaks, as a kept one does whose server has gone. */
   readonly mayRepeat?: boolean
+  /** Its status and headers say all: what is read of the body is dropped, and whatever becomes of it is no error. */
+  readonly isBodyUnread?: boolean
 }
 
 /** What came back. */
@@ -45,8 +55,12 @@ export class AnswerTooLong extends Error {}
 /** A kept connection that its server ended, as the request finds it that meets the end. */
 const BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 
+/** How long a body is read that nobody looks at. */
+const UNREAD_MS = 2_000
+
 /** Makes one; `close` it. */
-export function httpClient({ maxBytes, connections = 16, idleMs }: HttpClientOptions): HttpClient {
+export function httpClient(options: HttpClientOptions): HttpClient {
+  const { maxBytes, connections = 16, idleMs, connectMs = 10_000, connect } = options
   const agent = new Agent({
     connections,
     pipelining: idleMs === 0 ? 0 : 1,
@@ -62,13 +76,19 @@ export function httpClient({ maxBytes, connections = 16, idleMs }: HttpClientOpt
       rejectUnauthorized: true,
       // A resumed session is not checked again.
       maxCachedSessions: 0,
+      timeout: connectMs,
+      ...connect,
     },
   })
   const sent = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
     const { method, url, headers = {}, body = null } = request
     const path = `${url.pathname}${url.search}`
     const answer = await agent.request({ origin: url.origin, path, method, headers, body, signal })
-    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+    const { statusCode: status, headers: answered } = answer
+    if (request.isBodyUnread !== true) return { status, headers: answered, text: await answer.body.text() }
+    const dropped = answer.body.dump({ limit: maxBytes, signal: AbortSignal.timeout(UNREAD_MS) })
+    await dropped.catch(() => undefined)
+    return { status, headers: answered, text: '' }
   }
   return {
     request: async (request, signal) => {
@@ -84,6 +104,20 @@ export function httpClient({ maxBytes, connections = 16, idleMs }: HttpClientOpt
       }
     },
     close: () => void agent.destroy(),
+  }
+}
+
+/** Sends one request over a connection of its own, which its signal alone bounds. */
+export async function requestOnce(
+  options: Pick<HttpClientOptions, 'maxBytes' | 'connect'>,
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const client = httpClient({ idleMs: 0, connectMs: 0, ...options })
+  try {
+    return await client.request(request, signal)
+  } finally {
+    client.close()
   }
 }
 

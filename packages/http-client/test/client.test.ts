@@ -1,7 +1,7 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { assert, suite } from '@steeple/testkit'
-import { codeOf, type HttpClient, type HttpClientOptions, httpClient } from '../src/index.ts'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo, LookupFunction } from 'node:net'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { codeOf, type HttpClient, type HttpClientOptions, httpClient, requestOnce } from '../src/index.ts'
 
 const client = suite('http-client')
 const patient = new AbortController().signal
@@ -92,6 +92,41 @@ client('ends with the reason of its signal, and names the code of a port that is
   const made = httpClient({ maxBytes: 1, idleMs: 0 })
   assert.is(codeOf(await failure(made.request({ method: 'GET', url: closed }, patient))), 'ECONNREFUSED')
   made.close()
+})
+
+client('gives the status whatever becomes of a body that nobody looks at', async () => {
+  const bodies: readonly ((outgoing: ServerResponse) => void)[] = [
+    (outgoing) => outgoing.end('x'.repeat(100_000)),
+    (outgoing) => outgoing.write('x', () => outgoing.socket?.resetAndDestroy()),
+    (outgoing) => outgoing.write('x'),
+  ]
+  for (const body of bodies)
+    await withServer(
+      (_, outgoing) => body(outgoing.writeHead(503, { 'retry-after': '3' })),
+      async (made, url) => {
+        const request = { method: 'POST', url, body: '{}', isBodyUnread: true } as const
+        const { status, headers, text } = await made.request(request, patient)
+        assert.equal([status, headers['retry-after'], text], [503, '3', ''])
+      },
+    )
+})
+
+client('connects where its lookup says, once, and ends the connection', async () => {
+  let ended = 0
+  const echo: RequestListener = ({ headers, socket }, outgoing) => {
+    socket.on('close', () => {
+      ended += 1
+    })
+    outgoing.end(headers.host)
+  }
+  await withServer(echo, async (_, { port }) => {
+    const url = new URL(`http://box.invalid:${port}/`)
+    const lookup: LookupFunction = (_host, _options, done) =>
+      done(null, [{ address: '127.0.0.1', family: 4 }])
+    const asked = requestOnce({ maxBytes: 100, connect: { lookup } }, { method: 'GET', url }, patient)
+    assert.is((await asked).text, `box.invalid:${port}`)
+    await eventually(() => assert.is(ended, 1))
+  })
 })
 
 client.run()

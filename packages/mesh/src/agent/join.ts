@@ -1,5 +1,4 @@
 import { createHash, X509Certificate } from 'node:crypto'
-import { request as httpsRequest } from 'node:https'
 import {
   clockJudgeRef,
   isServiceError,
@@ -7,6 +6,7 @@ import {
   nodeStateConflict,
   southboundUnavailable,
 } from '@steeple/contracts'
+import { requestOnce } from '@steeple/http-client'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { strangeAddress } from '../peers/reserved-networks.ts'
 import { enrolledFrom, refusal } from './answers.ts'
@@ -121,7 +121,14 @@ async function pinnedCa(
   let text: string
   let clockMs: number
   try {
-    ;({ text, clockMs } = await fetchUnverified(new URL('/v1/mesh/ca', url), signal))
+    const answer = await requestOnce(
+      // Whoever answers is believed: what comes is compared with the token.
+      { maxBytes: CA_BYTES, connect: { rejectUnauthorized: false } },
+      { method: 'GET', url: new URL('/v1/mesh/ca', url) },
+      AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    )
+    text = answer.text
+    clockMs = Date.parse(answer.headers.date ?? '')
   } catch (cause) {
     if (isServiceError(cause)) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -141,35 +148,6 @@ async function pinnedCa(
       `${url} is not the box that made this invitation: its CA is another one. Nothing was sent to it`,
     )
   return { caPem: ca.toString(), clockMs }
-}
-
-/** A GET that believes whoever answers: what comes is compared with the token. Sends nothing but the path. `clockMs`: its Date. */
-function fetchUnverified(
-  url: URL,
-  signal: AbortSignal,
-): Promise<{ readonly text: string; readonly clockMs: number }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ text: string; clockMs: number }>()
-  const outgoing = httpsRequest(
-    url,
-    {
-      agent: false,
-      rejectUnauthorized: false,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    },
-    (incoming) => {
-      let text = ''
-      incoming.setEncoding('latin1')
-      incoming.on('data', (chunk: string) => {
-        text += chunk
-        if (text.length > CA_BYTES) incoming.destroy(new Error('its answer is too long'))
-      })
-      incoming.on('end', () => resolve({ text, clockMs: Date.parse(incoming.headers.date ?? '') }))
-      incoming.on('error', reject)
-    },
-  )
-  outgoing.on('error', reject)
-  outgoing.end()
-  return promise
 }
 
 function parsedOrNone(text: string): unknown {

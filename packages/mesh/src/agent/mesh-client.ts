@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http'
-import { Agent, request as httpsRequest } from 'node:https'
 import type { PeerCertificate } from 'node:tls'
 import {
   isServiceError,
@@ -7,6 +5,7 @@ import {
   type MeshIdentity,
   southboundUnavailable,
 } from '@steeple/contracts'
+import { type HttpClient, httpClient } from '@steeple/http-client'
 
 /** A question to another box. */
 export interface MeshCall {
@@ -42,6 +41,7 @@ export interface MeshClient {
 /** A thousand members, each with its names and routes. */
 const MAX_ANSWER_BYTES = 8_388_608
 const IDLE_MS = 90_000
+/** An address that nobody has answers with nothing, and a question for news waits long. */
 const CONNECT_MS = 5_000
 
 /** As OpenSSL calls a certificate that is not good at the time of this machine. */
@@ -62,34 +62,36 @@ function problemText(url: string, cause: unknown): string {
 
 /** Makes one; connections are kept and made anew when the node's certificate is another. */
 export function meshClient(identity: MeshIdentity): MeshClient {
-  let agents = new Map<string, Agent>()
+  let clients = new Map<string, HttpClient>()
   const forget = (): void => {
-    for (const agent of agents.values()) agent.destroy()
-    agents = new Map()
+    for (const client of clients.values()) client.close()
+    clients = new Map()
   }
   const stop = identity.onChange(forget)
-  const agentFor = ({ caPem, nodeId, isAnonymous }: MeshCall): Agent => {
+  const clientFor = ({ caPem, nodeId, isAnonymous }: MeshCall): HttpClient => {
     const key = JSON.stringify([caPem, nodeId, isAnonymous])
-    const known = agents.get(key)
+    const known = clients.get(key)
     if (known !== undefined) return known
     const { key: privateKey, cert } = identity.tls()
-    const agent = new Agent({
-      keepAlive: true,
-      timeout: IDLE_MS,
-      maxSockets: 4,
-      ca: caPem,
-      minVersion: 'TLSv1.2',
-      servername: MESH_SERVER_NAME,
-      ...(isAnonymous === true ? {} : { key: privateKey, cert }),
-      checkServerIdentity: (_host, certificate) => wrongNode(certificate, nodeId),
+    const client = httpClient({
+      maxBytes: MAX_ANSWER_BYTES,
+      connections: 4,
+      idleMs: IDLE_MS,
+      connectMs: CONNECT_MS,
+      connect: {
+        ca: caPem,
+        servername: MESH_SERVER_NAME,
+        ...(isAnonymous !== true && { key: privateKey, cert }),
+        checkServerIdentity: (_host, certificate) => wrongNode(certificate, nodeId),
+      },
     })
-    agents.set(key, agent)
-    return agent
+    clients.set(key, client)
+    return client
   }
   return {
     call: async (call) => {
       try {
-        return await send(call, agentFor(call))
+        return await send(call, clientFor(call))
       } catch (cause) {
         if (isServiceError(cause)) throw cause
         throw southboundUnavailable(problemText(call.url, cause), { cause })
@@ -110,50 +112,22 @@ function wrongNode(certificate: PeerCertificate, nodeId: string | undefined): Er
   return undefined
 }
 
-function send(call: MeshCall, agent: Agent): Promise<MeshAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<MeshAnswer>()
-  const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body))
-  const outgoing = httpsRequest(
-    new URL(call.path, call.url),
+async function send(call: MeshCall, client: HttpClient): Promise<MeshAnswer> {
+  const body = call.body === undefined ? undefined : JSON.stringify(call.body)
+  const { status, text } = await client.request(
     {
       method: call.method,
-      agent,
-      signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]),
+      url: new URL(call.path, call.url),
       headers: {
         accept: 'application/json',
-        ...(body === undefined
-          ? {}
-          : { 'content-type': 'application/json', 'content-length': String(body.length) }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
         ...call.headers,
       },
+      body,
     },
-    (incoming) => {
-      collect(incoming).then(resolve, reject)
-    },
+    AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]),
   )
-  outgoing.on('error', reject)
-  outgoing.on('socket', (socket) => {
-    if (!socket.connecting) return
-    // An address that nobody has answers with nothing, and a question for news waits long.
-    const late = setTimeout(() => outgoing.destroy(new Error('no connection comes about')), CONNECT_MS)
-    for (const event of ['secureConnect', 'close']) socket.once(event, () => clearTimeout(late))
-  })
-  outgoing.end(body)
-  return promise
-}
-
-async function collect(incoming: IncomingMessage): Promise<MeshAnswer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of incoming) {
-    // Node's streams of bytes give buffers.
-    const octets = chunk as Buffer
-    bytes += octets.length
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('its answer is too long')
-    chunks.push(octets)
-  }
-  const text = Buffer.concat(chunks).toString()
-  return { status: incoming.statusCode ?? 0, body: text === '' ? undefined : parsed(text) }
+  return { status, body: text === '' ? undefined : parsed(text) }
 }
 
 function parsed(text: string): unknown {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isIP } from 'node:net'
+import { isIPv4 } from 'node:net'
 import type { Suggestion } from '../suggestions.ts'
 
 /** What a node says of itself by mDNS. */
@@ -63,7 +63,7 @@ export function suggestionFrom(heard: HeardService, heardAtMs: number): Suggesti
   if (nodeId === undefined || fingerprint === undefined || name === undefined || meshName === undefined) {
     return undefined
   }
-  if (typeof address !== 'string' || isIP(address) === 0) return undefined
+  if (typeof address !== 'string' || !isIPv4(address)) return undefined
   if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined
   const id = idOf(nodeId, fingerprint, address, port)
   return { id, nodeId, name, meshName, address, port, fingerprint, heardAtMs }

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { EventEmitter } from 'node:events'
-import { request } from 'node:https'
 import type { PeerCertificate } from 'node:tls'
 import {
   type ComponentHealth,
@@ -15,6 +14,7 @@ import {
   nodeIdentityRef,
   peerNotFound,
 } from '@steeple/contracts'
+import { requestOnce } from '@steeple/http-client'
 import Bonjour from 'bonjour-service'
 import { fingerprintOf, serialOf } from '../certificate.ts'
 import type { PeeringConfig } from '../config.ts'
@@ -235,46 +235,28 @@ export function certificateProblem(
     : `the certificate of ${name} is of another node`
 }
 
-function ask(
+async function ask(
   suggestion: Suggestion,
   { tls: { key, cert }, caPem, isRevoked }: OwnMesh,
   signal: AbortSignal,
 ): Promise<string> {
   const { address, port, name } = suggestion
-  return new Promise((resolve, reject) => {
-    const refuse = (why: string): void => reject(peerUntrusted(why))
-    const asked = request(
-      {
-        host: address,
-        port,
-        path: '/v1/mesh/members',
-        agent: false,
-        servername: MESH_SERVER_NAME,
-        key,
-        cert,
-        ca: caPem,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_BOUND_MS)]),
-        checkServerIdentity: (_host: string, { raw }: PeerCertificate) => {
-          const problem = certificateProblem(raw, suggestion, isRevoked)
-          return problem === undefined ? undefined : new Error(problem)
-        },
-      },
-      (answer) => {
-        let text = ''
-        answer.setEncoding('utf8')
-        answer.on('data', (piece: string) => {
-          text += piece
-          if (text.length > ANSWER_LIMIT) asked.destroy(new Error('its answer has no end'))
-        })
-        answer.on('end', () => {
-          if (answer.statusCode === 200) resolve(text)
-          else refuse(`${name} answered ${answer.statusCode}; is this node still a member of the mesh?`)
-        })
-      },
-    )
-    asked.on('error', ({ message }) => refuse(`${name} at ${address} port ${port}: ${message}`))
-    asked.end()
+  const checkServerIdentity = (_host: string, { raw }: PeerCertificate): Error | undefined => {
+    const problem = certificateProblem(raw, suggestion, isRevoked)
+    return problem === undefined ? undefined : new Error(problem)
+  }
+  const { status, text } = await requestOnce(
+    {
+      maxBytes: ANSWER_LIMIT,
+      connect: { key, cert, ca: caPem, servername: MESH_SERVER_NAME, checkServerIdentity },
+    },
+    { method: 'GET', url: new URL(`https://${address}:${port}/v1/mesh/members`) },
+    AbortSignal.any([signal, AbortSignal.timeout(ANSWER_BOUND_MS)]),
+  ).catch((error: Error) => {
+    throw peerUntrusted(`${name} at ${address} port ${port}: ${error.message}`)
   })
+  if (status === 200) return text
+  throw peerUntrusted(`${name} answered ${status}; is this node still a member of the mesh?`)
 }
 
 function membersFrom(text: string): readonly MemberRecord[] {

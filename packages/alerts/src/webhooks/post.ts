@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises'
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
-import { request as tlsRequest } from 'node:https'
-import { isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
 import { untilAborted } from '@steeple/contracts'
+import { requestOnce } from '@steeple/http-client'
 import type { Address } from './addresses.ts'
 import { hostOf, judge, literalOf } from './judge.ts'
 import { authorizationOf, caOf } from './secret-file.ts'
@@ -10,11 +9,8 @@ import type { Target } from './target.ts'
 
 /** How long an attempt may take, its answer included, ms. */
 const ATTEMPT_MS = 10_000
-/** How long and how much of the body of an answer is read; nobody looks at it. */
-const DRAIN_MS = 2_000
+/** Octets of the body of an answer that are read; nobody looks at it. */
 const MOST_OCTETS = 65_536
-/** Octets of the headers of an answer. */
-const HEADER_OCTETS = 16_384
 
 /** The addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly Address[]>
@@ -46,48 +42,34 @@ export async function post(
 ): Promise<Answer> {
   const { url } = target
   const bound = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
-  const host = hostOf(url)
   const addresses = await addressesOf(target, resolve, bound)
   judge(target, addresses)
   const authorization = await authorizationOf(target.authorizationFile)
   const ca = await caOf(target.caFile)
-  return await new Promise<Answer>((resolveWith, reject) => {
-    const send = url.protocol === 'https:' ? tlsRequest : plainRequest
-    const outgoing: ClientRequest = send({
-      method: 'POST',
-      // A connection of its own for each attempt: an old one would be to an address that was judged long ago.
-      agent: false,
-      hostname: host,
-      port: url.port === '' ? undefined : Number(url.port),
-      path: `${url.pathname}${url.search}`,
-      lookup: (_host, options, done) => {
-        const [first] = addresses
-        if (options.all === true) done(null, [...addresses])
-        else if (first !== undefined) done(null, first.address, first.family)
-      },
-      maxHeaderSize: HEADER_OCTETS,
-      minVersion: 'TLSv1.2',
-      // Said here, so that no variable of the environment switches it off.
-      rejectUnauthorized: true,
-      ...(isIP(host) === 0 && { servername: host }),
-      ...(ca !== undefined && { ca }),
-      headers: {
-        host: url.host,
-        'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(body)),
-        'user-agent': 'steeple',
-        ...(authorization !== undefined && { authorization }),
-        ...headers,
-      },
-      signal: bound,
-    })
-    outgoing.on('error', (error) => reject(bound.aborted && !signal.aborted ? late() : error))
-    outgoing.on('response', (incoming) => {
-      const answer = answerOf(incoming)
-      void drained(incoming).then(() => resolveWith(answer))
-    })
-    outgoing.end(body)
-  })
+  const connect = {
+    lookup: ((_host, _options, done) => done(null, [...addresses])) satisfies LookupFunction,
+    ...(ca !== undefined && { ca }),
+  }
+  const request = {
+    method: 'POST',
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'steeple',
+      ...(authorization !== undefined && { authorization }),
+      ...headers,
+    },
+    body,
+    isBodyUnread: true,
+  } as const
+  // A connection of its own for each attempt: an old one would be to an address that was judged long ago.
+  const answer = await requestOnce({ maxBytes: MOST_OCTETS, connect }, request, bound).catch(
+    (error: unknown) => {
+      throw bound.aborted && !signal.aborted ? late() : error
+    },
+  )
+  const seconds = /^\d{1,6}$/.exec(answer.headers['retry-after'] ?? '')?.[0]
+  return { status: answer.status, retryAfterMs: seconds === undefined ? undefined : Number(seconds) * 1_000 }
 }
 
 async function addressesOf(
@@ -102,26 +84,6 @@ async function addressesOf(
   })
   if (found.length === 0) throw new Error('its name has no address')
   return found
-}
-
-function answerOf({ statusCode = 0, headers }: IncomingMessage): Answer {
-  const seconds = /^\d{1,6}$/.exec(headers['retry-after'] ?? '')?.[0]
-  return { status: statusCode, retryAfterMs: seconds === undefined ? undefined : Number(seconds) * 1_000 }
-}
-
-/** Reads the rest of an answer, some of it and for some time: the status has said all. */
-async function drained(incoming: IncomingMessage): Promise<void> {
-  const timer = setTimeout(() => incoming.destroy(), DRAIN_MS)
-  let octets = 0
-  incoming.on('data', (chunk: Buffer) => {
-    octets += chunk.length
-    if (octets > MOST_OCTETS) incoming.destroy()
-  })
-  await new Promise<void>((done) => {
-    incoming.on('close', done)
-    incoming.on('error', () => done())
-  })
-  clearTimeout(timer)
 }
 
 function late(): Error {

@@ -7,8 +7,8 @@ import { type Finding, median } from './measure.ts'
 /** `npm start` without a configuration knows no HSS. */
 const AS_NPM_START = { SVC_HSS_DRIVER: 'none' }
 const ROUNDS = 7
-const START_LIMIT_MS = 1_000
-const MEMORY_LIMIT_MIB = 120
+const START_LIMIT_MS = 1_200
+const MEMORY_LIMIT_MIB = 140
 /** After that long without a request the collector has had its turns. */
 const IDLE_MS = 10_000
 
@@ -40,7 +40,7 @@ export async function benchStart(): Promise<readonly Finding[]> {
         name: 'resident memory, idle',
         value: resident,
         unit: 'MiB',
-        target: `≤ ${MEMORY_LIMIT_MIB} MB`,
+        target: `≤ ${MEMORY_LIMIT_MIB} MiB`,
         isMet: resident <= MEMORY_LIMIT_MIB,
       },
     ]

@@ -3,7 +3,6 @@
 import { writeSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setFlagsFromString } from 'node:v8'
 import { isServiceError } from '@steeple/contracts'
 import {
   type ArchiveFailure,
@@ -22,8 +21,6 @@ const FAILURES = 3
 /** Of a core, when it packs: requests go on beside it, and nobody waits for a backup as one does for a restore. */
 const SHARE = 0.25
 
-// It holds some pieces of 64 KiB at a time.
-setFlagsFromString('--heap-growing-percent=20')
 const input = byteReader(process.stdin)
 try {
   const order = await nextMessage<ArchiveOrder>(input)

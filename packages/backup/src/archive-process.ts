@@ -21,8 +21,8 @@ import type { Manifest } from './format/manifest.ts'
 const PROGRAM = fileURLToPath(
   new URL(`archive-main${new URL(import.meta.url).pathname.slice(-3)}`, import.meta.url),
 )
-/** It holds some pieces of 64 KiB at a time. With how its heap grows here too, node would compile all anew that it comes compiled with. */
-const FLAGS: readonly string[] = ['--max-semi-space-size=1']
+/** It holds some pieces of 64 KiB at a time. */
+const FLAGS: readonly string[] = ['--max-semi-space-size=1', '--heap-growing-percent=20']
 
 /** The octets of a backup of a state, made in a process of its own, which an abort ends. As `writeArchive`. */
 export async function* packState(

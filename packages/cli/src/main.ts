@@ -1,23 +1,32 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
-// Whatever starts this does it by the line above, so that what it needs of node from its first moment on stands in one place: the young
-// generation grows to 48 MB otherwise and is not given back, a third of what the service has at rest.
-import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
-import { join } from 'node:path'
-import { compileLate } from './compile-late.ts'
-import { findOwnModules } from './own-modules.ts'
+#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=30
+// Whatever starts this does it by the line above, so that what it asks of node stands in one place: the young generation grows to 48 MB
+// otherwise and is not given back, and the old one grows to a multiple before it is collected, which floods of long lists make use of.
+import type { ServiceFlags } from './flags.ts'
+import { reportError } from './output/report-error.ts'
 import { serviceFlagsOf } from './service-arguments.ts'
+import { processTerminal, type Terminal } from './terminal.ts'
 
-// Whoever imports node:http gets these too, and node loads the whole of its fetch for them: 70 ms of each start, for nobody.
-for (const name of ['WebSocket', 'CloseEvent', 'MessageEvent'])
-  Reflect.deleteProperty(process.getBuiltinModule('node:http'), name)
-// A command is over before it would matter.
-if (serviceFlagsOf(process.argv.slice(2)) !== undefined) {
-  compileLate()
-  findOwnModules()
+const terminal = processTerminal()
+const argv = process.argv.slice(2)
+const failed = await run(terminal, argv)
+// A pipe holds 64 KiB: what its reader has not taken yet would be lost with the process.
+await terminal.flushed()
+process.exit(failed ?? terminal.exitCode())
+
+/** Runs the command of the arguments. The exit code of its failure; undefined when it did its work. */
+async function run(at: Terminal, words: readonly string[]): Promise<number | undefined> {
+  const serve = async (flags: ServiceFlags): Promise<void> => {
+    const service = await import('./serve.ts')
+    at.answer(await service.serve({ flags, argv: words }))
+  }
+  try {
+    const flags = serviceFlagsOf(words)
+    if (flags === undefined) {
+      const { runProgram } = await import('./program.ts')
+      await runProgram(at, serve, words)
+    } else await serve(flags)
+    return undefined
+  } catch (error) {
+    return reportError(at, error, words.includes('--json'))
+  }
 }
-// What lies in it is run. The build of a checkout makes the folder, beside the program and as hard to write to; there is none elsewhere.
-// Node keeps apart in it what was compiled with other flags.
-const compiled = join(import.meta.dirname, '../.compiled')
-if (existsSync(compiled)) enableCompileCache(compiled)
-await import('./command.ts')

@@ -1,53 +1,43 @@
-/*
- * Writes src/api.ts from the OpenAPI document of a service.
- *
- *   node scripts/generate.mjs              of the build of this checkout, which it starts and ends
- *   node scripts/generate.mjs FILE         of a document in a file
- *   node scripts/generate.mjs --check FILE changes nothing; ends with 1 when src/api.ts is another
- */
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+// Writes src/api.ts before the build: the types of what a service with all plugins documents. It is made of their sources,
+// since what a page or a command of a plugin is made of may need the client, and no build waits for itself.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+// @boundaries-ignore it builds before this one, and is no part of what the client becomes
+import { startTestbed } from '../../../testing/testbed/dist/index.js'
 import { apiSource } from './api-source.mjs'
 
-const here = dirname(fileURLToPath(import.meta.url))
-const target = join(here, '../src/api.ts')
-const isCheck = process.argv.includes('--check')
-const [file] = process.argv.slice(2).filter((one) => !one.startsWith('--'))
-const source = apiSource(
-  file === undefined ? await documentOfBuild() : JSON.parse(readFileSync(file, 'utf8')),
-)
+const packages = fileURLToPath(new URL('../..', import.meta.url))
+/** A page that is made with the client, and has no operation of the API. */
+const LEFT_OUT = 'console'
 
-if (!isCheck) writeFileSync(target, source)
-else if (readFileSync(target, 'utf8') !== source) {
-  process.stderr.write(
-    'packages/client/src/api.ts is not what the service documents: run node packages/client/scripts/generate.mjs\n',
-  )
-  process.exitCode = 1
+const folders = readdirSync(packages)
+  .filter((name) => name !== LEFT_OUT)
+  .map((name) => join(packages, name))
+const plugins = await Promise.all(folders.flatMap((folder) => pluginOf(folder) ?? []))
+const testbed = await startTestbed({ plugins })
+try {
+  const { body } = await testbed.request('GET', '/v1/openapi.json')
+  writeFileSync(new URL('../src/api.ts', import.meta.url), apiSource(body))
+} finally {
+  await testbed.stop()
 }
 
-async function documentOfBuild() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'steeple-client-'))
-  const args = ['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0']
-  const child = spawn(process.execPath, [join(here, '../../cli/dist/main.js'), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = new Promise((resolve) => child.on('close', resolve))
-  try {
-    let printed = ''
-    for await (const piece of child.stdout) {
-      printed += piece
-      const url = /"url":"(https?:\/\/[^"]+)"/.exec(printed)?.[1]
-      if (url === undefined) continue
-      child.stdout.resume()
-      return await (await fetch(`${url}/v1/openapi.json`)).json()
-    }
-    throw new Error(`the service ended:\n${printed}`)
-  } finally {
-    child.kill('SIGTERM')
-    await ended
-    rmSync(dataDir, { recursive: true, force: true })
-  }
+/** The plugin of a package as a test bed takes it; undefined for a package that is none. */
+function pluginOf(folder) {
+  if (!existsSync(join(folder, 'package.json'))) return undefined
+  const { name, version, steeple: manifest } = readJson(folder, 'package.json')
+  if (manifest === undefined) return undefined
+  const schema = manifest.config === undefined ? undefined : readJson(folder, manifest.config)
+  return import(join(folder, 'src/plugin.ts')).then(({ plugin }) => ({
+    name,
+    version,
+    manifest,
+    plugin,
+    ...(schema === undefined ? {} : { schema }),
+  }))
+}
+
+function readJson(folder, file) {
+  return JSON.parse(readFileSync(join(folder, file), 'utf8'))
 }

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,13 @@ import {
   systemTimers,
 } from '@steeple/kernel'
 import { initNode, openSecrets } from '@steeple/secrets'
-import { createSchemaCompiler, findSections, loadConfig } from '@steeple/settings'
+import {
+  createSchemaCompiler,
+  findSections,
+  loadConfig,
+  planSettings,
+  writeSettings,
+} from '@steeple/settings'
 import {
   eventually,
   type InlinePlugin,
@@ -118,7 +124,6 @@ function beside(): readonly string[] {
   return readdirSync(packages).map((name) => join(packages, name))
 }
 
-const CONFIG_FILE = '/testbed/control.yaml'
 /** What testbeds of one process have in common, and no test sees: compiling schemas took half of each one's start. */
 const CHECKS = sharedChecks()
 const COMPILE = createSchemaCompiler()
@@ -134,9 +139,12 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   const adminToken = randomBytes(24).toString('hex')
   await initNode({ dataDir, clock, name: 'testbed' })
   const folders = await Promise.all(plugins.map((plugin) => packages.folderOf(plugin)))
-  const source = configSource(options, dataDir)
+  const file = join(root, 'control.yaml')
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify({ ...options.settings, ...options.config }))
+  const source = (): ConfigOptions => configSource(file, dataDir, folders, options.env)
   const kernel = await createKernel({
-    config: loadConfig({ ...source, sections: findSections(source, { packages: folders, known: beside() }) }),
+    config: loadConfig(source()),
     secrets: openSecrets(dataDir),
     log: createLog({ level: 'error', format: 'json', clock }),
     clock,
@@ -145,7 +153,15 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
     packages: folders,
   })
   const cursorSecret = kernel.cursorSecret()
-  const edge = createEdge(kernel, { adminToken, cursorSecret, checkResponses: true, checks: CHECKS })
+  const edge = createEdge(kernel, {
+    ...{ adminToken, cursorSecret, checkResponses: true, checks: CHECKS },
+    settingsFile: {
+      plan: (changes) => planSettings(source(), changes),
+      digest: () => createHash('sha256').update(readFileSync(file)).digest('base64url'),
+      write: writeSettings,
+      reload: () => kernel.reload(loadConfig(source())),
+    },
+  })
   kernel.attach(edge)
   let stopping: Promise<void> | undefined
   const stop = async (): Promise<void> => {
@@ -189,12 +205,15 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
 }
 
 /** Where the configuration of a testbed is read from: nothing of this machine. */
-function configSource({ settings, config, env }: TestbedOptions, dataDir: string): ConfigOptions {
-  return {
-    file: CONFIG_FILE,
+function configSource(
+  file: string,
+  dataDir: string,
+  packages: readonly string[],
+  env: TestbedOptions['env'],
+): ConfigOptions {
+  const source: ConfigOptions = {
+    file,
     compile: COMPILE,
-    // JSON is YAML.
-    readFile: () => JSON.stringify({ ...settings, ...config }),
     env: {
       ...env,
       SVC_SERVER_DATADIR: dataDir,
@@ -202,6 +221,7 @@ function configSource({ settings, config, env }: TestbedOptions, dataDir: string
       SVC_SERVER_LOGLEVEL: 'error',
     },
   }
+  return { ...source, sections: findSections(source, { packages, known: beside() }) }
 }
 
 async function settled(kernel: Kernel): Promise<void> {

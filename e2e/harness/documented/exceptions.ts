@@ -80,7 +80,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   { page: 'how-to/mesh.md', begins: 'openssl s_client', why: TWO_BOXES },
   { page: 'how-to/mesh.md', begins: 'curl --cacert', why: TWO_BOXES },
   {
-    page: 'how-to/people.md',
+    page: 'how-to/passkeys-and-certificates.md',
     begins: 'svc user cert',
     why: 'needs TLS; operator-certificates.test runs both',
   },
@@ -110,4 +110,4 @@ export const EXCEPTIONS: readonly Exception[] = [
 ]
 
 /** Commands that say no by exit code 1, which is an answer. */
-export const MAY_SAY_NO: readonly string[] = ['svc sim why']
+export const MAY_SAY_NO: readonly string[] = ['svc sim why', 'svc doctor']

@@ -219,7 +219,6 @@ export {
   type Route,
   route,
 } from './route.ts'
-export { hasValidSum, rowSum } from './row-sum.ts'
 export { type ServiceRef, type ServiceShape, serviceRef, shapeProblem } from './service-ref.ts'
 export type { PolicyRevision, RecordedSession, TimeSpan, TxInterval } from './service-shapes.ts'
 export {
@@ -319,7 +318,7 @@ export {
   logControlRef,
   type PluginStanding,
 } from './support-services.ts'
-export { defineTable, type Table, type TableSpec } from './table.ts'
+export { defineTable, hasValidSum, rowSum, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export {
   type Collection,

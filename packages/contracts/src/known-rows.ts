@@ -1,7 +1,7 @@
 import { storeCorrupt } from './error-catalogue.ts'
-import { hasValidSum, isSumOfText, rowCopier, rowMaker } from './row-sum.ts'
 import type { Reader, SqlParams, SqlValue } from './store.ts'
 import type { Table } from './table.ts'
+import { hasValidSum, isSumOfText, rowCopier, rowMaker } from './table.ts'
 
 /** A row as it was read. While nothing of it changes it is the same object, with what its reader has made of it. */
 export interface KnownRow<Row extends object, Made> {

@@ -2,8 +2,7 @@ import { crc32 } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isServiceError } from '../src/errors.ts'
-import { rowSum } from '../src/row-sum.ts'
-import { defineTable } from '../src/table.ts'
+import { defineTable, rowSum } from '../src/table.ts'
 
 const table = suite('contracts/table')
 

@@ -6,7 +6,7 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import { type DocumentLink, DUPLICATE_KEY, type WriteFailure, type WriteOp } from './links/document-link.ts'
-import { checkSubscriber } from './open5gs/bounds.ts'
+import { checkSubscriber } from './open5gs/ambr.ts'
 
 /** Subscribers in one request to a database. */
 export const BATCH = 500

@@ -9,8 +9,8 @@ import {
   replaceKeyFile,
   requireKeyFile,
 } from './key-files.ts'
-import { type Keyring, openKeyring } from './keyring.ts'
 import { KEY_FILES, type NodeFile, nodeIdOf, SYMMETRIC_KEY_BYTES } from './node-files.ts'
+import { type Keyring, openKeyring } from './vault.ts'
 
 /** The keys and certificates of this node, checked. Private keys of certificates are read when they are asked for. */
 export interface Secrets {

@@ -1,6 +1,182 @@
-import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
-import { type SealedColumns, storeCorrupt, type Vault } from '@steeple/contracts'
-import { KEY_ID_BYTES, type Keyring } from './keyring.ts'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  randomFillSync,
+} from 'node:crypto'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { type SealedColumns, secretsInvalid, storeCorrupt, type Vault } from '@steeple/contracts'
+import {
+  createKeyFile,
+  listKeyFiles,
+  readKeyFile,
+  removeKeyFile,
+  replaceKeyFile,
+  requireKeyFile,
+} from './key-files.ts'
+import { KEY_FILES, SYMMETRIC_KEY_BYTES } from './node-files.ts'
+
+const FILE = 'sealed-tables.json'
+
+/**
+ * Every table that ever held sealed values, in `sealed-tables.json` beside the keys.
+ *
+ * A rotation must know of tables whose plugin is not loaded: a key that their rows need may not be retired.
+ */
+interface SealedTables {
+  all(): readonly SealedColumns[]
+  /** Remembers a table, durable before it returns. */
+  add(columns: SealedColumns): void
+}
+
+/** Opens the list in a keys directory. Throws `secrets_invalid`. */
+function openSealedTables(directory: string): SealedTables {
+  const bytes = readKeyFile(directory, FILE)
+  const tables = new Map(
+    bytes === undefined ? [] : parse(directory, bytes).map((entry) => [entry.table, entry]),
+  )
+  return {
+    all: () => [...tables.values()],
+    add: ({ table, key, columns }) => {
+      const entry = { table, key, columns: [...columns] }
+      if (isDeepStrictEqual(tables.get(table), entry)) return
+      tables.set(table, entry)
+      replaceKeyFile(directory, FILE, Buffer.from(`${JSON.stringify([...tables.values()], undefined, 2)}\n`))
+    },
+  }
+}
+
+function parse(directory: string, bytes: Buffer): readonly SealedColumns[] {
+  try {
+    const list: unknown = JSON.parse(bytes.toString())
+    if (Array.isArray(list) && list.every(isSealedColumns)) return list
+  } catch (cause) {
+    throw damaged(directory, cause)
+  }
+  throw damaged(directory)
+}
+
+function isSealedColumns(value: unknown): value is SealedColumns {
+  const { table, key, columns } = Object(value) as Partial<Record<keyof SealedColumns, unknown>>
+  return (
+    typeof table === 'string' &&
+    typeof key === 'string' &&
+    Array.isArray(columns) &&
+    columns.every((name) => typeof name === 'string')
+  )
+}
+
+function damaged(directory: string, cause?: unknown): Error {
+  return secretsInvalid(`${join(directory, FILE)} is damaged; restore it from a backup of the keys`, {
+    cause,
+  })
+}
+
+/** Octets of a key id in a sealed value. */
+const KEY_ID_BYTES = 4
+
+/** One key of the vault. `id` is 8 hex characters derived from it. */
+export interface VaultKey {
+  readonly id: string
+  readonly key: KeyObject
+}
+
+/**
+ * The vault keys of a node: the current one in `vault.key`, those it replaced in `vault-<id>.key`.
+ *
+ * Each file is 32 random bytes. A replaced key stays until nothing is sealed under it any more; as long as there is
+ * one, a rotation is unfinished.
+ */
+export interface Keyring {
+  readonly current: VaultKey
+  /** Replaced keys that are still on disk. */
+  readonly replaced: readonly VaultKey[]
+  find(id: string): VaultKey | undefined
+  /** The tables whose values may be sealed under these keys. */
+  readonly tables: SealedTables
+  /** Makes a new current key. Durable before it returns: a kill leaves the old keyring or the new one. */
+  replace(): void
+  /** Removes a replaced key from the disk. Values sealed under it open until the process ends. */
+  retire(id: string): void
+}
+
+const REPLACED = /^vault-([0-9a-f]{8})\.key$/
+
+/** Opens the keyring in a keys directory. Throws `secrets_invalid`. */
+export function openKeyring(directory: string): Keyring {
+  const keys = new Map<string, VaultKey>()
+  const add = (name: string): VaultKey => {
+    const key = readVaultKey(directory, name)
+    keys.set(key.id, key)
+    return key
+  }
+  let current = add(KEY_FILES.vaultKey)
+  const onDisk = new Set<string>()
+  for (const name of listKeyFiles(directory)) {
+    const id = REPLACED.exec(name)?.[1]
+    // A copy of the current key is what a rotation leaves that was killed before it had made another.
+    if (id === undefined || id === current.id) continue
+    if (add(name).id !== id)
+      throw secretsInvalid(`${join(directory, name)} is damaged; restore it from a backup`)
+    onDisk.add(id)
+  }
+  return {
+    get current() {
+      return current
+    },
+    get replaced() {
+      return [...keys.values()].filter(({ id }) => onDisk.has(id))
+    },
+    find: (id) => keys.get(id),
+    tables: openSealedTables(directory),
+    replace: () => {
+      const old = requireKeyFile(directory, KEY_FILES.vaultKey)
+      createKeyFile(directory, `vault-${current.id}.key`, old)
+      old.fill(0)
+      const fresh = freshKey(keys)
+      replaceKeyFile(directory, KEY_FILES.vaultKey, fresh)
+      fresh.fill(0)
+      onDisk.add(current.id)
+      current = add(KEY_FILES.vaultKey)
+    },
+    retire: (id) => {
+      if (id === current.id) throw secretsInvalid(`the vault key ${id} is in use`)
+      removeKeyFile(directory, `vault-${id}.key`)
+      onDisk.delete(id)
+    },
+  }
+}
+
+function freshKey(taken: ReadonlyMap<string, VaultKey>): Buffer {
+  for (;;) {
+    const bytes = randomBytes(SYMMETRIC_KEY_BYTES)
+    if (!taken.has(keyIdOf(bytes))) return bytes
+  }
+}
+
+function readVaultKey(directory: string, name: string): VaultKey {
+  const bytes = requireKeyFile(directory, name)
+  if (bytes.length !== SYMMETRIC_KEY_BYTES) {
+    throw secretsInvalid(
+      `${join(directory, name)} is damaged (it must be 32 bytes); restore it from a backup`,
+    )
+  }
+  const key = { id: keyIdOf(bytes), key: createSecretKey(bytes) }
+  bytes.fill(0)
+  return key
+}
+
+function keyIdOf(bytes: Uint8Array): string {
+  return createHash('sha256')
+    .update('steeple vault key id')
+    .update(bytes)
+    .digest('hex')
+    .slice(0, 2 * KEY_ID_BYTES)
+}
 
 /*
  * A sealed value:

@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineTable, type Log, type Table } from '@steeple/contracts'
 import { type Database, openDatabase } from '@steeple/store'
-import { openKeyring } from '../src/keyring.ts'
-import { createVault, type KernelVault } from '../src/vault.ts'
+import { createVault, type KernelVault, openKeyring } from '../src/vault.ts'
 
 /** A row with two sealed values, one of which may be absent. */
 export interface SecretRow {

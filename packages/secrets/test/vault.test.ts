@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { suite, type TempDir, tempDir } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { type Keyring, openKeyring } from '../src/keyring.ts'
-import { createVault, sealedKeyId } from '../src/vault.ts'
+import { createVault, type Keyring, openKeyring, sealedKeyId } from '../src/vault.ts'
 import { withFrozenDisk } from './frozen-disk.ts'
 
 const vault = suite('secrets/vault')

@@ -1,6 +1,5 @@
 import type { Metrics, Reader } from '@steeple/contracts'
-import { SIM_STATES, type SimState } from './states/change.ts'
-import { countByState, countUnsynced } from './store/sim-store.ts'
+import { countByState, countUnsynced, SIM_STATES, type SimState } from './store/sim-store.ts'
 
 /** `svc_sim_state{state}` and `svc_attach_total{plmn}`, kept without counting rows at each change. */
 export interface SimCounters {

@@ -1,9 +1,9 @@
 import { notFound, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
 import { parsePlmn } from '@steeple/telecom'
+import { BATCHES, type BatchRow } from './batch/batches.ts'
 import { cardsOfBatch, cardsOfImport } from './batch/cards.ts'
 import { wipe } from './secrets/card.ts'
 import { suciInfo } from './secrets/suci-info.ts'
-import { BATCHES, type BatchRow } from './store/batch-store.ts'
 
 /** How the cards of a batch are written: as stored, as pySim reads them, or as JSON. */
 export type CardFormat = 'csv' | 'pysim' | 'json'

@@ -10,7 +10,7 @@ import {
 } from '@steeple/contracts'
 import { type AttachState, attachStateOf, oneAttachState } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
-import { apnsOf, type ShownSim } from './store/sim-row.ts'
+import { apnsOf, type ShownSim } from './store/sim-store.ts'
 
 /** Where SIMs are provisioned now. */
 export interface HssView {

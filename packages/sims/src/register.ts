@@ -5,12 +5,12 @@ import {
   simNotFound,
   simStateConflict,
 } from '@steeple/contracts'
+import { BATCHES, isLabelOfBatch } from './batch/batches.ts'
 import type { SimsParts } from './parts.ts'
-import { noCard } from './secrets/sealing.ts'
+import { noCard } from './secrets/card.ts'
 import { changeSim, recordedState } from './states/change.ts'
-import { BATCHES, isLabelOfBatch } from './store/batch-store.ts'
-import { forgetSeen } from './store/seen-store.ts'
-import { SIMS, type SimRow } from './store/sim-row.ts'
+import { forgetSeen } from './store/attach-store.ts'
+import { SIMS, type SimRow } from './store/sim-store.ts'
 import { removeWords } from './store/word-store.ts'
 
 const STATES_AFTER =

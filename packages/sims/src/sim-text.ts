@@ -1,7 +1,7 @@
 import { changeTag, jsonBody } from '@steeple/contracts'
 import type { AttachState } from './attach/attach-state.ts'
 import { changedPart, type HssView, simRecord, unfixableOf } from './record.ts'
-import type { KnownSim } from './store/sim-row.ts'
+import type { KnownSim } from './store/sim-store.ts'
 
 /** A SIM as answered, as JSON, and what it says that its row does not. */
 export interface SimText {

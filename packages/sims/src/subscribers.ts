@@ -11,8 +11,7 @@ import {
 import { misfits } from './misfits.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { type Changed, changeSim, unsynced, wantedInHss } from './states/change.ts'
-import { apnsOf, SIMS, type SimRow } from './store/sim-row.ts'
-import { lastFirstAttached, simsWithQuota } from './store/sim-store.ts'
+import { apnsOf, lastFirstAttached, SIMS, type SimRow, simsWithQuota } from './store/sim-store.ts'
 
 type Verb = 'suspend' | 'resume'
 

@@ -6,8 +6,8 @@ import { type Context, isServiceError } from '@steeple/contracts'
 import { imsiHash, luhnCheckDigit, opcFrom, parseImsi } from '@steeple/telecom'
 import { assert, loadTestbed, memoryDb, pluginFrom, suite, type Testbed, tempDir } from '@steeple/testkit'
 import fc from 'fast-check'
-import { cardsCsv } from '../src/batch/cards-csv.ts'
-import { removeOldFiles } from '../src/batch/old-files.ts'
+import { BATCHES, type BatchRow, removeOldFiles } from '../src/batch/batches.ts'
+import { cardsCsv } from '../src/batch/cards.ts'
 import { drawCard, drawImsi, iccidIssuer } from '../src/issue/draw-sims.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { unsealBatch } from '../src/offline.ts'
@@ -19,11 +19,10 @@ import {
   hexAscii,
   octetsFromHex,
   packCard,
+  sealSim,
   unpackCard,
 } from '../src/secrets/card.ts'
-import { sealSim } from '../src/secrets/sealing.ts'
-import { BATCHES, type BatchRow } from '../src/store/batch-store.ts'
-import { SIMS } from '../src/store/sim-row.ts'
+import { SIMS } from '../src/store/sim-store.ts'
 import { bodyOf, codeOf, type IssueAnswer } from './support/answers.ts'
 import { simRow } from './support/rows.ts'
 import { testVault } from './support/vault.ts'

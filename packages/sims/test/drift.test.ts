@@ -2,7 +2,7 @@ import { parseImsi } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { MAX_BPS } from '../src/config.ts'
-import { driftOf } from '../src/provision/subscriber.ts'
+import { driftOf } from '../src/provision/push.ts'
 
 const drift = suite('sims/drift')
 const imsi = parseImsi('999990000000001')!

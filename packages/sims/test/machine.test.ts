@@ -1,6 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { moved, SIM_STATES, type SimAction, type SimStanding, wantedInHss } from '../src/states/change.ts'
+import { moved, type SimAction, wantedInHss } from '../src/states/change.ts'
+import { SIM_STATES, type SimStanding } from '../src/store/sim-store.ts'
 
 const machine = suite('sims/machine')
 

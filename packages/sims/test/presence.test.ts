@@ -1,7 +1,7 @@
 import { coreDriverRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeCore, fakeClock, fakeContext, fakeCore, suite } from '@steeple/testkit'
-import { type AttachedSet, attachedSet } from '../src/attach/attached-set.ts'
+import { type AttachedSet, attachedSet } from '../src/attach/attach-state.ts'
 
 const attach = suite('sims/presence')
 

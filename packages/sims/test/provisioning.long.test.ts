@@ -20,7 +20,7 @@ import {
 import { MIGRATIONS } from '../src/migrations.ts'
 import { networkHealth } from '../src/misfits.ts'
 import { plugin } from '../src/plugin.ts'
-import { SIMS } from '../src/store/sim-row.ts'
+import { SIMS } from '../src/store/sim-store.ts'
 import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
 import { simRow } from './support/rows.ts'
 

@@ -1,7 +1,7 @@
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { revokeLater } from '../src/states/revoke-later.ts'
-import { SIMS, type SimRow } from '../src/store/sim-row.ts'
+import { SIMS, type SimRow } from '../src/store/sim-store.ts'
 import { simRow } from './support/rows.ts'
 
 const test = suite('a restore of SIMs')

@@ -1,8 +1,7 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { knownSims, SIMS } from '../src/store/sim-row.ts'
-import { listSims, shownSims } from '../src/store/sim-store.ts'
+import { knownSims, listSims, SIMS, shownSims } from '../src/store/sim-store.ts'
 import { simRow } from './support/rows.ts'
 
 const shown = suite('sims/shown')

@@ -1,6 +1,5 @@
 export { CLOSED, CLOSED_DDL, closedItems, closeItems } from './closed-items.ts'
 export type { CommitGroup, Database, SideConnection, StoreMigration, WriterTx } from './database.ts'
-export { limitedTx, type SqlGuard, sqlGuard } from './job-tx.ts'
 export { leaveOut } from './leave-out.ts'
 export { openDatabase, type StoreOptions } from './open.ts'
 export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
@@ -42,3 +41,4 @@ export {
 } from './state-files.ts'
 export { isOtherSchema, sqliteError } from './store-error.ts'
 export { acceptLoss } from './wal-check.ts'
+export { limitedTx, type SqlGuard, sqlGuard } from './writer.ts'

@@ -9,10 +9,10 @@ import {
 } from '@steeple/contracts'
 import { learnColumns } from './column-lists.ts'
 import type { StoreMigration, WriterTx } from './database.ts'
-import { limitedTx, sqlGuard } from './job-tx.ts'
 import { tablePrefix } from './scope.ts'
 import { type SqlToken, sqlTokens } from './sql-tokens.ts'
 import type { Writer } from './writer.ts'
+import { limitedTx, sqlGuard } from './writer.ts'
 
 /** Words that start a schema step, up to the name of the table or index. `[x]` may be left out. */
 const FORMS: readonly { readonly words: readonly string[]; readonly after?: string }[] = [

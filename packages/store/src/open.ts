@@ -4,7 +4,6 @@ import { type Clock, type Log, type Reader, type SqlParams, storeInvalid } from 
 import type { Client, Pool, QueryResult } from 'pg'
 import type { Backend } from './backend.ts'
 import type { Database, SideConnection, WriterTx } from './database.ts'
-import { scopedDb } from './job-tx.ts'
 import { fallBack, migrate, NEWEST_MIGRATIONS } from './migrate.ts'
 import { numbersOf, postgresSettings } from './postgres-settings.ts'
 import { type QueryMaker, queryMaker } from './postgres-statements.ts'
@@ -14,7 +13,7 @@ import { openSqliteConnection, type SqliteConnection } from './sqlite-binding.ts
 import type { StoreCopy } from './sqlite-copy.ts'
 import { isConnectionError, postgresError } from './store-error.ts'
 import { checkAnswered } from './wal-check.ts'
-import { createWriter } from './writer.ts'
+import { createWriter, scopedDb } from './writer.ts'
 
 /** Rows that are brought over at a time: they are written in one go, which holds the event loop. */
 const SLICE_ROWS = 200

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FileProblem } from './other-ways.ts'
+import type { FileProblem } from './sqlite-backend.ts'
 import { runSqliteProgram, SQLITE_PACKAGE } from './sqlite-program.ts'
 
 /** A prepared statement of the binding. Values are given in placeholder order. */

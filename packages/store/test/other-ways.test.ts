@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { assert, fakeClock, rounds, suite, tempDir } from '@steeple/testkit'
 import type { Database } from '../src/database.ts'
 import { openDatabase } from '../src/open.ts'
-import { OtherWays, withoutIndexes } from '../src/other-ways.ts'
+import { OtherWays, withoutIndexes } from '../src/sqlite-backend.ts'
 import { openSqliteConnection } from '../src/sqlite-binding.ts'
 import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 

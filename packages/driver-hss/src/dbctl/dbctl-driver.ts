@@ -10,10 +10,10 @@ import {
 import { errorOf, imsiOf, itself, type Results } from '../batch.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc } from '../links/document-link.ts'
-import { checkSubscriber } from '../open5gs/bounds.ts'
+import { checkSubscriber } from '../open5gs/ambr.ts'
 import { observedOf } from '../open5gs/observed.ts'
 import { docsOf } from '../open5gs/slices.ts'
-import type { Listing } from './output.ts'
+import type { Listing } from './tool.ts'
 import { dbctlTool, type Tool } from './tool.ts'
 
 /** A call begins no further subscriber after this time, ms: the tool is slow, and callers do not wait for ever. */

@@ -1,7 +1,6 @@
 import { validationFailed } from '@steeple/contracts'
 import type { Doc } from '../links/document-link.ts'
-import { isInt32, keptAmbr } from './ambr.ts'
-import { SLICES_MAX } from './bounds.ts'
+import { isInt32, keptAmbr, SLICES_MAX } from './ambr.ts'
 import { freshQos, freshSession, type Snssai, sliceHead } from './document.ts'
 
 /** What a slice list must hold: these slices, each with these APNs at this AMBR. */

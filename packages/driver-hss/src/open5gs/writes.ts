@@ -1,7 +1,6 @@
 import type { Subscriber } from '@steeple/contracts'
 import type { Doc, WriteOp } from '../links/document-link.ts'
-import { keptAmbr } from './ambr.ts'
-import { MSISDNS_MAX } from './bounds.ts'
+import { keptAmbr, MSISDNS_MAX } from './ambr.ts'
 import { ambrOf, commonFields, encodeSqn, insertedFields, type Snssai, securityFields } from './document.ts'
 import { docsOf, mergedSlices } from './slices.ts'
 

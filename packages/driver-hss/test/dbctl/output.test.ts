@@ -2,8 +2,8 @@ import { inspect } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
 import { Int32, Long } from 'bson'
 import fc from 'fast-check'
-import { addedBy, deletedBy, helpBy, listedBy, matchedBy, parseShown } from '../../src/dbctl/output.ts'
 import type { Ran } from '../../src/dbctl/run-tool.ts'
+import { addedBy, deletedBy, helpBy, listedBy, matchedBy, parseShown } from '../../src/dbctl/tool.ts'
 import { failureIn } from '../../src/dbctl/words.ts'
 
 const output = suite('driver-hss/dbctl/output')

@@ -30,7 +30,7 @@ import {
 import { openMeshAuthority, openMeshIdentity, type Secrets } from '@steeple/secrets'
 import { closedItems } from '@steeple/store'
 import type { KernelOptions } from '../create-kernel.ts'
-import { createSubscriptions } from '../mutation/subscriptions.ts'
+import { createSubscriptions } from '../mutation/outbox.ts'
 import { hostContracts } from '../plugin-packages/contracts-copy.ts'
 import { hangNoteOf } from '../plugin-packages/hang-note.ts'
 import type { HttpEdge } from '../plugins/edge.ts'

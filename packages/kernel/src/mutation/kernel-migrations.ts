@@ -6,7 +6,7 @@ import { auditTriggerSteps, type Dialect } from '../audit/audit-triggers.ts'
 import { CLOCK_DDL, CLOCK_SPEC } from '../clock/clock-keeper.ts'
 import { SECRET_DDL } from '../plugins/plugin-secrets.ts'
 import { LEASE_DDL } from '../reconcile/lease-row.ts'
-import { SUBSCRIPTION_DDL, SUBSCRIPTIONS } from './subscriptions.ts'
+import { SUBSCRIPTION_DDL, SUBSCRIPTIONS } from './outbox.ts'
 
 /** `serial`: on SQLite `integer` (64 bit there) makes the key the row's own address and saves an index. */
 const tables = (serial: 'integer' | 'bigint'): readonly string[] => [

@@ -1,7 +1,7 @@
 import type { ComponentHealth, Context, Log, ServiceRef } from '@steeple/contracts'
 import { type Timers, within } from '../clock/deadline.ts'
 import type { HealthPoller } from '../health.ts'
-import type { Subscription } from '../mutation/subscriptions.ts'
+import type { Subscription } from '../mutation/outbox.ts'
 import type { Catalogue } from '../plugin-packages/catalogue.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import type { Scheduler } from '../reconcile/scheduler.ts'

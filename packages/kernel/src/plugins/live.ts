@@ -11,7 +11,7 @@ import {
   shapeProblem,
 } from '@steeple/contracts'
 import { within } from '../clock/deadline.ts'
-import type { Subscription } from '../mutation/subscriptions.ts'
+import type { Subscription } from '../mutation/outbox.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
 import type { PluginMetrics } from '../telemetry/metrics.ts'

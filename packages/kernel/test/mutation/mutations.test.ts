@@ -1,7 +1,7 @@
 import { forbidden, type MutationTx, simExists } from '@steeple/contracts'
 import { failure, onEachStore, TOY, toy } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
-import type { RateLimitedError } from '../../src/mutation/rate-limit.ts'
+import type { RateLimitedError } from '../../src/mutation/create-mutations.ts'
 import { making, mutationBench, TOKEN } from './mutation-fixture.ts'
 
 const HOUR_MS = 3_600_000

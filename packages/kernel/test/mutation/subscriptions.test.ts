@@ -1,11 +1,7 @@
 import type { RunsOn } from '@steeple/contracts'
 import { onEachStore } from '@steeple/store/testing'
 import { assert, eventually, fakeClock } from '@steeple/testkit'
-import {
-  createSubscriptions,
-  type EventHandler,
-  type Subscription,
-} from '../../src/mutation/subscriptions.ts'
+import { createSubscriptions, type EventHandler, type Subscription } from '../../src/mutation/outbox.ts'
 import { inTerm } from '../../src/reconcile/leadership.ts'
 import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
 import { createMetricsBoard } from '../../src/telemetry/metrics.ts'

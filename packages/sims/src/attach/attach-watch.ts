@@ -7,19 +7,18 @@ import {
 } from '@steeple/contracts'
 import { imsiHash, safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { markDrifted } from '../provision/marks.ts'
-import { changeSim, wantedInHss } from '../states/change.ts'
+import { markDrifted } from '../provision/push.ts'
+import { changeSim, tellOfSims, wantedInHss } from '../states/change.ts'
 import {
   addAttaches,
   attachPosition,
   attachTotals,
   keepAttachPosition,
   networksOf,
+  noteSeen,
 } from '../store/attach-store.ts'
-import { noteSeen } from '../store/seen-store.ts'
-import { SIMS, type SimRow } from '../store/sim-row.ts'
-import { tellOfSims } from '../tell.ts'
-import type { Attached } from './attached-set.ts'
+import { SIMS, type SimRow } from '../store/sim-store.ts'
+import type { Attached } from './attach-state.ts'
 
 /** Counts attaches as the core tells of each. */
 interface AttachCount {

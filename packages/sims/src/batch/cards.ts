@@ -1,10 +1,34 @@
-import { type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
+import { type Imsi, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
 import { MAX_ROWS } from '../import/import-schema.ts'
-import { wipeCard } from '../secrets/card.ts'
-import { openCard, openImsi } from '../secrets/sealing.ts'
-import type { BatchRow } from '../store/batch-store.ts'
-import { simsOfBatch } from '../store/sealed-store.ts'
-import { cardsCsv } from './cards-csv.ts'
+import { ascii, type Card, csvLine, hexAscii, openCard, openImsi, wipe, wipeCard } from '../secrets/card.ts'
+import { simsOfBatch } from '../store/card-store.ts'
+import type { BatchRow } from './batches.ts'
+
+/** A SIM on its way to a card. */
+export interface NewCard {
+  readonly imsi: Imsi
+  readonly card: Card
+}
+
+/** The columns of `cards.csv`. */
+const CARD_COLUMNS: readonly string[] = ['imsi', 'iccid', 'ki', 'opc', 'adm1', 'pin1', 'puk1', 'pin2', 'puk2']
+
+/** The plain `cards.csv` of a batch, built without strings. The caller wipes it. */
+export function cardsCsv(cards: readonly NewCard[]): Uint8Array {
+  const lines = cards.map(cardLine)
+  const csv = new Uint8Array(Buffer.concat([ascii(`${CARD_COLUMNS.join(',')}\n`), ...lines]))
+  wipe(...lines)
+  return csv
+}
+
+function cardLine({ imsi, card }: NewCard): Uint8Array {
+  const ki = hexAscii(card.ki)
+  const opc = hexAscii(card.opc)
+  const { iccid, adm1, pin1, puk1, pin2, puk2 } = card
+  const line = csvLine([ascii(imsi), iccid, ki, opc, adm1, pin1, puk1, pin2, puk2])
+  wipe(ki, opc)
+  return line
+}
 
 type Rows = Awaited<ReturnType<typeof simsOfBatch>>
 

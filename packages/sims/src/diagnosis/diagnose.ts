@@ -15,9 +15,9 @@ import { policyApns } from '../issue/issue.ts'
 import type { SimsParts } from '../parts.ts'
 import { differences } from '../provision/differences.ts'
 import { provisioningOf } from '../record.ts'
-import { openImsi } from '../secrets/sealing.ts'
+import { openImsi } from '../secrets/card.ts'
 import { wantedInHss } from '../states/change.ts'
-import { apnsOf, SIMS, type SimRow } from '../store/sim-row.ts'
+import { apnsOf, SIMS, type SimRow } from '../store/sim-store.ts'
 
 /** Whether the SIM itself may be on the network. */
 function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: AttachState): Check {

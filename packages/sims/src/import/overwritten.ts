@@ -1,9 +1,8 @@
 import type { Ambr, SubscriberHeld, SubscriberObserved } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
-import { adopted, heldBy } from '../provision/adopt.ts'
-import { wantedOf, withSubscribers } from '../provision/subscriber.ts'
-import { openImsi } from '../secrets/sealing.ts'
-import type { SimRow } from '../store/sim-row.ts'
+import { adopted, heldBy, wantedOf, withSubscribers } from '../provision/push.ts'
+import { openImsi } from '../secrets/card.ts'
+import type { SimRow } from '../store/sim-store.ts'
 import type { Ready } from './import-rows.ts'
 import type { Results } from './results.ts'
 

@@ -14,7 +14,7 @@ import {
 import { policyApns } from '../issue/issue.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { noteMoves } from '../states/change.ts'
-import type { SimRow } from '../store/sim-row.ts'
+import type { SimRow } from '../store/sim-store.ts'
 import { csvLines } from './csv.ts'
 import { type ImportPlan, type PlannedRow, planImport } from './import-plan.ts'
 import { ImportRows, type Ready } from './import-rows.ts'

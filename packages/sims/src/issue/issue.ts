@@ -14,15 +14,13 @@ import {
   simSwapCooldown,
 } from '@steeple/contracts'
 import { newAttachState } from '../attach/attach-state.ts'
-import { batchDir } from '../batch/old-files.ts'
+import { BATCHES, batchDir } from '../batch/batches.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { simRecord } from '../record.ts'
 import { changeSim, noteMoves } from '../states/change.ts'
-import { BATCHES } from '../store/batch-store.ts'
-import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
-import { type DrawnSims, drawSims } from './draw-sims.ts'
-import { type IssuePlan, issuePlan } from './issue-plan.ts'
+import { type DrawnSims, drawSims, type IssuePlan, issuePlan } from './draw-sims.ts'
 import type { IssueBody } from './issue-schema.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,10 +1,9 @@
 import { type HssDriver, type Imsi, isServiceError, type Subscriber } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
-import { wipe } from '../secrets/card.ts'
-import { openImsi } from '../secrets/sealing.ts'
+import { openImsi, wipe } from '../secrets/card.ts'
 import { wantedInHss } from '../states/change.ts'
 import type { ComparedSim } from '../store/sim-store.ts'
-import { driftOf, subscriberOf, wantedOf } from './subscriber.ts'
+import { driftOf, subscriberOf, wantedOf } from './push.ts'
 
 /** One SIM that the HSS holds otherwise than it should. */
 export interface Difference {

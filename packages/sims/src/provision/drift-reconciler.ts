@@ -3,8 +3,7 @@ import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/change.ts'
 import { type ComparedSim, comparedBetween } from '../store/sim-store.ts'
 import { differences } from './differences.ts'
-import { laterSeq } from './lost.ts'
-import { markDrifted } from './marks.ts'
+import { laterSeq, markDrifted } from './push.ts'
 
 /** Subscribers in one look of a driver. */
 const CHUNK = 500

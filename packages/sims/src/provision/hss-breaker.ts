@@ -10,7 +10,9 @@ import {
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
+import type { SimsParts } from '../parts.ts'
 import type { HssView } from '../record.ts'
+import type { SimRow } from '../store/sim-store.ts'
 
 /** What pushes of one SIM have come to. */
 export interface UnfixableSubscribers {
@@ -182,4 +184,19 @@ function errorsOf(result: BatchResult, imsis: readonly Imsi[]): readonly (Error 
   return imsis.map((imsi) =>
     result.has(imsi) ? result.get(imsi) : new Error('the HSS driver gave no result for it'),
   )
+}
+
+/** What is known in the HSS of a SIM that comes into the store at `nowMs`: with no HSS to push to, all is done. */
+export function firstHss(
+  { hss }: SimsParts,
+  nowMs: number,
+): Pick<SimRow, 'hss_status' | 'hss_driver' | 'hss_error' | 'hss_synced_at_ms' | 'hss_seq'> {
+  const isNone = hss.driver()?.name === 'none'
+  return {
+    hss_status: isNone ? 'synced' : 'pending',
+    hss_driver: isNone ? 'none' : null,
+    hss_error: null,
+    hss_synced_at_ms: isNone ? nowMs : null,
+    hss_seq: 1,
+  }
 }

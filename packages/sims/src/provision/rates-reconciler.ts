@@ -1,10 +1,9 @@
 import type { Outcome, Reconciler } from '@steeple/contracts'
 import { RATES_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/change.ts'
-import { seenTimes } from '../store/seen-store.ts'
-import { SIMS, type SimRow } from '../store/sim-row.ts'
-import { unreachedHashes } from '../store/sim-store.ts'
-import type { Kicked } from './core-breaker.ts'
+import { seenTimes } from '../store/attach-store.ts'
+import { SIMS, type SimRow, unreachedHashes } from '../store/sim-store.ts'
+import type { Kicked } from './cut.ts'
 import { readKeys } from './sim-reconciler.ts'
 
 /** SIMs of one call: their kicks take turns. */

@@ -9,11 +9,9 @@ import {
 import { safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/change.ts'
-import { SIMS, type SimRow } from '../store/sim-row.ts'
-import { unsyncedSims } from '../store/sim-store.ts'
+import { SIMS, type SimRow, unsyncedSims } from '../store/sim-store.ts'
 import { CUTS_AT_ONCE, createCutter, NEXT_CUTS } from './cut.ts'
-import { upsertRows } from './lost.ts'
-import { type Mark, unanswered, writeMarks } from './marks.ts'
+import { type Mark, unanswered, upsertRows, writeMarks } from './push.ts'
 
 /** Subscribers in one call of a driver. */
 const BATCH = 200

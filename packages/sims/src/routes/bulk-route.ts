@@ -17,11 +17,11 @@ import {
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import { changeSim } from '../states/change.ts'
-import { SIMS } from '../store/sim-row.ts'
 import type { SimFilter } from '../store/sim-store.ts'
+import { SIMS } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { FILTER_PROPERTIES, matchingHashes } from './filter.ts'
-import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './wait.ts'
+import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './state-routes.ts'
 
 type BulkAction = 'suspend' | 'resume' | 'revoke' | 'label'
 interface BulkBody {

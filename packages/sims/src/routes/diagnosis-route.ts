@@ -2,7 +2,7 @@ import { objectSchema, ok, type Route, route, simNotFound } from '@steeple/contr
 import { diagnose } from '../diagnosis/diagnose.ts'
 import type { SimsParts } from '../parts.ts'
 import { HASH_PARAMS } from '../record.ts'
-import { SIMS } from '../store/sim-row.ts'
+import { SIMS } from '../store/sim-store.ts'
 import type { SimParams } from './read-routes.ts'
 
 const CHECK = objectSchema(

@@ -1,8 +1,8 @@
 import { objectSchema, type Route, route, timestampOrNull } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { type HssView, provisioningOf, type UsedBytes, usageOf } from '../record.ts'
-import { apnsOf, type ShownSim } from '../store/sim-row.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
+import { apnsOf, type ShownSim } from '../store/sim-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
 const CHUNK = 500

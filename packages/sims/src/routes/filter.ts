@@ -1,9 +1,15 @@
 import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable } from '@steeple/contracts'
 import { isSearch, type Search, search } from '../find/search.ts'
 import type { SimsParts } from '../parts.ts'
-import { SIM_STATES } from '../states/change.ts'
-import type { KnownSim } from '../store/sim-row.ts'
-import { hashesOf, listSims, type SimFilter, type SimPosition, shownSims } from '../store/sim-store.ts'
+import type { KnownSim } from '../store/sim-store.ts'
+import {
+  hashesOf,
+  listSims,
+  SIM_STATES,
+  type SimFilter,
+  type SimPosition,
+  shownSims,
+} from '../store/sim-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
 

@@ -13,8 +13,7 @@ import { attachStateOf, attachStatesOf, NEVER_SEEN } from '../attach/attach-stat
 import type { SimsParts } from '../parts.ts'
 import { HASH_PARAMS, SIM_SCHEMA, usageOf } from '../record.ts'
 import { simText, tagOf } from '../sim-text.ts'
-import type { KnownSim } from '../store/sim-row.ts'
-import type { SimFilter, SimPosition } from '../store/sim-store.ts'
+import type { KnownSim, SimFilter, SimPosition } from '../store/sim-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
 /** The parameter of the routes of one SIM. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Context, isServiceError, storeCorrupt, type Tx, type Vault } from '@steeple/contracts'
-import { SIMS } from '../store/sim-row.ts'
+import { SIMS } from '../store/sim-store.ts'
 import type { IccidMac } from './iccid-index.ts'
 import { ALL_INDEXED, type IccidIndex, iccidOf, noteIndexed } from './iccid-index.ts'
 

@@ -12,8 +12,7 @@ import {
   type Vault,
 } from '@steeple/contracts'
 import { cardsWithIccidEnd, hasIccids, hasMacIn, simsWithIccids, simWithIccid } from '../store/iccid-store.ts'
-import { wipeCard } from './card.ts'
-import { openCard } from './sealing.ts'
+import { openCard, wipeCard } from './card.ts'
 
 /** Digits at the end of an ICCID that are stored in clear. */
 export const ICCID_END = 4

@@ -3,6 +3,7 @@ import {
   type ImsiHash,
   type MutationTx,
   moveRecorderRef,
+  type ObservedTx,
   quotaKeeperRef,
   type RecordedSimMove,
   type SubscriberMoves,
@@ -12,17 +13,33 @@ import {
   untilAborted,
 } from '@steeple/contracts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { SIMS, type SimRow } from '../store/sim-row.ts'
+import { SIMS, type SimRow, type SimStanding, type SimState, type SuspendReason } from '../store/sim-store.ts'
 
-/** States of a SIM. Contract section 6; `revoked` is terminal. */
-export type SimState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
-/** Why a SIM is suspended. */
-type SuspendReason = 'operator' | 'quota' | 'policy'
+/** What became of one SIM by itself. */
+export interface SimNews {
+  readonly type: 'sim.synced' | 'sim.pending' | 'sim.refused' | 'sim.attached' | 'sim.detached'
+  readonly hash: string
+}
+
+/** Events of single SIMs in one transaction. An import, or an HSS or a core that was away, changes thousands at once. */
+const MOST_EVENTS = 20
+
+/** Tells of each SIM, or of how many when there are too many. */
+export function tellOfSims(tx: Pick<ObservedTx, 'event'>, news: readonly SimNews[]): void {
+  if (news.length <= MOST_EVENTS) {
+    for (const { type, hash } of news) tx.event({ type, subject: hash })
+    return
+  }
+  const counts: Record<string, number> = {}
+  for (const { type } of news) {
+    const noun = type.slice('sim.'.length)
+    counts[noun] = (counts[noun] ?? 0) + 1
+  }
+  tx.event({ type: 'sim.many', subject: 'sims', data: counts })
+}
+
 /** What can move a SIM. */
 export type SimAction = 'attach' | 'suspend' | 'resume' | 'expire' | 'unexpire' | 'revoke'
-
-/** Every state, in the order of the contract. */
-export const SIM_STATES: readonly SimState[] = ['issued', 'in-use', 'suspended', 'expired', 'revoked']
 
 /**
  * `before`: the state that the suspension interrupted. `unexpired`: what it was when it expired. `same`: holds already,
@@ -37,15 +54,6 @@ const MOVES: Readonly<Record<SimState, Readonly<Partial<Record<SimAction, Target
   suspended: { suspend: 'same', resume: 'before', expire: 'expired', revoke: 'revoked' },
   expired: { expire: 'same', unexpire: 'unexpired', revoke: 'revoked' },
   revoked: { revoke: 'same' },
-}
-
-/** The part of a SIM that its state consists of. */
-export interface SimStanding {
-  readonly state: SimState
-  /** The state that a suspension or the expiry interrupted; null while there is none. */
-  readonly previous_state: SimState | null
-  /** Of a SIM that is suspended, or was when it expired. */
-  readonly suspend_reason: SuspendReason | null
 }
 
 /**

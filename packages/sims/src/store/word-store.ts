@@ -1,5 +1,5 @@
 import type { Db, Reader, Tx } from '@steeple/contracts'
-import type { SimRow } from './sim-row.ts'
+import type { SimRow } from './sim-store.ts'
 
 /** What of a SIM is searched. */
 export type Searched = Pick<SimRow, 'hash' | 'label' | 'msisdn' | 'iccid_last4'>

@@ -1,4 +1,4 @@
-import type { SimRow } from '../../src/store/sim-row.ts'
+import type { SimRow } from '../../src/store/sim-store.ts'
 
 /** A row of a SIM with what a test does not care about. */
 export function simRow(

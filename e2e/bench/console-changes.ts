@@ -1,25 +1,18 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { tempDir } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type EventStream, openEvents } from '../harness/event-client.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
-import { type Air, openAir } from '../harness/radio/air.ts'
+import { openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
-import { runSvc, type Service, startService, until } from '../harness/service.ts'
-import { benchBrowser, changeOnScreen, openFirstScreen } from './console-tab.ts'
-import { type Finding, median, quantile } from './measure.ts'
+import { runSvc, type Service, until } from '../harness/service.ts'
+import { type Bench, bench, done, median, most, quantile, started, times } from './bench.ts'
+import { browserOf, LIMIT_MS, openFirstScreen } from './console.ts'
 
 const TIMES = 20
-const LIMIT_MS = 1_000
 const QUOTA = 1_000
-const BY_ITSELF: Readonly<Record<string, string>> = {
-  SVC_COLLECTOR_ENABLED: 'true',
-  SVC_COLLECTOR_INTERVAL: '1s',
-  SVC_FAIRUSE_ENABLED: 'true',
-  SVC_ALERTS_ENABLED: 'true',
-}
 
 /** A box with a lab core, a radio and cards, and what tells when something has happened. */
 interface World {
@@ -34,8 +27,8 @@ interface World {
 /** A change from outside that can be made again and again: what is done first, what then, and when it is on screen. */
 interface Story {
   readonly name: string
-  readonly prepare?: (world: World, round: number) => Promise<void>
-  readonly act: (world: World, round: number) => Promise<void>
+  readonly prepare?: (world: World, round: number) => Promise<unknown>
+  readonly act: (world: World, round: number) => Promise<unknown>
   /** An expression that is true of the document once the change is shown. */
   readonly holds: (world: World, round: number) => string
   /** The event whose time counts, where the box itself finds out; otherwise the request counts, from before it is sent. */
@@ -49,139 +42,115 @@ const figure = (name: string, value: number): string =>
 const sentence = (text: string): string =>
   `document.querySelector('.sentence')?.textContent.startsWith('${text}')`
 const hashOf = ({ cards }: World, round: number): string => cards[round]?.hash ?? ''
+const phones = ({ lab }: World, path: string, body?: string) =>
+  labPhones(lab.urls.control, 'POST', path, body)
 
 const STORIES: readonly Story[] = [
   {
     name: 'a SIM is suspended',
-    act: async (world, round) => await post(world, `/v1/sims/${hashOf(world, round)}/suspend`),
+    act: (world, round) => done(world.service, 'POST', `/v1/sims/${hashOf(world, round)}/suspend`, {}),
     holds: (_, round) => figure('Suspended', round + 1),
   },
   {
     name: 'the gate is disarmed',
-    prepare: async (world) => {
-      const isOn = await changeOnScreen(world.page, sentence('The box is on the air.'))
-      await until(async () => (await arm(world)) === 200)
+    prepare: async ({ service, page }) => {
+      const isOn = await changeOnScreen(page, sentence('The box is on the air.'))
+      const body = { arm: true, profile_id: 'mast' }
+      await until(async () => (await service.request('POST', '/v1/tx/arm', { body })).status === 200)
       await isOn()
     },
-    act: async (world) => await post(world, '/v1/tx/disarm'),
+    act: ({ service }) => done(service, 'POST', '/v1/tx/disarm', {}),
     holds: () => sentence('The box is not on the air'),
   },
   {
     name: 'a session begins',
     event: 'session.begin',
-    act: async (world, round) => {
-      await phones(world, '/phones', JSON.stringify([world.cards[TIMES + round]?.card]))
-    },
+    act: (world, round) => phones(world, '/phones', JSON.stringify([world.cards[TIMES + round]?.card])),
     holds: (_, round) => figure('Online', round + 1),
   },
   {
     name: 'a session ends',
     event: 'session.end',
-    act: async (world, round) => await phones(world, `/phones/${hashOf(world, TIMES + round)}/detach`),
+    act: (world, round) => phones(world, `/phones/${hashOf(world, TIMES + round)}/detach`),
     holds: (_, round) => figure('Online', TIMES - round - 1),
   },
   {
     name: 'an alert is raised',
     event: 'alert.firing',
     times: 2,
-    prepare: async (world, round) => {
+    prepare: (world, round) => {
       const body = { quota_bytes: QUOTA, period: 'month', action: 'alert' }
-      await post(world, `/v1/sims/${hashOf(world, TIMES + round)}/quota`, body)
+      return done(world.service, 'POST', `/v1/sims/${hashOf(world, TIMES + round)}/quota`, body)
     },
-    act: async (world, round) =>
-      await post(world, `/v1/sims/${hashOf(world, TIMES + round)}/usage`, {
-        ...{ up_bytes: 0.85 * QUOTA, down_bytes: 0, report_id: `bench-${round}` },
-      }),
+    act: (world, round) => {
+      const body = { up_bytes: 0.85 * QUOTA, down_bytes: 0, report_id: `bench-${round}` }
+      return done(world.service, 'POST', `/v1/sims/${hashOf(world, TIMES + round)}/usage`, body)
+    },
     holds: (world, round) =>
       `document.querySelector('[aria-labelledby=needs]').textContent.includes('${hashOf(world, TIMES + round)}')`,
   },
 ]
 
-/** How soon a change that others make is on the first screen, in a page that is not touched. */
-export async function benchConsoleChanges(): Promise<readonly Finding[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'steeple-bench-'))
-  const browser = await benchBrowser()
-  const air = await openAir(folder)
-  const lab = await startLabCore(join(folder, 'lab'))
-  try {
-    const service = await serviceOf(folder, air, lab)
-    try {
-      const cards = await issue(service, lab)
-      const events = await openEvents(`${service.url}/v1/events`, { token: service.adminToken })
-      const page = await openFirstScreen(browser, service)
-      await page.getByRole('region', { name: 'What happened last' }).getByRole('listitem').first().waitFor()
-      const world = { service, page, lab, events, cards }
-      const findings: Finding[] = []
-      for (const story of STORIES) findings.push(await tell(world, story))
-      return findings
-    } finally {
-      await service.stop()
-    }
-  } finally {
-    await browser.close()
-    await lab.stop()
-    air.close()
-    rmSync(folder, { recursive: true, force: true })
-  }
+const BY_ITSELF = {
+  SVC_COLLECTOR_ENABLED: 'true',
+  SVC_COLLECTOR_INTERVAL: '1s',
+  SVC_FAIRUSE_ENABLED: 'true',
+  SVC_ALERTS_ENABLED: 'true',
 }
 
-async function serviceOf(folder: string, air: Air, lab: LabProcess): Promise<Service> {
-  const config = join(folder, 'control.yaml')
-  writeFileSync(config, radioConfig(air.binary))
-  mkdirSync(join(folder, 'data'), { mode: 0o700 })
-  return await startService({
-    dataDir: join(folder, 'data'),
-    flags: ['--config', config],
-    env: { ...lab.env, ...BY_ITSELF },
-  })
-}
+/** How soon what happens is on screen. */
+export const CONSOLE_CHANGES: Bench = bench({
+  name: 'console-changes',
+  about: 'how soon a change that others make is on the first screen, in a page that is not touched',
+  setup: async (stage): Promise<World> => {
+    const { path: folder } = stage.use(await tempDir('steeple-bench-'))
+    const browser = await browserOf(stage)
+    const air = stage.adopt(await openAir(folder), (own) => own.close())
+    const lab = stage.adopt(await startLabCore(join(folder, 'lab')), async (own) => await own.stop())
+    const [config, dataDir] = [join(folder, 'control.yaml'), join(folder, 'data')]
+    writeFileSync(config, radioConfig(air.binary))
+    mkdirSync(dataDir, { mode: 0o700 })
+    const env = { ...lab.env, ...BY_ITSELF }
+    const service = stage.use(await started({ dataDir, flags: ['--config', config], env }))
+    const cards = await issue(service, lab)
+    const events = await openEvents(`${service.url}/v1/events`, { token: service.adminToken })
+    const page = await openFirstScreen(browser, service)
+    await page.getByRole('region', { name: 'What happened last' }).getByRole('listitem').first().waitFor()
+    return { service, page, lab, events, cards }
+  },
+  act: (world) =>
+    times(STORIES.length, async (at) => {
+      const { name, event, prepare, act, holds, times: often = TIMES } = STORIES[at] as Story
+      const took = await times(often, async (round) => {
+        await prepare?.(world, round)
+        const shown = await changeOnScreen(world.page, holds(world, round))
+        const known = world.events.events.length
+        const startedAt = Date.now()
+        await act(world, round)
+        const shownAt = await shown()
+        return shownAt - (event === undefined ? startedAt : await happenedAt(world, event, known))
+      })
+      const from = event === undefined ? 'the request' : 'the event'
+      const what = `${name}: from ${from} to the screen, worst of ${took.length}`
+      return most(what, quantile(took, 1), 'ms', 1_000, { beside: ['median', median(took)] })
+    }),
+})
 
 /** Cards that the core knows. */
 async function issue(service: Service, { env }: LabProcess): Promise<World['cards']> {
-  const policy = await service.request('PUT', '/v1/policy', { body: OPEN })
-  if (policy.status !== 200) throw new Error(`the policy was not taken: ${JSON.stringify(policy.body)}`)
-  const { body } = await service.request('POST', '/v1/sims', { body: { count: 2 * TIMES } })
-  const [{ batch_id: batch }] = body.sims
-  await until(async () => {
-    const listed = await service.request('GET', `/v1/sims?limit=${2 * TIMES}`)
-    return listed.body.sims.every((sim: SimState) => sim.provisioning.status === 'synced')
-  })
+  await done(service, 'PUT', '/v1/policy', OPEN)
+  const [{ batch_id: batch }] = (await done(service, 'POST', '/v1/sims', { count: 2 * TIMES })).sims
+  await until(async () =>
+    (await done(service, 'GET', `/v1/sims?limit=${2 * TIMES}`)).sims.every(
+      (sim: { readonly provisioning: { readonly status: string } }) => sim.provisioning.status === 'synced',
+    ),
+  )
   const args = ['sim', 'export', batch, '--data-dir', service.dataDir, '--format', 'json']
   const { stdout } = await runSvc(args, env)
   return JSON.parse(stdout).map((card: { readonly imsi: string }) => ({
     hash: createHash('sha256').update(card.imsi).digest('hex').slice(0, 12),
     card,
   }))
-}
-
-interface SimState {
-  readonly provisioning: { readonly status: string }
-}
-
-/** One story as often as asked for: the time from when it happened to when it is on screen. */
-async function tell(world: World, story: Story): Promise<Finding> {
-  const times: number[] = []
-  for (let round = 0; round < (story.times ?? TIMES); round++) {
-    await story.prepare?.(world, round)
-    const shown = await changeOnScreen(world.page, story.holds(world, round))
-    const known = world.events.events.length
-    const startedAt = Date.now()
-    await story.act(world, round)
-    const shownAt = await shown()
-    times.push(
-      shownAt - (story.event === undefined ? startedAt : await happenedAt(world, story.event, known)),
-    )
-  }
-  const value = quantile(times, 1)
-  const from = story.event === undefined ? 'the request' : 'the event'
-  return {
-    name: `${story.name}: from ${from} to the screen, worst of ${times.length}`,
-    value,
-    unit: 'ms',
-    beside: { what: 'median', value: median(times) },
-    target: `≤ ${LIMIT_MS} ms`,
-    isMet: value <= LIMIT_MS,
-  }
 }
 
 /** When the box noted the first event of a type behind those that were known. */
@@ -192,16 +161,29 @@ async function happenedAt({ events }: World, type: string, known: number): Promi
   return Date.parse(found() ?? '')
 }
 
-async function arm({ service }: World): Promise<number> {
-  const body = { arm: true, profile_id: 'mast' }
-  return (await service.request('POST', '/v1/tx/arm', { body })).status
-}
-
-async function post({ service }: World, path: string, body: object = {}): Promise<void> {
-  const answer = await service.request('POST', path, { body })
-  if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-}
-
-async function phones({ lab }: World, path: string, body?: string): Promise<void> {
-  await labPhones(lab.urls.control, 'POST', path, body)
+/**
+ * Gives a wait for the time (ms since 1970) at which the document has changed so that `holds`, an expression, is true: told by a
+ * MutationObserver that watches from now on, not asked for in turns.
+ */
+async function changeOnScreen(page: Page, holds: string): Promise<() => Promise<number>> {
+  const name = `__seen${Math.random().toString(36).slice(2)}`
+  const isTrueBefore = await page.evaluate<boolean>(`(() => {
+    const holds = () => ${holds}
+    globalThis['${name}'] = new Promise((seen) => {
+      const watch = new MutationObserver(() => {
+        if (!holds()) return
+        watch.disconnect()
+        seen(performance.timeOrigin + performance.now())
+      })
+      watch.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
+    })
+    return holds()
+  })()`)
+  if (isTrueBefore) throw new Error(`it was so before: ${holds}`)
+  return async () => {
+    const late = new Promise<never>((_, reject) =>
+      setTimeout(() => reject(new Error(`not on screen: ${holds}`)), LIMIT_MS).unref(),
+    )
+    return await Promise.race([page.evaluate<number>(`globalThis['${name}']`), late])
+  }
 }

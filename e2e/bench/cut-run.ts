@@ -15,7 +15,7 @@ const world = await startMeteredLab(folder)
 try {
   const cards = await world.issue(PHONES)
   await world.insert(cards)
-  const times: number[] = []
+  const took: number[] = []
   for (const { hash } of cards) {
     // At no particular moment of the interval.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * INTERVAL_MS))
@@ -27,9 +27,9 @@ try {
     })
     const from = performance.now()
     await until(async () => (await world.phone(hash)).ipv4 === null)
-    times.push(performance.now() - from)
+    took.push(performance.now() - from)
   }
-  process.stdout.write(JSON.stringify({ intervalMs: INTERVAL_MS, times }))
+  process.stdout.write(JSON.stringify({ intervalMs: INTERVAL_MS, took }))
 } finally {
   await world.close()
   rmSync(folder, { recursive: true, force: true })

@@ -1,116 +1,54 @@
 // npm run bench [-- part of a name …]: measures, prints a table, writes JSON to bench-results/.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { benchAlerts } from './alerts.ts'
-import { benchBackup } from './backup.ts'
-import { benchCollectorFree5gc } from './collector-free5gc.ts'
-import { benchCollectorMme } from './collector-mme.ts'
-import { benchCompliance } from './compliance.ts'
-import { benchConsoleBytes } from './console-bytes.ts'
-import { benchConsoleChanges } from './console-changes.ts'
-import { benchConsoleFirst } from './console-first.ts'
-import { benchConsoleIdle } from './console-idle.ts'
-import { benchConsoleScroll } from './console-scroll.ts'
-import { benchCut } from './cut.ts'
-import { benchEsim } from './esim.ts'
-import { benchGeneration } from './generation.ts'
-import { benchHeartbeats } from './heartbeats.ts'
-import { benchImport, benchReconcile } from './hss.ts'
-import { benchIdle } from './idle.ts'
-import { benchInstances } from './instances.ts'
-import { benchLabCore } from './lab-core.ts'
-import { benchList } from './list.ts'
-import { benchLogin } from './login.ts'
-import type { Finding } from './measure.ts'
-import { benchIssue, benchMutation } from './mutation.ts'
-import { benchPackaged } from './packaged.ts'
-import { benchPeople } from './people.ts'
-import { benchQuotaCut } from './quota-cut.ts'
-import { benchRead } from './read.ts'
-import { benchSessions } from './sessions.ts'
-import { benchSizes } from './sizes.ts'
-import { benchStart } from './start.ts'
-import { benchTap } from './tap.ts'
-import { benchTls } from './tls.ts'
-import { benchTokenCheck } from './token-check.ts'
+import { join } from 'node:path'
+import { ROOT } from '../harness/launch.ts'
+import type { Bench, Finding } from './bench.ts'
+import { CHANGES } from './changes.ts'
+import { COLLECTORS } from './collectors.ts'
+import { CONSOLE } from './console.ts'
+import { CONSOLE_CHANGES } from './console-changes.ts'
+import { CORE } from './core.ts'
+import { EDGE } from './edge.ts'
+import { LOGINS } from './logins.ts'
+import { SIMS } from './sims.ts'
+import { SIZES_BENCH } from './sizes.ts'
 
-const SUITES: Readonly<Record<string, () => Promise<readonly Finding[]>>> = {
-  start: benchStart,
-  packaged: benchPackaged,
-  read: benchRead,
-  'token-check': benchTokenCheck,
-  tls: benchTls,
-  people: benchPeople,
-  login: benchLogin,
-  heartbeats: benchHeartbeats,
-  mutation: benchMutation,
-  issue: benchIssue,
-  list: benchList,
-  sizes: benchSizes,
-  idle: benchIdle,
-  alerts: benchAlerts,
-  backup: benchBackup,
-  compliance: benchCompliance,
-  import: benchImport,
-  reconcile: benchReconcile,
-  generation: benchGeneration,
-  'lab-core': benchLabCore,
-  cut: benchCut,
-  'collector-free5gc': benchCollectorFree5gc,
-  instances: benchInstances,
-  'collector-mme': benchCollectorMme,
-  sessions: benchSessions,
-  'quota-cut': benchQuotaCut,
-  tap: benchTap,
-  esim: benchEsim,
-  'console-changes': benchConsoleChanges,
-  'console-scroll': benchConsoleScroll,
-  'console-first': benchConsoleFirst,
-  'console-idle': benchConsoleIdle,
-  'console-bytes': benchConsoleBytes,
-}
+const BENCHES: readonly Bench[] = [
+  ...[EDGE, LOGINS, CHANGES, SIMS, [SIZES_BENCH], CORE, COLLECTORS, [CONSOLE_CHANGES], CONSOLE].flat(),
+]
 
 const wanted = process.argv.slice(2)
 const findings: Finding[] = []
-for (const [name, suite] of Object.entries(SUITES)) {
+for (const { name, about, run } of BENCHES) {
   if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue
-  process.stderr.write(`${name} …\n`)
-  findings.push(...(await suite()))
+  process.stderr.write(`${name}: ${about} …\n`)
+  await using stage = new AsyncDisposableStack()
+  findings.push(...(await run(stage)))
 }
 
 const number = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3)
-const rows = findings.map((finding) => [
-  finding.name,
-  `${number(finding.value)} ${finding.unit}`,
-  finding.beside === undefined
-    ? ''
-    : `${number(finding.beside.value)} ${finding.unit} (${finding.beside.what})`,
-  finding.beside === undefined ? '' : `${Math.round((100 * finding.value) / finding.beside.value)} %`,
-  finding.target,
-  finding.isMet ? 'met' : 'MISSED',
+const rows = findings.map(({ name, value, unit, beside, target, isMet }) => [
+  name,
+  `${number(value)} ${unit}`,
+  beside === undefined ? '' : `${number(beside.value)} ${unit} (${beside.what})`,
+  beside === undefined ? '' : `${Math.round((100 * value) / beside.value)} %`,
+  target,
+  isMet ? 'met' : 'MISSED',
 ])
 const table = [['measured', 'value', 'beside', 'share', 'target', ''], ...rows]
-const widths = (table[0] ?? []).map((_, column) =>
-  Math.max(...table.map((row) => (row[column] ?? '').length)),
-)
-for (const row of table)
-  process.stdout.write(
-    `${row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()}\n`,
-  )
+const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? []
+for (const row of table) {
+  const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  process.stdout.write(`${cells.join('  ').trimEnd()}\n`)
+}
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), '../../bench-results')
+const folder = join(ROOT, 'bench-results')
 mkdirSync(folder, { recursive: true })
 const at = new Date().toISOString()
 const path = join(folder, `${at.replaceAll(':', '-')}.json`)
-writeFileSync(
-  path,
-  `${JSON.stringify({ at, node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, findings }, null, 2)}\n`,
-)
+const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length }
+writeFileSync(path, `${JSON.stringify({ at, ...machine, findings }, null, 2)}\n`)
 process.stdout.write(`\nwritten to ${path}\n`)
 process.exit(findings.every(({ isMet }) => isMet) ? 0 : 1)

@@ -1,3 +1,4 @@
+import type { Testbed } from '@steeple/testkit'
 import type { TokenRole } from './contract-roles.ts'
 import type { Service } from './service.ts'
 import { totpAt } from './totp.ts'
@@ -21,7 +22,7 @@ export interface Entered {
 
 /** Adds a user with the admin token of the service. Throws when it is refused. */
 export async function addPerson(
-  service: Service,
+  service: Pick<Service, 'request'> | Testbed,
   name: string,
   roles: readonly TokenRole[],
 ): Promise<Person> {

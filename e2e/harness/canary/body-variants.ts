@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { isObject, valuesOf } from '../fuzz/schema-values.ts'
+import { isObject, valuesOf } from '../fuzz/values.ts'
 import type { Json } from '../openapi.ts'
 
 /** A body that holds a text in one of its places. */

@@ -1,7 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 import type { Json } from '../openapi.ts'
-import { anyCharacter, HOSTILE_TEXTS, hostileValues } from './hostile-values.ts'
-import { isObject, valuesOf } from './schema-values.ts'
+import { anyCharacter, hostileTexts, hostileValues, isObject, valuesOf, words } from './values.ts'
 
 /** A configuration file and the environment that it is read in. */
 export interface ConfigFile {
@@ -28,19 +27,15 @@ export function configFiles(schema: Json): Arbitrary<ConfigFile> {
     .map((entries) => treeOf(entries))
   const nearly = fc
     .array(fc.tuple(fc.constantFrom(...leaves), hostileValues), { minLength: 1, maxLength: 3 })
-    .chain((wrong) =>
-      trees.map((tree) =>
-        treeOf(
-          wrong.map(([leaf, value]) => [leaf.path, value] as const),
-          tree,
-        ),
-      ),
-    )
+    .map((wrong) => wrong.map(([{ path }, value]) => [path, value] as const))
+    .chain((wrong) => trees.map((tree) => treeOf(wrong, tree)))
+  const writtenAs = (some: Arbitrary<Json>): Arbitrary<string> =>
+    fc.tuple(some, fc.boolean()).map(([tree, isJson]) => (isJson ? JSON.stringify(tree) : block(tree, '')))
   const text = fc.oneof(
-    { weight: 5, arbitrary: fc.tuple(trees, fc.boolean()).map(([tree, isJson]) => written(tree, isJson)) },
-    { weight: 4, arbitrary: fc.tuple(nearly, fc.boolean()).map(([tree, isJson]) => written(tree, isJson)) },
-    { weight: 3, arbitrary: trees.chain((tree) => damaged(written(tree, false))) },
-    { weight: 2, arbitrary: fc.object({ maxDepth: 3 }).map((tree) => written(tree, false)) },
+    { weight: 5, arbitrary: writtenAs(trees) },
+    { weight: 4, arbitrary: writtenAs(nearly) },
+    { weight: 3, arbitrary: trees.chain((tree) => damaged(block(tree, ''))) },
+    { weight: 2, arbitrary: fc.object({ maxDepth: 3 }).map((tree) => block(tree, '')) },
     { weight: 2, arbitrary: fc.constantFrom(...ODD_FILES) },
     { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 200 }) },
   )
@@ -50,36 +45,18 @@ export function configFiles(schema: Json): Arbitrary<ConfigFile> {
 function environments(leaves: readonly Leaf[]): Arbitrary<Readonly<Record<string, string>>> {
   const variables = leaves.flatMap(({ variable }) => (variable === undefined ? [] : [variable]))
   const values = fc.oneof(
-    fc.constantFrom(
-      '',
-      ' ',
-      'true',
-      'no',
-      '7',
-      '15s',
-      ':8080',
-      'core_b',
-      '999',
-      '99',
-      'LAB',
-      'DE',
-      '-1',
-      'a,b,,c',
-    ),
-    fc.constantFrom(...HOSTILE_TEXTS).filter((text) => !text.includes('\0')),
+    { weight: 1, arbitrary: fc.constantFrom('', ' ') },
+    { weight: 6, arbitrary: words`true no 7 15s :8080 core_b 999 99 LAB DE -1 a,b,,c` },
+    { weight: 7, arbitrary: hostileTexts.filter((text) => !text.includes('\0')) },
   )
-  const name = fc.oneof(
-    fc.constantFrom(...variables),
-    fc.constantFrom('SVC_', 'SVC_SERVER_LISTENN', 'SVC_TEST_X', 'X'),
-  )
+  const name = fc.oneof(fc.constantFrom(...variables), words`SVC_ SVC_SERVER_LISTENN SVC_TEST_X X`)
   return fc.oneof({ weight: 4, arbitrary: fc.constant({}) }, fc.dictionary(name, values, { maxKeys: 3 }))
 }
 
 function leavesOf(schema: Json, path: readonly string[]): readonly Leaf[] {
   if (!isObject(schema.properties) || schema.type !== 'object') {
     const env = schema['x-env']
-    const variable = isObject(env) && typeof env.name === 'string' ? env.name : undefined
-    return [{ path, schema, variable }]
+    return [{ path, schema, variable: isObject(env) && typeof env.name === 'string' ? env.name : undefined }]
   }
   return Object.entries(schema.properties).flatMap(([name, inner]) =>
     leavesOf(inner as Json, [...path, name]),
@@ -88,102 +65,55 @@ function leavesOf(schema: Json, path: readonly string[]): readonly Leaf[] {
 
 function treeOf(
   entries: readonly (readonly [path: readonly string[], value: unknown])[],
-  into: Record<string, unknown> = {},
-): Record<string, unknown> {
+  into: Json = {},
+): Json {
   const tree = structuredClone(into)
-  for (const [path, value] of entries) place(tree, path, value)
+  for (const [path, value] of entries) place(tree as Record<string, unknown>, path, value)
   return tree
 }
 
-function place(tree: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  const [head = '', ...rest] = path
-  if (rest.length === 0) {
-    tree[head] = value
-    return
-  }
+function place(tree: Record<string, unknown>, [head = '', ...rest]: readonly string[], value: unknown): void {
   const inner = tree[head]
   const next: Record<string, unknown> = isObject(inner) ? { ...inner } : {}
-  tree[head] = next
-  place(next, rest, value)
+  tree[head] = rest.length === 0 ? value : next
+  if (rest.length > 0) place(next, rest, value)
 }
 
-/** Block YAML with values in JSON, which is YAML, or JSON as a whole. */
-function written(tree: unknown, isJson: boolean): string {
-  return isJson || !isObject(tree) ? JSON.stringify(tree) : block(tree, 0)
-}
-
-function block(tree: Json, depth: number): string {
-  const indent = '  '.repeat(depth)
+/** Block YAML with values in JSON, which is YAML. */
+function block(tree: Json, indent: string): string {
   return Object.entries(tree)
     .map(([name, value]) => {
       const key = /^[a-z_]+$/.test(name) ? name : JSON.stringify(name)
       const isGroup = isObject(value) && Object.keys(value).length > 0
-      return isGroup
-        ? `${indent}${key}:\n${block(value, depth + 1)}`
-        : `${indent}${key}: ${JSON.stringify(value)}\n`
+      const below = isGroup ? `\n${block(value, `${indent}  `)}` : ` ${JSON.stringify(value)}\n`
+      return `${indent}${key}:${below}`
     })
     .join('')
 }
 
 function damaged(text: string): Arbitrary<string> {
-  const pieces = fc.constantFrom(
-    ...[
-      '\t',
-      ':',
-      '- ',
-      '  ',
-      '\n',
-      '"',
-      "'",
-      '{',
-      ']',
-      '&a ',
-      '*a',
-      '!!binary ',
-      '|',
-      '>',
-      '#',
-      '%',
-      '---\n',
-      '\u0000',
-      '<<: ',
-    ],
+  const pieces = fc.oneof(
+    words`: " ' { ] | > # %`,
+    fc.constantFrom('\t', '- ', '  ', '\n', '&a ', '*a', '!!binary ', '---\n', '\u0000', '<<: '),
+    fc.string({ maxLength: 5 }),
   )
-  return fc
-    .array(fc.tuple(fc.nat(text.length), fc.nat(8), fc.oneof(pieces, fc.string({ maxLength: 5 }))), {
-      minLength: 1,
-      maxLength: 4,
-    })
-    .map((edits) =>
-      edits.reduce((now, [at, length, insert]) => now.slice(0, at) + insert + now.slice(at + length), text),
-    )
+  const edits = fc.array(fc.tuple(fc.nat(text.length), fc.nat(8), pieces), { minLength: 1, maxLength: 4 })
+  return edits.map((all) =>
+    all.reduce((now, [at, length, insert]) => now.slice(0, at) + insert + now.slice(at + length), text),
+  )
 }
 
 const NESTED = 5_000
 
 /** What YAML can be without being a configuration. */
 const ODD_FILES: readonly string[] = [
-  '',
-  '\n',
-  '---\n---\n',
-  'null',
-  '[]',
-  '42',
-  '"text"',
-  '# only a comment',
+  ...['', '\n', '---\n---\n', 'null', '[]', '42', '"text"', '# only a comment'],
+  ...['!!float 7', '0x10', '0o17', '1_000', '.inf', '.nan', '1e400', '9007199254740993'].map(
+    (tac) => `tac: ${tac}\n`,
+  ),
+  ...['&a {next: *a}', '*nobody', '!!js/function "() => 1"'].map((value) => `server: ${value}\n`),
   '\ufeffserver:\n  mode: lab\n',
-  'server: &a {next: *a}\n',
   'a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c]\ne: [*d,*d,*d,*d]\n',
-  'server: *nobody\n',
-  'server: !!js/function "() => 1"\n',
-  'tac: !!float 7\n',
-  'tac: 0x10\n',
-  'tac: 0o17\n',
-  'tac: 1_000\n',
-  'tac: .inf\n',
-  'tac: .nan\n',
-  'tac: 1e400\n',
-  'tac: 9007199254740993\n',
   'server: {mode: lab}\nserver: {mode: rf}\n',
   'server.mode: lab\n',
   '? [a, b]\n: c\n',

@@ -3,6 +3,7 @@ import formats from 'ajv-formats'
 import type { Got } from '../http-client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../openapi.ts'
 import type { FuzzRequest } from './requests.ts'
+import { isObject } from './values.ts'
 
 /** Judges answers by the served document alone. */
 export interface Judge {
@@ -48,26 +49,18 @@ export function createJudge(document: OpenApi): Judge {
   const validators = new Map<string, ValidateFunction>()
   // Most answers are alike: a check of each kind is made once.
   const made = new Map<string, ValidateFunction>()
-  for (const operation of operations) {
-    for (const [status, { content = {} }] of Object.entries(operation.object.responses)) {
+  for (const operation of operations)
+    for (const [status, { content = {} }] of Object.entries(operation.object.responses))
       for (const [type, { schema }] of Object.entries(content)) {
         if (schema === undefined) continue
-        const pointer = [
-          'paths',
-          operation.path,
-          operation.method.toLowerCase(),
-          'responses',
-          status,
-          'content',
-        ]
-        const $ref = `openapi:document#/${[...pointer, type, 'schema'].map(escaped).join('/')}`
+        const { path, method } = operation
+        const way = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type, 'schema']
         const text = JSON.stringify(schema)
+        const $ref = `openapi:document#/${way.map(escaped).join('/')}`
         const validate = made.get(text) ?? ajv.compile({ $ref })
         made.set(text, validate)
         validators.set(keyOf(operation, status, type), validate)
       }
-    }
-  }
   // A path that is spelt out goes before one with a parameter in the same place.
   const patterns = operations
     .toSorted((a, b) => parametersIn(a) - parametersIn(b))
@@ -98,7 +91,7 @@ export function createJudge(document: OpenApi): Judge {
 
 function generalProblems(request: FuzzRequest, got: Got): readonly string[] {
   const { status, headers, body } = got
-  const isMissing = (name: string, statuses: readonly number[]): boolean =>
+  const lacks = (name: string, statuses: readonly number[]): boolean =>
     statuses.includes(status) && headers[name] === undefined
   const rules: readonly (readonly [isBroken: boolean, problem: string])[] = [
     [!hasRequestId(request, headers['x-request-id']), `has the X-Request-Id ${headers['x-request-id']}`],
@@ -106,9 +99,9 @@ function generalProblems(request: FuzzRequest, got: Got): readonly string[] {
     [headers['cache-control'] === undefined, 'has no Cache-Control'],
     ['x-powered-by' in headers || 'server' in headers, 'names its software'],
     [status === 401 && headers['www-authenticate'] !== 'Bearer', 'has no WWW-Authenticate'],
-    [isMissing('allow', [405]), 'has no Allow'],
-    [isMissing('retry-after', [429, 503]), 'has no Retry-After'],
-    [isMissing('ratelimit-limit', [429]), 'has no RateLimit-Limit'],
+    [lacks('allow', [405]), 'has no Allow'],
+    [lacks('retry-after', [429, 503]), 'has no Retry-After'],
+    [lacks('ratelimit-limit', [429]), 'has no RateLimit-Limit'],
     [status >= 400 && INTERNALS.test(body.toString()), 'tells internals'],
   ]
   return rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem)
@@ -236,8 +229,4 @@ function parsed(body: Buffer): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

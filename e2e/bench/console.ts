@@ -229,7 +229,7 @@ const first = bench({
   setup: async (stage) => {
     const browser = await browserOf(stage)
     const service = stage.use(await started())
-    const bare = await bareSite(stage, await firstScreenFiles(browser, service))
+    const bare = await bareSite(stage, [...(await firstScreen(browser, service)).keys()])
     return { browser, service, bare }
   },
   act: async ({ browser, service, bare }) => {
@@ -262,16 +262,17 @@ const first = bench({
   },
 })
 
-/** The files of the site that a browser has asked for until the first screen is there, by their names. */
-async function firstScreenFiles(browser: Browser, service: Service): Promise<readonly string[]> {
+/** What a browser has asked for until the first screen is there, of the console, its plugins and their texts: path → content. */
+async function firstScreen(browser: Browser, service: Service): Promise<ReadonlyMap<string, Uint8Array>> {
   const page = await openFirstScreen(browser, service)
   await page.getByRole('region', { name: 'What happened last' }).waitFor()
   const asked = await page.evaluate<readonly string[]>(
     `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)`,
   )
   await page.context().close()
-  const names = asked.filter((path) => path.startsWith('/console-files/')).map((path) => path.slice(15))
-  return ['index.html', ...new Set(names)]
+  const paths = ['/', ...new Set(asked.filter((path) => /^\/([a-z-]+-files|v1\/texts)\//.test(path)))]
+  const read = async (path: string) => [path, await (await fetch(service.url + path)).bytes()] as const
+  return new Map(await Promise.all(paths.map(read)))
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -279,7 +280,8 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Serves those files as the service does: compressed, to be kept for good. */
-async function bareSite(stage: Stage, files: readonly string[]): Promise<string> {
+async function bareSite(stage: Stage, paths: readonly string[]): Promise<string> {
+  const files = paths.filter((path) => path.startsWith('/console-files/')).map((path) => path.slice(15))
   const scripts = files.filter((name) => name.endsWith('.js') && !name.startsWith('index.'))
   const entry = readFileSync(join(SITE, files.find((name) => /^index\..*\.js$/.test(name)) ?? ''), 'utf8')
   // The entry itself is loaded as text: running it would be the console.
@@ -309,16 +311,15 @@ const bytes = bench({
   about: 'what the first screen loads of the console, compressed',
   setup: async (stage) => {
     const browser = await browserOf(stage)
-    return await firstScreenFiles(browser, stage.use(await started()))
+    return [...(await firstScreen(browser, stage.use(await started()))).values()]
   },
-  act: async (names) => {
-    const files = names.map((name) => readFileSync(join(SITE, name)))
-    const kB = (packed: (file: Buffer) => Buffer): number =>
+  act: async (files) => {
+    const kB = (packed: (file: Uint8Array) => Uint8Array): number =>
       files.reduce((sum, file) => sum + packed(file).length, 0) / 1_000
     const beside = ['as they are', kB((file) => file)] as const
     const gzip = kB((file) => gzipSync(file, { level: 9 }))
     return [
-      most(`first screen of the console, ${names.length} files, gzip`, gzip, 'kB', 150, { beside }),
+      most(`first screen of the console, ${files.length} files, gzip`, gzip, 'kB', 150, { beside }),
       most(
         'the same, brotli',
         kB((file) => brotliCompressSync(file)),

@@ -8,18 +8,20 @@ export interface ListedPage {
   /** `/sims/:hash` */
   readonly path: string
   readonly role: string
-  readonly feature?: string
 }
 
 /** Texts of the console in one language, by key. */
 export type ListedTexts = Readonly<Record<string, string>>
 
-/** Every page that the console has, as its areas list them: none is forgotten. */
+/** Every page that the console has, as its areas and the manifests of plugins list them: none is forgotten. */
 export async function consolePages(): Promise<readonly ListedPage[]> {
   const areas = (await ofConsole('pages/*/pages.ts')) as readonly Readonly<
     Record<string, readonly ListedPage[]>
   >[]
-  return areas.flatMap((area) => Object.values(area).flat())
+  const ofPlugins = globSync(join(ROOT, 'packages/*/package.json')).flatMap(
+    (file): readonly ListedPage[] => JSON.parse(readFileSync(file, 'utf8')).steeple?.pages ?? [],
+  )
+  return [...areas.flatMap((area) => Object.values(area).flat()), ...ofPlugins]
 }
 
 /** All texts of the console, English and German. */

@@ -1,4 +1,7 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { isServed } from './builds/program.ts'
+import { ROOT } from './launch.ts'
 
 /** A role of contract section 1 that a scoped token can hold. */
 export type TokenRole = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
@@ -40,6 +43,7 @@ const ES9 = [
 const ROUTES_OF_ALL: readonly ContractRoute[] = [
   open('/v1/healthz'),
   open('/v1/version'),
+  { ...open('/v1/texts/{language}'), sample: { path: '/v1/texts/de' } },
   open('/v1/openapi.json'),
   open('/v1/docs'),
   open('/v1/docs/icon.svg'),
@@ -50,6 +54,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   { ...open('/docs/{folder}/{page}'), sample: { path: '/docs/how-to/sims.html' } },
   open('/'),
   { ...open('/console-files/{file}'), sample: { path: '/console-files/index.html' } },
+  ...moduleRoutes(),
   // Restricted by network scope instead; the tests come from loopback, which is inside.
   open('/metrics'),
   read('/v1/status', 'viewer'),
@@ -290,6 +295,15 @@ export const HELD_BY: Readonly<Record<TokenRole, readonly TokenRole[]>> = {
   'sim:issuer': ['sim:issuer', 'viewer'],
   'sim:admin': ['sim:admin', 'sim:issuer', 'viewer'],
   admin: ['admin', 'operator', 'sim:admin', 'sim:issuer', 'viewer'],
+}
+
+/** The routes of the pages and panels that plugins of this checkout bring. */
+function moduleRoutes(): readonly ContractRoute[] {
+  return globSync(join(ROOT, 'packages/*/package.json')).flatMap((file) => {
+    const { pages = [], panels = [] } = JSON.parse(readFileSync(file, 'utf8')).steeple ?? {}
+    const [path]: readonly string[] = [...pages, ...panels].map(({ module }) => module)
+    return path === undefined ? [] : [{ ...open(path.replace(/[^/]+$/, '{file}')), sample: { path } }]
+  })
 }
 
 function open(path: string): ContractRoute {

@@ -57,9 +57,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     sourcemap: false,
     rolldownOptions: {
+      input: { index: 'src/index.html', kit: 'src/kit.ts' },
+      // What the kit exports is for pages of plugins, which are built apart.
+      preserveEntrySignatures: 'exports-only',
       output: {
         hashCharacters: 'hex',
-        entryFileNames: NAMED,
+        entryFileNames: ({ name }) => (name === 'kit' ? 'kit.js' : NAMED),
         chunkFileNames: NAMED,
         assetFileNames: '[name].[hash:10].[ext]',
       },

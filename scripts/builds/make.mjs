@@ -133,7 +133,10 @@ function consoleWithout(lacks, site) {
   const env = { ...process.env, STEEPLE_WITHOUT: lacks.join(','), STEEPLE_OUT: site }
   rmSync(site, { recursive: true })
   const vite = join(folder, 'node_modules/vite/bin/vite.js')
-  for (const args of [[vite, 'build', '--logLevel', 'error'], [join(folder, 'scripts/pack.mjs')]]) {
+  for (const args of [
+    [vite, 'build', '--logLevel', 'error'],
+    [join(root, 'scripts/builds/compress.mjs'), site],
+  ]) {
     const { status } = spawnSync(execPath, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] })
     if (status !== 0) throw new Error('the pages of the console could not be made')
   }

@@ -41,7 +41,7 @@ system('says what is running', async () => {
     api: 'v1',
     commit: null,
     build_date: null,
-    plugins: [{ name: 'sample', version: '1.0.0', pages: [] }],
+    plugins: [{ name: 'sample', version: '1.0.0', pages: [], panels: [] }],
   })
 })
 

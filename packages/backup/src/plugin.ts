@@ -1,4 +1,4 @@
-import { closedItemsRef, type Plugin } from '@steeple/contracts'
+import { closedItemsRef, type Plugin, pageRoutes } from '@steeple/contracts'
 import type { BackupConfig } from './config.ts'
 import { backupCount } from './metrics.ts'
 import type { BackupParts } from './parts.ts'
@@ -16,7 +16,12 @@ export const plugin: Plugin<BackupConfig> = {
     const parts: BackupParts = { context, count: backupCount(context.metrics) }
     const schedule = createSchedule(parts)
     return {
-      routes: [backupRoute(parts), restoreRoute(parts), ...closedRoutes(parts)],
+      routes: [
+        backupRoute(parts),
+        restoreRoute(parts),
+        ...closedRoutes(parts),
+        ...pageRoutes(import.meta.url, '/backup-files'),
+      ],
       start: async () => {
         if (schedule.lookEveryMs !== undefined)
           context.every(schedule.lookEveryMs, (signal) => schedule.run(signal))

@@ -9,9 +9,10 @@ import './ui/style.css'
 
 // What is needed in the end is asked for at once: texts, who is signed in, and the page at the address.
 const begun = begin()
-PAGES.find((page) => match(page.path, location.pathname) !== undefined)
-  ?.load()
-  .catch(() => undefined)
+const here = location.pathname
+const first =
+  PAGES.find(({ path }) => path === here) ?? PAGES.find(({ path }) => match(path, here) !== undefined)
+first?.load().catch(() => undefined)
 await loadTexts()
 knowPages(PAGES)
 followLinks(isPagePath)

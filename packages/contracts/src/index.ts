@@ -306,7 +306,7 @@ export {
   subscribersRef,
 } from './sim-services.ts'
 export { type StateChange, type StateTeller, stateNews, stateTeller } from './state-teller.ts'
-export { type StaticFiles, staticRoutes } from './static-files.ts'
+export { pageRoutes, type StaticFiles, staticRoutes } from './static-files.ts'
 export type { Db, Migration, MutationTx, ObservedTx, Reader, SqlParams, SqlValue, Tx } from './store.ts'
 export { type RowStep, rowStep } from './store.ts'
 export {

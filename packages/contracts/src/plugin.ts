@@ -49,7 +49,7 @@ export interface Manifest {
   /**
    * Pages that it adds to the console, gone with it. The module of each exports `mount(root, place)`: it draws into the element, by
    * whatever means, and gives back a function that takes it away. `place` has `client` (of `@steeple/client`, signed in), the `params` of
-   * the path, and the reader's `locale`.
+   * the path, and the reader's `locale`. A module that is built on `/console-files/kit.js` exports a component `Page` instead.
    */
   readonly pages?: readonly {
     /** `/notes/:id`; its first segment is none of a route. */
@@ -60,9 +60,25 @@ export interface Manifest {
     readonly role: Exclude<Role, 'node'>
     /** Where it stands in the menu; absent: it is reached from another page. */
     readonly group?: 'now' | 'people' | 'network' | 'care' | 'box'
+    /** Where in its group: 10 is above 20. Absent: last. */
+    readonly place?: number
     /** Where the module is served, by `staticRoutes` for instance: `/notes-files/page.0a1b2c3d.js`. */
     readonly module: string
   }[]
+  /**
+   * Pieces that it shows on pages of the console that are not its own: `on` which place (docs/how-to/console.md lists them), to whom,
+   * and the module, which exports a component `Panel`.
+   */
+  readonly panels?: readonly {
+    readonly on: string
+    readonly role: Exclude<Role, 'node'>
+    readonly module: string
+  }[]
+  /**
+   * The folder of its texts in the console (`./texts`), `<language>.json` each, `en.json` always: those of its pages, and the words for its
+   * audit actions (`audit.do.<action>`), events (`event.<type>`) and errors (`problem.<code>`).
+   */
+  readonly texts?: string
   /** Service ids that must be provided by others before it can load. */
   readonly requires?: readonly string[]
   /** Service ids that it provides. */
@@ -81,9 +97,11 @@ export interface Manifest {
 }
 
 /** A plugin that runs, and what it adds to the console. */
-export interface RunningPlugin extends Pick<Manifest, 'pages'> {
+export interface RunningPlugin extends Pick<Manifest, 'pages' | 'panels'> {
   readonly name: string
   readonly version: string
+  /** The folder of its texts; absent: it has none. */
+  readonly textsDir?: string
 }
 
 /** What a plugin says of one thing it watches. `name` is unique within the plugin. */

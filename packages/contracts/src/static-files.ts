@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { notFound } from './error-catalogue.ts'
 import { type Reply, type Request, type Route, route } from './route.ts'
 
@@ -107,6 +108,16 @@ export function staticRoutes(files: StaticFiles): readonly Route[] {
     handle: async (request) => replyWith(request, page.file, await file(page.file)),
   })
   return [first, below]
+}
+
+/**
+ * The routes of what the build of a plugin has left in `dist/pages`, its pages and panels of the console: `/notes-files/notes.js`. `entry` is
+ * the `import.meta.url` of its `plugin.ts`. There are none where nothing was built, as in tests from the sources.
+ */
+export function pageRoutes(entry: string, prefix: `/${string}`): readonly Route[] {
+  const folder = fileURLToPath(new URL('../dist/pages', entry))
+  if (!existsSync(folder)) return []
+  return staticRoutes({ folder, prefix, summary: 'What its pages in the console load', group: 'This API' })
 }
 
 /** Only what was there when it was opened is ever read: no request names a path. */

@@ -3,8 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { writeApiPages } from './api-pages.ts'
-import { MADE, readDocumentation } from './pages.ts'
+import { readDocumentation } from './pages.ts'
 import { siteOf } from './site.ts'
 import { watchingFor } from './watching.ts'
 
@@ -20,7 +19,6 @@ const API_PAGE = join(root, 'packages/api/src/page/static')
 const { values } = parseArgs({ options: { out: { type: 'string' }, without: { type: 'string' } } })
 const out = values.out ?? dist
 const lacks = new Set((values.without ?? '').split(','))
-if (out === dist) writeApiPages(root, join(root, MADE))
 const documentation = readDocumentation(root, lacks)
 
 for (const [path, text] of siteOf(documentation)) put(path, text)

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import {
   defineError,
   type ErrorFactory,
@@ -192,6 +194,7 @@ function metricsRoute(core: EdgeCore): Route {
 const TEXT = { type: 'string' }
 const NULLABLE_TEXT = { type: ['string', 'null'] }
 
+const SCRIPT = { type: 'string', description: 'The script that draws it.' }
 const PAGES = {
   type: 'array',
   description: 'What it adds to the console.',
@@ -201,10 +204,16 @@ const PAGES = {
       title: { type: 'object', description: 'By language.', additionalProperties: TEXT },
       role: TEXT,
       group: TEXT,
-      module: { type: 'string', description: 'The script that draws it.' },
+      place: { type: 'integer', description: 'Where in its group: 10 is above 20.' },
+      module: SCRIPT,
     },
     ['path', 'title', 'role', 'module'],
   ),
+}
+const PANELS = {
+  type: 'array',
+  description: 'What it shows on pages that are not its own.',
+  items: objectSchema({ on: TEXT, role: TEXT, module: SCRIPT }, ['on', 'role', 'module']),
 }
 
 /** Liveness and version. Contract section 3. */
@@ -242,7 +251,9 @@ function serviceRoutes(core: EdgeCore): readonly Route[] {
             build_date: NULLABLE_TEXT,
             plugins: {
               type: 'array',
-              items: objectSchema({ name: TEXT, version: TEXT, pages: PAGES }, ['name', 'version', 'pages']),
+              items: objectSchema({ name: TEXT, version: TEXT, pages: PAGES, panels: PANELS }, [
+                ...['name', 'version', 'pages', 'panels'],
+              ]),
             },
           },
           ['version', 'api', 'commit', 'build_date', 'plugins'],
@@ -252,11 +263,54 @@ function serviceRoutes(core: EdgeCore): readonly Route[] {
         const { version, commit, buildDate } = kernel.info
         const plugins = kernel.info
           .plugins()
-          .map(({ name, version, pages = [] }) => ({ name, version, pages }))
+          .map(({ name, version, pages = [], panels = [] }) => ({ name, version, pages, panels }))
         return ok({ version, api: 'v1', commit: commit ?? null, build_date: buildDate ?? null, plugins })
       },
     }),
+    textsRoute(core),
   ]
+}
+
+/** `GET /v1/texts/{language}`: what the plugins that run say in the console, read once for each set of them. */
+function textsRoute({ kernel }: EdgeCore): Route {
+  const made = new Map<string, { readonly of: string; readonly packed: Promise<Packed> }>()
+  return route({
+    method: 'GET',
+    path: '/v1/texts/:language',
+    role: 'public',
+    summary: 'What plugins say in the console, by language',
+    description: 'The texts of all plugins that run, by key; in English where one has none of that language.',
+    schema: {
+      params: objectSchema({ language: { enum: ['de', 'en'] } }, ['language']),
+      response: { type: 'object', additionalProperties: TEXT },
+    },
+    conditional: true,
+    handle: async (request: RequestContext) => {
+      const { language = 'en' } = request.params as { readonly language?: string }
+      const folders = kernel.info.plugins().flatMap(({ textsDir = [] }) => textsDir)
+      const of = folders.join('\n')
+      const known = made.get(language)
+      const packed = known?.of === of ? known.packed : packedTexts(folders, language)
+      if (known?.of !== of) made.set(language, { of, packed })
+      return documentReply(request, await packed, { 'Content-Type': 'application/json; charset=utf-8' })
+    },
+  })
+}
+
+async function packedTexts(folders: readonly string[], language: string): Promise<Packed> {
+  const files = ['en', language].flatMap((name) => folders.map((folder) => join(folder, `${name}.json`)))
+  // Texts that a plugin lacks, or that are no JSON, are no reason to have none of the others.
+  const texts = await Promise.all(
+    files.map((file) =>
+      readFile(file, 'utf8')
+        .then(JSON.parse)
+        .catch(() => ({})),
+    ),
+  )
+  const said = Object.entries<unknown>(Object.assign({}, ...texts)).filter(
+    ([, text]) => typeof text === 'string',
+  )
+  return packDocument(JSON.stringify(Object.fromEntries(said)))
 }
 
 const SEE: PathGroup = { group: 'See how it is going' }
@@ -265,6 +319,7 @@ const SEE: PathGroup = { group: 'See how it is going' }
 export const SYSTEM_PATHS: Readonly<Record<string, PathGroup>> = {
   '/v1/healthz': { ...SEE, about: 'Is the network up, what is wrong with it, what runs here.', rank: 100 },
   '/v1/version': SEE,
+  '/v1/texts': { group: 'This API' },
   '/v1/events': {
     group: 'Follow and prove',
     about: 'Events as they happen, alerts, metrics, and who did what.',

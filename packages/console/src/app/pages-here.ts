@@ -1,6 +1,7 @@
 import { has } from '../api/features.ts'
 import { may } from '../api/session.ts'
 import { t } from '../text/index.ts'
+import { GROUPS } from './groups.ts'
 import type { Page } from './pages.ts'
 import { pagesOfPlugins } from './plugin-pages.tsx'
 import { match } from './router.ts'
@@ -13,16 +14,24 @@ export function knowPages(pages: readonly Page[]): void {
   all = pages
 }
 
-/** The pages that who is signed in may see, of the parts that the box has. */
+/** The pages that who is signed in may see, of the parts that the box has, in the order of the menu. */
 export function pagesHere(): readonly Page[] {
-  return [...all, ...pagesOfPlugins()].filter(
-    ({ role, feature }) => may(role) && (feature === undefined || has(feature)),
-  )
+  return [...all, ...pagesOfPlugins()]
+    .filter(({ role, feature }) => may(role) && (feature === undefined || has(feature)))
+    .sort((one, other) => orderOf(one) - orderOf(other))
+}
+
+const LAST = 1000
+
+/** A path that is said whole goes before a pattern: `/sims/import` is no SIM. */
+function orderOf({ path, group, place = LAST }: Page): number {
+  if (group !== undefined) return GROUPS.indexOf(group) * LAST + place
+  return path.includes(':') ? GROUPS.length * LAST : -1
 }
 
 /** The page at a path for who is signed in. A path of its own is no value of a pattern, for nobody: `/sims/import`. */
 export function pageAt(path: string): Page | undefined {
-  const isOfItsOwn = all.some((page) => page.path === path)
+  const isOfItsOwn = [...all, ...pagesOfPlugins()].some((page) => page.path === path)
   return pagesHere().find((page) => (isOfItsOwn ? page.path === path : match(page.path, path) !== undefined))
 }
 

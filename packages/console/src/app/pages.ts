@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
 import type { TextKey } from '../text/index.ts'
-import { GROUPS, type Group } from './groups.ts'
+import type { Group } from './groups.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
 export interface PageProps {
@@ -25,17 +25,7 @@ export interface Page {
   readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
 }
 
-const LAST = 1000
-
-/** All pages, in the order of the menu within each group: each area's file is found by its name, `<area>/pages.ts`. */
+/** The pages of the console itself: each area's file is found by its name, `<area>/pages.ts`. */
 export const PAGES: readonly Page[] = Object.values(
   import.meta.glob<Readonly<Record<string, readonly Page[]>>>('../pages/*/pages.ts', { eager: true }),
-)
-  .flatMap((area) => Object.values(area).flat())
-  .sort((one, other) => orderOf(one) - orderOf(other))
-
-/** A path that is said whole goes before a pattern: `/sims/import` is no SIM. */
-function orderOf({ path, group, place = LAST }: Page): number {
-  if (group !== undefined) return GROUPS.indexOf(group) * LAST + place
-  return path.includes(':') ? GROUPS.length * LAST : -1
-}
+).flatMap((area) => Object.values(area).flat())

@@ -1,58 +1,73 @@
-import type { AnswerOf } from '@steeple/client'
+import type { Client } from '@steeple/client'
+import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../api/client.ts'
-import { pluginPages } from '../api/features.ts'
+import { plugins } from '../api/features.ts'
+import type { Role } from '../api/session.ts'
 import { locale, t } from '../text/index.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { GROUPS } from './groups.ts'
 import type { Page, PageProps } from './pages.ts'
 
-/** What a plugin says of a page of its own. */
-type Told = AnswerOf<'GET', '/v1/version'>['plugins'][number]['pages'][number]
-
 /** What the module of a plugin's page exports: draws, and gives back how to take it away. */
+type Mount = (
+  root: HTMLElement,
+  place: PageProps & { readonly client: Client; readonly locale: string },
+) => (() => void) | undefined
+
+/** A module of a plugin: a page is a component of the kit, or draws by itself. */
 interface PluginModule {
-  readonly mount: (root: HTMLElement, place: object) => (() => void) | undefined
+  readonly Page?: ComponentType<PageProps>
+  readonly mount?: Mount
 }
 
 const ROLES = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin'] as const
 
+function roleOf(told: string): Role | undefined {
+  return ROLES.find((one) => one === told)
+}
+
 /** The pages that plugins add, as the menu has all pages. They come and go with their plugins. */
 export function pagesOfPlugins(): readonly Page[] {
-  return pluginPages.value.flatMap((told) => {
-    const role = ROLES.find((one) => one === told.role)
-    const group = GROUPS.find((one) => one === told.group)
-    if (role === undefined) return []
-    const { path, title, module } = told
-    return [
-      {
-        path,
-        title: nameOf(title),
-        role,
-        ...(group === undefined ? {} : { group }),
-        load: () => load(module),
-      },
-    ]
-  })
+  return (plugins.value ?? []).flatMap(({ pages, version }) =>
+    pages.flatMap(({ path, title, role: told, group: named, place, module }) => {
+      const role = roleOf(told)
+      const group = GROUPS.find((one) => one === named)
+      if (role === undefined) return []
+      return [
+        {
+          ...{ path, role, title: { text: title[locale().slice(0, 2)] ?? title.en ?? '' } },
+          ...(group === undefined ? {} : { group }),
+          ...(place === undefined ? {} : { place }),
+          load: async () => pageOf(await load<PluginModule>(module, version)),
+        },
+      ]
+    }),
+  )
 }
 
-function nameOf(title: Told['title']): { readonly text: string } {
-  return { text: title[locale().slice(0, 2)] ?? title.en ?? '' }
+const loaded = new Map<string, Promise<unknown>>()
+
+/** The same module each time: a component of another one would be drawn anew. Another version of the plugin has another one. */
+function load<Module>(module: string, version: string): Promise<Module> {
+  // Behind # it is asked for at the same place.
+  const address = `${module}#${version}`
+  const known = loaded.get(address) ?? import(/* @vite-ignore */ address)
+  loaded.set(address, known)
+  known.catch(() => loaded.delete(address))
+  // What a module exports is its plugin's promise.
+  return known as Promise<Module>
 }
 
-const loaded = new Map<string, Promise<Awaited<ReturnType<Page['load']>>>>()
+const drawn = new WeakMap<PluginModule, { readonly Page: ComponentType<PageProps> }>()
 
-/** The same component each time: another one would be drawn anew. */
-function load(module: string): ReturnType<Page['load']> {
-  const known =
-    loaded.get(module) ??
-    import(/* @vite-ignore */ module).then((own: PluginModule) => ({ Page: drawnBy(own) }))
-  loaded.set(module, known)
-  known.catch(() => loaded.delete(module))
+function pageOf(own: PluginModule): { readonly Page: ComponentType<PageProps> } {
+  const known = drawn.get(own) ?? { Page: own.Page ?? drawnBy(own.mount ?? (() => undefined)) }
+  drawn.set(own, known)
   return known
 }
 
-function drawnBy({ mount }: PluginModule) {
+function drawnBy(mount: Mount) {
   return function PluginPage({ params }: PageProps) {
     const root = useRef<HTMLDivElement>(null)
     const [problem, setProblem] = useState<string | undefined>(undefined)

@@ -2,7 +2,7 @@ import { Component, type ComponentChildren, type ComponentType } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { connected } from '../api/changes.ts'
 import { api } from '../api/client.ts'
-import { areFeaturesKnown, watchFeatures } from '../api/features.ts'
+import { plugins, watchFeatures } from '../api/features.ts'
 import { follow } from '../api/live.ts'
 import { leave, me, signedIn } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
@@ -72,7 +72,8 @@ function CurrentPage() {
       isOver = true
     }
   }, [page?.path])
-  if (page === undefined) return areFeaturesKnown() ? <NotFound /> : <Progress label={t('app.loading')} />
+  if (page === undefined)
+    return plugins.value === undefined ? <Progress label={t('app.loading')} /> : <NotFound />
   if (loaded?.pattern !== page.path) return <Progress label={t('app.loading')} />
   const { Shown } = loaded
   if (Shown === undefined) return <Failed />

@@ -206,6 +206,9 @@ function serviceInfo(
       registry
         .list()
         .filter(({ state }) => state === 'running')
-        .map(({ name, version, pages = [] }) => ({ name, version, pages })),
+        .map(({ name, version, pages = [], panels = [], textsDir = '' }) => ({
+          ...{ name, version, pages, panels },
+          ...(textsDir === '' ? {} : { textsDir }),
+        })),
   }
 }

@@ -8,6 +8,7 @@ const SERVICE_IDS = {
 
 const PATH = { type: 'string', maxLength: 200, pattern: '^(/:?[a-zA-Z0-9_.-]+)+$' }
 const NAME = { type: 'string', minLength: 1, maxLength: 60 }
+const ROLE = { enum: ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin'] }
 const PAGES = {
   type: 'array',
   maxItems: 20,
@@ -23,8 +24,23 @@ const PAGES = {
         propertyNames: { pattern: '^[a-z]{2}$' },
         additionalProperties: NAME,
       },
-      role: { enum: ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin'] },
+      role: ROLE,
       group: { enum: ['now', 'people', 'network', 'care', 'box'] },
+      place: { type: 'integer', minimum: 0, maximum: 999 },
+      module: PATH,
+    },
+  },
+}
+const PANELS = {
+  type: 'array',
+  maxItems: 20,
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['on', 'role', 'module'],
+    properties: {
+      on: { type: 'string', pattern: '^[a-z]+(\\.[a-z]+)*$' },
+      role: ROLE,
       module: PATH,
     },
   },
@@ -79,6 +95,8 @@ export const PACKAGE_SCHEMA: JsonSchema = {
           },
         },
         pages: PAGES,
+        panels: PANELS,
+        texts: { type: 'string', pattern: '^\\./[a-zA-Z0-9_-]+$' },
         requires: SERVICE_IDS,
         provides: SERVICE_IDS,
         selected_by: {

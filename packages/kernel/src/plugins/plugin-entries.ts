@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type ComponentHealth, type Manifest, type PluginKind, pluginNotFound } from '@steeple/contracts'
 import type { Section } from '@steeple/settings'
 import semver from 'semver'
@@ -53,6 +54,9 @@ export interface PluginRecord {
   readonly signedBy: string | undefined
   /** What the running copy adds to the console. */
   readonly pages?: Manifest['pages']
+  readonly panels?: Manifest['panels']
+  /** The folder of its texts. */
+  readonly textsDir?: string
 }
 
 /** All that is known of one plugin beside what is kept over restarts and what lies on the disk. */
@@ -249,7 +253,7 @@ export class PluginEntries {
         .filter(({ origin }) => origin === 'installed')
         .map(({ version }) => version),
       signedBy: found?.signedBy,
-      pages: entry.live?.found.manifest.pages ?? [],
+      ...(entry.live === undefined ? {} : shownBy(entry.live.found)),
     }
   }
 
@@ -314,4 +318,10 @@ function adviceOn({ origin, dir, version, manifest: { id } }: FoundPlugin): read
 function failedHealth(found: FoundPlugin, detail: string): readonly ComponentHealth[] {
   const { id, kind, essential = false } = found.manifest
   return [{ name: id, kind, status: 'down', detail, required: essential }]
+}
+
+/** What a copy adds to the console. */
+function shownBy({ manifest, dir }: FoundPlugin): Pick<PluginRecord, 'pages' | 'panels' | 'textsDir'> {
+  const { pages = [], panels = [], texts } = manifest
+  return { pages, panels, ...(texts === undefined ? {} : { textsDir: join(dir, texts) }) }
 }

@@ -1,18 +1,23 @@
-import type { AnswerOf } from '@steeple/client'
-import { useState } from 'preact/hooks'
-import { api } from '../../api/client.ts'
-import { useAction } from '../../api/use-query.ts'
-import { t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
-import { bytesText } from '../../ui/bytes.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
-import { Facts } from '../../ui/facts.tsx'
-import { Checkbox, Field } from '../../ui/field.tsx'
-import { FileField } from '../../ui/file-field.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
-import { Time } from '../../ui/time.tsx'
+import {
+  type AnswerOf,
+  api,
+  Button,
+  bytesText,
+  Checkbox,
+  type Column,
+  ConfirmDialog,
+  DataTable,
+  ErrorNotice,
+  Facts,
+  Field,
+  FileField,
+  Notice,
+  Progress,
+  Time,
+  t,
+  useAction,
+  useState,
+} from '@steeple/console/kit'
 import { passphraseHeader } from './passphrase.ts'
 
 /** All of the file is read and checked before the answer begins. */

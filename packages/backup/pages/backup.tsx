@@ -1,21 +1,26 @@
-import type { ItemOf } from '@steeple/client'
-import { useState } from 'preact/hooks'
-import { download } from '../../api/download.ts'
-import { useAction, useQuery } from '../../api/use-query.ts'
-import { t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
-import { bytesText } from '../../ui/bytes.tsx'
-import { Copy } from '../../ui/copy.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Facts } from '../../ui/facts.tsx'
-import { Checkbox, Field } from '../../ui/field.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
-import { Said } from '../../ui/said.tsx'
-import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
-import { whoText } from '../../ui/who.ts'
+import {
+  Button,
+  bytesText,
+  Checkbox,
+  Copy,
+  download,
+  EmptyState,
+  ErrorNotice,
+  Facts,
+  Field,
+  type ItemOf,
+  Loaded,
+  Notice,
+  Progress,
+  Said,
+  Time,
+  t,
+  toast,
+  useAction,
+  useQuery,
+  useState,
+  whoText,
+} from '@steeple/console/kit'
 import { drawPassphrase, LEAST_CHARACTERS, passphraseHeader, strengthOf } from './passphrase.ts'
 import { Restore } from './restore.tsx'
 

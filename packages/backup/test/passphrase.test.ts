@@ -1,7 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
-import { drawPassphrase, passphraseHeader, strengthOf } from '../src/pages/backup/passphrase.ts'
+import { drawPassphrase, passphraseHeader, strengthOf } from '../pages/passphrase.ts'
 
-const passphrase = suite('console/passphrase')
+const passphrase = suite('backup/passphrase')
 
 passphrase('is weaker for what repeats, follows the alphabet or is short', () => {
   assert.is(strengthOf('tUz8!kq').word, 'short')

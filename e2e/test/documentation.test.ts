@@ -10,6 +10,7 @@ const docs = suite('e2e/documentation')
 
 /** Everything that the page transfers, compressed as a browser asks for it. */
 const MOST_BYTES = 300_000
+const FILES = ['/v1/docs', '/docs/api.js', '/docs/site.css', '/docs/icon.svg']
 
 let service: Service
 let document: OpenApi
@@ -44,7 +45,7 @@ docs('serves the page and everything that it loads itself, to anyone', async () 
 })
 
 docs('names no other host in the page, in what starts it and in its style sheet', async () => {
-  for (const path of ['/v1/docs', '/v1/docs/page.js', '/v1/docs/page.css', '/v1/docs/icon.svg']) {
+  for (const path of FILES) {
     const { text } = await get(path)
     const hosts = [...text.matchAll(/(?:https?:)?\/\/([a-z0-9.-]+\.[a-z]{2,})/gi)].map(([, host]) => host)
     // The name of the SVG namespace is never fetched.
@@ -73,20 +74,14 @@ docs('forbids the browser to ask any other host, to run anything inline, or to b
   assert.not.match(text, /\son[a-z]+=/, 'an inline handler')
   assert.not.match(text, /<style|\sstyle=/, 'an inline style')
   assert.not.match(
-    (await get('/v1/docs/page.js')).text,
+    (await get('/docs/api.js')).text,
     /\beval\(|new Function|localStorage|sessionStorage|document\.cookie/,
   )
 })
 
 docs('transfers little, and nothing again that has not changed', async () => {
   let bytes = 0
-  for (const path of [
-    '/v1/docs',
-    '/v1/docs/page.js',
-    '/v1/docs/page.css',
-    '/v1/docs/icon.svg',
-    '/v1/openapi.json',
-  ]) {
+  for (const path of [...FILES, '/v1/openapi.json']) {
     const { headers, text } = await get(path)
     assert.is(headers.get('content-encoding'), 'gzip', path)
     bytes += Number(headers.get('content-length'))
@@ -170,7 +165,7 @@ docs(
     const executable = findBrowser()
     if (executable === undefined) {
       process.stdout.write('\n# no browser is installed: the page was not run\n')
-      assert.match((await get('/v1/docs/page.js')).text, /openapi\.json/)
+      assert.match((await get('/docs/api.js')).text, /openapi\.json/)
       return
     }
     const browser = await openBrowser(executable)
@@ -280,5 +275,5 @@ async function get(path: string): Promise<Served> {
 
 /** What a browser fetches for a page: the targets of its `src` and `href`. */
 function referencesOf(html: string): readonly string[] {
-  return [...html.matchAll(/\b(?:src|href)="(docs\/[^"]*)"/g)].map(([, target = '']) => target)
+  return [...html.matchAll(/<(?:script|link)[^>]* (?:src|href)="([^"]+)"/g)].map(([, target = '']) => target)
 }

@@ -5,25 +5,12 @@ import { oneFile } from '../../scripts/builds/one-file.mjs'
 /** What fastify would load for schemas of its own: no route has any. */
 const UNUSED = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 
-export default defineConfig([
-  {
-    entry: ['src/index.ts'],
-    format: ['esm'],
-    target: 'node24',
-    sourcemap: true,
-    dts: false,
-    noExternal: ['fastify'],
-    esbuildPlugins: [oneFile('fastify', { external: UNUSED })],
-  },
-  // The documentation page: what browsers get, in one file beside its static ones.
-  {
-    entry: { page: 'src/page/main.ts' },
-    outDir: 'dist/docs',
-    publicDir: 'src/page/static',
-    format: ['esm'],
-    platform: 'browser',
-    target: 'es2023',
-    minify: true,
-    dts: false,
-  },
-])
+export default defineConfig({
+  entry: ['src/index.ts'],
+  format: ['esm'],
+  target: 'node24',
+  sourcemap: true,
+  dts: false,
+  noExternal: ['fastify'],
+  esbuildPlugins: [oneFile('fastify', { external: UNUSED })],
+})

@@ -2,7 +2,7 @@ import { defineConfig } from 'tsup'
 
 export default defineConfig({
   // What browsers get; a classic script, since modules are not loaded from files.
-  entry: { site: 'src/page/main.ts' },
+  entry: { site: 'src/page/main.ts', api: 'src/page/api/main.ts' },
   format: ['iife'],
   platform: 'browser',
   target: 'es2023',

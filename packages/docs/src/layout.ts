@@ -6,45 +6,88 @@ import type { Rendered } from './render.ts'
 /** From this many sections on a page lists them. */
 const WORTH_A_LIST = 3
 
-/** A whole page of the site. Everything that it loads lies beside it; nothing stands inline that a browser would run. */
-export function layout(page: Page, { html, sections }: Rendered, groups: readonly Group[]): string {
-  const to = (file: string): string => wayTo(file, page.path)
-  const isIndex = page.path === INDEX
-  const title = isIndex ? 'Steeple documentation' : `${page.title} – Steeple`
-  const parts = sections.filter(({ level }) => level === 2)
-  const list = parts.length < WORTH_A_LIST || isIndex ? '' : contents(parts)
+/** What a page of the site puts into the frame that all of them have. */
+interface Frame {
+  readonly title: string
+  /** The way from the page to a file of the site. */
+  readonly to: (file: string) => string
+  readonly script: string
+  /** What the brand says beside the picture, and where it leads. */
+  readonly brand: string
+  readonly home: string
+  readonly searched: string
+  /** What stands behind the search. */
+  readonly links: string
+  readonly navigation: string
+  readonly main: string
+}
+
+/** A whole page. Everything that it loads lies in the folder of the site; nothing stands inline that a browser would run. */
+function framed({ title, to, script, brand, home, searched, links, navigation, main }: Frame): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escaped(title)}</title>
+<title>${title}</title>
 <link rel="icon" href="${to('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${to('site.css')}">
-<script defer src="${to('site.js')}" data-root="${to('') || '.'}"></script>
+<script defer src="${to(script)}" data-root="${to('') || '.'}"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top">
   <button type="button" id="menu" class="plain" aria-controls="nav" aria-expanded="false">Menu</button>
-  <a class="brand" href="${to('index.html')}"><img src="${to('icon.svg')}" alt="" width="28" height="28"><span>Steeple</span> <small>documentation</small></a>
-  <label class="search"><span class="hidden">Search the documentation</span>
+  <a class="brand" href="${home}"><img src="${to('icon.svg')}" alt="" width="28" height="28">${brand}</a>
+  <label class="search"><span class="hidden">Search ${searched}</span>
     <input id="search" type="search" placeholder="Search" autocomplete="off" spellcheck="false" role="combobox" aria-expanded="false" aria-controls="hits" aria-autocomplete="list"><kbd>/</kbd>
   </label>
-  <a class="plain" id="api" href="${to('../v1/docs')}" hidden>API</a>
+  ${links}
 </header>
 <div id="hits" role="listbox" aria-label="What was found" hidden></div>
-<nav id="nav" aria-label="Pages">
-${navigation(page, groups, to)}
-</nav>
-<main id="content" tabindex="-1">
-<article>
-${html}${next(page, groups, to)}</article>
-${list}</main>
+${navigation}
+${main}
 </body>
 </html>
 `
+}
+
+/** A page of text. */
+export function layout(page: Page, { html, sections }: Rendered, groups: readonly Group[]): string {
+  const to = (file: string): string => wayTo(file, page.path)
+  const isIndex = page.path === INDEX
+  const parts = sections.filter(({ level }) => level === 2)
+  const list = parts.length < WORTH_A_LIST || isIndex ? '' : contents(parts)
+  return framed({
+    title: escaped(isIndex ? 'Steeple documentation' : `${page.title} – Steeple`),
+    to,
+    script: 'site.js',
+    brand: '<span>Steeple</span> <small>documentation</small>',
+    home: to('index.html'),
+    searched: 'the documentation',
+    links: `<a class="plain" id="api" href="${to('../v1/docs')}" hidden>API</a>`,
+    navigation: `<nav id="nav" aria-label="Pages">\n${navigation(page, groups, to)}\n</nav>`,
+    main: `<main id="content" tabindex="-1">\n<article>\n${html}${next(page, groups, to)}</article>\n${list}</main>`,
+  })
+}
+
+/** The page of the API, which its script draws from the document of the service: at `/v1/docs`, and beside the other pages. */
+export function apiPage(): string {
+  return framed({
+    title: 'Steeple API',
+    to: (file) => `../docs/${file}`,
+    script: 'api.js',
+    brand: '<span>Steeple API</span> <small id="version"></small>',
+    home: '#start',
+    searched: 'operations, fields and error codes',
+    links: `<a class="plain" id="guides" href="../docs/index.html">Guides</a>
+  <button type="button" id="token" class="plain">Set a token</button>`,
+    navigation: '<nav id="nav" aria-label="Operations"></nav>',
+    main: `<main id="content" tabindex="-1"><p class="loading">Reading the document …</p></main>
+<div id="said" class="hidden" role="status" aria-live="polite"></div>
+<noscript><p>This page needs scripts. The document that it shows is <a href="../v1/openapi.json">openapi.json</a>.</p></noscript>`,
+  })
 }
 
 function navigation(page: Page, groups: readonly Group[], to: (file: string) => string): string {

@@ -13,8 +13,7 @@ interface Manifest {
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const dist = fileURLToPath(new URL('../dist/', import.meta.url))
-/** The style of the page of the API, which this site shares. */
-const API_PAGE = join(root, 'packages/api/src/page/static')
+const STATIC = fileURLToPath(new URL('page/static/', import.meta.url))
 
 const { values } = parseArgs({ options: { out: { type: 'string' }, without: { type: 'string' } } })
 const out = values.out ?? dist
@@ -24,11 +23,8 @@ const documentation = readDocumentation(root, lacks)
 for (const [path, text] of siteOf(documentation)) put(path, text)
 for (const path of documentation.files)
   put(path, watchingFor(path, readFileSync(join(root, 'docs', path), 'utf8'), lackedMetrics()))
-const ownStyle = fileURLToPath(new URL('page/static/site.css', import.meta.url))
-const styles = [join(API_PAGE, 'page.css'), ownStyle]
-put('site.css', styles.map((path) => readFileSync(path, 'utf8')).join('\n'))
-copy(join(API_PAGE, 'icon.svg'), 'icon.svg')
-if (out !== dist) copy(join(dist, 'site.js'), 'site.js')
+for (const name of ['site.css', 'icon.svg']) copy(join(STATIC, name), name)
+if (out !== dist) for (const name of ['site.js', 'api.js']) copy(join(dist, name), name)
 
 /** The metrics of packages that the build is without, by their manifests. */
 function lackedMetrics(): readonly string[] {

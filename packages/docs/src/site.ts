@@ -1,4 +1,4 @@
-import { layout } from './layout.ts'
+import { apiPage, layout } from './layout.ts'
 import { htmlOf } from './links.ts'
 import { llmsFullText, llmsText } from './llms.ts'
 import { groupsOf } from './navigation.ts'
@@ -17,6 +17,7 @@ export function siteOf(documentation: Documentation): ReadonlyMap<string, string
     files.set(htmlOf(page.path), layout(page, content, groups))
     files.set(page.path, page.text)
   }
+  files.set('api.html', apiPage())
   files.set('search-index.js', searchIndex(rendered))
   files.set('llms.txt', llmsText(groups, documentation))
   files.set('llms-full.txt', llmsFullText(groups, documentation))

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import type { Reply } from '@steeple/contracts'
 import { etagFrom } from '../pipeline/conditional.ts'
@@ -15,11 +14,6 @@ export interface Packed {
 export function packDocument(content: Uint8Array | string): Packed {
   const plain = typeof content === 'string' ? Buffer.from(content) : content
   return { plain, gzip: gzipSync(plain, { level: 9 }), etag: etagFrom(plain) }
-}
-
-/** A file of the documentation page, as the build has left it. */
-export async function readDocument(file: string): Promise<Packed> {
-  return packDocument(await readFile(new URL(file, DOCUMENTS)))
 }
 
 /** The answer to whoever asks for the document, compressed where the client takes that. Its route is `conditional`. */
@@ -40,9 +34,3 @@ function acceptsGzip(header: string | undefined): boolean {
     !/gzip\s*;\s*q\s*=\s*0(\.0+)?\s*(,|$)/i.test(header ?? '')
   )
 }
-
-/** From the bundle `dist/index.js`, and from the sources, which tests run. */
-const DOCUMENTS = new URL(
-  import.meta.url.endsWith('/dist/index.js') ? './docs/' : '../../dist/docs/',
-  import.meta.url,
-)

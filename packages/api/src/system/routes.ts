@@ -21,7 +21,6 @@ import type { EdgeKernel } from '../edge-kernel.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import { openapiDocument } from '../openapi/document.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
-import { docsRoutes } from './docs-routes.ts'
 import { eventsRoute } from './events-route.ts'
 import { type NetworkScope, networkScope } from './network-scope.ts'
 import { documentReply, type Packed, packDocument } from './packed-document.ts'
@@ -350,7 +349,6 @@ export function systemRoutes(
     ...secretRoutes(core),
     ...settingsRoutes(core),
     openapiRoute(core, live),
-    ...docsRoutes(),
     ...siteRoutes(documentation),
   ]
 }

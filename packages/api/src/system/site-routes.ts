@@ -3,11 +3,23 @@ import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { notFound, type Reply, type Route, route } from '@steeple/contracts'
 import type { RequestContext } from '../pipeline/request-context.ts'
-import { PAGE_POLICY } from './docs-routes.ts'
 import { documentReply, type Packed, packDocument } from './packed-document.ts'
 
+/** Everything from this origin and nothing inline; no other host is ever asked. */
+const POLICY: string = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 const TEXT = 'text/plain'
 const FIRST_PAGE = 'index.html'
+/** The page that reads the document of this API, and tries it. */
+const API_PAGE = 'api.html'
 /** What the site is made of; all else in it is a text. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -22,8 +34,8 @@ interface Site {
 }
 
 /**
- * `GET /docs` and what lies below it: the documentation that this build carries, to anybody. `folder` undefined: it carries
- * none, and each of them answers `not_found`.
+ * `GET /docs`, what lies below it, and the page of the API at `/v1/docs`: the documentation that this build carries, to anybody. `folder`
+ * undefined: it carries none, and each of them answers `not_found`.
  */
 export function siteRoutes(folder: string | undefined): readonly Route[] {
   const site = openSite(folder)
@@ -51,20 +63,32 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         produces: [...Object.values(TYPES), TEXT],
         errors: ['not_found'],
         conditional: true,
-        handle: (request: RequestContext) => answer(site, request),
+        handle: async (request: RequestContext) => {
+          // The path of the route says what there is.
+          const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
+          const name = folder === undefined && page === '' ? FIRST_PAGE : page
+          return await answer(site, request, folder === undefined ? name : `${folder}/${name}`)
+        },
       }),
     ),
+    route({
+      method: 'GET',
+      path: '/v1/docs',
+      role: 'public',
+      summary: 'The documentation of this API, to read and try',
+      description: 'Part of the build: it needs no other network, and sends requests to this service alone.',
+      produces: ['text/html'],
+      errors: ['not_found'],
+      conditional: true,
+      handle: (request: RequestContext) => answer(site, request, API_PAGE),
+    }),
   ]
 }
 
-async function answer(site: Site, request: RequestContext): Promise<Reply> {
-  // The path of the route says what there is.
-  const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
-  const name = folder === undefined && page === '' ? FIRST_PAGE : page
-  const packed = await site.file(folder === undefined ? name : `${folder}/${name}`)
-  return documentReply(request, packed, {
-    'Content-Type': `${TYPES[extname(name)] ?? TEXT}; charset=utf-8`,
-    'Content-Security-Policy': PAGE_POLICY,
+async function answer(site: Site, request: RequestContext, path: string): Promise<Reply> {
+  return documentReply(request, await site.file(path), {
+    'Content-Type': `${TYPES[extname(path)] ?? TEXT}; charset=utf-8`,
+    'Content-Security-Policy': POLICY,
   })
 }
 

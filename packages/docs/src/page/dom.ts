@@ -1,4 +1,4 @@
-type Attribute = string | boolean | ((event: Event) => void) | undefined
+type Attribute = string | boolean | undefined | ((event: Event) => void)
 export type Child = Node | string | undefined | readonly Child[]
 
 /** An element. Attributes that are functions become listeners; `true` is an attribute without a value. */

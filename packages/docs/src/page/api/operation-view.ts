@@ -1,4 +1,4 @@
-import { type Child, h, prose, sample } from './dom.ts'
+import { type Child, h, prose, sample } from '../dom.ts'
 import type { ErrorCode, Operation } from './operations.ts'
 import { curlOf, exampleOf } from './request.ts'
 import { fieldView, part, schemaView } from './schema-view.ts'

@@ -1,4 +1,4 @@
-import { type Child, h, prose } from './dom.ts'
+import { type Child, h, prose } from '../dom.ts'
 import { type Json, objectOf } from './operations.ts'
 
 /** So many levels are open at first; deeper ones open on request. */

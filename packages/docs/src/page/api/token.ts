@@ -1,4 +1,4 @@
-import { byId, h, say } from './dom.ts'
+import { byId, h, say } from '../dom.ts'
 
 /** The token that requests from this page carry. It is in this page's memory alone and gone with the page. */
 export interface Credential {

@@ -1,7 +1,8 @@
-import { byId, h, prose, sample } from './dom.ts'
+import { byId, h, prose, sample } from '../dom.ts'
+import { startMenu, startSearch } from '../frame.ts'
 import { operationView, type Surroundings } from './operation-view.ts'
 import { type ApiDocument, documentFrom, type ErrorCode, type Group, type Json } from './operations.ts'
-import { startSearch } from './search.ts'
+import { searchOf } from './search.ts'
 import { createCredential } from './token.ts'
 
 void start()
@@ -9,7 +10,7 @@ void start()
 async function start(): Promise<void> {
   const content = byId('content')
   try {
-    const answer = await fetch('openapi.json')
+    const answer = await fetch('../v1/openapi.json')
     if (!answer.ok) throw new Error(`it answered ${answer.status}`)
     show(documentFrom((await answer.json()) as Json), content)
   } catch (error) {
@@ -33,9 +34,14 @@ function show(api: ApiDocument, content: HTMLElement): void {
     ...api.groups.map((group) => groupView(group, around)),
     codesView(api.codes),
   )
-  startSearch(api)
+  startSearch(searchOf(api))
   startMenu()
   addEventListener('hashchange', () => goTo(location.hash))
+  // The same address again: no hashchange comes.
+  byId('nav').addEventListener('click', ({ target }) => {
+    if (target instanceof HTMLAnchorElement && target.getAttribute('href') === location.hash)
+      goTo(location.hash)
+  })
   goTo(location.hash)
 }
 
@@ -115,7 +121,7 @@ function startView({ groups }: ApiDocument): HTMLElement {
       { class: 'quiet' },
       h('a', { href: '#errors' }, 'All error codes'),
       '. Machines read the same document: ',
-      h('a', { href: 'openapi.json' }, 'openapi.json'),
+      h('a', { href: '../v1/openapi.json' }, 'openapi.json'),
       ' (OpenAPI 3.1).',
     ),
   )
@@ -180,22 +186,4 @@ function goTo(hash: string): void {
     target.querySelector('summary')?.focus({ preventScroll: true })
   }
   target.scrollIntoView()
-}
-
-function startMenu(): void {
-  const [menu, nav] = [byId('menu'), byId('nav')]
-  const setOpen = (isOpen: boolean): void => {
-    nav.classList.toggle('is-open', isOpen)
-    menu.setAttribute('aria-expanded', String(isOpen))
-  }
-  menu.addEventListener('click', () => setOpen(!nav.classList.contains('is-open')))
-  nav.addEventListener('click', (event) => {
-    if (!(event.target instanceof HTMLAnchorElement)) return
-    setOpen(false)
-    // The same address again: no hashchange comes.
-    if (event.target.getAttribute('href') === location.hash) goTo(location.hash)
-  })
-  document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape') setOpen(false)
-  })
 }

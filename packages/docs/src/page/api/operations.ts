@@ -56,15 +56,13 @@ export interface ApiDocument {
 
 /** A header of every operation: told once, at the top. */
 const EVERYWHERE = 'X-Request-Id'
-/** The files of this page and of the documentation; nobody comes to read about them. */
-const OWN_FILES = ['/v1/docs/', '/docs/']
+/** The files of the documentation; nobody comes to read about them. */
+const OWN_FILES = '/docs/'
 const METHODS = ['get', 'post', 'put', 'delete']
 
 /** What the page shows, from the OpenAPI document that the service gives. */
 export function documentFrom(raw: Json): ApiDocument {
-  const paths = Object.entries(objectOf(raw.paths)).filter(
-    ([path]) => !OWN_FILES.some((folder) => path.startsWith(folder)),
-  )
+  const paths = Object.entries(objectOf(raw.paths)).filter(([path]) => !path.startsWith(OWN_FILES))
   const operations = paths.flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const found = objectOf(item)[method]

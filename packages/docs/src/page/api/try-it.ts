@@ -1,4 +1,4 @@
-import { h, sample, say } from './dom.ts'
+import { h, sample, say } from '../dom.ts'
 import type { Operation, Parameter } from './operations.ts'
 import { bodyTextOf, curlOf, type Draft, urlOf } from './request.ts'
 import { typeText } from './schema-view.ts'

@@ -31,7 +31,7 @@ documented.before(async () => {
   writeFileSync(join(dir, 'control.yaml'), configOf(receiver.url, secret))
   lab = await startLabCore(join(dir, 'lab'))
   service = await startService({ env: lab.env, flags: ['--config', join(dir, 'control.yaml')] })
-  putFiles(dir, new Map([['how-to/sims.md', readFileSync(join(ROOT, 'docs/how-to/sims.md'), 'utf8')]]))
+  putFiles(dir, new Map([['how-to/import.md', readFileSync(join(ROOT, 'docs/how-to/import.md'), 'utf8')]]))
   const made = await runSvc(['esim', 'certs', 'init', '--host', 'smdp.example.org'], {
     SVC_URL: service.url,
     SVC_TOKEN: service.adminToken,

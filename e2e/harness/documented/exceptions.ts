@@ -55,8 +55,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   { page: 'how-to/core.md', begins: 'install -d -m 2750', why: HARDWARE },
   { page: 'how-to/core.md', begins: 'docker run -d --name mme', why: HARDWARE },
-  { page: 'how-to/core.md', begins: 'install -d /srv/steeple/cdr', why: HARDWARE },
-  { page: 'how-to/core.md', begins: 'docker run -d --name chf', why: HARDWARE },
+  { page: 'how-to/free5gc.md', begins: 'install -d /srv/steeple/cdr', why: HARDWARE },
+  { page: 'how-to/free5gc.md', begins: 'docker run -d --name chf', why: HARDWARE },
   { page: 'how-to/core.md', begins: 'svc core take-over', why: THEIRS },
   { page: 'how-to/core.md', begins: 'svc core restore-original', why: THEIRS },
   {

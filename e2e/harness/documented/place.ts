@@ -83,7 +83,7 @@ function etcOf(cwd: string): string {
 
 /** Files that pages speak of: cards to import, as the page shows them. */
 export function putFiles(cwd: string, pages: ReadonlyMap<string, string>): void {
-  const cards = /^```csv\n([\s\S]*?)^```$/m.exec(pages.get('how-to/sims.md') ?? '')?.[1]
-  if (cards === undefined) throw new Error('how-to/sims.md shows no cards')
+  const cards = /^```csv\n([\s\S]*?)^```$/m.exec(pages.get('how-to/import.md') ?? '')?.[1]
+  if (cards === undefined) throw new Error('how-to/import.md shows no cards')
   writeFileSync(join(cwd, 'cards.csv'), cards)
 }

@@ -3,7 +3,8 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { readDocumentation } from './pages.ts'
+import { writeApiPages } from './api-pages.ts'
+import { MADE, readDocumentation } from './pages.ts'
 import { siteOf } from './site.ts'
 import { watchingFor } from './watching.ts'
 
@@ -18,6 +19,7 @@ const STATIC = fileURLToPath(new URL('page/static/', import.meta.url))
 const { values } = parseArgs({ options: { out: { type: 'string' }, without: { type: 'string' } } })
 const out = values.out ?? dist
 const lacks = new Set((values.without ?? '').split(','))
+if (out === dist) writeApiPages(root, join(root, MADE))
 const documentation = readDocumentation(root, lacks)
 
 for (const [path, text] of siteOf(documentation)) put(path, text)

@@ -21,26 +21,33 @@ export interface Documentation {
 
 /** Where the list of all pages is, in the order in which the site has them. */
 export const INDEX = 'README.md'
+/** Where the build puts pages that are made of programs. */
+export const MADE = 'packages/docs/made'
 
 /**
  * Reads the documentation below `root`/docs as a build without `lacks` has it. Throws when marks do not fit, or a page
  * has no title.
  */
 export function readDocumentation(root: string, lacks: ReadonlySet<string>): Documentation {
-  const folder = join(root, 'docs')
-  const all = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+  const all = ['docs', MADE]
+    .flatMap((folder) => filesBelow(join(root, folder)))
     // Pictures are for readers of the repository: the box shows the thing itself.
-    .filter((path) => !path.startsWith('images/'))
-    .sort((a, b) => (a < b ? -1 : 1))
+    .filter(({ path }) => !path.startsWith('images/'))
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
   const pages = new Map<string, Page>()
-  for (const path of all.filter((one) => one.endsWith('.md'))) {
-    const { needs, text } = readFront(readFileSync(join(folder, path), 'utf8'))
+  for (const { path, file } of all.filter((one) => one.path.endsWith('.md'))) {
+    const { needs, text } = readFront(readFileSync(file, 'utf8'))
     if (needs !== undefined && lacks.has(needs)) continue
     pages.set(path, pageOf(path, text, lacks))
   }
-  return { pages, files: all.filter((path) => !path.endsWith('.md')) }
+  return { pages, files: all.map(({ path }) => path).filter((path) => !path.endsWith('.md')) }
+}
+
+function filesBelow(folder: string): readonly { readonly path: string; readonly file: string }[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({ path: file.slice(folder.length + 1), file }))
 }
 
 function pageOf(path: string, source: string, lacks: ReadonlySet<string>): Page {

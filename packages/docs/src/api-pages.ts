@@ -1,38 +1,42 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor'
 
 /** The packages that plugins import, and what the page of each begins with. */
-export const PAGES = {
+const PAGES = {
   contracts: "What a plugin sees of the service: `import { … } from '@steeple/contracts'`.",
   testkit:
     "What tests of plugins use: `import { … } from '@steeple/testkit'`. The conformance suites are among them.",
 } as const
 
 /** A package with a page. */
-export type PageName = keyof typeof PAGES
+type PageName = keyof typeof PAGES
 
-/** The page of a package's API, `docs/reference/api-<name>.md`, made of its declarations (built before). */
-export function apiPage(name: PageName): string {
-  const entities = declarationsOf(name).split(/\n\n(?=\/\*\*|export |declare )/)
+/** Writes the pages of what plugins import, `reference/api-<name>.md` below `to`, of declarations that are built. */
+export function writeApiPages(root: string, to: string): void {
+  mkdirSync(join(to, 'reference'), { recursive: true })
+  for (const name of ['contracts', 'testkit'] as const)
+    writeFileSync(join(to, `reference/api-${name}.md`), apiPage(name, root))
+}
+
+function apiPage(name: PageName, root: string): string {
+  const entities = declarationsOf(name, root).split(/\n\n(?=\/\*\*|export |declare )/)
   const exported = entities.flatMap((text) => {
     const title = /^export declare (?:abstract )?\w+ (\w+)/m.exec(text)?.[1]
     return title === undefined ? [] : [`## ${title}\n\n\`\`\`ts\n${plain(text)}\n\`\`\`\n`]
   })
   return `# ${name === 'contracts' ? 'Contracts' : 'Testkit'}
 
-${PAGES[name]} Made of its declarations by \`node testing/plugin-kit/scripts/make-api-docs.mjs\`: a
-change here is a change of what plugins are written against, and says so in its changeset.
+${PAGES[name]} Made of its declarations: a change here is a change of what plugins are
+written against, and says so in its changeset.
 
 ${exported.join('\n')}`
 }
 
 /** All declarations of a package as one file, by name. */
-function declarationsOf(name: PageName): string {
-  const place = name === 'testkit' ? '../../testkit' : `../../../packages/${name}`
-  const projectFolder = fileURLToPath(new URL(place, import.meta.url))
+function declarationsOf(name: PageName, root: string): string {
+  const projectFolder = join(root, name === 'testkit' ? 'testing/testkit' : 'packages/contracts')
   const folder = mkdtempSync(join(tmpdir(), 'steeple-api-'))
   const file = join(folder, 'all.d.ts')
   try {

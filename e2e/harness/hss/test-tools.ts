@@ -30,7 +30,7 @@ export interface TestTool {
 /** The stock tool's behaviour over the database that its URL names. */
 export async function makeMongoDbctl(): Promise<TestTool> {
   // That file exports it.
-  const tools = (await import(join(SUPPORT, 'stand-in-dbctl.ts'))) as { makeMongoDbctl(): Promise<TestTool> }
+  const tools = (await import(join(SUPPORT, 'dbctl-tool.ts'))) as { makeMongoDbctl(): Promise<TestTool> }
   return await tools.makeMongoDbctl()
 }
 

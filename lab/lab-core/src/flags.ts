@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { LabOptions, Listen } from './lab-core.ts'
+import type { Listen } from './info/info-server.ts'
+import type { LabOptions } from './lab-core.ts'
 
 /** The flags of `lab-core serve` with what they are without a word. */
 const FLAGS = {

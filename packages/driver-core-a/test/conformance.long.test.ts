@@ -45,7 +45,7 @@ function phonesOf({ core, bus, fake }: World, technology: 'lte' | 'nr'): CorePho
       return one !== undefined && (one.state === 'registered' || one.state === 'idle' || one.hasSession)
     },
     fallSilent: async () => {
-      core.odd = () => ({ how: 'break' })
+      core.fault = () => ({ how: 'break' })
     },
   }
 }

@@ -148,7 +148,7 @@ info('gives one error for a list that cannot be read, whatever is wrong with it'
       [{ status: 500 }, /answered 500/],
       [{ how: 'break' }, /ECONNRESET|hang up/],
     ] as const) {
-      core.odd = () => odd
+      core.fault = () => odd
       const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
       assert.is(code, 'southbound_unavailable')
       assert.match(message, words)
@@ -191,7 +191,7 @@ info('takes a list without an end for one that cannot be read, and asks little o
       () => page(many((n) => asked * 10_000 + n, 10_000)),
     ]) {
       asked = 0
-      core.odd = odd
+      core.fault = odd
       const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
       assert.is(code, 'southbound_unavailable')
       assert.match(message, /^mme lists more than 200000 entries at \/ue-info$/)
@@ -211,14 +211,14 @@ info('says that a walk takes too long, and leaves the core alone for some second
       () => ({ generations: ['epc'], urlOf, plmn: '99999' }),
       2_000,
     )
-    core.odd = () => {
+    core.fault = () => {
       nowMs = 1_000
       return { how: 'hang' }
     }
     const { code, message } = await failure(ues.recent(0, patient()))
     assert.is(code, 'southbound_unavailable')
     assert.is(message, 'the lists of the core cannot be read: they take longer than 2000 ms')
-    core.odd = () => undefined
+    core.fault = () => undefined
     // Who must know is told to come again, and may in 2 s; who only looks shares the failure for five times its length.
     const ask = [
       () => ues.since(nowMs, patient()),
@@ -247,7 +247,7 @@ info('leaves a core alone the longer the more walks failed one after the other, 
       plmn: '99999',
     }))
     let isWell = false
-    core.odd = () => {
+    core.fault = () => {
       nowMs += 2_000
       return isWell ? undefined : { status: 500 }
     }

@@ -88,7 +88,7 @@ observe('answers in time although a daemon hangs, with the count of a moment ago
     it.core.phones.push(phone(1, 'nr'))
     assert.is((await it.a.driver.observe(patient())).attachedUes, 1)
     it.fake.clock.advance(2_000)
-    it.core.odd = (_daemon, path) => (path.endsWith('-info') || path === '/' ? { how: 'hang' } : undefined)
+    it.core.fault = (_daemon, path) => (path.endsWith('-info') || path === '/' ? { how: 'hang' } : undefined)
     const startedMs = performance.now()
     const seen = await it.a.driver.observe(AbortSignal.timeout(60_000))
     assert.ok(performance.now() - startedMs < 20_000)

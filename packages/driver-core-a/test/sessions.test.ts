@@ -153,7 +153,7 @@ sessions('restarts an SMF whose sessions the UPF has forgotten', () =>
       /^(fivegs_upffunction_upf_sessionnbr) .*$/m,
       '$1 0',
     )
-    it.core.odd = (daemon, path) =>
+    it.core.fault = (daemon, path) =>
       daemon === 'upf' && path === '/metrics' ? { body: forgotten } : undefined
     await look(it)
     assert.match(await look(it), /the UPF has none of the sessions of the SMF/)

@@ -73,9 +73,9 @@ verify('takes daemons for well that answer, have their peer and are registered',
 
 verify('says what is missing', () =>
   withWorld('epc', async (it) => {
-    it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
+    it.core.fault = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
     assert.is(await probe(it, 'epc', 'smf'), 'it has no PFCP association with the UPF')
-    it.core.odd = () => ({ status: 500 })
+    it.core.fault = () => ({ status: 500 })
     assert.is(await probe(it, 'epc', 'mme'), 'its metrics server answers 500')
     await it.core.stop('hss')
     assert.is(await failure(probe(it, 'epc', 'hss')), 'hss cannot be asked: ECONNREFUSED')

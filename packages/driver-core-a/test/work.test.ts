@@ -64,14 +64,14 @@ const LOSSES: readonly (readonly [
     'PFCP between SMF and UPF',
     'epc',
     (it) => {
-      it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
+      it.core.fault = (_daemon, path) => (path === '/metrics' ? { body: 'pfcp_peers_active 0\n' } : undefined)
     },
     {
       upf: 'it has no PFCP association with the SMF',
       smf: 'it has no PFCP association with the UPF',
     },
     (it) => {
-      it.core.odd = () => undefined
+      it.core.fault = () => undefined
     },
   ],
   [
@@ -137,7 +137,7 @@ for (const [what, generation, dies, said, mends] of LOSSES)
 
 work('takes a core that does not count PFCP peers, and one whose logs cannot be read, for no fault', () =>
   withWorld('epc', async (it) => {
-    it.core.odd = (_daemon, path) => (path === '/metrics' ? { body: 'up 1\n' } : undefined)
+    it.core.fault = (_daemon, path) => (path === '/metrics' ? { body: 'up 1\n' } : undefined)
     it.engine.logsSince = async () => await Promise.reject(new Error('no engine'))
     assert.equal(await problemsOf(it), {})
   }),

@@ -6,8 +6,8 @@ import { assert, eventually, fakeContext, suite, unusedPort } from '@steeple/tes
 import { makeDriver } from '../src/make-driver.ts'
 import { plugin } from '../src/plugin.ts'
 import { lookInto } from './support/database.ts'
+import { makeDbctl, makeScript } from './support/dbctl-tool.ts'
 import { sharedMongo, startMongo } from './support/mongo-server.ts'
-import { makeDbctl } from './support/stand-in-dbctl.ts'
 import { subscriber } from './support/subscribers.ts'
 
 // The start of the server is no part of a test's time.
@@ -101,10 +101,9 @@ pluginTests('gives its names to a tool at another path', async () => {
 pluginTests(
   'looks for the database behind a stock dbctl until it is there, and tells that it is',
   async () => {
-    const stock = await makeDbctl(false)
-    const [isUp, port] = [`${stock.store}.up`, await unusedPort()]
-    const late = await makeDbctl(
-      false,
+    const stock = await makeDbctl('stock')
+    const [isUp, port] = [`${stock.path}.up`, await unusedPort()]
+    const late = await makeScript(
       `#!/bin/sh
 [ -e '${isUp}' ] && exec '${stock.path}' "$@"
 [ "$1" = help ] && exec '${stock.path}' help
@@ -136,7 +135,7 @@ echo "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:${port}" >&2
 pluginTests('is down, in the words of the tool, while the database behind a dbctl is', async () => {
   const say = 'echo "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:27017" >&2'
   const help = '[ "$1" = help ] && echo "   add_ue_with_apn {imsi}: adds"'
-  const tool = await makeDbctl(false, `#!/bin/sh\n${help} || ${say}\n`)
+  const tool = await makeScript(`#!/bin/sh\n${help} || ${say}\n`)
   const { fake, instance, driver } = await setUp({ driver: 'dbctl', dbctl_path: tool.path })
   await instance.start?.()
   await eventually(async () => {

@@ -77,11 +77,29 @@ export interface Ran {
   readonly output: string
 }
 
+/** What commands need of a collection; that of a database answers later. */
+export interface DbctlStore extends Pick<Subscribers, 'insert' | 'update' | 'remove' | 'removeAll'> {
+  find(imsi: string): Doc | undefined | Promise<Doc | undefined>
+  list(): readonly Doc[] | Promise<readonly Doc[]>
+}
+
 /** Where commands work. */
 interface Place {
-  readonly subscribers: Subscribers
+  readonly subscribers: DbctlStore
   readonly draw: DrawId
+  /** Commands that this tool does not have; `BEYOND_STOCK` for the stock one. */
+  readonly without?: readonly string[]
 }
+
+/** The commands that the stock tool does not have. */
+export const BEYOND_STOCK: readonly string[] = [
+  'block',
+  'unblock',
+  'set_sqn',
+  'cancel_location',
+  'show',
+  'batch',
+]
 
 type Command = (words: readonly string[], place: Place) => Promise<string>
 
@@ -90,8 +108,9 @@ const IMSI = /^[0-9]{1,15}$/
 /** The command of an `open5gs-dbctl`, `words` without the flags. */
 export async function runDbctl(words: readonly string[], place: Place): Promise<Ran> {
   const [name = 'help', ...rest] = words
-  const found = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (found === undefined) return { code: 1, output: HELP }
+  const { without: absent = [] } = place
+  const found = Object.hasOwn(COMMANDS, name) && !absent.includes(name) ? COMMANDS[name] : undefined
+  if (found === undefined) return { code: 1, output: helpWithout(absent) }
   const counts = found.counts
   if (!counts.includes(rest.length)) return { code: 1, output: wrongCount(name, found.format) }
   try {
@@ -204,12 +223,20 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     run: ([imsi = '', isAllowed = ''], place) =>
       changeFirstSession(imsi, place, (old) => ({ ...old, lbo_roaming_allowed: isAllowed === 'true' })),
   },
-  showall: { counts: [0], format: '', run: async (_words, place) => shownDocs(place.subscribers.list()) },
-  showpretty: { counts: [0], format: '', run: async (_words, place) => shownDocs(place.subscribers.list()) },
+  showall: {
+    counts: [0],
+    format: '',
+    run: async (_words, { subscribers }) => shownDocs(await subscribers.list()),
+  },
+  showpretty: {
+    counts: [0],
+    format: '',
+    run: async (_words, { subscribers }) => shownDocs(await subscribers.list()),
+  },
   showfiltered: {
     counts: [0],
     format: '',
-    run: async (_words, { subscribers }) => shownDocs(subscribers.list().map(filtered)),
+    run: async (_words, { subscribers }) => shownDocs((await subscribers.list()).map(filtered)),
   },
   block: {
     counts: [1],
@@ -249,7 +276,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     counts: [1],
     format: 'imsi',
     run: async ([imsi = ''], { subscribers }) => {
-      const doc = subscribers.find(imsi)
+      const doc = await subscribers.find(imsi)
       return shownDocs(doc === undefined ? [] : [withoutKeys(doc)])
     },
   },
@@ -323,6 +350,13 @@ function whole(text: string): number {
   if (!/^-?[0-9]{1,10}$/.test(text) || Math.abs(Number(text)) > 2 ** 31 - 1)
     throw new RefusedError('MongoshInvalidInputError: [COMMON-10001] not a 32-bit integer')
   return Number(text)
+}
+
+function helpWithout(absent: readonly string[]): string {
+  const isAbsent = (line: string): boolean => absent.some((name) => new RegExp(`^ +${name}[ :]`).test(line))
+  return HELP.split('\n')
+    .filter((line) => !isAbsent(line))
+    .join('\n')
 }
 
 function wrongCount(name: string, format: string): string {

@@ -76,6 +76,16 @@ export function subscribersIn(journal: Journal<Doc>): Subscribers {
   }
 }
 
+/** The collection in memory alone. */
+export function subscribersInMemory(): Subscribers {
+  const entries = new Map<string, Doc>()
+  const put: Journal<Doc>['put'] = async (key, value) => {
+    if (value === undefined) entries.delete(key)
+    else entries.set(key, value)
+  }
+  return subscribersIn({ entries, put, close: async () => undefined })
+}
+
 function changedFields(before: Doc, after: Doc): ReadonlySet<string> {
   const changed = Object.entries(after).filter(
     ([field, value]) => JSON.stringify(before[field]) !== JSON.stringify(value),

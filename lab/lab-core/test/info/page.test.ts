@@ -1,6 +1,6 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { cjson, cjsonNumber, type Json, pageOf } from '../../src/lab-core.ts'
+import { cjson, cjsonNumber, type Json, pageOf } from '../../src/info/info-server.ts'
 import { recorded } from '../support/lab.ts'
 
 const page = suite('lab-core/info/page')

@@ -2,7 +2,7 @@ import type { Clock, Collection, Collector, Context } from '@steeple/contracts'
 import { coreInfo, open5gsInfo, open5gsInfoRef } from '@steeple/southbound'
 import { fakeContext } from '@steeple/testkit'
 import { mmeCollector } from '../../src/collector.ts'
-import { type ListedCore, listedCore } from './core.ts'
+import { type CollectedCore, collectedCore } from './core.ts'
 
 /** A time of the test's own: walks of a moment ago are shared, however long the machine takes. */
 export interface TestClock extends Clock {
@@ -22,7 +22,7 @@ export function testClock(): TestClock {
 
 /** A collector over a listed core. */
 export interface Collected extends AsyncDisposable {
-  readonly core: ListedCore
+  readonly core: CollectedCore
   readonly clock: TestClock
   readonly collector: Collector
   readonly mismatches: () => readonly [phones: number | undefined, sessions: number | undefined]
@@ -35,7 +35,7 @@ export interface CollectedOptions {
   /** Whether the driver of the core is there, which knows where its daemons are. */
   readonly hasDriver?: boolean
   readonly core?: string
-  readonly urls?: (core: ListedCore) => Readonly<Record<'mme_url' | 'smf_url' | 'amf_url', string>>
+  readonly urls?: (core: CollectedCore) => Readonly<Record<'mme_url' | 'smf_url' | 'amf_url', string>>
 }
 
 export async function collected({
@@ -43,7 +43,7 @@ export async function collected({
   core: driverName = 'core_a',
   urls = (at) => ({ mme_url: at.url('mme'), smf_url: at.url('smf'), amf_url: at.url('amf') }),
 }: CollectedOptions = {}): Promise<Collected> {
-  const core = await listedCore()
+  const core = await collectedCore()
   const clock = testClock()
   const fake = fakeContext({
     config: {},

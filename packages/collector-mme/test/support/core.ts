@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import type { Imsi } from '@steeple/contracts'
+import { type ListedCore, listedCore } from '@steeple/lab-core'
 
 /** A phone with one session, as MME or AMF and the SMF list it: lists of their own, since they can disagree. */
 export interface Phone {
@@ -21,38 +21,31 @@ type Item = Record<string, unknown>
 type Daemon = 'mme' | 'amf' | 'smf'
 
 /** A core that is nothing but its lists, served page by page from what is in them at that moment. */
-export interface ListedCore {
+export interface CollectedCore extends ListedCore<Daemon> {
   readonly lists: Record<Daemon, Item[]>
   /** How `/pdu-info` of an SMF of 2.7.6 and the others answer. */
   release: '2.8.0' | '2.7.6'
-  readonly asked: string[]
-  afterPage: () => void
-  url(daemon: Daemon): string
   attach(phone: Phone): void
   /** Takes it out of the SMF, and leaves it with MME or AMF as gone. */
   detach(imsi: Imsi): void
-  stop(daemon: Daemon): Promise<void>
-  close(): Promise<void>
 }
 
-const PAGE = 100
 const PATHS: Readonly<Record<Daemon, string>> = { mme: '/ue-info', amf: '/ue-info', smf: '/pdu-info' }
 const LOCATED_US = 1_795_175_304_512_720
 
-export async function listedCore(): Promise<ListedCore> {
-  const servers = new Map<Daemon, Server>()
-  const ports = new Map<Daemon, number>()
-  const core: ListedCore = {
+export async function collectedCore(): Promise<CollectedCore> {
+  const daemon = (name: Daemon) => ({
+    list: (path: string) => (path === PATHS[name] && core.release !== '2.7.6' ? core.lists[name] : undefined),
+  })
+  const served = await listedCore({ mme: daemon('mme'), amf: daemon('amf'), smf: daemon('smf') })
+  const core: CollectedCore = Object.assign(served, {
     lists: { mme: [], amf: [], smf: [] },
-    release: '2.8.0',
-    asked: [],
-    afterPage: () => undefined,
-    url: (daemon) => `http://127.0.0.1:${ports.get(daemon)}`,
-    attach: (phone) => {
+    release: '2.8.0' as const,
+    attach: (phone: Phone) => {
       core.lists[phone.technology === 'lte' ? 'mme' : 'amf'].push(ueItem(phone))
       core.lists.smf.push(pduItem(phone))
     },
-    detach: (imsi) => {
+    detach: (imsi: Imsi) => {
       const { lists } = core
       lists.smf = lists.smf.filter(({ supi }) => supi !== `imsi-${imsi}`)
       for (const item of [...lists.mme, ...lists.amf]) {
@@ -60,40 +53,8 @@ export async function listedCore(): Promise<ListedCore> {
         Object.assign(item, { mm_state: 'deregistered', cm_state: 'idle', pdn: [], pdu_sessions: [] })
       }
     },
-    stop: (daemon) => closed(servers.get(daemon)),
-    close: async () => {
-      await Promise.all([...servers.values()].map(closed))
-    },
-  }
-  for (const daemon of ['mme', 'amf', 'smf'] as const) {
-    const server = createServer((request, response) => {
-      const url = new URL(request.url ?? '/', 'http://core')
-      core.asked.push(`${daemon} ${request.url}`)
-      response.setHeader('connection', 'close')
-      if (url.pathname !== PATHS[daemon] || core.release === '2.7.6')
-        response.writeHead(400).end('Bad Request\n')
-      else response.end(pageOf(core.lists[daemon], PATHS[daemon], Number(url.searchParams.get('page'))))
-      core.afterPage()
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const address = server.address()
-    if (typeof address === 'object' && address !== null) ports.set(daemon, address.port)
-    servers.set(daemon, server)
-  }
+  })
   return core
-}
-
-/** As cJSON prints it: a time of 16 digits that ends in 0 comes with an exponent. */
-function pageOf(items: readonly Item[], path: string, page: number): string {
-  const part = items.slice(page * PAGE, (page + 1) * PAGE)
-  const pager = {
-    page,
-    page_size: PAGE,
-    count: part.length,
-    ...(page > 0 ? { prev: `${path}?page=${page - 1}` } : {}),
-    ...(items.length > (page + 1) * PAGE ? { next: `${path}?page=${page + 1}` } : {}),
-  }
-  return JSON.stringify({ items: part, pager }).replaceAll(String(LOCATED_US), '1.79517530451272e+15')
 }
 
 /** Its entry in `/ue-info` of MME or AMF, with the fields and values of 2.8.0. */
@@ -160,10 +121,4 @@ export function phone(n: number, technology: 'lte' | 'nr' = 'lte'): Phone & { re
   const ipv4 = `10.45.${(n >> 8) & 255}.${n & 255}`
   const ipv6 = `2001:db8:cafe:${(n + 1).toString(16)}::2`
   return { imsi, technology, sessions: [{ id: 5, apn: 'internet', ipv4, ipv6 }] }
-}
-
-async function closed(server: Server | undefined): Promise<void> {
-  if (server?.listening !== true) return
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
 }

@@ -1,53 +1,33 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { assert, hssDriverConformance, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { batchRunner } from '../../src/dbctl/tool.ts'
-import { makeBatchDbctl } from '../support/batch-dbctl.ts'
 import { keysIn } from '../support/database.ts'
-import type { Executable } from '../support/stand-in-dbctl.ts'
+import { type Executable, makeDbctl } from '../support/dbctl-tool.ts'
 import { subscriber } from '../support/subscribers.ts'
 
 const batch = suite('driver-hss/dbctl/batch')
 const patient = () => AbortSignal.timeout(60_000)
 const driverOf = (tool: Executable) => dbctlDriver({ path: tool.path, url: '', documents: undefined })
 
-interface StoredDoc {
-  readonly imsi: string
-  readonly slice: readonly unknown[]
-  readonly security: { readonly k?: string; readonly opc?: string; readonly sqn?: number }
-}
-
-async function docsIn(tool: Executable): Promise<readonly StoredDoc[]> {
-  return JSON.parse(await readFile(tool.store, 'utf8')) as StoredDoc[]
-}
-
-async function runsOf(tool: Executable): Promise<readonly (readonly string[])[]> {
-  const text = await readFile(`${tool.store}.runs`, 'utf8')
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as string[])
-}
-
 batch(
   'pushes, blocks and removes many subscribers in a few runs, and shows keys to no process list',
   async () => {
-    const tool = await makeBatchDbctl()
+    const tool = await makeDbctl('batch')
     const driver = driverOf(tool)
     const many = Array.from({ length: 60 }, (_none, index) => subscriber(index))
     const imsis = many.map(({ imsi }) => imsi)
     for (const problem of (await driver.upsert(many, patient())).values()) assert.is(problem, undefined)
-    assert.is((await docsIn(tool)).length, 60)
-    const pushed = await runsOf(tool)
+    assert.is((await tool.docs()).length, 60)
+    const pushed = tool.runs.slice()
     assert.ok(pushed.length <= 8, `${pushed.length} runs`)
     assert.equal([...new Set(pushed.flat())], ['help', 'batch'])
     await driver.setBlocked(imsis, true, patient())
-    assert.ok((await docsIn(tool)).every(({ slice }) => slice.length === 0))
+    assert.ok((await tool.docs()).every(({ slice }) => slice.length === 0))
     const seen = await driverOf(tool).observe(imsis, patient())
     assert.is([...seen.values()].filter(({ isBlocked }) => isBlocked).length, 60)
     await driver.remove(imsis, patient())
-    assert.equal(await docsIn(tool), [])
-    assert.ok((await runsOf(tool)).length <= 14)
+    assert.equal(await tool.docs(), [])
+    assert.ok(tool.runs.length <= 14)
     await tool.remove()
   },
   { limitMs: 360_000 },
@@ -99,19 +79,19 @@ batch('says in the words of the tool why a batch was not answered', async () => 
 const patient0 = new AbortController().signal
 
 hssDriverConformance('driver-hss dbctl with a tool that takes batches', async () => {
-  const tool = await makeBatchDbctl()
+  const tool = await makeDbctl('batch')
   const driver = driverOf(tool)
   return {
     driver,
     subscribers: [subscriber(1), subscriber(2)],
     stored: async (imsi) => {
-      const doc = (await docsIn(tool)).find((each) => each.imsi === imsi)
+      const doc = (await tool.docs()).find((each) => each.imsi === imsi)
       return doc === undefined ? undefined : keysIn(doc.security)
     },
     // No command of the tool does these; with `documents` the database itself is written.
     cannot: ['fewer APNs', 'MSISDN', 'keys'],
-    empty: () => writeFile(tool.store, '[]'),
-    world: async () => JSON.stringify(await docsIn(tool)),
+    empty: () => tool.empty(),
+    world: async () => JSON.stringify(await tool.docs()),
     close: async () => {
       await driver.close()
       await tool.remove()

@@ -1,4 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { hssDriverConformance } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import type { RunTool } from '../../src/dbctl/run-tool.ts'
@@ -6,20 +5,19 @@ import { dbctlTool } from '../../src/dbctl/tool.ts'
 import { mongoLink } from '../../src/make-driver.ts'
 import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
 import { keysIn, lookInto, open5gsKeys } from '../support/database.ts'
-import { makeConnectedDbctl } from '../support/mongo-dbctl.ts'
+import { makeDbctl, makeMongoDbctl, runTool } from '../support/dbctl-tool.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
-import { fileStore, makeDbctl, runDbctl } from '../support/stand-in-dbctl.ts'
 import { subscriber } from '../support/subscribers.ts'
 
 // The start of the server is no part of a test's time.
 await sharedMongo()
 
 hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
-  const tool = await makeDbctl(true)
+  const tool = await makeDbctl('extras')
   // Runs in this process: twenty starts of a program take their time. Real runs are in dbctl-driver.test.ts.
   const run: RunTool = async (args, signal) => {
     signal.throwIfAborted()
-    return { ...(await runDbctl(args, fileStore(tool.store), true)), errors: '' }
+    return { ...(await runTool(args, 'extras', tool.store)), errors: '' }
   }
   const driver = dbctlDriver({
     path: tool.path,
@@ -27,19 +25,17 @@ hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
     documents: undefined,
     tool: dbctlTool(tool.path, '', run),
   })
-  const docs = async () =>
-    JSON.parse(await readFile(tool.store, 'utf8')) as { imsi: string; security: { sqn?: number } }[]
   return {
     driver,
     subscribers: [subscriber(1), subscriber(2)],
     stored: async (imsi) => {
-      const doc = (await docs()).find((each) => each.imsi === imsi)
+      const doc = (await tool.docs()).find((each) => each.imsi === imsi)
       return doc === undefined ? undefined : keysIn(doc.security)
     },
     // No command of the tool does these; with `documents` the database itself is written.
     cannot: ['fewer APNs', 'MSISDN', 'keys'],
-    empty: () => writeFile(tool.store, '[]'),
-    world: async () => JSON.stringify(await docs()),
+    empty: () => tool.empty(),
+    world: async () => JSON.stringify(await tool.docs()),
     close: async () => {
       await driver.close()
       await tool.remove()
@@ -54,7 +50,7 @@ hssDriverConformance(
     const url = mongo.url('open5gs')
     const look = await lookInto(url)
     await look.clear()
-    const tool = await makeConnectedDbctl()
+    const tool = await makeMongoDbctl()
     const documents = open5gsDriver({
       name: 'dbctl',
       link: mongoLink(url, 'open5gs'),

@@ -1,24 +1,19 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { type Imsi, isServiceError } from '@steeple/contracts'
+import { docsOf } from '@steeple/lab-core'
 import { assert, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { dbctlTool } from '../../src/dbctl/tool.ts'
-import { type Executable, makeDbctl } from '../support/stand-in-dbctl.ts'
+import { makeDbctl, withStock } from '../support/dbctl-tool.ts'
 import { subscriber } from '../support/subscribers.ts'
-import { withStock } from '../support/with-stock.ts'
 
 const dbctl = suite('driver-hss/dbctl')
 const patient = () => AbortSignal.timeout(60_000)
-
-async function docsOf(tool: Executable): Promise<readonly Record<string, unknown>[]> {
-  return JSON.parse(await readFile(tool.store, 'utf8'))
-}
 
 dbctl('adds a subscriber with its APNs and its AMBR', async () => {
   await withStock(async (driver, tool) => {
     const one = subscriber(1)
     assert.equal([...(await driver.upsert([one], patient())).values()], [undefined])
-    const [doc] = await docsOf(tool)
+    const [doc] = await tool.docs()
     const rate = (value: number) => ({ value, unit: 0 })
     assert.equal(doc?.ambr, { downlink: rate(100_000_000), uplink: rate(50_000_000) })
     assert.equal((await driver.observe([one.imsi], patient())).get(one.imsi), {
@@ -37,7 +32,7 @@ dbctl(
       const one = subscriber(1)
       await driver.upsert([one], patient())
       assert.equal([...(await driver.setBlocked([one.imsi], true, patient())).values()], [undefined])
-      assert.equal(await docsOf(tool), [])
+      assert.equal(await tool.docs(), [])
       assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
       const [problem] = (await driver.setBlocked([one.imsi], false, patient())).values()
       assert.ok(problem !== undefined && isServiceError(problem) && problem.code === 'not_found')
@@ -56,7 +51,7 @@ dbctl(
       const [problem] = (await driver.cancelLocation?.([one.imsi], patient()))?.values() ?? []
       assert.match(String(problem?.message), /there is no command cancel_location/)
     })
-    const tool = await makeDbctl(true)
+    const tool = await makeDbctl('extras')
     const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
     await driver.upsert([one], patient())
     const stranger = subscriber(2).imsi
@@ -64,7 +59,7 @@ dbctl(
     assert.is(result?.get(one.imsi), undefined)
     const problem = result?.get(stranger)
     assert.ok(isServiceError(problem) && problem.code === 'not_found')
-    const [doc] = await docsOf(tool)
+    const [doc] = await tool.docs()
     assert.is(doc?.request_cancel_location, true)
     await tool.remove()
   },
@@ -92,11 +87,11 @@ dbctl(
     await withStock(async (driver, tool) => {
       const many = Array.from({ length: 22 }, (_none, index) => subscriber(index, { apns: ['internet'] }))
       await driver.upsert(many.slice(0, 1), patient())
-      const [doc] = await docsOf(tool)
-      await writeFile(tool.store, JSON.stringify(many.map(({ imsi }) => ({ ...doc, imsi }))))
+      const [doc] = await tool.store.list()
+      for (const { imsi } of many.slice(1)) await tool.store.insert(imsi, { ...doc, imsi })
       const fresh = dbctlDriver({ path: tool.path, url: '', documents: undefined })
       await fresh.upsert(many.slice(20), patient())
-      assert.is((await docsOf(tool)).length, 22)
+      assert.is((await tool.docs()).length, 22)
       assert.is(
         (
           await fresh.observe(
@@ -113,13 +108,13 @@ dbctl(
 )
 
 dbctl('does what it can in its time and leaves the rest for the next call', async () => {
-  const tool = await makeDbctl(false)
+  const tool = await makeDbctl('stock')
   const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined, budgetMs: 1 })
   const many = [subscriber(1), subscriber(2), subscriber(3)]
   const first = [...(await driver.upsert(many, patient())).values()]
   assert.is(first[0], undefined)
   assert.match(String(first[2]?.message), /not reached yet/)
-  assert.is((await docsOf(tool)).length, 1)
+  assert.is((await tool.docs()).length, 1)
   await tool.remove()
 })
 
@@ -189,17 +184,19 @@ dbctl('names the database to the tool', async () => {
 dbctl(
   'leaves a blocked subscriber blocked whose APNs it cannot mend',
   async () => {
-    const tool = await makeDbctl(true)
+    const tool = await makeDbctl('extras')
     const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
     const one = { ...subscriber(1), isBlocked: true }
     await driver.upsert([one], patient())
-    const [doc] = await docsOf(tool)
-    const [slice] = (doc?.suspended_slice ?? []) as { session: object[] }[]
-    slice?.session.push({ ...slice.session[0], name: 'by-hand' })
-    await writeFile(tool.store, JSON.stringify([doc]))
+    await tool.store.update(one.imsi, (doc) => {
+      const [slice = {}] = docsOf(doc.suspended_slice)
+      const session = docsOf(slice.session)
+      const more = [...session, { ...session[0], name: 'by-hand' }]
+      return { ...doc, suspended_slice: [{ ...slice, session: more }] }
+    })
     const [problem] = (await driver.upsert([one], patient())).values()
     assert.match(String(problem?.message), /cannot take APNs away/)
-    assert.equal((await docsOf(tool))[0]?.slice, [])
+    assert.equal((await tool.docs())[0]?.slice, [])
     assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
     await tool.remove()
   },

@@ -5,9 +5,8 @@ import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { toolRunner } from '../../src/dbctl/run-tool.ts'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { noneDriver } from '../../src/make-driver.ts'
-import { type Executable, makeDbctl } from '../support/stand-in-dbctl.ts'
+import { type Executable, makeDbctl, makeScript, withScript } from '../support/dbctl-tool.ts'
 import { subscriber } from '../support/subscribers.ts'
-import { withStock } from '../support/with-stock.ts'
 
 const dbctl = suite('driver-hss/dbctl/failures')
 const patient = () => AbortSignal.timeout(60_000)
@@ -57,13 +56,10 @@ dbctl('adds and removes nobody while the database is down, whatever the exit cod
   ]
   for (const [say, words] of failures) {
     for (const code of [0, 1]) {
-      await withStock(
-        async (driver, tool) => {
-          for (const { message } of await refusals(driver)) assert.match(message, words)
-          assert.not.match(await runsOf(tool), /add_ue|ambr_speed|update_apn/)
-        },
-        helpful(`${say}\nexit ${code}`),
-      )
+      await withScript(helpful(`${say}\nexit ${code}`), async (driver, tool) => {
+        for (const { message } of await refusals(driver)) assert.match(message, words)
+        assert.not.match(await runsOf(tool), /add_ue|ambr_speed|update_apn/)
+      })
     }
   }
 })
@@ -71,14 +67,7 @@ dbctl('adds and removes nobody while the database is down, whatever the exit cod
 dbctl('tries nobody else when the database goes down in between, and keeps what got through', async () => {
   const one = `echo "{ acknowledged: true, insertedId: ObjectId('6b00336d94c05ec68f531651') }"`
   const [first, second, third] = [subscriber(1, { apns: ['internet'] }), subscriber(2), subscriber(3)]
-  await withStock(
-    async (driver, tool) => {
-      const result = await driver.upsert([first, second, third], patient())
-      assert.is(result.get(first.imsi), undefined)
-      assert.match(String(result.get(second.imsi)?.message), /MongoNetworkError/)
-      assert.match(String(result.get(third.imsi)?.message), /MongoNetworkError/)
-      assert.not.ok((await runsOf(tool)).includes(third.imsi))
-    },
+  await withScript(
     helpful(`case "$(wc -l < "$0.runs") $1" in
       "1 showpretty") echo; exit 0;;
       "2 add_ue_with_apn") ${one}; exit 0;;
@@ -86,20 +75,27 @@ dbctl('tries nobody else when the database goes down in between, and keeps what 
     esac
     echo "MongoNetworkError: connection closed" >&2
     exit 1`),
+    async (driver, tool) => {
+      const result = await driver.upsert([first, second, third], patient())
+      assert.is(result.get(first.imsi), undefined)
+      assert.match(String(result.get(second.imsi)?.message), /MongoNetworkError/)
+      assert.match(String(result.get(third.imsi)?.message), /MongoNetworkError/)
+      assert.not.ok((await runsOf(tool)).includes(third.imsi))
+    },
   )
 })
 
 dbctl('gives no key to a tool whose help says nothing, and asks it again the next time', async () => {
   for (const code of [0, 1]) {
     const script = `#!/bin/sh\n[ "$1" = help ] || echo "$@" >> "$0.runs"\nexit ${code}\n`
-    await withStock(async (driver, tool) => {
+    await withScript(script, async (driver, tool) => {
       for (const { message } of await refusals(driver)) assert.match(message, /dbctl for help says nothing/)
       assert.is(await runsOf(tool), '')
-      const { path, remove } = await makeDbctl(true)
+      const { path, remove } = await makeDbctl('stock')
       await writeFile(tool.path, await readFile(path))
       assert.match((await driver.probe(patient())).detail, /answers/)
       await remove()
-    }, script)
+    })
   }
 })
 
@@ -111,17 +107,17 @@ fi
 while read -r line; do echo "$line" >> "$0.runs"; printf '%s\\n' '"\\n"'; done
 [ -e "$0.up" ] || echo "MongoNetworkError: connect ECONNREFUSED 127.0.0.1:27017" >&2
 `
-  await withStock(async (driver, tool) => {
+  await withScript(script, async (driver, tool) => {
     for (const { message } of await refusals(driver)) assert.match(message, /connect ECONNREFUSED/)
     assert.not.match(await runsOf(tool), /add_ue|ambr_speed|update_apn/)
     await writeFile(`${tool.path}.up`, '')
     assert.is((await driver.observe([subscriber(1).imsi], patient())).size, 0)
-  }, script)
+  })
 })
 
 dbctl('with the database at hand, keeps writing those that need no tool', async () => {
   const [held, absent] = [subscriber(1), subscriber(2)]
-  const tool = await makeDbctl(false, '#!/bin/sh\nexit 0\n')
+  const tool = await makeScript('#!/bin/sh\nexit 0\n')
   const written: string[] = []
   const documents: WriteBackDriver = {
     ...noneDriver(),
@@ -140,16 +136,16 @@ dbctl('with the database at hand, keeps writing those that need no tool', async 
 })
 
 dbctl('calls garbage garbage, and keeps it to itself', async () => {
-  await withStock(async (driver) => {
+  await withScript(helpful('echo "hello k 465b5ce8b199b49faa5f0a2ee238a6bc"'), async (driver) => {
     for (const { message } of await refusals(driver)) {
       assert.match(message, /says nothing that can be read/)
       assert.not.match(message, /465b|hello/)
     }
-  }, helpful('echo "hello k 465b5ce8b199b49faa5f0a2ee238a6bc"'))
+  })
 })
 
 dbctl('ends a tool that hangs, and what it started', async () => {
-  const tool = await makeDbctl(false, '#!/bin/sh\nsleep 600 & echo $! > "$0.pid"\nsleep 600\n')
+  const tool = await makeScript('#!/bin/sh\nsleep 600 & echo $! > "$0.pid"\nsleep 600\n')
   // Long enough for the tool to begin on a busy machine: what it started has to be there.
   const run = toolRunner(tool.path, 5_000)
   const error = await run(['showpretty'], patient()).then(
@@ -163,7 +159,7 @@ dbctl('ends a tool that hangs, and what it started', async () => {
 
 dbctl('ends what a tool leaves in the background, and does not wait for it', async () => {
   for (const quiet of ['', '> /dev/null 2>&1 < /dev/null']) {
-    const tool = await makeDbctl(false, `#!/bin/sh\nsleep 600 ${quiet} &\necho $! > "$0.pid"\necho done\n`)
+    const tool = await makeScript(`#!/bin/sh\nsleep 600 ${quiet} &\necho $! > "$0.pid"\necho done\n`)
     const { output, code } = await toolRunner(tool.path, 60_000)(['showpretty'], patient())
     assert.equal([output, code], ['done\n', 0])
     await ended(tool)

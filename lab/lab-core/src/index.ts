@@ -1,0 +1,5 @@
+/** What tests of other packages use of the simulator. */
+export { BEYOND_STOCK, type DbctlStore, runDbctl } from './dbctl/commands.ts'
+export { type ListedCore, listedCore } from './info/listed-core.ts'
+export { docsOf } from './store/ejson.ts'
+export { type Subscribers, subscribersInMemory } from './store/subscribers.ts'

@@ -1,4 +1,5 @@
 /** What tests of other packages use of the simulator. */
+export { type ContainerEngine, containerEngine } from './container-engine.ts'
 export { BEYOND_STOCK, type DbctlStore, runDbctl } from './dbctl/commands.ts'
 export { type ListedCore, listedCore } from './info/listed-core.ts'
 export { docsOf } from './store/ejson.ts'

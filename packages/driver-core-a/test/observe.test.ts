@@ -122,7 +122,7 @@ observe(
 observe('takes a daemon whose container is gone for down, whoever answers at its address', () =>
   withWorld('epc', async (it) => {
     assert.is((await it.a.driver.observe(patient())).services.get('smf'), 'up')
-    it.engine.gone.add('core-smf').add('core-sgwc')
+    it.engine.ended.set('core-smf', 'gone').set('core-sgwc', 'gone')
     const { services } = await it.a.driver.observe(patient())
     assert.equal([services.get('smf'), services.get('sgwc'), services.get('mme')], ['down', 'down', 'up'])
   }),

@@ -25,7 +25,7 @@ async function withWorld(
     // Nobody restarts the daemons of a core that this service has not set up.
     const { driver } = it.a
     await driver.apply(await driver.render(desiredOf(it.fake.context.settings)), patient())
-    it.engine.restarts.length = 0
+    it.engine.restarted.length = 0
     await body(it)
   } finally {
     await it.close()
@@ -68,7 +68,7 @@ sessions('has phones come back whose session the SMF has lost, and none that has
       it.core.phones.map(({ state }) => state),
       ['deregistered', 'deregistered', 'registered'],
     )
-    assert.equal(it.engine.restarts, [])
+    assert.equal(it.engine.restarted, [])
   }),
 )
 
@@ -94,7 +94,7 @@ sessions('restarts the MME once when recalls do not help, and who keeps its sess
     for (let turn = 0; turn < 6; turn += 1) await look(it)
     assert.is(asked.length, 3)
     // The HSS as well: none of what it was asked for has shown.
-    assert.equal(it.engine.restarts, ['core-hss', 'core-mme', 'core-sgwc', 'core-smf'])
+    assert.equal(it.engine.restarted, ['core-hss', 'core-mme', 'core-sgwc', 'core-smf'])
     const recorded = it.fake.mutations.filter(({ action }) => action === 'core.recall')
     assert.equal(
       recorded.map(({ detail }) => detail.sims),
@@ -111,7 +111,7 @@ sessions('does not go on for ever where nothing helps, and begins anew for anoth
     one.hasSession = false
     for (let turn = 0; turn < 170; turn += 1) await look(it)
     assert.is(asked.length, 3)
-    const times = (name: string): number => it.engine.restarts.filter((one) => one === name).length
+    const times = (name: string): number => it.engine.restarted.filter((one) => one === name).length
     assert.equal([times('core-mme'), times('core-hss')], [2, 1])
     assert.match(await look(it), /1 attached phones have no session.*did not help: switch them off and on/)
     one.hasSession = true
@@ -129,7 +129,7 @@ sessions('leaves phones of SIMs alone that are not of this service', () =>
     for (const one of it.core.phones) one.hasSession = false
     for (let turn = 0; turn < 20; turn += 1) await look(it)
     assert.match(await look(it), /^degraded: 1 attached phones.*1 of them are not of SIMs of this service/)
-    assert.equal([asked, it.engine.restarts, it.fake.mutations.length], [[], [], 0])
+    assert.equal([asked, it.engine.restarted, it.fake.mutations.length], [[], [], 0])
   }),
 )
 
@@ -141,7 +141,7 @@ sessions('changes nothing at all under southbound.driver none', () =>
     for (const one of it.core.phones) one.hasSession = false
     for (let turn = 0; turn < 20; turn += 1) await look(it)
     assert.match(await look(it), /^degraded: 2 attached phones.*southbound\.driver is none: nothing is done/)
-    assert.equal([asked, it.engine.restarts], [[], []])
+    assert.equal([asked, it.engine.restarted], [[], []])
     assert.match(it.a.deaf.health().detail, /^whether cancels .* is not known yet/)
   }),
 )
@@ -157,7 +157,7 @@ sessions('restarts an SMF whose sessions the UPF has forgotten', () =>
       daemon === 'upf' && path === '/metrics' ? { body: forgotten } : undefined
     await look(it)
     assert.match(await look(it), /the UPF has none of the sessions of the SMF/)
-    assert.equal(it.engine.restarts, ['core-smf'])
+    assert.equal(it.engine.restarted, ['core-smf'])
   }),
 )
 
@@ -170,10 +170,10 @@ sessions('says what it sees and does nothing where mending is off, and says noth
       for (const one of it.core.phones) one.hasSession = false
       await look(it)
       assert.match(await look(it), /^degraded: 1 attached phones.*core_a\.mend is off/)
-      assert.equal([asked, it.engine.restarts], [[], []])
+      assert.equal([asked, it.engine.restarted], [[], []])
       await it.core.stop('smf')
       await look(it)
-      assert.equal([asked, it.engine.restarts], [[], []])
+      assert.equal([asked, it.engine.restarted], [[], []])
     },
     false,
   ),
@@ -188,9 +188,9 @@ sessions('restarts an HSS that does not act on cancels, once, and says so until 
       if (!isDeaf) one.state = 'cut'
     })
     assert.is(await it.a.driver.kick(phone(1).imsi, patient()), 'pending')
-    assert.equal(it.engine.restarts, [])
+    assert.equal(it.engine.restarted, [])
     for (let turn = 0; turn < 3; turn += 1) await it.a.driver.kick(phone(1).imsi, patient())
-    assert.equal(it.engine.restarts, ['core-hss'])
+    assert.equal(it.engine.restarted, ['core-hss'])
     assert.match(health(), /did not act on 4 cancels in a row.*it was restarted/)
     isDeaf = false
     for (const one of it.core.phones) one.hasSession = false

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hssDriverRef } from '@steeple/contracts'
+import { containerEngine } from '@steeple/lab-core'
 import { assert, suite } from '@steeple/testkit'
 import { hintFor, withHints } from '../src/core-driver.ts'
 import { daemonLook } from '../src/observe/daemon-states.ts'
@@ -8,7 +9,6 @@ import { keptBus } from '../src/sbi/bus.ts'
 import { probeDaemon, workProblems } from '../src/verify/probe.ts'
 import { desiredOf } from './support/desired.ts'
 import { recording } from './support/recordings.ts'
-import { standInEngine } from './support/stand-in-engine.ts'
 import { type World, world } from './support/world.ts'
 
 const verify = suite('driver-core-a/verify')
@@ -106,7 +106,7 @@ verify('knows what every recorded complaint means that can come from a rendered 
 
 verify('explains the last run of a daemon alone, not what it said before', async () => {
   const engine = withHints({
-    ...standInEngine(['core-smf']),
+    ...containerEngine(['core-smf']),
     // An engine keeps the words of every run.
     logsTail: async (_container, _lines, _signal, sinceMs) =>
       sinceMs === undefined ? recordedError('/nonexistent.yaml') : 'all is well',
@@ -121,7 +121,7 @@ verify(
       const { driver } = it.a
       const desired = desiredOf(it.fake.context.settings)
       await driver.apply(await driver.render(desired), patient())
-      it.engine.restarts.length = 0
+      it.engine.restarted.length = 0
       const good = await it.text()
       const moved = await driver.render({ ...desired, tac: 8 })
       it.engine.failing.set('core-mme', recordedError('bad-addr-not-local.yaml'))
@@ -130,10 +130,10 @@ verify(
       assert.match(words, /that is: the daemon does not have that address: see core_a\.addresses/)
       assert.match(words, /The last good files are back/)
       assert.is((await it.text()).includes('"7\\"'), good.includes('"7\\"'))
-      it.engine.restarts.length = 0
+      it.engine.restarted.length = 0
       await driver.apply(moved, patient())
       // The tracking area is the MME's alone; SGW-C and SMF would keep its sessions.
-      assert.equal(it.engine.restarts, ['core-mme', 'core-sgwc', 'core-smf'])
+      assert.equal(it.engine.restarted, ['core-mme', 'core-sgwc', 'core-smf'])
       assert.is((await driver.observe(patient())).configSha256, moved.sha256)
     }),
 )
@@ -174,7 +174,7 @@ verify('takes no configuration back because the database is not there yet', () =
     const rendered = await driver.render(desiredOf(it.fake.context.settings))
     await driver.apply(rendered, patient())
     assert.is(await files.appliedSha256(), rendered.sha256)
-    assert.ok(it.engine.restarts.includes('core-mme'), 'the others do not wait for it')
+    assert.ok(it.engine.restarted.includes('core-mme'), 'the others do not wait for it')
     assert.equal((await driver.observe(patient())).services.get('hss'), 'down')
   }),
 )

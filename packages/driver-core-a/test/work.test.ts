@@ -1,12 +1,12 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { createServer, type Server } from 'node:net'
 import { hssDriverRef, type Imsi } from '@steeple/contracts'
+import { containerEngine } from '@steeple/lab-core'
 import { assert, eventually, fakeContext, suite } from '@steeple/testkit'
 import { hasDiameterAt } from '../src/observe/diameter-connection.ts'
 import { logTales } from '../src/observe/log-tales.ts'
 import { tunLook } from '../src/observe/tun-device.ts'
 import { phone } from './support/phones.ts'
-import { standInEngine } from './support/stand-in-engine.ts'
 import { type World, world } from './support/world.ts'
 
 const work = suite('driver-core-a/work')
@@ -233,7 +233,7 @@ async function listening(): Promise<Server> {
 }
 
 work('misses a suspect peer until it connects again, or its connection is seen to be there', async () => {
-  const engine = standInEngine(['core-mme'])
+  const engine = containerEngine(['core-mme'])
   const { context, clock } = fakeContext({
     id: 'driver-core-a',
     config: {},

@@ -1,9 +1,12 @@
+import type { Server } from 'node:http'
 import { closed, type InfoFault, infoServer, type Json, listening, pageOf } from './info-server.ts'
 
-/** What a daemon shows: its metrics, and its lists by path. A path without a list is refused as an old release does. */
-export interface ShownDaemon {
-  readonly metrics?: () => string
-  readonly list: (path: string) => readonly unknown[] | undefined
+/** What daemons show: their metrics, and their lists by path. A path without a list is refused as an old release does. */
+interface Shown<Daemon extends string, Item> {
+  readonly metrics?: (daemon: Daemon) => string
+  readonly list: (daemon: Daemon, path: string) => readonly Item[] | undefined
+  /** How an item of a list is shown; as it is when absent. */
+  readonly show?: (item: Item) => unknown
 }
 
 /** Daemons of Open5GS that show what a test says, with faults that can be switched on. */
@@ -21,50 +24,46 @@ export interface ListedCore<Daemon extends string> {
 const LISTS: readonly string[] = ['/ue-info', '/enb-info', '/gnb-info', '/pdu-info']
 
 /** Serves each daemon on a port of its own, page by page from what is in its lists at that moment. */
-export async function listedCore<Daemon extends string>(
-  daemons: Readonly<Record<Daemon, ShownDaemon>>,
+export async function listedCore<const Daemon extends string, Item>(
+  daemons: readonly Daemon[],
+  { metrics, list, show = (item) => item }: Shown<Daemon, Item>,
 ): Promise<ListedCore<Daemon>> {
-  const names = Object.keys(daemons) as Daemon[] // its own keys
+  const servers = new Map<Daemon, Server>()
+  const urls = new Map<Daemon, string>()
   const core: ListedCore<Daemon> = {
     asked: [],
     fault: () => undefined,
     afterPage: () => undefined,
     url: (daemon) => urls.get(daemon) ?? '',
-    stop: (daemon) => closed(servers[daemon]),
+    stop: async (daemon) => {
+      const server = servers.get(daemon)
+      if (server !== undefined) await closed(server)
+    },
     close: async () => {
-      await Promise.all(names.map((daemon) => closed(servers[daemon])))
+      await Promise.all([...servers.values()].map(closed))
     },
   }
-  const serverOf = (daemon: Daemon) => {
-    const { metrics, list } = daemons[daemon]
-    const page = (path: string, query: URLSearchParams) => {
-      const items = list(path)
-      if (items === undefined) return undefined
-      const hasAllAtOnce = path === '/enb-info' || path === '/gnb-info'
-      // What a test shows is JSON.
-      const body = pageOf(
-        { path, hasAllAtOnce, items: items as readonly Json[], show: (item) => item },
-        query,
-      )
-      setImmediate(() => core.afterPage())
-      return { kind: 'json', body } as const
-    }
-    const lists = LISTS.map((path) => [path, (query: URLSearchParams) => page(path, query)] as const)
+  const page = (daemon: Daemon, path: string, query: URLSearchParams) => {
+    const items = list(daemon, path)
+    if (items === undefined) return undefined
+    const hasAllAtOnce = path === '/enb-info' || path === '/gnb-info'
+    // What a test shows is JSON.
+    const body = pageOf({ path, hasAllAtOnce, items, show: (item) => show(item) as Json }, query)
+    setImmediate(() => core.afterPage())
+    return { kind: 'json', body } as const
+  }
+  for (const daemon of daemons) {
+    const lists = LISTS.map((path) => [path, (query: URLSearchParams) => page(daemon, path, query)] as const)
     const routes = {
       ...Object.fromEntries(lists),
-      ...(metrics && { '/metrics': () => ({ kind: 'metrics', body: metrics() }) as const }),
+      ...(metrics && { '/metrics': () => ({ kind: 'metrics', body: metrics(daemon) }) as const }),
     }
-    return infoServer(routes, (url) => {
+    const server = infoServer(routes, (url) => {
       core.asked.push({ daemon, path: url })
       return core.fault(daemon, url.replace(/\?.*/, ''))
     })
+    servers.set(daemon, server)
+    urls.set(daemon, await listening(server, { host: '127.0.0.1', port: 0 }))
   }
-  const servers = Object.fromEntries(names.map((daemon) => [daemon, serverOf(daemon)])) as Record<
-    Daemon,
-    ReturnType<typeof infoServer>
-  >
-  const urls = new Map<Daemon, string>()
-  for (const daemon of names)
-    urls.set(daemon, await listening(servers[daemon], { host: '127.0.0.1', port: 0 }))
   return core
 }

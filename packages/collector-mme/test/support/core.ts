@@ -34,10 +34,9 @@ const PATHS: Readonly<Record<Daemon, string>> = { mme: '/ue-info', amf: '/ue-inf
 const LOCATED_US = 1_795_175_304_512_720
 
 export async function collectedCore(): Promise<CollectedCore> {
-  const daemon = (name: Daemon) => ({
-    list: (path: string) => (path === PATHS[name] && core.release !== '2.7.6' ? core.lists[name] : undefined),
+  const served = await listedCore(['mme', 'amf', 'smf'], {
+    list: (name, path) => (path === PATHS[name] && core.release !== '2.7.6' ? core.lists[name] : undefined),
   })
-  const served = await listedCore({ mme: daemon('mme'), amf: daemon('amf'), smf: daemon('smf') })
   const core: CollectedCore = Object.assign(served, {
     lists: { mme: [], amf: [], smf: [] },
     release: '2.8.0' as const,

@@ -1,10 +1,10 @@
 import { appendFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
+import { containerEngine } from '@steeple/lab-core'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { attachTeller } from '../../src/core-driver.ts'
 import type { Generation } from '../../src/render/roles.ts'
-import { standInEngine } from '../support/stand-in-engine.ts'
 
 const attaches = suite('driver-core-a/attaches')
 const never = new AbortController().signal
@@ -18,7 +18,11 @@ function teller(folder: string, generations: readonly Generation[] = ['epc']) {
     core_a: { log_dir: folder, containers: {} },
     southbound: { driver: 'file' },
   } as unknown as Pick<Settings, 'core_a' | 'southbound'>
-  return attachTeller({ engine: standInEngine([]), settings: () => settings, generations: () => generations })
+  return attachTeller({
+    engine: containerEngine([]),
+    settings: () => settings,
+    generations: () => generations,
+  })
 }
 
 attaches('tells of each attach once, two of one phone as two, over a rotation', async () => {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
+import { containerEngine } from '@steeple/lab-core'
 import { assert, runTool, suite, tempDir } from '@steeple/testkit'
 import { daemonLog } from '../../src/diagnose/daemon-log.ts'
-import { standInEngine } from '../support/stand-in-engine.ts'
 
 const log = suite('driver-core-a/daemon-log')
 
@@ -11,7 +11,7 @@ log('waits for no pipe where a log should be, and says that it is one', async ()
   runTool('mkfifo', join(folder.path, 'mme.log'))
   // What else is in these sections is not looked at.
   const settings = { core_a: { log_dir: folder.path } } as unknown as Settings
-  const tail = await daemonLog('mme', settings, standInEngine([]), new AbortController().signal)
+  const tail = await daemonLog('mme', settings, containerEngine([]), new AbortController().signal)
   assert.match('problem' in tail ? tail.problem : '', /mme[.]log: it is a pipe, a device/)
 })
 

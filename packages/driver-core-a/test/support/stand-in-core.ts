@@ -20,13 +20,12 @@ const DAEMONS = Object.keys(METRICS_RECORDINGS) as StandInDaemon[] // its own ke
 
 /** Starts the servers of all daemons on ports of their own. */
 export async function standInCore(): Promise<StandInCore> {
-  const daemons = DAEMONS.map((daemon) => {
-    const metrics = () => recording(METRICS_RECORDINGS[daemon])
-    return [daemon, { metrics, list: (path: string) => entriesOf(core, daemon, path) }] as const
+  const served = await listedCore(DAEMONS, {
+    metrics: (daemon) => recording(METRICS_RECORDINGS[daemon]),
+    list: (daemon, path) => listOf(core, daemon, path),
+    show: (item) => JSON.parse(JSON.stringify(item()).replaceAll('"99970"', `"${core.plmn}"`)),
   })
-  // Each of them is there.
-  const shown = Object.fromEntries(daemons) as Parameters<typeof listedCore<StandInDaemon>>[0]
-  const core: StandInCore = Object.assign(await listedCore(shown), {
+  const core: StandInCore = Object.assign(served, {
     phones: [],
     release: '2.8.0' as const,
     plmn: '99999',
@@ -38,23 +37,19 @@ export async function standInCore(): Promise<StandInCore> {
   return core
 }
 
-function entriesOf(core: StandInCore, daemon: StandInDaemon, path: string): readonly unknown[] | undefined {
-  const { release, plmn } = core
-  const items = release === '2.7.6' ? undefined : listOf(core, daemon, path, release)
-  return items && JSON.parse(JSON.stringify(items).replaceAll('"99970"', `"${plmn}"`))
-}
-
+/** The entries of a list, each to be made when its page is asked for. */
 function listOf(
-  { phones, radios }: StandInCore,
+  { release, phones, radios }: StandInCore,
   daemon: StandInDaemon,
   path: string,
-  release: '2.8.0' | '2.7.7',
-): readonly unknown[] | undefined {
+): readonly (() => unknown)[] | undefined {
+  if (release === '2.7.6') return undefined
   const technology = daemon === 'mme' ? 'lte' : 'nr'
   if (path === '/ue-info' && (daemon === 'mme' || daemon === 'amf'))
-    return phones.filter((one) => one.technology === technology).map((one) => ueItem(one, release))
-  if (path === '/enb-info' && daemon === 'mme') return radios.mme
-  if (path === '/gnb-info' && daemon === 'amf') return radios.amf
-  if (path === '/pdu-info' && daemon === 'smf') return phones.filter((one) => one.hasSession).map(pduItem)
+    return phones.filter((one) => one.technology === technology).map((one) => () => ueItem(one, release))
+  if (path === '/enb-info' && daemon === 'mme') return radios.mme.map((radio) => () => radio)
+  if (path === '/gnb-info' && daemon === 'amf') return radios.amf.map((radio) => () => radio)
+  if (path === '/pdu-info' && daemon === 'smf')
+    return phones.filter((one) => one.hasSession).map((one) => () => pduItem(one))
   return undefined
 }

@@ -1,20 +1,20 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Context, Settings } from '@steeple/contracts'
+import { type ContainerEngine, containerEngine } from '@steeple/lab-core'
 import { type FakeContext, fakeContext, memoryDb, type Overrides, tempDir } from '@steeple/testkit'
 import { type CoreA, type CoreSeams, coreA } from '../../src/core-driver.ts'
 import { corePlaces } from '../../src/core-places.ts'
 import { type Daemon, daemonsOf } from '../../src/render/roles.ts'
 import { type StandInBus, standInBus } from './stand-in-bus.ts'
 import { type StandInCore, type StandInDaemon, standInCore } from './stand-in-core.ts'
-import { type StandInEngine, standInEngine } from './stand-in-engine.ts'
 
 /** A driver around a core made of recordings, containers that restart, and a directory of its own. */
 export interface World {
   readonly fake: FakeContext<undefined>
   readonly core: StandInCore
   readonly bus: StandInBus
-  readonly engine: StandInEngine
+  readonly engine: ContainerEngine
   readonly a: CoreA
   readonly dir: string
   /** The addresses by which the core was looked for, each time. */
@@ -37,7 +37,7 @@ export async function world(
   await mkdir(join(folder.path, 'core'))
   const daemons = daemonsOf([generation])
   const containers = Object.fromEntries(daemons.map((daemon) => [daemon, `core-${daemon}`]))
-  const engine = standInEngine(Object.values(containers))
+  const engine = containerEngine(Object.values(containers))
   const db = memoryDb()
   const fake = fakeContext({
     id: 'driver-core-a',
@@ -78,7 +78,7 @@ export async function world(
     a,
     asked,
     dir: join(folder.path, 'core'),
-    text: async () => JSON.stringify([await filesIn(join(folder.path, 'core')), engine.restarts]),
+    text: async () => JSON.stringify([await filesIn(join(folder.path, 'core')), engine.restarted]),
     close: async () => {
       await fake.dispose()
       db.close()

@@ -1,17 +1,17 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context, Settings } from '@steeple/contracts'
+import { type ContainerEngine, containerEngine } from '@steeple/lab-core'
 import { type FakeContext, fakeContext, memoryDb, type Overrides, tempDir } from '@steeple/testkit'
 import { type CoreB, createCoreB } from '../../src/core-b.ts'
 import { FUNCTIONS } from '../../src/render/functions.ts'
 import { createHttpClient } from '../../src/sbi/http-client.ts'
 import { comeUp, type StandInCore, startStandInCore } from './stand-in-core.ts'
-import { type StandInEngine, standInEngine } from './stand-in-engine.ts'
 
 /** A core, an engine, a directory, and a driver that reaches them. */
 export interface World {
   readonly core: StandInCore
-  readonly engine: StandInEngine
+  readonly engine: ContainerEngine
   readonly dir: string
   readonly fake: FakeContext<unknown>
   readonly b: CoreB
@@ -28,7 +28,7 @@ export async function makeWorld(more: Overrides<Settings['core_b']> = {}): Promi
   const dir = join(root.path, 'config')
   await mkdir(dir)
   const core = await startStandInCore()
-  const engine = standInEngine(Object.values(CONTAINERS), (container) =>
+  const engine = containerEngine(Object.values(CONTAINERS), (container) =>
     comeUp(core, container.replace('c-', '').toUpperCase()),
   )
   const db = memoryDb()

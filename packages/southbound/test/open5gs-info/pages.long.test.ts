@@ -1,7 +1,18 @@
+import { type ListedCore, listedCore } from '@steeple/lab-core'
 import { assert, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { type ListEnds, pagesOf, parsePage } from '../../src/open5gs-info/pages.ts'
-import { type PagedList, pagedList } from './support/paged-list.ts'
+
+/** A list as the MME serves it. */
+interface PagedList extends ListedCore<'mme'>, AsyncDisposable {
+  items: unknown[]
+}
+
+async function pagedList(items: unknown[]): Promise<PagedList> {
+  const core = await listedCore(['mme'], { list: () => list.items })
+  const list: PagedList = Object.assign(core, { items, [Symbol.asyncDispose]: () => core.close() })
+  return list
+}
 
 const pages = suite('open5gs-info/pages')
 const PATH = '/ue-info'
@@ -11,7 +22,7 @@ const ues = (count: number) => Array.from({ length: count }, (_, n) => ue(n))
 async function walk(list: PagedList, ends?: ListEnds): Promise<ReadonlySet<string>> {
   const seen = new Set<string>()
   const signal = AbortSignal.timeout(60_000)
-  for await (const items of pagesOf({ daemon: 'mme', base: list.base, path: PATH }, signal, ends))
+  for await (const items of pagesOf({ daemon: 'mme', base: list.url('mme'), path: PATH }, signal, ends))
     for (const name of namesOf(items)) seen.add(name)
   return seen
 }
@@ -110,7 +121,7 @@ pages(
           for (const one of between[asked] ?? []) happens(one)
           asked += 1
         }
-        const seen = await walk(list, new Map([[`${list.base}${PATH}`, hint]]))
+        const seen = await walk(list, new Map([[`${list.url('mme')}${PATH}`, hint]]))
         const missed = ues(length).filter(({ supi }) => !left.has(supi) && !seen.has(supi))
         assert.equal(missed, [])
       }),
@@ -124,7 +135,7 @@ pages('asks once for a list of one page, and of a long one little more than its 
   await using list = await pagedList(ues(100))
   const ends: ListEnds = new Map()
   assert.is((await walk(list, ends)).size, 100)
-  assert.equal(list.asked, ['/ue-info?page=0'])
+  assert.equal(list.asked, [{ daemon: 'mme', path: '/ue-info?page=0' }])
   list.items = ues(10_000)
   assert.is((await walk(list, ends)).size, 10_000)
   list.asked.length = 0

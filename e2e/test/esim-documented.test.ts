@@ -11,7 +11,7 @@ import { newEuicc } from '../harness/esim.ts'
 import { ROOT } from '../harness/launch.ts'
 import { startService } from '../harness/service.ts'
 
-/** The way of docs/how-to/esim.md to a test eUICC, by the commands of the page, on a box that was never started. */
+/** The way of docs/how-to/esim-certificates.md to a test eUICC, by the commands of the page, on a box that was never started. */
 const documented = suite('e2e/esim-documented')
 const SMDP = join(ROOT, 'packages/esim-smdp/test/fixtures')
 const HOST = 'smdp.example.org'
@@ -96,7 +96,7 @@ for (const hasCiKey of [false, true])
         putCertificates(cwd)
         const place = join(cwd, 'smdpp-data/certs/CertificateIssuer/SK_CI_ECDSA_NIST.pem')
         if (hasCiKey) copyFileSync(join(SMDP, 'sgp26-keys/SK_CI_ECDSA_NIST.pem'), place)
-        const [block] = (documentedBlocks().get('how-to/esim.md') ?? []).filter(({ commands }) =>
+        const [block] = (documentedBlocks().get('how-to/esim-certificates.md') ?? []).filter(({ commands }) =>
           commands[0]?.script.startsWith('svc esim certs import smdpp-data'),
         )
         let printed = ''

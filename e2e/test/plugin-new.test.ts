@@ -26,7 +26,7 @@ scaffold.before(
     const { stdout } = await runSvc(['plugin', 'key', join(folder, 'plugins.key'), '--json'])
     trust = JSON.parse(stdout).trust
     choose({})
-    service = await startService({ flags: ['--config', configFile()] })
+    service = await started()
   },
   { limitMs: 360_000 },
 )
@@ -41,6 +41,8 @@ scaffold.after(
 )
 
 const configFile = (): string => join(folder, 'control.yaml')
+const started = (): Promise<Service> =>
+  startService({ flags: ['--config', configFile()], dataDir: join(folder, 'data') })
 
 /** What the operator has in the file: which drivers run in the place of those that come with the product. */
 function choose(drivers: {
@@ -273,6 +275,12 @@ scaffold('refuses to load an older folder in place of what runs', async () => {
   )
   assert.is(older.code, 1, older.output)
   assert.match(older.output, /runs as 0\.1\.1; going back to 0\.0\.9 must be asked for as a rollback/)
+})
+
+scaffold('a start says where the new feature is', async () => {
+  assert.is(await service.stop(), 0)
+  service = await started()
+  await until(async () => service.output().includes(`  my-feature     ${service.url}/v1/my-feature/notes`))
 })
 
 scaffold.run()

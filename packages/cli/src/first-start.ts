@@ -2,8 +2,6 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expandRoles, meshIdentityRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
-import { part as webConsole } from './welcome/parts/console.ts'
-import { part as labCore } from './welcome/parts/lab-core.ts'
 
 /**
  * Tells a newcomer where everything is and how to authenticate.
@@ -18,17 +16,16 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
   const minted = hasVariable ? undefined : await firstToken(kernel)
   const token = hasVariable ? `$${variable}` : '$SVC_TOKEN'
   const curl = curlOf(kernel)
-  const at = { url, token, curl, dataDir: settings.server.data_dir, drawLink: () => drawLink(kernel) }
-  const pages = (await webConsole.welcome?.(at)) ?? { addresses: [] }
-  const lab = (await labCore.welcome?.(at)) ?? { addresses: [], trial: [] }
+  const named = { '{curl}': curl, '{token}': token, '{url}': url, '{data_dir}': settings.server.data_dir }
+  const launcher = linesOfLauncher(named)
   const lines = [
     '',
     `Steeple ${kernel.info.version} runs in ${settings.server.mode} mode; node "${kernel.identity.name}", data in ${settings.server.data_dir}`,
     '',
-    ...pages.addresses,
+    ...(await addressesOfPlugins(kernel, url)),
     `  API            ${url}/v1/docs`,
     `  documentation  ${url}/docs`,
-    ...lab.addresses,
+    ...launcher.addresses,
     '',
     ...credentialLines(
       minted === undefined ? undefined : shown(minted, settings.server.data_dir),
@@ -41,11 +38,36 @@ export async function introduce(kernel: Kernel, url: string): Promise<void> {
     `  ${curl} -H "Authorization: Bearer ${token}" ${url}/v1/status`,
     `  ${curl} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' ${url}/v1/spectrum/check -d '{"technology":"lte","channels":[1300]}'`,
     '',
-    ...lab.trial,
+    ...launcher.trial,
     'Ctrl-C ends it.',
     '',
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** Where each plugin is that has something to look at; a log, which keeps what it is told, gets no link that signs in. */
+async function addressesOfPlugins(kernel: Kernel, url: string): Promise<readonly string[]> {
+  const shown = kernel.registry.list().flatMap(({ welcome = [] }) => welcome)
+  const lines = shown.map(async ({ name, path, signed_in: link }) => {
+    const token = link !== undefined && process.stdout.isTTY === true ? await drawLink(kernel) : undefined
+    const place = `  ${name.padEnd(13)}  ${url}`
+    return link === undefined || token === undefined
+      ? `${place}${path}`
+      : `${place}${link.replace('{token}', token)}  (opens it signed in, once)`
+  })
+  return Promise.all(lines)
+}
+
+/** What whoever has started the service has beside it: lines below the addresses, and what to try. */
+function linesOfLauncher(
+  named: Readonly<Record<string, string>>,
+): Readonly<Record<'addresses' | 'trial', readonly string[]>> {
+  const text = process.env.STEEPLE_WELCOME
+  if (text === undefined) return { addresses: [], trial: [] }
+  const filled = (line: string): string => line.replaceAll(/\{[a-z_]+\}/g, (name) => named[name] ?? name)
+  // Written by scripts/run.mjs.
+  const { addresses, trial } = JSON.parse(text) as ReturnType<typeof linesOfLauncher>
+  return { addresses: addresses.map(filled), trial: trial.map(filled) }
 }
 
 /** With the CA that has signed what this box serves, unless its owner has given a certificate. */

@@ -79,6 +79,8 @@ export interface Manifest {
    * audit actions (`audit.do.<action>`), events (`event.<type>`) and errors (`problem.<code>`).
    */
   readonly texts?: string
+  /** Addresses that a first start shows, `name` before them; `signed_in` with a token for `{token}` that signs in once, on a screen. */
+  readonly welcome?: readonly { readonly name: string; readonly path: string; readonly signed_in?: string }[]
   /** Service ids that must be provided by others before it can load. */
   readonly requires?: readonly string[]
   /** Service ids that it provides. */

@@ -131,7 +131,9 @@ function steeple(name: string, kind: ScaffoldKind): object {
     contracts: `^${contractsVersion()}`,
     config_path: name.replaceAll('-', '_'),
     ...(kind === 'hss' ? {} : { config: './config.schema.json' }),
-    ...(kind === 'feature' ? { paths: { [`/v1/${name}`]: {} } } : {}),
+    ...(kind === 'feature'
+      ? { paths: { [`/v1/${name}`]: {} }, welcome: [{ name, path: `/v1/${name}/notes` }] }
+      : {}),
     ...(requires.length === 0 ? {} : { requires }),
     ...(given.length === 0 ? {} : { provides: given }),
     ...(SELECTED_BY[kind] === undefined

@@ -46,6 +46,21 @@ const PANELS = {
   },
 }
 
+const WELCOME = {
+  type: 'array',
+  maxItems: 4,
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['name', 'path'],
+    properties: {
+      name: { type: 'string', pattern: '^[a-zA-Z0-9][a-zA-Z0-9 -]{0,39}$' },
+      path: { type: 'string', pattern: '^/[\\x21-\\x7e]{0,200}$' },
+      signed_in: { type: 'string', pattern: '^/[\\x21-\\x7e]{0,200}$' },
+    },
+  },
+}
+
 /** What is asked of the `package.json` of a plugin. */
 export const PACKAGE_SCHEMA: JsonSchema = {
   type: 'object',
@@ -97,6 +112,7 @@ export const PACKAGE_SCHEMA: JsonSchema = {
         pages: PAGES,
         panels: PANELS,
         texts: { type: 'string', pattern: '^\\./[a-zA-Z0-9_-]+$' },
+        welcome: WELCOME,
         requires: SERVICE_IDS,
         provides: SERVICE_IDS,
         selected_by: {

@@ -52,11 +52,12 @@ export interface PluginRecord {
   readonly installed: readonly string[]
   /** Who has signed that version, as `alice (1f2e-…)`; undefined for one of the build and one that nobody trusted has signed. */
   readonly signedBy: string | undefined
-  /** What the running copy adds to the console. */
+  /** What the running copy adds to the console, and to the lines of a first start. */
   readonly pages?: Manifest['pages']
   readonly panels?: Manifest['panels']
   /** The folder of its texts. */
   readonly textsDir?: string
+  readonly welcome?: Manifest['welcome']
 }
 
 /** All that is known of one plugin beside what is kept over restarts and what lies on the disk. */
@@ -254,6 +255,7 @@ export class PluginEntries {
         .map(({ version }) => version),
       signedBy: found?.signedBy,
       ...(entry.live === undefined ? {} : shownBy(entry.live.found)),
+      welcome: entry.live?.found.manifest.welcome ?? [],
     }
   }
 

@@ -11,6 +11,8 @@ import { type Ran, runLines } from '../harness/plugins/scaffold.ts'
 import { runSvc, type Service, startService, until } from '../harness/service.ts'
 
 const scaffold = suite('e2e/plugin-new')
+/** By what the command finds what is installed. */
+const PLACE = '--config control.yaml'
 const KINDS = ['core', 'hss', 'ran', 'collector', 'feature'] as const
 
 let folder = ''
@@ -167,7 +169,7 @@ scaffold(
 )
 
 scaffold(
-  'serves the routes of the new feature, with roles, audit, table and expiry, and the doctor has its check',
+  'serves the routes of the new feature, with roles, audit, table and expiry, and svc has its commands and its check',
   async () => {
     const path = '/v1/my-feature/notes'
     assert.equal((await service.request('GET', path)).body, { notes: [], next_cursor: null })
@@ -186,6 +188,11 @@ scaffold(
     await service.request('PUT', `${path}/brief`, { body: { body: 'Soon gone.', expires_in: '1s' } })
     const { output } = await run(`svc doctor --config ${configFile()}`)
     assert.match(output, /^ok {4}my-feature +has room for 1000 notes$/m)
+    const used = await run(
+      `echo "Mind the gap." | svc my-feature write gap ${PLACE} && svc my-feature list ${PLACE} && svc my-feature remove gap ${PLACE}`,
+    )
+    assert.match(used.output, /^gap +Mind the gap\. [\s\S]*^removed +true$/m)
+    assert.match((await run(`svc completion bash ${PLACE}`)).output, /'my-feature write'/)
     // Its reconciler removes a note that has expired.
     await until(async () => (await service.request('GET', `${path}/brief`)).status === 404)
   },
@@ -281,6 +288,14 @@ scaffold('a start says where the new feature is', async () => {
   assert.is(await service.stop(), 0)
   service = await started()
   await until(async () => service.output().includes(`  my-feature     ${service.url}/v1/my-feature/notes`))
+})
+
+scaffold('no command runs of a plugin that was changed after it was installed', async () => {
+  const { code, output } = await run(
+    `for f in data/plugins/my-feature@*/dist/commands.js; do echo "// changed" >> $f; done; svc my-feature list ${PLACE}`,
+  )
+  assert.is(code, 2, output)
+  assert.match(output, /there is no command "my-feature"/)
 })
 
 scaffold.run()

@@ -38,7 +38,7 @@ ${optionList(program.options)}
 
 ${optionList([...common.values()])}
 
-${program.commands.filter(isShown).map(group).join('\n\n')}
+${program.commands.filter(isShown).toSorted(byName).map(group).join('\n\n')}
 `
 if (process.argv.includes('--print')) process.stdout.write(text)
 else writeFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), text)
@@ -98,6 +98,10 @@ function sentence(words) {
   const text = plain(words)
   const first = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
   return /[.!?]$/.test(first) ? first : `${first}.`
+}
+
+function byName(one, other) {
+  return one.name() < other.name() ? -1 : 1
 }
 
 function isShown(command) {

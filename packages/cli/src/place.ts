@@ -37,7 +37,7 @@ export async function configHere(
 ): Promise<LoadedConfig> {
   const [{ loadConfig }, { sectionsHere }] = await Promise.all([
     import('@steeple/settings'),
-    import('./composition/plugin-packages.ts'),
+    import('./composition/sections.ts'),
   ])
   const source = {
     ...(options.config === undefined ? {} : { file: options.config }),

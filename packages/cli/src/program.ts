@@ -6,6 +6,7 @@ import { addLoginCommands } from './commands/login.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { localCommand, placeOptions } from './commands/options.ts'
 import { addPluginCommands } from './commands/plugin.ts'
+import { bundledCommands, installedCommands } from './commands/plugin-commands.ts'
 import { addPolicyCommands } from './commands/policy.ts'
 import { addSessionsCommand } from './commands/sessions.ts'
 import { addSimCommands } from './commands/sim.ts'
@@ -41,14 +42,28 @@ const ANSWERS: readonly string[] = ['commander.helpDisplayed', 'commander.versio
 /** Runs the command of `words`. Throws what it fails with; a mistake in the words is a `CommandError`. */
 export async function runProgram(terminal: Terminal, serve: Serve, words: readonly string[]): Promise<void> {
   try {
-    await buildProgram(terminal, serve).parseAsync(words, { from: 'user' })
+    const own = buildProgram(terminal, serve)
+    const isWhole = isCommandOf(own, words)
+    const program = isWhole ? own : buildProgram(terminal, serve, await installedCommands(terminal, words))
+    await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     const fault = error instanceof CommanderError ? parserFault(error) : error
     if (fault !== undefined) throw fault
   }
 }
 
-/** All commands, in the order in which people are told of them. */
+/** Whether the words name a command of this build, so that what is installed beside it does not matter. */
+function isCommandOf(program: Command, words: readonly string[]): boolean {
+  let command: Command | undefined = program
+  for (const word of words) {
+    command = command?.commands.find((one) => one.name() === word)
+    if (command === undefined) return word === '--version'
+    if (command.commands.length === 0) return word !== 'completion'
+  }
+  return false
+}
+
+/** The commands of every build. */
 export const COMMANDS: readonly CommandEntry[] = [
   addMachineCommands,
   addNetworkCommands,
@@ -77,7 +92,11 @@ export const COMMANDS: readonly CommandEntry[] = [
 ]
 
 /** The command tree. Nothing that a command needs beyond parsing and REST is loaded before it runs. */
-export function buildProgram(terminal: Terminal, serve: Serve): Command {
+export function buildProgram(
+  terminal: Terminal,
+  serve: Serve,
+  installed: readonly CommandEntry[] = [],
+): Command {
   const program = new Command('svc')
     .description('The control plane of a mobile network in a box. Without a command, svc runs the service.')
     .enablePositionalOptions()
@@ -98,12 +117,13 @@ export function buildProgram(terminal: Terminal, serve: Serve): Command {
     .version(versionText(), '--version', 'print version and exit')
     .helpOption('--help', 'show what a command takes')
     .helpCommand(false)
+    .configureHelp({ sortSubcommands: true })
   program.hook('preSubcommand', (_, command) => refuseFlagsBefore(program, command))
   program.action(async (flags: ServiceFlags) => {
     refuseWord(program)
     await serve(flags)
   })
-  addCommands(program, terminal, COMMANDS)
+  addCommands(program, terminal, [...COMMANDS, ...bundledCommands(), ...installed])
   program.addHelpText('before', () => knownAlone(program))
   finish(program)
   return program
@@ -152,7 +172,10 @@ function refuseWord(group: Command): void {
 
 function namesOf(group: Command): string {
   const names = group.commands.map((command) => command.name())
-  return names.filter((name) => !name.startsWith('__')).join(', ')
+  return names
+    .filter((name) => !name.startsWith('__'))
+    .toSorted()
+    .join(', ')
 }
 
 /** The fault behind an error of the parser; undefined when it only answered `--help` or `--version`. */

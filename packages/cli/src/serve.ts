@@ -27,7 +27,8 @@ import {
 } from '@steeple/settings'
 import { failure } from './command-error.ts'
 import { type ListenerTls, listenerTls } from './composition/listener-tls.ts'
-import { incompleteBuild, pluginPackages, sectionsHere } from './composition/plugin-packages.ts'
+import { incompleteBuild, pluginPackages } from './composition/plugin-packages.ts'
+import { sectionsHere } from './composition/sections.ts'
 import type { ServeOptions, ServiceFlags } from './flags.ts'
 import { packageRoot } from './package-root.ts'
 import { COMMAND_VARIABLES } from './place.ts'
@@ -75,6 +76,8 @@ const SHUTDOWN_LIMIT_MS = 15_000
 
 /** How long the listener waits for installed plugins; those that take longer appear when they are ready. */
 const INSTALLED_HEAD_START_MS = 100
+/** So long a first start waits for them, to tell where they are. */
+const INSTALLED_WELCOME_MS = 5_000
 
 /**
  * Runs the service until SIGTERM or SIGINT; resolves with the exit code. When a restore has put another state in the place
@@ -137,13 +140,16 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     kernel.attach(edge)
     await kernel.registry.loadBundled()
     // What was installed may hang: most of it is ready before anybody asks, none of it keeps the service from serving.
-    await Promise.race([kernel.registry.loadInstalled(), delay(INSTALLED_HEAD_START_MS)])
+    const installed = kernel.registry.loadInstalled()
+    await Promise.race([installed, delay(INSTALLED_HEAD_START_MS)])
     const address = await edge.listen()
     kernel.begin()
     sayListening(kernel, edge, urlOf(address, tls !== undefined))
     watch.isReady()
     log.flush()
     if (flags.firstStart === true && isFirst) {
+      // Their addresses are among what is told.
+      await Promise.race([installed, delay(INSTALLED_WELCOME_MS)])
       const { introduce } = await import('./first-start.ts')
       await introduce(kernel, urlOf(address, tls !== undefined))
     }

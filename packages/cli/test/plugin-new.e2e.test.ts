@@ -34,7 +34,8 @@ for (const kind of KINDS)
       await linkModules(dir)
       const options = { cwd: dir, env: cleanEnv({ NO_COLOR: '1', FORCE_COLOR: '0' }) }
       await buildProject(dir)
-      assert.equal(await readdir(join(dir, 'dist')), ['plugin.js'])
+      const own = kind === 'feature' ? ['commands.js', 'plugin.js'] : ['plugin.js']
+      assert.equal(await readdir(join(dir, 'dist')), own)
       const built = await readFile(join(dir, 'dist', 'plugin.js'), 'utf8')
       const imports = [...built.matchAll(/from "([^"]+)"/g)].map((match) => match[1] ?? '')
       assert.ok(imports.every((from) => from === '@steeple/contracts' || from.startsWith('node:')))

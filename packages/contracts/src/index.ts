@@ -8,6 +8,14 @@ export type {
 } from './api-command.ts'
 export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change-tag.ts'
 export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
+export type {
+  CodeCommand,
+  CommandHost,
+  CommandRequest,
+  CommandRows,
+  Commands,
+  PluginCommand,
+} from './command.ts'
 export {
   ADMIN_TOKEN_VARIABLE,
   type Apply,

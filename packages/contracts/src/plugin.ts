@@ -1,4 +1,5 @@
 import type { ClosedItem } from './closed-items.ts'
+import type { PluginCommand } from './command.ts'
 import type { CapabilityNeed, DoctorPlace, Finding, Look } from './doctor.ts'
 import type { Reconciler, RunsOn } from './reconciler.ts'
 import type { Principal, Role } from './roles.ts'
@@ -79,6 +80,8 @@ export interface Manifest {
    * audit actions (`audit.do.<action>`), events (`event.<type>`) and errors (`problem.<code>`).
    */
   readonly texts?: string
+  /** Commands that it adds to `svc`: operations of its routes as data, or code of its own. */
+  readonly commands?: readonly PluginCommand[]
   /** Addresses that a first start shows, `name` before them; `signed_in` with a token for `{token}` that signs in once, on a screen. */
   readonly welcome?: readonly { readonly name: string; readonly path: string; readonly signed_in?: string }[]
   /** Service ids that must be provided by others before it can load. */

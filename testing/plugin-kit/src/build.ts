@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 
@@ -17,16 +17,35 @@ const REQUIRE =
 
 /**
  * Builds the plugin in a folder: `src/plugin.ts` and all that it imports into one file, `dist/plugin.js`, but for Node's own
- * modules and `@steeple/contracts`, which are the service's. Throws an error that says what does not build.
+ * modules and `@steeple/contracts`, which are the service's; in the same way each module of its commands, `dist/commands.js` of
+ * `src/commands.ts`. Throws an error that says what does not build.
  */
 export async function buildPlugin(dir: string): Promise<BuiltPlugin> {
   if (!existsSync(join(dir, ENTRY)))
     throw new Error(`${join(dir, ENTRY)} is not there: it exports the plugin`)
+  await Promise.all(
+    modulesOf(dir).map((module) =>
+      buildOne(dir, module.replace('./dist/', 'src/').replace(/js$/, 'ts'), module),
+    ),
+  )
   const file = join(dir, 'dist', 'plugin.js')
+  return { file, bytes: await buildOne(dir, ENTRY, file) }
+}
+
+/** The modules of its commands, as its manifest names them. */
+function modulesOf(dir: string): readonly string[] {
+  const { steeple } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) as {
+    readonly steeple?: { readonly commands?: readonly { readonly module?: string }[] }
+  }
+  return [...new Set(steeple?.commands?.flatMap(({ module }) => module ?? []))]
+}
+
+/** One module with all that it imports; gives its size. */
+async function buildOne(dir: string, entry: string, outfile: string): Promise<number> {
   const options = {
     absWorkingDir: dir,
-    entryPoints: [ENTRY],
-    outfile: file,
+    entryPoints: [entry],
+    outfile,
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -40,5 +59,5 @@ export async function buildPlugin(dir: string): Promise<BuiltPlugin> {
   const first = await build(options)
   const isLate = first.outputFiles.some(({ text }) => text.includes(ASKS_LATE))
   await build({ ...options, write: true, ...(isLate ? { banner: { js: REQUIRE } } : {}) })
-  return { file, bytes: first.outputFiles[0]?.contents.length ?? 0 }
+  return first.outputFiles[0]?.contents.length ?? 0
 }

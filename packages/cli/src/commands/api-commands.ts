@@ -32,7 +32,8 @@ function addApiCommand(program: Command, terminal: Terminal, spec: ApiCommand): 
   command.action(() => run(command, terminal, spec))
 }
 
-function optionOf(flags: string, given: string | CommandOption): Option {
+/** An option of commander. */
+export function optionOf(flags: string, given: string | CommandOption): Option {
   const { summary, takes, choices, default: standard } = optionFrom(given)
   const option = new Option(flags, summary)
   if (takes === 'count') option.argParser(positiveInteger)
@@ -155,7 +156,8 @@ function shown(shows: Json, { path }: Request): Json {
   return Object.fromEntries(Object.entries(shows).map(typed))
 }
 
-function columnOf(given: string | CommandColumn): Column<Json> {
+/** A column of a table. */
+export function columnOf(given: string | CommandColumn): Column<Json> {
   const column = typeof given === 'string' ? { value: given } : given
   const { value, words, title = value.toUpperCase().replaceAll('_', ' ') } = column
   const shownOf = (row: Json): unknown => {

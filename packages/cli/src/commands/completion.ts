@@ -2,6 +2,7 @@ import { Argument, type Command, type Option } from 'commander'
 import { part as esimSmdp } from '../parts/esim-smdp.ts'
 import type { Terminal } from '../terminal.ts'
 import { addValuesCommand, type LiveKind } from './completion-values.ts'
+import { placeOptions } from './options.ts'
 
 /** One command, the words that may follow it and the values that they take. */
 interface Node {
@@ -43,8 +44,7 @@ const LIFECYCLE: readonly string[] = ['provision', 'register', 'on-air', 'peer',
 
 /** `svc completion bash|zsh|fish` */
 export function addCompletionCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('completion')
+  placeOptions(program.command('completion'))
     .description('a script that completes commands and values: eval "$(svc completion bash)"')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .action((shell: string) => {

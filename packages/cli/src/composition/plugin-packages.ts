@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type ConfigOptions, findSections, type Section } from '@steeple/settings'
-import { buildRecord } from '../version.ts'
+import type { Manifest } from '@steeple/contracts'
 
 /**
  * The folders of the plugins of this build: the packages beside this one whose manifest has a `steeple` part.
@@ -13,31 +12,17 @@ export function pluginPackages(): readonly string[] {
   return foldersIn(dirname(OWN)).filter((folder) => isPlugin(folder) && !leftOut.has(basename(folder)))
 }
 
+/** The manifests of the plugins of this build, each with its folder; a test holds them to what is asked of a manifest. */
+export function bundledManifests(): readonly { readonly dir: string; readonly steeple: Manifest }[] {
+  return pluginPackages().map((dir) => {
+    const { steeple } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
+    return { dir, steeple }
+  })
+}
+
 /** The manifests of plugins that exist and that this build lacks: their keys, paths and metrics are known. */
 export function knownPlugins(): readonly string[] {
   return [...leftOutOf(OWN)].map((name) => join(dirname(OWN), name)).filter(isPlugin)
-}
-
-/** What the plugins of the build, of the plugins directory and those that are known say of the configuration. */
-export function sectionsHere(options: ConfigOptions): readonly Section[] {
-  return [
-    ...findSections(options, { packages: pluginPackages(), known: knownPlugins() }),
-    ...absentSections(),
-  ]
-}
-
-/** Of plugins that a build which was given away lacks: the names of their keys, and nothing else. */
-function absentSections(): readonly Section[] {
-  return Object.entries(buildRecord()?.absentKeys ?? {}).map(([plugin, keys]) => ({
-    plugin,
-    version: '',
-    origin: 'known',
-    configPath: '',
-    schema: undefined,
-    metrics: [],
-    paths: [],
-    keys,
-  }))
 }
 
 // dist/main.js and src/composition/… differ in depth; the package's own folder has the manifest.

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { checkConfig, DEFAULT_CONFIG_FILE } from '@steeple/settings'
-import { sectionsHere } from '../composition/plugin-packages.ts'
+import { sectionsHere } from '../composition/sections.ts'
 import { jsonText } from '../output/print.ts'
 import { COMMAND_VARIABLES } from '../place.ts'
 import type { Terminal } from '../terminal.ts'

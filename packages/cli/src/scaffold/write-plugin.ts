@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { PluginCommand } from '@steeple/contracts'
 import { failure, usageError } from '../command-error.ts'
 import { jsonText } from '../output/print.ts'
 import { packageRoot } from '../package-root.ts'
@@ -132,7 +133,11 @@ function steeple(name: string, kind: ScaffoldKind): object {
     config_path: name.replaceAll('-', '_'),
     ...(kind === 'hss' ? {} : { config: './config.schema.json' }),
     ...(kind === 'feature'
-      ? { paths: { [`/v1/${name}`]: {} }, welcome: [{ name, path: `/v1/${name}/notes` }] }
+      ? {
+          paths: { [`/v1/${name}`]: {} },
+          welcome: [{ name, path: `/v1/${name}/notes` }],
+          commands: noteCommands(name),
+        }
       : {}),
     ...(requires.length === 0 ? {} : { requires }),
     ...(given.length === 0 ? {} : { provides: given }),
@@ -142,6 +147,40 @@ function steeple(name: string, kind: ScaffoldKind): object {
     // A driver owns what it drives: two copies at once would fight over it.
     handover: kind === 'feature' || kind === 'collector' ? 'overlap' : 'exclusive',
   }
+}
+
+/** Two that are an operation each, and one that has code of its own. */
+function noteCommands(name: string): readonly PluginCommand[] {
+  const notes = `/v1/${name}/notes`
+  return [
+    { group: name, summary: 'notes that operators leave for each other' },
+    {
+      usage: `${name} list`,
+      summary: 'notes by name',
+      operation: `GET ${notes}`,
+      list: {
+        key: 'notes',
+        columns: [
+          { value: 'name', fit: 'whole' },
+          { value: 'body', fit: 'wrap' },
+          { title: 'BY', value: 'written_by' },
+          { title: 'EXPIRES', value: 'expires_at' },
+        ],
+      },
+    },
+    {
+      usage: `${name} remove <name>`,
+      summary: 'remove a note',
+      operation: `DELETE ${notes}/{name}`,
+      shows: { name: '{name}', removed: true },
+    },
+    {
+      usage: `${name} write <name>`,
+      summary: 'write a note: its text from standard input',
+      options: { '--expires-in <duration>': 'it goes by itself then, such as 2h or 3d' },
+      module: './dist/commands.js',
+    },
+  ]
 }
 
 /** Version of `@steeple/contracts` of this installation, and of what is published with it. */

@@ -22,7 +22,7 @@ import type { Mutations } from '../mutation/mutations.ts'
 import { hostContracts } from '../plugin-packages/contracts-copy.ts'
 import { createKeptStates } from '../plugin-packages/kept-states.ts'
 import { createLoader } from '../plugin-packages/loader.ts'
-import { createManifestReader } from '../plugin-packages/manifest.ts'
+import { createManifestReader, type FoundPlugin } from '../plugin-packages/manifest.ts'
 import type { SignaturePolicy } from '../plugin-packages/signature.ts'
 import { type PluginSources, scanSources } from '../plugin-packages/sources.ts'
 import { contractsProblem, leftOutBecause } from '../plugins/checks.ts'
@@ -97,8 +97,11 @@ export interface PluginHere {
   readonly manifest: Manifest
   /** What its manifest says of the configuration. */
   readonly section: Section
+  readonly origin: FoundPlugin['origin']
   /** Its code, checked as the service checks it. */
   load(): Promise<Plugin>
+  /** Another module of its package, `./dist/commands.js`, checked as well. */
+  module(file: string): Promise<unknown>
 }
 
 /** The plugins that the service would run with these settings, drivers first. Nothing of theirs has run. */
@@ -124,7 +127,13 @@ export async function pluginsHere(
       return versions.find(({ version }) => version === kept.of(id).version) ?? versions[0] ?? []
     })
     .sort((a, b) => KINDS.indexOf(a.manifest.kind) - KINDS.indexOf(b.manifest.kind))
-    .map((one) => ({ manifest: one.manifest, section: one.section, load: () => loader.load(one) }))
+    .map((one) => ({
+      manifest: one.manifest,
+      section: one.section,
+      origin: one.origin,
+      load: () => loader.load(one),
+      module: (file) => loader.module(one, file),
+    }))
 }
 
 const KINDS: readonly PluginKind[] = ['hss', 'core', 'ran', 'collector', 'feature']

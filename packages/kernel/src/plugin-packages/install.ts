@@ -156,7 +156,7 @@ export interface InstallOptions {
 
 /**
  * Installs a built plugin package, a folder or a `.tgz`, into `pluginsDir` as `<id>@<version>-<sha8>`: a signed one to the
- * octet; of any other its package.json, the schema of its configuration and its entry, which must be one bundled file. The
+ * octet; of any other its package.json, the schema of its configuration, its entry and the modules of its commands, each one bundled file. The
  * folder appears whole or not at all. The running service takes it at the next load.
  *
  * Throws `plugin_failed` (check) for a package that is none, is unsafe or is not trusted, `plugin_state_conflict` when another

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isBuiltin, registerHooks } from 'node:module'
+import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from '@steeple/contracts'
 import { sha256 } from './content-hash.ts'
@@ -9,6 +10,8 @@ import type { FoundPlugin } from './manifest.ts'
 export interface Loader {
   /** Imports the entry and gives its `plugin` export. Each content of an entry file is a module of its own. */
   load(found: FoundPlugin): Promise<Plugin>
+  /** Imports another module of the package, `./dist/commands.js`. */
+  module(found: FoundPlugin, file: string): Promise<unknown>
   /** Takes the module hooks away. What is loaded stays loaded. */
   close(): void
 }
@@ -49,19 +52,22 @@ export function installHooks(contractsUrl: string, modules: Map<string, Uint8Arr
 export function createLoader(contractsUrl: string): Loader {
   const modules = new Map<string, Uint8Array | undefined>()
   let remove: (() => void) | undefined
+  const module = async (found: FoundPlugin, file: string): Promise<unknown> => {
+    const path = resolve(found.dir, file)
+    const bytes = await readFile(path)
+    const hash = sha256(bytes)
+    const url = moduleUrl(path, hash)
+    if (found.origin === 'installed') {
+      const name = relative(found.dir, path)
+      if (hash !== found.sha256?.get(name)) throw new TypeError(`${name} was changed after it was installed`)
+      remove ??= installHooks(contractsUrl, modules)
+      if (!modules.has(url)) modules.set(url, bytes)
+    }
+    return await import(url)
+  }
   return {
-    load: async (found) => {
-      const bytes = await readFile(found.entry)
-      const hash = sha256(bytes)
-      const url = moduleUrl(found.entry, hash)
-      if (found.origin === 'installed') {
-        if (hash !== found.entrySha256)
-          throw new TypeError('its entry file was changed after it was installed')
-        remove ??= installHooks(contractsUrl, modules)
-        if (!modules.has(url)) modules.set(url, bytes)
-      }
-      return pluginOf(await import(url))
-    },
+    module,
+    load: async (found) => pluginOf(await module(found, found.entry)),
     close: () => remove?.(),
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ERROR_CATALOGUE, type Manifest } from '@steeple/contracts'
 import { readSection, type Section } from '@steeple/settings'
 import semver from 'semver'
+import type { FileHashes } from './content-hash.ts'
 import { type PluginPackage, packageCheck } from './package-check.ts'
 
 /** A plugin package as it lies on the disk, before any of its code runs. */
@@ -18,8 +19,8 @@ export interface FoundPlugin {
   readonly section: Section
   /** `bundled`: part of the build. `installed`: a folder of `<data_dir>/plugins`, its entry checked by hash. */
   readonly origin: 'bundled' | 'installed'
-  /** Of an installed one: the SHA-256 (hex) of its entry file when it was checked. */
-  readonly entrySha256?: string
+  /** Of an installed one: the SHA-256 (hex) of each of its files when it was checked, by its name in the folder. */
+  readonly sha256?: FileHashes
   /** Of an installed one: who has signed it, as `alice (1f2e-…)`; absent when nobody has whom the operator trusts. */
   readonly signedBy?: string
 }

@@ -130,7 +130,7 @@ export interface PackOptions {
 const TEXTS = ['README.md', 'LICENSE', 'LICENSE.md', 'NOTICE']
 
 /**
- * Packs a built plugin as `<id>-<version>.tgz`: its manifest, the schema of its configuration, its one program, README and
+ * Packs a built plugin as `<id>-<version>.tgz`: its manifest, the schema of its configuration, its programs, README and
  * licence, and a signature over all of them. The same files and key give the same octets.
  *
  * Throws `plugin_failed` (check) for what is no built plugin.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { basename, join, relative } from 'node:path'
-import { pluginFailed } from '@steeple/contracts'
+import { basename, join, normalize, relative } from 'node:path'
+import { type Manifest, pluginFailed } from '@steeple/contracts'
 import { type FileHashes, hashesOf, sha256 } from './content-hash.ts'
 import { createManifestReader, type ReadManifest } from './manifest.ts'
 import { SIGNATURE_FILE, type Signed, signedBy } from './signature.ts'
@@ -30,7 +30,7 @@ export interface ReadOptions {
 
 /**
  * Reads a built package: a folder, or an unpacked `.tgz`. A signed one is taken as it is, to the octet; of any other the
- * manifest, the schema and the entry.
+ * manifest, the schema, the entry and the modules of its commands.
  *
  * Throws `plugin_failed` (check) for what is no package, is unsafe, or was changed after it was signed.
  */
@@ -42,10 +42,11 @@ export async function readPackage(
   if (typeof read === 'string') throw pluginFailed(name, 'check', read)
   const { id } = read.package.steeple
   const refuse = (reason: string): Error => pluginFailed(id, 'check', reason)
-  const unsafe = await unsafeReason(sourceDir, [join(sourceDir, 'package.json'), read.entry])
+  const modules = modulesOf(read.package.steeple).map((module) => join(sourceDir, module))
+  const unsafe = await unsafeReason(sourceDir, [join(sourceDir, 'package.json'), read.entry, ...modules])
   if (unsafe !== undefined) throw refuse(unsafe)
   const whole = asVersion === undefined ? await wholeFolder(id, sourceDir) : undefined
-  if (whole === undefined) return await plainContents(read, asVersion)
+  if (whole === undefined) return await plainContents(sourceDir, read, asVersion)
   const signed = await signedBy(sourceDir, whole.hashes)
   if (signed.kind === 'broken') throw refuse(signed.reason)
   const files = new Map<string, Uint8Array>()
@@ -71,6 +72,7 @@ async function wholeFolder(id: string, dir: string): Promise<{ readonly hashes: 
 
 /** What is installed of a package that nobody has signed. */
 async function plainContents(
+  sourceDir: string,
   { package: { name, version, steeple }, entry, section }: ReadManifest,
   asVersion?: string,
 ): Promise<PackageContents> {
@@ -86,6 +88,8 @@ async function plainContents(
   }
   files.set('package.json', jsonFile(manifest))
   files.set('plugin.js', await readFile(entry))
+  for (const module of modulesOf(steeple))
+    files.set(normalize(module), await readFile(join(sourceDir, module)))
   if (schema !== undefined) files.set(SCHEMA_FILE, jsonFile(schema))
   return {
     id: steeple.id,
@@ -94,6 +98,11 @@ async function plainContents(
     entry: 'plugin.js',
     signed: { kind: 'unsigned' },
   }
+}
+
+/** The files that have code of its commands, as the manifest names them. */
+function modulesOf({ commands = [] }: Manifest): readonly string[] {
+  return [...new Set(commands.flatMap((command) => ('module' in command ? command.module : [])))]
 }
 
 /** The same contents without their signature. */

@@ -46,6 +46,65 @@ const PANELS = {
   },
 }
 
+const TEXT = { type: 'string', minLength: 1, maxLength: 300 }
+const MODULE = { type: 'string', pattern: '^\\./[a-zA-Z0-9_-]+(/[a-zA-Z0-9_-]+)*\\.m?js$' }
+const NAMED = (values: JsonSchema): JsonSchema => ({
+  type: 'object',
+  maxProperties: 40,
+  additionalProperties: values,
+})
+const COMMANDS = {
+  type: 'array',
+  maxItems: 60,
+  items: {
+    oneOf: [
+      {
+        type: 'object',
+        additionalProperties: false,
+        required: ['group', 'summary'],
+        properties: {
+          group: { type: 'string', pattern: '^[a-z][a-z0-9-]*( [a-z][a-z0-9-]*)?$' },
+          summary: TEXT,
+        },
+      },
+      {
+        type: 'object',
+        required: ['usage', 'summary'],
+        oneOf: [{ required: ['operation'] }, { required: ['module'] }],
+        properties: {
+          usage: {
+            type: 'string',
+            pattern:
+              '^[a-z][a-z0-9-]*( [a-z][a-z0-9-]*){0,3}( (<[a-z-]+(\\.\\.\\.)?>|\\[[a-z-]+(\\.\\.\\.)?\\]))*$',
+          },
+          summary: TEXT,
+          module: MODULE,
+          operation: { type: 'string', pattern: '^(GET|POST|PUT|DELETE) /[a-zA-Z0-9_./{}-]{1,200}$' },
+          options: NAMED({
+            oneOf: [TEXT, { type: 'object', required: ['summary'], properties: { summary: TEXT } }],
+          }),
+          arguments: NAMED({ type: 'object' }),
+          list: {
+            type: 'object',
+            required: ['key', 'columns'],
+            properties: {
+              key: TEXT,
+              columns: {
+                type: 'array',
+                minItems: 1,
+                maxItems: 20,
+                items: {
+                  oneOf: [TEXT, { type: 'object', required: ['value'], properties: { value: TEXT } }],
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+}
+
 const WELCOME = {
   type: 'array',
   maxItems: 4,
@@ -113,6 +172,7 @@ export const PACKAGE_SCHEMA: JsonSchema = {
         panels: PANELS,
         texts: { type: 'string', pattern: '^\\./[a-zA-Z0-9_-]+$' },
         welcome: WELCOME,
+        commands: COMMANDS,
         requires: SERVICE_IDS,
         provides: SERVICE_IDS,
         selected_by: {

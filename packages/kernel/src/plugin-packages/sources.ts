@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { contentHash, createContentRecord, hashesOf, recordOf, recordText, sha256 } from './content-hash.ts'
 import type { FoundPlugin, ManifestReader, RejectedPlugin } from './manifest.ts'
@@ -138,8 +138,7 @@ async function readInstalled(
   }
   const unsafe = await unsafeReason(dir, [join(dir, 'package.json'), read.entry])
   if (unsafe !== undefined) return reject(unsafe)
-  const entrySha256 = sha256(await readFile(read.entry))
-  if (!entrySha256.startsWith(hash)) {
+  if (hashes.get(relative(dir, read.entry))?.startsWith(hash) !== true) {
     return reject(`the entry file is not the one that was installed: its SHA-256 does not begin with ${hash}`)
   }
   if (recorded === undefined) adopt?.(basename(dir), recordText(content, signed.kind === 'unsigned'))
@@ -151,7 +150,7 @@ async function readInstalled(
     entry: read.entry,
     section: read.section,
     origin: 'installed',
-    entrySha256,
+    sha256: hashes,
     ...(who.signedBy === undefined ? {} : { signedBy: who.signedBy }),
   }
 }

@@ -196,7 +196,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('DELETE', '/v1/auth/links/{id}', 'viewer', { path: `/v1/auth/links/${NODE}` }, 404),
   gate('/v1/auth/links/open', { body: {} }, 400),
   change('POST', '/v1/auth/links/close', 'viewer', { body: {} }, 204),
-  open('/v1/auth/invitation'),
+  { ...open('/v1/auth/invitation'), welcome: 302 },
   gate('/v1/auth/invitation', { body: {} }, 400),
   read('/v1/auth/me', 'viewer'),
   change('POST', '/v1/auth/password', 'viewer', { body: {} }, 400),

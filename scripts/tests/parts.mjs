@@ -30,7 +30,7 @@ const ABOUT = [
     ['driver-hss'],
   ],
   [/^(canary-hss|hss-faults|real-hss|scenario|real-core-b.*)$/, ['driver-hss']],
-  [/^console/, ['console']],
+  [/^(console|invitation-page)/, ['console']],
   [
     /^console-(care|pages)$/,
     ['alerts', 'backup', 'collectors', 'collector-mme', 'driver-hss', 'esim-smdp', 'fair-use', 'mesh'],

@@ -14,7 +14,7 @@ const NAMELESS = [
   ...['audit.verify.running', 'mesh.link.toApprove', 'people.recovery.few', 'ui.selected', 'esim.failures'],
   ...['imported', 'updated', 'exists', 'error', 'not_imported', 'would'].map((one) => `import.count.${one}`),
   // Never one.
-  ...['account.password.help', 'backup.passphrase.help', 'sims.bulk.goOn'],
+  ...['account.password.help', 'signin.accept.help', 'backup.passphrase.help', 'sims.bulk.goOn'],
 ]
 
 /** All texts of a language by their keys, as they stand in files; some twice where two files say the same. */

@@ -134,7 +134,7 @@ function NewCodes({
 
 const EMPTY = { ...NOTHING_PROVEN, new_password: '', again: '' }
 /** As the service has it. */
-const LEAST_CHARACTERS = 12
+export const LEAST_CHARACTERS = 12
 
 /** Changes the own password: with the one before and a code, as a login does. */
 function PasswordForm() {

@@ -5,6 +5,7 @@ import { Copy } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
+import { rolesText } from './roles.tsx'
 
 /** Something that is shown now and never again: closed by saying that it is kept, and by nothing else. */
 export function ShownOnce({
@@ -44,6 +45,7 @@ export function Secret({ label, text }: { readonly label: string; readonly text:
 /** What a person needs to log in, as the service has drawn it. */
 export interface Drawn {
   readonly name?: string
+  readonly roles?: readonly string[]
   readonly password?: string
   readonly totp_uri: string
   readonly recovery_codes: readonly string[]
@@ -59,6 +61,13 @@ export function DrawnCredentials({
 }) {
   return (
     <ShownOnce title={t('people.drawn', { name: drawn.name ?? '' })} onClose={onClose}>
+      {drawn.roles === undefined ? null : (
+        <p>
+          <strong>{t('people.roles')}</strong>
+          <br />
+          {rolesText(drawn.roles)}
+        </p>
+      )}
       {drawn.password === undefined ? null : <Secret label={t('people.password')} text={drawn.password} />}
       <p>
         <strong>{t('people.authenticator')}</strong>

@@ -97,7 +97,7 @@ function ByToken({ onBack }: { readonly onBack: () => void }) {
 }
 
 /** One try at a time; `cancelled` is a person's own will. */
-function useAttempt() {
+export function useAttempt() {
   const [error, setError] = useState<Problem | undefined>(undefined)
   const [isCancelled, setCancelled] = useState(false)
   const [isBusy, setBusy] = useState(false)

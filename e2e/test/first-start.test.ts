@@ -290,7 +290,8 @@ first(
   async () => {
     const run = started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
     await introduced(run)
-    const [serving = 0, ...more] = childrenOf(run.child.pid ?? 0)
+    const [command = 0] = childrenOf(run.child.pid ?? 0)
+    const [serving = 0, ...more] = childrenOf(command)
     assert.ok(serving > 0 && more.length === 0)
     process.kill(serving, 'SIGKILL')
     await until(async () => run.stdout().split('"listening"').length === 3)

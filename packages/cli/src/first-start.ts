@@ -65,7 +65,7 @@ function linesOfLauncher(
   const text = process.env.STEEPLE_WELCOME
   if (text === undefined) return { addresses: [], trial: [] }
   const filled = (line: string): string => line.replaceAll(/\{[a-z_]+\}/g, (name) => named[name] ?? name)
-  // Written by scripts/run.mjs.
+  // Written by lab.ts.
   const { addresses, trial } = JSON.parse(text) as ReturnType<typeof linesOfLauncher>
   return { addresses: addresses.map(filled), trial: trial.map(filled) }
 }

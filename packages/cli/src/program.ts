@@ -27,6 +27,7 @@ import { part as webConsole } from './parts/console.ts'
 import { part as coreConfig } from './parts/core-config.ts'
 import { part as esimSmdp } from './parts/esim-smdp.ts'
 import { part as fairUse } from './parts/fair-use.ts'
+import { part as labCore } from './parts/lab-core.ts'
 import { part as mesh } from './parts/mesh.ts'
 import { part as support } from './parts/support.ts'
 import type { PlaceOptions } from './place.ts'
@@ -66,6 +67,7 @@ function isCommandOf(program: Command, words: readonly string[]): boolean {
 /** The commands of every build. */
 export const COMMANDS: readonly CommandEntry[] = [
   addMachineCommands,
+  labCore.addCommands,
   addNetworkCommands,
   mesh.addCommands,
   addLoginCommands,

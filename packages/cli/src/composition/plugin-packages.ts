@@ -2,14 +2,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Manifest } from '@steeple/contracts'
+import { leftOut, packageRoot } from '../package-root.ts'
 
 /**
  * The folders of the plugins of this build: the packages beside this one whose manifest has a `steeple` part.
  * Found by manifest, never by import, so a build without one differs in nothing else.
  */
 export function pluginPackages(): readonly string[] {
-  const leftOut = leftOutOf(OWN)
-  return foldersIn(dirname(OWN)).filter((folder) => isPlugin(folder) && !leftOut.has(basename(folder)))
+  const lacks = leftOut()
+  return foldersIn(dirname(OWN)).filter((folder) => isPlugin(folder) && !lacks.has(basename(folder)))
 }
 
 /** The manifests of the plugins of this build, each with its folder; a test holds them to what is asked of a manifest. */
@@ -22,11 +23,10 @@ export function bundledManifests(): readonly { readonly dir: string; readonly st
 
 /** The manifests of plugins that exist and that this build lacks: their keys, paths and metrics are known. */
 export function knownPlugins(): readonly string[] {
-  return [...leftOutOf(OWN)].map((name) => join(dirname(OWN), name)).filter(isPlugin)
+  return [...leftOut()].map((name) => join(dirname(OWN), name)).filter(isPlugin)
 }
 
-// dist/main.js and src/composition/… differ in depth; the package's own folder has the manifest.
-const OWN = ownFolder(dirname(fileURLToPath(import.meta.url)))
+const OWN = fileURLToPath(packageRoot())
 
 function foldersIn(folder: string): readonly string[] {
   return readdirSync(folder)
@@ -43,18 +43,6 @@ export function incompleteBuild(packages: readonly string[]): string | undefined
   const missing = ESSENTIAL.filter((name) => !names.has(name))
   if (missing.length === 0) return undefined
   return `this build lacks ${missing.join(', ')}: its plugins lie beside the folder of the command, and these do not; build all of it with npm run build, and move it as a whole`
-}
-
-/** What `npm run build -- --without` has left out. */
-function leftOutOf(own: string): ReadonlySet<string> {
-  const file = join(own, 'left-out.json')
-  if (!existsSync(file)) return new Set()
-  // Written by the build.
-  return new Set(JSON.parse(readFileSync(file, 'utf8')) as readonly string[])
-}
-
-function ownFolder(from: string): string {
-  return existsSync(join(from, 'package.json')) ? from : ownFolder(dirname(from))
 }
 
 function isPlugin(folder: string): boolean {

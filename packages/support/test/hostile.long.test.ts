@@ -88,7 +88,7 @@ test('has nothing of what a plugin says of people and keys', async () => {
 })
 
 test('has the metrics of HTTP, and timings of it', async () => {
-  const files = filesIn(await bundle())
+  const files = await filesIn(await bundle())
   assert.match(files.get('svc-support/metrics.txt') ?? '', /svc_http_requests_total\{method="GET"/)
   assert.match(files.get('svc-support/timings.json') ?? '', /svc_http_request_duration_seconds_sum/)
   const { body } = await bed.request('GET', '/metrics')
@@ -98,7 +98,7 @@ test('has the metrics of HTTP, and timings of it', async () => {
 test('taken by many at once is whole each time', async () => {
   const archives = await Promise.all(Array.from({ length: 8 }, () => bundle()))
   for (const archive of archives) {
-    const manifest = JSON.parse(filesIn(archive).get('svc-support/manifest.json') ?? '')
+    const manifest = JSON.parse((await filesIn(archive)).get('svc-support/manifest.json') ?? '')
     assert.equal(manifest.failed, {})
   }
 })
@@ -121,7 +121,7 @@ test('comes without what fails, whatever it fails with', async () => {
       { name: 'b.json', make: async () => '{}\n' },
     ]
     const octets = await buffer(bundleOf(files, {}, { nowMs: 0, reasonOf: (error) => String(error) }))
-    const read = filesIn(gunzipSync(octets))
+    const read = await filesIn(gunzipSync(octets))
     assert.is(read.get('svc-support/b.json'), '{}\n')
     const { failed } = JSON.parse(read.get('svc-support/manifest.json') ?? '')
     assert.type(failed['a.json'], 'string')

@@ -38,7 +38,7 @@ test('a bundle is an archive of texts, and its taking is in the audit trail', as
     response.headers.get('content-disposition') ?? '',
     /"svc-support-[0-9a-f]{8}-\d{8}T\d{6}Z\.tar\.gz"/,
   )
-  const files = filesIn(gunzipSync(await response.bytes()))
+  const files = await filesIn(gunzipSync(await response.bytes()))
   const manifest = JSON.parse(files.get('svc-support/manifest.json') ?? '')
   assert.equal(manifest.failed, {})
   assert.equal(

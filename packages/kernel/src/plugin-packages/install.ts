@@ -17,20 +17,13 @@ import { basename, dirname, join, posix, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { pluginFailed, pluginStateConflict } from '@steeple/contracts'
+import { unpackTar } from 'modern-tar'
 import { contentHash, createContentRecord, hashesOf, recordOf, recordText } from './content-hash.ts'
 import { hashesOfContents, type PackageContents, readPackage, unsigned } from './package-contents.ts'
 import { judged, type SignaturePolicy } from './signature.ts'
 import { folderName, sha8 } from './sources.ts'
 import { trustedFiles, untrustedPlace } from './trust.ts'
 
-/** A header or a piece of content in a tar archive; POSIX.1-2017, pax, "ustar Interchange Format". */
-const BLOCK = 512
-const SIZE_AT = 124
-const SIZE_LENGTH = 12
-const TYPE_AT = 156
-const NAME_LENGTH = 100
-const PREFIX_AT = 345
-const PREFIX_LENGTH = 155
 /** What npm and pnpm put before each name in a package. */
 const ROOT = 'package/'
 /** No plugin is larger; what is unpacks into the memory of this process. */
@@ -82,10 +75,12 @@ async function unpackedFor<T>(
   work: (dir: string) => Promise<T>,
 ): Promise<T> {
   const refuse = (reason: string, cause?: unknown): Error => pluginFailed(name, 'check', reason, { cause })
-  const archive = await promisify(gunzip)(bytes, { maxOutputLength: MOST_BYTES }).catch((cause: unknown) => {
-    throw refuse('it is no package as npm pack makes it: it cannot be unpacked', cause)
-  })
-  const files = filesOf(archive)
+  const files = await promisify(gunzip)(bytes, { maxOutputLength: MOST_BYTES })
+    .then(filesOf)
+    .catch((cause: unknown) => {
+      const why = cause instanceof Error ? ` (${cause.message.replace(/\.$/, '')})` : ''
+      throw refuse(`it is no package as npm pack makes it: it cannot be unpacked${why}`, cause)
+    })
   if (files.size > MOST_FILES) throw refuse(`it has more than ${MOST_FILES} files`)
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'svc-plugin-')))
   try {
@@ -101,35 +96,23 @@ async function unpackedFor<T>(
   }
 }
 
-async function write(dir: string, files: ReadonlyMap<string, Buffer>): Promise<void> {
+async function write(dir: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   for (const [name, content] of files) {
     await mkdir(join(dir, dirname(name)), { recursive: true, mode: 0o700 })
     await writeFile(join(dir, name), content, { mode: 0o600 })
   }
 }
 
-/** The regular files of the package, by their names in it. */
-function filesOf(archive: Buffer): ReadonlyMap<string, Buffer> {
-  const files = new Map<string, Buffer>()
-  for (let at = 0; at + BLOCK <= archive.length; ) {
-    const header = archive.subarray(at, at + BLOCK)
-    const size = Number.parseInt(text(header, SIZE_AT, SIZE_LENGTH).trim() || '0', 8)
-    if (!Number.isSafeInteger(size) || size < 0) break
-    const prefix = text(header, PREFIX_AT, PREFIX_LENGTH)
-    const name = posix.normalize(posix.join(prefix, text(header, 0, NAME_LENGTH)))
-    const isFile = header[TYPE_AT] === 0 || header[TYPE_AT] === '0'.charCodeAt(0)
-    if (isFile && name.startsWith(ROOT))
-      files.set(name.slice(ROOT.length), archive.subarray(at + BLOCK, at + BLOCK + size))
-    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK
+/** The regular files of the package, by their names in it. Throws for what is damaged, cut off, or names a file twice. */
+async function filesOf(archive: Buffer): Promise<ReadonlyMap<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>()
+  for (const { header, data } of await unpackTar(archive, { strict: true })) {
+    const name = posix.normalize(header.name)
+    if (header.type !== 'file' || !name.startsWith(ROOT)) continue
+    if (files.has(name.slice(ROOT.length))) throw new Error(`it has two files ${name}`)
+    files.set(name.slice(ROOT.length), data ?? new Uint8Array())
   }
   return files
-}
-
-/** A field of a header: up to its length or the first zero. */
-function text(header: Buffer, at: number, length: number): string {
-  const field = header.subarray(at, at + length)
-  const end = field.indexOf(0)
-  return field.toString('utf8', 0, end === -1 ? length : end)
 }
 
 /** A version that was put into `<data_dir>/plugins`. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { leavesOf } from '@steeple/settings'
+import { packTar } from 'modern-tar'
 import { createManifestReader, type ReadManifest } from './manifest.ts'
 import { hashesOfContents, readPackage, unsigned } from './package-contents.ts'
 import { SIGNATURE_FILE, signatureOf } from './signature.ts'
@@ -63,47 +64,17 @@ function escaped(word: string): string {
   return word.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** As npm dates the files of a package: 1985-10-26T08:15:00Z. */
-const TIME_S = 499_162_500
-const BLOCK = 512
-const SUM_AT = 148
-/** What npm puts before each name. */
-const ROOT = 'package/'
+/** As npm dates the files of a package. */
+const TIME = new Date('1985-10-26T08:15:00Z')
 
-/**
- * The files as a tar archive, as `npm pack` has them below `package/`: by name, all of one owner, mode and time. POSIX.1-2017,
- * pax, "ustar Interchange Format". Throws a TypeError for a name of more than 100 octets.
- */
-export function tarOf(files: ReadonlyMap<string, Uint8Array>): Buffer {
-  const parts = [...files]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([name, bytes]) => [
-      header(`${ROOT}${name}`, bytes.length),
-      Buffer.from(bytes),
-      Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK),
-    ])
-  return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)])
-}
-
-function header(name: string, size: number): Buffer {
-  if (Buffer.byteLength(name) > 100) throw new TypeError(`the name ${name} is too long for a package`)
-  const block = Buffer.alloc(BLOCK)
-  block.write(name)
-  const number = (value: number, at: number, digits: number): void => {
-    block.write(`${value.toString(8).padStart(digits, '0')}\0`, at)
-  }
-  number(0o644, 100, 7)
-  number(0, 108, 7)
-  number(0, 116, 7)
-  number(size, 124, 11)
-  number(TIME_S, 136, 11)
-  block.write('0', 156)
-  block.write('ustar\x0000', 257, 'latin1')
-  // The sum counts its own field as blanks. It ends with a zero and a blank.
-  block.fill(' ', SUM_AT, SUM_AT + 8)
-  const sum = block.reduce((total, octet) => total + octet, 0)
-  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, SUM_AT)
-  return block
+/** The files as a tar archive, as `npm pack` has them below `package/`: by name, all of one owner, mode and time. */
+export async function tarOf(files: ReadonlyMap<string, Uint8Array>): Promise<Uint8Array> {
+  const byName = [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const entries = byName.map(([name, body]) => ({
+    header: { name: `package/${name}`, size: body.length, mode: 0o644, mtime: TIME },
+    body,
+  }))
+  return await packTar(entries)
 }
 
 /** A package that was made. */
@@ -145,7 +116,7 @@ export async function packPlugin(sourceDir: string, { out, key }: PackOptions): 
   const { id, version } = contents
   if (key !== undefined)
     files.set(SIGNATURE_FILE, Buffer.from(signatureOf(hashesOfContents({ ...contents, files }), key)))
-  const archive = await promisify(gzip)(tarOf(files), { level: 9 })
+  const archive = await promisify(gzip)(await tarOf(files), { level: 9 })
   await mkdir(out, { recursive: true })
   const file = join(out, `${id}-${version}.tgz`)
   const draft = `${file}.${process.pid}`

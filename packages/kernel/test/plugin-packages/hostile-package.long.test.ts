@@ -1,4 +1,4 @@
-import { readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { isServiceError } from '@steeple/contracts'
@@ -12,12 +12,20 @@ const hostile = suite('plugin-packages/hostile-package')
 const LINKS = { hard: '1', symbolic: '2', device: '3', folder: '5', pipe: '6' } as const
 
 /** An archive whose entries of some names have another type, or are called otherwise. */
-function changed(archive: Buffer, change: (name: string, header: Buffer) => void): Buffer {
+function changed(archive: Uint8Array, change: (name: string, header: Buffer) => void): Buffer {
   const copy = Buffer.from(archive)
   for (let at = 0; copy[at] !== 0; ) {
     const header = copy.subarray(at, at + 512)
     const size = Number.parseInt(header.toString('utf8', 124, 135), 8)
     change(header.toString('utf8', 0, header.indexOf(0)), header)
+    header.fill(' ', 148, 156)
+    header.write(
+      `${header
+        .reduce((sum, octet) => sum + octet, 0)
+        .toString(8)
+        .padStart(6, '0')}\0`,
+      148,
+    )
     at += 512 + Math.ceil(size / 512) * 512
   }
   return copy
@@ -37,11 +45,15 @@ hostile('with links, devices or folders in the place of signed files is not what
   const files = await filesOf(await signedPackage(root.path, key))
   for (const [what, type] of Object.entries(LINKS)) {
     for (const file of ['plugin.js', 'README.md', 'signature.json']) {
-      const archive = changed(tarOf(files), (name, header) => {
+      const archive = changed(await tarOf(files), (name, header) => {
         if (name === `package/${file}`) header.write(type, 156)
       })
       const said = await refusal(root.path, gzipSync(archive), [entry])
-      assert.match(said, /^plugin_failed .*(is missing|not what was signed|not signed)/, `${what} ${file}`)
+      assert.match(
+        said,
+        /^plugin_failed .*(is missing|not what was signed|not signed|cannot be unpacked)/,
+        `${what} ${file}`,
+      )
     }
   }
   assert.not.ok((await readdir(root.path)).includes('plugins'))
@@ -58,26 +70,38 @@ hostile('that names places outside of itself writes nothing there, and is not wh
     '/etc/README.md',
     'package/a/../../../README.md',
   ]) {
-    const archive = changed(tarOf(files), (name, header) => {
+    const archive = changed(await tarOf(files), (name, header) => {
       if (name === 'package/README.md') header.write(`${to}\0`)
     })
     assert.match(await refusal(root.path, gzipSync(archive), [entry]), /not what was signed/, to)
   }
-  // A name that comes twice: what is written last is what is looked at.
-  const twice = Buffer.concat([
-    tarOf(new Map([['plugin.js', Buffer.from('evil')]])).subarray(0, 1024),
-    tarOf(files),
-  ])
-  assert.is(await refusal(root.path, gzipSync(twice), [entry]), 'installed')
-  const [folder = ''] = (await readdir(join(root.path, 'plugins'))).filter((name) =>
-    name.startsWith('sample@'),
-  )
-  const program = await readFile(join(root.path, 'plugins', folder, 'plugin.js'))
-  assert.ok(program.equals(files.get('plugin.js') ?? Buffer.alloc(0)))
-  assert.equal(
-    (await readdir(root.path)).filter((name) => name !== 'plugins'),
-    before,
-  )
+  assert.equal(await readdir(root.path), before)
+})
+
+hostile('that is damaged, cut off, continued or names a file twice is not unpacked', async () => {
+  await using root = await tempDir()
+  const { key, entry } = await keyOf(root.path, 'alice')
+  const files = await filesOf(await signedPackage(root.path, key))
+  const whole = Buffer.from(await tarOf(files))
+  const evil = await tarOf(new Map([['plugin.js', Buffer.from('evil')]]))
+  const wrongSum = Buffer.from(whole)
+  wrongSum.write('package/plugin.mjs', 0)
+  const last = whole.length - 1_024
+  const archives = {
+    'names a file twice': Buffer.concat([evil.subarray(0, 1_024), whole]),
+    'has a header of another sum': wrongSum,
+    'has no end': whole.subarray(0, last),
+    'ends within a file': whole.subarray(0, last - 512),
+    'goes on behind its end': Buffer.concat([whole, Buffer.from('more')]),
+  }
+  for (const [what, archive] of Object.entries(archives))
+    assert.match(
+      await refusal(root.path, gzipSync(archive), [entry]),
+      /^plugin_failed .*cannot be unpacked/,
+      what,
+    )
+  assert.not.ok((await readdir(root.path)).includes('plugins'))
+  assert.is(await refusal(root.path, gzipSync(whole), [entry]), 'installed')
 })
 
 hostile('is not unpacked beyond what a plugin can be', async () => {
@@ -87,7 +111,7 @@ hostile('is not unpacked beyond what a plugin can be', async () => {
   assert.match(await refusal(root.path, bomb, [entry]), /^plugin_failed .*cannot be unpacked/)
   const many = new Map(Array.from({ length: 1001 }, (_, at) => [`f${at}`, Buffer.alloc(0)]))
   assert.match(
-    await refusal(root.path, gzipSync(tarOf(many)), [entry]),
+    await refusal(root.path, gzipSync(await tarOf(many)), [entry]),
     /^plugin_failed .*more than 1000 files/,
   )
   for (const junk of [
@@ -107,7 +131,7 @@ hostile('with a manifest that is no text of one is not parsed, whoever has signe
   )
   const said = async (manifest: string): Promise<string> => {
     const changed = new Map([...files, ['package.json', Buffer.from(manifest)] as const])
-    return await refusal(root.path, gzipSync(tarOf(changed)), [entry])
+    return await refusal(root.path, gzipSync(await tarOf(changed)), [entry])
   }
   // Whoever parses it does nothing else for half a minute.
   assert.match(await said('['.repeat(30 * 1024 * 1024)), /package\.json is larger than 262144 bytes/)
@@ -121,18 +145,18 @@ hostile('is called by what is known of it, and not by where it was unpacked', as
   await using root = await tempDir()
   const { key, entry } = await keyOf(root.path, 'alice')
   const files = await filesOf(await signedPackage(root.path, key))
-  const archiveOf = (name: string, text: string): Buffer =>
-    gzipSync(tarOf(new Map([...files, [name, Buffer.from(text)] as const])))
+  const archiveOf = async (name: string, text: string): Promise<Buffer> =>
+    gzipSync(await tarOf(new Map([...files, [name, Buffer.from(text)] as const])))
   assert.match(
-    await refusal(root.path, archiveOf('plugin.js', ''), [entry]),
+    await refusal(root.path, await archiveOf('plugin.js', ''), [entry]),
     /plugin sample failed .* not what was signed/,
   )
   assert.match(
-    await refusal(root.path, archiveOf('package.json', '{'), [entry]),
+    await refusal(root.path, await archiveOf('package.json', '{'), [entry]),
     /plugin of the package failed /,
   )
   const file = join(root.path, 'torn.tgz')
-  await writeFile(file, archiveOf('package.json', '{'))
+  await writeFile(file, await archiveOf('package.json', '{'))
   const policy = { trust: [entry], allow_unsigned: false }
   const said = await installPlugin(file, join(root.path, 'plugins'), { policy }).catch(String)
   assert.match(String(said), /plugin torn\.tgz failed /)
@@ -140,7 +164,7 @@ hostile('is called by what is known of it, and not by where it was unpacked', as
 
 hostile('waits for the one before: many at once take the memory of one', async () => {
   let [open, most] = [0, 0]
-  const archive = gzipSync(tarOf(new Map([['a', Buffer.alloc(0)]])))
+  const archive = gzipSync(await tarOf(new Map([['a', Buffer.alloc(0)]])))
   const one = (): Promise<void> =>
     withUnpackedBytes('of the package', archive, async (dir) => {
       open += 1

@@ -7,6 +7,7 @@ import { isServiceError } from '@steeple/contracts'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { installPlugin } from '../../src/plugin-packages/install.ts'
 import { createManifestReader } from '../../src/plugin-packages/manifest.ts'
+import { tarOf } from '../../src/plugin-packages/pack.ts'
 import { scanSources } from '../../src/plugin-packages/sources.ts'
 
 const install = suite('plugin-packages/install')
@@ -59,15 +60,6 @@ install('refuses a version that no folder can be named by', async () => {
   assert.equal(await readdir(root.path), ['sample'])
 })
 
-/** A tar entry as far as it is read: name, size and type. */
-function entryOf(name: string, content: string): Buffer {
-  const header = Buffer.alloc(512)
-  header.write(name)
-  header.write(content.length.toString(8).padStart(11, '0'), 124)
-  header.write('0', 156)
-  return Buffer.concat([header, Buffer.from(content.padEnd(Math.ceil(content.length / 512) * 512, '\0'))])
-}
-
 install(
   'refuses packages whose names collide, pipes and folders with words, and writes nothing beside them',
   async () => {
@@ -81,8 +73,7 @@ install(
           isServiceError(error) ? `${error.code} ${error.message}` : `raw ${String(error)}`,
       )
     for (const names of [['a', 'a/b'], [''], ['x'.repeat(90) + '/'.repeat(2)], ['c/../../../out']]) {
-      const entries = names.map((name) => entryOf(`package/${name}`, 'text'))
-      await writeFile(file, gzipSync(Buffer.concat(entries)))
+      await writeFile(file, gzipSync(await tarOf(new Map(names.map((name) => [name, Buffer.from('text')])))))
       assert.match(await refusal(file), /^plugin_failed .*(cannot be written|package\.json)/)
     }
     await mkdir(join(root.path, 'folder.tgz'))

@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
+import { unpackTar } from 'modern-tar'
 import { packPlugin, tarOf } from '../../src/plugin-packages/pack.ts'
 import { makeSigningKey, type SigningKey } from '../../src/plugin-packages/signing-key.ts'
 
@@ -43,20 +44,15 @@ export async function signedPackage(
 
 /** The files of a package, by name. */
 export async function filesOf(file: string): Promise<Map<string, Buffer>> {
-  const archive = await promisify(gunzip)(await readFile(file))
-  const files = new Map<string, Buffer>()
-  for (let at = 0; archive[at] !== 0; ) {
-    const name = archive.toString('utf8', at, archive.indexOf(0, at)).replace('package/', '')
-    const size = Number.parseInt(archive.toString('utf8', at + 124, at + 135), 8)
-    files.set(name, archive.subarray(at + 512, at + 512 + size))
-    at += 512 + Math.ceil(size / 512) * 512
-  }
-  return files
+  const entries = await unpackTar(await promisify(gunzip)(await readFile(file)), { strict: true })
+  return new Map(
+    entries.map(({ header, data }) => [header.name.replace('package/', ''), Buffer.from(data ?? [])]),
+  )
 }
 
 /** Writes a package anew with other files. */
 export async function rewrite(file: string, change: (files: Map<string, Buffer>) => void): Promise<void> {
   const files = await filesOf(file)
   change(files)
-  await writeFile(file, await promisify(gzip)(tarOf(files)))
+  await writeFile(file, await promisify(gzip)(await tarOf(files)))
 }

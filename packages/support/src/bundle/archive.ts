@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
+import { createTarPacker } from 'modern-tar'
 
-const BLOCK = 512
 /** No file of a bundle is larger; what is loses its end. */
 const LARGEST_FILE = 4 * 1_048_576
 
@@ -23,22 +23,30 @@ export function bundleOf(
   about: Readonly<Record<string, unknown>>,
   { nowMs, reasonOf }: { readonly nowMs: number; readonly reasonOf: (error: unknown) => string },
 ): AsyncIterable<Buffer> {
-  const blocks = async function* (): AsyncGenerator<Buffer> {
+  const { readable, controller } = createTarPacker()
+  const add = async (name: string, text: string): Promise<void> => {
+    const content = Buffer.from(text).subarray(0, LARGEST_FILE)
+    const header = { name: `svc-support/${name}`, size: content.length, mode: 0o600, mtime: new Date(nowMs) }
+    const body = controller.add(header).getWriter()
+    await body.write(new Uint8Array(content))
+    await body.close()
+  }
+  const fill = async (): Promise<void> => {
     const failed: Record<string, string> = {}
     for (const { name, make } of files) {
-      try {
-        yield* fileBlocks(name, await inTime(make), nowMs)
-      } catch (error) {
+      const text = await inTime(make).catch((error: unknown) => {
         failed[name] = textOf(() => reasonOf(error))
-      }
+      })
+      if (text !== undefined) await add(name, text)
     }
     const names = files.map(({ name }) => name).filter((name) => failed[name] === undefined)
-    yield* fileBlocks('manifest.json', jsonOf({ ...about, files: names, failed }), nowMs)
-    yield Buffer.alloc(2 * BLOCK)
+    await add('manifest.json', jsonOf({ ...about, files: names, failed }))
+    controller.finalize()
   }
+  fill().catch((error: unknown) => controller.error(error))
   const gzip = createGzip()
   // A reader who leaves ends the making of it; what went wrong is told by the stream itself.
-  pipeline(Readable.from(blocks(), { objectMode: false }), gzip, () => undefined)
+  pipeline(Readable.fromWeb(readable), gzip, () => undefined)
   return gzip
 }
 
@@ -64,30 +72,4 @@ async function inTime(make: () => Promise<string>): Promise<string> {
   } finally {
     clearTimeout(timer)
   }
-}
-
-function* fileBlocks(name: string, text: string, nowMs: number): Generator<Buffer> {
-  const content = Buffer.from(text).subarray(0, LARGEST_FILE)
-  yield header(`svc-support/${name}`, content.length, Math.floor(nowMs / 1_000))
-  yield content
-  yield Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK)
-}
-
-function header(name: string, size: number, mtimeS: number): Buffer {
-  const block = Buffer.alloc(BLOCK)
-  const octal = (value: number, at: number, digits: number): void =>
-    void block.write(value.toString(8).padStart(digits, '0'), at, 'latin1')
-  block.write(name, 0, 'latin1')
-  octal(0o600, 100, 7)
-  octal(0, 108, 7)
-  octal(0, 116, 7)
-  octal(size, 124, 11)
-  octal(mtimeS, 136, 11)
-  block.write('0', 156, 'latin1')
-  block.write('ustar\u000000', 257, 'latin1')
-  // The sum is taken with spaces in its own place.
-  block.fill(' ', 148, 156)
-  const sum = block.reduce((all, octet) => all + octet, 0)
-  block.write(`${sum.toString(8).padStart(6, '0')}\u0000 `, 148, 'latin1')
-  return block
 }

@@ -7,7 +7,7 @@ import {
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
 import type { NodeLifecycle, TransitionResult } from './lifecycle.ts'
-import { spelling } from './lifecycle-table.ts'
+import { spelling } from './lifecycle.ts'
 
 interface TransitionBody {
   readonly from: string

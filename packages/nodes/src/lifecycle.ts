@@ -14,17 +14,175 @@ import {
   type Tx,
   txGateRef,
 } from '@steeple/contracts'
-import {
-  afterArming,
-  afterDisarming,
-  decide,
-  type Facts,
-  type MeshFacts,
-  spelling,
-  type TransitionRequest,
-  towardsMesh,
-} from './lifecycle-table.ts'
 import { findNode, isForcedNode, moveNode, type NodeRow } from './node-store.ts'
+
+/** What a transition may need. `mesh` ones can be skipped by force; nothing else can. */
+type Prerequisite = 'certificate' | 'tx_armed' | 'mesh_joined' | 'routes_exchanged'
+
+/** Which prerequisites hold now. */
+export type Facts = Readonly<Record<Prerequisite, boolean>>
+
+/** One line of the specification's table, as a request may ask for it. */
+interface Transition {
+  readonly from: LifecycleState
+  readonly to: LifecycleState
+  readonly needs: readonly Prerequisite[]
+}
+
+/**
+ * The transitions that may be requested. Specification, "Node lifecycle"; the inverse ones are contract section 4.
+ *
+ * Each re-validates everything that its target stands on, so nothing on air is reached with a closed TX gate.
+ */
+export const TRANSITIONS: readonly Transition[] = [
+  { from: 'provision', to: 'register', needs: ['certificate'] },
+  { from: 'register', to: 'on_air', needs: ['tx_armed'] },
+  { from: 'on_air', to: 'peer', needs: ['tx_armed', 'mesh_joined'] },
+  { from: 'peer', to: 'breakout', needs: ['tx_armed', 'mesh_joined', 'routes_exchanged'] },
+  { from: 'on_air', to: 'register', needs: [] },
+  { from: 'peer', to: 'on_air', needs: ['tx_armed'] },
+]
+
+const FORCEABLE: ReadonlySet<Prerequisite> = new Set(['mesh_joined', 'routes_exchanged'])
+
+/** What to do about each missing prerequisite. */
+const REMEDY: Readonly<Record<Prerequisite, string>> = {
+  certificate: 'the node has no valid certificate of the mesh CA (enroll it)',
+  tx_armed: 'TX is not armed (POST /v1/tx/arm; no force passes the TX gate)',
+  mesh_joined: 'the node has not joined a mesh (an admin may force it)',
+  routes_exchanged: 'no routes are exchanged with a peer (an admin may force it)',
+}
+
+/** What a request comes to: a move, forced when a missing prerequisite was skipped, or a refusal and why. */
+type Decision =
+  | { readonly isAllowed: true; readonly to: LifecycleState; readonly isForced: boolean }
+  | { readonly isAllowed: false; readonly reason: string }
+
+/** A requested transition, in the words of the request. */
+export interface TransitionRequest {
+  readonly from: string
+  readonly to: string
+  readonly force: boolean
+}
+
+/** Decides a requested transition. `from` must be the current state and the pair one of `TRANSITIONS`. */
+export function decide(current: LifecycleState, request: TransitionRequest, facts: Facts): Decision {
+  const [from, to] = [shortened(request.from), shortened(request.to)]
+  if (request.from !== DEGRADED && stateFrom(request.from, current) !== current) {
+    return {
+      isAllowed: false,
+      reason: `the node is in ${spelling(current)}, not in ${from}; it cannot move to ${to}`,
+    }
+  }
+  const target = stateFrom(request.to, current)
+  const transition = TRANSITIONS.find((line) => line.from === current && line.to === target)
+  if (transition === undefined) {
+    return { isAllowed: false, reason: `there is no transition from ${from} to ${to}; ${waysFrom(current)}` }
+  }
+  const missing = transition.needs.filter((need) => !facts[need])
+  const blocking = request.force ? missing.filter((need) => !FORCEABLE.has(need)) : missing
+  if (blocking.length > 0) {
+    const reasons = blocking.map((need) => REMEDY[need]).join('; ')
+    return { isAllowed: false, reason: `from ${from} to ${to}: ${reasons}` }
+  }
+  return { isAllowed: true, to: transition.to, isForced: missing.length > 0 }
+}
+
+function waysFrom(state: LifecycleState): string {
+  const targets = TRANSITIONS.filter((line) => line.from === state).map((line) => spelling(line.to))
+  return targets.length === 0
+    ? `none may be requested from ${spelling(state)}`
+    : `possible from ${spelling(state)}: ${targets.join(', ')}`
+}
+
+/** A state as answers spell it: `on-air`, the rest as stored. */
+export function spelling(state: LifecycleState): string {
+  return state === 'on_air' ? 'on-air' : state
+}
+
+/** The words of requests: the states, and what `GET /v1/status` calls them. */
+const STATES: ReadonlyMap<string, LifecycleState> = new Map<string, LifecycleState>([
+  ['provision', 'provision'],
+  ['bootstrap', 'provision'],
+  ['register', 'register'],
+  ['registered', 'register'],
+  ['on-air', 'on_air'],
+  ['on_air', 'on_air'],
+  ['peer', 'peer'],
+  ['breakout', 'breakout'],
+])
+/** A status over two states: the one that the node is in, otherwise the first. */
+const PEERED = 'peered'
+/** A status that lies over any state: a node that is called so is in the state that it is in. */
+const DEGRADED = 'degraded'
+
+function stateFrom(text: string, current: LifecycleState): LifecycleState | undefined {
+  if (text === PEERED) return current === 'breakout' ? 'breakout' : 'peer'
+  return STATES.get(text)
+}
+
+/** A word of a request as answers spell it. */
+function shortened(text: string): string {
+  const state = STATES.get(text)
+  return state === undefined ? text.slice(0, 64) : spelling(state)
+}
+
+/** The status that `GET /v1/status` and the node record show for a state. */
+export type NodeStatus = 'bootstrap' | 'registered' | 'on-air' | 'peered' | 'degraded'
+
+const STATUS: Readonly<Record<LifecycleState, NodeStatus>> = {
+  provision: 'bootstrap',
+  register: 'registered',
+  on_air: 'on-air',
+  peer: 'peered',
+  breakout: 'peered',
+}
+
+/** Contract section 4: the state's status, unless the degraded overlay lies over it. */
+export function statusOf(state: LifecycleState, isDegraded: boolean): NodeStatus {
+  return isDegraded ? 'degraded' : STATUS[state]
+}
+
+/** Where an armed TX gate takes a state by itself. */
+export function afterArming(state: LifecycleState, hasCertificate: boolean): LifecycleState {
+  if (state === 'register' || (state === 'provision' && hasCertificate)) return 'on_air'
+  return state
+}
+
+/** Where a disarmed TX gate takes a state by itself: nothing stays on air. */
+export function afterDisarming(state: LifecycleState): LifecycleState {
+  return state === 'provision' ? 'provision' : 'register'
+}
+
+/** What the mesh is seen to be. */
+interface MeshFacts {
+  readonly isJoined: boolean
+  readonly hasRoutes: boolean
+  /** Whether the node was let into the mesh of another one; absent is false. */
+  readonly isMember?: boolean
+}
+
+/**
+ * The next step of a node that follows the mesh by itself; undefined where it is right. Specification, "Node lifecycle":
+ * mesh join, route exchange, mesh left. A state that was forced is not gone back from.
+ */
+export function towardsMesh(
+  state: LifecycleState,
+  { isJoined, hasRoutes, isMember = false }: MeshFacts,
+  isForced: boolean,
+): { readonly to: LifecycleState; readonly why: string } | undefined {
+  if (state === 'provision' && isMember) return { to: 'register', why: 'the node was let into a mesh' }
+  if (state === 'on_air' && isJoined) return { to: 'peer', why: 'the node is in a mesh' }
+  if (state === 'peer' && isJoined && hasRoutes) {
+    return { to: 'breakout', why: 'routes are exchanged and phones are let out' }
+  }
+  if (isForced) return undefined
+  if (state === 'breakout' && !(isJoined && hasRoutes)) {
+    return { to: 'peer', why: 'no routes are exchanged, or phones are not let out' }
+  }
+  if (state === 'peer' && !isJoined) return { to: 'on_air', why: 'the node is in no mesh' }
+  return undefined
+}
 
 /** A mesh plugin that is exchanged is away for less. */
 const AWAY_MS = 30_000

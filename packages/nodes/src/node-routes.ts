@@ -20,7 +20,7 @@ import {
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { degradedReason } from './degraded.ts'
-import { spelling, statusOf } from './lifecycle-table.ts'
+import { spelling, statusOf } from './lifecycle.ts'
 import {
   findHeartbeat,
   findNode,

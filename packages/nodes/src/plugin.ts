@@ -17,9 +17,8 @@ import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { findNode, insertNode, listHeartbeats, putNode, removeHeartbeat, TABLES } from './node-store.ts'
-import { createRadioLook } from './radio-view.ts'
 import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
-import { serviceRoutes } from './service-routes.ts'
+import { createRadioLook, serviceRoutes } from './service-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 
 /** More agents than a mesh has. */

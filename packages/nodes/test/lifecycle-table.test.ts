@@ -9,7 +9,7 @@ import {
   spelling,
   statusOf,
   TRANSITIONS,
-} from '../src/lifecycle-table.ts'
+} from '../src/lifecycle.ts'
 
 const table = suite('nodes/lifecycle-table')
 const STATES: readonly LifecycleState[] = ['provision', 'register', 'on_air', 'peer', 'breakout']

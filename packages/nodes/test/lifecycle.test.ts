@@ -1,8 +1,8 @@
 import { type LifecycleState, meshStandingRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import type { TransitionRequest } from '../src/lifecycle.ts'
 import { createLifecycle, type NodeLifecycle } from '../src/lifecycle.ts'
-import type { TransitionRequest } from '../src/lifecycle-table.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
 import { codeOf, nodesWorld, OWN_ID, principal, type World } from './helpers.ts'
 

@@ -3,8 +3,7 @@ import { assert, suite } from '@steeple/testkit'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
-import { createRadioLook } from '../src/radio-view.ts'
-import { serviceRoutes } from '../src/service-routes.ts'
+import { createRadioLook, serviceRoutes } from '../src/service-routes.ts'
 import { codeOf, component, nodesWorld, OTHER_ID, OWN_ID, read, storedNode } from './helpers.ts'
 
 const service = suite('nodes/service-routes')

@@ -3,12 +3,16 @@ import {
   type Collector,
   type Context,
   type ImsiHash,
-  msFromDuration,
   type SessionSighting,
-  sectionOf,
   southboundUnavailable,
 } from '@steeple/contracts'
-import { type Free5gcOam, free5gcOamRef, type Registration, type RegistrationList } from '@steeple/southbound'
+import {
+  type Free5gcOam,
+  free5gcOamRef,
+  listAgeMs,
+  type Registration,
+  type RegistrationList,
+} from '@steeple/southbound'
 import { imsiHash, safeText } from '@steeple/telecom'
 
 /** What the SMF said of a session: its address, that it has none, or that the SMF does not have the session. */
@@ -93,9 +97,6 @@ function addresses(): Addresses {
   }
 }
 
-/** A list of so much of the interval ago still tells, and at most of so many ms. */
-const AGE_PART = 3
-const AGE_MAX_MS = 5_000
 /** Registrations taken in one turn of the event loop. */
 const TOGETHER = 1_000
 
@@ -119,10 +120,7 @@ export function amfCollector(context: Context): Collector {
     const oam = context.maybe(free5gcOamRef)
     if (oam === undefined)
       throw southboundUnavailable('nobody can ask the AMF: the plugin driver-core-b is not there')
-    const list = await oam.registrations(
-      ageOf(sectionOf(context.settings, 'collector').interval ?? ''),
-      signal,
-    )
+    const list = await oam.registrations(listAgeMs(context.settings), signal)
     const asked = await known.ask(oam, refsOf(list), signal)
     const { sightings, missing } = await sightingsIn(list, asked)
     signal.throwIfAborted()
@@ -211,8 +209,4 @@ function stateOf(
     ...(failure === undefined ? [] : [`new ones without address: ${failure}; see core_b.smf_oam_url`]),
   ]
   return { status: failure === undefined ? 'ok' : 'degraded', detail: words.join(', ') }
-}
-
-function ageOf(interval: string): number {
-  return Math.min(AGE_MAX_MS, (msFromDuration(interval) ?? AGE_MAX_MS) / AGE_PART)
 }

@@ -11,7 +11,7 @@ import {
 import type { ChargingRun, Free5gcOam, Registration } from '@steeple/southbound'
 import { imsiHash, inGroups, parseImsi, parseImsiHash } from '@steeple/telecom'
 import { contentOf, countFile, type FileContent } from './count/count-file.ts'
-import { type KnownRun, knownFrom, lineFrom } from './count/known.ts'
+import { type CountedRun, knownFrom, lineFrom } from './count/counted-runs.ts'
 import { type CdrFolder, cdrFolder, type Listing } from './folder/cdr-folder.ts'
 import type { Reading } from './folder/read-whole.ts'
 import type { CdrMetrics } from './metrics.ts'
@@ -386,7 +386,7 @@ function ownerIn(name: string): ImsiHash | undefined {
 const OPENING_MS = 1_000
 
 /** Whether a run was there when the directory was looked at before. */
-function isSureOf({ state, nowMs }: Around, { writer }: KnownRun, openedMs: number | undefined): boolean {
+function isSureOf({ state, nowMs }: Around, { writer }: CountedRun, openedMs: number | undefined): boolean {
   const firstMs = state.writers.get(writer) ?? nowMs
   state.writers.set(writer, firstMs)
   const isOld = openedMs !== undefined && openedMs + OPENING_MS <= state.lookedMs

@@ -1,11 +1,9 @@
 import {
   type Collector,
   type Context,
-  msFromDuration,
   NOTHING_COLLECTED,
   type SessionSighting,
   type Settings,
-  sectionOf,
   southboundUnavailable,
   type Technology,
 } from '@steeple/contracts'
@@ -15,6 +13,7 @@ import {
   coreInfo,
   type Generation,
   type InfoPlaces,
+  listAgeMs,
   type Open5gsInfo,
   open5gsInfo,
   open5gsInfoRef,
@@ -86,7 +85,7 @@ function sightingOf(ue: UeEntry, session: PduSession, seenAtMs: number): Session
   const { apn, ipv4, ipv6, id } = session
   const prefix = ipv6 === undefined ? undefined : prefix64Of(ipv6)
   const isUp = session.isActive ?? ue.isConnected
-  const place = placeOf(ue, seenAtMs)
+  const place = locationOf(ue, seenAtMs)
   return {
     ...place,
     apn,
@@ -100,7 +99,7 @@ function sightingOf(ue: UeEntry, session: PduSession, seenAtMs: number): Session
 /** All that MME or AMF know of a session. */
 function bareSighting(ue: UeEntry, { id, apn }: Connection, seenAtMs: number): readonly SessionSighting[] {
   if (apn === undefined) return []
-  const place = placeOf(ue, seenAtMs)
+  const place = locationOf(ue, seenAtMs)
   return [
     {
       ...place,
@@ -113,10 +112,13 @@ function bareSighting(ue: UeEntry, { id, apn }: Connection, seenAtMs: number): r
   ]
 }
 
-type Place = Pick<SessionSighting, 'imsi' | 'plmn' | 'technology' | 'cell' | 'startedAtMs' | 'seenAtMs'>
+type CellLocation = Pick<
+  SessionSighting,
+  'imsi' | 'plmn' | 'technology' | 'cell' | 'startedAtMs' | 'seenAtMs'
+>
 
 /** The core does not say when a session began. */
-function placeOf({ imsi, technology, plmn: digits, cell }: UeEntry, seenAtMs: number): Place {
+function locationOf({ imsi, technology, plmn: digits, cell }: UeEntry, seenAtMs: number): CellLocation {
   const plmn = digits === undefined ? undefined : `${digits.slice(0, 3)}-${digits.slice(3)}`
   const hex = cell?.toString(16).padStart(CELL_DIGITS[technology], '0')
   return {
@@ -130,7 +132,7 @@ function placeOf({ imsi, technology, plmn: digits, cell }: UeEntry, seenAtMs: nu
 }
 
 /** The core has no name of its own for a session: the address is what no other one has meanwhile. */
-function referenceOf({ imsi, technology }: Place, apn: string, address: string): string {
+function referenceOf({ imsi, technology }: CellLocation, apn: string, address: string): string {
   return `${technology}/${imsi}/${apn}/${address}`
 }
 
@@ -206,10 +208,6 @@ function sessionStarts(): SessionStarts {
   }
 }
 
-/** A walk of so much of the interval ago still tells, and at most of so many ms. */
-const AGE_PART = 3
-const AGE_MAX_MS = 5_000
-
 /**
  * Sees the sessions of an Open5GS core. It looks with the walks of the core's driver, which are there for the driver's own
  * sake; with another core driver it asks MME, SMF and AMF where the configuration says they are.
@@ -246,10 +244,7 @@ export function mmeCollector(context: Context): Collector {
         return NOTHING_COLLECTED
       }
       try {
-        const look = await (driver ?? ownInfo()).look(
-          ageOf(sectionOf(context.settings, 'collector').interval ?? ''),
-          signal,
-        )
+        const look = await (driver ?? ownInfo()).look(listAgeMs(context.settings), signal)
         const { beganMs } = look.sessions ?? look.ues
         const seenAtMs = Math.round(clock.nowMs() - (clock.monotonicMs() - beganMs))
         const seen = sightingsIn(look, seenAtMs)
@@ -292,10 +287,6 @@ function teller({ metrics }: Context): (seen: LastLook) => string {
     ]
     return [`${sightings.length} sessions`, ...odd].join(', ')
   }
-}
-
-function ageOf(interval: string): number {
-  return Math.min(AGE_MAX_MS, (msFromDuration(interval) ?? AGE_MAX_MS) / AGE_PART)
 }
 
 /** Where the lists of a core are that has no driver of its own here. */

@@ -130,6 +130,7 @@ export {
 export { freeOctets } from './free-octets.ts'
 export { localHostName, type Reach, reachOf } from './hosts.ts'
 export {
+  isRecord,
   type JsonSchema,
   NAME_PATTERN,
   NULLABLE_TIMESTAMP_SCHEMA,
@@ -137,6 +138,7 @@ export {
   PAGE_QUERY,
   PLAIN_TEXT_PATTERN,
   pageSchema,
+  SIM_PARAMS,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
 export type { KnownRow } from './known-rows.ts'

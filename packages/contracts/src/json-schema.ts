@@ -5,6 +5,11 @@
  */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
+/** Whether a JSON value is an object, neither `null` nor an array. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** The closed object schema with the given properties; those in `required` must be present. */
 export function objectSchema(
   properties: Readonly<Record<string, JsonSchema>>,
@@ -33,6 +38,18 @@ export const PLAIN_TEXT_PATTERN =
 
 /** The same with something in it beside spaces: a name that nobody sees is none. */
 export const NAME_PATTERN: string = `^(?=.*\\S)${PLAIN_TEXT_PATTERN.slice(1)}`
+
+/** Schema of the parameter `{imsi}` of the routes of one SIM. */
+export const SIM_PARAMS: JsonSchema = objectSchema(
+  {
+    imsi: {
+      type: 'string',
+      pattern: '^[0-9a-f]{12}$',
+      description: 'The first 12 hexadecimal characters of the SHA-256 of the IMSI, never the IMSI itself.',
+    },
+  },
+  ['imsi'],
+)
 
 /** RFC 3339 UTC timestamp with milliseconds and a trailing `Z`. */
 export const TIMESTAMP_SCHEMA: JsonSchema = { type: 'string', format: 'date-time' }

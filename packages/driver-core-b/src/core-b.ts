@@ -38,8 +38,8 @@ import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
 import { functionStates, problemOf, type WatchedCore } from './steer/function-states.ts'
 import { createKick, type Kick, type Kicked } from './steer/kick.ts'
+import { functionLogs } from './work/function-logs.ts'
 import { instancesOf } from './work/registry.ts'
-import { spoken } from './work/spoken.ts'
 import { type WorkWatch, workWatch } from './work/work-watch.ts'
 
 /** What the driver stands on. */
@@ -303,7 +303,7 @@ function workOf(
   return workWatch({
     caller,
     clock,
-    spoken: spoken(engine),
+    functionLogs: functionLogs(engine),
     nrfUrl,
     functions: () => functionsOf(hasCharging()),
     containers,

@@ -1,5 +1,5 @@
 import type { Settings } from '@steeple/contracts'
-import { type NetworkFunction, placesOf, SBI_PORT } from './render/functions.ts'
+import { functionAddresses, type NetworkFunction, SBI_PORT } from './render/functions.ts'
 
 /** Base URLs of the functions as this node reaches them, without a slash at the end. */
 export interface CoreUrls {
@@ -24,7 +24,7 @@ export function coreUrls(
   }
   const of = (nf: NetworkFunction): string => {
     const url = configured(nf)
-    return url === '' ? `http://${placesOf(addresses()).of(nf)}:${SBI_PORT}` : url
+    return url === '' ? `http://${functionAddresses(addresses()).of(nf)}:${SBI_PORT}` : url
   }
   return {
     of,

@@ -1,7 +1,7 @@
 export { isRestorePending } from '@steeple/store'
 export { isSynchronised } from './clock/clock-keeper.ts'
-export { systemTimers } from './clock/deadline.ts'
-export { systemClock } from './clock/system-clock.ts'
+export { systemClock, systemTimers } from './clock/deadline.ts'
+export { fileOfStore, storeUrlOf } from './composition/data-dir-lock.ts'
 export { acceptStoreLoss, missingStore, permitNewStore } from './composition/kernel-base.ts'
 export {
   type OfflineOptions,
@@ -11,7 +11,6 @@ export {
   type PluginHere,
   pluginsHere,
 } from './composition/offline.ts'
-export { fileOfStore, storeUrlOf } from './composition/store-url.ts'
 export type { Kernel } from './create-kernel.ts'
 export {
   type AuditedRotation,

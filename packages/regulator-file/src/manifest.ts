@@ -1,3 +1,4 @@
+import { isRecord } from '@steeple/contracts'
 import { rowLine } from './csv.ts'
 
 /** What the last line of a file says of all lines before it. Times are RFC 3339, UTC. */
@@ -101,7 +102,3 @@ const TEXTS = [
   'ca',
   'signature',
 ] as const
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

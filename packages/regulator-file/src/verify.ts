@@ -42,12 +42,12 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
   if (held.length > 0) yield Buffer.concat(held)
 }
 
-type Place = 'start' | 'plain' | 'quoted' | 'quote' | 'cr'
-type Step = (octet: number) => Place
+type CsvState = 'start' | 'plain' | 'quoted' | 'quote' | 'cr'
+type Step = (octet: number) => CsvState
 
 /** Follows the text octet by octet. */
 function scanner(): { isEnd(octet: number): boolean; line(): number } {
-  let place: Place = 'start'
+  let state: CsvState = 'start'
   let line = 1
   const wrong = (what: string): NotCsv => new NotCsv(`line ${line} ${what}`)
   const outside: Step = (octet) => {
@@ -56,7 +56,7 @@ function scanner(): { isEnd(octet: number): boolean; line(): number } {
     if (octet === LF) throw wrong('ends without a carriage return')
     return 'plain'
   }
-  const steps: Readonly<Record<Place, Step>> = {
+  const steps: Readonly<Record<CsvState, Step>> = {
     start: (octet) => (octet === QUOTE ? 'quoted' : outside(octet)),
     plain: (octet) => {
       if (octet === QUOTE) throw wrong('has a quote in the middle of a cell')
@@ -76,8 +76,8 @@ function scanner(): { isEnd(octet: number): boolean; line(): number } {
   }
   return {
     isEnd: (octet) => {
-      const wasCr = place === 'cr'
-      place = steps[place](octet)
+      const wasCr = state === 'cr'
+      state = steps[state](octet)
       if (wasCr) line += 1
       return wasCr
     },

@@ -12,7 +12,7 @@ const DEEPEST = 40
 const DATA: readonly string[] = ['default', 'const', 'enum', 'examples', 'x-env']
 
 /** Where the walk is: in a schema, in the map of `properties`, or in data. */
-type Place = 'schema' | 'names' | 'data'
+type NodeKind = 'schema' | 'names' | 'data'
 
 /**
  * What a schema says that would tell in others once all are put together, as the end of a sentence: references and names
@@ -26,26 +26,26 @@ function strangeIn(schema: Readonly<Record<string, unknown>>): string | undefine
   return undefined
 }
 
-function strangeAt(value: unknown, place: Place, isRelation: boolean, depth: number): string | undefined {
+function strangeAt(value: unknown, kind: NodeKind, isRelation: boolean, depth: number): string | undefined {
   if (depth > DEEPEST) return `is nested deeper than ${DEEPEST} levels`
-  if (place === 'names' && !isMap(value)) return 'has properties that are no map'
+  if (kind === 'names' && !isMap(value)) return 'has properties that are no map'
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
-    const here = Array.isArray(value) ? undefined : strangeEntry(key, inner, place, isRelation)
-    const strange = here ?? strangeAt(inner, placeBelow(place, key), isRelation, depth + 1)
+    const here = Array.isArray(value) ? undefined : strangeEntry(key, inner, kind, isRelation)
+    const strange = here ?? strangeAt(inner, placeBelow(kind, key), isRelation, depth + 1)
     if (strange !== undefined) return strange
   }
   return undefined
 }
 
-function strangeEntry(key: string, inner: unknown, place: Place, isRelation: boolean): string | undefined {
-  if (place === 'schema') return strangeKeyword(key, inner, isRelation)
+function strangeEntry(key: string, inner: unknown, kind: NodeKind, isRelation: boolean): string | undefined {
+  if (kind === 'schema') return strangeKeyword(key, inner, isRelation)
   const isSchema = isMap(inner) || typeof inner === 'boolean'
-  return place === 'names' && !isSchema ? `has the property ${key}, which is no schema` : undefined
+  return kind === 'names' && !isSchema ? `has the property ${key}, which is no schema` : undefined
 }
 
-function placeBelow(place: Place, key: string): Place {
-  if (place !== 'schema') return place === 'data' ? 'data' : 'schema'
+function placeBelow(kind: NodeKind, key: string): NodeKind {
+  if (kind !== 'schema') return kind === 'data' ? 'data' : 'schema'
   return key === 'properties' ? 'names' : DATA.includes(key) ? 'data' : 'schema'
 }
 

@@ -25,18 +25,6 @@ export interface HssView {
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
 const NULLABLE_INTEGER: JsonSchema = { type: ['integer', 'null'] }
 
-/** Schema of the parameter `{imsi}`. */
-export const HASH_PARAMS: JsonSchema = objectSchema(
-  {
-    imsi: {
-      type: 'string',
-      pattern: '^[0-9a-f]{12}$',
-      description: 'The first 12 hexadecimal characters of the SHA-256 of the IMSI, never the IMSI itself.',
-    },
-  },
-  ['imsi'],
-)
-
 const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   imsi_sha256_12: { type: 'string' },
   profile: { type: 'string' },

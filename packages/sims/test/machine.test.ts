@@ -1,7 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { moved, type SimAction, wantedInHss } from '../src/states/change.ts'
-import { SIM_STATES, type SimStanding } from '../src/store/sim-store.ts'
+import { SIM_STATES, type SimLifecycle } from '../src/store/sim-store.ts'
 
 const machine = suite('sims/machine')
 
@@ -51,7 +51,7 @@ machine('moves as the contract says, whatever happens in whatever order', () => 
   fc.assert(
     fc.property(lives, (actions) => {
       const life: Life = { hasAttached: false, isSuspended: false, isExpired: false, isRevoked: false }
-      let standing: SimStanding = { state: 'issued', previous_state: null, suspend_reason: null }
+      let standing: SimLifecycle = { state: 'issued', previous_state: null, suspend_reason: null }
       for (const action of actions) {
         const isPossible = live(life, action)
         const next = moved(standing, action)
@@ -69,7 +69,7 @@ machine('moves as the contract says, whatever happens in whatever order', () => 
 machine('gives the very same standing back when a move holds already', () => {
   for (const state of SIM_STATES) {
     const isSuspended = state === 'suspended'
-    const standing: SimStanding = {
+    const standing: SimLifecycle = {
       state,
       previous_state: isSuspended ? 'in-use' : null,
       suspend_reason: isSuspended ? 'operator' : null,
@@ -90,7 +90,7 @@ machine("lets an operator's suspension stand over one by quota, and not the othe
 })
 
 machine('gives back suspended what expired before its state was kept', () => {
-  const old: SimStanding = { state: 'expired', previous_state: null, suspend_reason: null }
+  const old: SimLifecycle = { state: 'expired', previous_state: null, suspend_reason: null }
   assert.equal(moved(old, 'unexpire'), {
     state: 'suspended',
     previous_state: 'issued',

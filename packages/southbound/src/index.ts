@@ -10,7 +10,14 @@ export { type CoreFiles, createCoreFiles, errorWords } from './core-files/core-f
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/parts.ts'
 export { containersOf, pagesOf } from './doctor.ts'
 export { containerLook } from './engine/container-look.ts'
-export { type ContainerState, dockerAt, type Engine, engineAt, engineProblem } from './engine/engine.ts'
+export {
+  type ContainerState,
+  dockerAt,
+  type Engine,
+  engineAt,
+  engineProblem,
+  statusOf,
+} from './engine/engine.ts'
 export { lastWords } from './engine/last-words.ts'
 export type {
   ChargingRun,
@@ -46,5 +53,5 @@ export { coreInfo, open5gsInfo, open5gsInfoRef, smfPdu } from './open5gs-info/in
 export { httpGet, parsePage, recordOf } from './open5gs-info/pages.ts'
 export { checkApns, checkPlmn, checkSlices, type Found, shown } from './render/problems.ts'
 export { type Section, type YamlValue, yamlText } from './render/yaml-text.ts'
-export { abortable, pause } from './time-limit.ts'
+export { abortable, listAgeMs, pause } from './time-limit.ts'
 export { type WorkJudged, workJudged } from './work-judged.ts'

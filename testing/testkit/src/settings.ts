@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type JsonSchema, SERVICE_CONFIG, type Settings } from '@steeple/contracts'
+import { isRecord, type JsonSchema, SERVICE_CONFIG, type Settings } from '@steeple/contracts'
 
 /** `T` with any part left out. Lists and scalars are replaced as a whole. */
 export type Overrides<T> = T extends readonly unknown[]
@@ -73,8 +73,4 @@ function merge(base: unknown, over: unknown): unknown {
   const merged: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(over)) merged[key] = merge(base[key], value)
   return merged
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

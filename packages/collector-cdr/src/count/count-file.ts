@@ -4,7 +4,13 @@ import { DamagedFile } from '../format/ber.ts'
 import { recordsIn } from '../format/cdr-file.ts'
 import { type ChargingRecord, isOldName, parseRecord } from '../format/charging-record.ts'
 import { openedMsFrom } from '../format/opening-time.ts'
-import { type Fragment, identityOf, type Known, type KnownRecord, type KnownRun } from './known.ts'
+import {
+  type CountedRun,
+  type CountedRuns,
+  type Fragment,
+  identityOf,
+  type KnownRecord,
+} from './counted-runs.ts'
 
 /** 24 bits: a mark is compared with those of copies of one record. */
 const MARK_CHARACTERS = 4
@@ -88,7 +94,7 @@ interface Growth {
  * not, and all may be back when another session of the subscriber is written.
  */
 export function countRecord(
-  run: KnownRun,
+  run: CountedRun,
   shown: readonly ChargingRecord[],
   atMs: number,
   isShared: boolean,
@@ -169,7 +175,7 @@ const MOST_RUNS = 4
 
 /** The run that has written what a file holds now, and whether nothing of it was known. */
 interface FoundRun {
-  readonly run: KnownRun
+  readonly run: CountedRun
   readonly isNew: boolean
 }
 
@@ -179,10 +185,10 @@ interface FoundRun {
  * A file is written by one run. Another instance of the CHF has another id; one whose id is fixed begins its numbers
  * anew, so that a record with a smaller number and a later opening shows that it has started again.
  */
-export function runOf(known: Known, records: readonly ChargingRecord[]): FoundRun | undefined {
+export function runOf(known: CountedRuns, records: readonly ChargingRecord[]): FoundRun | undefined {
   const [first] = records
   if (first === undefined) return undefined
-  const isOf = (run: KnownRun): boolean => run.writer === first.writer && run.countedMs === undefined
+  const isOf = (run: CountedRun): boolean => run.writer === first.writer && run.countedMs === undefined
   const holding = known.find((run) => isOf(run) && records.some((one) => run.records.has(identityOf(one))))
   const latest = known.findLast(isOf)
   const found = holding ?? (latest !== undefined && !hasRestarted(latest, records) ? latest : undefined)
@@ -198,7 +204,7 @@ export function runOf(known: Known, records: readonly ChargingRecord[]): FoundRu
 const MOST_FORGOTTEN = 8
 
 /** Keeps of runs of long ago nothing but that they were counted. */
-function forget(known: Known): void {
+function forget(known: CountedRuns): void {
   const whole = known.filter(({ countedMs }) => countedMs === undefined)
   const [oldest] = whole
   if (oldest === undefined || whole.length <= MOST_RUNS) return
@@ -211,7 +217,7 @@ function forget(known: Known): void {
 }
 
 /** Whether a record is of a run that was counted and of which nothing else is kept. */
-function isForgotten(known: Known, { writer, openedMs }: ChargingRecord): boolean {
+function isForgotten(known: CountedRuns, { writer, openedMs }: ChargingRecord): boolean {
   return known.some(
     (run) =>
       run.writer === writer &&
@@ -226,7 +232,7 @@ function openedMsOf(opened: string): number | undefined {
 }
 
 /** Whether records cannot be of a run: numbers and opening times go up together in one. */
-function hasRestarted(run: KnownRun, records: readonly ChargingRecord[]): boolean {
+function hasRestarted(run: CountedRun, records: readonly ChargingRecord[]): boolean {
   return [...run.records.values()].some((before) => {
     const beforeMs = openedMsOf(before.opened)
     if (beforeMs === undefined) return false
@@ -280,10 +286,10 @@ export interface FileGrowth {
  * can have come and gone in between.
  */
 export async function countFile(
-  known: Known,
+  known: CountedRuns,
   { records: all, isShared }: Pick<FileContent, 'records' | 'isShared'>,
   atMs: number,
-  isSureOf: (run: KnownRun, openedMs: number | undefined) => boolean,
+  isSureOf: (run: CountedRun, openedMs: number | undefined) => boolean,
 ): Promise<FileGrowth> {
   const before = known.at(-1)
   const records = all.filter((record) => !isForgotten(known, record))
@@ -328,7 +334,7 @@ function turns(): (bytes: number) => Promise<void> {
  * What grew in the records of a CHF that writes each report into the record that its subscriber opened last (up to 1.2.2, release
  * 4.2.1), by APN. Every rating group is a session there: octets add up, and whose they are is told by the groups.
  */
-function byApn(run: KnownRun, growths: readonly Growth[]): readonly Growth[] {
+function byApn(run: CountedRun, growths: readonly Growth[]): readonly Growth[] {
   const apns = apnsOfGroups(run)
   return growths.flatMap((growth) => {
     const sums = new Map<string | undefined, Octets>()
@@ -347,7 +353,7 @@ function byApn(run: KnownRun, growths: readonly Growth[]): readonly Growth[] {
  * The PCF counts groups up from session to session, and the CHF its records: the sessions of groups come in the order of
  * these. A report stands in the record of its own session or of a later one.
  */
-function apnsOfGroups({ records }: KnownRun): ReadonlyMap<number, string | undefined> {
+function apnsOfGroups({ records }: CountedRun): ReadonlyMap<number, string | undefined> {
   const sessions = [...records.values()].toSorted((a, b) => a.number - b.number)
   const groups = [...new Set(sessions.flatMap((one) => [...one.groups.keys()]))].toSorted((a, b) => a - b)
   const apns = new Map<number, string | undefined>()

@@ -52,10 +52,10 @@ interface Tunnel {
  * When `own` comes back in it after that, it was no other session.
  */
 export function learnTunnels(count: AddressOctets): Tunnels {
-  return new Learnt(count)
+  return new LearnedTunnels(count)
 }
 
-class Learnt implements Tunnels {
+class LearnedTunnels implements Tunnels {
   readonly refused = { packets: 0, octets: 0 }
   readonly #count: AddressOctets
   /** By end of the core, then by number: of IPv4, of IPv6. */

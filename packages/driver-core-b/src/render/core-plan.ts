@@ -1,6 +1,6 @@
 import { type Settings, sectionOf } from '@steeple/contracts'
 import type { PlacedDesired } from '@steeple/southbound'
-import type { NetworkFunction, Places } from './functions.ts'
+import type { FunctionAddresses, NetworkFunction } from './functions.ts'
 import type { ReleaseTraits } from './release.ts'
 
 /** What a rendering depends on beside the desired state: parts of the configuration. */
@@ -40,7 +40,7 @@ export interface CorePlan {
   readonly desired: PlacedDesired
   readonly settings: RenderSettings
   readonly functions: readonly NetworkFunction[]
-  readonly places: Places
+  readonly places: FunctionAddresses
   readonly pools: readonly SessionPool[]
   readonly database: Database
   readonly release: ReleaseTraits

@@ -33,7 +33,7 @@ export const EXTRA_ROLES = ['n2', 'n4', 'n3', 'dns', 'mongo'] as const
 const STOCK_DNS = '8.8.8.8'
 
 /** Addresses by role, every role filled in but `mongo`. */
-export interface Places {
+export interface FunctionAddresses {
   readonly of: (nf: NetworkFunction) => string
   readonly n2: string
   readonly n3: string
@@ -42,7 +42,7 @@ export interface Places {
 }
 
 /** Where everything listens: as configured, else as in the sample configuration. */
-export function placesOf(addresses: Readonly<Record<string, string>>): Places {
+export function functionAddresses(addresses: Readonly<Record<string, string>>): FunctionAddresses {
   const of = (nf: NetworkFunction): string => addresses[nf] ?? STOCK_ADDRESS[nf]
   return {
     of,

@@ -2,7 +2,14 @@ import { isIPv4 } from 'node:net'
 import { checkApns, checkPlmn, checkSlices, type Found, type PlacedDesired, shown } from '@steeple/southbound'
 import { isTac } from '@steeple/telecom'
 import { databaseOf, type RenderSettings } from './core-plan.ts'
-import { EXTRA_ROLES, FUNCTIONS, functionsOf, isNetworkFunction, type Places, placesOf } from './functions.ts'
+import {
+  EXTRA_ROLES,
+  FUNCTIONS,
+  type FunctionAddresses,
+  functionAddresses,
+  functionsOf,
+  isNetworkFunction,
+} from './functions.ts'
 import {
   type Ipv4Range,
   ipv4RangeText,
@@ -88,7 +95,7 @@ function checkListeners(
   hasCharging: boolean,
   found: Found,
 ): void {
-  const places = placesOf(addresses)
+  const places = functionAddresses(addresses)
   const taken = new Map<string, string>()
   for (const nf of functionsOf(hasCharging)) {
     if (nf === 'upf') continue
@@ -125,10 +132,15 @@ function checkPool(desired: PlacedDesired, settings: RenderSettings, found: Foun
       `is ${shown(settings.subnet)}; ${maxUes} phones with ${count} pools (APNs times slices) need /${prefixFor(maxUes) - spare}`,
     )
   }
-  checkInside(pool, placesOf(desired.addresses), settings, found)
+  checkInside(pool, functionAddresses(desired.addresses), settings, found)
 }
 
-function checkInside(pool: Ipv4Range, places: Places, settings: RenderSettings, found: Found): void {
+function checkInside(
+  pool: Ipv4Range,
+  places: FunctionAddresses,
+  settings: RenderSettings,
+  found: Found,
+): void {
   const roles: readonly (readonly [string, string])[] = [
     ...functionsOf(settings.charging).map((nf) => [nf, places.of(nf)] as const),
     ['n2', places.n2],

@@ -1,7 +1,7 @@
 import { type Rendered, validationFailed } from '@steeple/contracts'
 import { type PlacedDesired, renderedOf, type Section, type YamlValue, yamlText } from '@steeple/southbound'
 import { type CorePlan, databaseOf, type RenderSettings, type SessionPool } from './core-plan.ts'
-import { functionsOf, METRICS_PORT, type NetworkFunction, placesOf, SBI_PORT } from './functions.ts'
+import { functionAddresses, functionsOf, METRICS_PORT, type NetworkFunction, SBI_PORT } from './functions.ts'
 import { ipv4RangeText, parseIpv4Range, partsOf } from './pools.ts'
 import { problemsOf } from './problems.ts'
 import { releaseTraits } from './release.ts'
@@ -402,7 +402,7 @@ function planFor(desired: PlacedDesired, settings: RenderSettings): CorePlan {
     desired,
     settings,
     functions: functionsOf(settings.charging),
-    places: placesOf(desired.addresses),
+    places: functionAddresses(desired.addresses),
     pools,
     database,
     release,

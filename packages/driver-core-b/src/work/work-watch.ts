@@ -1,8 +1,8 @@
 import type { Clock } from '@steeple/contracts'
 import type { NetworkFunction } from '../render/functions.ts'
 import type { Caller } from '../sbi/caller.ts'
+import type { FunctionLogs } from './function-logs.ts'
 import { type Registry, registryAt } from './registry.ts'
-import type { Spoken } from './spoken.ts'
 
 /** What keeps functions that answer from doing their work, in words that follow their name. */
 export type WorkProblems = ReadonlyMap<NetworkFunction, string>
@@ -19,7 +19,7 @@ export interface WorkWatch {
 export interface WorkParts {
   readonly caller: Caller
   readonly clock: Clock
-  readonly spoken: Spoken
+  readonly functionLogs: FunctionLogs
   nrfUrl(): string
   functions(): readonly NetworkFunction[]
   /** What is wrong with the CHF, as who reads its records tells. */
@@ -35,7 +35,7 @@ const UNANSWERED = 'it does not answer who looks for others: it may have lost it
 const UNFOUND = 'the NRF does not have it, so no other function finds it: it has to restart'
 
 export function workWatch(parts: WorkParts): WorkWatch {
-  const { caller, clock, spoken } = parts
+  const { caller, clock, functionLogs } = parts
   let last: { readonly problems: WorkProblems; readonly atMs: number } | undefined
   const registry = async (
     functions: readonly NetworkFunction[],
@@ -49,7 +49,7 @@ export function workWatch(parts: WorkParts): WorkWatch {
   const saidBy = async (nf: NetworkFunction, signal: AbortSignal): Promise<string | undefined> => {
     const container = parts.containers()[nf]
     if (container === undefined) return undefined
-    return await orNothing(spoken.problemOf(nf, container, bounded(signal)), signal)
+    return await orNothing(functionLogs.problemOf(nf, container, bounded(signal)), signal)
   }
   const look = async (signal: AbortSignal): Promise<WorkProblems> => {
     const functions = parts.functions()

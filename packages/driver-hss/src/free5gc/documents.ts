@@ -26,15 +26,15 @@ export interface WantedDoc {
 }
 
 /** What documents depend on beside the subscriber. */
-export interface Place {
+export interface ServingNetwork {
   readonly plmn: string
   readonly slices: readonly Snssai[]
   readonly spelling: Spelling
 }
 
 /** Every document of a subscriber, in the order in which they are written: sessions last. */
-export function wantedDocs(subscriber: Subscriber, place: Place): readonly WantedDoc[] {
-  const { plmn, slices } = place
+export function wantedDocs(subscriber: Subscriber, network: ServingNetwork): readonly WantedDoc[] {
+  const { plmn, slices } = network
   const ueId = ueIdOf(subscriber.imsi)
   const inPlmn = { ueId, servingPlmnId: plmn }
   const one = (collection: string, key: Doc, fields: WantedDoc['fields']): WantedDoc => {
@@ -42,7 +42,7 @@ export function wantedDocs(subscriber: Subscriber, place: Place): readonly Wante
   }
   const { msisdn, imsi } = subscriber
   return [
-    one(COLLECTIONS.auth, { ueId }, authFields(subscriber, place.spelling)),
+    one(COLLECTIONS.auth, { ueId }, authFields(subscriber, network.spelling)),
     one(COLLECTIONS.am, inPlmn, amFields(subscriber, slices)),
     one(COLLECTIONS.selection, inPlmn, {
       subscribedSnssaiInfos: (held) => selectionSlices(subscriber, slices, held),

@@ -25,7 +25,7 @@ import type { Doc, DocumentLink } from '../links/document-link.ts'
 import { lineageOf } from '../links/lineage.ts'
 import type { Snssai } from '../open5gs/document.ts'
 import { blockWrites, removeWrites } from './block.ts'
-import { type Place, type WantedDoc, wantedDocs } from './documents.ts'
+import { type ServingNetwork, type WantedDoc, wantedDocs } from './documents.ts'
 import { asideIdOf, COLLECTIONS, policyDnnKey, shortName, snssaiKey, ueIdOf } from './names.ts'
 import { parseRate, sessionRate } from './rate.ts'
 import { docOfSlice, docsIn, type Held, hasSpelling, isBlockedNow, isOfSlice, readHeld } from './read.ts'
@@ -53,8 +53,8 @@ interface Step {
  *
  * A document that is there keeps what the operator has in it: only fields that do not fit are written.
  */
-function fitting(subscriber: Subscriber, held: Held | undefined, place: Place): Fitting {
-  const wanted = wantedDocs(subscriber, place)
+function fitting(subscriber: Subscriber, held: Held | undefined, network: ServingNetwork): Fitting {
+  const wanted = wantedDocs(subscriber, network)
   const rest = new Map<string, readonly Doc[]>()
   const steps = wanted.flatMap((doc) => {
     const all = rest.get(doc.collection) ?? candidates(held, doc)
@@ -63,12 +63,12 @@ function fitting(subscriber: Subscriber, held: Held | undefined, place: Place): 
       doc.collection,
       all.filter((one) => !its.includes(one)),
     )
-    return stepsFor(doc, its, subscriber, place)
+    return stepsFor(doc, its, subscriber, network)
   })
   const isSession = ({ write }: Step): boolean => SESSIONS.includes(write.collection)
   const moves = held === undefined ? [] : blockWrites(subscriber, held, subscriber.isBlocked)
   const block = moves.map((write) => ({ differences: [`block of ${shortName(write.collection)}`], write }))
-  const strays = [...strayDocs(held, rest, place.plmn)]
+  const strays = [...strayDocs(held, rest, network.plmn)]
   const ordered = [
     ...steps.filter((step) => !isSession(step)),
     ...block,
@@ -96,7 +96,7 @@ function stepsFor(
   wanted: WantedDoc,
   its: readonly Doc[],
   subscriber: Subscriber,
-  { plmn }: Place,
+  { plmn }: ServingNetwork,
 ): readonly Step[] {
   const { collection } = wanted
   const name = shortName(collection)
@@ -218,7 +218,7 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
   const { name, link } = options
   const look = lineageOf(link, COLLECTIONS.auth)
   let isPrepared = false
-  const placeNow = (): Place => {
+  const networkNow = (): ServingNetwork => {
     const { mcc, mnc } = options.plmn()
     return { plmn: `${mcc}${mnc}`, slices: options.slices(), spelling: spellingOf(options.release()) }
   }
@@ -235,13 +235,13 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     results: Results,
     signal: AbortSignal,
   ): Promise<void> => {
-    const place = placeNow()
+    const network = networkNow()
     const imsis = batch.map(({ imsi }) => imsi)
     const held = await readHeld(link, imsis, 'with keys', signal)
     // A database that can authenticate nobody may have been emptied, and its indexes with it.
     if ([...held.values()].every((one) => docsIn(one, COLLECTIONS.auth).live.length === 0)) isPrepared = false
     await prepare(signal)
-    const work = checkedWrites(batch, results, (one) => fitting(one, held.get(one.imsi), place).writes)
+    const work = checkedWrites(batch, results, (one) => fitting(one, held.get(one.imsi), network).writes)
     await writeInWaves(link, work, results, signal)
   }
   return {
@@ -250,7 +250,7 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
       const seen = new Map<Imsi, SubscriberObserved>()
       for (const batch of chunksOf(imsis)) {
         for (const [imsi, held] of await readHeld(link, batch, 'without keys', signal)) {
-          const observed = observedOf(imsi, held, placeNow())
+          const observed = observedOf(imsi, held, networkNow())
           if (observed !== undefined) seen.set(imsi, observed)
         }
       }
@@ -262,8 +262,8 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
       inBatches(subscribers, imsiOf, signal, (batch, results) => upsertBatch(batch, results, signal)),
     compare: async (subscribers, signal) => {
       const found = new Map<Imsi, SubscriberDifference>()
-      const place = placeNow()
-      for (const batch of chunksOf(subscribers)) await compareBatch(link, place, batch, found, signal)
+      const network = networkNow()
+      for (const batch of chunksOf(subscribers)) await compareBatch(link, network, batch, found, signal)
       return found
     },
     remove: (imsis, signal) =>
@@ -277,7 +277,7 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
       ),
     probe: async (signal) => {
       const changes = await look(signal)
-      return { ...(await spelled(link, placeNow().spelling, signal)), changes }
+      return { ...(await spelled(link, networkNow().spelling, signal)), changes }
     },
     sweep: async () => undefined,
     close: () => link.close(),
@@ -317,7 +317,7 @@ async function surveyOf(link: DocumentLink, signal: AbortSignal): Promise<HssSur
 
 async function compareBatch(
   link: DocumentLink,
-  place: Place,
+  network: ServingNetwork,
   batch: readonly Subscriber[],
   found: Map<Imsi, SubscriberDifference>,
   signal: AbortSignal,
@@ -327,7 +327,7 @@ async function compareBatch(
   for (const subscriber of batch) {
     const one = held.get(subscriber.imsi)
     if (docsIn(one, COLLECTIONS.auth).live.length === 0) continue
-    const { differences, isSqnLost } = fitting(subscriber, one, place)
+    const { differences, isSqnLost } = fitting(subscriber, one, network)
     found.set(subscriber.imsi, { fields: differences, isSqnLost })
   }
 }
@@ -372,15 +372,15 @@ async function spelled(
 function observedOf(
   imsi: Imsi,
   held: Held,
-  place: { readonly plmn: string; readonly slices: readonly Snssai[] },
+  network: { readonly plmn: string; readonly slices: readonly Snssai[] },
 ): SubscriberObserved | undefined {
   const inPlmn = (collection: string): Doc | undefined =>
-    docsIn(held, collection).live.find(({ servingPlmnId }) => servingPlmnId === place.plmn)
+    docsIn(held, collection).live.find(({ servingPlmnId }) => servingPlmnId === network.plmn)
   const am = inPlmn(COLLECTIONS.am)
   if (docsIn(held, COLLECTIONS.auth).live.length === 0) return undefined
   const isBlocked = isBlockedNow(held)
   const side = isBlocked ? 'aside' : 'live'
-  const sm = docsIn(held, COLLECTIONS.sm)[side].filter(({ servingPlmnId }) => servingPlmnId === place.plmn)
+  const sm = docsIn(held, COLLECTIONS.sm)[side].filter(({ servingPlmnId }) => servingPlmnId === network.plmn)
   const [policy] = docsIn(held, COLLECTIONS.policySm)[side]
   const docs: SliceDocs = { sm, policy, selection: inPlmn(COLLECTIONS.selection) }
   const ue = rateOf(am?.subscribedUeAmbr)
@@ -390,7 +390,7 @@ function observedOf(
   const gpsi = msisdnOf(am)
   return {
     imsi,
-    apns: agreed(place.slices.map((slice) => apnsOf(docs, slice))),
+    apns: agreed(network.slices.map((slice) => apnsOf(docs, slice))),
     // No rate is wanted that two places tell differently, and each of them may be the one that was edited.
     ambrBps: isOdd ? { up: 0, down: 0 } : ue,
     isBlocked,

@@ -194,8 +194,12 @@ edits(
     await withDriver('3.4.5', async ({ driver, look }) => {
       let release: Release = '3.4.5'
       const link = mongoLink((await sharedMongo()).url('free5gc'), 'free5gc')
-      const place = { plmn: () => ({ mcc: '999', mnc: '99' }), slices: () => SLICES, release: () => release }
-      const moved = free5gcDriver({ name: 'core_b', link, ...place })
+      const network = {
+        plmn: () => ({ mcc: '999', mnc: '99' }),
+        slices: () => SLICES,
+        release: () => release,
+      }
+      const moved = free5gcDriver({ name: 'core_b', link, ...network })
       const two = subscriber(2, { apns: ONE.apns })
       await driver.upsert([ONE], patient())
       assert.is((await coreReader(look, '3.4.5')).authentication(ueId), undefined)
@@ -236,8 +240,12 @@ edits(
       await look.collection(COLLECTIONS.sm).updateMany({ ueId }, { $set: own })
       const before = await stored(world)
       const link = mongoLink((await sharedMongo()).url('free5gc'), 'free5gc')
-      const place = { plmn: () => ({ mcc: '001', mnc: '01' }), slices: () => SLICES, release: () => release }
-      const elsewhere = free5gcDriver({ name: 'core_b', link, ...place })
+      const network = {
+        plmn: () => ({ mcc: '001', mnc: '01' }),
+        slices: () => SLICES,
+        release: () => release,
+      }
+      const elsewhere = free5gcDriver({ name: 'core_b', link, ...network })
       await elsewhere.upsert([ONE], patient())
       assert.ok((await stored(world)) === before.replaceAll(`"${PLMN}"`, '"00101"'))
       await driver.upsert([ONE], patient())

@@ -1,6 +1,6 @@
 import { PassThrough, type Readable } from 'node:stream'
 import { southboundUnavailable, validationFailed } from '@steeple/contracts'
-import { abortable, dockerAt, engineProblem } from '@steeple/southbound'
+import { abortable, dockerAt, engineProblem, statusOf } from '@steeple/southbound'
 
 /** How long the engine may take to answer, ms. */
 const ANSWER_MS = 3_000
@@ -139,9 +139,4 @@ function problemsOf(info: ContainerInfo, script: string): readonly string[] {
   if (info.Config.Tty || !info.Config.OpenStdin)
     problems.push('it must have an open input and no terminal (-i)')
   return problems
-}
-
-function statusOf(error: unknown): number | undefined {
-  const { statusCode } = (error ?? {}) as { statusCode?: unknown } // checked below
-  return typeof statusCode === 'number' ? statusCode : undefined
 }

@@ -9,8 +9,7 @@ import { isSpoken } from '../rsp/euicc-info.ts'
 import { readBody } from '../rsp/json-body.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { smdpSigned2 } from '../rsp/server-messages.ts'
-import { type Move, move } from '../states/move.ts'
-import { standingOf } from '../states/standing.ts'
+import { deliverability, type Move, move } from '../states/move.ts'
 import { adoptEarlier } from '../store/adopt-store.ts'
 import { euiccSeen, isLocked, withFailure } from '../store/euicc-store.ts'
 import { codeOfEid, codeOfMatching, isHeldElsewhere } from '../store/order-store.ts'
@@ -113,7 +112,7 @@ function offerOf(
   response: AuthenticateOk,
   sought: Sought | undefined,
 ): Offer | undefined {
-  if (sought?.sim === undefined || standingOf(sought.sim.view) !== 'deliverable') return undefined
+  if (sought?.sim === undefined || deliverability(sought.sim.view) !== 'deliverable') return undefined
   if (sought.code.state !== 'released' && sought.code.state !== 'downloaded') return undefined
   const metadata = metadataOf(core, sought.code, sought.sim)
   const signed = smdpSigned2(tidOctets(session.tid), sought.code.confirmation_sealed !== null)
@@ -203,7 +202,7 @@ async function judge(
   const before = sought === undefined ? undefined : await CODES.find(tx, { token: sought.code.token })
   if (before === undefined) return { refusal: 'matching_id' }
   const by = { eid: euicc.hash, eidLast4: euicc.last4 }
-  const moved = move(before, { kind: 'attempt', sim: standingOf(sought?.sim?.view), ...by }, core.terms())
+  const moved = move(before, { kind: 'attempt', sim: deliverability(sought?.sim?.view), ...by }, core.terms())
   if (moved.refusal !== undefined) return { ...moved, before }
   if (sought?.isClosed === true) return { refusal: 'not_released', before }
   if (await isHeldElsewhere(tx, before.hash, euicc.hash)) return { refusal: 'other_eid' }

@@ -12,8 +12,7 @@ import { upperHex } from '../rsp/members.ts'
 import { executedBody, type RefusalName, Refused, refusedBody } from '../rsp/refusal.ts'
 import { serverSigned1 } from '../rsp/server-messages.ts'
 import { CHALLENGE_OCTETS } from '../rsp/tags.ts'
-import { move } from '../states/move.ts'
-import { standingOf } from '../states/standing.ts'
+import { deliverability, move } from '../states/move.ts'
 import { isLocked, pruneEuiccs, versionOfRow, withFailure, withoutFailures } from '../store/euicc-store.ts'
 import { putDelivered } from '../store/held-store.ts'
 import { codesDue, isHeldElsewhere } from '../store/order-store.ts'
@@ -170,7 +169,7 @@ function deliverMove(
   row: CodeRow,
 ): { readonly row: CodeRow; readonly refusal?: RefusalName } {
   const by = { eid: session.eid_hash ?? '', eidLast4: eid.slice(-4) }
-  return move(row, { kind: 'deliver', sim: standingOf(sim?.view), ...by }, core.terms())
+  return move(row, { kind: 'deliver', sim: deliverability(sim?.view), ...by }, core.terms())
 }
 
 /** Writes down that the profile goes out: session, code, inventory and event in one. Gives why it must not. */

@@ -1,8 +1,9 @@
+import type { SubscriberView } from '@steeple/contracts'
 import type { RefusalName } from '../rsp/refusal.ts'
 import type { CodeRow, CodeState } from '../store/rows.ts'
 
 /** What a SIM's own state says about delivering its profile; see `standingOf`. */
-export type SimStanding = 'deliverable' | 'expired' | 'gone'
+export type Deliverability = 'deliverable' | 'expired' | 'gone'
 
 /** Whose move it is: the eUICC that has proved who it is. */
 interface ByEuicc {
@@ -13,7 +14,7 @@ interface ByEuicc {
 
 /** A call of a download. */
 interface Download extends ByEuicc {
-  readonly sim: SimStanding
+  readonly sim: Deliverability
 }
 interface WithReason extends ByEuicc {
   /** As SGP.22 numbers it. */
@@ -203,7 +204,7 @@ function isDownload({ kind }: CodeEvent): boolean {
   return kind === 'attempt' || kind === 'deliver' || kind === 'wrong_confirmation'
 }
 
-function openRefusal(row: CodeRow, sim: SimStanding, terms: Terms): RefusalName | undefined {
+function openRefusal(row: CodeRow, sim: Deliverability, terms: Terms): RefusalName | undefined {
   if (terms.canExpire && terms.nowMs >= row.expires_at_ms) return 'order_expired'
   if (sim === 'deliverable') return undefined
   return sim === 'expired' ? 'order_expired' : 'matching_id'
@@ -215,4 +216,13 @@ function failed(row: CodeRow, terms: Terms, last_error: string): CodeRow {
 
 function changed(row: CodeRow, terms: Terms, to: Partial<CodeRow>): CodeRow {
   return { ...row, ...to, changed_at_ms: terms.nowMs }
+}
+
+/**
+ * Whether the profile of a SIM may be delivered. One that is suspended may be: it is blocked in the HSS, and works as soon as
+ * it is let on again. One that is revoked or gone never is.
+ */
+export function deliverability(view: SubscriberView | undefined): Deliverability {
+  if (view === undefined || view.state === 'revoked') return 'gone'
+  return view.state === 'expired' ? 'expired' : 'deliverable'
 }

@@ -9,6 +9,7 @@ import {
   type Route,
   refuseStale,
   route,
+  SIM_PARAMS,
   type SubscriberView,
   staleChange,
   sumOctets,
@@ -23,7 +24,7 @@ import { epochNow, putQuotaState, quotaStatesOf } from '../store/quota-state-sto
 import { type Action, QUOTAS, type QuotaRow, removeQuota } from '../store/quota-store.ts'
 import { usedSince } from '../store/used-store.ts'
 import { changedPart, tagged, USAGE_SCHEMA, usageRecord } from '../usage-record.ts'
-import { BYTES_SCHEMA, HASH_PARAMS, knownSim, type SimParams } from './params.ts'
+import { BYTES_SCHEMA, knownSim, type SimParams } from './params.ts'
 
 /** A SIM without a quota cannot be topped up. */
 const quotaNotSet: ErrorFactory = defineError(
@@ -81,7 +82,7 @@ export function quotaRoute(parts: FairUseParts): Route {
       'Setting it again keeps what was used in its period. `add_bytes` grants once more for this period: send an Idempotency-Key with it. The ETag is that of ' +
       '`GET …/usage`, and changes with the quota alone.',
     example: { quota_bytes: 5_000_000_000, period: 'month', action: 'suspend' },
-    schema: { params: HASH_PARAMS, body: BODY, response: USAGE_SCHEMA },
+    schema: { params: SIM_PARAMS, body: BODY, response: USAGE_SCHEMA },
     errors: [
       'sim_not_found',
       'sim_state_conflict',

@@ -11,6 +11,7 @@ import {
   type Request,
   type Route,
   route,
+  SIM_PARAMS,
   type SubscriberView,
   TIMESTAMP_SCHEMA,
   type Tx,
@@ -22,7 +23,7 @@ import type { FairUseParts } from '../parts.ts'
 import { type ReportRow, takeReport } from '../store/report-store.ts'
 import { AHEAD_MS, REPORT_DAYS, REPORT_MS } from '../sweep.ts'
 import { tagged, USAGE_SCHEMA, USAGE_SERIES_SCHEMA, usageRecord } from '../usage-record.ts'
-import { BYTES_SCHEMA, HASH_PARAMS, knownSim, type SimParams } from './params.ts'
+import { BYTES_SCHEMA, knownSim, type SimParams } from './params.ts'
 
 /** A report_id stands for one report: what is sent under it again is the same one. */
 const reportIdReused: ErrorFactory = defineError(
@@ -82,7 +83,7 @@ export function usageRoutes(parts: FairUseParts): readonly Route[] {
       description:
         'With `step` (or `from`, `to`) it has a series, which is of this period when nothing is said.',
       schema: {
-        params: HASH_PARAMS,
+        params: SIM_PARAMS,
         query: objectSchema({
           from: TIMESTAMP_SCHEMA,
           to: TIMESTAMP_SCHEMA,
@@ -108,7 +109,7 @@ export function usageRoutes(parts: FairUseParts): readonly Route[] {
         'Adds once for each `report_id`: send it again until it is answered, in whatever order. A member of the mesh (role node) tells of ' +
         'sessions that lie behind it alone: those with an address in a network that is approved for it, and no more octets than a link ' +
         'of 1 Gbit/s carries since the session began. Anything else is `usage_implausible`, and told in health and in the audit trail.',
-      schema: { params: HASH_PARAMS, body: BODY, response: USAGE_SCHEMA },
+      schema: { params: SIM_PARAMS, body: BODY, response: USAGE_SCHEMA },
       errors: [
         'sim_not_found',
         reportIdReused.code,

@@ -1,4 +1,4 @@
-import { notReady } from '@steeple/contracts'
+import { type Clock, notReady } from '@steeple/contracts'
 
 /**
  * One-shot timers, so that tests can drive time. A fake clock implements it beside `Clock`.
@@ -48,4 +48,22 @@ export async function within<T>(
   } finally {
     timers.clearTimeout(timer)
   }
+}
+
+/** The machine's own time. `nowMs` follows the wall clock, `monotonicMs` counts from the start of the process. */
+export function systemClock(): Clock {
+  return {
+    nowMs: () => Date.now(),
+    monotonicMs: () => performance.now(),
+  }
+}
+
+/** A clock that may know of steps in its past, see `JudgedClock.agoMs`. */
+export interface WindowClock extends Clock {
+  agoMs?(ms: number): number
+}
+
+/** What the clock said `ms` ago: what was written before then is older than `ms`. */
+export function agoMs(clock: WindowClock, ms: number): number {
+  return clock.agoMs?.(ms) ?? clock.nowMs() - ms
 }

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { dataDirInUse } from '@steeple/contracts'
+import { dataDirInUse, type Settings } from '@steeple/contracts'
 import { openSqliteConnection, sqliteError } from '@steeple/store'
-import { fileOf } from './store-url.ts'
 
 /**
  * Takes the data directory for this process until `release` or its end, however it ends.
@@ -59,4 +58,19 @@ function lockFile(path: string, what: string): { release(): void } {
       connection.close()
     },
   }
+}
+
+/** The address of the store: `store.url`, or a SQLite file in the data directory. */
+export function storeUrlOf({ store, server }: Settings): string {
+  return store.url === '' ? `sqlite:${join(server.data_dir, 'svc.db')}` : store.url
+}
+
+/** The file of the store; undefined when it is none. */
+export function fileOfStore(settings: Settings): string | undefined {
+  return fileOf(storeUrlOf(settings))
+}
+
+/** The file that an address of a store names; undefined when it names none. */
+export function fileOf(url: string): string | undefined {
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }

@@ -38,9 +38,8 @@ import { createReasons, type Reasons } from '../reconcile/scheduler.ts'
 import { createMetricsBoard, type MetricsBoard } from '../telemetry/metrics.ts'
 import { observeProcess } from '../telemetry/process-metrics.ts'
 import { createTracing, type Tracing } from '../telemetry/tracing.ts'
-import { lockDataDir, lockPlace } from './data-dir-lock.ts'
+import { fileOf, lockDataDir, lockPlace, storeUrlOf } from './data-dir-lock.ts'
 import { createLiveSettings, type LiveSettings } from './live-settings.ts'
-import { fileOf, storeUrlOf } from './store-url.ts'
 
 /** In the keys directory from `svc store new` until the new store stands. */
 const PERMIT = 'new-store.permit'

@@ -26,8 +26,7 @@ import { createManifestReader, type FoundPlugin } from '../plugin-packages/manif
 import type { SignaturePolicy } from '../plugin-packages/signature.ts'
 import { type PluginSources, scanSources } from '../plugin-packages/sources.ts'
 import { contractsProblem, leftOutBecause } from '../plugins/checks.ts'
-import { lockPlace } from './data-dir-lock.ts'
-import { fileOf, storeUrlOf } from './store-url.ts'
+import { fileOf, lockPlace, storeUrlOf } from './data-dir-lock.ts'
 
 /** What `openOffline` opens. */
 export interface OfflineOptions {

@@ -140,7 +140,7 @@ export function createPluginHost(options: KernelOptions, base: KernelBase, work:
   const { edge } = forward
   const registry = new PluginRegistry({
     ...{ edge, db, mutations, log, tracing, clock, timers, settings, metrics, reconciler, services, health },
-    ...{ places: cluster.places, reasons },
+    ...{ placement: cluster.placement, reasons },
     secrets: createPluginSecrets(db, vault, settings.current),
     logOf: (plugin) => log.child({ plugin }),
     events: createSubscriptions({ db, outbox, log }),

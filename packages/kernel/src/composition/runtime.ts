@@ -51,10 +51,10 @@ export function createRuntime(
 ): Runtime {
   const { db, vault, anchor } = store
   const { auditKey } = secrets
-  const { places, shared } = cluster
+  const { placement, shared } = cluster
   const outbox = createOutbox({ db })
   const reconciler = createReconcileEngine({
-    ...{ clock, timers, tracing, places },
+    ...{ clock, timers, tracing, placement },
     log: log.child({ component: 'reconcile' }),
     metrics: metrics.kernel,
     elsewhere: (key) => cluster.send(key),
@@ -72,6 +72,6 @@ export function createRuntime(
     tell: healthNews(clock, mutations),
   })
   const audit = createAuditTrail({ db, clock, auditKey, anchor })
-  const scheduler = createScheduler({ timers, log, places, reasons })
+  const scheduler = createScheduler({ timers, log, placement, reasons })
   return { outbox, audit, reconciler, mutations, health, scheduler }
 }

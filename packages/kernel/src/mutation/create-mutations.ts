@@ -23,7 +23,7 @@ import {
   type WriterTx,
 } from '@steeple/store'
 import { createAuditChain } from '../audit/audit-chain.ts'
-import { agoMs, type WindowClock } from '../clock/window-clock.ts'
+import { agoMs, type WindowClock } from '../clock/deadline.ts'
 import type { SharedStore } from '../reconcile/cluster.ts'
 import { createTracing, type Tracing } from '../telemetry/tracing.ts'
 import { createIdempotencyStore, type IdempotencyStore, isKeepable, sweepIdempotency } from './idempotency.ts'
@@ -45,7 +45,7 @@ const REMOVE_EXPIRED = 'delete from kernel_rate where started_at_ms <= :before'
 export type RateLimitedError = ServiceError & { readonly rate: RateState }
 
 /** One take: how much of which limit. */
-interface Take {
+interface RateRequest {
   readonly name: string
   readonly cost: number
   readonly limit: number
@@ -58,7 +58,7 @@ interface Rates {
    * lasts an hour. Throws `rate_limited` (a `RateLimitedError`) when not enough is left; then nothing is taken. A cost of 0
    * is never refused.
    */
-  take(tx: WriterTx, principal: Principal, take: Take): Promise<RateState>
+  take(tx: WriterTx, principal: Principal, take: RateRequest): Promise<RateState>
 }
 
 /** The newest state of a window among the jobs of a commit. */
@@ -102,7 +102,7 @@ function createRates(clock: WindowClock): Rates {
 
 /** What a take leaves; no row when nothing is to be written. */
 function taken(
-  { name, row, cost, limit }: Take & { readonly row: string },
+  { name, row, cost, limit }: RateRequest & { readonly row: string },
   stored: RateRow | undefined,
   clock: WindowClock,
 ): { readonly row?: RateRow; readonly rate: RateState } {

@@ -11,7 +11,7 @@ import {
   type Vault,
 } from '@steeple/contracts'
 import type { Database } from '@steeple/store'
-import { agoMs, type WindowClock } from '../clock/window-clock.ts'
+import { agoMs, type WindowClock } from '../clock/deadline.ts'
 import type { IdempotencyClaim, StoredReply } from './mutations.ts'
 
 interface IdempotencyRow {

@@ -5,7 +5,7 @@ import type { Timers } from '../clock/deadline.ts'
 import type { HealthPoller } from '../health.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import type { Subscriptions } from '../mutation/outbox.ts'
-import type { Places } from '../reconcile/places.ts'
+import type { Placement } from '../reconcile/leadership.ts'
 import type { ReconcileEngine } from '../reconcile/reconcile-engine.ts'
 import type { Reasons } from '../reconcile/scheduler.ts'
 import type { MetricsBoard } from '../telemetry/metrics.ts'
@@ -51,7 +51,7 @@ export interface PluginHost {
   /** Called before code runs that was installed: from then on what keeps the event loop from turning ends the process. */
   readonly watchLoop?: () => void
   /** What runs on this instance; everything when absent. */
-  readonly places?: Places
+  readonly placement?: Placement
   /** When schedules look before their time; never when absent. */
   readonly reasons?: Reasons
 }

@@ -71,7 +71,7 @@ export async function setUp(
   const scheduler = createScheduler({
     timers: host.timers,
     log,
-    ...(host.places === undefined ? {} : { places: host.places }),
+    ...(host.placement === undefined ? {} : { placement: host.placement }),
     ...(host.reasons === undefined ? {} : { reasons: host.reasons }),
   })
   const metrics = host.metrics.open(id, found.section.metrics)

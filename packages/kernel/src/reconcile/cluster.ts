@@ -15,9 +15,16 @@ import type { Machine } from '../clock/clock-keeper.ts'
 import type { Timers } from '../clock/deadline.ts'
 import type { KernelMetrics } from '../telemetry/metrics.ts'
 import { joinElection } from './election.ts'
-import { aloneLeadership, currentTerm, inTerm, lostWords } from './leadership.ts'
+import {
+  aloneLeadership,
+  currentTerm,
+  inTerm,
+  isMachine,
+  lostWords,
+  type Placement,
+  placementOf,
+} from './leadership.ts'
 import { epochOf } from './lease-row.ts'
-import { isMachine, type Places, placesOf } from './places.ts'
 import { createWantedKeys, type WantedKey } from './wanted-keys.ts'
 
 /** Tells this instance what others have committed, and the others what this one has. */
@@ -133,7 +140,7 @@ export interface ClusterListeners {
 
 /** This instance among those that share its store. */
 export interface Cluster {
-  readonly places: Places
+  readonly placement: Placement
   /** Undefined where nobody else has the store. */
   readonly shared: SharedStore | undefined
   view(): InstanceView
@@ -179,7 +186,7 @@ function fingerprint({ auditKey, jwtKey, identity }: ClusterOptions['secrets']):
 function alone(settings: Settings): Cluster {
   const leadership = aloneLeadership(settings.cluster.instance)
   return {
-    places: placesOf(leadership, settings),
+    placement: placementOf(leadership, settings),
     shared: undefined,
     view: () => ({ ...leadership.view(), isMachine: true }),
     onTerm: () => undefined,
@@ -195,8 +202,8 @@ async function amongOthers(
 ): Promise<Cluster> {
   const name = settings.cluster.instance
   const leadership = await joinElection({ db, side, machine, timers, log, name, keys: fingerprint(secrets) })
-  const places = placesOf(leadership, settings)
-  const runsHere = (place: RunsOn | undefined): boolean => place !== undefined && places.runsHere(place)
+  const placement = placementOf(leadership, settings)
+  const runsHere = (place: RunsOn | undefined): boolean => place !== undefined && placement.runsHere(place)
   let listeners: ClusterListeners | undefined
   const takeWanted = async (): Promise<void> => {
     const heard = listeners?.reconciler
@@ -219,7 +226,7 @@ async function amongOthers(
   })
   const wanted = createWantedKeys({ db, nowMs, announce: (tx) => feed.announce(tx), log })
   return {
-    places,
+    placement,
     shared: {
       announce: (tx) => feed.announce(tx),
       leave: async (tx, keys) => {

@@ -1,7 +1,21 @@
-import { type Backoff, backoffMs, type Outcome, type Reconciler } from '@steeple/contracts'
-import { within } from '../clock/deadline.ts'
-import { abortCall, type Call, type CallResult, createCall, loggedKeys, runCall } from './call.ts'
-import type { ControllerOptions } from './controller-options.ts'
+import {
+  type Backoff,
+  backoffMs,
+  type Clock,
+  type Log,
+  type Outcome,
+  type Reconciler,
+} from '@steeple/contracts'
+import { type Timers, within } from '../clock/deadline.ts'
+import {
+  abortCall,
+  type Call,
+  type CallResult,
+  createCall,
+  loggedKeys,
+  runCall,
+  type TraceBook,
+} from './call.ts'
 
 /** Keys that wait, the urgent ones apart. A key is in one of both queues at most. */
 class KeyQueue {
@@ -441,4 +455,20 @@ export class Controller {
     this.#fault = undefined
     log.debug(facts, 'reconciled')
   }
+}
+
+/** How one key of a call ended. */
+type ReconcileResult = Outcome['state'] | 'error' | 'timeout'
+
+/** What a controller needs. `random` gives 0 (inclusive) to 1 (exclusive). */
+export interface ControllerOptions {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: Log
+  readonly random: () => number
+  /** Told once per key and call. */
+  readonly counted: (resource: string, result: ReconcileResult) => void
+  /** Told once per call. */
+  readonly timed: (resource: string, seconds: number) => void
+  readonly traces?: TraceBook | undefined
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type InstanceView, notReady } from '@steeple/contracts'
+import { type InstanceView, notReady, type RunsOn, type Settings } from '@steeple/contracts'
 
 /** A time of leading, from the taking of the lease to its end. */
 export interface Term {
@@ -73,4 +73,30 @@ export function termSignal(term: Term, given: AbortSignal): AbortSignal {
 /** What is said to work whose term is over. */
 export function lostWords({ epoch }: Pick<Term, 'epoch'>): string {
   return `another instance leads since epoch ${epoch}: nothing is sent or recorded in its name any more`
+}
+
+/** What of periodic work and reconciling this instance does now. */
+export interface Placement {
+  runsHere(runs: RunsOn): boolean
+  /** The present term of this instance; undefined while another leads. */
+  term(): Term | undefined
+}
+
+/** Whether the radio and the core are this instance's: both names are empty where there is one instance. */
+export function isMachine({ cluster }: Pick<Settings, 'cluster'>): boolean {
+  return cluster.instance === cluster.machine
+}
+
+/** Where periodic work and reconciling run, for this instance. */
+export function placementOf(
+  leadership: Pick<Leadership, 'term'>,
+  settings: Pick<Settings, 'cluster'>,
+): Placement {
+  return {
+    term: () => leadership.term(),
+    runsHere: (runs) => {
+      if (runs === 'each') return true
+      return runs === 'machine' ? isMachine(settings) : leadership.term() !== undefined
+    },
+  }
 }

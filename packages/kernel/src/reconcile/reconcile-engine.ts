@@ -3,10 +3,10 @@ import type { Timers } from '../clock/deadline.ts'
 import type { KernelMetrics } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
 import { createTraceBook } from './call.ts'
+import type { ControllerOptions } from './controller.ts'
 import { Controller } from './controller.ts'
-import type { ControllerOptions } from './controller-options.ts'
+import type { Placement } from './leadership.ts'
 import { inTerm, termSignal } from './leadership.ts'
-import type { Places } from './places.ts'
 import type { WantedKey } from './wanted-keys.ts'
 
 /** Runs the reconcilers of the kernel and of every live plugin. */
@@ -45,7 +45,7 @@ export interface ReconcileOptions {
   readonly log: Log
   readonly metrics: KernelMetrics
   /** What runs here; everything when absent. */
-  readonly places?: Places
+  readonly placement?: Placement
   /** Told of a key that another instance reconciles. */
   readonly elsewhere?: (key: WantedKey) => void
   readonly random?: () => number
@@ -58,9 +58,9 @@ const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 
 /** Makes an engine without reconcilers. It costs nothing while no key is due. */
 export function createReconcileEngine(options: ReconcileOptions): ReconcileEngine {
-  const { places, tracing } = options
+  const { placement, tracing } = options
   const book = tracing && createTraceBook(tracing, () => options.clock.nowMs())
-  const reconcilers = createReconcilerRegistry(places, () => controllerOptions)
+  const reconcilers = createReconcilerRegistry(placement, () => controllerOptions)
   const { held: controllers, isHere } = reconcilers
   const controllerOptions = { ...measured(options, () => controllers), traces: book }
   let hasBegun = false
@@ -158,9 +158,9 @@ interface ReconcilerRegistry {
   close(): Promise<void>
 }
 
-/** Nobody has any. `places`: what runs here; everything when absent. */
+/** Nobody has any. `placement`: what runs here; everything when absent. */
 function createReconcilerRegistry(
-  places: Places | undefined,
+  placement: Placement | undefined,
   options: () => ControllerOptions,
 ): ReconcilerRegistry {
   const controllers = new Map<string, Held>()
@@ -188,16 +188,16 @@ function createReconcilerRegistry(
     }
   }
 
-  const isHere = ({ reconciler }: Held): boolean => places?.runsHere(reconciler.runs ?? 'leader') !== false
+  const isHere = ({ reconciler }: Held): boolean => placement?.runsHere(reconciler.runs ?? 'leader') !== false
 
   /** A term begins with a full look at all keys, whoever looked at them before. */
   const engage = (held: Held): void => {
     if (held.isPaused || !isHere(held)) return
     held.epoch = epochNow()
-    held.controller.attach(inTermOf(places, held.reconciler))
+    held.controller.attach(inTermOf(placement, held.reconciler))
   }
 
-  const epochNow = (): number => places?.term()?.epoch ?? 0
+  const epochNow = (): number => placement?.term()?.epoch ?? 0
 
   const follow = async (): Promise<void> => {
     for (const held of controllers.values()) {
@@ -251,8 +251,8 @@ function runsEverywhere({ reconciler }: Held): boolean {
 }
 
 /** What is done in the name of a term ends with it. */
-function inTermOf(places: Places | undefined, reconciler: Reconciler): Reconciler {
-  const term = (reconciler.runs ?? 'leader') === 'leader' ? places?.term() : undefined
+function inTermOf(placement: Placement | undefined, reconciler: Reconciler): Reconciler {
+  const term = (reconciler.runs ?? 'leader') === 'leader' ? placement?.term() : undefined
   if (term === undefined || term.epoch === 0) return reconciler
   return {
     ...reconciler,

@@ -1,7 +1,7 @@
 import type { Log, RunsOn } from '@steeple/contracts'
 import type { Timers } from '../clock/deadline.ts'
+import type { Placement } from './leadership.ts'
 import { inTerm, termSignal } from './leadership.ts'
-import type { Places } from './places.ts'
 
 /** Periodic work of one owner. */
 export interface Scheduler {
@@ -45,7 +45,7 @@ export interface SchedulerOptions {
   readonly timers: Timers
   readonly log: Log
   /** What runs here; everything when absent. */
-  readonly places?: Places
+  readonly placement?: Placement
   /** Each has all tasks run soon, once, and by their periods from then on. */
   readonly reasons?: Reasons
   readonly random?: () => number
@@ -71,7 +71,7 @@ interface Work {
 
 /** Makes a scheduler that stands still until `start`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { timers, log, places, reasons, random = Math.random } = options
+  const { timers, log, placement, reasons, random = Math.random } = options
   const leaving = new AbortController()
   const all: Work[] = []
   const running = new Set<Promise<void>>()
@@ -103,8 +103,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const begin = (work: Work): void => plan(work, Math.min(work.everyMs, FIRST_MS))
 
   const placed = (task: (signal: AbortSignal) => Promise<void>, runs: RunsOn) => async (): Promise<void> => {
-    if (places?.runsHere(runs) === false) return
-    const term = runs === 'leader' ? places?.term() : undefined
+    if (placement?.runsHere(runs) === false) return
+    const term = runs === 'leader' ? placement?.term() : undefined
     if (term === undefined) await task(leaving.signal)
     else await inTerm(term, () => task(termSignal(term, leaving.signal)))
   }

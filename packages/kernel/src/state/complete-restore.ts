@@ -25,8 +25,7 @@ import {
   syncFolder,
 } from '@steeple/store'
 import { auditTriggerSteps } from '../audit/audit-triggers.ts'
-import { lockDataDir } from '../composition/data-dir-lock.ts'
-import { storeUrlOf } from '../composition/store-url.ts'
+import { lockDataDir, storeUrlOf } from '../composition/data-dir-lock.ts'
 import { LEASE_DDL } from '../reconcile/lease-row.ts'
 
 /** The files of a store, the database itself last: as long as it stands, the old one is meant. */

@@ -1,7 +1,7 @@
 import { createTurns, type NodeState } from '@steeple/contracts'
 import type { LoadedConfig } from '@steeple/settings'
 import type { Database } from '@steeple/store'
-import { fileOfStore } from '../composition/store-url.ts'
+import { fileOfStore } from '../composition/data-dir-lock.ts'
 import type { KernelOptions } from '../create-kernel.ts'
 import type { PluginRegistry } from '../plugins/registry.ts'
 import { captureState, removeCaptures } from './capture.ts'

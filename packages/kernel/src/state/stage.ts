@@ -94,7 +94,7 @@ function stagedState(parts: StateParts, staging: string, done: () => void): Stag
   }
 }
 
-function decideOrSay(parts: Place, staging: string, hasKeys: boolean): string {
+function decideOrSay(parts: StatePaths, staging: string, hasKeys: boolean): string {
   try {
     return decide(parts, staging, hasKeys)
   } catch (error) {
@@ -103,10 +103,10 @@ function decideOrSay(parts: Place, staging: string, hasKeys: boolean): string {
 }
 
 /** What says where a state belongs. */
-type Place = Pick<StateParts, 'dataDir' | 'clock' | 'storeFile' | 'keysDir' | 'pluginsDir'>
+type StatePaths = Pick<StateParts, 'dataDir' | 'clock' | 'storeFile' | 'keysDir' | 'pluginsDir'>
 
 /** Decides for what is staged: all of it on the disk first; the name of the folder is the decision. Gives where what was is kept. */
-export function decide(parts: Place, staging: string, hasKeys: boolean): string {
+export function decide(parts: StatePaths, staging: string, hasKeys: boolean): string {
   const { dataDir } = parts
   const plan: RestorePlan = {
     kept: keptName(parts),
@@ -122,7 +122,7 @@ export function decide(parts: Place, staging: string, hasKeys: boolean): string 
   return join(dataDir, plan.kept)
 }
 
-function keptName({ dataDir, clock }: Place): string {
+function keptName({ dataDir, clock }: StatePaths): string {
   const stamp = stampOf(clock.nowMs())
   for (let again = 0; ; again++) {
     const name = `restore-${stamp}${again === 0 ? '' : `-${again}`}`

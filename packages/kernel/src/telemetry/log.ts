@@ -205,12 +205,12 @@ interface Shared {
 }
 
 /** `bound` are the facts of every line, as they stand in the line. */
-interface Place {
+interface Bindings {
   readonly bound: string
   readonly component: string
 }
 
-function wrap(logger: Logger, shared: Shared, { bound, component }: Place): KernelLog {
+function wrap(logger: Logger, shared: Shared, { bound, component }: Bindings): KernelLog {
   const { levels } = shared
   const at =
     (level: LogLevel) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openDatabase, openSqliteConnection } from '@steeple/store'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { systemClock } from '../../src/clock/system-clock.ts'
+import { systemClock } from '../../src/clock/deadline.ts'
 import { removeCaptures } from '../../src/state/capture.ts'
 
 const test = suite('a backup that is killed')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { initNode } from '@steeple/secrets'
 import { failure } from '@steeple/store/testing'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { systemClock } from '../../src/clock/system-clock.ts'
+import { systemClock } from '../../src/clock/deadline.ts'
 import { startKernel } from '../start-kernel.ts'
 
 const lock = suite('kernel/composition/store-lock')

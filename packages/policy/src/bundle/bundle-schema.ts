@@ -1,11 +1,11 @@
 import {
+  isRecord,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   PLAIN_TEXT_PATTERN,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
-import { isObject } from './merge-patch.ts'
 
 const whole = (minimum: number, maximum: number, description: string): JsonSchema => ({
   type: 'integer',
@@ -102,11 +102,11 @@ function patchOf(schema: JsonSchema): JsonSchema {
   const { required: _required, properties, type, ...rest } = schema
   const types = new Set([type].flat())
   const nullable = { ...rest, type: [...types.add('null')] }
-  if (!isObject(properties)) return nullable
+  if (!isRecord(properties)) return nullable
   const members = Object.entries(properties).map(([key, member]) => [key, patchOf(schemaFrom(member))])
   return { ...nullable, properties: Object.fromEntries(members) }
 }
 
 function schemaFrom(value: unknown): JsonSchema {
-  return isObject(value) ? value : {}
+  return isRecord(value) ? value : {}
 }

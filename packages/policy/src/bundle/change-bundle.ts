@@ -1,6 +1,7 @@
 import {
   type AllowListEntry,
   type ErrorDetail,
+  isRecord,
   msFromTimestamp,
   type PolicyBundle,
   type SpectrumLicense,
@@ -13,7 +14,7 @@ import { CONTENT_SCHEMA } from './bundle-schema.ts'
 import { type ChangedKey, changedKeys, isSame } from './changed-keys.ts'
 import { isCountryCode } from './country-codes.ts'
 import type { PolicyContent } from './default-bundle.ts'
-import { isObject, mergePatch } from './merge-patch.ts'
+import { mergePatch } from './merge-patch.ts'
 import { schemaProblems } from './schema-problems.ts'
 
 /** Who changes the policy, as `acknowledged_by` shows it, and when. */
@@ -77,22 +78,22 @@ function readOnlyProblems(shown: ShownPolicy, patch: unknown): readonly ErrorDet
 
 function memberOf(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
-    (part, key) => (isObject(part) && Object.hasOwn(part, key) ? part[key] : undefined),
+    (part, key) => (isRecord(part) && Object.hasOwn(part, key) ? part[key] : undefined),
     value,
   )
 }
 
 function contentOf<T>(shown: T): T {
-  if (!isObject(shown)) return shown
+  if (!isRecord(shown)) return shown
   const { revision: _revision, updated_at: _updatedAt, ...content } = shown
   return content as T // What is left of it has the type that it had.
 }
 
 /** A merge patch removes what it sets to null; these members say null when there is nothing. */
 function withNulls(merged: unknown): unknown {
-  const spectrum = isObject(merged) ? merged.spectrum : undefined
-  const license = isObject(spectrum) ? spectrum.license : undefined
-  if (!isObject(merged) || !isObject(spectrum) || !isObject(license)) return merged
+  const spectrum = isRecord(merged) ? merged.spectrum : undefined
+  const license = isRecord(spectrum) ? spectrum.license : undefined
+  if (!isRecord(merged) || !isRecord(spectrum) || !isRecord(license)) return merged
   const nulls = { reference: null, holder: null, expires_at: null }
   const stamps = { acknowledged_by: null, acknowledged_at: null }
   return { ...merged, spectrum: { ...spectrum, license: { ...nulls, ...stamps, ...license } } }

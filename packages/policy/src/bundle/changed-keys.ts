@@ -1,4 +1,4 @@
-import { isObject } from './merge-patch.ts'
+import { isRecord } from '@steeple/contracts'
 import { memberPointer } from './schema-problems.ts'
 
 /** One changed value of a document. `key` is its JSON pointer; arrays count as one value. */
@@ -10,7 +10,7 @@ export interface ChangedKey {
 
 /** The values in which two JSON documents differ. Members that only one of them has count as `null` in the other. */
 export function changedKeys(before: unknown, after: unknown, pointer = ''): readonly ChangedKey[] {
-  if (isObject(before) && isObject(after)) {
+  if (isRecord(before) && isRecord(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
     return keys.flatMap((key) => changedKeys(before[key], after[key], memberPointer(pointer, key)))
   }
@@ -25,7 +25,7 @@ export function isSame(left: unknown, right: unknown): boolean {
 /** JSON with the members of every object in alphabetical order. */
 function canonicalJson(value: unknown): string {
   const sorted = (_key: string, member: unknown): unknown =>
-    isObject(member)
+    isRecord(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
       : member
   return JSON.stringify(value ?? null, sorted)

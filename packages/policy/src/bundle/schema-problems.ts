@@ -1,5 +1,4 @@
-import type { ErrorDetail, JsonSchema } from '@steeple/contracts'
-import { isObject } from './merge-patch.ts'
+import { type ErrorDetail, isRecord, type JsonSchema } from '@steeple/contracts'
 
 /**
  * What keeps a JSON value from following a schema: a JSON pointer and a sentence each; empty when it follows it.
@@ -13,7 +12,7 @@ export function schemaProblems(schema: JsonSchema, value: unknown, pointer = '')
   if (typeof value === 'string') return stringProblems(schema, value, pointer)
   if (typeof value === 'number') return rangeProblems(schema, value, pointer, '')
   if (Array.isArray(value)) return arrayProblems(schema, value, pointer)
-  return isObject(value) ? objectProblems(schema, value, pointer) : []
+  return isRecord(value) ? objectProblems(schema, value, pointer) : []
 }
 
 /** The JSON pointer of a member. Source: RFC 6901 §3. */
@@ -30,7 +29,7 @@ function typeProblem(schema: JsonSchema, value: unknown): string | undefined {
 function isOfType(type: string, value: unknown): boolean {
   if (type === 'null') return value === null
   if (type === 'array') return Array.isArray(value)
-  if (type === 'object') return isObject(value)
+  if (type === 'object') return isRecord(value)
   if (type === 'integer') return Number.isSafeInteger(value)
   if (type === 'number') return Number.isFinite(value)
   return typeof value === type
@@ -75,7 +74,7 @@ function arrayProblems(
   const isRepeating =
     uniqueItems === true && new Set(value.map((item) => JSON.stringify(item))).size < value.length
   const repeats = isRepeating ? [{ pointer, message: 'must not repeat an item' }] : []
-  const inner = isObject(items)
+  const inner = isRecord(items)
     ? value.flatMap((item, at) => schemaProblems(items, item, memberPointer(pointer, at)))
     : []
   return [...count, ...repeats, ...inner]
@@ -86,7 +85,7 @@ function objectProblems(
   value: Readonly<Record<string, unknown>>,
   pointer: string,
 ): readonly ErrorDetail[] {
-  const properties = isObject(schema.properties) ? schema.properties : {}
+  const properties = isRecord(schema.properties) ? schema.properties : {}
   const required = Array.isArray(schema.required) ? schema.required.map(String) : []
   const missing = required
     .filter((key) => !Object.hasOwn(value, key))
@@ -94,7 +93,7 @@ function objectProblems(
   const inner = Object.entries(value).flatMap(([key, member]) => {
     const at = memberPointer(pointer, key)
     const known = Object.hasOwn(properties, key) ? properties[key] : undefined
-    if (isObject(known)) return schemaProblems(known, member, at)
+    if (isRecord(known)) return schemaProblems(known, member, at)
     return schema.additionalProperties === false ? [{ pointer: at, message: 'is unknown' }] : []
   })
   return [...missing, ...inner]

@@ -9,7 +9,7 @@ export interface CsvRecord {
 }
 
 /** Where a line of a body is: its number from 1, and its octets without what ends it. */
-export interface Place {
+export interface LineSpan {
   /** Null for a body that is not read by lines. */
   readonly line: number | null
   readonly from: number
@@ -30,7 +30,7 @@ const PASSED_AT_ONCE = 65_536
  * The lines of a CSV that are not empty; CRLF, LF or CR end them, a byte order mark may be before. Undefined now and
  * then, where nothing was found for long: others may have a turn.
  */
-export function* csvLines(bytes: Buffer): Generator<Place | undefined> {
+export function* csvLines(bytes: Buffer): Generator<LineSpan | undefined> {
   let at = MARK.every((octet, i) => bytes[i] === octet) ? MARK.length : 0
   let line = 1
   let passed = 0
@@ -64,8 +64,8 @@ const MOST_LINES = 16
  * As `csvLines`, but a line in which a quote stays open goes on to the line that closes it, as a label of two lines in a
  * spreadsheet does. Where none of the next lines closes it, the line stands alone. `longest`: octets of a row.
  */
-export function* wholeCells(bytes: Buffer, longest: number): Generator<Place | undefined> {
-  let open: Place[] = []
+export function* wholeCells(bytes: Buffer, longest: number): Generator<LineSpan | undefined> {
+  let open: LineSpan[] = []
   for (const place of csvLines(bytes)) {
     if (place === undefined) {
       yield undefined
@@ -85,11 +85,11 @@ export function* wholeCells(bytes: Buffer, longest: number): Generator<Place | u
   yield* open
 }
 
-function joined(lines: readonly Place[], { to }: Place): Place {
+function joined(lines: readonly LineSpan[], { to }: LineSpan): LineSpan {
   return { line: lines[0]?.line ?? null, from: lines[0]?.from ?? to, to }
 }
 
-function hasOddQuotes(bytes: Buffer, { from, to }: Place): boolean {
+function hasOddQuotes(bytes: Buffer, { from, to }: LineSpan): boolean {
   let isOdd = false
   for (let at = from; at < to; at++) if (bytes[at] === QUOTE_OCTET) isOdd = !isOdd
   return isOdd

@@ -1,6 +1,6 @@
 import { type Imsi, type Pause, validationFailed } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
-import type { Place } from './csv.ts'
+import type { LineSpan } from './csv.ts'
 import { iccidText } from './import-row.ts'
 import { MAX_ROWS } from './import-schema.ts'
 import type { Rows } from './read-rows.ts'
@@ -9,7 +9,7 @@ import type { Rows } from './read-rows.ts'
 export interface PlannedRow {
   /** From 1; the header is not counted. */
   readonly number: number
-  readonly place: Place
+  readonly place: LineSpan
   readonly hash: string | undefined
 }
 

@@ -1,3 +1,4 @@
+import { isRecord } from '@steeple/contracts'
 import { type Cells, type Column, columnOf, plainText } from './columns.ts'
 
 /** Properties of other cores that a SIM here does not have: their SQN is not taken over, a phone resynchronises once. */
@@ -24,8 +25,8 @@ const PASSED_OVER: ReadonlySet<string> = new Set([
  * names it.
  */
 export function cellsFromJson(row: unknown): Cells {
-  if (!isObject(row)) return new Map([['problem', 'the row is not an object']])
-  return isObject(row.security) ? ofOpen5gs(row) : isFree5gc(row) ? ofFree5gc(row) : ofOwn(row)
+  if (!isRecord(row)) return new Map([['problem', 'the row is not an object']])
+  return isRecord(row.security) ? ofOpen5gs(row) : isFree5gc(row) ? ofFree5gc(row) : ofOwn(row)
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -97,7 +98,7 @@ function open5gsRate(rate: unknown): string | undefined {
 
 /** A number as JSON or as mongoexport writes it in canonical form. */
 function numberOf(value: unknown): number {
-  const plain = isObject(value) ? (value.$numberInt ?? value.$numberLong) : value
+  const plain = isRecord(value) ? (value.$numberInt ?? value.$numberLong) : value
   return typeof plain === 'number' || typeof plain === 'string' ? Number(plain) : Number.NaN
 }
 
@@ -128,12 +129,8 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function objectOf(value: unknown): Json {
-  return isObject(value) ? value : {}
+  return isRecord(value) ? value : {}
 }
 
 function listOf(value: unknown): readonly unknown[] {

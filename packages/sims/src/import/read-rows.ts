@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { malformedJson, type Pause, validationFailed } from '@steeple/contracts'
 import { type Cells, type Column, cellsOf, columnOf, headerProblem, withoutSecrets } from './columns.ts'
-import { type CsvRecord, csvLines, delimiterOf, MARK, type Place, readRecord, wholeCells } from './csv.ts'
+import { type CsvRecord, csvLines, delimiterOf, type LineSpan, MARK, readRecord, wholeCells } from './csv.ts'
 import { cellsFromJson } from './json-cells.ts'
 
 const QUOTE = 0x22
@@ -29,7 +29,7 @@ const LISTS: ReadonlySet<string> = new Set(['sims', 'items', 'subscribers', 'dat
  * stands before and behind it), of a list, or objects one after the other, a line each as mongoexport writes them.
  * Undefined now and then, where no row ended for long: others may have a turn. Throws `malformed_json`.
  */
-export function* jsonRows(bytes: Buffer): Generator<Place | undefined> {
+export function* jsonRows(bytes: Buffer): Generator<LineSpan | undefined> {
   const start = yield* behindSpace(bytes, MARK.every((octet, i) => bytes[i] === octet) ? MARK.length : 0)
   const isInside = bytes[start] === OPEN_OBJECT
   const list = isInside ? yield* listIn(bytes, start) : bytes[start] === OPEN_LIST ? start : undefined
@@ -80,7 +80,7 @@ function* listIn(bytes: Buffer, from: number): Generator<undefined, number | und
 }
 
 /** Objects with white space or commas between them. */
-function* sequence(bytes: Buffer, from: number): Generator<Place | undefined> {
+function* sequence(bytes: Buffer, from: number): Generator<LineSpan | undefined> {
   let at = from
   if (at >= bytes.length) throw otherForm(bytes)
   while (at < bytes.length) {
@@ -93,7 +93,7 @@ function* sequence(bytes: Buffer, from: number): Generator<Place | undefined> {
 }
 
 /** The value of a row's octets. Throws `malformed_json`. */
-function jsonRow(bytes: Buffer, { from, to }: Place): unknown {
+function jsonRow(bytes: Buffer, { from, to }: LineSpan): unknown {
   const text = bytes.toString('utf8', from, to)
   try {
     const value: unknown = JSON.parse(text)
@@ -189,12 +189,12 @@ export interface Rows {
   /** Of a CSV. */
   readonly columns: readonly ReadColumn[]
   /** Where they are, in order. Undefined now and then, where there was none for long: others may have a turn. */
-  places(): Iterable<Place | undefined>
+  places(): Iterable<LineSpan | undefined>
   /**
    * What a row says; undefined for a line that has nothing in it. Throws `validation_failed` for a quote that is not
    * closed, and `malformed_json`: then nothing of the body can be relied upon.
    */
-  cells(place: Place): Cells | undefined
+  cells(place: LineSpan): Cells | undefined
 }
 
 /** The rows of a CSV. Throws `validation_failed` when it has no header row that can be used. */
@@ -288,7 +288,7 @@ export function jsonRowsOf(bytes: Buffer): Rows {
   }
 }
 
-function textAt(bytes: Buffer, { from, to }: Place): string {
+function textAt(bytes: Buffer, { from, to }: LineSpan): string {
   return bytes.toString('utf8', from, to)
 }
 

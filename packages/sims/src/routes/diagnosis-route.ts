@@ -1,7 +1,6 @@
-import { objectSchema, ok, type Route, route, simNotFound } from '@steeple/contracts'
+import { objectSchema, ok, type Route, route, SIM_PARAMS, simNotFound } from '@steeple/contracts'
 import { diagnose } from '../diagnosis/diagnose.ts'
 import type { SimsParts } from '../parts.ts'
-import { HASH_PARAMS } from '../record.ts'
 import { SIMS } from '../store/sim-store.ts'
 import type { SimParams } from './read-routes.ts'
 
@@ -35,7 +34,7 @@ export function diagnosisRoute(parts: SimsParts): Route {
     role: 'viewer',
     summary: 'Why the phone of a SIM is not on the network, and what to do',
     description: 'Asks the HSS and the core now, for at most 5 s: what does not answer in time is unknown.',
-    schema: { params: HASH_PARAMS, response: DIAGNOSIS },
+    schema: { params: SIM_PARAMS, response: DIAGNOSIS },
     errors: ['sim_not_found', 'store_corrupt'],
     handle: async (request) => {
       const hash = request.params.imsi

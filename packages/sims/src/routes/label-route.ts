@@ -5,11 +5,12 @@ import {
   type Route,
   refuseStale,
   route,
+  SIM_PARAMS,
   staleChange,
 } from '@steeple/contracts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
-import { changedPart, HASH_PARAMS, recordOf, SIM_SCHEMA } from '../record.ts'
+import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
 import { relabel } from './bulk-route.ts'
 import type { SimParams } from './read-routes.ts'
 
@@ -26,7 +27,7 @@ export function labelRoute(parts: SimsParts): Route {
     role: 'sim:issuer',
     summary: 'Give a SIM a label, to find it again',
     description: 'A text for people: a name, a place, a shelf. null takes it away.',
-    schema: { params: HASH_PARAMS, body: BODY, response: SIM_SCHEMA },
+    schema: { params: SIM_PARAMS, body: BODY, response: SIM_SCHEMA },
     errors: ['sim_not_found', staleChange.code, 'store_corrupt'],
     audit: 'sim.label',
     guarded: true,

@@ -7,11 +7,12 @@ import {
   pageSchema,
   type Route,
   route,
+  SIM_PARAMS,
   simNotFound,
 } from '@steeple/contracts'
 import { attachStateOf, attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
 import type { SimsParts } from '../parts.ts'
-import { HASH_PARAMS, SIM_SCHEMA, usageOf } from '../record.ts'
+import { SIM_SCHEMA, usageOf } from '../record.ts'
 import { simText, tagOf } from '../sim-text.ts'
 import type { KnownSim, SimFilter, SimPosition } from '../store/sim-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
@@ -45,7 +46,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       role: 'viewer',
       summary: 'One SIM',
       description: 'By the hash of its IMSI. Its keys and its IMSI are in no answer.',
-      schema: { params: HASH_PARAMS, response: SIM_SCHEMA },
+      schema: { params: SIM_PARAMS, response: SIM_SCHEMA },
       conditional: true,
       errors: ['sim_not_found', 'store_corrupt'],
       handle: async (request) => {

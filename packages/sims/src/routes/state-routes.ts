@@ -10,12 +10,13 @@ import {
   type Role,
   type Route,
   route,
+  SIM_PARAMS,
   validationFailed,
 } from '@steeple/contracts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import type { Detached } from '../provision/cut.ts'
-import { HASH_PARAMS, MOVED_SIM_SCHEMA, recordOf } from '../record.ts'
+import { MOVED_SIM_SCHEMA, recordOf } from '../record.ts'
 import { type Changed, changeSim, wantedInHss } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-store.ts'
 import type { SimParams } from './read-routes.ts'
@@ -127,7 +128,7 @@ function verbRoute(parts: SimsParts, verb: Verb, role: Role, summary: string, bo
     role,
     summary,
     description: 'Repeating it changes nothing. `detached` says whether the session of the phone is gone.',
-    schema: { params: HASH_PARAMS, query: QUERY, body, response: MOVED_SIM_SCHEMA },
+    schema: { params: SIM_PARAMS, query: QUERY, body, response: MOVED_SIM_SCHEMA },
     errors: ['sim_not_found', 'sim_state_conflict', 'store_corrupt', 'rate_limited'],
     audit: `sim.${verb}`,
     ...(verb === 'revoke' ? { rateLimit: { name: 'sim_revoke' } } : {}),

@@ -13,7 +13,13 @@ import {
   untilAborted,
 } from '@steeple/contracts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { SIMS, type SimRow, type SimStanding, type SimState, type SuspendReason } from '../store/sim-store.ts'
+import {
+  SIMS,
+  type SimLifecycle,
+  type SimRow,
+  type SimState,
+  type SuspendReason,
+} from '../store/sim-store.ts'
 
 /** What became of one SIM by itself. */
 export interface SimNews {
@@ -62,38 +68,39 @@ const MOVES: Readonly<Record<SimState, Readonly<Partial<Record<SimAction, Target
  * An operator's suspension replaces the reason of one by quota or policy, so that no new period lifts it.
  */
 export function moved(
-  standing: SimStanding,
+  lifecycle: SimLifecycle,
   action: SimAction,
   reason: SuspendReason = 'operator',
-): SimStanding | undefined {
-  const target = MOVES[standing.state][action]
+): SimLifecycle | undefined {
+  const target = MOVES[lifecycle.state][action]
   if (target === undefined) return undefined
   if (target === 'same')
-    return isHarder(standing, action, reason) ? { ...standing, suspend_reason: reason } : standing
+    return isHarder(lifecycle, action, reason) ? { ...lifecycle, suspend_reason: reason } : lifecycle
   if (target === 'before')
-    return { state: standing.previous_state ?? 'issued', previous_state: null, suspend_reason: null }
-  if (target === 'suspended') return { state: target, previous_state: standing.state, suspend_reason: reason }
-  if (target === 'expired') return expired(standing)
-  if (target === 'unexpired') return unexpired(standing)
+    return { state: lifecycle.previous_state ?? 'issued', previous_state: null, suspend_reason: null }
+  if (target === 'suspended')
+    return { state: target, previous_state: lifecycle.state, suspend_reason: reason }
+  if (target === 'expired') return expired(lifecycle)
+  if (target === 'unexpired') return unexpired(lifecycle)
   return { state: target, previous_state: null, suspend_reason: null }
 }
 
 /** Keeps what it was: the clock may turn out to have been wrong. */
-function expired({ state, previous_state, suspend_reason }: SimStanding): SimStanding {
+function expired({ state, previous_state, suspend_reason }: SimLifecycle): SimLifecycle {
   const interrupted = state === 'suspended' ? (previous_state ?? 'issued') : state
   return { state: 'expired', previous_state: interrupted, suspend_reason }
 }
 
 /** One that expired before its state was kept comes back suspended: it may have been. */
-function unexpired({ previous_state, suspend_reason }: SimStanding): SimStanding {
+function unexpired({ previous_state, suspend_reason }: SimLifecycle): SimLifecycle {
   const reason = previous_state === null ? 'operator' : suspend_reason
   const interrupted = previous_state ?? 'issued'
   if (reason === null) return { state: interrupted, previous_state: null, suspend_reason: null }
   return { state: 'suspended', previous_state: interrupted, suspend_reason: reason }
 }
 
-function isHarder(standing: SimStanding, action: SimAction, reason: SuspendReason): boolean {
-  return action === 'suspend' && reason === 'operator' && standing.suspend_reason !== 'operator'
+function isHarder(lifecycle: SimLifecycle, action: SimAction, reason: SuspendReason): boolean {
+  return action === 'suspend' && reason === 'operator' && lifecycle.suspend_reason !== 'operator'
 }
 
 /** What an HSS must hold of a SIM in a state. */
@@ -200,17 +207,17 @@ export async function changeSim(
 ): Promise<Changed> {
   const before = await SIMS.find(tx, { hash })
   if (before === undefined) throw simNotFound(hash)
-  const standing = moved(before, change.action, change.reason)
-  if (standing === undefined)
+  const lifecycle = moved(before, change.action, change.reason)
+  if (lifecycle === undefined)
     throw simStateConflict(`the SIM ${hash} is ${before.state}; it cannot ${WORDS[change.action]}`)
-  if (standing === before) return { before, after: before }
+  if (lifecycle === before) return { before, after: before }
   if (change.action === 'resume' && change.lift !== 'keeper') await askKeeper(parts, tx, before, change)
-  const isHeard = wantedInHss(standing.state) !== wantedInHss(before.state)
+  const isHeard = wantedInHss(lifecycle.state) !== wantedInHss(before.state)
   const after: SimRow = {
     ...before,
-    state: standing.state,
-    previous_state: standing.previous_state,
-    suspend_reason: standing.suspend_reason,
+    state: lifecycle.state,
+    previous_state: lifecycle.previous_state,
+    suspend_reason: lifecycle.suspend_reason,
     attached_at_ms:
       change.action === 'attach'
         ? (before.attached_at_ms ?? parts.context.clock.nowMs())

@@ -19,7 +19,7 @@ export type SuspendReason = 'operator' | 'quota' | 'policy'
 export const SIM_STATES: readonly SimState[] = ['issued', 'in-use', 'suspended', 'expired', 'revoked']
 
 /** The part of a SIM that its state consists of. */
-export interface SimStanding {
+export interface SimLifecycle {
   readonly state: SimState
   /** The state that a suspension or the expiry interrupted; null while there is none. */
   readonly previous_state: SimState | null
@@ -31,7 +31,7 @@ export interface SimStanding {
 type HssStatus = 'pending' | 'synced' | 'failed'
 
 /** A SIM as stored. Times are ms since the epoch. Neither its IMSI nor its keys are in it unsealed. */
-export interface SimRow extends SimStanding {
+export interface SimRow extends SimLifecycle {
   /** The truncated SHA-256 of its IMSI. */
   readonly hash: string
   /** `999-99` */

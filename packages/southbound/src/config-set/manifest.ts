@@ -1,3 +1,4 @@
+import { isRecord } from '@steeple/contracts'
 import { isSafePath } from './paths.ts'
 
 /** The name of the manifest in a configuration directory. */
@@ -74,10 +75,6 @@ export function parseManifest(text: string): Manifest | undefined {
 /** The paths that are ours: applied, or written by an apply that has begun. */
 export function ownPaths(manifest: Manifest): ReadonlySet<string> {
   return new Set([...Object.keys(manifest.files), ...(manifest.pending?.files ?? [])])
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function filesOf(value: unknown): Readonly<Record<string, AppliedFile>> | undefined {

@@ -260,7 +260,8 @@ function stateOf(info: Docker.ContainerInspectInfo): ContainerState {
   }
 }
 
-function statusOf(error: unknown): number | undefined {
+/** The HTTP status in an error of the engine. */
+export function statusOf(error: unknown): number | undefined {
   const { statusCode } = (error ?? {}) as { statusCode?: unknown } // checked below
   return typeof statusCode === 'number' ? statusCode : undefined
 }

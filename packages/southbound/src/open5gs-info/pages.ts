@@ -1,4 +1,4 @@
-import { southboundUnavailable } from '@steeple/contracts'
+import { isRecord, southboundUnavailable } from '@steeple/contracts'
 import { codeOf, httpClient } from '@steeple/http-client'
 
 /** The core prints at most 512 KiB; what is longer is not its answer. */
@@ -96,7 +96,7 @@ export async function* pagesOf(
   ends: ListEnds = new Map(),
 ): AsyncGenerator<readonly unknown[]> {
   const key = `${list.base}${list.path}`
-  const placed: Places = new Map()
+  const placed: PageOfEntry = new Map()
   let [end, pages, entries] = [0, 0, 0]
   for await (const { items, page } of backwards(list, ends.get(key) ?? 0, signal)) {
     pages += 1
@@ -112,14 +112,14 @@ export async function* pagesOf(
 }
 
 /** On which page each entry was when it was read first. */
-type Places = Map<string, number>
+type PageOfEntry = Map<string, number>
 
 /** What came or moved to the end since a walk began that read its entries at those places. */
 async function* endAgain(
   list: InfoList,
   signal: AbortSignal,
   end: number,
-  placed: Places,
+  placed: PageOfEntry,
 ): AsyncGenerator<readonly unknown[]> {
   const seen = new Set(placed.keys())
   for (let reads = 1; reads <= END_READS_MAX; reads += 1) {
@@ -140,7 +140,7 @@ async function* endAgain(
  * where it was or further ahead. So can be one that moved or came since, where as many have left; but not half a page of
  * them in one walk.
  */
-function hasUnmoved(items: readonly unknown[], page: number, placed: Places): boolean {
+function hasUnmoved(items: readonly unknown[], page: number, placed: PageOfEntry): boolean {
   const inPlace = namesIn(items).filter((name) => (placed.get(name) ?? -1) >= page)
   return inPlace.length > PAGE_ENTRIES / 2
 }
@@ -195,8 +195,7 @@ export function parsePage(body: string): Page | undefined {
 
 /** The fields of a value; none when it is no object. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isRecord ? (value as Record<string, unknown>) : {} // any object has fields of unknown types
+  return isRecord(value) ? value : {}
 }
 
 /** Whose entries they are; those of phones that have not said who they are have no name. */

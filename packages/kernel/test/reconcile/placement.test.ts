@@ -1,12 +1,11 @@
 import type { Reconciler, RunsOn } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import type { Term } from '../../src/reconcile/leadership.ts'
-import type { Places } from '../../src/reconcile/places.ts'
+import type { Placement, Term } from '../../src/reconcile/leadership.ts'
 import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
 import { createScheduler } from '../../src/reconcile/scheduler.ts'
 import { createMetricsBoard } from '../../src/telemetry/metrics.ts'
 
-const places = suite('kernel/cluster/places')
+const placement = suite('kernel/cluster/placement')
 const SILENT = {
   debug: () => undefined,
   info: () => undefined,
@@ -15,7 +14,7 @@ const SILENT = {
 }
 
 /** Places of an instance that is made the leader, and not, by the test. */
-function movable(): Places & { lead(epoch: number | undefined): void } {
+function movable(): Placement & { lead(epoch: number | undefined): void } {
   let term: (Term & { end(): void }) | undefined
   const begin = (epoch: number): typeof term => {
     const ended = new AbortController()
@@ -36,10 +35,10 @@ function movable(): Places & { lead(epoch: number | undefined): void } {
   }
 }
 
-places('periodic work of the leader rests on the others', async () => {
+placement('periodic work of the leader rests on the others', async () => {
   const clock = fakeClock()
   const at = movable()
-  const scheduler = createScheduler({ timers: clock, log: SILENT, places: at, random: () => 0.5 })
+  const scheduler = createScheduler({ timers: clock, log: SILENT, placement: at, random: () => 0.5 })
   const ran: string[] = []
   for (const runs of ['leader', 'machine', 'each'] as const)
     scheduler.every(1_000, async () => void ran.push(runs), runs)
@@ -55,7 +54,7 @@ places('periodic work of the leader rests on the others', async () => {
   await scheduler.close()
 })
 
-places('a term begins with a look at all keys, and ends the calls of the one before', async () => {
+placement('a term begins with a look at all keys, and ends the calls of the one before', async () => {
   const clock = fakeClock()
   const at = movable()
   const sent: string[] = []
@@ -64,7 +63,7 @@ places('a term begins with a look at all keys, and ends the calls of the one bef
     timers: clock,
     log: SILENT,
     metrics: createMetricsBoard(SILENT).kernel,
-    places: at,
+    placement: at,
     elsewhere: ({ resource, key }) => void sent.push(`${resource}/${key}`),
   })
   const seen: string[] = []
@@ -118,4 +117,4 @@ places('a term begins with a look at all keys, and ends the calls of the one bef
   await engine.close()
 })
 
-places.run()
+placement.run()

@@ -28,7 +28,7 @@ export function identityOf({ number, opened }: Pick<KnownRecord, 'number' | 'ope
 }
 
 /** What one run of a CHF has written of a subscriber, as far as it was read. */
-export interface KnownRun {
+export interface CountedRun {
   readonly writer: string
   /** By identity. */
   readonly records: Map<string, KnownRecord>
@@ -39,10 +39,10 @@ export interface KnownRun {
 }
 
 /** All that is known of a subscriber: the runs of CHFs that have written its records, the latest last. */
-export type Known = KnownRun[]
+export type CountedRuns = CountedRun[]
 
 /** A known subscriber as a line of text without line breaks. */
-export function lineFrom(known: Known): string {
+export function lineFrom(known: CountedRuns): string {
   return JSON.stringify(
     known.map(({ writer, records, hasHidden, countedMs }) =>
       countedMs === undefined
@@ -77,7 +77,7 @@ type Line = readonly (readonly [
 ])[]
 
 /** What `lineFrom` has written; the line must be one of its own. */
-export function knownFrom(line: string | undefined): Known {
+export function knownFrom(line: string | undefined): CountedRuns {
   if (line === undefined) return []
   const runs = JSON.parse(line) as Line // written by lineFrom, kept by who counts
   return runs.map(([writer, hasHidden, records, countedMs]) => ({

@@ -34,13 +34,13 @@ interface Heard {
 }
 
 /** What functions say of their interfaces that nobody can be asked about. */
-export interface Spoken {
+export interface FunctionLogs {
   /** What the function in `container` complains of since its last start; undefined when of nothing, or nobody can tell. */
   problemOf(nf: NetworkFunction, container: string, signal: AbortSignal): Promise<string | undefined>
 }
 
 /** Reads the output of containers, each line once. */
-export function spoken(engine: Engine): Spoken {
+export function functionLogs(engine: Engine): FunctionLogs {
   const heard = new Map<string, Heard>()
   return {
     problemOf: async (nf, container, signal) => {

@@ -18,7 +18,7 @@ export {
   type KernelOptions,
   rotateVaultAudited,
 } from './create-kernel.ts'
-export { KERNEL_TABLES, kernelMigrations } from './mutation/kernel-migrations.ts'
+export { KERNEL_TABLES, kernelMigrations } from './mutation/idempotency.ts'
 export type {
   IdempotencyClaim,
   Mutation,
@@ -34,14 +34,14 @@ export { installPlugin } from './plugin-packages/install.ts'
 export { createKeptStates, RAN } from './plugin-packages/kept-states.ts'
 export { createManifestReader } from './plugin-packages/manifest.ts'
 export { packPlugin } from './plugin-packages/pack.ts'
-export { keyId, makeSigningKey, readSigningKey } from './plugin-packages/signing-key.ts'
-export type { EdgeGeneration, HttpEdge, RouteSet } from './plugins/edge.ts'
+export { keyId, makeSigningKey, readSigningKey } from './plugin-packages/signature.ts'
+export type { EdgeGeneration, HttpEdge, RouteSet } from './plugins/host.ts'
 export type { LoadRequest } from './plugins/moves.ts'
-export { disableOffline, uninstallOffline } from './plugins/offline.ts'
 export type { PluginRecord } from './plugins/plugin-entries.ts'
 export type { SecretState } from './plugins/plugin-secrets.ts'
 export type { PluginRegistry } from './plugins/registry.ts'
-export { readLease } from './reconcile/lease-row.ts'
+export { disableOffline, uninstallOffline } from './plugins/uninstall.ts'
+export { readLease } from './reconcile/election.ts'
 export { completeRestore } from './state/complete-restore.ts'
 export type { KernelLog } from './telemetry/log.ts'
 export { createLog } from './telemetry/log.ts'

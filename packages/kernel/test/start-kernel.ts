@@ -6,7 +6,7 @@ import type { Timers } from '../src/clock/deadline.ts'
 import { systemClock } from '../src/clock/deadline.ts'
 import type { Kernel } from '../src/create-kernel.ts'
 import { createKernel } from '../src/create-kernel.ts'
-import type { HttpEdge } from '../src/plugins/edge.ts'
+import type { HttpEdge } from '../src/plugins/host.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import type { LogSink } from '../src/telemetry/log-sink.ts'
 

@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { type Clock, type Reader, systemPrincipal } from '@steeple/contracts'
 import type { WriterTx } from '@steeple/store'
-import type { AuditAnchor } from './audit-anchor.ts'
 import {
   AUDIT_COLUMNS,
   type AuditRow,
@@ -10,6 +9,7 @@ import {
   createAuditChain,
   GENESIS_HASH,
 } from './audit-chain.ts'
+import type { AuditAnchor } from './audit-trail.ts'
 
 /** The first entry of a trail that begins on a node which had one before. */
 const BEGIN_ACTION = 'audit.begin'

@@ -11,10 +11,9 @@ import {
   type Secrets,
 } from '@steeple/secrets'
 import { acceptLoss, type Database, openDatabase, stampOf } from '@steeple/store'
-import { type AuditAnchor, auditAnchor } from '../audit/audit-anchor.ts'
 import { auditBeginning } from '../audit/audit-beginning.ts'
 import { auditSeal } from '../audit/audit-chain.ts'
-import { settleAudit } from '../audit/audit-trail.ts'
+import { type AuditAnchor, auditAnchor, settleAudit } from '../audit/audit-trail.ts'
 import {
   type ClockKeeper,
   createClockKeeper,
@@ -25,7 +24,7 @@ import {
 import { systemTimers, type Timers } from '../clock/deadline.ts'
 import { type JudgedClock, judgeClock } from '../clock/judged-clock.ts'
 import type { KernelOptions } from '../create-kernel.ts'
-import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
+import { KERNEL_TABLES, kernelMigrations } from '../mutation/idempotency.ts'
 import { createServiceContainer, type ServiceContainer } from '../plugins/service-container.ts'
 import {
   type EpochReader,
@@ -35,8 +34,7 @@ import {
   termGuard,
 } from '../reconcile/cluster.ts'
 import { createReasons, type Reasons } from '../reconcile/scheduler.ts'
-import { createMetricsBoard, type MetricsBoard } from '../telemetry/metrics.ts'
-import { observeProcess } from '../telemetry/process-metrics.ts'
+import { createMetricsBoard, type MetricsBoard, observeProcess } from '../telemetry/metrics.ts'
 import { createTracing, type Tracing } from '../telemetry/tracing.ts'
 import { fileOf, lockDataDir, lockPlace, storeUrlOf } from './data-dir-lock.ts'
 import { createLiveSettings, type LiveSettings } from './live-settings.ts'

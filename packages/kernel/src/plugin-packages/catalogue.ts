@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
 import { type Log, pluginNotFound, pluginStateConflict } from '@steeple/contracts'
 import semver from 'semver'
-import { createContentRecord } from './content-hash.ts'
 import { asFailure } from './failure.ts'
 import type { KeptMap } from './kept-map.ts'
 import { createManifestReader, type FoundPlugin, type RejectedPlugin } from './manifest.ts'
+import { createContentRecord } from './signature.ts'
 import { type PluginSources, type Scan, scanSources } from './sources.ts'
 
 /** What decides which version of a plugin is meant. */

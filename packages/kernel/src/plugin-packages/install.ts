@@ -18,11 +18,17 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { pluginFailed, pluginStateConflict } from '@steeple/contracts'
 import { unpackTar } from 'modern-tar'
-import { contentHash, createContentRecord, hashesOf, recordOf, recordText } from './content-hash.ts'
-import { hashesOfContents, type PackageContents, readPackage, unsigned } from './package-contents.ts'
-import { judged, type SignaturePolicy } from './signature.ts'
-import { folderName, sha8 } from './sources.ts'
-import { trustedFiles, untrustedPlace } from './trust.ts'
+import { hashesOfContents, type PackageContents, readPackage, unsigned } from './pack.ts'
+import {
+  contentHash,
+  createContentRecord,
+  hashesOf,
+  judged,
+  recordOf,
+  recordText,
+  type SignaturePolicy,
+} from './signature.ts'
+import { folderName, sha8, trustedFiles, untrustedPlace } from './sources.ts'
 
 /** What npm and pnpm put before each name in a package. */
 const ROOT = 'package/'

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { isBuiltin, registerHooks } from 'node:module'
+import { findPackageJSON, isBuiltin, registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from '@steeple/contracts'
-import { sha256 } from './content-hash.ts'
 import type { FoundPlugin } from './manifest.ts'
+import { sha256 } from './signature.ts'
 
 /** Brings the code of plugins into the process. */
 export interface Loader {
@@ -80,4 +81,19 @@ export function pluginOf(module: unknown): Plugin {
   }
   // Its shape is checked as far as a running program can; the rest is the type checker's.
   return plugin as Plugin
+}
+
+/** The copy of `@steeple/contracts` that the service runs with: file URL of its entry, and its version. */
+interface HostContracts {
+  readonly contractsUrl: string
+  readonly contractsVersion: string
+}
+
+/** Finds it beside the kernel. */
+export function hostContracts(): HostContracts {
+  const path = findPackageJSON('@steeple/contracts', import.meta.url)
+  if (path === undefined) throw new TypeError('@steeple/contracts has no package.json')
+  // The file is part of the build.
+  const { version } = JSON.parse(readFileSync(path, 'utf8')) as { readonly version: string }
+  return { contractsUrl: import.meta.resolve('@steeple/contracts'), contractsVersion: version }
 }

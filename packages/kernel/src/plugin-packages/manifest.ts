@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { ERROR_CATALOGUE, type Manifest } from '@steeple/contracts'
 import { readSection, type Section } from '@steeple/settings'
 import semver from 'semver'
-import type { FileHashes } from './content-hash.ts'
 import { type PluginPackage, packageCheck } from './package-check.ts'
+import type { FileHashes } from './signature.ts'
 
 /** A plugin package as it lies on the disk, before any of its code runs. */
 export interface FoundPlugin {

@@ -1,4 +1,4 @@
-import type { Clock, Log, Settings } from '@steeple/contracts'
+import type { Clock, ErrorCode, Log, PathGroup, Route, Settings } from '@steeple/contracts'
 import type { Section, SettingsChange } from '@steeple/settings'
 import type { Database } from '@steeple/store'
 import type { Timers } from '../clock/deadline.ts'
@@ -10,7 +10,6 @@ import type { ReconcileEngine } from '../reconcile/reconcile-engine.ts'
 import type { Reasons } from '../reconcile/scheduler.ts'
 import type { MetricsBoard } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
-import type { HttpEdge } from './edge.ts'
 import type { PluginSecrets } from './plugin-secrets.ts'
 import type { ServiceContainer } from './service-container.ts'
 
@@ -54,4 +53,32 @@ export interface PluginHost {
   readonly placement?: Placement
   /** When schedules look before their time; never when absent. */
   readonly reasons?: Reasons
+}
+
+/** The routes of one live plugin. `retiring` ends its streams when it leaves. */
+export interface RouteSet {
+  readonly plugin: string
+  readonly routes: readonly Route[]
+  /** Error codes of its own. */
+  readonly errors?: readonly ErrorCode[]
+  /** How the documentation shows what is under its path prefixes. */
+  readonly paths?: Readonly<Record<string, PathGroup>>
+  readonly retiring: AbortSignal
+  /** Whether the plugin was installed: unlike those of the build, nobody has tested it against this edge. */
+  readonly isInstalled?: boolean
+}
+
+/** A built, not yet serving set of routes. Opaque to the kernel. */
+export interface EdgeGeneration {
+  readonly sets: readonly RouteSet[]
+}
+
+/** What serves routes. The api package implements it; tests may use one that serves nothing. */
+export interface HttpEdge {
+  /** Builds everything; throws on a duplicate route or a schema that does not compile. Changes nothing. */
+  build(sets: readonly RouteSet[]): Promise<EdgeGeneration>
+  /** Serves `next` from the next request on. Resolves when the requests of the old one are over (at most 5 s). */
+  swap(next: EdgeGeneration): Promise<void>
+  /** Its own metrics in the text exposition format; they are none of the kernel's. */
+  metricsText?(): string
 }

@@ -16,8 +16,7 @@ import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
 import type { PluginMetrics } from '../telemetry/metrics.ts'
 import { createContext, createScope, type Scope } from './context.ts'
-import type { RouteSet } from './edge.ts'
-import type { PluginHost } from './host.ts'
+import type { PluginHost, RouteSet } from './host.ts'
 
 /** Why a copy leaves. */
 export type LeaveReason = 'unload' | 'upgrade' | 'shutdown'

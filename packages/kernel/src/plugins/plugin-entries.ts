@@ -5,10 +5,9 @@ import semver from 'semver'
 import type { Catalogue } from '../plugin-packages/catalogue.ts'
 import { configRemedy, reasonOf } from '../plugin-packages/failure.ts'
 import type { FoundPlugin, RejectedPlugin } from '../plugin-packages/manifest.ts'
-import type { LoadedThen } from '../telemetry/memory-health.ts'
+import type { LoadedThen } from '../telemetry/metrics.ts'
 import { reportTrust } from './context.ts'
-import type { RouteSet } from './edge.ts'
-import type { PluginHost } from './host.ts'
+import type { PluginHost, RouteSet } from './host.ts'
 import type { LivePlugin } from './live.ts'
 
 /**

@@ -9,8 +9,7 @@ import {
 } from '../plugin-packages/failure.ts'
 import { ENDED, type KeptStates, RAN } from '../plugin-packages/kept-states.ts'
 import { refuseOrphan } from './checks.ts'
-import type { EdgeGeneration } from './edge.ts'
-import type { PluginHost } from './host.ts'
+import type { EdgeGeneration, PluginHost } from './host.ts'
 import {
   awayRoutes,
   healthOf,
@@ -20,8 +19,8 @@ import {
   retire,
   setUp,
 } from './live.ts'
+import type { Provision, Wanted } from './moves.ts'
 import type { PluginEntries, PluginEntry } from './plugin-entries.ts'
-import type { Provision, Wanted } from './provision.ts'
 
 /** What is to become of one plugin. */
 export interface Change {

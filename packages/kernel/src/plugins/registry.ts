@@ -15,18 +15,25 @@ import { installPackage } from '../plugin-packages/install.ts'
 import { createKeptStates } from '../plugin-packages/kept-states.ts'
 import { createLoader } from '../plugin-packages/loader.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
-import { inDependencyOrder } from '../plugin-packages/order.ts'
 import type { PluginSources } from '../plugin-packages/sources.ts'
-import { memoryHealth, memoryNow } from '../telemetry/memory-health.ts'
+import { memoryHealth, memoryNow } from '../telemetry/metrics.ts'
 import { leftOutBecause, unchosenBecause } from './checks.ts'
 import type { PluginHost } from './host.ts'
 import type { LivePlugin } from './live.ts'
-import { keptVersion, type LoadRequest, load, type Moving, refuseRequired, reload, unload } from './moves.ts'
+import {
+  createProvision,
+  keptVersion,
+  type LoadRequest,
+  load,
+  type Moving,
+  refuseRequired,
+  reload,
+  unload,
+} from './moves.ts'
 import { PluginEntries, type PluginRecord } from './plugin-entries.ts'
 import type { SecretState } from './plugin-secrets.ts'
 import { PluginSet } from './plugin-set.ts'
-import { createProvision } from './provision.ts'
-import { sayLeftAlone, startBundled } from './start.ts'
+import { inDependencyOrder, sayLeftAlone, startBundled } from './start.ts'
 import { uninstall } from './uninstall.ts'
 
 /** What the registry needs beside what it gives to plugins. */

@@ -1,7 +1,10 @@
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { isServiceError, pluginStateConflict } from '@steeple/contracts'
-import { createContentRecord } from '../plugin-packages/content-hash.ts'
+import { isServiceError, pluginNotFound, pluginStateConflict } from '@steeple/contracts'
+import { lockDataDir } from '../composition/data-dir-lock.ts'
+import { createKeptStates } from '../plugin-packages/kept-states.ts'
+import { createContentRecord } from '../plugin-packages/signature.ts'
+import { installedName } from '../plugin-packages/sources.ts'
 import { bring, type Moving, unload } from './moves.ts'
 import type { PluginRecord } from './plugin-entries.ts'
 
@@ -70,4 +73,48 @@ function notInstalled(name: string, version: string | undefined, isEssential: bo
   const what = version === undefined ? `plugin ${name} is` : `version ${version} of plugin ${name} is`
   const hint = isEssential ? 'it is part of every build' : 'what is part of the build can be disabled'
   return pluginStateConflict(`${what} not installed; ${hint}`)
+}
+
+/** Where the files of a service are that does not run: both absolute. */
+interface OfflinePlace {
+  readonly dataDir: string
+  readonly pluginsDir: string
+}
+
+/**
+ * Removes a plugin's folders, or those of one version, and what is kept of them. Gives the folders. Throws
+ * `plugin_not_found` when there is none, `data_dir_in_use` while the service runs.
+ */
+export async function uninstallOffline(
+  place: OfflinePlace,
+  id: string,
+  version: string | undefined,
+): Promise<readonly string[]> {
+  return await locked(place, async ({ pluginsDir }) => {
+    const names = await readdir(pluginsDir).catch(() => [])
+    const folders = names.filter((name) => {
+      const installed = installedName(name)
+      return installed?.id === id && (version ?? installed.version) === installed.version
+    })
+    if (folders.length === 0) throw pluginNotFound(version === undefined ? id : `${id}@${version}`)
+    await removeFolders(pluginsDir, folders)
+    createKeptStates(pluginsDir, undefined).forget(id, folders)
+    return folders.map((folder) => join(pluginsDir, folder))
+  })
+}
+
+/** Switches a plugin on or off for the next start. Throws `data_dir_in_use` while the service runs. */
+export async function disableOffline(place: OfflinePlace, id: string, isDisabled: boolean): Promise<void> {
+  await locked(place, async ({ pluginsDir }) => {
+    createKeptStates(pluginsDir, undefined).change(id, { isDisabled })
+  })
+}
+
+async function locked<T>(place: OfflinePlace, work: (place: OfflinePlace) => Promise<T>): Promise<T> {
+  const lock = lockDataDir(place.dataDir)
+  try {
+    return await work(place)
+  } finally {
+    lock.release()
+  }
 }

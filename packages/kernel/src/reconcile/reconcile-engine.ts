@@ -3,11 +3,11 @@ import type { Timers } from '../clock/deadline.ts'
 import type { KernelMetrics } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
 import { createTraceBook } from './call.ts'
+import type { WantedKey } from './cluster.ts'
 import type { ControllerOptions } from './controller.ts'
 import { Controller } from './controller.ts'
 import type { Placement } from './leadership.ts'
 import { inTerm, termSignal } from './leadership.ts'
-import type { WantedKey } from './wanted-keys.ts'
 
 /** Runs the reconcilers of the kernel and of every live plugin. */
 export interface ReconcileEngine {

@@ -19,7 +19,7 @@ import {
   PLUGINS_FOLDER,
   STORE_FILE,
 } from '@steeple/store'
-import { auditTriggerSteps } from '../audit/audit-triggers.ts'
+import { auditTriggerSteps } from '../audit/audit-chain.ts'
 import type { StateParts } from './state-parts.ts'
 
 const FOLDER = '.backup-'

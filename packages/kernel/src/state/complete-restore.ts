@@ -24,9 +24,9 @@ import {
   STORE_FILE,
   syncFolder,
 } from '@steeple/store'
-import { auditTriggerSteps } from '../audit/audit-triggers.ts'
+import { auditTriggerSteps } from '../audit/audit-chain.ts'
 import { lockDataDir, storeUrlOf } from '../composition/data-dir-lock.ts'
-import { LEASE_DDL } from '../reconcile/lease-row.ts'
+import { LEASE_DDL } from '../reconcile/election.ts'
 
 /** The files of a store, the database itself last: as long as it stands, the old one is meant. */
 const STORE_PARTS: readonly string[] = ['-committed', '-wal', '-shm', '-in-use', '']

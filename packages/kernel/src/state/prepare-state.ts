@@ -25,13 +25,11 @@ import {
   STORE_FILE,
   scanIntegrity,
 } from '@steeple/store'
-import { auditAnchor } from '../audit/audit-anchor.ts'
 import { auditBeginning } from '../audit/audit-beginning.ts'
-import { createAuditTrail } from '../audit/audit-trail.ts'
-import { auditTriggerSteps, plainSql } from '../audit/audit-triggers.ts'
+import { auditTriggerSteps, plainSql } from '../audit/audit-chain.ts'
+import { auditAnchor, createAuditTrail } from '../audit/audit-trail.ts'
 import { createMutations } from '../mutation/create-mutations.ts'
-import { closeKeys } from '../mutation/idempotency.ts'
-import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-migrations.ts'
+import { closeKeys, KERNEL_TABLES, kernelMigrations } from '../mutation/idempotency.ts'
 import type { Mutations } from '../mutation/mutations.ts'
 import type { StateParts } from './state-parts.ts'
 

@@ -1,6 +1,123 @@
-import type { Labels, Log, MetricReading, MetricSample, Metrics, MetricsReader } from '@steeple/contracts'
+import { readdirSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import type {
+  ComponentHealth,
+  Labels,
+  Log,
+  MetricReading,
+  MetricSample,
+  Metrics,
+  MetricsReader,
+} from '@steeple/contracts'
 import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client'
 import { scrubText } from './log-redaction.ts'
+
+/** How often the delay of the event loop is sampled. Ten wake-ups a second, in native code. */
+const SAMPLE_MS = 100
+const NS_PER_S = 1e9
+const US_PER_S = 1e6
+
+/**
+ * Metrics of the process: processor, memory, open files, event loop. Names as Prometheus clients use them.
+ *
+ * The event loop's lag is that since the last scrape. Returns what stops its sampling.
+ */
+export function observeProcess(metrics: KernelMetrics): () => void {
+  const startedS = performance.timeOrigin / 1000
+  const lag = monitorEventLoopDelay({ resolution: SAMPLE_MS })
+  lag.enable()
+  let busy = performance.eventLoopUtilization()
+
+  const gauge = (name: string, help: string, read: () => number | undefined): void =>
+    metrics.observed(name, help, [], (set) => {
+      const value = read()
+      if (value !== undefined && Number.isFinite(value)) set(value)
+    })
+
+  metrics.observed(
+    'process_cpu_seconds_total',
+    'Processor time of the process, user and system',
+    [],
+    (set) => {
+      const { user, system } = process.cpuUsage()
+      set((user + system) / US_PER_S)
+    },
+    'counter',
+  )
+  gauge('process_start_time_seconds', 'Start of the process, seconds since the epoch', () => startedS)
+  gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
+  gauge('process_open_fds', 'Open file descriptors', openFiles)
+  gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed)
+  gauge('nodejs_eventloop_utilization_ratio', 'Share of time in which the event loop was busy', () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, busy)
+    busy = now
+    return utilization
+  })
+  metrics.observed(
+    'nodejs_eventloop_lag_seconds',
+    'Delay of the event loop beyond its timers since the last scrape',
+    ['stat'],
+    (set) => {
+      const seconds = (ns: number): number => Math.max(0, ns / NS_PER_S - SAMPLE_MS / 1000)
+      if (lag.count > 0) {
+        set(seconds(lag.percentile(50)), { stat: 'p50' })
+        set(seconds(lag.percentile(99)), { stat: 'p99' })
+        set(seconds(lag.max), { stat: 'max' })
+      }
+      lag.reset()
+    },
+  )
+  return () => lag.disable()
+}
+
+/** Undefined where the system has no /proc. */
+function openFiles(): number | undefined {
+  try {
+    // The directory's own descriptor is one of them.
+    return readdirSync('/proc/self/fd').length - 1
+  } catch {
+    return undefined
+  }
+}
+
+const MEBIBYTE = 1_048_576
+/** Of what the process may take, what it takes when it is worth a word. */
+const SHARE = 0.6
+
+/** An installed plugin that was loaded since the start, and what the process took then. */
+export interface LoadedThen {
+  readonly id: string
+  readonly rssBytes: number
+  readonly isGone: boolean
+}
+
+/** What the process takes, and may take: the bound of its group (a unit's, a container's), or all of the machine. */
+export function memoryNow(): { readonly rssBytes: number; readonly boundBytes: number } {
+  const bound = process.constrainedMemory()
+  const all = totalmem()
+  return { rssBytes: process.memoryUsage.rss(), boundBytes: bound > 0 && bound < all ? bound : all }
+}
+
+/**
+ * A component that says when the process takes much of what it may, and how much came since which installed plugin was loaded. That is all
+ * that can be told: plugins share the memory of the process, and what one that left has taken is given back by a restart alone.
+ */
+export function memoryHealth(
+  { rssBytes, boundBytes }: ReturnType<typeof memoryNow>,
+  loaded: readonly LoadedThen[],
+): readonly ComponentHealth[] {
+  if (rssBytes < boundBytes * SHARE) return []
+  const mebibytes = (bytes: number): number => Math.round(bytes / MEBIBYTE)
+  const grown = loaded.map(
+    ({ id, rssBytes: then, isGone }) =>
+      `${mebibytes(rssBytes - then)} MiB since plugin ${id} was loaded${isGone ? ', which is gone: a restart gives back what it took' : ''}`,
+  )
+  const since = grown.length === 0 ? '' : `; it has grown by ${grown.join(', by ')}`
+  const detail = `the service takes ${mebibytes(rssBytes)} of ${mebibytes(boundBytes)} MiB${since}`
+  return [{ name: 'memory', kind: 'feature', status: 'degraded', detail }]
+}
 
 /** Series that the specification names itself; whichever plugin knows the facts may register them. */
 const SPECIFIED = new Set(['svc_sessions_active', 'svc_sim_state', 'svc_attach_total'])

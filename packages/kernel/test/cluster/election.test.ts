@@ -2,9 +2,8 @@ import { type Database, openDatabase, type SideConnection } from '@steeple/store
 import { onPostgres, type StoreBox } from '@steeple/store/testing'
 import { assert, eventually, fakeClock } from '@steeple/testkit'
 import { thisMachine } from '../../src/clock/clock-keeper.ts'
-import { joinElection } from '../../src/reconcile/election.ts'
+import { joinElection, LEASE_DDL } from '../../src/reconcile/election.ts'
 import type { Leadership } from '../../src/reconcile/leadership.ts'
-import { LEASE_DDL } from '../../src/reconcile/lease-row.ts'
 
 const nothing = (): void => undefined
 const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }

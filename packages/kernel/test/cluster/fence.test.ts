@@ -6,9 +6,8 @@ import { thisMachine } from '../../src/clock/clock-keeper.ts'
 import { systemTimers, type Timers } from '../../src/clock/deadline.ts'
 import { createServiceContainer } from '../../src/plugins/service-container.ts'
 import { epochReader, termGuard } from '../../src/reconcile/cluster.ts'
-import { joinElection } from '../../src/reconcile/election.ts'
+import { joinElection, LEASE_DDL } from '../../src/reconcile/election.ts'
 import { inTerm, type Leadership, termSignal } from '../../src/reconcile/leadership.ts'
-import { LEASE_DDL } from '../../src/reconcile/lease-row.ts'
 
 const SILENT = {
   debug: () => undefined,

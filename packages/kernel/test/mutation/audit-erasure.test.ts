@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import type { Database } from '@steeple/store'
 import { failure, onEachStore, type StoreBox } from '@steeple/store/testing'
 import { assert, tempDir } from '@steeple/testkit'
-import { type AuditAnchor, auditAnchor } from '../../src/audit/audit-anchor.ts'
 import { auditSeal } from '../../src/audit/audit-chain.ts'
-import { settleAudit } from '../../src/audit/audit-trail.ts'
+import { type AuditAnchor, auditAnchor, settleAudit } from '../../src/audit/audit-trail.ts'
 import { type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 
 async function withEntries(box: StoreBox, count: number): Promise<MutationBench> {

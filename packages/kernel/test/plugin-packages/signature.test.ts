@@ -7,7 +7,7 @@ import { assert, suite, tempDir } from '@steeple/testkit'
 import { installPackage, installPlugin } from '../../src/plugin-packages/install.ts'
 import { createManifestReader } from '../../src/plugin-packages/manifest.ts'
 import { packPlugin } from '../../src/plugin-packages/pack.ts'
-import { keyId, makeSigningKey, readSigningKey } from '../../src/plugin-packages/signing-key.ts'
+import { keyId, makeSigningKey, readSigningKey } from '../../src/plugin-packages/signature.ts'
 import { type PluginSources, scanSources } from '../../src/plugin-packages/sources.ts'
 import { filesOf, keyOf, rewrite, signedPackage, writeBuilt } from './signed-package.ts'
 

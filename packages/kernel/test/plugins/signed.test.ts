@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { packPlugin } from '../../src/plugin-packages/pack.ts'
-import { makeSigningKey } from '../../src/plugin-packages/signing-key.ts'
+import { makeSigningKey } from '../../src/plugin-packages/signature.ts'
 import { createTestHost, failureOf, recordOf, type TestHost } from './test-host.ts'
 import { codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 

@@ -2,8 +2,8 @@ import { chmod, chown, mkdir, readFile, rename, rm, symlink, writeFile } from 'n
 import { basename, join } from 'node:path'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { createContentRecord } from '../../src/plugin-packages/content-hash.ts'
 import { type InstalledPlugin, installPlugin } from '../../src/plugin-packages/install.ts'
+import { createContentRecord } from '../../src/plugin-packages/signature.ts'
 import { createTestHost, failureOf, recordOf } from './test-host.ts'
 import { ANYBODY, writePlugin } from './test-plugin.ts'
 

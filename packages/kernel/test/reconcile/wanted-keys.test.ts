@@ -1,7 +1,7 @@
 import { onPostgres, type StoreBox } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
-import { LEASE_DDL } from '../../src/reconcile/lease-row.ts'
-import { createWantedKeys, type WantedKey, type WantedKeys } from '../../src/reconcile/wanted-keys.ts'
+import { createWantedKeys, type WantedKey, type WantedKeys } from '../../src/reconcile/cluster.ts'
+import { LEASE_DDL } from '../../src/reconcile/election.ts'
 import { createTestLog } from './test-log.ts'
 
 interface Bench {

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { memoryHealth, memoryNow } from '../../src/telemetry/memory-health.ts'
+import { memoryHealth, memoryNow } from '../../src/telemetry/metrics.ts'
 
 const memory = suite('telemetry/memory-health')
 const MIB = 1_048_576

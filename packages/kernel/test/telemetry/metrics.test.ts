@@ -2,8 +2,12 @@ import type { Log } from '@steeple/contracts'
 import { suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { createMetricsBoard, isPersonal, type MetricsBoard } from '../../src/telemetry/metrics.ts'
-import { observeProcess } from '../../src/telemetry/process-metrics.ts'
+import {
+  createMetricsBoard,
+  isPersonal,
+  type MetricsBoard,
+  observeProcess,
+} from '../../src/telemetry/metrics.ts'
 
 interface Line {
   readonly level: string

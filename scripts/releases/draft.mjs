@@ -21,7 +21,7 @@ const AREAS = [
   ['Mesh of boxes', ['mesh', 'nodes']],
   ['Console', ['console']],
   ['People and access', ['access']],
-  ['Regulators and privacy', ['compliance', 'regulator-file']],
+  ['Regulators and privacy', ['compliance']],
   ['Alerts, monitoring, support', ['alerts', 'support', 'tracing']],
   ['Backup and store', ['backup', 'store', 'secrets']],
   ['Plugins and drivers', ['plugin-kit', 'testkit', 'kernel', 'contracts']],

@@ -1,7 +1,7 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import { writeFile as save } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Manifest, writeFile } from '@steeple/regulator-file'
+import { type Manifest, writeFile } from '@steeple/compliance/file'
 import { initNode, openSecrets } from '@steeple/secrets'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
 import { PROCESS_LIMIT, svc } from './svc.ts'

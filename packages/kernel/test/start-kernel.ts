@@ -14,7 +14,6 @@ const SILENT: LogSink = {
   write: () => undefined,
   flush: () => undefined,
   close: () => undefined,
-  dropped: 0,
 }
 const NO_EDGE: HttpEdge = { build: async (sets) => ({ sets }), swap: async () => undefined }
 

@@ -22,8 +22,9 @@ import {
   timestampOrNull,
   validationFailed,
 } from '@steeple/contracts'
-import { type Closer, type ExportRow, writeFile } from '@steeple/regulator-file'
 import { carriersOf } from '@steeple/telecom'
+import type { ExportRow } from '../file/columns.ts'
+import { type Closer, writeFile } from '../file/write.ts'
 import type { ComplianceParts } from '../parts.ts'
 import { type CheckpointRow, checkpointsWithin, type MoveRow, moveNumbers, movesBetween } from '../store.ts'
 

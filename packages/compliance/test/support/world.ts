@@ -2,7 +2,6 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { COLUMN_NAMES, type Column, cellsOf, plainCell, verifyFile } from '@steeple/regulator-file'
 import {
   assert,
   eventually,
@@ -11,6 +10,9 @@ import {
   pluginFrom,
   type Testbed,
 } from '@steeple/testkit'
+import { COLUMN_NAMES, type Column } from '../../src/file/columns.ts'
+import { cellsOf, plainCell } from '../../src/file/csv.ts'
+import { verifyFile } from '../../src/file/verify.ts'
 import { plugin } from '../../src/plugin.ts'
 
 /** A row of a file as a test reads it. */

@@ -105,13 +105,11 @@ export interface LogSink {
   /** Writes what is held before it returns. */
   flush(): void
   close(): void
-  /** Lines that were dropped because nobody took them. */
-  readonly dropped: number
 }
 
 /** Lines are collected up to this many characters; a write per line costs more than the line. */
 const MIN_WRITE_LENGTH = 16_384
-/** A reader that has stopped must not fill the memory; lines beyond this are dropped and counted. */
+/** A reader that has stopped must not fill the memory; lines beyond this are dropped. */
 const MAX_HELD_LENGTH = 8_388_608
 /** A line is seen at most this late. */
 const FLUSH_MS = 250
@@ -141,14 +139,10 @@ export function stdoutSink(fd = 1): LogSink {
       sink.close()
       process.off('exit', flush)
     },
-    get dropped() {
-      return sink.dropped
-    },
   }
 }
 
 class FileSink {
-  dropped = 0
   readonly #fd: number
   #held: string[] = []
   #heldLength = 0
@@ -163,10 +157,7 @@ class FileSink {
   }
 
   write(line: string): void {
-    if (this.#isBroken || this.#heldLength + this.#rest.length > MAX_HELD_LENGTH) {
-      this.dropped++
-      return
-    }
+    if (this.#isBroken || this.#heldLength + this.#rest.length > MAX_HELD_LENGTH) return
     this.#held.push(line)
     this.#heldLength += line.length
     if (this.#isClosed) this.flush()

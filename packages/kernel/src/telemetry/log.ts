@@ -155,8 +155,6 @@ export interface KernelLog extends Log {
   readonly control: LogControl
   /** The last lines as JSON, redacted, each with its newline, the oldest first; less than 1 MiB of them. */
   recent(): readonly string[]
-  /** Lines that were dropped because nobody read them. */
-  readonly dropped: number
   /** Writes what is held before it returns. */
   flush(): void
   /** Flushes and stops the timer. Lines after it are still written, one by one. */
@@ -250,9 +248,6 @@ function wrap(logger: Logger, shared: Shared, { bound, component }: Bindings): K
       holds: () => levels.holds(),
     },
     recent: () => shared.recent.lines(),
-    get dropped() {
-      return shared.sink.dropped
-    },
     flush: () => shared.sink.flush(),
     close: () => shared.sink.close(),
   }

@@ -9,7 +9,7 @@ function logOf(clock = fakeClock()): {
   readonly messages: () => readonly unknown[]
 } {
   const written: string[] = []
-  const sink: LogSink = { write: (line) => written.push(line), flush: () => {}, close: () => {}, dropped: 0 }
+  const sink: LogSink = { write: (line) => written.push(line), flush: () => {}, close: () => {} }
   const log = createLog({ level: 'info', format: 'json', clock, sink })
   return { log, messages: () => written.splice(0).map((line) => JSON.parse(line).msg) }
 }

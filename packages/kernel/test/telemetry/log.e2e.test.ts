@@ -19,7 +19,7 @@ interface Capture {
 
 function capture(more: Partial<LogOptions> = {}): Capture {
   const written: string[] = []
-  const sink: LogSink = { write: (line) => written.push(line), flush: () => {}, close: () => {}, dropped: 0 }
+  const sink: LogSink = { write: (line) => written.push(line), flush: () => {}, close: () => {} }
   const options: LogOptions = { level: 'info', format: 'json', clock: fakeClock(), sink, hasColours: false }
   return {
     log: createLog({ ...options, ...more }),

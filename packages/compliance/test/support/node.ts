@@ -2,8 +2,8 @@ import { createPrivateKey, sign, X509Certificate } from 'node:crypto'
 import { timestampFromMs } from '@steeple/contracts'
 import { initNode, openSecrets } from '@steeple/secrets'
 import { fakeClock, tempDir } from '@steeple/testkit'
-import type { ExportRow } from '../../src/columns.ts'
-import { writeFile } from '../../src/write.ts'
+import type { ExportRow } from '../../src/file/columns.ts'
+import { writeFile } from '../../src/file/write.ts'
 
 /** A node that makes files. */
 export interface Node {

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { assert, seededDraw, suite } from '@steeple/testkit'
-import { type FileFindings, verifyFile } from '../src/verify.ts'
-import { inPieces, type Node, newNode, ROWS } from './support/node.ts'
+import { type FileFindings, verifyFile } from '../../src/file/verify.ts'
+import { inPieces, type Node, newNode, ROWS } from '../support/node.ts'
 
 const test = suite('the check of a file')
 

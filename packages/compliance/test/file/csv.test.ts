@@ -1,9 +1,9 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { COLUMN_NAMES } from '../src/columns.ts'
-import { cellsOf, csvLine, HEADER, plainCell, rowLine } from '../src/csv.ts'
-import { linesOf } from '../src/verify.ts'
-import { inPieces } from './support/node.ts'
+import { COLUMN_NAMES } from '../../src/file/columns.ts'
+import { cellsOf, csvLine, HEADER, plainCell, rowLine } from '../../src/file/csv.ts'
+import { linesOf } from '../../src/file/verify.ts'
+import { inPieces } from '../support/node.ts'
 
 const test = suite('CSV of the regulator')
 

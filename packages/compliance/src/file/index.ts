@@ -1,0 +1,5 @@
+export { COLUMN_NAMES } from './columns.ts'
+export { cellsOf, plainCell } from './csv.ts'
+export type { Manifest } from './manifest.ts'
+export { type FileFindings, verifyFile } from './verify.ts'
+export { writeFile } from './write.ts'

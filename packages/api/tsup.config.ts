@@ -11,6 +11,6 @@ export default defineConfig({
   target: 'node24',
   sourcemap: true,
   dts: false,
-  noExternal: ['fastify'],
-  esbuildPlugins: [oneFile('fastify', { external: UNUSED })],
+  noExternal: ['fastify', 'fastify-plugin'],
+  esbuildPlugins: [oneFile('fastify', { external: UNUSED }), oneFile('fastify-plugin')],
 })

@@ -1,13 +1,13 @@
 import type { ErrorCode } from '@steeple/contracts'
 import type { EdgeKernel } from './edge-kernel.ts'
 import type { EdgeLimits, SettingsFile } from './edge-options.ts'
+import type { RouteMemory } from './host/endpoint.ts'
 import type { HttpMetrics } from './observe/http-metrics.ts'
 import type { Authenticate, Denials } from './pipeline/authenticate.ts'
 import type { BodySpace } from './pipeline/body-space.ts'
 import type { Cursors } from './pipeline/cursor.ts'
 import type { FailedCredentials } from './pipeline/failed-credentials.ts'
-import type { RequestContext } from './pipeline/request-context.ts'
-import type { SendTogether } from './pipeline/respond.ts'
+import type { SchemaChecks } from './pipeline/schema-checks.ts'
 import type { SenderOf, Shares } from './pipeline/shares.ts'
 import type { ClientCertificates } from './tls/client-certificates.ts'
 
@@ -17,6 +17,7 @@ export interface EdgeCore {
   readonly limits: EdgeLimits
   readonly settingsFile: SettingsFile | undefined
   readonly metrics: HttpMetrics
+  readonly checks: SchemaChecks
   readonly cursors: Cursors
   readonly denials: Denials
   /** Who may begin how much. */
@@ -33,12 +34,10 @@ export interface EdgeCore {
   errors(): readonly ErrorCode[]
   /** Idempotent requests that are running on this instance: scope to body hash. */
   readonly running: Map<string, string>
-  /** Sends an answer whose head is set. */
-  readonly send: SendTogether
+  /** Which routes there were. */
+  readonly memory: RouteMemory
   /** Aborts when the listener goes down. */
   readonly shutdown: AbortSignal
   /** Whether the listener is going down: answers close their connection. */
   isClosing(): boolean
-  /** Called once for each exchange when its connection side is over. */
-  settled(context: RequestContext): void
 }

@@ -1,67 +1,23 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  featureNotInstalled,
-  methodNotAllowed,
-  notFound,
-  notReady,
-  type ServiceError,
-  validationFailed,
-} from '@steeple/contracts'
 import type { EdgeGeneration, HttpEdge, RouteSet } from '@steeple/kernel'
 import type { EdgeCore } from './edge-core.ts'
 import type { EdgeKernel } from './edge-kernel.ts'
 import { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions } from './edge-options.ts'
-import { createConnectionQueues, createConnections } from './host/connection-queue.ts'
-import { createRouteMemory, type Endpoint, fits, type RouteMemory, SYSTEM_PLUGIN } from './host/endpoint.ts'
-import { buildGeneration, Generation, pageFor, type RequestHandler } from './host/generation.ts'
+import { Connections } from './host/connection.ts'
+import { createRouteMemory, SYSTEM_PLUGIN } from './host/endpoint.ts'
+import { buildGeneration, Generation } from './host/generation.ts'
 import { createListeners, type Listeners } from './host/listeners.ts'
-import { finalStatus, HttpMetrics, logAccess } from './observe/http-metrics.ts'
+import { HttpMetrics } from './observe/http-metrics.ts'
 import { createAuthenticate, createDenials } from './pipeline/authenticate.ts'
 import { BodySpace } from './pipeline/body-space.ts'
 import { createCursors } from './pipeline/cursor.ts'
 import { FailedCredentials } from './pipeline/failed-credentials.ts'
-import { RequestContext } from './pipeline/request-context.ts'
-import { createSendTogether } from './pipeline/respond.ts'
 import { createSchemaChecks, type SchemaChecks } from './pipeline/schema-checks.ts'
-import { fail, serve } from './pipeline/serve.ts'
 import { createSenders, Shares } from './pipeline/shares.ts'
-import { headerProblem, type RequestProblem } from './pipeline/validate.ts'
 import { SYSTEM_PATHS, systemRoutes } from './system/routes.ts'
 import { type ClientCertificates, createClientCertificates } from './tls/client-certificates.ts'
 import { endFallen } from './tls/server-options.ts'
-
-const PROBLEM: RequestProblem = {
-  message: 'the query is not percent-encoded UTF-8 (RFC 3986 §2.1); write % itself as %25',
-  isFraming: false,
-}
-
-/** Whoever reads such a query takes the octets as they are, or others: a filter would look for what nobody has asked for. */
-function queryProblem({ url = '' }: IncomingMessage): RequestProblem | undefined {
-  const start = url.indexOf('?')
-  if (start < 0 || !url.includes('%', start)) return undefined
-  try {
-    decodeURIComponent(url.slice(start))
-    return undefined
-  } catch {
-    return PROBLEM
-  }
-}
-
-/** Contract section 2: what a client may choose. */
-const GIVEN = /^[A-Za-z0-9._-]{1,64}$/
-
-/**
- * A token of ours, or most of one, somewhere in the text. Whoever pastes one here by mistake must not have it in every
- * log line and audit entry.
- */
-const TOKEN = /svcb?_[A-Za-z0-9_-]{32}/
-
-/** The request id: the client's `X-Request-Id` when it is 1 to 64 of `[A-Za-z0-9._-]`, otherwise a new UUID. */
-export function requestIdFrom(header: string | readonly string[] | undefined): string {
-  return typeof header === 'string' && GIVEN.test(header) && !TOKEN.test(header) ? header : randomUUID()
-}
 
 /** The HTTP edge: one listener, one set of routes at a time. */
 export interface Edge extends HttpEdge {
@@ -89,16 +45,12 @@ class GenerationHost implements Edge {
   readonly #memory = createRouteMemory()
   readonly #checks: SchemaChecks
   readonly #shutdown = new AbortController()
-  readonly #queues = createConnectionQueues((...pair) => this.#begin(...pair))
   readonly #certificates: ClientCertificates
   readonly #listeners: Listeners
   readonly #system: RouteSet
-  readonly #connections: ReturnType<typeof createConnections>
-  #unwatch: (() => void) | undefined
+  readonly #connections: Connections
   /** Generations before the current one that still serve somebody. */
   readonly #past = new Set<Generation>()
-  #open = 0
-  #idle: (() => void) | undefined
   #current: Generation | undefined
 
   constructor(kernel: EdgeKernel, options: EdgeOptions) {
@@ -112,6 +64,7 @@ class GenerationHost implements Edge {
       limits: this.#limits,
       settingsFile: options.settingsFile,
       metrics: this.#metrics,
+      checks: this.#checks,
       cursors: createCursors(options.cursorSecret),
       denials: createDenials(kernel.clock, this.#limits.denialsPerMinute),
       streams: new Map(),
@@ -122,19 +75,13 @@ class GenerationHost implements Edge {
       senderOf: createSenders(kernel),
       certificates: this.#certificates,
       running: new Map(),
-      send: createSendTogether(),
+      memory: this.#memory,
       shutdown: this.#shutdown.signal,
       errors: () => this.#current?.sets.flatMap(({ errors }) => errors ?? []) ?? [],
       isClosing: () => this.#shutdown.signal.aborted,
-      settled: (context) => this.#settle(context),
     }
-    const { connections, streamStallMs } = this.#limits
-    this.#connections = createConnections(connections, streamStallMs, this.#queues)
-    const take = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
-      this.#queues.of(incoming.socket).take(incoming, outgoing)
+    this.#connections = new Connections(this.#limits.connections, (...pair) => this.#begin(...pair))
     this.#listeners = createListeners({
-      take,
-      queues: this.#queues,
       connections: this.#connections,
       certificates: this.#certificates,
       limits: this.#limits,
@@ -156,7 +103,7 @@ class GenerationHost implements Edge {
       metrics: this.#metrics,
       checkResponses: this.#options.checkResponses === true,
     }
-    return await buildGeneration([this.#system, ...sets], parts, this.#handler)
+    return await buildGeneration([this.#system, ...sets], parts, this.#core)
   }
 
   metricsText(): string {
@@ -182,9 +129,8 @@ class GenerationHost implements Edge {
       main: listen ?? server.listen,
       plain: plainListen ?? server.plain_listen,
     })
-    this.#unwatch = this.#connections.watch()
     if (tls !== undefined)
-      endFallen(this.#kernel, this.#certificates, this.#queues, this.#limits, this.#shutdown.signal)
+      endFallen(this.#kernel, this.#certificates, this.#connections, this.#limits, this.#shutdown.signal)
     return bound
   }
 
@@ -199,10 +145,9 @@ class GenerationHost implements Edge {
   async close(): Promise<void> {
     this.#shutdown.abort()
     const closed = this.#listeners.close()
-    if (this.#open > 0) await this.#drained()
+    await this.#connections.drained(Math.min(this.#limits.drainMs, this.#limits.closeMs))
     this.#listeners.closeAllConnections()
     await closed
-    this.#unwatch?.()
     await this.#core.failures.flush()
     await this.#current?.retire(undefined, 0)
     this.#current = undefined
@@ -214,122 +159,9 @@ class GenerationHost implements Edge {
     if (!past.isInUse) this.#past.delete(past)
   }
 
-  readonly #handler: RequestHandler = {
-    open: (generation, endpoint, request, reply) => {
-      const context = this.#context(request.raw, reply.raw, endpoint)
-      context.params = request.params
-      context.query = request.query
-      generation.enter(context)
-      void serve(context, endpoint)
-    },
-    refuse: (request, reply, error) => {
-      const page = error === undefined ? this.#page(request.raw) : undefined
-      if (page !== undefined) {
-        this.#handler.open(page.generation, page.endpoint, request, reply)
-        return
-      }
-      const context = this.#context(request.raw, reply.raw, undefined)
-      if (error === undefined) refuseUnmatched(context, this.#memory)
-      else fail(context, error)
-    },
-  }
-
-  /** What shows the page at a path without a route, if it is one that a browser asks for. */
-  #page(incoming: IncomingMessage): { generation: Generation; endpoint: Endpoint } | undefined {
-    const generation = this.#current
-    const endpoint = generation && pageFor(incoming, generation.endpoints, this.#kernel.features())
-    return endpoint && { generation, endpoint }
-  }
-
   #begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    incoming.url = originForm(incoming.url ?? '/')
-    const problem = headerProblem(incoming) ?? queryProblem(incoming)
-    if (problem !== undefined) {
-      if (problem.isFraming) {
-        outgoing.shouldKeepAlive = false
-        this.#queues.of(incoming.socket).end()
-      }
-      fail(this.#context(incoming, outgoing, undefined), validationFailed(problem.message))
-    } else if (this.#current !== undefined) this.#current.handle(incoming, outgoing)
-    else fail(this.#context(incoming, outgoing, undefined), notReady('the service is starting'))
+    // Without one it is closing: what comes still is for nobody.
+    if (this.#current === undefined) incoming.socket.destroy()
+    else this.#current.handle(incoming, outgoing)
   }
-
-  #context(
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
-    endpoint: RequestContext['endpoint'],
-  ): RequestContext {
-    this.#open += 1
-    const id = requestIdFrom(incoming.headers['x-request-id'])
-    return new RequestContext(this.#core, endpoint, id, this.#queues.of(incoming.socket), incoming, outgoing)
-  }
-
-  #settle(context: RequestContext): void {
-    this.#open -= 1
-    context.generation?.leave(context)
-    this.#core.shares.leave(context)
-    const ms = this.#kernel.clock.monotonicMs() - context.startedMs
-    const status = finalStatus(context)
-    const meter = context.endpoint?.meter ?? this.#metrics.meter(context.incoming.method ?? '', 'unmatched')
-    meter.observe(status, ms)
-    logAccess(context, status, ms)
-    if (!context.incoming.complete) this.#dropUnread(context.incoming)
-    context.queue.leave(context)
-    if (this.#open === 0) this.#idle?.()
-  }
-
-  /** The answer is out and the client still sends a body that nobody reads: not for long. */
-  #dropUnread(incoming: IncomingMessage): void {
-    const { socket } = incoming
-    if (socket.destroyed) return
-    const bound = setTimeout(() => socket.destroy(), this.#limits.unreadBodyMs).unref()
-    incoming.once('close', () => clearTimeout(bound))
-  }
-
-  async #drained(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const bound = setTimeout(resolve, Math.min(this.#limits.drainMs, this.#limits.closeMs))
-    this.#idle = resolve
-    await promise
-    clearTimeout(bound)
-  }
-}
-
-/** RFC 9112 §3.2.2: a server takes the absolute form too. What is of no form (`GET *`) is a path that nothing has. */
-function originForm(url: string): string {
-  const path = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, '') || '/'
-  return /^[/?#]/.test(path) ? path : `/${path}`
-}
-
-/**
- * Answers a request that no route fits: the method is wrong (405 and `Allow`), the feature is not here (404
- * `feature_not_installed`), or there is nothing (404 `not_found`). Needs no credential: the document of all routes
- * is public.
- */
-function refuseUnmatched(context: RequestContext, memory: RouteMemory): void {
-  fail(context, reasonOf(context, memory))
-}
-
-function reasonOf(context: RequestContext, memory: RouteMemory): ServiceError {
-  const { path } = context
-  const method = context.incoming.method ?? 'GET'
-  const withdrawn = memory.withdrawn(method === 'HEAD' ? 'GET' : method, path)
-  if (withdrawn !== undefined) return featureNotInstalled(withdrawn)
-  const methods = memory.methodsOf(path)
-  // A path whose method is among them did not fit for another reason: some escape in it.
-  if (methods.length > 0 && !methods.includes(method)) {
-    context.allow = methods.join(', ')
-    return methodNotAllowed(method, context.allow)
-  }
-  const absent = context.core.kernel
-    .features()
-    .find(({ prefix }) => isUnder(path, prefix) && !memory.hasUnder(prefix))
-  return absent === undefined ? notFound('such path') : featureNotInstalled(absent.plugin)
-}
-
-/** A prefix may have parameters: `/v1/sims/:imsi/quota`. */
-function isUnder(path: string, prefix: string): boolean {
-  const asked = path.split('/')
-  const parts = prefix.split('/')
-  return asked.length >= parts.length && fits(parts, asked.slice(0, parts.length))
 }

@@ -31,8 +31,18 @@ const octets = route<unknown, unknown, Uint8Array>({
   },
 })
 
+const json = route<unknown, unknown, Uint8Array>({
+  method: 'POST',
+  path: '/v1/json',
+  role: 'operator',
+  summary: 'Takes the octets of JSON, whatever that is',
+  audit: 'json.put',
+  rawBody: true,
+  handle: async ({ body }) => ok({ text: Buffer.from(body).toString() }),
+})
+
 large.before(async () => {
-  world = await serveRoutes([octets])
+  world = await serveRoutes([octets, json])
 })
 large.after(() => world.close())
 
@@ -80,5 +90,20 @@ large('takes one whose length nobody says, up to the last octet that it may have
 large('takes a short one whose length nobody says', async () => {
   assert.equal(JSON.parse(await send([Buffer.from('ab'), Buffer.from('c')], {})), { sha256: digest('abc') })
 })
+
+large(
+  'leaves the octets of JSON to a handler that wants them, and judges their media type alone',
+  async () => {
+    const ask = (type: string) =>
+      world.ask('/v1/json', {
+        method: 'POST',
+        token: ADMIN_TOKEN,
+        body: '[1,',
+        headers: { 'content-type': type },
+      })
+    assert.equal((await ask('application/json')).body, { text: '[1,' })
+    assert.is((await ask('text/plain')).body.error.code, 'unsupported_media_type')
+  },
+)
 
 large.run()

@@ -1,6 +1,6 @@
 import { type Route, route } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { pageFor } from '../src/host/generation.ts'
+import { pageFor } from '../src/host/endpoint.ts'
 
 const pages = suite('api/page-for')
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import {
   type Access,
   ERROR_CATALOGUE,
@@ -84,7 +85,7 @@ export function fits(pattern: Segments, asked: Segments): boolean {
 /** Contract section 2. */
 const DEFAULT_BODY_LIMIT = 1_048_576
 
-/** One route, ready to serve: its checks are compiled, its numbers looked up. */
+/** One route, ready to serve: its numbers are looked up. */
 export interface Endpoint {
   readonly route: Route
   /** The plugin that contributes it; `kernel` for the edge's own. */
@@ -97,9 +98,6 @@ export interface Endpoint {
   readonly isSystem: boolean
   readonly isMutating: boolean
   readonly bodyLimit: number
-  readonly checkParams: Check | undefined
-  readonly checkQuery: Check | undefined
-  readonly checkBody: Check | undefined
   /** Only when responses are checked. */
   readonly checkResponse: Check | undefined
   readonly meter: RouteMeter
@@ -126,36 +124,44 @@ export function compilesNow(set: RouteSet, parts: EndpointParts): boolean {
   return parts.checkResponses || set.isInstalled === true
 }
 
-/** The schemas of a route and where their values come from, in the order in which they are checked. */
-export function schemasOf(route: Route): readonly (readonly [Source, JsonSchema])[] {
+/** The schemas of a route: where their values come from, and what part of it they are of. */
+export function schemasOf(
+  route: Route,
+): readonly (readonly [source: Source, schema: JsonSchema, part: string])[] {
   const { params, query, body, response } = route.schema ?? {}
-  const pairs: (readonly [Source, JsonSchema | undefined])[] = [
-    ['url', params],
-    ['url', queryFilters(route, query)],
-    ['body', body],
-    ['body', response],
+  const all: readonly (readonly [Source, JsonSchema | undefined, string])[] = [
+    ['url', params, 'params'],
+    ['url', query, 'query'],
+    ['body', body, 'body'],
+    ['body', response, 'response'],
   ]
-  return pairs.filter((pair): pair is readonly [Source, JsonSchema] => pair[1] !== undefined)
+  return all.filter((one): one is readonly [Source, JsonSchema, string] => one[1] !== undefined)
 }
 
-/** The endpoint of a route. Throws `plugin_failed` when a schema does not compile or the route is not well formed. */
-export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts): Endpoint {
-  const { params, query, body, response } = route.schema ?? {}
-  const isNow = compilesNow(set, parts)
-  const compiled = <T>(schema: JsonSchema | undefined, part: string, compile: (schema: JsonSchema) => T) => {
-    if (schema === undefined) return undefined
+/** Compiles the schemas of a route. Throws `plugin_failed` when one does not compile. */
+export function compileSchemas(
+  route: Route,
+  { plugin }: RouteSet,
+  { checks, checkResponses }: EndpointParts,
+): void {
+  for (const [source, schema, part] of schemasOf(route)) {
     try {
-      return compile(schema)
+      checks[part === 'response' && !checkResponses ? 'prove' : 'check'](source, schema)
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : 'unknown'
-      throw pluginFailed(set.plugin, 'routes', `${part} schema of ${nameOf(route)}: ${why}`, { cause })
+      throw pluginFailed(plugin, 'routes', `${part} schema of ${nameOf(route)}: ${why}`, { cause })
     }
   }
-  const check = (source: Source, schema: JsonSchema | undefined, part: string): Check | undefined =>
-    compiled(schema, part, (one) => parts.checks[isNow ? 'check' : 'checkLater'](source, one))
+}
+
+/** The endpoint of a route. Throws `plugin_failed` when the route is not well formed. */
+export function endpointFrom(
+  route: Route,
+  set: RouteSet,
+  { checks, checkResponses, metrics }: EndpointParts,
+): Endpoint {
   refuseMalformed(route, set)
-  if (set.isInstalled === true && !parts.checkResponses)
-    compiled(response, 'response', (schema) => parts.checks.prove('body', schema))
+  const response = checkResponses ? route.schema?.response : undefined
   return {
     route,
     plugin: set.plugin,
@@ -165,22 +171,24 @@ export function endpointFrom(route: Route, set: RouteSet, parts: EndpointParts):
     isSystem: set.plugin === SYSTEM_PLUGIN,
     isMutating: route.method !== 'GET',
     bodyLimit: route.bodyLimit ?? DEFAULT_BODY_LIMIT,
-    checkParams: check('url', params, 'params'),
-    checkQuery: check('url', queryFilters(route, query), 'query'),
-    checkBody: check('body', body, 'body'),
-    checkResponse: parts.checkResponses ? check('body', response, 'response') : undefined,
-    meter: parts.metrics.meter(route.method, route.path),
+    checkResponse: response === undefined ? undefined : checks.check('body', response),
+    meter: metrics.meter(route.method, route.path),
   }
+}
+
+/** The media types that a route takes. JSON is one unless it names others and no schema. */
+export function mediaTypesOf({ schema, consumes = [] }: Route): readonly string[] {
+  return [...(schema?.body !== undefined || consumes.length === 0 ? ['application/json'] : []), ...consumes]
+}
+
+/** The same in words. */
+export function acceptedTypes(route: Route): string {
+  return mediaTypesOf(route).join(' or ')
 }
 
 /** `GET /v1/nodes/:id`. */
 export function nameOf(route: Route): string {
   return `${route.method} ${route.path}`
-}
-
-/** A list route may spell `limit` and `cursor` in its query schema; the edge checks those two itself. */
-function queryFilters(route: Route, query: JsonSchema | undefined): JsonSchema | undefined {
-  return route.paged === true && query === undefined ? undefined : query
 }
 
 function refuseMalformed(route: Route, { plugin, errors = [] }: RouteSet): void {
@@ -212,4 +220,30 @@ function refusesStale(route: Route, catalogue: readonly Pick<ErrorCode, 'code' |
   return catalogue.some(
     ({ code, status }) => (status === 409 || status === 412) && route.errors?.includes(code) === true,
   )
+}
+
+/** What addresses of pages look like; none is deeper. */
+const ADDRESS = /^(\/[\w~-]+){1,6}$/
+/** What looks like another host to some: nothing is ever there, and people are told so by a page. */
+const STRAY = /^\/(\/|\\|%5c)/i
+
+/**
+ * The endpoint that shows pages without a route (`everyPage`), when that is what is asked for: a browser wants a page, and the first
+ * segment of its path is none of a route or of a plugin that is known, or the path begins like another host (`//`). Undefined for
+ * all else, which is answered as not found.
+ */
+export function pageFor(
+  { method, url = '/', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  endpoints: readonly Endpoint[],
+  features: readonly { readonly prefix: string }[],
+): Endpoint | undefined {
+  if (method !== 'GET' || !/(^|,)\s*text\/html\s*(;|,|$)/i.test(headers.accept ?? '')) return undefined
+  const endpoint = endpoints.find(({ route }) => route.method === 'GET' && route.everyPage === true)
+  if (endpoint === undefined) return undefined
+  const path = url.replace(/[?#].*/s, '')
+  if (STRAY.test(path)) return endpoint
+  if (!ADDRESS.test(path)) return undefined
+  const [, first] = path.split('/')
+  const taken = [...endpoints.map(({ route }) => route.path), ...features.map(({ prefix }) => prefix)]
+  return taken.some((one) => one.split('/')[1] === first) ? undefined : endpoint
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import { TLSSocket } from 'node:tls'
 import {
   configInvalid,
   headersTooLarge,
@@ -18,7 +18,7 @@ import type { EdgeLimits, EdgeTls } from '../edge-options.ts'
 import { errorBody, securityHeaders } from '../pipeline/respond.ts'
 import type { ClientCertificates } from '../tls/client-certificates.ts'
 import { secureContextOf, tlsOptionsOf } from '../tls/server-options.ts'
-import type { ConnectionQueues, Connections } from './connection-queue.ts'
+import { type Connection, type Connections, serveInTurn } from './connection.ts'
 
 /** Connections that are closing and those that take their place. */
 const SPARE_CONNECTIONS = 64
@@ -28,14 +28,9 @@ const CHECK_INTERVAL_MS = 1_000
 /** What routes can have; `CONNECT` alone does not reach them. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-/** Handles one request. */
-type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
-
 /** The HTTP or HTTPS server, bounded against clients that are slow, loud or not speaking HTTP. */
 function createServer(
-  listener: Listener,
-  queues: ConnectionQueues,
-  limits: EdgeLimits,
+  { connections, certificates, limits, log }: Omit<ListenerParts, 'tls'>,
   tls: EdgeTls | undefined,
 ): http.Server {
   const options = {
@@ -53,20 +48,33 @@ function createServer(
   }
   const server: http.Server =
     tls === undefined
-      ? http.createServer(options, listener)
-      : https.createServer({ ...options, ...tlsOptionsOf(tls, limits.headersTimeoutMs) }, listener)
+      ? http.createServer(options, serveInTurn)
+      : https.createServer({ ...options, ...tlsOptionsOf(tls, limits.headersTimeoutMs) }, serveInTurn)
   // Node would hand what is not TLS on to be answered: it is closed, and nobody is told anything in the clear.
   server.removeAllListeners('tlsClientError')
-  server.on('tlsClientError', (_error, socket: Socket) => socket.destroy())
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    socket.destroy()
+    // Anybody can make them: for who looks for what is wrong with one client.
+    log.debug({ code: error.code, address: socket.remoteAddress }, 'a TLS handshake failed')
+  })
   // One more than there may be: whoever comes to a full house makes room for itself.
   server.maxConnections = limits.connections + SPARE_CONNECTIONS
+  // Node's HTTP server reads and writes a connection of ours, in place of the socket itself.
+  const opened = tls === undefined ? 'connection' : 'secureConnection'
+  const [accept] = server.listeners(opened)
+  server.removeAllListeners(opened)
+  server.on('connection', (socket: Socket) => connections.accept(socket))
+  server.on(opened, (socket: Socket) => {
+    if (socket instanceof TLSSocket) certificates.connected(socket)
+    accept?.call(server, connections.open(socket))
+  })
+  server.setTimeout(limits.streamStallMs, (socket) => (socket as unknown as Connection).timedOut())
   // Without this listener node would invite the body before anyone has looked at the credential.
-  server.on('checkContinue', listener)
-  server.on('checkExpectation', listener)
-  // The server is over TCP or TLS: its streams are sockets.
+  server.on('checkContinue', serveInTurn)
+  server.on('checkExpectation', serveInTurn)
   const refuse = (stream: unknown, error: ServiceError): void => {
-    const socket = stream as Socket
-    queues.of(socket).afterAnswers(() => endWith(socket, rawAnswer(error, tls !== undefined)))
+    const connection = stream as Connection
+    connection.afterAnswers(() => endWith(connection, rawAnswer(error, tls !== undefined)))
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
@@ -81,9 +89,9 @@ function createServer(
 }
 
 /** Answers what is no request for us, once and briefly, and closes. */
-function endWith(socket: Socket, answer: string): void {
-  if (socket.writable) socket.end(answer, () => socket.destroy())
-  else socket.destroy()
+function endWith(connection: Connection, answer: string): void {
+  if (connection.writable) connection.end(answer, () => connection.destroy())
+  else connection.destroy()
 }
 
 function garbageError(error: NodeJS.ErrnoException, limits: EdgeLimits): ServiceError {
@@ -131,8 +139,6 @@ const REASONS: Readonly<Partial<Record<string, string>>> = {
 
 /** What the listeners are made of. */
 export interface ListenerParts {
-  readonly take: Listener
-  readonly queues: ConnectionQueues
   readonly connections: Connections
   readonly certificates: ClientCertificates
   readonly limits: EdgeLimits
@@ -159,29 +165,16 @@ export interface Listeners {
 
 /** Listeners that share their requests, connections and bounds. Nothing listens yet. */
 export function createListeners(parts: ListenerParts): Listeners {
-  const { take, queues, connections, limits, tls } = parts
-  const serve = (its: EdgeTls | undefined): Server => {
-    const server = createServer(take, queues, limits, its)
-    server.on('connection', (socket: Socket) => connections.add(socket))
-    return server
-  }
-  const main = serve(tls)
+  const { tls } = parts
+  const main = createServer(parts, tls)
   let plain: Server | undefined
-  main.on('secureConnection', (socket: TLSSocket) => {
-    connections.secure(socket)
-    parts.certificates.connected(socket)
-  })
-  main.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-    // Anybody can make them: for who looks for what is wrong with one client.
-    parts.log.debug({ code: error.code, address: socket.remoteAddress }, 'a TLS handshake failed')
-  })
   const unfollow = tls === undefined ? undefined : followCertificate(main, tls, parts.log)
   const open = (): readonly Server[] => (plain === undefined ? [main] : [main, plain])
   return {
     listen: async (wishes) => {
       await bind(main, wishes.main, 'server.listen')
       if (wishes.plain !== '') {
-        plain = serve(undefined)
+        plain = createServer(parts, undefined)
         await bindToLoopback(plain, wishes.plain).catch(async (error: unknown) => {
           plain = undefined
           await closed(main)

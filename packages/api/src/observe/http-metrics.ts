@@ -1,30 +1,42 @@
+import { type Concern, concern } from '../pipeline/concern.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 /** nginx's number for a client that left before it was answered. Never sent, only counted. */
 const CLIENT_CLOSED = 499
 
-/** The status that a finished exchange is counted under. */
-export function finalStatus(context: RequestContext): number {
-  return context.outgoing.headersSent ? context.outgoing.statusCode : CLIENT_CLOSED
+/** Counts a request, and writes one line of it, once it is over: facts that hold no secret, neither URL nor query, headers or bodies. */
+export function observeEnd(context: RequestContext): void {
+  const { endpoint, incoming, outgoing, core } = context
+  const { clock, log } = core.kernel
+  context.onOver(() => {
+    const method = incoming.method ?? ''
+    const ms = clock.monotonicMs() - context.startedMs
+    const status = outgoing.headersSent ? outgoing.statusCode : CLIENT_CLOSED
+    const meter = endpoint?.meter ?? core.metrics.meter(method, context.pattern)
+    meter.observe(status, ms)
+    const { kind, id } = context.principal
+    const facts = {
+      request_id: context.id,
+      method,
+      route: context.pattern,
+      status,
+      ms: Math.round(ms * 100) / 100,
+      principal: `${kind}:${id}`,
+      ip: context.peerAddress,
+    }
+    // An id that the client chose may be anything, a token too.
+    if (incoming.headers['x-request-id'] === undefined) log.plain(facts, 'request')
+    else log.info(facts, 'request')
+  })
 }
 
-/** One line per request: facts that hold no secret. Neither URL nor query, headers or bodies. */
-export function logAccess(context: RequestContext, status: number, ms: number): void {
-  const { principal, core, incoming } = context
-  const facts = {
-    request_id: context.id,
-    method: incoming.method ?? '',
-    route: context.pattern,
-    status,
-    ms: Math.round(ms * 100) / 100,
-    principal: `${principal.kind}:${principal.id}`,
-    ip: context.peerAddress,
-  }
-  const { log } = core.kernel
-  // An id that the client chose may be anything, a token too.
-  if (incoming.headers['x-request-id'] === undefined) log.plain(facts, 'request')
-  else log.info(facts, 'request')
-}
+/** The access log and the metrics of requests. */
+export const observe: Concern = concern('observe', ['id'], (app) => {
+  app.addHook('onRequest', ({ context }, _reply, done) => {
+    observeEnd(context)
+    done()
+  })
+})
 
 /** Upper bounds of the duration buckets, seconds. */
 const DURATION_BUCKETS_S: readonly number[] = [

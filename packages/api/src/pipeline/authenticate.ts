@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import {
   type Access,
@@ -6,16 +7,22 @@ import {
   authenticatorRef,
   bootstrapTokensRef,
   type Clock,
+  defineError,
+  type ErrorFactory,
   expandRoles,
+  forbidden,
   type Principal,
   type Role,
   systemPrincipal,
   unauthenticated,
 } from '@steeple/contracts'
+import type { FastifyRequest } from 'fastify'
 import type { EdgeKernel } from '../edge-kernel.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import type { ClientCertificates } from '../tls/client-certificates.ts'
+import { type Concern, concern } from './concern.ts'
 import { overLimit } from './over-limit.ts'
+import type { RequestContext } from './request-context.ts'
 
 const WINDOW_MS = 60_000
 /** Principals remembered at a time; each has one counter. */
@@ -240,4 +247,114 @@ export function nodeIdFrom(params: unknown): string | undefined {
 export function neededRole(endpoint: Endpoint): Role | 'bootstrap token' {
   const access = endpoint.route.role
   return access === 'public' || access === 'bootstrap' ? 'bootstrap token' : access
+}
+
+/** Says who sends the request: at once (undefined), or when the promise resolves. */
+function authenticate(context: RequestContext, endpoint: Endpoint): Promise<void> | undefined {
+  const { core } = context
+  core.failures.refuseGuess(context)
+  try {
+    const admitted = core.authenticate(endpoint.route.role, context.credentials(nodeIdFrom(context.params)))
+    if (isPromise(admitted)) return later(context, admitted)
+    context.principal = admitted
+    core.failures.succeeded(context)
+    return undefined
+  } catch (thrown) {
+    throw core.failures.failed(context, thrown)
+  }
+}
+
+async function later(context: RequestContext, admitted: Promise<Principal>): Promise<void> {
+  const { failures } = context.core
+  try {
+    context.principal = await admitted
+  } catch (thrown) {
+    throw failures.failed(context, thrown)
+  }
+  failures.succeeded(context)
+}
+
+function isPromise<T extends object>(value: T | Promise<T>): value is Promise<T> {
+  return 'then' in value
+}
+
+/** From then on a request that was admitted is admitted once more before it changes something. */
+const LATE_MS = 1_000
+
+/** A body comes as slowly as its sender likes: what was taken from somebody meanwhile is asked for once more. */
+export async function admitAgain(context: RequestContext, endpoint: Endpoint): Promise<void> {
+  const { clock } = context.core.kernel
+  if (endpoint.route.role === 'public' || clock.monotonicMs() - context.startedMs < LATE_MS) return
+  await authenticate(context, endpoint)
+  if (!mayUse(endpoint, context.principal, context.params)) await deny(context, endpoint)
+}
+
+/** Says who asks, before a byte of the body is read. */
+export const credentials: Concern = concern('credentials', ['bounds', 'errors'], (app) => {
+  app.addHook('onRequest', ({ context }, _reply, done) => {
+    const { endpoint } = context
+    const admitted =
+      endpoint === undefined || endpoint.route.role === 'public' ? undefined : authenticate(context, endpoint)
+    if (admitted === undefined) done()
+    else admitted.then(() => done(), done)
+  })
+})
+
+/** Refuses those who may not do this, at first, and once more when the body has come. */
+export const roles: Concern = concern('roles', ['credentials'], (app) => {
+  app.addHook('onRequest', ({ context }, _reply, done) => {
+    const { endpoint, principal, incoming } = context
+    if (endpoint === undefined || mayUse(endpoint, principal, context.params)) {
+      if (endpoint?.isMutating === true) refuseForeignPage(principal, incoming.headers)
+      done()
+    } else deny(context, endpoint).catch(done)
+  })
+  app.addHook('onRoute', (route) => {
+    const endpoint = route.config?.endpoint
+    if (endpoint?.isMutating !== true) return
+    route.preHandler = ({ context }: FastifyRequest) => admitAgain(context, endpoint)
+  })
+})
+
+/** What a page of somebody else makes a browser send. */
+const foreignPage: ErrorFactory = defineError(
+  'forbidden',
+  403,
+  'the request comes from a page of another origin, with the certificate of the browser; do it on a page of this service, or with a token',
+)
+/** Values of `Sec-Fetch-Site` of what a page of this very service asks, or a person by hand. Fetch Metadata §2.4. */
+const OWN_SITES: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none'])
+
+/**
+ * Refuses what a page of another origin makes a browser change by the certificate that is imported there: the browser
+ * presents it by itself, whoever's page asks. A token is in a request on purpose alone. Throws `forbidden`.
+ *
+ * Browsers say where such a request is from (`Origin`, RFC 6454 §7.3, or `Sec-Fetch-Site`); a program that says neither
+ * holds its certificate itself and cannot be tricked.
+ */
+function refuseForeignPage({ kind }: Principal, headers: IncomingHttpHeaders): void {
+  if (kind !== 'cli' && kind !== 'node') return
+  if (!OWN_SITES.has(headers['sec-fetch-site'])) throw foreignPage()
+  const { origin } = headers
+  if (origin === undefined) return
+  // Without a host, as `null` is, it is nobody's page here.
+  if (URL.parse(origin)?.host !== headers.host?.toLowerCase()) throw foreignPage()
+}
+
+/** Refuses for want of a role; an attempt to change something is audited. Target is the pattern, not the URL. */
+async function deny(context: RequestContext, endpoint: Endpoint): Promise<never> {
+  const role = neededRole(endpoint)
+  const { route } = endpoint
+  if (route.method !== 'GET') {
+    context.core.denials.count(context.principal)
+    await context.core.kernel.mutations.refuse({
+      principal: context.principal,
+      action: typeof route.audit === 'string' ? route.audit : 'http.request',
+      target: route.path,
+      outcome: 'denied',
+      requestId: context.id,
+      detail: { method: route.method, needs: role },
+    })
+  }
+  throw forbidden(role)
 }

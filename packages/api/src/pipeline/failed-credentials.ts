@@ -86,7 +86,7 @@ export class FailedCredentials {
     const isFailure = isServiceError(thrown) && thrown.status === unauthenticated.status
     if (!isFailure) return thrown
     const address = networkOf(context.peerAddress)
-    if (context.core.certificates.isRefused(context.incoming.socket)) {
+    if (context.core.certificates.isRefused(context.connection.socket)) {
       // Nobody guesses a certificate.
       this.#note(address, false)
       return thrown

@@ -7,8 +7,12 @@ import {
   requestTimeout,
   unsupportedMediaType,
 } from '@steeple/contracts'
-import type { Endpoint } from '../host/endpoint.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { acceptedTypes, type Endpoint, mediaTypesOf } from '../host/endpoint.ts'
+import { admitAgain } from './authenticate.ts'
 import { ClientLeft, SMALL_BYTES } from './body-space.ts'
+import { type Concern, concern, type Handler } from './concern.ts'
+import { answerEachTime } from './idempotency.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Cheap sign that a text may spell one of the names below, escapes included. */
@@ -55,55 +59,71 @@ function refusePollution(root: unknown): void {
   }
 }
 
-const JSON_TYPE = 'application/json'
+/** A refused body up to this size is explained in full; of a larger one the first broken rule is told. */
+const EXPLAINED_BYTES = 65_536
+/** Bodies above that size. */
+export const largeBodies: WeakSet<object> = new WeakSet<object>()
 
 /**
- * Gives `context.body` its value and kind, by media type:
- *
- * - `json`: the parsed value, checked against the route's schema later.
- * - `text` (`text/*` that the route consumes): the text.
- * - `bytes` (a route with `rawBody`): the octets, checked by the handler.
- * - `stream` (anything else that the route consumes): the bytes as they come, `AsyncIterable<Uint8Array>`.
+ * The body as the handler gets it: the parsed value of JSON, the text of `text/*`, the octets for a route with `rawBody`, and the octets
+ * as they come (`AsyncIterable<Uint8Array>`) of any other media type that the route consumes. Undefined when there is none.
  *
  * Throws `unsupported_media_type`, `body_too_large`, `malformed_json`, `request_timeout`.
  */
-export async function takeBody(context: RequestContext, endpoint: Endpoint): Promise<void> {
-  if (!hasBody(context)) return
+async function takeBody(context: RequestContext, endpoint: Endpoint): Promise<unknown> {
+  if (!hasBody(context)) return undefined
   const type = mediaTypeOf(context, endpoint.route)
-  const kind = endpoint.route.rawBody === true ? 'bytes' : kindOf(type)
+  const isRaw = endpoint.route.rawBody === true
   refuseAnnounced(context, endpoint.bodyLimit)
-  if (kind === 'stream') {
-    context.body = streamBody(context, endpoint.bodyLimit)
-    context.bodyKind = kind
-    return
-  }
+  if (!isRaw && !isText(type)) return streamBody(context, endpoint.bodyLimit)
   const bytes = context.bodyBytes ?? (await readBody(context, endpoint.bodyLimit))
-  if (bytes.length === 0) return
+  if (bytes.length === 0) return undefined
   context.bodyBytes = bytes
-  context.body = kind === 'bytes' ? bytes : kind === 'json' ? parseJson(bytes) : bytes.toString('utf8')
-  context.bodyKind = kind
+  if (isRaw) return bytes
+  if (!type.endsWith('json')) return bytes.toString('utf8')
+  const value = parseJson(bytes)
+  if (bytes.length > EXPLAINED_BYTES) largeBodies.add(Object(value))
+  return value
 }
 
-/** Gives `context.body` its value where the route refuses nothing of this request: see `Route.unrefusable`. Says whether it did. */
-export async function takeUnrefusable(context: RequestContext, endpoint: Endpoint): Promise<boolean> {
-  const { unrefusable } = endpoint.route
-  if (unrefusable === undefined) return false
-  if (unrefusable === true) {
-    context.body = {}
-    return true
-  }
-  if (!hasBody(context)) return false
-  refuseAnnounced(context, endpoint.bodyLimit)
-  context.bodyBytes = await readBody(context, endpoint.bodyLimit)
-  const body = unrefusable(context.bodyBytes)
-  if (body === undefined) return false
-  context.body = body
-  return true
+/** What the route takes for a body whatever came, since it refuses nothing of this request: see `Route.unrefusable`. Undefined: it may refuse. */
+async function unrefusableBody(context: RequestContext, { route, bodyLimit }: Endpoint): Promise<unknown> {
+  const { unrefusable } = route
+  if (typeof unrefusable !== 'function') return {}
+  if (!hasBody(context)) return undefined
+  refuseAnnounced(context, bodyLimit)
+  context.bodyBytes = await readBody(context, bodyLimit)
+  return unrefusable(context.bodyBytes)
 }
 
-function kindOf(type: string): 'json' | 'text' | 'stream' {
-  if (type.endsWith('json')) return 'json'
-  return type.startsWith('text/') ? 'text' : 'stream'
+/** Reads the bodies of routes that change something. */
+export const body: Concern = concern('body', ['admission'], (app) => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', async ({ context }: FastifyRequest) => {
+    const { endpoint } = context
+    return endpoint?.isMutating === true ? await takeBody(context, endpoint) : undefined
+  })
+  app.addHook('onRoute', (route) => {
+    const endpoint = route.config?.endpoint
+    if (endpoint?.route.unrefusable === undefined) return
+    // Those of routes are `handle` of pipeline.ts.
+    const run = route.handler as Handler
+    route.preParsing = async (request: FastifyRequest, reply: FastifyReply) => {
+      const { context } = request
+      const heeded = await unrefusableBody(context, endpoint)
+      if (heeded === undefined) return undefined
+      request.body = heeded
+      await admitAgain(context, endpoint)
+      // No parser, no check and no handler of fastify's is asked about it any more, whether it was answered or its client has left.
+      await reply.send(await answerEachTime(context, endpoint, () => run(request)))
+      throw new ClientLeft('the client left')
+    }
+  })
+})
+
+/** JSON is text, too. */
+function isText(type: string): boolean {
+  return type.endsWith('json') || type.startsWith('text/')
 }
 
 function mediaTypeOf(context: RequestContext, route: Route): string {
@@ -114,27 +134,12 @@ function mediaTypeOf(context: RequestContext, route: Route): string {
   }
   const given = headers['content-type']
   if (given === undefined) throw unsupportedMediaType('(none given)', acceptedTypes(route))
-  // What nearly all of them say.
-  if (given === JSON_TYPE && takesJson(route)) return given
   const type = essence(given)
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(given)?.[1]?.toLowerCase()
-  if (!typesOf(route).includes(type) || (charset !== undefined && charset !== 'utf-8')) {
+  if (!mediaTypesOf(route).includes(type) || (charset !== undefined && charset !== 'utf-8')) {
     throw unsupportedMediaType(given.slice(0, 100), acceptedTypes(route))
   }
   return type
-}
-
-/** The media types that a route takes, in words. */
-export function acceptedTypes(route: Route): string {
-  return typesOf(route).join(' or ')
-}
-
-function typesOf(route: Route): readonly string[] {
-  return [...(takesJson(route) ? [JSON_TYPE] : []), ...(route.consumes ?? [])]
-}
-
-function takesJson(route: Route): boolean {
-  return route.schema?.body !== undefined || route.consumes === undefined
 }
 
 function essence(contentType: string): string {

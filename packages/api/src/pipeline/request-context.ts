@@ -6,11 +6,13 @@ import {
   type Principal,
   type Reply,
   type Request,
+  type ServiceError,
   unauthenticated,
 } from '@steeple/contracts'
 import type { IdempotencyClaim, Mutation } from '@steeple/kernel'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EdgeCore } from '../edge-core.ts'
-import type { ConnectionQueue } from '../host/connection-queue.ts'
+import { type Connection, connectionOf } from '../host/connection.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import type { Credentials } from './authenticate.ts'
 import { ANONYMOUS, mayUse } from './authenticate.ts'
@@ -23,22 +25,19 @@ export class RequestContext implements Request {
   readonly core: EdgeCore
   /** Undefined when no route fits. */
   readonly endpoint: Endpoint | undefined
-  /** Its place among the requests of its connection. */
-  readonly queue: ConnectionQueue
+  readonly connection: Connection
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
+  readonly reply: FastifyReply
   readonly startedMs: number
   /** The address of the client, taken at once: the socket of one that left has forgotten it. */
   readonly peerAddress: string
   readonly proxy: Request['proxy']
-  params: unknown
-  query: unknown
-  body: unknown
   principal: Principal = ANONYMOUS
   /** The answer goes out in pieces: a swap waits for it only when its plugin leaves. */
   isStreaming = false
-  /** What `body` is; `none` until a body was taken. */
-  bodyKind: 'none' | 'json' | 'text' | 'stream' | 'bytes' = 'none'
+  /** It was admitted, and is not the handler's yet: its URL and body are being checked. */
+  isUnderCheck = false
   /** The raw bytes of a buffered body. */
   bodyBytes: Buffer | undefined
   claim: IdempotencyClaim | undefined
@@ -46,10 +45,11 @@ export class RequestContext implements Request {
   rate: EdgeRate | undefined
   /** What the mutation of this request answered. */
   mutationReply: Reply | undefined
-  /** `limit` and `cursor`, parsed. List routes only. */
+  /** `limit` and `cursor`, as given and parsed. List routes only. */
+  paged: { readonly limit: unknown; readonly cursor: unknown } | undefined
   parsedPage: Page | undefined
   /** What serves it; undefined for the edge's own routes. */
-  generation: { leave(context: RequestContext): void; review(): void } | undefined
+  generation: { review(): void } | undefined
   /** Where that one keeps it. */
   place = 0
   /** What it uses of what its principal may use; undefined until it is known whose it is. */
@@ -64,28 +64,42 @@ export class RequestContext implements Request {
   allow: string | undefined
   #hasMutated = false
   #departure: AbortController | undefined
-  #afterwards: (() => void)[] | undefined
+  readonly #request: FastifyRequest
+  readonly #afterwards: (() => void)[] = []
 
   constructor(
     core: EdgeCore,
     endpoint: Endpoint | undefined,
     id: string,
-    queue: ConnectionQueue,
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
+    request: FastifyRequest,
+    reply: FastifyReply,
   ) {
     this.core = core
     this.endpoint = endpoint
     this.id = id
-    this.queue = queue
-    this.incoming = incoming
-    this.outgoing = outgoing
-    const { address, proxy } = core.senderOf(incoming)
+    this.#request = request
+    this.reply = reply
+    this.incoming = request.raw
+    this.outgoing = reply.raw
+    this.connection = connectionOf(request.raw)
+    const { address, proxy } = core.senderOf(request.raw)
     this.peerAddress = address
     this.proxy = proxy
     this.startedMs = core.kernel.clock.monotonicMs()
-    queue.enter(this)
-    outgoing.on('close', () => this.over())
+    this.connection.enter(this)
+    this.outgoing.on('close', () => this.over())
+  }
+
+  get params(): unknown {
+    return this.#request.params
+  }
+
+  get query(): unknown {
+    return this.#request.query
+  }
+
+  get body(): unknown {
+    return this.#request.body
   }
 
   /** The connection side is over: the answer is out, or the client left. Repeating it changes nothing. */
@@ -93,14 +107,20 @@ export class RequestContext implements Request {
     if (this.isOver) return
     this.isOver = true
     if (!this.outgoing.writableFinished) this.#departure?.abort()
-    for (const work of this.#afterwards ?? []) work()
-    this.core.settled(this)
+    for (const work of this.#afterwards) work()
+    this.#dropUnread()
+    this.connection.leave(this)
   }
 
   /** Does the work when the exchange is over. */
   onOver(work: () => void): void {
-    this.#afterwards ??= []
     this.#afterwards.push(work)
+  }
+
+  /** Writes of what is not the client's fault. */
+  noteFailure(error: ServiceError): void {
+    const facts = { request_id: this.id, route: this.pattern, code: error.code, err: error.cause ?? error }
+    this.core.kernel.log.error(facts, 'request failed')
   }
 
   get signal(): AbortSignal {
@@ -143,8 +163,8 @@ export class RequestContext implements Request {
 
   /** What says who sends it. */
   credentials(nodeId: string | undefined): Credentials {
-    const { headers, socket } = this.incoming
-    return { authorization: headers.authorization, socket, nodeId }
+    const { authorization } = this.incoming.headers
+    return { authorization, socket: this.connection.socket, nodeId }
   }
 
   /** Whether the credential that opened this exchange would still open it. */
@@ -169,6 +189,14 @@ export class RequestContext implements Request {
     const url = this.incoming.url ?? '/'
     const end = url.search(/[?#]/)
     return end === -1 ? url : url.slice(0, end)
+  }
+
+  /** The answer is out and the client still sends a body that nobody reads: not for long. */
+  #dropUnread(): void {
+    const { incoming, connection } = this
+    if (incoming.complete || connection.destroyed) return
+    const bound = setTimeout(() => connection.destroy(), this.core.limits.unreadBodyMs).unref()
+    incoming.once('close', () => clearTimeout(bound))
   }
 
   #followRetirement(departure: AbortController): void {

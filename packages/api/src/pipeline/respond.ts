@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http'
+import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import {
-  atTurnEnd,
   ERROR_CATALOGUE,
   type ErrorCode,
   internal,
@@ -12,51 +12,13 @@ import {
   type ServiceError,
   storeUnavailable,
   unauthenticated,
+  unsupportedMediaType,
 } from '@steeple/contracts'
-import { rateHeaders } from './rate-headers.ts'
+import { acceptedTypes, type Endpoint } from '../host/endpoint.ts'
+import { ClientLeft } from './body-space.ts'
+import { type Concern, concern } from './concern.ts'
+import { type EdgeRate, rateHeaders } from './rate-headers.ts'
 import type { RequestContext } from './request-context.ts'
-
-/** More are not held back: the first of them has waited for the work of the others. */
-const MOST_HELD = 64
-/** Larger ones take long to send: that is done within the time of the turn that made them, which is bounded. */
-const MOST_BYTES = 8_192
-
-/** Ends an answer whose head is set, together with the others that become ready in the same turn of the event loop. */
-export type SendTogether = (
-  outgoing: ServerResponse,
-  payload: string | Uint8Array | undefined,
-  encoding: BufferEncoding,
-) => void
-
-/**
- * Holds small answers until the turn of the event loop ends.
- *
- * One after the other they find the reader awake and the code of the socket warm. Written in between the requests, each
- * wakes the reader anew, which costs more than all of the rest of a small answer.
- */
-export function createSendTogether(): SendTogether {
-  let held: Parameters<SendTogether>[] = []
-  const sendHeld = (): void => {
-    const ready = held
-    held = []
-    for (const answer of ready) end(...answer)
-  }
-  return (...answer) => {
-    if ((answer[1]?.length ?? 0) > MOST_BYTES) {
-      end(...answer)
-      return
-    }
-    if (held.length === 0) atTurnEnd(sendHeld)
-    held.push(answer)
-    if (held.length >= MOST_HELD) sendHeld()
-  }
-}
-
-const end: SendTogether = (outgoing, payload, encoding) => {
-  if (payload === undefined) outgoing.end()
-  else if (typeof payload === 'string') outgoing.end(payload, encoding)
-  else outgoing.end(payload)
-}
 
 /** Headers of every answer, without those that depend on the request. Values may be overridden by a reply. */
 const COMMON: readonly (readonly [string, string])[] = [
@@ -86,36 +48,173 @@ const FRAMING: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Writes status and headers. Those of the reply replace the edge's own of the same name. */
-function writeHead(
-  context: RequestContext,
-  status: number,
-  given: Reply['headers'],
-  more: Readonly<Record<string, string>>,
-): void {
-  const { incoming, outgoing } = context
-  const head: string[] = ['X-Request-Id', context.id]
-  const replaced =
-    given === undefined ? undefined : new Set(Object.keys(given).map((name) => name.toLowerCase()))
-  for (const [name, value] of securityHeaders('encrypted' in incoming.socket)) {
-    if (replaced?.has(name.toLowerCase()) !== true) head.push(name, value)
-  }
-  for (const name in more) head.push(name, more[name] ?? '')
-  for (const name in given) if (!FRAMING.has(name.toLowerCase())) head.push(name, given[name] ?? '')
-  const { rate } = context
-  if (rate !== undefined) pushRate(head, context, rate)
-  if (mustClose(context)) {
-    context.queue.end()
-    head.push('Connection', 'close')
-  }
-  outgoing.writeHead(status, head)
+/** What every answer says of how it may be used. */
+export const headers: Concern = concern('headers', ['id'], (app) => {
+  app.addHook('onRequest', ({ context }, _reply, done) => {
+    startHead(context)
+    done()
+  })
+})
+
+/** The headers of every answer. */
+export function startHead({ id, connection, reply }: RequestContext): void {
+  reply.header('x-request-id', id)
+  for (const [name, value] of securityHeaders(connection.isTls)) reply.header(name, value)
 }
 
-function pushRate(head: string[], context: RequestContext, rate: NonNullable<RequestContext['rate']>): void {
-  const route = context.endpoint?.route
-  const name = rate.name ?? (route?.method === 'GET' ? undefined : route?.rateLimit?.name)
-  if (name === undefined) return
-  for (const [field, value] of Object.entries(rateHeaders(name, rate))) head.push(field, value)
+/** Characters of base64url of a tag: 132 bits of a hash. */
+const TAG_LENGTH = 22
+
+/** The entity tag of an answer by its content, strong. Source: RFC 9110 §8.8.3. */
+export function etagFrom(content: string | Uint8Array): string {
+  return `"${hash('sha256', content, 'base64url').slice(0, TAG_LENGTH)}"`
+}
+
+/**
+ * The answer of a `conditional` route as it goes out: with the tag that it has been given, otherwise with one of its
+ * content; 304 without a body when `If-None-Match` names that. Any other answer as it is. Source: RFC 9110 §13.1.2.
+ */
+function tagged(context: RequestContext, reply: Reply): Reply {
+  if ((reply.status ?? 200) !== 200 || reply.stream !== undefined) return reply
+  const etag = headerOf(reply, 'etag')
+  const own = etag === undefined ? withTag(reply) : { reply, etag }
+  const known = context.header('if-none-match')
+  if (known === undefined || !names(known, own.etag)) return own.reply
+  return { status: 304, headers: { ...withoutBody(reply.headers), ETag: own.etag } }
+}
+
+/** The text of the body is made here once, and sent as it is. */
+function withTag(reply: Reply): { readonly reply: Reply; readonly etag: string } {
+  const { body, headers } = reply
+  const isText = headerOf(reply, 'content-type') !== undefined && isContent(body)
+  const content = isText ? body : (jsonTextOf(body) ?? '')
+  const etag = etagFrom(content)
+  const type = headerOf(reply, 'content-type') ?? JSON_TYPE
+  return {
+    etag,
+    reply: { ...reply, body: content, headers: { ...headers, 'Content-Type': type, ETag: etag } },
+  }
+}
+
+function isContent(body: unknown): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array
+}
+
+/** Weak or strong, and bare: what one of our tags names never has two contents. */
+function names(header: string, etag: string): boolean {
+  const own = bare(etag)
+  return header.split(',').some((part) => {
+    const tag = part.trim()
+    return tag === '*' || bare(tag) === own
+  })
+}
+
+function bare(tag: string): string {
+  return tag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1')
+}
+
+/** No tag of its own, and neither type nor coding of a body that there is not. RFC 9110 §15.4.5. */
+function withoutBody(headers: Reply['headers']): Reply['headers'] {
+  const kept = Object.entries(headers ?? {}).filter(
+    ([name]) => !['etag', 'content-type', 'content-encoding'].includes(name.toLowerCase()),
+  )
+  return Object.fromEntries(kept)
+}
+
+/** Tells whoever knows the answer of a `conditional` route already that it is still the same. */
+export const conditional: Concern = concern('conditional', ['idempotency'], (app) => {
+  app.addHook<Reply>('preSerialization', ({ context }, _reply, answer, done) => {
+    const route = context.endpoint?.route
+    const isMeant = route?.method === 'GET' && route.conditional === true
+    done(null, isMeant ? tagged(context, answer) : answer)
+  })
+})
+
+/** What is left of a limit, beside an answer that was counted or refused by one. */
+export const rateLimits: Concern = concern('rate-limits', ['conditional'], (app) => {
+  app.addHook<Reply>('preSerialization', ({ context: { rate, endpoint } }, reply, answer, done) => {
+    const route = endpoint?.route
+    const name = rate?.name ?? (route?.method === 'GET' ? undefined : route?.rateLimit?.name)
+    if (rate !== undefined && name !== undefined) reply.headers(rateHeaders(name, rate))
+    done(null, answer)
+  })
+})
+
+/** What a body is when nothing else is said. */
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A header of a reply by its name in lower case; undefined when it has none. */
+function headerOf(reply: Reply, name: string): string | undefined {
+  for (const given in reply.headers) if (given.toLowerCase() === name) return reply.headers[given]
+  return undefined
+}
+
+type Chunk = string | Uint8Array
+
+/** Turns the `Reply` of a handler into what fastify sends. */
+export const answer: Concern = concern('answer', ['rate-limits'], (app) => {
+  app.addHook<Reply>('preSerialization', ({ context }, reply, given, done) => {
+    // Nobody is there any more, or its plugin left and said so: a stream is not begun.
+    if (context.isOver || context.outgoing.destroyed) {
+      reply.hijack()
+      return
+    }
+    if (context.endpoint?.checkResponse !== undefined) refuseUndocumented(given, context.endpoint)
+    done(null, payloadOf(context, given))
+  })
+})
+
+/** The final status of a reply; one that is none (RFC 9110 §15) is a fault of the plugin that gave it. */
+function statusOf({ status = 200 }: Reply): number {
+  if (Number.isInteger(status) && status >= 200 && status <= 599) return status
+  throw new RangeError(`a reply has the status ${status}, which is not one of 200 to 599`)
+}
+
+/** What `payloadOf` has made needs no serializer. */
+function asItIs<T>(payload: T): T {
+  return payload
+}
+
+/** Sets status and headers of an answer, and makes what is sent behind them. */
+export function payloadOf(context: RequestContext, given: Reply): string | Buffer | Readable | null {
+  const { reply } = context
+  const { body, stream } = given
+  const type = headerOf(given, 'content-type')
+  reply.code(statusOf(given)).serializer(asItIs)
+  putHeaders(context, given)
+  const isBytes = type !== undefined && (typeof body === 'string' || body instanceof Uint8Array)
+  const payload = stream ?? (isBytes ? body : jsonTextOf(body))
+  if (payload === undefined) {
+    // fastify has taken it for JSON.
+    if (type === undefined) reply.removeHeader('content-type')
+    return null
+  }
+  reply.type(type ?? JSON_TYPE)
+  if (payload instanceof Uint8Array)
+    return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
+  if (typeof payload === 'string') return payload
+  return context.incoming.method === 'HEAD' ? null : readableOf(context, payload)
+}
+
+function putHeaders(context: RequestContext, { headers: given }: Reply): void {
+  const { reply } = context
+  for (const name in given) if (!FRAMING.has(name.toLowerCase())) reply.header(name, given[name])
+  if (mustClose(context)) {
+    context.connection.endNext()
+    reply.header('connection', 'close')
+  }
+}
+
+/**
+ * The pieces of an answer, taken as fast as the client reads and no faster. fastify writes nothing before the first is there, so that a
+ * producer that fails at once is answered with an error; one that fails later breaks the connection: nobody takes half a list for all of it.
+ */
+function readableOf(context: RequestContext, stream: AsyncIterable<Chunk>): Readable {
+  context.isStreaming = true
+  context.generation?.review()
+  return Readable.from(stream, { objectMode: false }).on('error', (error) => {
+    if (context.outgoing.headersSent) context.noteFailure(internal({ cause: error }))
+  })
 }
 
 /**
@@ -125,146 +224,82 @@ function pushRate(head: string[], context: RequestContext, rate: NonNullable<Req
  * Behind a request with `Upgrade`, which is never done here, node reads nothing more: the client is told so.
  */
 function mustClose(context: RequestContext): boolean {
-  const { incoming, core, queue } = context
+  const { incoming, core, connection } = context
   const { expect, upgrade } = incoming.headers
   return (
     upgrade !== undefined ||
-    core.certificates.isRefused(incoming.socket) ||
-    (core.isClosing() && queue.endsWith(context)) ||
+    core.certificates.isRefused(connection.socket) ||
+    (core.isClosing() && connection.endsWith(context)) ||
     (!incoming.complete && expect !== undefined)
   )
 }
 
-/** What a body is when nothing else is said. */
-export const JSON_TYPE = 'application/json; charset=utf-8'
-
-/** Sends the answer of a handler: at once (undefined), or a stream until the promise resolves. */
-export function respond(context: RequestContext, reply: Reply): Promise<void> | undefined {
-  context.core.shares.done(context)
-  if (context.isOver || context.outgoing.headersSent || context.outgoing.destroyed) return undefined
-  const status = statusOf(reply)
-  if (reply.stream !== undefined) return sendStream(context, reply, reply.stream)
-  const type = headerOf(reply, 'content-type')
-  const payload = payloadOf(reply.body, type)
-  const more: Record<string, string> = {}
-  if (payload !== undefined && type === undefined) more['Content-Type'] = JSON_TYPE
-  send(context, status, reply.headers, more, payload)
-  return undefined
+function refuseUndocumented(reply: Reply, endpoint: Endpoint): void {
+  const { route, checkResponse } = endpoint
+  const status = reply.status ?? 200
+  const { body } = reply
+  if (reply.stream !== undefined || body instanceof Uint8Array) return
+  if (typeof body !== 'object' || status >= 400) return
+  const details = checkResponse?.(JSON.parse(JSON.stringify(body)), true)
+  if (details === undefined) return
+  const what = details.map((detail) => `${detail.pointer} ${detail.message}`).join('; ')
+  throw new Error(`the answer of ${route.method} ${route.path} does not fit its schema: ${what}`)
 }
 
-/** The final status of a reply; one that is none (RFC 9110 §15) is a fault of the plugin that gave it. */
-function statusOf({ status = 200 }: Reply): number {
-  if (Number.isInteger(status) && status >= 200 && status <= 599) return status
-  throw new RangeError(`a reply has the status ${status}, which is not one of 200 to 599`)
-}
+/** Answers what was thrown anywhere, in the one shape of errors. What is not the client's fault goes to the log, once. */
+export const errors: Concern = concern('errors', ['headers', 'observe'], (app) => {
+  app.setErrorHandler((thrown, { context }, reply) => {
+    if (thrown instanceof ClientLeft || isOfDeparture(context, thrown)) {
+      reply.hijack()
+      if (!context.outgoing.headersSent) context.outgoing.destroy()
+      return undefined
+    }
+    // Those of an answer that was to be sent, and what fastify says of a connection whose body it could not read.
+    for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
+    startHead(context)
+    const error = answerableError(asServiceError(thrown, context), context.core.errors())
+    // RequestContext is a Request; its parts are unchecked, as the route was told.
+    const onRefused = context.isUnderCheck
+      ? context.endpoint?.route.onRefused?.(context as never, error)
+      : undefined
+    context.isUnderCheck = false
+    return onRefused === undefined ? refusal(context, error) : onRefused.then(() => refusal(context, error))
+  })
+})
 
-/** Sends an error in the one shape of the API, with the headers that belong to its status. */
-export function respondError(context: RequestContext, error: ServiceError): void {
-  const { outgoing } = context
-  if (context.isOver || outgoing.destroyed) return
-  if (outgoing.headersSent) {
-    // Half an answer is out: only a broken connection can still say that it is not whole.
-    outgoing.destroy()
-    return
-  }
-  const headers: Record<string, string> = { 'Content-Type': JSON_TYPE }
-  if (error.status === unauthenticated.status) headers['WWW-Authenticate'] = 'Bearer'
-  if (context.allow !== undefined) headers.Allow = context.allow
+/** The answer of an error, with the headers that belong to its status. */
+export function refusal(context: RequestContext, error: ServiceError): Reply {
+  if (error.status >= 500) context.noteFailure(error)
+  if (error.status === 429) context.rate ??= rateOfRefusal(error)
+  const given: Record<string, string> = {}
+  if (error.status === unauthenticated.status) given['WWW-Authenticate'] = 'Bearer'
+  if (context.allow !== undefined) given.Allow = context.allow
   // Whoever is told that it does not work now is told when to try again. RFC 9110 §15.6.4
   const waitS = error.retryAfterS ?? (error.status === storeUnavailable.status ? 1 : undefined)
-  if (waitS !== undefined) headers['Retry-After'] = String(Math.max(1, Math.ceil(waitS)))
-  send(context, error.status, undefined, headers, JSON.stringify(errorBody(error)))
+  if (waitS !== undefined) given['Retry-After'] = String(Math.max(1, Math.ceil(waitS)))
+  return { status: error.status, headers: given, body: errorBody(error) }
+}
+
+/** Whether it is the end of what was done for a client that has left, by the signal that says so. */
+function isOfDeparture({ isOver, outgoing }: RequestContext, thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === 'AbortError' && (isOver || outgoing.destroyed)
+}
+
+/** fastify has one error of its own here: a media type that is none. */
+function asServiceError(thrown: unknown, { endpoint, incoming }: RequestContext): unknown {
+  const isOfType =
+    thrown instanceof Error && 'code' in thrown && thrown.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+  if (!isOfType || endpoint === undefined) return thrown
+  return unsupportedMediaType(
+    String(incoming.headers['content-type']).slice(0, 100),
+    acceptedTypes(endpoint.route),
+  )
 }
 
 /** The reply of an error, as it is kept for an Idempotency-Key. */
 export function replyFromError({ core }: RequestContext, thrown: unknown): Reply {
   const error = answerableError(thrown, core.errors())
   return { status: error.status, body: errorBody(error) }
-}
-
-function send(
-  context: RequestContext,
-  status: number,
-  given: Reply['headers'],
-  more: Record<string, string>,
-  payload: string | Uint8Array | undefined,
-): void {
-  const { outgoing, incoming, core } = context
-  const size = payload === undefined ? 0 : Buffer.byteLength(payload)
-  if (payload !== undefined || (status !== 204 && status !== 304)) more['Content-Length'] = String(size)
-  writeHead(context, status, given, more)
-  // Bytes are a document that all its readers share.
-  if (typeof payload === 'string') core.shares.owe(context, size)
-  // As many bytes as characters: plain ASCII, which goes out without being encoded.
-  const encoding = payload?.length === size ? 'latin1' : 'utf8'
-  core.send(outgoing, incoming.method === 'HEAD' ? undefined : payload, encoding)
-}
-
-/** A header of a reply by its name in lower case; undefined when it has none. */
-export function headerOf(reply: Reply, name: string): string | undefined {
-  for (const given in reply.headers) if (given.toLowerCase() === name) return reply.headers[given]
-  return undefined
-}
-
-function payloadOf(body: unknown, type: string | undefined): string | Uint8Array | undefined {
-  if (body === undefined) return undefined
-  if (type !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) return body
-  return jsonTextOf(body)
-}
-
-type Chunk = string | Uint8Array
-
-/**
- * Sends an answer in pieces, as fast as the client reads and no faster: what is not yet read stays with the producer.
- *
- * Nothing is written before the first piece is there, so that a producer that fails at once is answered with an
- * error. A producer that fails later breaks the connection: a client must not take half a list for all of it.
- */
-async function sendStream(
-  context: RequestContext,
-  reply: Reply,
-  stream: AsyncIterable<Chunk>,
-): Promise<void> {
-  const { outgoing, incoming } = context
-  if (incoming.method === 'HEAD') {
-    writeHead(context, reply.status ?? 200, reply.headers, {})
-    outgoing.end()
-    return
-  }
-  context.isStreaming = true
-  context.generation?.review()
-  const pieces = stream[Symbol.asyncIterator]()
-  try {
-    let piece = await pieces.next()
-    if (context.isOver || outgoing.destroyed || outgoing.headersSent) return
-    writeHead(context, reply.status ?? 200, reply.headers, {})
-    while (piece.done !== true && !isGone(context)) {
-      if (!outgoing.write(piece.value)) await readOn(context)
-      if (!isGone(context)) piece = await pieces.next()
-    }
-    outgoing.end()
-  } finally {
-    await pieces.return?.()
-  }
-}
-
-function isGone({ isOver, outgoing }: RequestContext): boolean {
-  return isOver || outgoing.destroyed
-}
-
-/** Waits until the client has read on or left; gives up on one that does neither. */
-function readOn(context: RequestContext): Promise<void> {
-  const { outgoing, core } = context
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const stalled = setTimeout(() => outgoing.destroy(), core.limits.streamStallMs)
-  const over = (): void => {
-    clearTimeout(stalled)
-    outgoing.off('drain', over).off('close', over)
-    resolve()
-  }
-  outgoing.once('drain', over).once('close', over)
-  context.onOver(over)
-  return promise
 }
 
 /** The body of every error answer. */
@@ -280,7 +315,7 @@ interface ErrorBody {
  * What an answer says of a thrown value: errors of the catalogue and those that plugins declare as they are, anything
  * else `internal`. An error that says another status than was declared is not the one that was declared.
  */
-export function answerableError(thrown: unknown, declared: readonly ErrorCode[]): ServiceError {
+function answerableError(thrown: unknown, declared: readonly ErrorCode[]): ServiceError {
   if (!isServiceError(thrown)) return internal({ cause: thrown })
   if (thrown.code === pluginDependencyMissing.code) {
     return notReady('a part of the service that this route needs is not loaded', { cause: thrown })
@@ -296,4 +331,18 @@ export function answerableError(thrown: unknown, declared: readonly ErrorCode[])
 export function errorBody(error: ServiceError): ErrorBody {
   const { code, message, details } = error
   return { error: details === undefined ? { code, message } : { code, message, details } }
+}
+
+/**
+ * What the limit said that refused a request: it hangs on the `rate_limited` of the kernel and of `overLimit`.
+ *
+ * Undefined for a refusal that no named limit made (a login that was tried too often).
+ */
+function rateOfRefusal(error: ServiceError & { readonly rate?: unknown }): EdgeRate | undefined {
+  return isRateState(error.rate) ? error.rate : undefined
+}
+
+function isRateState(value: unknown): value is EdgeRate {
+  if (typeof value !== 'object' || value === null) return false
+  return 'limit' in value && 'remaining' in value && 'resetS' in value
 }

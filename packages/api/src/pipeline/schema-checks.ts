@@ -79,9 +79,13 @@ function checkFrom(schema: JsonSchema, quick: Compile, source: Source): Check {
 
 /** Whether one of the values of an object is a number that is not finite: `1e999` was its text. */
 function isEndless(values: unknown): boolean {
-  return Object.values(Object(values))
-    .flat()
-    .some((value) => typeof value === 'number' && !Number.isFinite(value))
+  return Object.values(Object(values)).some((value) =>
+    Array.isArray(value) ? value.some(isInfinite) : isInfinite(value),
+  )
+}
+
+function isInfinite(value: unknown): boolean {
+  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
 }
 
 /** A plain object schema without a word on unknown properties gets one: they are errors (contract section 2). */

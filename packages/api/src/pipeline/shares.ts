@@ -4,6 +4,8 @@ import ipaddr from 'ipaddr.js'
 import type { EdgeKernel } from '../edge-kernel.ts'
 import { networkScope } from '../system/network-scope.ts'
 import { ANONYMOUS } from './authenticate.ts'
+import { ClientLeft } from './body-space.ts'
+import { type Concern, concern } from './concern.ts'
 import { networkOf } from './network-of.ts'
 import { overLimit } from './over-limit.ts'
 import type { RequestContext } from './request-context.ts'
@@ -267,3 +269,21 @@ function addressFrom(entry: string): string | undefined {
 function isTlsBy(header: string | readonly string[] | undefined): boolean {
   return listFrom(header).at(-1)?.toLowerCase() === 'https'
 }
+
+/** Lets a request begin when it is its turn, and counts what of its answer is unread. */
+export const admission: Concern = concern('admission', ['roles'], (app, { shares }) => {
+  app.addHook('onRequest', ({ context }, _reply, done) => {
+    const { endpoint } = context
+    context.onOver(() => shares.leave(context))
+    const turn = endpoint === undefined || endpoint.route.urgent === true ? undefined : shares.admit(context)
+    if (turn === undefined) done()
+    // It may have left while it waited, or its plugin did.
+    else void turn.then(() => done(context.isOver ? new ClientLeft('the client left') : undefined))
+  })
+  app.addHook('onSend', ({ context }, _reply, payload, done) => {
+    shares.done(context)
+    // Bytes are a document that all its readers share.
+    if (typeof payload === 'string') shares.owe(context, payload.length)
+    done()
+  })
+})

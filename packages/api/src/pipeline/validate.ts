@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import {
   DURATION_PATTERN,
   type ErrorDetail,
@@ -11,66 +10,12 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import type { ErrorObject } from 'ajv'
-import type { Endpoint } from '../host/endpoint.ts'
+import type { FastifyRequest } from 'fastify'
+import { acceptedTypes, type Endpoint } from '../host/endpoint.ts'
+import { type Concern, concern } from './concern.ts'
 import type { Cursors } from './cursor.ts'
-import { acceptedTypes } from './read-body.ts'
-import type { RequestContext } from './request-context.ts'
-import type { Check } from './schema-checks.ts'
-
-/** Headers of which a proxy and this service must not see different ones, by length. */
-const SINGLE: ReadonlyMap<number, string> = new Map(
-  ['Host', 'Authorization', 'X-Backup-Passphrase', 'Idempotency-Key'].map((name) => [name.length, name]),
-)
-
-/** What forbids to serve a request. */
-export interface RequestProblem {
-  readonly message: string
-  /** Nobody can be sure where this request ends: nothing behind it on its connection is read. */
-  readonly isFraming: boolean
-}
-
-/** What forbids to serve a request with these headers; undefined when nothing does. */
-export function headerProblem(incoming: IncomingMessage): RequestProblem | undefined {
-  const framing = framingProblem(incoming)
-  if (framing !== undefined) return { message: framing, isFraming: true }
-  const { headers, httpVersion, rawHeaders } = incoming
-  const repeated = repeatedHeader(rawHeaders)
-  if (repeated !== undefined) return { message: `the header ${repeated} was sent twice`, isFraming: false }
-  // RFC 9112 §3.2
-  const isNameless = headers.host === undefined && httpVersion === '1.1'
-  return isNameless ? { message: 'the header Host is missing', isFraming: false } : undefined
-}
-
-/** Node takes any version and any list of codings that ends in `chunked` (RFC 9112 §2.3, §6.1). */
-function framingProblem({ headers, httpVersion }: IncomingMessage): string | undefined {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return `HTTP/${httpVersion} is not spoken here; send HTTP/1.1`
-  }
-  const coding = headers['transfer-encoding']
-  if (coding === undefined) return undefined
-  if (httpVersion === '1.0') return 'HTTP/1.0 has no Transfer-Encoding; send Content-Length or HTTP/1.1'
-  if (coding.trim().toLowerCase() === 'chunked') return undefined
-  return 'the only Transfer-Encoding that is read is chunked; send the body as it is'
-}
-
-/**
- * The name of a header that decides who asks for what and was sent twice; undefined when there is none. Node keeps the
- * first of them without a word, somebody in front of us might have looked at the second (RFC 9110 §5.3, RFC 9112 §3.2).
- *
- * `raw` are names and values in turn.
- */
-function repeatedHeader(raw: readonly string[]): string | undefined {
-  let seen = 0
-  for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index] ?? ''
-    const single = SINGLE.get(name.length)
-    if (single === undefined || name.toLowerCase() !== single.toLowerCase()) continue
-    const bit = 1 << name.length
-    if ((seen & bit) !== 0) return single
-    seen |= bit
-  }
-  return undefined
-}
+import { largeBodies } from './read-body.ts'
+import type { SchemaChecks } from './schema-checks.ts'
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   [PLAIN_TEXT_PATTERN, 'text without control characters'],
@@ -176,30 +121,17 @@ const MAX_LIMIT = 500
 /** A longer limit is not repeated: it may be anything, the number of a subscriber too. */
 const SHOWN_CHARS = 8
 
-/** The query of a list route, split: `limit` and `cursor` on one side, filters on the other. */
-interface PagedQuery {
+/** `limit` and `cursor` of a list route, as they were given. */
+interface Paged {
   readonly limit: unknown
   readonly cursor: unknown
-  readonly filters: Record<string, unknown>
-}
-
-/** Takes `limit` and `cursor` out of a query. */
-function splitPage(query: Readonly<Record<string, unknown>>): PagedQuery {
-  const { limit, cursor, ...filters } = query
-  return { limit, cursor, filters }
-}
-
-/** What a cursor is bound to: the URL's path and its filters, whatever their order. */
-function pageScope(path: string, filters: Readonly<Record<string, unknown>>): string {
-  const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([path, sorted])
 }
 
 /** The page that was asked for. Throws `invalid_limit`, `invalid_cursor`. */
-function pageFrom(query: PagedQuery, scope: string, cursors: Cursors): Page {
+function pageFrom({ limit, cursor }: Paged, scope: string, cursors: Cursors): Page {
   return {
-    limit: limitFrom(query.limit),
-    after: positionFrom(query.cursor, scope, cursors),
+    limit: limitFrom(limit),
+    after: positionFrom(cursor, scope, cursors),
     cursor: (position) => cursors.seal(scope, position),
   }
 }
@@ -218,81 +150,93 @@ function positionFrom(given: unknown, scope: string, cursors: Cursors): Page['af
   return cursors.open(scope, given)
 }
 
-/** A refused body up to this size is explained in full; of a larger one the first broken rule is told. */
-const EXPLAINED_BYTES = 65_536
-
 /** The hash of an IMSI, the path parameter `{imsi}` of every route of one SIM. */
 const HASH = /^[0-9a-f]{12}$/i
 
-/** Kinds of bodies that are the handler's to check. */
-const UNCHECKED: readonly RequestContext['bodyKind'][] = ['text', 'stream', 'bytes']
+type Values = Readonly<Record<string, unknown>>
 
-/** Checks path parameters and query, coerces them, and parses the page of a list route. */
-export function validateUrl(context: RequestContext, endpoint: Endpoint): void {
-  // Hexadecimal characters are the same in both cases.
-  context.params = inLowerCase(context.params)
-  if (endpoint.checkParams !== undefined) refuse(endpoint.checkParams, context.params, 'path parameter')
-  // fastify's parser gives a plain object of strings and arrays of strings.
-  const query = context.query as Record<string, unknown>
-  if (endpoint.route.paged !== true) {
-    validateQuery(endpoint, query)
-    return
+/**
+ * Checks path parameters, query and body against the schemas of the route, by fastify's validator, and parses the page of a list route.
+ * What no schema speaks of is refused here: parameters and bodies that a route does not take.
+ */
+export const validation: Concern = concern('validation', ['body'], (app, { cursors, checks }) => {
+  app.setValidatorCompiler(({ schema, httpPart = 'body' }) =>
+    validatorOf(schema as JsonSchema, httpPart, checks),
+  )
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { endpoint } = request.context
+    if (endpoint === undefined) {
+      done()
+      return
+    }
+    const { params } = request
+    // Hexadecimal characters are the same in both cases.
+    if (hasHash(params)) request.params = { ...params, imsi: params.imsi.toLowerCase() }
+    if (endpoint.route.paged === true) {
+      const { limit, cursor, ...filters } = request.query as Values
+      request.context.paged = { limit, cursor }
+      request.query = filters
+    }
+    if (endpoint.route.schema?.query === undefined) refuseNames('query parameter', 'parameter', request.query)
+    if (endpoint.isMutating) expectBody(request, endpoint)
+    done()
+  })
+  app.addHook('preHandler', ({ context, query }, _reply, done) => {
+    context.isUnderCheck = false
+    const { paged, path } = context
+    if (paged !== undefined) context.parsedPage = pageFrom(paged, scopeOf(path, query as Values), cursors)
+    done()
+  })
+})
+
+function hasHash(params: unknown): params is { readonly imsi: string } {
+  if (typeof params !== 'object' || params === null || !('imsi' in params)) return false
+  return typeof params.imsi === 'string' && HASH.test(params.imsi)
+}
+
+/** What a cursor is bound to: the URL's path and its filters, whatever their order. */
+function scopeOf(path: string, filters: Values): string {
+  const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify([path, sorted])
+}
+
+/** A missing body counts as `{}` where nothing in it is required. A route without a schema for it takes none, or the empty object. */
+function expectBody(request: FastifyRequest, { route }: Endpoint): void {
+  const { body } = request
+  const schema = route.schema?.body
+  if (schema === undefined) {
+    const isJson = route.rawBody !== true && route.consumes === undefined
+    if (body !== undefined && isJson) refuseNames(undefined, 'property', body)
+  } else if (body === undefined) {
+    if (!isOptional(schema)) throw validationFailed(`the body is missing; send ${acceptedTypes(route)}`)
+    request.body = {}
   }
-  const paged = splitPage(query)
-  const scope = pageScope(context.path, paged.filters)
-  validateQuery(endpoint, paged.filters)
-  context.query = paged.filters
-  context.parsedPage = pageFrom(paged, scope, context.core.cursors)
 }
 
-function inLowerCase(params: unknown): unknown {
-  const hash = (params as { readonly imsi?: unknown } | undefined)?.imsi
-  return typeof hash === 'string' && HASH.test(hash)
-    ? { ...Object(params), imsi: hash.toLowerCase() }
-    : params
-}
-
-/** Checks a JSON body against the route's schema. A missing body counts as `{}` where nothing in it is required. */
-export function validateBody(context: RequestContext, endpoint: Endpoint): void {
-  if (UNCHECKED.includes(context.bodyKind)) return
-  const schema = endpoint.route.schema?.body
-  if (schema === undefined || endpoint.checkBody === undefined) {
-    if (context.bodyKind === 'json') refuseUnexpected(context.body)
-    return
-  }
-  if (context.bodyKind === 'none') {
-    if (!isOptional(schema)) throw missingBody(endpoint)
-    context.body = {}
-  }
-  refuse(endpoint.checkBody, context.body, 'body', context.bodyBytes?.length)
-}
-
-function missingBody({ route }: Endpoint): Error {
-  return validationFailed(`the body is missing; send ${acceptedTypes(route)}`)
-}
-
-/** A route without a body schema takes no body, or the empty object. */
-function refuseUnexpected(body: unknown): void {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-  const names = isObject ? Object.keys(body) : undefined
+/** Names that nobody asked for. Without a `part` it is the whole body that nobody asked for. */
+function refuseNames(part: string | undefined, noun: string, value: unknown): void {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const names = isObject ? Object.keys(value) : undefined
   if (names?.length === 0) return
-  const details = unknownNames('property', names ?? [])
+  const details = unknownNames(noun, names ?? [])
+  if (part !== undefined) throw failure(part, details)
   throw validationFailed('this route takes no body', details.length === 0 ? {} : { details })
 }
 
-function validateQuery(endpoint: Endpoint, query: Record<string, unknown>): void {
-  if (endpoint.checkQuery !== undefined) {
-    refuse(endpoint.checkQuery, query, 'query parameter')
-    return
-  }
-  const names = Object.keys(query)
-  if (names.length === 0) return
-  throw failure('query parameter', unknownNames('parameter', names))
+/** What fastify calls the parts of a request, and what people do. */
+const PARTS: Readonly<Record<string, string>> = {
+  params: 'path parameter',
+  querystring: 'query parameter',
+  body: 'body',
 }
 
-function refuse(check: Check, value: unknown, part: string, size = 0): void {
-  const details = check(value, size <= EXPLAINED_BYTES)
-  if (details !== undefined) throw failure(part, details)
+/** A schema as fastify asks it. It was compiled when the first generation with it was built, or is when it is asked first. */
+function validatorOf(schema: JsonSchema, part: string, checks: SchemaChecks) {
+  const check = checks.checkLater(part === 'body' ? 'body' : 'url', schema)
+  return (value: unknown): { readonly error: Error } | true => {
+    const details = check(value, !largeBodies.has(Object(value)))
+    return details === undefined ? true : { error: failure(PARTS[part] ?? part, details) }
+  }
 }
 
 function failure(part: string, details: readonly ErrorDetail[]): Error {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Reply } from '@steeple/contracts'
-import { etagFrom } from '../pipeline/conditional.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
+import { etagFrom } from '../pipeline/respond.ts'
 
 /** A document that all its readers share, as it is and compressed. */
 export interface Packed {

@@ -9,7 +9,7 @@ import {
 import { MESH_SERVER_NAME } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
 import type { EdgeLimits, EdgeTls, TlsMaterial } from '../edge-options.ts'
-import type { ConnectionQueues } from '../host/connection-queue.ts'
+import type { Connections } from '../host/connection.ts'
 import type { ClientCertificates } from './client-certificates.ts'
 
 /** Forward secrecy and authenticated encryption alone; the first line is TLS 1.3, whose order is fixed. */
@@ -83,7 +83,7 @@ function contextByName(tls: EdgeTls): NonNullable<TlsOptions['SNICallback']> {
 export function endFallen(
   kernel: Pick<EdgeKernel, 'outbox' | 'clock' | 'log'>,
   certificates: Pick<ClientCertificates, 'fallen'>,
-  queues: ConnectionQueues,
+  connections: Connections,
   limits: Pick<EdgeLimits, 'recheckMs' | 'certificatesMs'>,
   signal: AbortSignal,
 ): void {
@@ -95,7 +95,7 @@ export function endFallen(
     const found = await certificates.fallen()
     const later = new Set<TLSSocket>()
     for (const socket of found) {
-      if (queues.isIdle(socket) || doomed.has(socket)) socket.destroy()
+      if (connections.isIdle(socket) || doomed.has(socket)) socket.destroy()
       else later.add(socket)
     }
     doomed = later

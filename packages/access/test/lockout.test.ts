@@ -1,8 +1,7 @@
-import { isServiceError } from '@steeple/contracts'
+import { isServiceError, networkOf } from '@steeple/contracts'
 import { assert, type FakeClock, fakeClock, type MemoryDb, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { type Attempt, createLockout, type Lockout } from '../src/people/lockout.ts'
-import { networkOf } from '../src/people/network-of.ts'
 import { tokenDb } from './helpers.ts'
 import { testKeys } from './people-helpers.ts'
 
@@ -134,6 +133,10 @@ lockout('takes the /64 of an IPv6 address for one network, in every spelling', (
       'fe80::1%eth0',
       '2001:db8::1',
       '2001:0DB8:0:0:ffff::',
+      '::ffff:102:304',
+      '::1.2.3.4',
+      'fe80::1%',
+      'no address',
       '',
     ].map(networkOf),
     [
@@ -143,6 +146,10 @@ lockout('takes the /64 of an IPv6 address for one network, in every spelling', (
       'fe80:0:0:0::/64',
       '2001:db8:0:0::/64',
       '2001:db8:0:0::/64',
+      '1.2.3.4',
+      '0:0:0:0::/64',
+      'fe80:0:0:0::/64',
+      'no address',
       '',
     ],
   )

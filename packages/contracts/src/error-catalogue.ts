@@ -1,4 +1,4 @@
-import { defineError, type ErrorFactory } from './errors.ts'
+import { defineError, type ErrorFactory, type ServiceError } from './errors.ts'
 
 export const malformedJson: ErrorFactory = defineError('malformed_json', 400, 'the body is not JSON: %s')
 export const validationFailed: ErrorFactory = defineError('validation_failed', 400, '%s')
@@ -232,3 +232,17 @@ export const pluginDependencyMissing: ErrorFactory = defineError(
 )
 /** A configuration that the core does not get well with: which daemon, its last words, how the way back went. */
 export const coreConfigRefused: ErrorFactory = defineError('core_config_refused', 500, '%s')
+
+/** A limit of which nothing is left, as the RateLimit header fields say it. draft-ietf-httpapi-ratelimit-headers-10. */
+export interface UsedLimit {
+  readonly name: string
+  readonly limit: number
+  readonly windowS: number
+  readonly resetS: number
+}
+
+/** The `rate_limited` of a limit that is used up. The edge reads `rate` off the error that it answers. */
+export function overLimit(message: string, used: UsedLimit): ServiceError {
+  const error = rateLimited(message, { retryAfterS: used.resetS })
+  return Object.assign(error, { rate: { ...used, remaining: 0 } })
+}

@@ -74,7 +74,28 @@ function unwrapped(address: string): string {
   const [high = 0, low = 0] = groups.slice(6)
   // ::, ::1 are addresses of their own.
   if ((!isMapped && !isTranslated && !isStateless) || (high === 0 && low <= 1)) return address
+  return dotted(high, low)
+}
+
+function dotted(high: number, low: number): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/** An address in one form whatever a socket says: without a zone, and the IPv4 address in one that is mapped (RFC 4291 §2.5.5.2). */
+export function plainAddress(address: string): string {
+  const [bare = ''] = address.split('%', 1)
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : address
+  const groups = groupsOf(bare)
+  const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((one) => one === 0)
+  return isMapped ? dotted(groups[6] ?? 0, groups[7] ?? 0) : bare
+}
+
+/** The network of an address, for what counts those who call: one IPv4 address, or the /64 of IPv6, which is what one subscriber has. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address)
+  if (isIP(plain) !== 6) return plain
+  const groups = groupsOf(plain).slice(0, 4)
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
 
 /** The eight groups of an IPv6 address. */

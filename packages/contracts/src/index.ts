@@ -88,6 +88,7 @@ export {
   nodeStateConflict,
   notFound,
   notReady,
+  overLimit,
   peerExists,
   peerNotFound,
   plmnMismatch,
@@ -114,6 +115,7 @@ export {
   tokenNotFound,
   txGateClosed,
   txNotArmed,
+  type UsedLimit,
   unauthenticated,
   unsupportedMediaType,
   userNotFound,
@@ -128,7 +130,7 @@ export {
   ServiceError,
 } from './errors.ts'
 export { freeOctets } from './free-octets.ts'
-export { localHostName, type Reach, reachOf } from './hosts.ts'
+export { localHostName, networkOf, plainAddress, type Reach, reachOf } from './hosts.ts'
 export {
   isRecord,
   type JsonSchema,
@@ -175,7 +177,6 @@ export {
   type StateFile,
 } from './node-state.ts'
 export {
-  atTurnEnd,
   createPause,
   createTurns,
   eachPaced,

@@ -9,8 +9,6 @@ export type Pause = () => Promise<void> | undefined
  * itself, all of them would go on in the same turn, and whoever asks for something would wait for the sum.
  */
 const waiting: (() => void)[] = []
-/** What ends the present turn, before any of that work goes on. */
-let last: (() => void)[] = []
 
 /**
  * A pause for one piece of work. It waits only when the turn is used up, and gets the next one that no other work has. Those
@@ -63,22 +61,7 @@ function nextTurn(): Promise<void> {
   })
 }
 
-/**
- * Does something at the end of this turn of the event loop, after all that has arrived in it and before paced work goes
- * on: an answer that is ready does not wait for that.
- */
-export function atTurnEnd(step: () => void): void {
-  if (last.push(step) === 1) setImmediate(endTurn)
-}
-
-function endTurn(): void {
-  const steps = last
-  last = []
-  for (const step of steps) step()
-}
-
 function wakeFirst(): void {
-  endTurn()
   waiting.shift()?.()
   // What is asked for here comes in the turn after this one.
   if (waiting.length > 0) setImmediate(wakeFirst)

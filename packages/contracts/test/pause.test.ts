@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { atTurnEnd, createPause } from '../src/pause.ts'
+import { createPause } from '../src/pause.ts'
 
 const pausing = suite('contracts/pause')
 
@@ -61,23 +61,6 @@ pausing('lets those go on together who work on the same piece', async () => {
     )
     assert.is(new Set(seen).size, 1)
   })
-})
-
-pausing('ends a turn before work that waits goes on', async () => {
-  const told: string[] = []
-  const pause = createPause()
-  work()
-  const worked = Promise.resolve(pause()).then(() => told.push('work'))
-  atTurnEnd(() => told.push('one'))
-  atTurnEnd(() => told.push('other'))
-  await worked
-  assert.equal(told, ['one', 'other', 'work'])
-})
-
-pausing('ends a turn in which nothing waits', async () => {
-  const ended = Promise.withResolvers<void>()
-  atTurnEnd(ended.resolve)
-  await ended.promise
 })
 
 pausing.run()

@@ -26,7 +26,7 @@ import { configInForce, type EsimConfig } from './config.ts'
 import { createEs2Service } from './es2/service.ts'
 import { createEs9, type Es9 } from './es9/es9.ts'
 import { ES9_FUNCTIONS, type Es9Function } from './es9/metrics.ts'
-import { networkOf } from './es9/peers.ts'
+import { callersNetwork } from './es9/peers.ts'
 import type { Handler } from './listen/exchange.ts'
 import { type KeptListener, keptListener } from './listen/kept-listener.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -82,7 +82,7 @@ const PREFIXES = ['/gsma/rsp2/es9plus', '/es9plus'] as const
 /** ES9+ with TLS for phones, at `esim.listen`; none while eSIM is off. SGP.22 §2.6.6. */
 function phoneListener({ context, certs }: EsimParts, es9: Es9): KeptListener {
   const handlerOf = (name: Es9Function): Handler => {
-    return async ({ octets, peerAddress }) => await es9.call(name, octets, networkOf(peerAddress))
+    return async ({ octets, peerAddress }) => await es9.call(name, octets, callersNetwork(peerAddress))
   }
   return keptListener({
     context,

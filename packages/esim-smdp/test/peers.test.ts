@@ -1,6 +1,6 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { blockList, createPeers, networkOf, plainCaller } from '../src/es9/peers.ts'
+import { blockList, callersNetwork, createPeers, plainCaller } from '../src/es9/peers.ts'
 import { es9Routes } from '../src/routes/es9-routes.ts'
 import { world } from './support/world.ts'
 
@@ -44,10 +44,13 @@ peers('says to others which way is theirs', async () => {
 })
 
 peers('takes an address of IPv6 for its /64', () => {
-  assert.is(networkOf('2001:db8::1'), '2001:db8:0:0::/64')
-  assert.is(networkOf('2001:DB8:0:0:ffff::9'), '2001:db8:0:0::/64')
-  assert.is(networkOf('fe80::1%eth0'), 'fe80:0:0:0::/64')
-  assert.is(networkOf('no address'), '')
+  assert.is(callersNetwork('2001:db8::1'), '2001:db8:0:0::/64')
+  assert.is(callersNetwork('2001:DB8:0:0:ffff::9'), '2001:db8:0:0::/64')
+  assert.is(callersNetwork('fe80::1%eth0'), 'fe80:0:0:0::/64')
+  assert.is(callersNetwork('no address'), '')
+  for (const local of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1'])
+    assert.is(callersNetwork(local), '', local)
+  assert.is(callersNetwork('::ffff:102:304'), callersNetwork('1.2.3.4'))
 })
 
 peers('has room for few networks, and forgets the one that was silent longest', () => {

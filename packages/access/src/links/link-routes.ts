@@ -1,6 +1,7 @@
 import {
   defineError,
   type ErrorFactory,
+  networkOf,
   objectSchema,
   PAGE_QUERY,
   type Principal,
@@ -18,7 +19,6 @@ import {
 import { endToken } from '../derived/end-derived.ts'
 import { PARENT_SCHEMA, parentRecord } from '../derived/parent.ts'
 import { LOGGED_IN_SCHEMA } from '../people/auth-routes.ts'
-import { networkOf } from '../people/network-of.ts'
 import type { People } from '../people/people.ts'
 import { requireSameOrigin } from '../people/same-origin.ts'
 import { findUser } from '../people/user-store.ts'

@@ -4,6 +4,7 @@ import {
   type JsonSchema,
   loginFailed,
   NULLABLE_TIMESTAMP_SCHEMA,
+  networkOf,
   objectSchema,
   PLAIN_TEXT_PATTERN,
   type Principal,
@@ -22,7 +23,6 @@ import {
 import { LOGGED_IN_SCHEMA } from '../people/auth-routes.ts'
 import type { Attempt } from '../people/lockout.ts'
 import { refuseLogin } from '../people/login.ts'
-import { networkOf } from '../people/network-of.ts'
 import type { People } from '../people/people.ts'
 import { requireSameOrigin } from '../people/same-origin.ts'
 import { findUser } from '../people/user-store.ts'

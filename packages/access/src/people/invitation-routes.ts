@@ -8,6 +8,7 @@ import {
   type JsonSchema,
   type MutationTx,
   msFromDuration,
+  networkOf,
   objectSchema,
   PAGE_QUERY,
   type Principal,
@@ -37,7 +38,6 @@ import {
   removeInvitation,
 } from './invitation-store.ts'
 import type { Attempt } from './lockout.ts'
-import { networkOf } from './network-of.ts'
 import { drawUser, storeUser, userExists } from './new-user.ts'
 import type { People } from './people.ts'
 import { requireSameOrigin } from './same-origin.ts'

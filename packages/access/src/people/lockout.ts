@@ -2,6 +2,7 @@ import { createHmac, createSecretKey } from 'node:crypto'
 import {
   type Context,
   defineTable,
+  overLimit,
   type Reader,
   type SessionKeys,
   type SqlParams,
@@ -9,7 +10,6 @@ import {
   type TableSpec,
   type Tx,
 } from '@steeple/contracts'
-import { type Limit, overLimit } from './over-limit.ts'
 import { nameKey } from './user-store.ts'
 
 interface FailureRow {
@@ -63,7 +63,7 @@ export interface Lockout {
 const MOST_FAILURES = 5
 const WINDOW_MS = 900_000
 /** As header fields say it. */
-const LIMIT: Limit = { name: 'failed_logins', limit: MOST_FAILURES, windowS: WINDOW_MS / 1_000 }
+const LIMIT = { name: 'failed_logins', limit: MOST_FAILURES, windowS: WINDOW_MS / 1_000 }
 /** For so long a network from which somebody has logged in is known. */
 const KNOWN_MS = 90 * 86_400_000
 
@@ -181,7 +181,7 @@ function sumOf(rows: readonly FailureRow[]): number {
 function refuseOver(rows: readonly FailureRow[], nowMs: number): void {
   if (sumOf(rows) < MOST_FAILURES) return
   const lastMs = Math.max(...rows.map(({ last_at_ms }) => last_at_ms))
-  const retryAfterS = Math.max(1, Math.ceil((lastMs + WINDOW_MS - nowMs) / 1_000))
+  const resetS = Math.max(1, Math.ceil((lastMs + WINDOW_MS - nowMs) / 1_000))
   const message = 'too many failed logins; wait, or log in from where you have logged in before'
-  throw overLimit(message, LIMIT, retryAfterS)
+  throw overLimit(message, { ...LIMIT, resetS })
 }

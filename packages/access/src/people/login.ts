@@ -1,6 +1,5 @@
-import { closedItemsRef, loginFailed, type Reply, type Request } from '@steeple/contracts'
+import { closedItemsRef, loginFailed, networkOf, type Reply, type Request } from '@steeple/contracts'
 import type { Attempt } from './lockout.ts'
-import { networkOf } from './network-of.ts'
 import { checkPassword, hashPassword } from './password.ts'
 import type { People } from './people.ts'
 import { type FactorProof, proofOf } from './second-factor.ts'

@@ -1,6 +1,12 @@
-import { defineError, type ErrorFactory, loginFailed, type Request, type Tx } from '@steeple/contracts'
+import {
+  defineError,
+  type ErrorFactory,
+  loginFailed,
+  networkOf,
+  type Request,
+  type Tx,
+} from '@steeple/contracts'
 import { judgeCredentials, type LoginBody, refuseLogin } from './login.ts'
-import { networkOf } from './network-of.ts'
 import type { People } from './people.ts'
 import { findUser, type UserRow } from './user-store.ts'
 

@@ -1,4 +1,4 @@
-import { overLimit } from './over-limit.ts'
+import { overLimit } from '@steeple/contracts'
 import { SCRYPT_COST, type ScryptCost } from './password.ts'
 
 /** Who wants to have a password checked. */
@@ -56,8 +56,8 @@ export function createPasswordGate(
     const queue = isKnown ? known : strangers
     const ofNetwork = queue.filter((one) => one.network === network)
     if (queue.length >= limits.mostWaiting || ofNetwork.length >= limits.mostOfNetwork) {
-      const limit = { name: 'logins', limit: limits.mostWaiting, windowS: RETRY_S }
-      throw overLimit('too many people log in at this moment; try again', limit, RETRY_S)
+      const limit = { name: 'logins', limit: limits.mostWaiting, windowS: RETRY_S, resetS: RETRY_S }
+      throw overLimit('too many people log in at this moment; try again', limit)
     }
     return new Promise((resolve) => {
       queue.push({ network, begin: resolve })

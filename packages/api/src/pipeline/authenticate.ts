@@ -11,6 +11,7 @@ import {
   type ErrorFactory,
   expandRoles,
   forbidden,
+  overLimit,
   type Principal,
   type Role,
   systemPrincipal,
@@ -21,7 +22,6 @@ import type { EdgeKernel } from '../edge-kernel.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import type { ClientCertificates } from '../tls/client-certificates.ts'
 import { type Concern, concern } from './concern.ts'
-import { overLimit } from './over-limit.ts'
 import type { RequestContext } from './request-context.ts'
 
 const WINDOW_MS = 60_000
@@ -52,7 +52,7 @@ export function createDenials(clock: Clock, mostPerMinute: number): Denials {
         const resetS = Math.ceil((entry.sinceMs + WINDOW_MS - nowMs) / 1_000)
         throw overLimit(
           `more than ${mostPerMinute} requests were refused for want of a role; wait a minute`,
-          { name: 'refused', limit: mostPerMinute, remaining: 0, resetS, windowS: WINDOW_MS / 1_000 },
+          { name: 'refused', limit: mostPerMinute, resetS, windowS: WINDOW_MS / 1_000 },
         )
       }
     },

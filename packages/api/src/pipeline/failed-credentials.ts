@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
-import { isServiceError, type ServiceError, unauthenticated } from '@steeple/contracts'
+import { isServiceError, networkOf, overLimit, type ServiceError, unauthenticated } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
 import { ANONYMOUS } from './authenticate.ts'
-import { networkOf } from './network-of.ts'
-import { overLimit } from './over-limit.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** How many failed credentials an address may send. */
@@ -145,7 +143,6 @@ export class FailedCredentials {
     return overLimit('too many credentials from this address did not hold; wait, and check the token', {
       name: 'failed_credentials',
       limit: burst,
-      remaining: 0,
       resetS: Math.max(1, Math.ceil(1 / perSecond)),
       windowS: Math.max(1, Math.ceil(burst / perSecond)),
     })

@@ -1,13 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import type { Request } from '@steeple/contracts'
+import { networkOf, overLimit, plainAddress, type Request } from '@steeple/contracts'
 import ipaddr from 'ipaddr.js'
 import type { EdgeKernel } from '../edge-kernel.ts'
 import { networkScope } from '../system/network-scope.ts'
 import { ANONYMOUS } from './authenticate.ts'
 import { ClientLeft } from './body-space.ts'
 import { type Concern, concern } from './concern.ts'
-import { networkOf } from './network-of.ts'
-import { overLimit } from './over-limit.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** What one principal, or one address (of IPv6 one /64) without a credential, may use of the edge at a time. */
@@ -191,7 +189,6 @@ export class Shares {
     return overLimit(message, {
       name: 'requests',
       limit: this.#limits.running + this.#limits.waiting,
-      remaining: 0,
       resetS: 1,
       windowS: 1,
     })
@@ -219,7 +216,9 @@ export function createSenders(kernel: EdgeKernel): SenderOf {
     trusted = read()
   })
   return ({ socket, headers }) => {
-    const peer = plainAddress(socket.remoteAddress ?? '')
+    const { remoteAddress = '' } = socket
+    // A socket that listens on [::] tells an IPv4 address in its IPv6 form.
+    const peer = remoteAddress.startsWith('::ffff:') ? plainAddress(remoteAddress) : remoteAddress
     if (!isAnybody || !trusted.has(peer)) return { address: peer, proxy: undefined }
     const address = clientOf(peer, listFrom(headers['x-forwarded-for']), (one) => trusted.has(one))
     return { address, proxy: { address: peer, isTls: isTlsBy(headers['x-forwarded-proto']) } }
@@ -243,11 +242,6 @@ export function clientOf(
     if (!isTrusted(address)) return client
   }
   return client
-}
-
-/** A socket that listens on [::] tells an IPv4 address in its IPv6 form (RFC 4291 §2.5.5.2). */
-function plainAddress(text: string): string {
-  return text.startsWith('::ffff:') ? (addressFrom(text) ?? text) : text
 }
 
 /** The entries of a header, which may have been sent in several lines. */

@@ -1,7 +1,14 @@
-import { type Log, notReady, type Route, rateLimited, route, validationFailed } from '@steeple/contracts'
+import {
+  type Log,
+  notReady,
+  overLimit,
+  type Route,
+  rateLimited,
+  route,
+  validationFailed,
+} from '@steeple/contracts'
 import type { Outbox, OutboxEvent } from '@steeple/kernel'
 import type { EdgeCore } from '../edge-core.ts'
-import { overLimit } from '../pipeline/over-limit.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 /** Events kept in memory for streams that are up to date; older ones are read from the store. */
@@ -141,7 +148,6 @@ async function* eventStream(
     throw overLimit(`${own} event streams of yours are open; close one`, {
       name: 'event_streams',
       limit: limits.eventStreamsEach,
-      remaining: 0,
       resetS: RETRY_MS / 1_000,
       windowS: RETRY_MS / 1_000,
     })

@@ -274,7 +274,7 @@ export interface Es9Answer {
 /** The SM-DP+ as phones see it, for whichever listener they come by. */
 export interface Es9 {
   /**
-   * One call: the octets of its body, and the network that it comes from (see `networkOf`; empty: one that may call as it
+   * One call: the octets of its body, and the network that it comes from (see `callersNetwork`; empty: one that may call as it
    * likes). Never rejects, and never answers anything but SGP.22's form.
    */
   call(name: Es9Function, octets: Uint8Array, network: string): Promise<Es9Answer>

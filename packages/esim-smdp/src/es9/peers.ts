@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { networkOf, plainAddress } from '@steeple/contracts'
 
 /** Calls that a network may make at once, and each second from then on: some hundred phones behind one address. */
 const BURST = 400
@@ -34,12 +35,11 @@ export function createPeers(): Peers {
   }
 }
 
-/** The network of an address: itself, or its /64; empty for loopback and what is no address. */
-export function networkOf(address: string): string {
+/** The network of who calls; empty for loopback and what is no address. */
+export function callersNetwork(address: string): string {
   const plain = plainAddress(address)
   const kind = isIP(plain)
-  if (kind === 0 || LOOPBACK.check(plain, kind === 4 ? 'ipv4' : 'ipv6')) return ''
-  return kind === 4 ? plain : `${wholeIpv6(plain).slice(0, 4).join(':')}::/64`
+  return kind === 0 || LOOPBACK.check(plain, kind === 4 ? 'ipv4' : 'ipv6') ? '' : networkOf(plain)
 }
 
 /** Addresses of a list of CIDRs; what is none is left out. */
@@ -74,7 +74,7 @@ export function plainCaller(
   const isProxy = proxies.check(plain, family)
   if (!isProxy && !LOOPBACK.check(plain, family)) return undefined
   const last = addressOf(forwardedFor?.split(',').at(-1)?.trim() ?? '')
-  return networkOf(isIP(plainAddress(last)) === 0 ? plain : last)
+  return callersNetwork(isIP(plainAddress(last)) === 0 ? plain : last)
 }
 
 /** Some proxies write the port behind the address. */
@@ -84,18 +84,3 @@ function addressOf(text: string): string {
 }
 
 const LOOPBACK: BlockList = blockList(['127.0.0.0/8', '::1'])
-
-function plainAddress(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  return mapped ?? address.replace(/%.*$/, '')
-}
-
-function wholeIpv6(address: string): readonly string[] {
-  const [head = '', tail] = address.split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  return [...before, ...Array<string>(zeros).fill('0'), ...after].map((part) =>
-    Number.parseInt(part, 16).toString(16),
-  )
-}

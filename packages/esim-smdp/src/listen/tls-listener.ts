@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Log } from '@steeple/contracts'
-import { networkOf } from '../es9/peers.ts'
+import { callersNetwork } from '../es9/peers.ts'
 import { exchange, type Handler } from './exchange.ts'
 
 /** What a client says of itself before TLS begins. */
@@ -153,7 +153,7 @@ export function createConnectionLimiter(most: number, ofOne: number): Connection
     },
     admit: (socket) => {
       const address = socket.remoteAddress ?? ''
-      const network = networkOf(address) || address
+      const network = callersNetwork(address) || address
       const own = byNetwork.get(network) ?? new Set()
       if (own.size >= ofOne) {
         const idle = [...own].find(isIdle)

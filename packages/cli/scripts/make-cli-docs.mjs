@@ -1,6 +1,7 @@
 // Writes docs/reference/cli.md from the commands themselves; with --print to standard output.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addCommands } from '../src/commands/api-commands.ts'
 import { buildProgram } from '../src/program.ts'
 
 /** Commands ask nothing of a terminal before they run. */
@@ -127,8 +128,7 @@ async function ownersOf() {
     const empty = new Command('svc')
     // Groups of every build to which parts add commands of their own.
     const shared = ['node', 'sim'].map((one) => empty.command(one))
-    part.addCommands?.(empty, NO_TERMINAL)
-    part.addSimCommands?.(shared[1], NO_TERMINAL)
+    addCommands(empty, NO_TERMINAL, [...(part.commands ?? []), ...(part.simCommands ?? [])])
     for (const command of empty.commands) if (!shared.includes(command)) found.set(command.name(), name)
     for (const command of shared.flatMap((one) => one.commands))
       found.set(`${command.parent.name()} ${command.name()}`, name)

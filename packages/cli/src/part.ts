@@ -1,15 +1,13 @@
-import type { Command } from 'commander'
-import type { Terminal } from './terminal.ts'
+import type { CommandEntry } from './commands/api-commands.ts'
 
 /**
  * What the command line has for one optional package of a build: `parts/<name of the package>.ts`. In a build without the
  * package that file is empty, and nothing that it alone loads is there.
  */
 export interface Part {
-  /** Adds its commands to the program. */
-  readonly addCommands?: (program: Command, terminal: Terminal) => void
-  /** Adds its commands to `svc sim`. */
-  readonly addSimCommands?: (sim: Command, terminal: Terminal) => void
+  /** Its commands, and those that stand amid `svc sim`. */
+  readonly commands?: readonly CommandEntry[]
+  readonly simCommands?: readonly CommandEntry[]
   /** Lists of the service that its arguments take their values from, by kind, for completion. */
   readonly values?: Readonly<Record<string, ValueList>>
   /** Names of arguments, by the kind of the values that they take. */

@@ -3,13 +3,13 @@ import { type CommandError, usageError } from './command-error.ts'
 import { addCommands, type CommandEntry } from './commands/api-commands.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addLoginCommands } from './commands/login.ts'
-import { addNetworkCommands } from './commands/network.ts'
+import { NETWORK_COMMANDS } from './commands/network.ts'
 import { localCommand, placeOptions } from './commands/options.ts'
-import { addPluginCommands } from './commands/plugin.ts'
+import { PLUGIN_COMMANDS } from './commands/plugin.ts'
 import { bundledCommands, installedCommands } from './commands/plugin-commands.ts'
 import { addPolicyCommands } from './commands/policy.ts'
 import { addSessionsCommand } from './commands/sessions.ts'
-import { addSimCommands } from './commands/sim.ts'
+import { SIM_COMMANDS } from './commands/sim.ts'
 import {
   AUDIT_COMMANDS,
   CLOCK_COMMANDS,
@@ -18,7 +18,7 @@ import {
   TOKEN_COMMANDS,
   TX_COMMANDS,
 } from './commands/system.ts'
-import { addUserCommands } from './commands/user.ts'
+import { USER_COMMANDS } from './commands/user.ts'
 import type { ServiceFlags } from './flags.ts'
 import { part as alerts } from './parts/alerts.ts'
 import { part as backup } from './parts/backup.ts'
@@ -67,29 +67,29 @@ function isCommandOf(program: Command, words: readonly string[]): boolean {
 /** The commands of every build. */
 export const COMMANDS: readonly CommandEntry[] = [
   addMachineCommands,
-  labCore.addCommands,
-  addNetworkCommands,
-  mesh.addCommands,
+  ...(labCore.commands ?? []),
+  ...NETWORK_COMMANDS,
+  ...(mesh.commands ?? []),
   addLoginCommands,
   ...RECOVERY_COMMANDS,
-  webConsole.addCommands,
-  addUserCommands,
+  ...(webConsole.commands ?? []),
+  ...USER_COMMANDS,
   ...TOKEN_COMMANDS,
-  addSimCommands,
-  esimSmdp.addCommands,
+  ...SIM_COMMANDS,
+  ...(esimSmdp.commands ?? []),
   addSessionsCommand,
-  fairUse.addCommands,
+  ...(fairUse.commands ?? []),
   addPolicyCommands,
   ...TX_COMMANDS,
-  coreConfig.addCommands,
+  ...(coreConfig.commands ?? []),
   ...CLOCK_COMMANDS,
-  alerts.addCommands,
+  ...(alerts.commands ?? []),
   ...AUDIT_COMMANDS,
-  backup.addCommands,
-  compliance.addCommands,
-  addPluginCommands,
+  ...(backup.commands ?? []),
+  ...(compliance.commands ?? []),
+  ...PLUGIN_COMMANDS,
   ...SECRET_COMMANDS,
-  support.addCommands,
+  ...(support.commands ?? []),
   addCompletionCommand,
 ]
 

@@ -13,6 +13,8 @@ const CERT = {
   curve: 'P-256',
   hosts: [],
   has_key: true,
+  revoked: false,
+  is_test: false,
   in_use: true,
   not_after: '2040-01-01T00:00:00.000Z',
   subject: 'CN=Test CI',

@@ -23,9 +23,9 @@ session('is there for other commands at each moment while it is exchanged', asyn
     answer: nothing,
   }
   const keep = async (n: number): Promise<void> => {
-    const text = JSON.stringify({ token: `jwt-${n}`, expires_at: '2027-01-01T00:00:00Z' })
-    const headers = { 'set-cookie': [`svc_refresh=${n}; Path=/`] }
-    await keepSession(terminal, BASE, 'ada', { status: 200, headers, text })
+    const data = { token: `jwt-${n}`, token_type: 'Bearer', expires_at: '2027-01-01T00:00:00Z', roles: [] }
+    const headers = new Headers({ 'set-cookie': `svc_refresh=${n}; Path=/` })
+    await keepSession(terminal, BASE, 'ada', { data, headers })
   }
   await keep(0)
   let looks = 0

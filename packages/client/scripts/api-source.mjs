@@ -111,7 +111,8 @@ function bodyText({ required, content }) {
   if (json?.properties?.type !== undefined && json.properties.content !== undefined)
     throw new Error('a body of JSON with type and content is not told from one of another media type')
   const texts = [
-    ...(json === undefined ? [] : [typeText(json)]),
+    // JSON leaves out what is undefined.
+    ...(json === undefined ? [] : [typeText(json, ' | undefined')]),
     ...(raw.length === 0
       ? []
       : [`{ readonly type: ${raw.map((type) => `'${type}'`).join(' | ')}; readonly content: RawBody }`]),
@@ -151,17 +152,18 @@ function resolved(parameter, document) {
     .reduce((value, name) => value[name], document)
 }
 
-function typeText(schema) {
+/** `absent` is what a member that may be left out can be beside its type. */
+function typeText(schema, absent = '') {
   if ('const' in schema) return JSON.stringify(schema.const).replaceAll('"', "'")
   if (schema.enum !== undefined) return enumText(schema)
   const either = schema.anyOf ?? schema.oneOf
-  if (either !== undefined) return [...new Set(either.map(typeText))].join(' | ')
+  if (either !== undefined) return [...new Set(either.map((one) => typeText(one, absent)))].join(' | ')
   if (schema.allOf !== undefined || schema.$ref !== undefined)
     throw new Error(
       `allOf and $ref of an answer or a body are not known: ${JSON.stringify(schema).slice(0, WIDTH)}`,
     )
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
-  return types.map((type) => oneText(type, schema)).join(' | ')
+  return types.map((type) => oneText(type, schema, absent)).join(' | ')
 }
 
 /** What may grow within v1 is told as text beside the values that are known. */
@@ -171,7 +173,7 @@ function enumText(schema) {
   return [...values, ...(isOpen ? ['(string & {})'] : [])].join(' | ')
 }
 
-function oneText(type, schema) {
+function oneText(type, schema, absent) {
   switch (type) {
     case 'string':
     case 'boolean':
@@ -181,11 +183,11 @@ function oneText(type, schema) {
     case 'number':
       return 'number'
     case 'array':
-      return `readonly ${wrapped(typeText(schema.items ?? {}))}[]`
+      return `readonly ${wrapped(typeText(schema.items ?? {}, absent))}[]`
     case 'object':
-      return objectOf(schema)
+      return objectOf(schema, absent)
     case undefined:
-      return schema.properties === undefined ? 'unknown' : objectOf(schema)
+      return schema.properties === undefined ? 'unknown' : objectOf(schema, absent)
     default:
       throw new Error(`the type ${type} is not known`)
   }
@@ -195,20 +197,19 @@ function wrapped(text) {
   return / \| |^readonly /.test(text.replaceAll(/\{[\s\S]*\}/g, '{}')) ? `(${text})` : text
 }
 
-function objectOf({ properties, required, additionalProperties }) {
+function objectOf({ properties, required, additionalProperties }, absent) {
   if (properties !== undefined && Object.keys(properties).length > 0)
-    return objectText(properties, required ?? [])
+    return objectText(properties, required ?? [], absent)
   if (additionalProperties === false) return 'Readonly<Record<string, never>>'
-  const values = typeof additionalProperties === 'object' ? typeText(additionalProperties) : 'unknown'
+  const values = typeof additionalProperties === 'object' ? typeText(additionalProperties, absent) : 'unknown'
   return `Readonly<Record<string, ${values}>>`
 }
 
-/** `absent` is what a member that may be left out can be beside its type. */
-function objectText(properties, required, absent = '') {
+function objectText(properties, required, absent) {
   const members = Object.entries(properties).map(([name, schema]) => {
     const about = typeof schema.description === 'string' ? `/** ${comment(schema.description)} */\n` : ''
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`
-    return `${about}readonly ${key}${required.includes(name) ? ': ' : '?: '}${typeText(schema)}${required.includes(name) ? '' : absent}`
+    return `${about}readonly ${key}${required.includes(name) ? ': ' : '?: '}${typeText(schema, absent)}${required.includes(name) ? '' : absent}`
   })
   return `{\n${indented(members.join('\n'))}\n}`
 }

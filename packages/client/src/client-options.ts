@@ -1,5 +1,31 @@
+import type { RawBody } from './api.ts'
+
+/** A request as a transport gets it: what `fetch` takes. */
+export interface TransportRequest {
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body?: RawBody
+  readonly duplex?: 'half'
+  readonly signal: AbortSignal
+  readonly redirect: 'error'
+}
+
+/** What is read of an answer. */
+export interface TransportAnswer {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: { get(name: string): string | null }
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null
+}
+
+/** Brings a request to the service: `fetch`, or what does the same in another way. Rejects when there is no answer. */
+export type Transport<Answer extends TransportAnswer = Response> = (
+  url: string,
+  request: TransportRequest,
+) => Promise<Answer>
+
 /** How a client is made. */
-export interface ClientOptions {
+export interface ClientOptions<Answer extends TransportAnswer = Response> {
   /** Where the service is, with the path prefix of a proxy if there is one. In a page of its own origin `''`. */
   readonly url: string
   /**
@@ -17,15 +43,15 @@ export interface ClientOptions {
   readonly timeoutMs?: number
   /** Ms without anything from an event stream, which says something every 15 s, after which it is opened anew: 45,000. */
   readonly silenceMs?: number
-  /** The `fetch` to use. */
-  readonly fetch?: typeof fetch
+  /** The `fetch` to use, or another transport: with client certificates for instance. */
+  readonly fetch?: Transport<Answer>
 }
 
 /** A bearer token, if there is one. */
 export type Token = string | undefined
 
 /** The same with nothing left open. */
-export interface Settings extends Required<Omit<ClientOptions, 'token'>> {
+export interface Settings extends Required<Omit<ClientOptions<TransportAnswer>, 'token'>> {
   readonly token: (refused: string | undefined) => Token | Promise<Token>
 }
 
@@ -37,7 +63,7 @@ const TIMEOUT_MS = 30_000
 const SILENCE_MS = 45_000
 
 /** The options with what they leave open. */
-export function settingsFrom(options: ClientOptions): Settings {
+export function settingsFrom(options: ClientOptions<TransportAnswer>): Settings {
   const { token } = options
   return {
     retries: RETRIES,

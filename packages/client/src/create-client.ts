@@ -1,5 +1,5 @@
-import { UNKEYED } from './api.ts'
-import { type ClientOptions, type Settings, settingsFrom } from './client-options.ts'
+import { type RawBody, UNKEYED } from './api.ts'
+import { type ClientOptions, type Settings, settingsFrom, type TransportAnswer } from './client-options.ts'
 import { attempt, blobOf, type Exchange, piecesOf, textOf } from './exchange.ts'
 import { dataOf, withoutAnswer } from './problem.ts'
 import type {
@@ -204,7 +204,7 @@ async function open(settings: Settings, { lastId }: Position, leash: Leash) {
     timeoutMs: settings.timeoutMs,
     signal: leash.signal,
     isOpen: true,
-    read: async (response: Response) => response,
+    read: async (response: TransportAnswer) => response,
   }
   const token = await settings.token(undefined)
   const first = await attempt(settings, exchange, token)
@@ -234,6 +234,7 @@ interface Repetition {
 }
 
 const UNAUTHENTICATED = 401
+const NO_CONTENT = 204
 /** Too many; a proxy without its service; not now; a proxy that waited in vain. */
 const PASSING: readonly number[] = [429, 502, 503, 504]
 const PASSING_CODES: readonly string[] = ['connection_lost', 'no_answer_in_time', 'idempotency_in_progress']
@@ -289,8 +290,8 @@ export type Call<M extends Method> = <P extends PathOf<M>>(
   ...options: CallArguments<M, P>
 ) => Promise<Result<AnswerOf<M, P>, CodeOf<M, P>>>
 
-/** A client of one service. */
-export interface Client {
+/** A client of one service; `Answer` is what its transport gives. */
+export interface Client<Answer = Response> {
   readonly get: Call<'GET'>
   readonly post: Call<'POST'>
   readonly put: Call<'PUT'>
@@ -299,7 +300,7 @@ export interface Client {
   open<P extends PathOf<'GET'>>(
     path: P,
     ...options: CallArguments<'GET', P>
-  ): Promise<Result<Response, CodeOf<'GET', P>>>
+  ): Promise<Result<Answer, CodeOf<'GET', P>>>
   /** All rows of a list, page after page. Throws, as `dataOf`, when a page fails. */
   rows<P extends PagedPath & PathOf<'GET'>>(
     path: P,
@@ -320,7 +321,9 @@ interface AnyCall extends CallOptions {
 const KEY_BYTES = 16
 
 /** A client of the service at `url`. Nothing is sent before it is asked for something. */
-export function createClient(options: ClientOptions): Client {
+export function createClient<Answer extends TransportAnswer = Response>(
+  options: ClientOptions<Answer>,
+): Client<Answer> {
   const settings = settingsFrom(options)
   const call = (method: Method, path: string, given: AnyCall = {}): Promise<Result<unknown>> => {
     const exchange = exchangeOf(settings, method, path, given, contentOf)
@@ -329,7 +332,7 @@ export function createClient(options: ClientOptions): Client {
   // What an operation takes and answers is in the document, against which the service checks both.
   const calls = <M extends Method>(method: M): Call<M> =>
     ((path: string, given?: AnyCall) => call(method, path, given)) as unknown as Call<M>
-  const open = (path: string, given: AnyCall = {}): Promise<Result<Response>> => {
+  const open = (path: string, given: AnyCall = {}): Promise<Result<TransportAnswer>> => {
     const exchange = {
       ...exchangeOf(settings, 'GET', path, given, async (response) => response),
       isOpen: true,
@@ -345,7 +348,7 @@ export function createClient(options: ClientOptions): Client {
     post: calls('POST'),
     put: calls('PUT'),
     delete: calls('DELETE'),
-    open: open as Client['open'],
+    open: open as unknown as Client<Answer>['open'],
     rows: rows as Client['rows'],
     events: (following) => followEvents(settings, following),
   }
@@ -356,7 +359,7 @@ function exchangeOf<Data>(
   method: Method,
   path: string,
   given: AnyCall,
-  read: (response: Response, leash: Leash, timeoutMs: number) => Promise<Data>,
+  read: (response: TransportAnswer, leash: Leash, timeoutMs: number) => Promise<Data>,
 ): Exchange<Data> {
   const { body, type } = bodyOf(given.body)
   const timeoutMs = given.timeoutMs ?? settings.timeoutMs
@@ -399,18 +402,19 @@ function targetOf(path: string, { path: parts = {}, query = {} }: AnyCall): stri
 }
 
 /** JSON, or what says its type itself. */
-function bodyOf(body: unknown): { readonly body: BodyInit | undefined; readonly type: string | undefined } {
+function bodyOf(body: unknown): { readonly body: RawBody | undefined; readonly type: string | undefined } {
   if (body === undefined) return { body: undefined, type: undefined }
   if (isRaw(body)) return { body: body.content, type: body.type }
   return { body: JSON.stringify(body), type: 'application/json' }
 }
 
-function isRaw(body: unknown): body is { readonly type: string; readonly content: BodyInit } {
+function isRaw(body: unknown): body is { readonly type: string; readonly content: RawBody } {
   return typeof body === 'object' && body !== null && 'content' in body && 'type' in body
 }
 
 /** JSON as what it says, text as text, nothing as undefined, all else as a Blob. */
-async function contentOf(response: Response, leash: Leash, timeoutMs: number): Promise<unknown> {
+async function contentOf(response: TransportAnswer, leash: Leash, timeoutMs: number): Promise<unknown> {
+  if (response.status === NO_CONTENT) return undefined
   const type = response.headers.get('content-type') ?? ''
   if (/^(application|text)\/[^;]*json/.test(type)) return JSON.parse(await textOf(response, leash, timeoutMs))
   if (/^text\/|xml/.test(type)) return await textOf(response, leash, timeoutMs)

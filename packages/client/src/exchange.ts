@@ -1,4 +1,5 @@
-import type { Settings } from './client-options.ts'
+import type { RawBody } from './api.ts'
+import type { Settings, TransportAnswer } from './client-options.ts'
 import { problemFrom, withoutAnswer } from './problem.ts'
 import type { Failure, Result, Success } from './types.ts'
 import { type Leash, leashOf } from './wait.ts'
@@ -9,13 +10,13 @@ export interface Exchange<Data> {
   /** With the query, without the address of the service. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: BodyInit | undefined
+  readonly body: RawBody | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
   /** The body is read when this is over: the signal ends that too. */
   readonly isOpen: boolean
   /** Reads an answer below 300. It tells the leash of each sign of life. */
-  read(response: Response, leash: Leash): Promise<Data>
+  read(response: TransportAnswer, leash: Leash): Promise<Data>
 }
 
 /** A first status that is no success. */
@@ -57,12 +58,12 @@ export async function attempt<Data>(
 }
 
 /** The body as text; each piece must come within the time. */
-export async function textOf(response: Response, leash: Leash, timeoutMs: number): Promise<string> {
+export async function textOf(response: TransportAnswer, leash: Leash, timeoutMs: number): Promise<string> {
   return await (await blobOf(response, leash, timeoutMs)).text()
 }
 
 /** The body as a Blob; each piece must come within the time. */
-export async function blobOf(response: Response, leash: Leash, timeoutMs: number): Promise<Blob> {
+export async function blobOf(response: TransportAnswer, leash: Leash, timeoutMs: number): Promise<Blob> {
   const pieces: Uint8Array<ArrayBuffer>[] = []
   for await (const piece of piecesOf(response.body, leash, timeoutMs)) pieces.push(piece)
   return new Blob(pieces, { type: response.headers.get('content-type') ?? '' })
@@ -85,7 +86,7 @@ export async function* piecesOf(
   }
 }
 
-function successOf<Data>({ status, headers }: Response, data: Data): Success<Data> {
+function successOf<Data>({ status, headers }: TransportAnswer, data: Data): Success<Data> {
   return {
     ok: true,
     data,
@@ -93,13 +94,14 @@ function successOf<Data>({ status, headers }: Response, data: Data): Success<Dat
     etag: headers.get('etag') ?? undefined,
     requestId: headers.get('x-request-id') ?? undefined,
     isReplayed: headers.get('idempotency-replayed') === 'true',
+    headers,
   }
 }
 
 function failureFrom(cause: unknown, leash: Leash, timeoutMs: number, status: number): Failure {
   if (leash.hasPassed())
-    return withoutAnswer('no_answer_in_time', `nothing came within ${timeoutMs} ms`, status)
+    return withoutAnswer('no_answer_in_time', `nothing came within ${timeoutMs} ms`, status, cause)
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const why = inner instanceof Error ? inner.message : String(inner)
-  return withoutAnswer('connection_lost', `no whole answer: ${why}`, status)
+  return withoutAnswer('connection_lost', `no whole answer: ${why}`, status, cause)
 }

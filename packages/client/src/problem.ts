@@ -1,3 +1,4 @@
+import type { TransportAnswer } from './client-options.ts'
 import type { ClientCode, Failure, Problem, Result } from './types.ts'
 
 /** The longest text of another's answer that is told. */
@@ -7,7 +8,7 @@ const TOLD_CHARACTERS = 200
  * The error that an answer of status 300 and above tells: of the service (`error.code`), or of what stands before it, which may speak
  * RFC 9457 (`application/problem+json`) or anything.
  */
-export function problemFrom(response: Response, text: string): Problem {
+export function problemFrom(response: TransportAnswer, text: string): Problem {
   const told = parsed(text)
   const about = {
     status: response.status,
@@ -24,10 +25,10 @@ export function problemFrom(response: Response, text: string): Problem {
 }
 
 /** A failure without an answer. */
-export function withoutAnswer(code: ClientCode, message: string, status = 0): Failure {
+export function withoutAnswer(code: ClientCode, message: string, status = 0, cause?: unknown): Failure {
   return {
     ok: false,
-    error: { code, message, details: [], status, requestId: undefined, retryAfterS: undefined },
+    error: { code, message, details: [], status, requestId: undefined, retryAfterS: undefined, cause },
   }
 }
 

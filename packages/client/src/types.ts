@@ -82,6 +82,8 @@ export interface Problem<Code extends string = string> {
   readonly requestId: string | undefined
   /** After how many seconds another try can succeed, where the answer says so. */
   readonly retryAfterS: number | undefined
+  /** Where there was no whole answer: what the transport rejected with. */
+  readonly cause?: unknown
 }
 
 /** An operation that succeeded. */
@@ -94,6 +96,8 @@ export interface Success<Data> {
   readonly requestId: string | undefined
   /** Whether it is the answer of an earlier request with the same key. */
   readonly isReplayed: boolean
+  /** All fields of the answer's head. */
+  readonly headers: { get(name: string): string | null }
 }
 
 /** An operation that did not. */

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { createClient, dataOf } from '../src/index.ts'
+import { type ClientOptions, createClient, dataOf } from '../src/index.ts'
 import {
   failing,
   hangUp,
@@ -17,7 +17,7 @@ calls.after.each(async () => {
   server = undefined
 })
 
-async function clientOf(script: Script, options: Partial<Parameters<typeof createClient>[0]> = {}) {
+async function clientOf(script: Script, options: Partial<ClientOptions> = {}) {
   server = await scriptedServer(script)
   return { server, client: createClient({ url: server.url, token: 't', backOffMs: 1, ...options }) }
 }

@@ -21,7 +21,15 @@ function letters(state: { rows: readonly string[] }) {
     const last = rows.at(-1)
     const isMore = last !== undefined && from + limit < state.rows.length
     const data = { rows, cursor: isMore ? last : null }
-    return { ok: true, data, status: 200, etag: undefined, requestId: undefined, isReplayed: false }
+    return {
+      ok: true,
+      data,
+      status: 200,
+      etag: undefined,
+      requestId: undefined,
+      isReplayed: false,
+      headers: new Headers(),
+    }
   }
   const loader = rowsLoader<string>(
     read,
@@ -92,7 +100,15 @@ lists('is not sent again what has not changed, and shows nothing anew then', asy
 
 function page(rows: readonly string[], etag: string): Result<Page> {
   const data = { rows, cursor: null }
-  return { ok: true, data, status: 200, etag, requestId: undefined, isReplayed: false }
+  return {
+    ok: true,
+    data,
+    status: 200,
+    etag,
+    requestId: undefined,
+    isReplayed: false,
+    headers: new Headers(),
+  }
 }
 
 function failed(status: number): Result<Page> {

@@ -175,7 +175,15 @@ live(
 )
 
 function came(data: string, etag: string | undefined): Result<string> {
-  return { ok: true, data, status: 200, etag, requestId: undefined, isReplayed: false }
+  return {
+    ok: true,
+    data,
+    status: 200,
+    etag,
+    requestId: undefined,
+    isReplayed: false,
+    headers: new Headers(),
+  }
 }
 
 function failed(status: number): Result<string> {

@@ -27,7 +27,7 @@ export interface ApiCommand<Operation extends string = string> {
   /** What is shown where the operation answers nothing: `{name}` is the argument of that name. */
   readonly shows?: Readonly<Record<string, unknown>>
   /** What is said on standard error afterwards. */
-  readonly note?: string
+  readonly note?: CommandNote
   /** The exit code is 1 unless the answer holds this. */
   readonly expects?: Readonly<Record<string, unknown>>
 }
@@ -47,18 +47,39 @@ export interface CommandArgument extends CommandValue {
   readonly pattern?: string
   /** What is said of a value that does not: `{value}` is the value, where it may be repeated. */
   readonly refusal?: string
+  /** It is the name of one of a list, whatever its capitals; what is sent is its id. */
+  readonly named?: CommandNames
+}
+
+/** A list of which one is meant by its name. */
+export interface CommandNames {
+  /** It comes in pages, and its rows have `id` and `name`. */
+  readonly operation: string
+  readonly key: string
+  /** The error when there is none: its code, its message (`{value}` is the name) and what to do. */
+  readonly code: string
+  readonly missing: string
+  readonly hint: string
 }
 
 /** An option. */
 export interface CommandOption extends CommandValue {
   readonly summary: string
-  /** What it takes; any text when absent. `list`: several, or with commas. */
-  readonly takes?: 'count' | 'list'
+  /** What it takes; any text when absent. `list`: several, or with commas; `ahead`: a duration, sent as the time that is so far ahead. */
+  readonly takes?: 'count' | 'list' | 'ahead'
   readonly choices?: readonly string[]
   /** What stands for it when it is not given. */
   readonly default?: string
+  /** The choice for which nothing is sent. */
+  readonly unsent?: string
   /** What a flag says; true when absent. */
   readonly value?: unknown
+}
+
+/** A sentence for whoever reads along: always, or when the answer holds this. */
+export interface CommandNote {
+  readonly says: string
+  readonly when?: Readonly<Record<string, unknown>>
 }
 
 /** A list and its columns. */
@@ -67,6 +88,8 @@ export interface CommandList {
   readonly key: string
   /** Whether it comes whole, in one answer without `next_cursor`. */
   readonly isWhole?: boolean
+  /** Asked where no row comes, since that may have a reason: what is said when the answer holds so. */
+  readonly whenEmpty?: CommandNote & { readonly operation: string }
   /** A text is the name of a field, in capitals its title. */
   readonly columns: readonly (string | CommandColumn)[]
 }
@@ -75,8 +98,13 @@ export interface CommandList {
 export interface CommandColumn {
   /** The field in capitals when absent, underscores as blanks. */
   readonly title?: string
-  /** A field, `provisioning.status` one inside another, or a text of several: `{principal.kind}:{principal.name}`. */
+  /**
+   * A field, `provisioning.status` one inside another, `last_endpoint|endpoint` the first that says anything; or a text of several:
+   * `{principal.kind}:{principal.name}`.
+   */
   readonly value: string
+  /** Times are shortened anyway. `day`: to their date; `bytes`: a number of octets as people read it. */
+  readonly as?: 'day' | 'bytes'
   /** What stands for a value, by the value as text: `{ "true": "root" }`. */
   readonly words?: Readonly<Record<string, string>>
   /** Where lines are too long: `whole` stays as it is (identifiers), `wrap` goes on below (sentences). Cut when absent. */

@@ -4,6 +4,8 @@ export type {
   CommandColumn,
   CommandGroup,
   CommandList,
+  CommandNames,
+  CommandNote,
   CommandOption,
 } from './api-command.ts'
 export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change-tag.ts'

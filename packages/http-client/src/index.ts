@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { Agent } from 'undici'
 
 /** How a client connects, and what bounds it. */
 export interface HttpClientOptions {
-  /** Octets of the body of an answer. */
+  /** Octets of the body of an answer; -1: as many as it has. */
   readonly maxBytes: number
   /** Connections to one origin; 16 when absent. */
   readonly connections?: number
@@ -12,6 +13,8 @@ export interface HttpClientOptions {
   readonly idleMs: number
   /** How long a connection may take to come about, ms; 10,000 when absent, 0: as long as the request. */
   readonly connectMs?: number
+  /** How long a server may be silent while nothing is sent, ms: before its answer, and between two pieces of it. Absent: the signal says. */
+  readonly silenceMs?: number
   /** Where connections go, who is believed there and as whom. */
   readonly connect?: Pick<
     ConnectionOptions,
@@ -24,7 +27,8 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: URL
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | undefined
+  /** What comes piece by piece is sent once, by `open`. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
   /** It may be asked twice: it is sent once more when its connection breaks, as a kept one does whose server has gone. */
   readonly mayRepeat?: boolean
   /** Its status and headers say all: what is read of the body is dropped, and whatever becomes of it is no error. */
@@ -38,6 +42,11 @@ export interface HttpAnswer {
   readonly text: string
 }
 
+/** What comes back, while it comes. */
+export interface HttpOpened extends Omit<HttpAnswer, 'text'> {
+  readonly body: Readable
+}
+
 /** Sends requests over connections of its own. */
 export interface HttpClient {
   /**
@@ -45,6 +54,8 @@ export interface HttpClient {
    * `AnswerTooLong`, or with the signal's reason.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
+  /** The same for a body that is read by the caller, to its end. */
+  open(request: HttpRequest, signal: AbortSignal): Promise<HttpOpened>
   /** Ends every connection. */
   close(): void
 }
@@ -60,15 +71,14 @@ const UNREAD_MS = 2_000
 
 /** Makes one; `close` it. */
 export function httpClient(options: HttpClientOptions): HttpClient {
-  const { maxBytes, connections = 16, idleMs, connectMs = 10_000, connect } = options
+  const { maxBytes, connections = 16, idleMs, connectMs = 10_000, silenceMs = 0, connect } = options
   const agent = new Agent({
     connections,
     pipelining: idleMs === 0 ? 0 : 1,
     ...(idleMs > 0 && { keepAliveTimeout: idleMs }),
     maxResponseSize: maxBytes,
-    // The signal of each request bounds it.
-    headersTimeout: 0,
-    bodyTimeout: 0,
+    headersTimeout: silenceMs,
+    bodyTimeout: silenceMs,
     allowH2: false,
     connect: {
       minVersion: 'TLSv1.2',
@@ -80,17 +90,25 @@ export function httpClient(options: HttpClientOptions): HttpClient {
       ...connect,
     },
   })
-  const sent = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
-    const { method, url, headers = {}, body = null } = request
+  const open = async (request: HttpRequest, signal: AbortSignal) => {
+    const { method, url, headers = {}, body: given = null } = request
     const path = `${url.pathname}${url.search}`
+    const body =
+      typeof given === 'object' && given !== null && Symbol.asyncIterator in given
+        ? Readable.from(given)
+        : given
     const answer = await agent.request({ origin: url.origin, path, method, headers, body, signal })
-    const { statusCode: status, headers: answered } = answer
-    if (request.isBodyUnread !== true) return { status, headers: answered, text: await answer.body.text() }
-    const dropped = answer.body.dump({ limit: maxBytes, signal: AbortSignal.timeout(UNREAD_MS) })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body }
+  }
+  const sent = async (request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> => {
+    const { status, headers, body } = await open(request, signal)
+    if (request.isBodyUnread !== true) return { status, headers, text: await body.text() }
+    const dropped = body.dump({ limit: maxBytes, signal: AbortSignal.timeout(UNREAD_MS) })
     await dropped.catch(() => undefined)
-    return { status, headers: answered, text: '' }
+    return { status, headers, text: '' }
   }
   return {
+    open,
     request: async (request, signal) => {
       try {
         return await sent(request, signal).catch((error: unknown) => {
@@ -125,6 +143,8 @@ export async function requestOnce(
 const SYSTEM_CODES: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'ECONNRESET',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
+  UND_ERR_HEADERS_TIMEOUT: 'ETIMEDOUT',
+  UND_ERR_BODY_TIMEOUT: 'ETIMEDOUT',
 }
 
 /** The code of an error, or of the first of several, as the system calls it: `ECONNREFUSED`; empty when it has none. */

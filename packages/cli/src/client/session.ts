@@ -2,11 +2,12 @@ import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { AnswerOf, Success } from '@steeple/client'
 import { failure } from '../command-error.ts'
 import { replaceSecret } from '../output/write-secret.ts'
 import type { Terminal } from '../terminal.ts'
-import { exchange, type Incoming } from './exchange.ts'
-import { type Identity, identityFolder } from './identity.ts'
+import { identityFolder } from './identity.ts'
+import type { Service } from './service.ts'
 
 /** A login that commands go on with. Kept in a file that its owner alone can read. */
 interface Session {
@@ -32,11 +33,11 @@ export async function keepSession(
   terminal: Terminal,
   base: URL,
   name: string,
-  answer: Incoming,
+  { data, headers }: Pick<Success<AnswerOf<'POST', '/v1/auth/login'>>, 'data' | 'headers'>,
 ): Promise<Session> {
-  const { token, expires_at } = JSON.parse(answer.text) as Readonly<Record<string, unknown>>
-  const [cookie] = (answer.headers['set-cookie']?.[0] ?? '').split(';')
-  if (typeof token !== 'string' || typeof expires_at !== 'string' || cookie === undefined || cookie === '')
+  const { token, expires_at } = data
+  const [cookie = ''] = (headers.get('set-cookie') ?? '').split(';')
+  if (typeof token !== 'string' || typeof expires_at !== 'string' || cookie === '')
     throw failure('bad_answer', "the answer is no session; is this svc's address?")
   const session: Session = { origin: base.origin, name, token, expires_at, cookie }
   const folder = folderOf(terminal)
@@ -71,7 +72,7 @@ export function dropSession(terminal: Terminal): void {
 export async function sessionToken(
   terminal: Terminal,
   base: URL,
-  identity: Identity | undefined,
+  service: Pick<Service, 'post'>,
 ): Promise<string | undefined> {
   const session = sessionFor(terminal, base)
   if (session === undefined || isFresh(session)) return session?.token
@@ -79,17 +80,17 @@ export async function sessionToken(
     // Another command may have been faster.
     const now = sessionFor(terminal, base)
     if (now === undefined || isFresh(now)) return now?.token
-    const answer = await exchange({
-      method: 'POST',
-      url: new URL('/v1/auth/refresh', base),
-      headers: { cookie: now.cookie, 'content-length': '0', 'user-agent': 'svc-cli' },
-      identity,
-    })
-    if (answer.status === 200) return (await keepSession(terminal, base, now.name, answer)).token
-    if (answer.status !== 401)
-      throw failure('refresh_failed', `the session could not be refreshed: HTTP ${answer.status}; try again`)
-    dropSession(terminal)
-    throw failure('session_over', `the session of ${now.name} is over`, { hint: `svc login ${now.name}` })
+    try {
+      const answer = await service.post('/v1/auth/refresh', { headers: { cookie: now.cookie } })
+      return (await keepSession(terminal, base, now.name, answer)).token
+    } catch (error) {
+      const { status = 0 } = (error as { readonly cause?: { readonly status?: number } }).cause ?? {}
+      if (status === 0) throw error
+      if (status !== 401)
+        throw failure('refresh_failed', `the session could not be refreshed: HTTP ${status}; try again`)
+      dropSession(terminal)
+      throw failure('session_over', `the session of ${now.name} is over`, { hint: `svc login ${now.name}` })
+    }
   })
 }
 

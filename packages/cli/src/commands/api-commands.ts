@@ -1,26 +1,31 @@
-import type { ApiCommand, CommandColumn, CommandGroup, CommandOption } from '@steeple/contracts'
-import { type Command, Option } from 'commander'
-import { connect, type Json, objectsOf, type RestClient } from '../client/rest-client.ts'
-import { usageError } from '../command-error.ts'
+import {
+  type ApiCommand,
+  type CommandGroup,
+  type CommandNames,
+  type CommandNote,
+  type CommandOption,
+  msFromDuration,
+  timestampFromMs,
+} from '@steeple/contracts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type AnyRequest, connect, type Json, objectsOf, type Service } from '../client/service.ts'
+import { failure, usageError } from '../command-error.ts'
 import { printList, printRecord } from '../output/print.ts'
-import { type Column, moment } from '../output/table.ts'
+import { fieldOf } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { gathered, groupOf, type ListOptions, limitOption, positiveInteger, restCommand } from './options.ts'
-import { valueAt } from './policy.ts'
 
-/** A command that is data, a group, what adds commands itself, or nothing where a build is without its feature. */
-export type CommandEntry =
-  | ApiCommand
-  | CommandGroup
-  | ((program: Command, terminal: Terminal) => void)
-  | undefined
+/** More of them than a box has. */
+const MOST_NAMES = 10_000
+
+/** A command that is data, a group, or what adds commands itself. */
+export type CommandEntry = ApiCommand | CommandGroup | ((program: Command, terminal: Terminal) => void)
 
 /** Adds commands in their order. */
 export function addCommands(program: Command, terminal: Terminal, entries: readonly CommandEntry[]): void {
   for (const entry of entries) {
     if (typeof entry === 'function') entry(program, terminal)
-    else if (entry === undefined) continue
-    else if ('group' in entry) groupOf(program, entry.group).description(entry.summary)
+    else if ('group' in entry) entry.group.split(' ').reduce(groupOf, program).description(entry.summary)
     else addApiCommand(program, terminal, entry)
   }
 }
@@ -38,8 +43,15 @@ export function optionOf(flags: string, given: string | CommandOption): Option {
   const option = new Option(flags, summary)
   if (takes === 'count') option.argParser(positiveInteger)
   if (takes === 'list') option.argParser(gathered)
+  if (takes === 'ahead') option.argParser(timeAhead)
   if (choices !== undefined) option.choices(choices)
   return standard === undefined ? option : option.default(standard)
+}
+
+function timeAhead(text: string): string {
+  const ms = msFromDuration(text)
+  if (ms === undefined) throw new InvalidArgumentError('It is a duration such as 2h or 3d.')
+  return timestampFromMs(Date.now() + ms)
 }
 
 function optionFrom(given: string | CommandOption): CommandOption {
@@ -48,31 +60,42 @@ function optionFrom(given: string | CommandOption): CommandOption {
 
 async function run(command: Command, terminal: Terminal, spec: ApiCommand): Promise<void> {
   const options = command.opts<ListOptions>()
-  const isJson = options.json === true
-  const { list, shows, note } = spec
-  const request = requestOf(command, spec)
-  const client = connect(terminal, options)
+  const { operation, list, shows, note } = spec
+  const typed = [...typedArguments(command, spec), ...typedOptions(command, spec)]
+  const request = requestOf(spec, typed)
+  const service = connect(terminal, options)
+  await nameIds(service, spec, request.path)
   if (list !== undefined && list.isWhole !== true) {
-    const found = await client.list(pathOf(spec, request), list.key, options.limit, textsOf(request.query))
-    return printList(terminal, isJson, found, list.columns.map(columnOf))
+    const found = await service.anyList(operation, list.key, options.limit, request)
+    const { whenEmpty } = list
+    if (whenEmpty !== undefined && found.rows.length === 0)
+      say(terminal, whenEmpty, await service.any(whenEmpty.operation, {}))
+    return printList(terminal, options, found, list.columns)
   }
-  const answer = await answerTo(client, spec, request)
-  const body = shows === undefined ? answer : shown(shows, request)
-  if (list === undefined) printRecord(terminal, isJson, body)
+  const answer = await service.any(operation, request)
+  const body = shows === undefined ? answer : filled(shows, typed, request.path)
+  if (list === undefined) printRecord(terminal, options, body)
   else {
     const whole = { key: list.key, rows: objectsOf(body[list.key]), nextCursor: null }
-    printList(terminal, isJson, whole, list.columns.map(columnOf))
+    printList(terminal, options, whole, list.columns)
   }
-  for (const [field, value] of Object.entries(spec.expects ?? {}))
-    if (body[field] !== value) terminal.answer(1)
-  if (note !== undefined) terminal.err(`${note}\n`)
+  if (!holds(body, spec.expects)) terminal.answer(1)
+  if (note !== undefined) say(terminal, note, body)
 }
 
-/** What is sent. */
-interface Request {
-  readonly path: Record<string, unknown>
-  readonly query: Record<string, unknown>
-  readonly body: Record<string, unknown>
+function say(terminal: Terminal, { says, when }: CommandNote, answer: Json): void {
+  if (holds(answer, when)) terminal.err(`${says}\n`)
+}
+
+function holds(answer: Json, wanted: Json = {}): boolean {
+  return Object.entries(wanted).every(([field, value]) => answer[field] === value)
+}
+
+/** What is shown in place of an answer: `{id}` is what the path has there, or what was typed. */
+function filled(shows: Json, typed: readonly Typed[], path: Json): Json {
+  const known = { ...Object.fromEntries(typed.map(({ title, value }) => [title, value])), ...path }
+  const value = (text: unknown): unknown => (typeof text === 'string' ? fieldOf(known, text) : text)
+  return Object.fromEntries(Object.entries(shows).map(([name, text]) => [name, value(text)]))
 }
 
 /** What was typed, and where it goes. */
@@ -85,23 +108,46 @@ interface Typed {
 }
 
 /** Throws `usage`. */
-function requestOf(command: Command, spec: ApiCommand): Request {
-  const request: Request = { path: {}, query: {}, body: { ...spec.body } }
-  const typed = [...typedArguments(command, spec), ...typedOptions(command, spec)]
+function requestOf(
+  spec: ApiCommand,
+  typed: readonly Typed[],
+): AnyRequest & { readonly path: Record<string, unknown> } {
+  const path: Record<string, unknown> = {}
+  const query = {}
+  const body = { ...spec.body }
+  const parts: Readonly<Record<string, object>> = { path, query, body }
   if (spec.exactlyOne !== undefined && typed.filter(({ isFree }) => isFree).length !== 1)
     throw usageError(spec.exactlyOne)
   for (const { title, place, value } of typed) {
     const other = typed.find((one) => one.place === place && one.title !== title)
     if (other !== undefined) throw usageError(`${title} and ${other.title} exclude each other`)
     const [part = '', field = ''] = place.split('.')
-    request[part as keyof Request][field] = value // a test holds each place to the document of the API
+    Object.assign(parts[part] ?? {}, { [field]: value }) // a test holds each place to the document of the API
   }
-  return request
+  return { path, query, body: Object.keys(body).length === 0 ? undefined : body }
+}
+
+/** Puts ids into the path where names were typed. */
+async function nameIds(service: Service, spec: ApiCommand, path: Record<string, unknown>): Promise<void> {
+  for (const { named, to = '' } of Object.values(spec.arguments ?? {})) {
+    const field = to.replace('path.', '')
+    if (named !== undefined) path[field] = await idOf(service, named, String(path[field]))
+  }
+}
+
+/** The id of the one of that name; capitals make no other one. Throws the error for none. */
+export async function idOf(service: Service, names: CommandNames, name: string): Promise<string> {
+  const { operation, key, code, missing, hint } = names
+  const { rows } = await service.anyList(operation, key, MOST_NAMES, {})
+  const found = rows.find((row) => String(row.name).toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return String(found.id)
+  throw failure(code, missing.replace('{value}', JSON.stringify(name)), { hint })
 }
 
 function typedArguments(command: Command, spec: ApiCommand): readonly Typed[] {
   return command.registeredArguments.flatMap((argument, at) => {
-    const value: unknown = command.processedArgs[at]
+    const given: unknown = command.processedArgs[at]
+    const value = Array.isArray(given) ? given.flatMap((one: string) => gathered(one)) : given
     if (value === undefined) return []
     const title = argument.name()
     const { to, pattern = '', refusal = '' } = spec.arguments?.[title] ?? {}
@@ -113,10 +159,10 @@ function typedArguments(command: Command, spec: ApiCommand): readonly Typed[] {
 
 function typedOptions(command: Command, spec: ApiCommand): readonly Typed[] {
   return Object.entries(spec.options ?? {}).flatMap(([flags, given]) => {
-    const { to, value: says = true } = optionFrom(given)
+    const { to, unsent, value: says = true } = optionFrom(given)
     const option = command.options.find((one) => one.flags === flags)
     const value: unknown = command.getOptionValue(option?.attributeName() ?? '')
-    if (option === undefined || value === undefined) return []
+    if (option === undefined || value === undefined || value === unsent) return []
     const place = to ?? placeOf(spec, option.name())
     return { title: `--${option.name()}`, place, value: option.isBoolean() ? says : value, isFree: true }
   })
@@ -126,50 +172,4 @@ function placeOf({ operation }: ApiCommand, title: string): string {
   const name = title.replaceAll('-', '_')
   if (operation.includes(`{${name}}`)) return `path.${name}`
   return operation.startsWith('GET ') ? `query.${name}` : `body.${name}`
-}
-
-function pathOf({ operation }: ApiCommand, { path }: Request): string {
-  const target = operation.slice(operation.indexOf(' ') + 1)
-  return target.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])))
-}
-
-function textsOf(query: Json): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
-}
-
-async function answerTo(client: RestClient, spec: ApiCommand, request: Request): Promise<Json> {
-  const path = pathOf(spec, request)
-  if (spec.operation.startsWith('GET ')) return (await client.get(path, textsOf(request.query))).body
-  const [method] = spec.operation.split(' ')
-  const body = Object.keys(request.body).length === 0 ? undefined : request.body
-  const query = new URLSearchParams(textsOf(request.query)).toString()
-  const target = query === '' ? path : `${path}?${query}`
-  return (await client.change(method as 'POST' | 'PUT' | 'DELETE', target, body)).body
-}
-
-/** `{id}` is what was typed there. */
-function shown(shows: Json, { path }: Request): Json {
-  const typed = ([name, value]: [string, unknown]) => [
-    name,
-    typeof value === 'string' ? textOf(value, path) : value,
-  ]
-  return Object.fromEntries(Object.entries(shows).map(typed))
-}
-
-/** A column of a table. */
-export function columnOf(given: string | CommandColumn): Column<Json> {
-  const column = typeof given === 'string' ? { value: given } : given
-  const { value, words, title = value.toUpperCase().replaceAll('_', ' ') } = column
-  const shownOf = (row: Json): unknown => {
-    const found = value.includes('{') ? textOf(value, row) : valueAt(row, value)
-    return words?.[String(found)] ?? moment(found)
-  }
-  return { ...column, title, value: shownOf }
-}
-
-/** A text with the fields of a record; undefined when one of them is not there. */
-function textOf(text: string, record: Json): string | undefined {
-  const parts = text.split(/\{([\w.]+)\}/)
-  const filled = parts.map((part, at) => (at % 2 === 0 ? part : valueAt(record, part)))
-  return filled.some((part) => part === undefined || part === null) ? undefined : filled.join('')
 }

@@ -1,9 +1,10 @@
 import { createReadStream, statSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { AnswerOf } from '@steeple/client'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, type Json } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { failure, usageError } from '../command-error.ts'
 import { askLines } from '../output/ask-lines.ts'
 import { jsonText, printList } from '../output/print.ts'
@@ -54,15 +55,9 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     )
 }
 
-const CLOSED_COLUMNS = [
-  { title: 'KIND', value: (row: Json) => row.kind },
-  { title: 'ID', value: (row: Json) => row.id },
-  { title: 'EXPIRES', value: (row: Json) => row.expires_at },
-]
-
 async function closed(terminal: Terminal, options: ListOptions): Promise<void> {
-  const rows = await connect(terminal, options).list('/v1/restore/closed', 'closed', options.limit)
-  printList(terminal, options.json === true, rows, CLOSED_COLUMNS)
+  const found = await connect(terminal, options).list('/v1/restore/closed', 'closed', options.limit)
+  printList(terminal, options, found, ['kind', 'id', { title: 'EXPIRES', value: 'expires_at' }])
 }
 
 async function reopen(
@@ -70,12 +65,12 @@ async function reopen(
   { kind, ids }: { readonly kind: string; readonly ids: readonly string[] },
   options: ConnectionOptions,
 ): Promise<void> {
-  const wish = ids.length === 0 ? { kind } : { kind, ids }
-  const { body } = await connect(terminal, options).change('POST', '/v1/restore/reopen', wish)
-  const reopened = Number(body.reopened)
+  const body = ids.length === 0 ? { kind } : { kind, ids }
+  const { data } = await connect(terminal, options).post('/v1/restore/reopen', { body })
+  const { reopened } = data
   const isLess = reopened < Math.max(1, ids.length)
   if (isLess) terminal.answer(1)
-  if (options.json === true) terminal.out(jsonText(body))
+  if (options.json === true) terminal.out(jsonText(data))
   else if (reopened > 0) terminal.out(`${reopened} of ${kind} can be used again\n`)
   if (isLess) terminal.err('what you named is not closed, or not all of it; svc reopen lists what is\n')
 }
@@ -83,7 +78,7 @@ async function reopen(
 async function backup(terminal: Terminal, file: string | undefined, options: BackupOptions): Promise<void> {
   const isEncrypted = options.encrypt === true || options.passphraseFile !== undefined
   const passphrase = isEncrypted ? await passphraseOf(terminal, options, true) : undefined
-  const response = await connect(terminal, options).download('/v1/backup', headersOf(passphrase))
+  const response = await connect(terminal, options).open('/v1/backup', { headers: headersOf(passphrase) })
   const { path, bytes } = await saveDownload(terminal, 'backup', response, { file, fallback: 'svc-backup' })
   if (options.json === true) terminal.out(jsonText({ file: path, bytes, encrypted: isEncrypted }))
   else terminal.out(`${path}: ${bytes} bytes${isEncrypted ? '' : '; no key is in it'}\n`)
@@ -97,26 +92,26 @@ async function restore(terminal: Terminal, name: string, options: RestoreOptions
       ? await passphraseOf(terminal, options, false)
       : undefined
   let sent = 0
-  const content = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of createReadStream(path)) {
-      const piece = chunk as Buffer // a file without an encoding gives Buffers
+  const pieces = async function* (): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    for await (const piece of createReadStream(path)) {
       sent += piece.length
       yield piece
     }
   }
-  const query = {
-    dry_run: options.dryRun === true ? 'true' : undefined,
-    adopt: options.adopt === true ? 'true' : undefined,
-  }
-  const headers = { 'content-type': 'application/octet-stream', ...headersOf(passphrase) }
-  const { body } = await withProgress(
+  const content = ReadableStream.from(pieces())
+  const { data } = await withProgress(
     terminal,
     'restore',
-    () => connect(terminal, options).upload('/v1/restore', query, { size, headers, content }),
+    () =>
+      connect(terminal, options).post('/v1/restore', {
+        query: { dry_run: options.dryRun, adopt: options.adopt },
+        body: { type: 'application/octet-stream', content },
+        headers: { 'content-length': String(size), ...headersOf(passphrase) },
+      }),
     () => (sent < size ? `${Math.floor(sent / MIB)} of ${Math.ceil(size / MIB)} MiB` : 'is checked'),
   )
-  if (options.json === true) terminal.out(jsonText(body))
-  else show(terminal, body, options)
+  if (options.json === true) terminal.out(jsonText(data))
+  else show(terminal, data, options)
 }
 
 async function lookAt(path: string): Promise<{ readonly size: number; readonly isEncrypted: boolean }> {
@@ -130,20 +125,25 @@ async function lookAt(path: string): Promise<{ readonly size: number; readonly i
   }
 }
 
-function show(terminal: Terminal, body: Json, { dryRun: isDryRun }: RestoreOptions): void {
+type Restored = AnswerOf<'POST', '/v1/restore'>
+
+function show(terminal: Terminal, body: Restored, { dryRun: isDryRun }: RestoreOptions): void {
   terminal.out(
     fields({
-      node: `${String(body.restored_from)} (${String(body.node_name)})`,
+      node: `${body.restored_from} (${body.node_name})`,
       taken: body.created_at,
       'by version': body.version,
-      keys: body.with_keys === true ? 'in it' : 'not in it',
+      keys: body.with_keys ? 'in it' : 'not in it',
       'state before': body.kept_in,
     }),
   )
   const changes = changesOf(body)
-  if (changes.length > 0) terminal.out(`\n${table(changes, COLUMNS, terminal.columns)}`)
+  if (changes.length > 0)
+    terminal.out(
+      `\n${table(changes, ['table', 'now', { title: 'IN THE BACKUP', value: 'held' }], terminal.columns)}`,
+    )
   else terminal.out('\nno table has another number of rows\n')
-  const shut = Object.entries((body.closed ?? {}) as Readonly<Record<string, number>>)
+  const shut = Object.entries(body.closed)
   if (shut.length > 0)
     terminal.out(
       `\nclosed, since they may have been used after the backup: ${shut.map(([kind, count]) => `${count} ${kind}`).join(', ')}\nsvc reopen lists them, svc reopen KIND lets them be used again\n`,
@@ -161,16 +161,7 @@ interface CountChange {
   readonly held: number
 }
 
-const COLUMNS = [
-  { title: 'TABLE', value: (row: CountChange) => row.table },
-  { title: 'NOW', value: (row: CountChange) => row.now },
-  { title: 'IN THE BACKUP', value: (row: CountChange) => row.held },
-]
-
-function changesOf(body: Json): readonly CountChange[] {
-  // Both are documented as numbers by table.
-  const now = (body.present ?? {}) as Readonly<Record<string, number>>
-  const held = (body.counts ?? {}) as Readonly<Record<string, number>>
+function changesOf({ present: now, counts: held }: Restored): readonly CountChange[] {
   return [...new Set([...Object.keys(now), ...Object.keys(held)])]
     .toSorted()
     .map((name) => ({ table: name, now: now[name] ?? 0, held: held[name] ?? 0 }))

@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander'
-import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { printable } from '../output/table.ts'
 import type { ValueList } from '../part.ts'
 import { part as esimSmdp } from '../parts/esim-smdp.ts'
@@ -24,11 +23,9 @@ export function addValuesCommand(program: Command, terminal: Terminal): void {
 }
 
 async function valuesOf(terminal: Terminal, kind: LiveKind): Promise<readonly string[]> {
-  const options: ConnectionOptions = {}
-  const client = connect(terminal, options)
   const { path, key, field } = LISTS[kind] ?? { path: '', key: '', field: '' }
-  const rows = await client.list(path, key, NEWEST)
-  const values = rows.rows.flatMap((row) => row[field]).filter((value) => typeof value === 'string')
+  const { rows } = await connect(terminal, {}).anyList(`GET ${path}`, key, NEWEST, {})
+  const values = rows.flatMap((row) => row[field]).filter((value) => typeof value === 'string')
   // A word with a blank in it would be taken for two.
   return [...new Set(values)].filter((value) => /^\S+$/.test(value))
 }

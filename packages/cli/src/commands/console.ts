@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
-import { connect } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { consoleLink } from '../console-link.ts'
 import { printRecord } from '../output/print.ts'
 import type { Terminal } from '../terminal.ts'
@@ -13,8 +13,8 @@ export function addConsoleCommand(program: Command, terminal: Terminal): void {
     'console',
     'a link that opens the console in a browser, once, within five minutes',
   ).action(async (options: ConnectionOptions) => {
-    const { body } = await connect(terminal, options).change('POST', '/v1/auth/links', {})
-    const link = consoleLink(baseUrl(terminal, options).origin, String(body.token))
-    printRecord(terminal, options.json === true, { link, expires_at: body.expires_at })
+    const { data } = await connect(terminal, options).post('/v1/auth/links')
+    const link = consoleLink(baseUrl(terminal, options).origin, data.token)
+    printRecord(terminal, options, { link, expires_at: data.expires_at })
   })
 }

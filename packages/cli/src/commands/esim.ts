@@ -1,21 +1,27 @@
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Command, Option } from 'commander'
+import type { AnswerOf, RequestOf } from '@steeple/client'
+import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json, type RestClient } from '../client/rest-client.ts'
+import { connect, type Service } from '../client/service.ts'
 import { CommandError, failure, usageError } from '../command-error.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
-import { fields, moment, table } from '../output/table.ts'
+import { fields, table } from '../output/table.ts'
 import { writeSecret } from '../output/write-secret.ts'
 import type { Terminal } from '../terminal.ts'
-import { addEsimCerts } from './esim-certs.ts'
+import type { CommandEntry } from './api-commands.ts'
+import { CERT_COMMANDS } from './esim-certs.ts'
 import { type NewSimOptions, newSimBody, newSimOptions } from './new-sims.ts'
 import { type ListOptions, limitOption, restCommand } from './options.ts'
 import { simHash } from './sim-columns.ts'
 
+type Issued = AnswerOf<'POST', '/v1/esim/issue'>
+type IssueBody = NonNullable<RequestOf<'POST', '/v1/esim/issue'>['body']>
+
 /** What was issued for a batch, and why no more was. */
 interface BatchIssued {
   /** The answers as one: the codes of all, and how many SIMs are left. */
-  readonly answer: Json
+  readonly answer: Issued
   /** Undefined when no SIM is left. */
   readonly stopped: CommandError | undefined
 }
@@ -29,14 +35,14 @@ const MS_PER_S = 1_000
  */
 async function issueBatch(
   terminal: Terminal,
-  client: RestClient,
-  body: object,
+  service: Service,
+  body: IssueBody,
   isPatient: boolean,
 ): Promise<BatchIssued> {
-  const parts: Json[] = []
-  while (parts.length === 0 || isMore(parts.at(-1)?.remaining)) {
-    const part = await refusable(client.change('POST', '/v1/esim/issue', body))
-    if (!(part instanceof CommandError)) parts.push(part.body)
+  const parts: Issued[] = []
+  while (parts.length === 0 || (parts.at(-1)?.remaining ?? 0) > 0) {
+    const part = await refusable(service.post('/v1/esim/issue', { body }))
+    if (!(part instanceof CommandError)) parts.push(part.data)
     else if (isPatient && part.retryAfterS !== undefined) await patience(terminal, part.retryAfterS, parts)
     else if (parts.length === 0) throw part
     else return { answer: joined(parts), stopped: howToGoOn(part, parts.at(-1)?.remaining) }
@@ -51,7 +57,7 @@ async function refusable<Value>(answer: Promise<Value>): Promise<Value | Command
   })
 }
 
-async function patience(terminal: Terminal, waitS: number, parts: readonly Json[]): Promise<void> {
+async function patience(terminal: Terminal, waitS: number, parts: readonly Issued[]): Promise<void> {
   // A service that says "at once" is not asked in a loop.
   const seconds = Math.max(1, waitS)
   terminal.err(`${codesOf(parts).length} issued; the limit sim_issue is reached, waiting ${seconds} s.\n`)
@@ -68,18 +74,18 @@ function howToGoOn(error: CommandError, remaining: unknown): CommandError {
   })
 }
 
-function isMore(remaining: unknown): boolean {
-  return typeof remaining === 'number' && remaining > 0
-}
-
-function codesOf(parts: readonly Json[]): readonly Json[] {
+function codesOf(parts: readonly Issued[]): NonNullable<Issued['codes']> {
   // A part of one SIM is answered as one code and as a list.
-  return parts.flatMap((part) => (Array.isArray(part.codes) ? part.codes.filter(isObject) : []))
+  return parts.flatMap((part) => part.codes ?? [])
 }
 
-function joined(parts: readonly Json[]): Json {
-  const [first] = parts
-  return { ...first, codes: codesOf(parts), remaining: parts.at(-1)?.remaining }
+function joined(parts: readonly Issued[]): Issued {
+  const last = parts.at(-1)
+  return {
+    ...(parts[0] as Issued),
+    codes: codesOf(parts),
+    ...(last?.remaining === undefined ? {} : { remaining: last.remaining }),
+  }
 }
 
 interface IssueOptions extends ConnectionOptions, NewSimOptions {
@@ -94,11 +100,11 @@ interface IssueOptions extends ConnectionOptions, NewSimOptions {
 }
 
 /** `svc esim issue [HASH]` */
-function addEsimIssue(esim: Command, terminal: Terminal): void {
+function addEsimIssue(program: Command, terminal: Terminal): void {
   newSimOptions(
     restCommand(
-      esim,
-      'issue [hash]',
+      program,
+      'esim issue [hash]',
       'an activation code: for this SIM, for a batch, or with new SIMs when neither is named',
     ),
   )
@@ -130,20 +136,17 @@ async function issue(terminal: Terminal, hash: string | undefined, options: Issu
     sim_expires_in: options.simExpiresIn,
     expires_at: options.simExpiresAt,
   }
-  const client = connect(terminal, options)
-  if (options.batch === undefined) {
-    const { body: answer } = await client.change('POST', '/v1/esim/issue', body)
-    await show(terminal, options, answer)
-    return
-  }
-  const { answer, stopped } = await issueBatch(terminal, client, body, options.wait === true)
+  const service = connect(terminal, options)
+  if (options.batch === undefined)
+    return await show(terminal, options, (await service.post('/v1/esim/issue', { body })).data)
+  const { answer, stopped } = await issueBatch(terminal, service, body, options.wait === true)
   await show(terminal, options, answer)
   if (stopped !== undefined) throw stopped
 }
 
-async function show(terminal: Terminal, options: IssueOptions, answer: Json): Promise<void> {
+async function show(terminal: Terminal, options: IssueOptions, answer: Issued): Promise<void> {
   if (options.json === true) terminal.out(jsonText(answer))
-  else if (Array.isArray(answer.codes)) several(terminal, answer.codes.filter(isObject))
+  else if (answer.codes !== undefined) several(terminal, answer.codes)
   else {
     const { activation_code: _, ...rest } = answer
     terminal.out(fields(rest))
@@ -156,15 +159,15 @@ async function confirmationCode(terminal: Terminal, text: string | undefined): P
   return text === '-' ? (await terminal.input()).replace(/\r?\n$/, '') : text
 }
 
-function several(terminal: Terminal, codes: readonly Json[]): void {
+function several(terminal: Terminal, codes: NonNullable<Issued['codes']>): void {
   terminal.out(
     table(
       codes,
       [
-        { title: 'CODE', value: (row) => row.token, fit: 'whole' },
-        { title: 'SIM', value: (row) => row.imsi_sha256_12, fit: 'whole' },
-        { title: 'ICCID', value: (row) => `…${String(row.iccid_last4)}` },
-        { title: 'UNTIL', value: (row) => moment(row.expires_at) },
+        { title: 'CODE', value: 'token', fit: 'whole' },
+        { title: 'SIM', value: 'imsi_sha256_12', fit: 'whole' },
+        { title: 'ICCID', value: '…{iccid_last4}' },
+        { title: 'UNTIL', value: 'expires_at' },
       ],
       terminal.columns,
     ),
@@ -172,11 +175,6 @@ function several(terminal: Terminal, codes: readonly Json[]): void {
   terminal.err(`Print their cards: svc esim sheet ${String(codes[0]?.batch_id)} --out cards.html\n`)
 }
 
-interface CodesOptions extends ListOptions {
-  readonly state?: string
-  readonly batch?: string
-  readonly sim?: string
-}
 interface QrOptions extends ConnectionOptions {
   readonly png?: string
   readonly svg?: string
@@ -195,91 +193,100 @@ const STATES = [
   'revoked',
   'expired',
 ] as const
-const TOKEN = /^e-[0-9a-z]{1,62}$/
+/** A code by its token. Anything else is refused and not repeated: it may be the code itself, which is a secret. */
+const CODE = {
+  to: 'path.token',
+  pattern: '^e-[0-9a-z]{1,62}$',
+  refusal: 'a code is named by its token, e-…; svc esim codes shows it',
+} as const
 
 /** `svc esim issue|codes|show|qr|revoke|sheet|euiccs|certs` */
-export function addEsimCommands(program: Command, terminal: Terminal): Command {
-  const esim = program
-    .command('esim')
-    .description('SIMs without a card: activation codes and what phones hold')
-  addEsimIssue(esim, terminal)
-  addEsimCerts(esim, terminal)
-  restCommand(esim, 'codes', 'activation codes, newest first')
-    .addOption(limitOption())
-    .addOption(new Option('--state <state>', 'in this state').choices(STATES))
-    .option('--batch <id>', 'of this batch')
-    .option('--sim <hash>', 'of this SIM')
-    .action((options: CodesOptions) => codes(terminal, options))
-  restCommand(esim, 'show <code>', 'one activation code, without what opens it').action(
-    async (token: string, options: ConnectionOptions) => {
-      const { body } = await connect(terminal, options).get(codePath(token))
-      printRecord(terminal, options.json === true, body)
+export const ESIM_COMMANDS: readonly CommandEntry[] = [
+  { group: 'esim', summary: 'SIMs without a card: activation codes and what phones hold' },
+  addEsimIssue,
+  ...CERT_COMMANDS,
+  {
+    usage: 'esim codes',
+    summary: 'activation codes, newest first',
+    operation: 'GET /v1/esim/codes',
+    options: {
+      '--state <state>': { summary: 'in this state', choices: STATES },
+      '--batch <id>': { summary: 'of this batch', to: 'query.batch_id' },
+      '--sim <hash>': { summary: 'of this SIM', to: 'query.imsi' },
     },
-  )
-  restCommand(esim, 'qr <code>', 'the QR code of an activation code, on the screen or in a file')
-    .option('--png <file>', 'write a picture')
-    .option('--svg <file>', 'write a drawing, for print')
-    .action((token: string, options: QrOptions) => qr(terminal, token, options))
-  restCommand(
-    esim,
-    'revoke <code>',
-    'end an activation code; what a phone holds stays: for that see svc sim revoke',
-  ).action((token: string, options: ConnectionOptions) => revoke(terminal, token, options))
-  restCommand(esim, 'sheet <batch>', 'cards of a batch to print, as HTML')
-    .option('--out <file>', 'write it there; standard output when absent')
-    .action((batch: string, options: SheetOptions) => sheet(terminal, batch, options))
-  restCommand(esim, 'euiccs', 'the eUICCs that have been here, and what they hold')
-    .addOption(limitOption())
-    .action((options: ListOptions) => euiccs(terminal, options))
-  return esim
-}
+    list: {
+      key: 'codes',
+      columns: [
+        { title: 'CODE', value: 'token', fit: 'whole' },
+        { title: 'STATE', value: 'closed|state', words: { true: 'closed' }, fit: 'whole' },
+        { title: 'SIM', value: 'imsi_sha256_12', fit: 'whole' },
+        { title: 'ICCID', value: '…{iccid_last4}' },
+        { title: 'EUICC', value: '…{eid_last4}' },
+        { title: 'PROFILE', value: 'profile.state' },
+        { title: 'UNTIL', value: 'expires_at' },
+        'last_error',
+      ],
+    },
+  },
+  {
+    usage: 'esim show <code>',
+    summary: 'one activation code, without what opens it',
+    operation: 'GET /v1/esim/codes/{token}',
+    arguments: { code: CODE },
+  },
+  (program, terminal) => {
+    restCommand(program, 'esim qr <code>', 'the QR code of an activation code, on the screen or in a file')
+      .option('--png <file>', 'write a picture')
+      .option('--svg <file>', 'write a drawing, for print')
+      .action((token: string, options: QrOptions) => qr(terminal, token, options))
+    restCommand(
+      program,
+      'esim revoke <code>',
+      'end an activation code; what a phone holds stays: for that see svc sim revoke',
+    ).action((token: string, options: ConnectionOptions) => revoke(terminal, token, options))
+    restCommand(program, 'esim sheet <batch>', 'cards of a batch to print, as HTML')
+      .option('--out <file>', 'write it there; standard output when absent')
+      .action((batch: string, options: SheetOptions) => sheet(terminal, batch, options))
+    restCommand(program, 'esim euiccs', 'the eUICCs that have been here, and what they hold')
+      .addOption(limitOption())
+      .action((options: ListOptions) => euiccs(terminal, options))
+  },
+]
 
-/** The path of a code by its token. Anything else is refused and not repeated: it may be the code itself, which is a secret. */
-function codePath(token: string): string {
-  if (TOKEN.test(token)) return `/v1/esim/codes/${token}`
-  throw usageError('a code is named by its token, e-…; svc esim codes shows it')
-}
-
-async function codes(terminal: Terminal, { state, batch, sim, ...options }: CodesOptions): Promise<void> {
-  const query = { state, batch_id: batch, imsi: sim }
-  const list = await connect(terminal, options).list('/v1/esim/codes', 'codes', options.limit, query)
-  printList(terminal, options.json === true, list, [
-    { title: 'CODE', value: (row) => row.token, fit: 'whole' },
-    { title: 'STATE', value: (row) => (row.closed === true ? 'closed' : row.state), fit: 'whole' },
-    { title: 'SIM', value: (row) => row.imsi_sha256_12, fit: 'whole' },
-    { title: 'ICCID', value: (row) => last(row.iccid_last4) },
-    { title: 'EUICC', value: (row) => last(row.eid_last4) },
-    { title: 'PROFILE', value: (row) => (isObject(row.profile) ? row.profile.state : undefined) },
-    { title: 'UNTIL', value: (row) => moment(row.expires_at) },
-    { title: 'LAST ERROR', value: (row) => row.last_error },
-  ])
+function codeFrom(token: string): string {
+  if (new RegExp(CODE.pattern).test(token)) return token
+  throw usageError(CODE.refusal)
 }
 
 async function qr(terminal: Terminal, token: string, options: QrOptions): Promise<void> {
-  const { body } = await connect(terminal, options).get(`${codePath(token)}/qr`)
-  const text = String(body.qr_text)
+  const path = { token: codeFrom(token) }
+  const data = (await connect(terminal, options).get('/v1/esim/codes/{token}/qr', { path })).data as Qr
+  const text = data.qr_text
   const { png, svg } = options
   const { toBuffer, toString: toText } = await import('qrcode')
   if (png !== undefined) await writeSecret(png, await toBuffer(text, { type: 'png', scale: 8 }))
   if (svg !== undefined) await writeSecret(svg, await toText(text, { type: 'svg' }))
-  if (options.json === true) printRecord(terminal, true, body)
+  if (options.json === true) printRecord(terminal, options, data)
   else if (png === undefined && svg === undefined)
-    await (await import('../output/show-code.ts')).showCode(terminal, body)
+    await (await import('../output/show-code.ts')).showCode(terminal, data)
 }
 
+/** As JSON, which is what is asked for; it has the picture in other types too. */
+type Qr = Extract<AnswerOf<'GET', '/v1/esim/codes/{token}/qr'>, { readonly qr_text: string }>
+
 async function revoke(terminal: Terminal, token: string, options: ConnectionOptions): Promise<void> {
-  codePath(token)
-  const { body } = await connect(terminal, options).change('POST', '/v1/esim/revoke', { token })
-  printRecord(terminal, options.json === true, body)
-  const held = isObject(body.profile) ? body.profile.state : undefined
-  if (options.json !== true && held !== undefined && held !== 'deleted')
+  const body = { token: codeFrom(token) }
+  const { data } = await connect(terminal, options).post('/v1/esim/revoke', { body })
+  printRecord(terminal, options, data)
+  if (options.json !== true && data.profile !== null && data.profile.state !== 'deleted')
     terminal.err(
-      `Its profile stays on the phone and works: svc sim suspend ${String(body.imsi_sha256_12)} cuts it off, svc sim revoke for good.\n`,
+      `Its profile stays on the phone and works: svc sim suspend ${data.imsi_sha256_12} cuts it off, svc sim revoke for good.\n`,
     )
 }
 
 async function sheet(terminal: Terminal, batch: string, options: SheetOptions): Promise<void> {
-  const html = await connect(terminal, options).text('/v1/esim/sheet', 'text/html', { batch })
+  const { body } = await connect(terminal, options).open('/v1/esim/sheet', { query: { batch } })
+  const html = await text(body)
   if (options.out === undefined) terminal.out(html)
   else {
     await writeSecret(options.out, html)
@@ -288,22 +295,23 @@ async function sheet(terminal: Terminal, batch: string, options: SheetOptions): 
 }
 
 async function euiccs(terminal: Terminal, options: ListOptions): Promise<void> {
-  const list = await connect(terminal, options).list('/v1/esim/euiccs', 'euiccs', options.limit)
-  printList(terminal, options.json === true, list, [
-    { title: 'EID', value: (row) => last(row.eid_last4), fit: 'whole' },
-    { title: 'CI', value: (row) => (typeof row.authority === 'string' ? row.authority.slice(0, 8) : '') },
-    { title: 'PROFILES', value: (row) => profilesOf(row) },
-    { title: 'FIRST SEEN', value: (row) => moment(row.first_seen_at) },
-    { title: 'LAST SEEN', value: (row) => moment(row.last_seen_at) },
-    { title: 'LOCKED UNTIL', value: (row) => moment(row.locked_until) },
+  const found = await connect(terminal, options).list('/v1/esim/euiccs', 'euiccs', options.limit)
+  printList(terminal, options, found, [
+    { title: 'EID', value: '…{eid_last4}', fit: 'whole' },
+    { title: 'CI', value: ({ authority }) => authority?.slice(0, 8) },
+    { title: 'PROFILES', value: ({ profiles = [] }) => profiles.map(heldProfile).join(', ') },
+    { title: 'FIRST SEEN', value: 'first_seen_at' },
+    { title: 'LAST SEEN', value: 'last_seen_at' },
+    'locked_until',
   ])
 }
 
-function profilesOf({ profiles }: Json): string {
-  const held = Array.isArray(profiles) ? profiles.filter(isObject) : []
-  return held.map(({ imsi_sha256_12, state }) => `${String(imsi_sha256_12)} ${String(state)}`).join(', ')
-}
-
-function last(digits: unknown): string | undefined {
-  return typeof digits === 'string' ? `…${digits}` : undefined
+function heldProfile({
+  imsi_sha256_12,
+  state,
+}: {
+  readonly imsi_sha256_12?: string
+  readonly state?: string
+}): string {
+  return `${imsi_sha256_12} ${state}`
 }

@@ -1,9 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import type { Command } from 'commander'
 import { baseUrl, bearerToken, type ConnectionOptions } from '../client/credentials.ts'
-import { exchange } from '../client/exchange.ts'
 import { identityOf } from '../client/identity.ts'
-import { refusalOf } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { dropSession, keepSession, sessionFor } from '../client/session.ts'
 import { failure } from '../command-error.ts'
 import { askLines, LOGIN_QUESTIONS } from '../output/ask-lines.ts'
@@ -26,16 +25,15 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
   )
 }
 
-async function login(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
+async function login(terminal: Terminal, username: string, options: ConnectionOptions): Promise<void> {
   const base = baseUrl(terminal, options)
   const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
-  const answer = await post(terminal, options, base, '/v1/auth/login', {
-    body: { username: name, password, code },
+  const answer = await connect(terminal, options, true).post('/v1/auth/login', {
+    body: { username, password, code },
   })
-  if (answer.status !== 200) throw refusalOf(answer)
-  const session = await keepSession(terminal, base, name, answer)
-  printRecord(terminal, options.json === true, {
-    name,
+  const session = await keepSession(terminal, base, username, answer)
+  printRecord(terminal, options, {
+    name: username,
     origin: session.origin,
     token_expires_at: session.expires_at,
   })
@@ -45,40 +43,17 @@ async function logout(terminal: Terminal, options: ConnectionOptions): Promise<v
   const base = baseUrl(terminal, options)
   const session = sessionFor(terminal, base)
   if (session === undefined) throw failure('not_logged_in', `nobody is logged in at ${base.origin}`)
-  const answer = await post(terminal, options, base, '/v1/auth/logout', { cookie: session.cookie })
-  if (answer.status !== 204) throw refusalOf(answer)
+  const headers = { cookie: session.cookie }
+  await connect(terminal, options, true).post('/v1/auth/logout', { headers })
   dropSession(terminal)
-  printRecord(terminal, options.json === true, { name: session.name, logged_out: true })
-}
-
-function post(
-  terminal: Terminal,
-  options: ConnectionOptions,
-  base: URL,
-  path: string,
-  { body, cookie }: { readonly body?: object; readonly cookie?: string },
-) {
-  const text = body === undefined ? '' : JSON.stringify(body)
-  const identity = base.protocol === 'https:' ? identityOf(terminal, options) : undefined
-  return exchange({
-    method: 'POST',
-    url: new URL(path, base),
-    headers: {
-      'user-agent': 'svc-cli',
-      'content-length': String(Buffer.byteLength(text)),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(cookie === undefined ? {} : { cookie }),
-    },
-    body: text,
-    identity: identity && { ...identity, client: undefined },
-  })
+  printRecord(terminal, options, { name: session.name, logged_out: true })
 }
 
 /** In the order in which commands look for a credential. Asks nobody. */
 async function whoAmI(terminal: Terminal, options: ConnectionOptions): Promise<void> {
   const base = baseUrl(terminal, options)
   const print = (record: Readonly<Record<string, unknown>>): void =>
-    printRecord(terminal, options.json === true, { url: base.origin, ...record })
+    printRecord(terminal, options, { url: base.origin, ...record })
   if (bearerToken(terminal, options) !== undefined) return print({ by: 'token' })
   const session = options.cert === undefined ? sessionFor(terminal, base) : undefined
   if (session !== undefined)

@@ -1,19 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, objectsOf } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { CommandError, failure, usageError } from '../command-error.ts'
-import { jsonText, printList, printRecord } from '../output/print.ts'
-import { fields, moment, table } from '../output/table.ts'
+import { printRecord, printWithTable } from '../output/print.ts'
 import type { Terminal } from '../terminal.ts'
-import {
-  gathered,
-  type ListOptions,
-  limitOption,
-  positiveInteger,
-  positiveNumber,
-  restCommand,
-} from './options.ts'
+import type { CommandEntry } from './api-commands.ts'
+import { gathered, positiveInteger, positiveNumber, restCommand } from './options.ts'
 
 /** What `--wait` gave. */
 interface WaitOptions {
@@ -77,7 +70,7 @@ async function patiently<T>(
 type StatusOptions = ConnectionOptions & { readonly wait?: number | true }
 
 interface SpectrumOptions extends ConnectionOptions {
-  readonly technology?: string
+  readonly technology?: 'lte' | 'nr'
   readonly channel?: readonly number[]
   readonly frequency?: readonly number[]
   readonly band?: string
@@ -86,36 +79,43 @@ interface SpectrumOptions extends ConnectionOptions {
 }
 
 /** `svc status`, `health`, `nodes list`, `lifecycle move`, `spectrum check` */
-export function addNetworkCommands(program: Command, terminal: Terminal): void {
-  waitable(restCommand(program, 'status', 'node, core and radio in short'), 'the service answers').action(
-    (options: StatusOptions) => status(terminal, options),
-  )
-  waitable(
-    restCommand(
-      program,
-      'health',
-      'every component; exit code 1 when the service is down, with --wait not ok',
-    ),
-    'every component is ok',
-  ).action((options: StatusOptions) => health(terminal, options))
-  restCommand(program.command('nodes').description('the node registry'), 'list', 'nodes and their states')
-    .addOption(limitOption())
-    .action((options: ListOptions) => nodes(terminal, options))
-  restCommand(
-    program.command('lifecycle').description("the node's lifecycle"),
-    'move <from> <to>',
-    'provision, register, on-air, peer, breakout',
-  )
-    .option('--force', 'skip the mesh prerequisites (never the TX gate)')
-    .action((from: string, to: string, options: ConnectionOptions & { readonly force?: boolean }) =>
-      move(terminal, from, to, options),
+export const NETWORK_COMMANDS: readonly CommandEntry[] = [
+  (program, terminal) => {
+    waitable(restCommand(program, 'status', 'node, core and radio in short'), 'the service answers').action(
+      (options: StatusOptions) => status(terminal, options),
     )
-  addSpectrum(program, terminal)
-}
+    waitable(
+      restCommand(
+        program,
+        'health',
+        'every component; exit code 1 when the service is down, with --wait not ok',
+      ),
+      'every component is ok',
+    ).action((options: StatusOptions) => health(terminal, options))
+  },
+  { group: 'nodes', summary: 'the node registry' },
+  {
+    usage: 'nodes list',
+    summary: 'nodes and their states',
+    operation: 'GET /v1/nodes',
+    list: {
+      key: 'nodes',
+      columns: [{ title: 'NODE', value: 'node_id' }, 'name', 'state', 'plmn', 'version', 'last_seen'],
+    },
+  },
+  { group: 'lifecycle', summary: "the node's lifecycle" },
+  {
+    usage: 'lifecycle move <from> <to>',
+    summary: 'provision, register, on-air, peer, breakout',
+    operation: 'POST /v1/lifecycle/transition',
+    options: { '--force': 'skip the mesh prerequisites (never the TX gate)' },
+  },
+  { group: 'spectrum', summary: 'what may be emitted' },
+  addSpectrumCheck,
+]
 
-function addSpectrum(program: Command, terminal: Terminal): void {
-  const spectrum = program.command('spectrum').description('what may be emitted')
-  restCommand(spectrum, 'check', 'ask the three layers about channels; exit code 1 when one says no')
+function addSpectrumCheck(program: Command, terminal: Terminal): void {
+  restCommand(program, 'spectrum check', 'ask the three layers about channels; exit code 1 when one says no')
     .addOption(
       new Option('--technology <technology>', 'lte or nr; taken from band or channel when absent').choices([
         'lte',
@@ -146,93 +146,54 @@ function frequencies(text: string, before: readonly number[] = []): readonly num
 }
 
 async function status(terminal: Terminal, options: StatusOptions): Promise<void> {
-  const client = connect(terminal, options)
-  const { body } = await patiently(waitFrom(options), () => client.get('/v1/status'))
+  const service = connect(terminal, options)
+  const { data } = await patiently(waitFrom(options), () => service.get('/v1/status'))
   // People read the components with `svc health`.
-  const { components: _components, ...short } = body
-  printRecord(terminal, options.json === true, options.json === true ? body : short)
+  const { components: _components, ...short } = data
+  printRecord(terminal, options, options.json === true ? data : short)
 }
 
 async function health(terminal: Terminal, options: StatusOptions): Promise<void> {
-  const client = connect(terminal, options)
-  const { body } = await patiently(
+  const service = connect(terminal, options)
+  const { data } = await patiently(
     waitFrom(options),
-    () => client.get('/v1/health'),
-    (answer) => answer.body.status === 'ok',
+    () => service.get('/v1/health'),
+    (answer) => answer.data.status === 'ok',
   )
-  if (options.json === true) terminal.out(jsonText(body))
-  else {
-    terminal.out(`${fields({ status: body.status })}\n`)
-    terminal.out(
-      table(
-        objectsOf(body.components),
-        [
-          { title: 'COMPONENT', value: (row) => row.name },
-          { title: 'KIND', value: (row) => row.kind },
-          { title: 'STATUS', value: (row) => row.status },
-          { title: 'SINCE', value: (row) => moment(row.since), fit: 'whole' },
-          { title: 'DETAIL', value: (row) => row.detail, fit: 'wrap' },
-        ],
-        terminal.columns,
-      ),
-    )
-  }
-  const isWell = options.wait === undefined ? body.status !== 'down' : body.status === 'ok'
+  const { components: rows, ...rest } = data
+  printWithTable(terminal, options, data, { rest, rows }, [
+    { title: 'COMPONENT', value: 'name' },
+    'kind',
+    'status',
+    { value: 'since', fit: 'whole' },
+    { value: 'detail', fit: 'wrap' },
+  ])
+  const isWell = options.wait === undefined ? data.status !== 'down' : data.status === 'ok'
   if (!isWell) terminal.answer(1)
 }
 
-async function nodes(terminal: Terminal, options: ListOptions): Promise<void> {
-  const list = await connect(terminal, options).list('/v1/nodes', 'nodes', options.limit)
-  printList(terminal, options.json === true, list, [
-    { title: 'NODE', value: (row) => row.node_id },
-    { title: 'NAME', value: (row) => row.name },
-    { title: 'STATE', value: (row) => row.state },
-    { title: 'PLMN', value: (row) => row.plmn },
-    { title: 'VERSION', value: (row) => row.version },
-    { title: 'LAST SEEN', value: (row) => moment(row.last_seen) },
-  ])
-}
-
-async function move(
-  terminal: Terminal,
-  from: string,
-  to: string,
-  options: ConnectionOptions & { readonly force?: boolean },
-): Promise<void> {
-  const body = { from, to, force: options.force === true }
-  const answer = await connect(terminal, options).change('POST', '/v1/lifecycle/transition', body)
-  printRecord(terminal, options.json === true, answer.body)
-}
-
 async function check(terminal: Terminal, options: SpectrumOptions): Promise<void> {
-  if (options.channel === undefined && options.frequency === undefined)
+  const { technology, channel, frequency, band, bandwidth, country } = options
+  if (channel === undefined && frequency === undefined)
     throw usageError('say what to check: --channel or --frequency')
-  const { body } = await connect(terminal, options).change('POST', '/v1/spectrum/check', {
-    ...(options.technology === undefined ? {} : { technology: options.technology }),
-    ...(options.channel === undefined ? {} : { channels: options.channel }),
-    ...(options.frequency === undefined ? {} : { frequency_mhz: options.frequency }),
-    ...(options.band === undefined ? {} : { band: options.band }),
-    ...(options.bandwidth === undefined ? {} : { bandwidth_mhz: options.bandwidth }),
-    ...(options.country === undefined ? {} : { country: options.country }),
+  const { data } = await connect(terminal, options).post('/v1/spectrum/check', {
+    body: {
+      technology,
+      channels: channel,
+      frequency_mhz: frequency,
+      band,
+      bandwidth_mhz: bandwidth,
+      country,
+    },
   })
-  if (options.json === true) terminal.out(jsonText(body))
-  else {
-    const { results, ...verdict } = body
-    terminal.out(`${fields(verdict)}\n`)
-    terminal.out(
-      table(
-        objectsOf(results),
-        [
-          { title: 'CHANNEL', value: (row) => row.channel },
-          { title: 'BANDS', value: (row) => row.bands },
-          { title: 'DOWNLINK MHZ', value: (row) => row.downlink_mhz },
-          { title: 'UPLINK MHZ', value: (row) => row.uplink_mhz },
-          { title: 'ALLOWED', value: (row) => row.allowed },
-          { title: 'REASON', value: (row) => row.reason, fit: 'wrap' },
-        ],
-        terminal.columns,
-      ),
-    )
-  }
-  if (body.allowed !== true) terminal.answer(1)
+  const { results: rows, ...rest } = data
+  printWithTable(terminal, options, data, { rest, rows }, [
+    'channel',
+    'bands',
+    { title: 'DOWNLINK MHZ', value: 'downlink_mhz' },
+    { title: 'UPLINK MHZ', value: 'uplink_mhz' },
+    'allowed',
+    { value: 'reason', fit: 'wrap' },
+  ])
+  if (!data.allowed) terminal.answer(1)
 }

@@ -1,3 +1,4 @@
+import type { RequestOf } from '@steeple/client'
 import type { Command } from 'commander'
 import { gathered, positiveInteger } from './options.ts'
 import { simHash } from './sim-columns.ts'
@@ -33,8 +34,10 @@ export function newSimOptions(command: Command): Command {
     .option('--replaces <hash>', 'SIM swap: revoke this one and take its place, as from a card to an eSIM')
 }
 
+type NewSims = NonNullable<RequestOf<'POST', '/v1/sims'>['body']>
+
 /** Their part of a body; JSON leaves out what is undefined. */
-export function newSimBody(options: NewSimOptions): Readonly<Record<string, unknown>> {
+export function newSimBody(options: NewSimOptions): NewSims {
   const { count, profile, apn, msinStart, imsi, msisdn, quotaBytes, label, replaces } = options
   const { downlinkBps, uplinkBps } = options
   return {
@@ -45,10 +48,11 @@ export function newSimBody(options: NewSimOptions): Readonly<Record<string, unkn
     imsi,
     msisdn,
     quota_bytes: quotaBytes,
+    // Of one alone the service says which is missing.
     ambr:
       downlinkBps === undefined && uplinkBps === undefined
         ? undefined
-        : { downlink_bps: downlinkBps, uplink_bps: uplinkBps },
+        : ({ downlink_bps: downlinkBps, uplink_bps: uplinkBps } as NewSims['ambr']),
     label,
     replaces: replaces === undefined ? undefined : simHash(replaces),
   }

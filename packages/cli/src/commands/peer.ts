@@ -1,15 +1,14 @@
 import { readFile } from 'node:fs/promises'
+import type { AnswerOf } from '@steeple/client'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, type Json } from '../client/rest-client.ts'
+import { connect, type Service } from '../client/service.ts'
 import { failure, usageError } from '../command-error.ts'
-import { printList, printRecord } from '../output/print.ts'
+import { printRecord } from '../output/print.ts'
 import type { Terminal } from '../terminal.ts'
-import { gathered, type ListOptions, limitOption, positiveInteger, restCommand } from './options.ts'
+import type { CommandEntry } from './api-commands.ts'
+import { gathered, positiveInteger, restCommand } from './options.ts'
 
-interface PeerListOptions extends ListOptions {
-  readonly removed?: boolean
-}
 interface AddOptions extends ConnectionOptions {
   readonly route?: readonly string[]
   readonly presharedKeyFile?: string
@@ -30,46 +29,72 @@ const ID = /^(p-[0-9a-f]{1,16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 const ALL = 5_000
 
 /** `svc peer list|show|key|add|remove|approve|accept|rotate`: links to other boxes. */
-export function addPeerCommands(program: Command, terminal: Terminal): void {
-  const peer = program.command('peer').description('links to other boxes over WireGuard')
-  restCommand(peer, 'list', 'the peers, their routes and health')
-    .addOption(limitOption())
-    .option('--removed', 'those that were removed, instead')
-    .action((options: PeerListOptions) => list(terminal, options))
-  restCommand(peer, 'show <peer>', 'one peer, by its name or id').action(
-    (name: string, options: ConnectionOptions) => show(terminal, name, options),
-  )
-  restCommand(peer, 'key', 'what another box must know of this one: public key, port').action(
-    async (options: ConnectionOptions) => {
-      const { body } = await connect(terminal, options).get('/v1/peers/self')
-      printRecord(terminal, options.json === true, body)
+export const PEER_COMMANDS: readonly CommandEntry[] = [
+  { group: 'peer', summary: 'links to other boxes over WireGuard' },
+  {
+    usage: 'peer list',
+    summary: 'the peers, their routes and health',
+    operation: 'GET /v1/peers',
+    options: { '--removed': 'those that were removed, instead' },
+    list: {
+      key: 'peers',
+      columns: [
+        { title: 'PEER', value: 'id', fit: 'whole' },
+        'name',
+        { value: 'state', fit: 'whole' },
+        'source',
+        { title: 'ENDPOINT', value: 'last_endpoint|endpoint' },
+        { title: 'HANDSHAKE', value: '{handshake_age_s} s ago' },
+        'routes',
+        { value: 'reason', fit: 'wrap' },
+      ],
     },
+  },
+  (program, terminal) =>
+    restCommand(program, 'peer show <peer>', 'one peer, by its name or id').action(
+      async (name: string, options: ConnectionOptions) =>
+        printRecord(terminal, options, await peerNamed(connect(terminal, options), name)),
+    ),
+  {
+    usage: 'peer key',
+    summary: 'what another box must know of this one: public key, port',
+    operation: 'GET /v1/peers/self',
+  },
+  addChanges,
+]
+
+function addChanges(program: Command, terminal: Terminal): void {
+  restCommand(
+    program,
+    'peer add <name> <endpoint> <public-key>',
+    'add a peer; the endpoint is wg://host:port',
   )
-  restCommand(peer, 'add <name> <endpoint> <public-key>', 'add a peer; the endpoint is wg://host:port')
     .option('--route <cidr>', 'a network behind it, may be given several times', gathered)
     .option('--preshared-key-file <file>', 'file with a preshared key, as wg genpsk makes it')
     .option('--keepalive <seconds>', 'between two packets of an idle link', positiveInteger)
-    .action((name: string, endpoint: string, key: string, options: AddOptions) =>
-      add(terminal, { name, endpoint, public_key: key }, options),
+    .action((name: string, endpoint: string, public_key: string, options: AddOptions) =>
+      add(terminal, { name, endpoint, public_key }, options),
     )
-  restCommand(peer, 'remove <peer>', 'take a peer and its routes away; its record stays').action(
+  restCommand(program, 'peer remove <peer>', 'take a peer and its routes away; its record stays').action(
     (name: string, options: ConnectionOptions) => remove(terminal, name, options),
   )
-  restCommand(peer, 'accept <peer>', 'make a peer of a suggested node; compare its fingerprint first').action(
-    (name: string, options: ConnectionOptions) => change(terminal, name, 'accept', {}, options),
-  )
-  addRoutesAndKeys(peer, terminal)
-}
-
-function addRoutesAndKeys(peer: Command, terminal: Terminal): void {
-  restCommand(peer, 'approve <peer>', 'say which of the routes that a peer advertises are used')
+  restCommand(
+    program,
+    'peer accept <peer>',
+    'make a peer of a suggested node; compare its fingerprint first',
+  ).action(async (name: string, options: ConnectionOptions) => {
+    const service = connect(terminal, options)
+    const path = { id: (await peerNamed(service, name)).id }
+    printRecord(terminal, options, (await service.post('/v1/peers/{id}/accept', { path })).data)
+  })
+  restCommand(program, 'peer approve <peer>', 'say which of the routes that a peer advertises are used')
     .option('--route <cidr>', 'this one, may be given several times', gathered)
     .option('--all', 'every route that it advertises now')
     .option('--none', 'none of them any more')
     .action((name: string, options: ApproveOptions) => approve(terminal, name, options))
   restCommand(
-    peer,
-    'rotate [peer] [next-key]',
+    program,
+    'peer rotate [peer] [next-key]',
     "change this node's key; with a peer and its next key: prepare for the peer's change",
   )
     .option('--force', 'go over to the next key now, whoever knows of it')
@@ -78,34 +103,10 @@ function addRoutesAndKeys(peer: Command, terminal: Terminal): void {
     )
 }
 
-async function list(terminal: Terminal, options: PeerListOptions): Promise<void> {
-  const query = options.removed === true ? { removed: 'true' } : {}
-  const found = await connect(terminal, options).list('/v1/peers', 'peers', options.limit, query)
-  printList(terminal, options.json === true, found, [
-    { title: 'PEER', value: (row) => row.id, fit: 'whole' },
-    { title: 'NAME', value: (row) => row.name },
-    { title: 'STATE', value: (row) => row.state, fit: 'whole' },
-    { title: 'SOURCE', value: (row) => row.source },
-    { title: 'ENDPOINT', value: (row) => row.last_endpoint ?? row.endpoint },
-    { title: 'HANDSHAKE', value: (row) => age(row.handshake_age_s) },
-    { title: 'ROUTES', value: (row) => row.routes },
-    { title: 'REASON', value: (row) => row.reason, fit: 'wrap' },
-  ])
-}
-
-function age(seconds: unknown): string | undefined {
-  return typeof seconds === 'number' ? `${seconds} s ago` : undefined
-}
-
-async function show(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
-  printRecord(terminal, options.json === true, await peerNamed(terminal, name, options))
-}
-
 /** A peer by its id or its name. Throws `peer_not_found`. */
-async function peerNamed(terminal: Terminal, name: string, options: ConnectionOptions): Promise<Json> {
-  const client = connect(terminal, options)
-  if (ID.test(name)) return (await client.get(`/v1/peers/${name}`)).body
-  const { rows } = await client.list('/v1/peers', 'peers', ALL)
+async function peerNamed(service: Service, name: string): Promise<AnswerOf<'GET', '/v1/peers/{id}'>> {
+  if (ID.test(name)) return (await service.get('/v1/peers/{id}', { path: { id: name } })).data
+  const { rows } = await service.list('/v1/peers', 'peers', ALL)
   const [one, other] = rows.filter((row) => row.name === name)
   if (one === undefined) throw failure('peer_not_found', `there is no peer ${name}; svc peer list shows them`)
   if (other !== undefined)
@@ -113,15 +114,16 @@ async function peerNamed(terminal: Terminal, name: string, options: ConnectionOp
   return one
 }
 
-async function add(terminal: Terminal, peer: Json, options: AddOptions): Promise<void> {
-  const file = options.presharedKeyFile
-  const { body } = await connect(terminal, options).change('POST', '/v1/peers', {
-    ...peer,
-    routes: options.route ?? [],
-    ...(file === undefined ? {} : { preshared_key: await secretIn(file) }),
-    ...(options.keepalive === undefined ? {} : { keepalive_s: options.keepalive }),
+async function add(
+  terminal: Terminal,
+  peer: { readonly name: string; readonly endpoint: string; readonly public_key: string },
+  { route: routes = [], presharedKeyFile: file, keepalive: keepalive_s, ...options }: AddOptions,
+): Promise<void> {
+  const preshared_key = file === undefined ? undefined : await secretIn(file)
+  const { data } = await connect(terminal, options).post('/v1/peers', {
+    body: { ...peer, routes, preshared_key, keepalive_s },
   })
-  printRecord(terminal, options.json === true, body)
+  printRecord(terminal, options, data)
 }
 
 /** A key never stands on the command line, where other users see it. */
@@ -133,31 +135,22 @@ async function secretIn(file: string): Promise<string> {
   }
 }
 
-async function remove(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
-  const peer = await peerNamed(terminal, name, options)
-  await connect(terminal, options).change('DELETE', `/v1/peers/${String(peer.id)}`)
-  if (options.json === true) printRecord(terminal, true, { id: peer.id, removed: true })
-  else terminal.err(`${String(peer.name)} is removed.\n`)
+async function remove(terminal: Terminal, called: string, options: ConnectionOptions): Promise<void> {
+  const service = connect(terminal, options)
+  const { id, name } = await peerNamed(service, called)
+  await service.delete('/v1/peers/{id}', { path: { id } })
+  if (options.json === true) printRecord(terminal, options, { id, removed: true })
+  else terminal.err(`${name} is removed.\n`)
 }
 
 async function approve(terminal: Terminal, name: string, options: ApproveOptions): Promise<void> {
   const ways = [options.route, options.all, options.none].filter((way) => way !== undefined)
   if (ways.length !== 1) throw usageError('say which: --route (several times), --all or --none')
-  const routes =
-    options.all === true ? (await peerNamed(terminal, name, options)).advertised : (options.route ?? [])
-  await change(terminal, name, 'approve', { routes }, options)
-}
-
-async function change(
-  terminal: Terminal,
-  name: string,
-  verb: 'accept' | 'approve' | 'rotate',
-  body: Json,
-  options: ConnectionOptions,
-): Promise<void> {
-  const { id } = await peerNamed(terminal, name, options)
-  const answer = await connect(terminal, options).change('POST', `/v1/peers/${String(id)}/${verb}`, body)
-  printRecord(terminal, options.json === true, answer.body)
+  const service = connect(terminal, options)
+  const { id, advertised = [] } = await peerNamed(service, name)
+  const routes = options.all === true ? advertised : (options.route ?? [])
+  const { data } = await service.post('/v1/peers/{id}/approve', { path: { id }, body: { routes } })
+  printRecord(terminal, options, data)
 }
 
 async function rotate(
@@ -166,16 +159,17 @@ async function rotate(
   key: string | undefined,
   options: RotateOptions,
 ): Promise<void> {
+  const service = connect(terminal, options)
   if (name !== undefined) {
     if (key === undefined || options.force === true)
       throw usageError('svc peer rotate PEER NEXT-KEY takes the next key that the other box has shown')
-    await change(terminal, name, 'rotate', { public_key: key }, options)
-    return
+    const path = { id: (await peerNamed(service, name)).id }
+    const { data } = await service.post('/v1/peers/{id}/rotate', { path, body: { public_key: key } })
+    return printRecord(terminal, options, data)
   }
-  const force = options.force === true
-  const { body } = await connect(terminal, options).change('POST', '/v1/peers/rotate', force ? { force } : {})
-  printRecord(terminal, options.json === true, body)
-  if (options.json === true || typeof body.next_public_key !== 'string') return
+  const { data } = await service.post('/v1/peers/rotate', { body: { force: options.force } })
+  printRecord(terminal, options, data)
+  if (options.json === true || data.next_public_key === null) return
   terminal.err(
     'Members of the mesh are told by themselves. On each other box: svc peer rotate THIS-PEER NEXT-KEY; then here: svc peer rotate --force\n',
   )

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { codeOf } from '@steeple/http-client'
 import type { InstalledPlugin } from '@steeple/kernel'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, type Json } from '../client/rest-client.ts'
+import { connect, type Json } from '../client/service.ts'
 import { CommandError, failure } from '../command-error.ts'
 import { printRecord } from '../output/print.ts'
 import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
@@ -19,25 +20,15 @@ export type LoadOptions = ConnectionOptions & PlaceOptions & { readonly allowUns
  */
 export async function loadPlugin(terminal: Terminal, name: string, options: LoadOptions): Promise<void> {
   const isPackage = name.endsWith('.tgz')
-  if (isPackage && options.allowUnsigned !== true) {
-    printRecord(
-      terminal,
-      options.json === true,
-      await sendPackage(terminal, resolve(terminal.cwd, name), options),
-    )
-    return
-  }
-  if (!isPackage && !isFolder(name)) {
-    await changePlugin(terminal, name, 'load', options).catch((error: unknown) => {
+  const path = resolve(terminal.cwd, name)
+  const load = async (): Promise<Json> => {
+    if (isPackage && options.allowUnsigned !== true) return await sendPackage(terminal, path, options)
+    if (isPackage || isFolder(name)) return await installAndLoad(terminal, path, options)
+    return await askForChange(terminal, name, 'load', options).catch((error: unknown) => {
       throw withFolderHint(error, name, terminal)
     })
-    return
   }
-  printRecord(
-    terminal,
-    options.json === true,
-    await installAndLoad(terminal, resolve(terminal.cwd, name), options),
-  )
+  printRecord(terminal, options, await load())
 }
 
 function isFolder(name: string): boolean {
@@ -49,15 +40,10 @@ async function sendPackage(terminal: Terminal, path: string, options: LoadOption
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw failure('file_unreadable', `${path} cannot be read`, { cause })
   })
-  const file = {
-    size: bytes.length,
-    headers: { 'content-type': 'application/gzip' },
-    content: async function* () {
-      yield bytes
-    },
-  }
-  const { body } = await connect(terminal, options).upload('/v1/plugins', {}, file)
-  return body
+  // It is read once, so that a service that does not want it may say so before it has come.
+  const body = { type: 'application/gzip', content: ReadableStream.from([Uint8Array.from(bytes)]) } as const
+  const headers = { 'content-length': String(bytes.length) }
+  return (await connect(terminal, options).post('/v1/plugins', { body, headers })).data
 }
 
 /** Installs what lies at an absolute path, under another version when one is named, and loads exactly that. */
@@ -108,7 +94,7 @@ async function checkPlace(
       if (error instanceof CommandError && error.code === 'not_ready') return undefined
       throw error
     })
-  if (asked === undefined || asked.body.node_id === (await nodeIn(dataDir))) return
+  if (asked === undefined || asked.data.node_id === (await nodeIn(dataDir))) return
   throw failure('plugin_not_found', `the service is not the one of ${dataDir}; nothing was installed`, {
     hint: placeHint(pluginsDir),
   })
@@ -128,7 +114,7 @@ async function nodeIn(dataDir: string): Promise<string | undefined> {
 function isSettled(error: unknown): boolean {
   if (!(error instanceof CommandError)) return true
   if (error.code !== 'unreachable') return error.code !== 'bad_answer' && error.code !== 'internal'
-  return !['ETIMEDOUT', 'ECONNRESET', 'EPIPE'].includes(String(Object(error.cause).code))
+  return !['ETIMEDOUT', 'ECONNRESET', 'EPIPE'].includes(codeOf(error.cause))
 }
 
 async function takeBack(terminal: Terminal, installed: InstalledPlugin, options: LoadOptions): Promise<void> {
@@ -158,18 +144,6 @@ function withFolderHint(error: unknown, name: string, terminal: Terminal): unkno
   return failure(error.code, error.message, { ...error, hint, cause: error })
 }
 
-/** Asks for a change of one plugin and prints what became of it. */
-export async function changePlugin(
-  terminal: Terminal,
-  name: string,
-  action: PluginAction,
-  options: ConnectionOptions,
-  request?: ChangeRequest,
-): Promise<void> {
-  const record = await askForChange(terminal, name, action, options, request)
-  printRecord(terminal, options.json === true, record)
-}
-
 /** What can be done to a plugin over REST. */
 export type PluginAction = 'load' | 'unload' | 'reload' | 'disable' | 'enable' | 'uninstall'
 
@@ -185,9 +159,50 @@ export async function askForChange(
   name: string,
   action: PluginAction,
   options: ConnectionOptions,
-  request?: ChangeRequest,
+  body?: ChangeRequest,
 ): Promise<Json> {
-  const path = `/v1/plugins/${encodeURIComponent(name)}/${action}`
-  const { body } = await connect(terminal, options).change('POST', path, request)
-  return body
+  return await connect(terminal, options).any(`POST /v1/plugins/{name}/${action}`, { path: { name }, body })
+}
+
+/** Options of what lasts over restarts. */
+export type LastingOptions = ConnectionOptions & PlaceOptions & { readonly offline?: boolean }
+
+/** Changes what every later start does with a plugin: through the service, or on its files while it does not run. */
+export async function changeForGood(
+  terminal: Terminal,
+  name: string,
+  action: 'disable' | 'enable' | 'uninstall',
+  options: LastingOptions,
+  version?: string,
+): Promise<void> {
+  if (options.offline === true) {
+    await changeFiles(terminal, name, action, options, version)
+    return
+  }
+  const request = version === undefined ? undefined : { version }
+  const changed = await askForChange(terminal, name, action, options, request).catch((error: unknown) => {
+    if (!(error instanceof CommandError) || error.code !== 'unreachable') throw error
+    const hint = `when the service does not run: svc plugin ${action} ${name} --offline`
+    throw failure(error.code, error.message, { ...error, hint, cause: error })
+  })
+  printRecord(terminal, options, changed)
+}
+
+async function changeFiles(
+  terminal: Terminal,
+  name: string,
+  action: 'disable' | 'enable' | 'uninstall',
+  options: LastingOptions,
+  version: string | undefined,
+): Promise<void> {
+  const { disableOffline, uninstallOffline } = await import('@steeple/kernel')
+  const { settledHere } = await import('../offline/settled-here.ts')
+  const settings = await settledHere(terminal, options)
+  const place = { dataDir: resolve(settings.server.data_dir), pluginsDir: pluginsDirOf(settings) }
+  if (action === 'uninstall') {
+    for (const dir of await uninstallOffline(place, name, version)) terminal.out(`removed ${dir}\n`)
+    return
+  }
+  await disableOffline(place, name, action === 'disable')
+  terminal.out(`${name} is ${action}d from the next start on\n`)
 }

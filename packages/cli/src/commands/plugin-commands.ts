@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
-import type { CodeCommand, CommandHost, CommandRequest, Commands, PluginCommand } from '@steeple/contracts'
+import type { CodeCommand, CommandHost, Commands, PluginCommand } from '@steeple/contracts'
 import type { Command } from 'commander'
-import { connect, type Json } from '../client/rest-client.ts'
+import { connect, type Json } from '../client/service.ts'
 import { failure, usageError } from '../command-error.ts'
 import { bundledManifests, pluginPackages } from '../composition/plugin-packages.ts'
 import { printList, printRecord } from '../output/print.ts'
 import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { addCommands, type CommandEntry, columnOf, optionOf } from './api-commands.ts'
+import { addCommands, type CommandEntry, optionOf } from './api-commands.ts'
 import { type ListOptions, placeOptions, restCommand } from './options.ts'
 
 /** Commands of one plugin, and how their modules are loaded. */
@@ -114,23 +114,17 @@ function addCodeCommand(
 /** What was typed, the service and the terminal, as a command of a plugin sees them. */
 function hostOf(terminal: Terminal, command: Command): CommandHost {
   const options = command.opts<ListOptions>()
-  const isJson = options.json === true
   const typed = command.registeredArguments.map((one, at) => [one.name(), command.processedArgs[at]])
-  const client = connect(terminal, options)
+  const service = connect(terminal, options)
   return {
     typed: { ...options, ...Object.fromEntries(typed) },
-    isJson,
+    isJson: options.json === true,
     env: terminal.env,
     cwd: terminal.cwd,
-    call: async (operation, request = {}) => {
-      const [method = '', path] = targetOf(operation, request)
-      if (method === 'GET') return (await client.get(path, request.query)).body
-      return (await client.change(method as 'POST' | 'PUT' | 'DELETE', path, request.body)).body
-    },
-    list: (operation, key, limit, request = {}) =>
-      client.list(targetOf(operation, request)[1], key, limit, request.query),
-    printRecord: (record) => printRecord(terminal, isJson, record as Json),
-    printRows: (rows, columns) => printList(terminal, isJson, rows, columns.map(columnOf)),
+    call: (operation, request = {}) => service.any(operation, request),
+    list: (operation, key, limit, request = {}) => service.anyList(operation, key, limit, request),
+    printRecord: (record) => printRecord(terminal, options, record as Json),
+    printRows: (rows, columns) => printList(terminal, options, rows, columns),
     out: terminal.out,
     err: terminal.err,
     input: () => terminal.input(),
@@ -138,9 +132,4 @@ function hostOf(terminal: Terminal, command: Command): CommandHost {
     usage: usageError,
     failure: (code, message, hint) => failure(code, message, { hint }),
   }
-}
-
-function targetOf(operation: string, { path: values = {} }: CommandRequest): readonly [string, string] {
-  const [method = '', path = ''] = operation.split(' ')
-  return [method, path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))]
 }

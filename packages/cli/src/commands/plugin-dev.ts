@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { connect, type Json } from '../client/rest-client.ts'
+import type { ItemOf } from '@steeple/client'
+import { connect } from '../client/service.ts'
 import { CommandError, failure } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
 import { askForChange, installAndLoad, type LoadOptions } from './plugin-change.ts'
@@ -107,13 +108,16 @@ function devVersion(version: string, count: number): string {
 
 /** Uninstalls what this command has made, now or when it was killed; `but` stays. */
 async function removeDev(terminal: Terminal, id: string, options: LoadOptions, but?: string): Promise<void> {
-  const versions = (await recordOf(terminal, id, options))?.versions
-  const made = Array.isArray(versions) ? versions.filter((one) => DEV.test(String(one)) && one !== but) : []
-  for (const version of made)
-    await askForChange(terminal, id, 'uninstall', options, { version: String(version) })
+  const { versions = [] } = (await recordOf(terminal, id, options)) ?? {}
+  for (const version of versions.filter((one) => DEV.test(one) && one !== but))
+    await askForChange(terminal, id, 'uninstall', options, { version })
 }
 
-async function recordOf(terminal: Terminal, id: string, options: LoadOptions): Promise<Json | undefined> {
+async function recordOf(
+  terminal: Terminal,
+  id: string,
+  options: LoadOptions,
+): Promise<ItemOf<'/v1/plugins'> | undefined> {
   const { rows } = await connect(terminal, options).list('/v1/plugins', 'plugins', Number.MAX_SAFE_INTEGER)
   return rows.find(({ name }) => name === id)
 }

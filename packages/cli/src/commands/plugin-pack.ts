@@ -19,15 +19,15 @@ interface PackOptions {
 }
 
 /** `svc plugin key|pack` */
-export function addPackCommands(plugin: Command, terminal: Terminal): void {
+export function addPackCommands(program: Command, terminal: Terminal): void {
   localCommand(
-    plugin,
-    'key <file>',
+    program,
+    'plugin key <file>',
     'make a key that plugins are signed with, unless it is there, and print what goes into plugins.trust',
   )
     .option('--name <name>', 'whose key it is; the name of the file when absent')
     .action((file: string, options: KeyOptions) => key(terminal, file, options))
-  localCommand(plugin, 'pack [dir]', 'make a signed package of a built plugin, <id>-<version>.tgz')
+  localCommand(program, 'plugin pack [dir]', 'make a signed package of a built plugin, <id>-<version>.tgz')
     .option('--key <file>', 'the key that svc plugin key made')
     .option('--unsigned', 'without a signature')
     .option('--out <dir>', 'where to; the folder of the plugin when absent')

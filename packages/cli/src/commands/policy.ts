@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { connect, isObject, type Json } from '../client/service.ts'
 import { failure, usageError } from '../command-error.ts'
 import { jsonText, printRecord } from '../output/print.ts'
-import { cell } from '../output/table.ts'
+import { cell, valueAt } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
 
@@ -27,12 +27,9 @@ export function addPolicyCommands(program: Command, terminal: Terminal): void {
 }
 
 async function get(terminal: Terminal, key: string | undefined, options: ConnectionOptions): Promise<void> {
-  const { body } = await connect(terminal, options).get('/v1/policy')
-  if (key === undefined) {
-    printRecord(terminal, options.json === true, body)
-    return
-  }
-  const value = valueAt(body, key)
+  const { data } = await connect(terminal, options).get('/v1/policy')
+  if (key === undefined) return printRecord(terminal, options, data)
+  const value = valueAt(data, key)
   if (value === undefined) throw failure('policy_key_unknown', `the policy bundle has no ${key}`)
   terminal.out(options.json === true ? jsonText(value) : `${cell(value)}\n`)
 }
@@ -40,15 +37,14 @@ async function get(terminal: Terminal, key: string | undefined, options: Connect
 async function set(terminal: Terminal, assignments: readonly string[], options: SetOptions): Promise<void> {
   const fromFile = options.file === undefined ? {} : await patchFromFile(terminal, options.file)
   const patch = assign(fromFile, patchFromAssignments(assignments))
-  const client = connect(terminal, options)
+  const service = connect(terminal, options)
   // A bundle that was read, edited and sent back names the revision it was made from.
   const revision = patch.revision
-  const ifMatch = typeof revision === 'number' ? `"${revision}"` : (await client.get('/v1/policy')).etag
+  const ifMatch = typeof revision === 'number' ? `"${revision}"` : (await service.get('/v1/policy')).etag
   const changes = Object.fromEntries(Object.entries(patch).filter(([name]) => !isOwnField(name)))
   if (Object.keys(changes).length === 0) throw usageError('nothing to set; give key.path=value or --file')
-  const headers = ifMatch === undefined ? {} : { 'if-match': ifMatch }
-  const { body } = await client.change('PUT', '/v1/policy', changes, headers)
-  printRecord(terminal, options.json === true, body)
+  const { data } = await service.put('/v1/policy', { body: changes, ifMatch })
+  printRecord(terminal, options, data)
 }
 
 async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {
@@ -74,16 +70,6 @@ function textOf(file: string): string {
 
 function isOwnField(name: string): boolean {
   return OWN_FIELDS.some((field) => field === name)
-}
-
-/** The value at a dotted path; undefined when there is none. */
-export function valueAt(bundle: Json, path: string): unknown {
-  let value: unknown = bundle
-  for (const name of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
-    value = value[name]
-  }
-  return value
 }
 
 /**

@@ -1,20 +1,20 @@
+import type { ItemOf } from '@steeple/client'
 import { type Command, Option } from 'commander'
-import { connect, type Json } from '../client/rest-client.ts'
-import { octets } from '../output/octets.ts'
+import { connect } from '../client/service.ts'
 import { printList } from '../output/print.ts'
-import { type Column, moment } from '../output/table.ts'
+import type { Column } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { type ListOptions, limitOption, restCommand } from './options.ts'
 import { simHash } from './sim-columns.ts'
 
+/** States of a session. Contract section 7. */
+const SESSION_STATES = ['active', 'idle', 'ended'] as const
+
 interface SessionOptions extends ListOptions {
-  readonly state?: string
+  readonly state?: (typeof SESSION_STATES)[number]
   readonly apn?: string
   readonly sim?: string
 }
-
-/** States of a session. Contract section 7. */
-const SESSION_STATES: readonly string[] = ['active', 'idle', 'ended']
 
 /** `svc sessions` */
 export function addSessionsCommand(program: Command, terminal: Terminal): void {
@@ -23,47 +23,35 @@ export function addSessionsCommand(program: Command, terminal: Terminal): void {
     .addOption(new Option('--state <state>', 'in this state; live ones when absent').choices(SESSION_STATES))
     .option('--apn <apn>', 'to this APN or DNN')
     .option('--sim <hash>', 'of this SIM')
-    .action((options: SessionOptions) => list(terminal, options))
+    .action(async (options: SessionOptions) => {
+      const { state, apn, sim, limit } = options
+      const query = { state, apn, imsi: sim === undefined ? undefined : simHash(sim) }
+      const found = await connect(terminal, options).list('/v1/sessions', 'sessions', limit, { query })
+      printList(terminal, options, found, state === 'ended' ? ENDED_COLUMNS : LIVE_COLUMNS)
+    })
 }
 
-async function list(terminal: Terminal, options: SessionOptions): Promise<void> {
-  const { state, apn, sim, limit } = options
-  const imsi = sim === undefined ? undefined : simHash(sim)
-  const sessions = await connect(terminal, options).list('/v1/sessions', 'sessions', limit, {
-    state,
-    apn,
-    imsi,
-  })
-  const isEnded = state === 'ended'
-  printList(terminal, options.json === true, sessions, isEnded ? ENDED_COLUMNS : LIVE_COLUMNS)
-}
+type Columns = readonly Column<ItemOf<'/v1/sessions'>>[]
 
-const WHO: readonly Column<Json>[] = [
-  { title: 'SIM', value: (row) => row.imsi_sha256_12, fit: 'whole' },
-  { title: 'APN', value: (row) => row.apn },
-  { title: 'ADDRESS', value: (row) => row.ue_ip, fit: 'whole' },
+const WHO: Columns = [
+  { title: 'SIM', value: 'imsi_sha256_12', fit: 'whole' },
+  'apn',
+  { title: 'ADDRESS', value: 'ue_ip', fit: 'whole' },
 ]
-const HOW_MUCH: readonly Column<Json>[] = [
-  { title: 'UP', value: (row) => octets(row.up_bytes), fit: 'whole' },
-  { title: 'DOWN', value: (row) => octets(row.down_bytes), fit: 'whole' },
+const HOW_MUCH: Columns = [
+  { title: 'UP', value: 'up_bytes', as: 'bytes', fit: 'whole' },
+  { title: 'DOWN', value: 'down_bytes', as: 'bytes', fit: 'whole' },
+  { title: 'STARTED', value: 'started_at', fit: 'whole' },
 ]
-const WHERE: readonly Column<Json>[] = [
-  { title: 'RADIO', value: (row) => row.technology, usual: 'lte' },
-  { title: 'CELL', value: (row) => row.cell, usual: '-' },
-  { title: 'SOURCE', value: (row) => row.source },
+const WHERE: Columns = [
+  { title: 'RADIO', value: 'technology', usual: 'lte' },
+  { value: 'cell', usual: '-' },
+  'source',
 ]
-const STARTED: Column<Json> = { title: 'STARTED', value: (row) => moment(row.started_at), fit: 'whole' }
-const LIVE_COLUMNS: readonly Column<Json>[] = [
-  ...WHO,
-  { title: 'STATE', value: (row) => row.state, usual: 'active' },
-  ...HOW_MUCH,
-  STARTED,
-  ...WHERE,
-]
-const ENDED_COLUMNS: readonly Column<Json>[] = [
+const LIVE_COLUMNS: Columns = [...WHO, { value: 'state', usual: 'active' }, ...HOW_MUCH, ...WHERE]
+const ENDED_COLUMNS: Columns = [
   ...WHO,
   ...HOW_MUCH,
-  STARTED,
-  { title: 'ENDED', value: (row) => moment(row.ended_at), fit: 'whole' },
+  { title: 'ENDED', value: 'ended_at', fit: 'whole' },
   ...WHERE,
 ]

@@ -1,11 +1,12 @@
+import type { AnswerOf } from '@steeple/client'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { jsonText } from '../output/print.ts'
 import { printable } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
-import { simPath } from './sim-columns.ts'
+import { simHash } from './sim-columns.ts'
 
 interface ForgetOptions extends ConnectionOptions {
   readonly revoke?: boolean
@@ -14,8 +15,8 @@ interface ForgetOptions extends ConnectionOptions {
 }
 
 /** `svc sim forget HASH` */
-export function addForgetCommand(sim: Command, terminal: Terminal): void {
-  restCommand(sim, 'forget <hash>', 'erase what is known of the holder of a SIM, for good')
+export function addForgetCommand(program: Command, terminal: Terminal): void {
+  restCommand(program, 'sim forget <hash>', 'erase what is known of the holder of a SIM, for good')
     .option('--revoke', 'revoke the SIM first if it is in use')
     .option(
       '--without-core',
@@ -24,16 +25,16 @@ export function addForgetCommand(sim: Command, terminal: Terminal): void {
     .option('--reason <text>', 'for the audit trail: the number of the request, and nothing of the person')
     .action(async (hash: string, options: ForgetOptions) => {
       const { revoke, reason, withoutCore: without_core } = options
-      const path = `${simPath(hash)}/forget`
-      const { body } = await connect(terminal, options).change('POST', path, { revoke, without_core, reason })
-      terminal.out(options.json === true ? jsonText(body) : `${hash}: ${wordsOf(body)}\n`)
+      const { data } = await connect(terminal, options).post('/v1/sims/{imsi}/forget', {
+        path: { imsi: simHash(hash) },
+        body: { revoke, without_core, reason },
+      })
+      terminal.out(options.json === true ? jsonText(data) : `${hash}: ${wordsOf(data)}\n`)
     })
 }
 
-function wordsOf(answer: unknown): string {
-  if (isObject(answer) && answer.status === 'erased')
-    return 'erased; what a core still has is to be removed there'
-  const what =
-    isObject(answer) && typeof answer.waits_for === 'string' ? ` (${printable(answer.waits_for)})` : ''
+function wordsOf({ status, waits_for: why }: AnswerOf<'POST', '/v1/sims/{imsi}/forget'>): string {
+  if (status === 'erased') return 'erased; what a core still has is to be removed there'
+  const what = why === null ? '' : ` (${printable(why)})`
   return `erased but for its IMSI, and that as soon as HSS and core have let it go${what}; svc compliance erasures lists it till then`
 }

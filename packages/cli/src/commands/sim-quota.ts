@@ -1,18 +1,19 @@
+import type { RequestOf } from '@steeple/client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { usageError } from '../command-error.ts'
 import { jsonText } from '../output/print.ts'
 import { fields } from '../output/table.ts'
 import { usageSummary } from '../output/usage-summary.ts'
 import type { Terminal } from '../terminal.ts'
 import { positiveInteger, restCommand } from './options.ts'
-import { simPath } from './sim-columns.ts'
+import { simHash } from './sim-columns.ts'
 
 interface QuotaOptions extends ConnectionOptions {
   readonly bytes?: number
-  readonly period?: string
-  readonly action?: string
+  readonly period?: 'day' | 'week' | 'month' | 'none'
+  readonly action?: 'suspend' | 'throttle' | 'alert'
   readonly throttleBps?: number
   readonly add?: number
   readonly none?: boolean
@@ -21,8 +22,8 @@ interface QuotaOptions extends ConnectionOptions {
 const PREFIXES = ['', 'K', 'M', 'G', 'T', 'P']
 
 /** `svc sim quota HASH` */
-export function addQuotaCommand(sim: Command, terminal: Terminal): void {
-  restCommand(sim, 'quota <hash>', 'the data quota of a SIM: shows it, sets it, tops it up')
+export function addQuotaCommand(program: Command, terminal: Terminal): void {
+  restCommand(program, 'sim quota <hash>', 'the data quota of a SIM: shows it, sets it, tops it up')
     .option('--bytes <size>', 'octets of both directions together: 5GB, 500MB, 2GiB', size)
     .addOption(
       new Option('--period <period>', 'when it begins anew; month when absent').choices([
@@ -46,17 +47,18 @@ export function addQuotaCommand(sim: Command, terminal: Terminal): void {
 }
 
 async function quota(terminal: Terminal, hash: string, options: QuotaOptions): Promise<void> {
-  const client = connect(terminal, options)
-  const change = changeOf(options)
-  const { body } =
-    change === undefined
-      ? await client.get(`${simPath(hash)}/usage`)
-      : await client.change('POST', `${simPath(hash)}/quota`, change)
-  terminal.out(options.json === true ? jsonText(body) : fields(usageSummary(body)))
+  const service = connect(terminal, options)
+  const path = { imsi: simHash(hash) }
+  const body = changeOf(options)
+  const { data } =
+    body === undefined
+      ? await service.get('/v1/sims/{imsi}/usage', { path })
+      : await service.post('/v1/sims/{imsi}/quota', { path, body })
+  terminal.out(options.json === true ? jsonText(data) : fields(usageSummary(data)))
 }
 
 /** What is asked for; undefined when it is only to be shown. Throws `usage`. */
-function changeOf(options: QuotaOptions): Readonly<Record<string, unknown>> | undefined {
+function changeOf(options: QuotaOptions): RequestOf<'POST', '/v1/sims/{imsi}/quota'>['body'] {
   const { bytes, add, none, period, action, throttleBps } = options
   const asked = [bytes, add, none].filter((value) => value !== undefined).length
   if (asked > 1) throw usageError('--bytes, --add and --none are of one quota at a time')

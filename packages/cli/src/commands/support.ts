@@ -1,10 +1,10 @@
 import { basename, resolve } from 'node:path'
+import type { RequestOf } from '@steeple/client'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { usageError } from '../command-error.ts'
-import { jsonText, printList } from '../output/print.ts'
-import { moment } from '../output/table.ts'
+import { jsonText, printList, printRecord } from '../output/print.ts'
 import { writeWhole } from '../output/write-whole.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -47,7 +47,7 @@ async function bundle(terminal: Terminal, options: BundleOptions): Promise<void>
     options.offline === true ? await here(terminal, options) : await asked(terminal, options)
   const path = resolve(terminal.cwd, options.output ?? basename(name))
   let bytes = 0
-  const counted = async function* (): AsyncGenerator<Buffer> {
+  const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const piece of chunks) {
       bytes += piece.length
       yield piece
@@ -60,7 +60,7 @@ async function bundle(terminal: Terminal, options: BundleOptions): Promise<void>
 }
 
 interface Made {
-  readonly chunks: AsyncIterable<Buffer>
+  readonly chunks: AsyncIterable<Uint8Array>
   readonly name: string
 }
 
@@ -70,40 +70,32 @@ async function here(terminal: Terminal, options: BundleOptions): Promise<Made> {
 }
 
 async function asked(terminal: Terminal, options: BundleOptions): Promise<Made> {
-  const response = await connect(terminal, options).download('/v1/support/bundle', {})
-  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
-  // A response without an encoding gives Buffers.
-  return { chunks: response as AsyncIterable<Buffer>, name: suggested ?? UNNAMED }
+  const response = await connect(terminal, options).open('/v1/support/bundle')
+  const suggested = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+  return { chunks: response.body, name: suggested ?? UNNAMED }
 }
 
 async function logLevel(terminal: Terminal, level: string | undefined, options: LevelOptions): Promise<void> {
   if (level !== undefined && options.end === true) throw usageError('give a level or --end, not both')
-  const client = connect(terminal, options)
-  const isChange = level !== undefined || options.end === true
-  const component = options.component === undefined ? {} : { component: options.component }
-  const wanted = options.end === true ? { level: null } : { level, for: options.for }
-  const { body } = isChange
-    ? await client.change('PUT', '/v1/log-level', { ...component, ...wanted })
-    : await client.get('/v1/log-level')
-  if (options.json === true) terminal.out(jsonText(body))
-  else show(terminal, body)
-}
-
-function show(terminal: Terminal, body: Json): void {
-  const holds = Array.isArray(body.holds) ? body.holds.filter(isObject) : []
-  const rows: readonly Json[] = [
-    ...holds.map((held) => ({ ...held, component: held.component ?? 'all others' })),
-    rest(body),
+  const service = connect(terminal, options)
+  const { component } = options
+  const wanted = options.end === true ? { level: null } : { level: level as Level, for: options.for }
+  const { data } =
+    level !== undefined || options.end === true
+      ? await service.put('/v1/log-level', { body: { component, ...wanted } })
+      : await service.get('/v1/log-level')
+  if (options.json === true) return printRecord(terminal, options, data)
+  const rows = [
+    ...data.holds.map((held) => ({ ...held, component: held.component ?? 'all others' })),
+    { component: '(configuration)', level: data.level, until: null },
   ]
-  printList(terminal, false, { key: 'holds', rows, nextCursor: null }, [
-    { title: 'COMPONENT', value: (row) => row.component, fit: 'whole' },
-    { title: 'LEVEL', value: (row) => row.level, fit: 'whole' },
-    { title: 'UNTIL', value: (row) => moment(row.until) },
+  printList(terminal, {}, { key: 'holds', rows, nextCursor: null }, [
+    { value: 'component', fit: 'whole' },
+    { value: 'level', fit: 'whole' },
+    'until',
   ])
-  const names = Array.isArray(body.components) ? body.components.join(', ') : ''
-  terminal.out(`\ncomponents: ${names}\n`)
+  terminal.out(`\ncomponents: ${data.components.join(', ')}\n`)
 }
 
-function rest(body: Json): Json {
-  return { component: '(configuration)', level: body.level, until: null }
-}
+/** The service says which there are. */
+type Level = RequestOf<'PUT', '/v1/log-level'>['body']['level']

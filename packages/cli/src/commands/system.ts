@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os'
+import type { RequestOf } from '@steeple/client'
 import { Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { failure, usageError } from '../command-error.ts'
 import { writeDisarmNote } from '../disarm-note.ts'
 import { askLines, LOGIN_QUESTIONS } from '../output/ask-lines.ts'
@@ -83,10 +84,10 @@ export const RECOVERY_COMMANDS: readonly CommandEntry[] = [
       'recovery new',
       'other recovery codes for yourself, shown once; asks for password and code (a line each on standard input where it is no terminal)',
     ).action(async (options: ConnectionOptions) => {
-      const client = connect(terminal, options)
+      const service = connect(terminal, options)
       const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
-      const { body } = await client.change('POST', RECOVERY_CODES, { password, code })
-      await showCredentials(terminal, options.json === true, body)
+      const { data } = await service.post(RECOVERY_CODES, { body: { password, code } })
+      await showCredentials(terminal, options, data)
     }),
 ]
 
@@ -137,13 +138,13 @@ async function setSecret(
       'no_value',
       'standard input is empty; give the value there: svc secret set PLUGIN KEY < FILE',
     )
-  const path = `/v1/plugins/${encodeURIComponent(plugin)}/secrets/${encodeURIComponent(key)}`
-  const { body } = await connect(terminal, options).change('PUT', path, { value })
-  printRecord(terminal, options.json === true, body)
+  const path = { name: plugin, key }
+  const { data } = await connect(terminal, options).put(SECRET, { path, body: { value } })
+  printRecord(terminal, options, data)
 }
 
 interface CreateOptions extends ConnectionOptions {
-  readonly role?: readonly string[]
+  readonly role?: RequestOf<'POST', '/v1/tokens'>['body']['roles']
   readonly kind?: 'api' | 'bootstrap'
   readonly expiresIn?: string
   readonly nodeName?: string
@@ -190,16 +191,10 @@ async function createToken(terminal: Terminal, name: string, options: CreateOpti
   const isBootstrap = options.kind === 'bootstrap'
   if (isBootstrap === roles.length > 0)
     throw usageError(isBootstrap ? 'a bootstrap token has no roles' : 'name at least one --role')
-  // JSON leaves out what is undefined.
-  const { body } = await connect(terminal, options).change('POST', '/v1/tokens', {
-    name,
-    roles,
-    expires_in: options.expiresIn,
-    kind: options.kind,
-    node_name: options.nodeName,
-    node_id: options.nodeId,
-  })
-  printRecord(terminal, options.json === true, body)
+  const { expiresIn: expires_in, kind, nodeName: node_name, nodeId: node_id } = options
+  const body = { name, roles, expires_in, kind, node_name, node_id }
+  const { data } = await connect(terminal, options).post('/v1/tokens', { body })
+  printRecord(terminal, options, data)
   terminal.err('Keep the token now: it is not shown again.\n')
 }
 
@@ -227,8 +222,7 @@ export const TX_COMMANDS: readonly CommandEntry[] = [
 async function disarm(terminal: Terminal, options: ConnectionOptions & PlaceOptions): Promise<void> {
   const noted = await noteDisarm(terminal, options)
   try {
-    const answer = await connect(terminal, options).change('POST', '/v1/tx/disarm')
-    printRecord(terminal, options.json === true, answer.body)
+    printRecord(terminal, options, (await connect(terminal, options).post('/v1/tx/disarm')).data)
   } catch (error) {
     if (noted !== undefined)
       terminal.err(

@@ -1,15 +1,16 @@
+import type { AnswerOf } from '@steeple/client'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
-import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { connect } from '../client/service.ts'
 import { usageError } from '../command-error.ts'
 import { chart } from '../output/chart.ts'
 import { octets } from '../output/octets.ts'
-import { jsonText } from '../output/print.ts'
+import { printRecord } from '../output/print.ts'
 import { fields, table } from '../output/table.ts'
 import { type LocalTime, localTimes, usageSummary } from '../output/usage-summary.ts'
 import type { Terminal } from '../terminal.ts'
 import { restCommand } from './options.ts'
-import { simPath } from './sim-columns.ts'
+import { simHash } from './sim-columns.ts'
 
 interface UsageOptions extends ConnectionOptions {
   readonly by: 'hour' | 'day'
@@ -35,19 +36,17 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
 }
 
 async function usage(terminal: Terminal, hash: string, options: UsageOptions): Promise<void> {
-  const { by, json } = options
+  const { by } = options
   const to = timeOf('--to', options.to) ?? Date.now()
   const from = timeOf('--from', options.from) ?? hourOf(to - SPANS_MS[by])
   if (from >= to) throw usageError('--from is not before --to')
   const query = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), step: by }
-  const { body } = await connect(terminal, options).get(`${simPath(hash)}/usage`, query)
-  if (json === true) {
-    terminal.out(jsonText(body))
-    return
-  }
-  terminal.out(fields(usageSummary(body)))
-  terminal.out(sources(body, terminal.columns))
-  const steps = stepsOf(body, { by, from, to, localTime: localTimes(body.time_zone) })
+  const path = { imsi: simHash(hash) }
+  const { data } = await connect(terminal, options).get('/v1/sims/{imsi}/usage', { path, query })
+  if (options.json === true) return printRecord(terminal, options, data)
+  terminal.out(fields(usageSummary(data)))
+  terminal.out(sources(data, terminal.columns))
+  const steps = stepsOf(data, { by, from, to, localTime: localTimes(data.time_zone) })
   terminal.out(series(steps, terminal.columns ?? PAPER_COLUMNS))
 }
 
@@ -62,22 +61,21 @@ function timeOf(option: string, text: string | undefined): number | undefined {
   return time
 }
 
+type Usage = AnswerOf<'GET', '/v1/sims/{imsi}/usage'>
+
 /** What each source saw; one alone says no more than the summary. */
-function sources({ by_source: bySource }: Json, width: number | undefined): string {
-  const rows = isObject(bySource) ? Object.entries(bySource) : []
+function sources({ by_source: bySource }: Usage, width: number | undefined): string {
+  const rows = Object.entries(bySource ?? {}).map(([source, of]) => ({ ...of, source }))
   if (rows.length < 2) return ''
-  const columns = [
-    { title: 'SOURCE', value: ([name]: readonly [string, unknown]) => name },
-    {
-      title: 'UP',
-      value: ([, of]: readonly [string, unknown]) => octets(isObject(of) ? of.up_bytes : undefined),
-    },
-    {
-      title: 'DOWN',
-      value: ([, of]: readonly [string, unknown]) => octets(isObject(of) ? of.down_bytes : undefined),
-    },
-  ]
-  return `\n${table(rows, columns, width)}`
+  return `\n${table(
+    rows,
+    [
+      'source',
+      { title: 'UP', value: 'up_bytes', as: 'bytes' },
+      { title: 'DOWN', value: 'down_bytes', as: 'bytes' },
+    ],
+    width,
+  )}`
 }
 
 /** One hour or day. */
@@ -98,23 +96,22 @@ interface StepOptions {
 const NONE: Omit<Step, 'title'> = { upBytes: 0, downBytes: 0, isIncomplete: false }
 
 /** The hours or days from the first with usage on, those without among them. */
-function stepsOf({ series: rows }: Json, { by, from, to, localTime }: StepOptions): readonly Step[] {
+function stepsOf({ series: known = [] }: Usage, { by, from, to, localTime }: StepOptions): readonly Step[] {
   const titleOf = (ms: number): string => localTime(ms).slice(0, by === 'day' ? 10 : 16)
   const steps = new Map<string, Step>()
-  const known = Array.isArray(rows) ? rows.filter(isObject) : []
   // There are zones whose hours begin at the half of ours.
-  const shift = Date.parse(String(known[0]?.at)) % HOUR_MS || 0
+  const shift = Date.parse(known[0]?.at ?? '') % HOUR_MS || 0
   for (let ms = hourOf(from) + shift; ms < to; ms += HOUR_MS)
     steps.set(titleOf(ms), { title: titleOf(ms), ...NONE })
   for (const row of known) {
-    const title = titleOf(Date.parse(String(row.at)))
+    const title = titleOf(Date.parse(row.at))
     const { upBytes, downBytes, isIncomplete } = steps.get(title) ?? NONE
     // The hour that comes twice when clocks are put back is one line.
     steps.set(title, {
       title,
-      upBytes: upBytes + countOf(row.up_bytes),
-      downBytes: downBytes + countOf(row.down_bytes),
-      isIncomplete: isIncomplete || row.is_incomplete === true,
+      upBytes: upBytes + row.up_bytes,
+      downBytes: downBytes + row.down_bytes,
+      isIncomplete: isIncomplete || row.is_incomplete,
     })
   }
   const all = [...steps.values()].toSorted((a, b) => (a.title < b.title ? -1 : 1))
@@ -132,8 +129,4 @@ function series(steps: readonly Step[], width: number): string {
     return { title, amount: upBytes + downBytes, note: isIncomplete ? `${moved}  or more` : moved }
   })
   return `\n${chart(lines, width)}`
-}
-
-function countOf(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? value : 0
 }

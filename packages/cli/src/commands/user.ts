@@ -1,85 +1,198 @@
 import type { PersonWish } from '@steeple/access/offline'
+import type { RequestOf } from '@steeple/client'
+import type { CommandNames } from '@steeple/contracts'
 import type { Command } from 'commander'
 import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
 import { INVITATION_PATH, invitationFrom, invitationLink } from '../client/invitation-link.ts'
-import { connect, type Json } from '../client/rest-client.ts'
+import { connect, type Json } from '../client/service.ts'
 import { usageError } from '../command-error.ts'
+import type { CertOptions } from '../keys/make-certificate.ts'
 import { askLines } from '../output/ask-lines.ts'
-import { printList, printRecord } from '../output/print.ts'
 import { showCredentials, showInvitation } from '../output/show-credentials.ts'
-import { moment } from '../output/table.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { gathered, type ListOptions, limitOption, placeOptions, restCommand } from './options.ts'
-import { addUserCertCommands } from './user-cert.ts'
-import { invitationFor, pathOfUser } from './user-id.ts'
+import { type CommandEntry, idOf } from './api-commands.ts'
+import { gathered, placeOptions, restCommand } from './options.ts'
 
 interface OfflineOptions extends ConnectionOptions, PlaceOptions {
   readonly offline?: boolean
 }
+type Roles = RequestOf<'POST', '/v1/users'>['body']['roles']
 interface AddOptions extends OfflineOptions {
-  readonly role?: readonly string[]
+  // The service says which one it does not know.
+  readonly role?: Roles
   readonly passwordStdin?: boolean
 }
 interface InviteOptions extends ConnectionOptions {
-  readonly role?: readonly string[]
+  readonly role?: Roles
   readonly expiresIn?: string
-}
-interface ForceOptions extends ConnectionOptions {
-  readonly force?: boolean
 }
 
 const ROLE = 'role, may be given several times (viewer, operator, sim:issuer, sim:admin, admin)'
+const FORCE = {
+  '--force': { summary: 'also when nobody is left then who is an administrator', to: 'query.force' },
+}
+const USERS: CommandNames = {
+  operation: 'GET /v1/users',
+  key: 'users',
+  code: 'user_not_found',
+  missing: 'there is no user {value}',
+  hint: 'svc user list has the names',
+}
+const USER = { name: { to: 'path.id', named: USERS } }
 
 /** `svc user …`: the people who may log in, and their certificates. */
-export function addUserCommands(program: Command, terminal: Terminal): void {
-  const user = program.command('user').description('people: their login, passkeys and certificates')
-  offlineToo(
+export const USER_COMMANDS: readonly CommandEntry[] = [
+  { group: 'user', summary: 'people: their login, passkeys and certificates' },
+  (program, terminal) => {
+    offlineToo(
+      restCommand(
+        program,
+        'user add <name>',
+        'add a person; shows the code for the authenticator and recovery codes once',
+      )
+        .option('--role <role>', ROLE, gathered)
+        .option(
+          '--password-stdin',
+          'the password is what standard input holds; one is drawn and shown when absent',
+        ),
+    ).action((name: string, options: AddOptions) => add(terminal, name, options))
     restCommand(
-      user,
-      'add <name>',
-      'add a person; shows the code for the authenticator and recovery codes once',
+      program,
+      'user invite <name>',
+      'a link with which a person sets a password of their own; shown once',
     )
       .option('--role <role>', ROLE, gathered)
-      .option(
-        '--password-stdin',
-        'the password is what standard input holds; one is drawn and shown when absent',
-      ),
-  ).action((name: string, options: AddOptions) => add(terminal, name, options))
-  restCommand(user, 'invite <name>', 'a link with which a person sets a password of their own; shown once')
-    .option('--role <role>', ROLE, gathered)
-    .option('--expires-in <duration>', 'such as 12h or 3d')
-    .action((name: string, options: InviteOptions) => invite(terminal, name, options))
-  restCommand(
-    user,
-    'accept [link]',
-    'accept an invitation: standard input holds its link (or token), and on the next line the new password',
-  ).action((link: string | undefined, options: ConnectionOptions) => accept(terminal, link, options))
-  restCommand(user, 'list', 'people and their roles')
-    .addOption(limitOption())
-    .action((options: ListOptions) => list(terminal, options))
-  restCommand(user, 'roles <name> <roles...>', 'set the roles of a person; holds from the next request on')
-    .option('--force', 'also when nobody is left then who is an administrator')
-    .action((name: string, roles: readonly string[], options: ForceOptions) =>
-      setRoles(terminal, name, roles, options),
-    )
-  offlineToo(
+      .option('--expires-in <duration>', 'such as 12h or 3d')
+      .action((name: string, options: InviteOptions) => invite(terminal, name, options))
     restCommand(
-      user,
-      'reset <name>',
-      'another password, authenticator and recovery codes; sessions, passkeys and certificates end',
-    ),
-  ).action((name: string, options: OfflineOptions) => reset(terminal, name, options))
-  restCommand(
-    user,
-    'uninvite <name>',
-    'withdraw an invitation; its link is good for nothing from then on',
-  ).action((name: string, options: ConnectionOptions) => uninvite(terminal, name, options))
-  restCommand(user, 'remove <name>', 'remove a person; everything of theirs opens nothing from then on')
-    .option('--force', 'also when nobody is left then who is an administrator')
-    .action((name: string, options: ForceOptions) => remove(terminal, name, options))
-  addUserCertCommands(user, terminal)
-}
+      program,
+      'user accept [link]',
+      'accept an invitation: standard input holds its link (or token), and on the next line the new password',
+    ).action((link: string | undefined, options: ConnectionOptions) => accept(terminal, link, options))
+  },
+  {
+    usage: 'user list',
+    summary: 'people and their roles',
+    operation: USERS.operation,
+    list: {
+      key: USERS.key,
+      columns: [
+        { value: 'name', fit: 'whole' },
+        'roles',
+        { title: 'LAST LOGIN', value: 'last_login_at' },
+        { title: 'RECOVERY CODES', value: 'recovery_codes_left' },
+        { title: 'SINCE', value: 'created_at' },
+      ],
+    },
+  },
+  {
+    usage: 'user roles <name> <roles...>',
+    summary: 'set the roles of a person; holds from the next request on',
+    operation: 'POST /v1/users/{id}/roles',
+    arguments: USER,
+    options: FORCE,
+  },
+  (program, terminal) =>
+    offlineToo(
+      restCommand(
+        program,
+        'user reset <name>',
+        'another password, authenticator and recovery codes; sessions, passkeys and certificates end',
+      ),
+    ).action((name: string, options: OfflineOptions) => reset(terminal, name, options)),
+  {
+    usage: 'user uninvite <name>',
+    summary: 'withdraw an invitation; its link is good for nothing from then on',
+    operation: 'DELETE /v1/users/invitations/{id}',
+    arguments: {
+      name: {
+        to: 'path.id',
+        named: {
+          operation: 'GET /v1/users/invitations',
+          key: 'invitations',
+          code: 'invitation_not_found',
+          missing: 'there is no open invitation for {value}',
+          hint: 'who has accepted one is a user: svc user remove',
+        },
+      },
+    },
+    shows: { id: '{id}', name: '{name}', withdrawn: true },
+  },
+  {
+    usage: 'user remove <name>',
+    summary: 'remove a person; everything of theirs opens nothing from then on',
+    operation: 'DELETE /v1/users/{id}',
+    arguments: USER,
+    options: FORCE,
+    shows: { name: '{name}', removed: true },
+  },
+  (program, terminal) =>
+    restCommand(
+      program,
+      'user cert <name>',
+      'a client certificate for a person; the key is made here and stays here',
+    )
+      .option('--label <text>', 'what to know it by in the list, e.g. the machine that it is for')
+      .option('--expires-in <duration>', 'such as 30d; 90d when absent')
+      .option('--out <dir>', 'where the files go; here when absent')
+      .option('--p12', 'also NAME.p12 for a browser, under a passphrase that is shown once')
+      .option(
+        '--use',
+        'put it where svc looks for it, so that commands of this account need no token over https',
+      )
+      .action(async (name: string, options: CertOptions) => {
+        const { makeCertificate } = await import('../keys/make-certificate.ts')
+        await makeCertificate(terminal, name, options, (service) => idOf(service, USERS, name))
+      }),
+  {
+    usage: 'user certs <name>',
+    summary: 'the client certificates of a person',
+    operation: 'GET /v1/users/{id}/certificates',
+    arguments: USER,
+    list: {
+      key: 'certificates',
+      columns: [
+        { value: 'serial', fit: 'whole' },
+        'label',
+        { title: 'ISSUED', value: 'issued_at' },
+        { title: 'EXPIRES', value: 'expires_at' },
+        { title: 'REVOKED', value: 'revoked_at' },
+      ],
+    },
+  },
+  {
+    usage: 'user uncert <name> <serial>',
+    summary: 'revoke a client certificate at once',
+    operation: 'DELETE /v1/users/{id}/certificates/{serial}',
+    arguments: USER,
+    shows: { serial: '{serial}', revoked: true },
+  },
+  {
+    usage: 'user passkeys <name>',
+    summary: 'the passkeys of a person',
+    operation: 'GET /v1/users/{id}/passkeys',
+    arguments: USER,
+    list: {
+      key: 'passkeys',
+      isWhole: true,
+      columns: [
+        { value: 'id', fit: 'whole' },
+        'label',
+        'host_name',
+        { title: 'LAST USED', value: 'last_used_at' },
+        { title: 'DISABLED', value: 'disabled_at' },
+      ],
+    },
+  },
+  {
+    usage: 'user unpasskey <name> <id>',
+    summary: 'remove a passkey at once',
+    operation: 'DELETE /v1/users/{id}/passkeys/{passkey}',
+    arguments: { ...USER, id: { to: 'path.passkey' } },
+    shows: { id: '{passkey}', removed: true },
+  },
+]
 
 /** Where every other way in is lost, or there was none yet. */
 function offlineToo(command: Command): Command {
@@ -93,34 +206,28 @@ async function add(terminal: Terminal, name: string, options: AddOptions): Promi
   if (roles.length === 0) throw usageError('name at least one --role')
   const password = options.passwordStdin === true ? (await terminal.input()).replace(/\r?\n$/, '') : undefined
   const wish = { name, roles, ...(password === undefined ? {} : { password }) }
-  await showCredentials(terminal, options.json === true, await added(terminal, wish, options))
+  await showCredentials(terminal, options, await added(terminal, wish, options))
 }
 
-async function added(terminal: Terminal, wish: PersonWish, options: AddOptions): Promise<Json> {
+async function added(
+  terminal: Terminal,
+  wish: PersonWish & { readonly roles: Roles },
+  options: AddOptions,
+): Promise<Json> {
   if (options.offline === true) {
     const { addPersonHere } = await import('../offline/change-people.ts')
     return addPersonHere(terminal, options, wish)
   }
-  return (await connect(terminal, options).change('POST', '/v1/users', wish)).body
+  return (await connect(terminal, options).post('/v1/users', { body: wish })).data
 }
 
 async function invite(terminal: Terminal, name: string, options: InviteOptions): Promise<void> {
-  const roles = options.role ?? []
+  const { role: roles = [], expiresIn: expires_in } = options
   if (roles.length === 0) throw usageError('name at least one --role')
-  const { body } = await connect(terminal, options).change('POST', '/v1/users/invitations', {
-    name,
-    roles,
-    ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
-  })
-  const link = invitationLink(baseUrl(terminal, options), String(body.token))
-  showInvitation(terminal, options.json === true, { ...body, url: link })
-}
-
-async function uninvite(terminal: Terminal, name: string, options: ConnectionOptions): Promise<void> {
-  const client = connect(terminal, options)
-  const { id } = await invitationFor(client, name)
-  await client.change('DELETE', `/v1/users/invitations/${encodeURIComponent(String(id))}`)
-  printRecord(terminal, options.json === true, { id, name, withdrawn: true })
+  const body = { name, roles, expires_in }
+  const { data } = await connect(terminal, options).post('/v1/users/invitations', { body })
+  const link = invitationLink(baseUrl(terminal, options), data.token)
+  showInvitation(terminal, options, { ...data, url: link })
 }
 
 async function accept(
@@ -139,52 +246,18 @@ async function accept(
   const { token, origin } = invitationFrom(given.trim())
   const url = options.url ?? origin
   const place = url === undefined ? options : { ...options, url }
-  const wish = { token, password: chosen }
-  const { body } = await connect(terminal, place, true).change('POST', INVITATION_PATH, wish)
-  await showCredentials(terminal, options.json === true, body)
-}
-
-async function list(terminal: Terminal, options: ListOptions): Promise<void> {
-  const users = await connect(terminal, options).list('/v1/users', 'users', options.limit)
-  printList(terminal, options.json === true, users, [
-    { title: 'NAME', value: (row) => row.name, fit: 'whole' },
-    { title: 'ROLES', value: (row) => row.roles },
-    { title: 'LAST LOGIN', value: (row) => moment(row.last_login_at) },
-    { title: 'RECOVERY CODES', value: (row) => row.recovery_codes_left },
-    { title: 'SINCE', value: (row) => moment(row.created_at) },
-  ])
-}
-
-async function setRoles(
-  terminal: Terminal,
-  name: string,
-  roles: readonly string[],
-  options: ForceOptions,
-): Promise<void> {
-  const client = connect(terminal, options)
-  const path = `${await pathOfUser(client, name)}/roles${forced(options)}`
-  const { body } = await client.change('POST', path, { roles: roles.flatMap((role) => gathered(role)) })
-  printRecord(terminal, options.json === true, body)
+  const body = { token, password: chosen }
+  const { data } = await connect(terminal, place, true).post(INVITATION_PATH, { body })
+  await showCredentials(terminal, options, data)
 }
 
 async function reset(terminal: Terminal, name: string, options: OfflineOptions): Promise<void> {
   if (options.offline === true) {
     const { resetPersonHere } = await import('../offline/change-people.ts')
-    await showCredentials(terminal, options.json === true, await resetPersonHere(terminal, options, name))
-    return
+    return await showCredentials(terminal, options, await resetPersonHere(terminal, options, name))
   }
-  const client = connect(terminal, options)
-  const { body } = await client.change('POST', `${await pathOfUser(client, name)}/reset`)
-  await showCredentials(terminal, options.json === true, body)
-}
-
-async function remove(terminal: Terminal, name: string, options: ForceOptions): Promise<void> {
-  const client = connect(terminal, options)
-  await client.change('DELETE', `${await pathOfUser(client, name)}${forced(options)}`)
-  const removed: Json = { name, removed: true }
-  printRecord(terminal, options.json === true, removed)
-}
-
-function forced({ force }: ForceOptions): string {
-  return force === true ? '?force=true' : ''
+  const service = connect(terminal, options)
+  const path = { id: await idOf(service, USERS, name) }
+  const { data } = await service.post('/v1/users/{id}/reset', { path })
+  await showCredentials(terminal, options, data)
 }

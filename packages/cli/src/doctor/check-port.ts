@@ -1,16 +1,15 @@
-import { get } from 'node:https'
 import { createServer } from 'node:net'
 import { type Finding, notReady, storeUnavailable } from '@steeple/contracts'
+import { httpClient } from '@steeple/http-client'
 import type { ListenAddress } from '@steeple/settings'
-import { exchange } from '../client/exchange.ts'
-import { isObject } from '../client/rest-client.ts'
+import { isObject } from '../client/service.ts'
 import { broken as failed, healthy } from './check.ts'
 
 /** What the service says of itself while it cannot do its work. */
 const UNWELL: readonly string[] = [storeUnavailable.code, notReady.code]
 
 const PROBE_MS = 60_000
-const MOST_CHARS = 65_536
+const MOST_BYTES = 65_536
 
 /** What is at a listen address. */
 export interface AtPort {
@@ -48,34 +47,16 @@ export function urlAt({ host, port }: ListenAddress, isTls: boolean): string {
 async function whoAt(address: ListenAddress, isTls: boolean): Promise<string | undefined> {
   try {
     const url = new URL(`${urlAt(address, isTls)}/v1/healthz`)
-    const body: unknown = JSON.parse(isTls ? await textOverTls(url) : await textOf(url))
+    // Whoever answers is asked who it is, and told nothing: its certificate is looked at elsewhere.
+    const asked = httpClient({ maxBytes: MOST_BYTES, idleMs: 0, connect: { rejectUnauthorized: false } })
+    const { text } = await asked.request({ method: 'GET', url }, AbortSignal.timeout(PROBE_MS))
+    const body: unknown = JSON.parse(text)
     if (!isObject(body)) return undefined
     if (typeof body.version === 'string') return `svc ${body.version}`
     return isObject(body.error) && UNWELL.includes(String(body.error.code)) ? 'svc, unwell,' : undefined
   } catch {
     return undefined
   }
-}
-
-async function textOf(url: URL): Promise<string> {
-  return (await exchange({ method: 'GET', url, headers: {} })).text
-}
-
-/** Whoever answers is asked who it is, and told nothing: its certificate is looked at elsewhere. */
-function textOverTls(url: URL): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { rejectUnauthorized: false, agent: false, timeout: PROBE_MS }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('error', reject)
-      response.on('data', (chunk: string) => {
-        text += chunk
-        if (text.length > MOST_CHARS) response.destroy(new Error('this is no answer of svc'))
-      })
-      response.on('end', () => resolve(text))
-    })
-    request.on('timeout', () => request.destroy(new Error('timeout')))
-    request.on('error', reject)
-  })
 }
 
 function bindFault({ host, port }: ListenAddress): Promise<string | undefined> {

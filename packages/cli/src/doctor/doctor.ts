@@ -22,7 +22,7 @@ import {
   readCertificateFiles,
   valueAt,
 } from '@steeple/settings'
-import { connect, isObject, type Json } from '../client/rest-client.ts'
+import { connect, type Json } from '../client/service.ts'
 import { CommandError } from '../command-error.ts'
 import { certificateStanding } from '../composition/certificate-standing.ts'
 import { incompleteBuild, pluginPackages } from '../composition/plugin-packages.ts'
@@ -110,8 +110,8 @@ export async function checkService(
   ca: string | undefined,
 ): Promise<readonly Finding[]> {
   try {
-    const { body } = await connect(terminal, { url, ...(ca === undefined ? {} : { ca }) }).get('/v1/health')
-    const parts = Array.isArray(body.components) ? body.components.filter(isObject) : []
+    const service = connect(terminal, { url, ...(ca === undefined ? {} : { ca }) })
+    const parts = (await service.get('/v1/health')).data.components
     const unsigned = parts.filter(({ name }) => name === TRUST).map(unbelieved)
     const ill = parts.filter(({ name, status }) => name !== TRUST && status !== 'ok')
     if (ill.length === 0)

@@ -10,12 +10,11 @@ import {
 } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { baseUrl } from '../client/credentials.ts'
+import type { AnswerOf } from '@steeple/client'
+import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
 import { IDENTITY_FILES, identityFolder } from '../client/identity.ts'
-import { connect, type Json } from '../client/rest-client.ts'
+import { connect, type Json, type Service } from '../client/service.ts'
 import { failure } from '../command-error.ts'
-import type { CertOptions } from '../commands/user-cert.ts'
-import { pathOfUser } from '../commands/user-id.ts'
 import { jsonText } from '../output/print.ts'
 import { fields } from '../output/table.ts'
 import { writeSecret } from '../output/write-secret.ts'
@@ -188,35 +187,54 @@ export function certificateRequest(privateKey: KeyObject, name: string): string 
 /** 120 bits: nobody guesses the passphrase of an archive that was copied. */
 const PASSPHRASE_BYTES = 15
 
+/** Options of `svc user cert`. */
+export interface CertOptions extends ConnectionOptions {
+  readonly label?: string
+  readonly expiresIn?: string
+  readonly out?: string
+  readonly p12?: boolean
+  readonly use?: boolean
+}
+
 /**
  * `svc user cert NAME`: makes a key here, has the service sign it, and writes both with modes 0600: `NAME.pem`, `NAME.key`,
  * `NAME-ca.pem`; `NAME.p12` with `--p12`; into the place where commands look with `--use`.
  *
  * The key leaves this process for those files alone.
  */
-export async function makeCertificate(terminal: Terminal, name: string, options: CertOptions): Promise<void> {
+export async function makeCertificate(
+  terminal: Terminal,
+  name: string,
+  options: CertOptions,
+  idOf: (service: Service) => Promise<string>,
+): Promise<void> {
   const folder = options.use === true ? ownFolder(terminal) : resolve(terminal.cwd, options.out ?? '.')
   await makeFolder(folder)
-  const client = connect(terminal, options)
-  const path = await pathOfUser(client, name)
+  const service = connect(terminal, options)
+  const path = { id: await idOf(service) }
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const { body } = await client.change('POST', `${path}/certificates`, {
-    csr_pem: certificateRequest(privateKey, name),
-    ...(options.label === undefined ? {} : { label: options.label }),
-    ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
+  const { data: body } = await service.post('/v1/users/{id}/certificates', {
+    path,
+    body: {
+      csr_pem: certificateRequest(privateKey, name),
+      label: options.label,
+      expires_in: options.expiresIn,
+    },
   })
-  const files = options.use === true ? inPlace(folder) : named(folder, String(body.name))
+  const files = options.use === true ? inPlace(folder) : named(folder, body.name)
   await writeSecret(files.key, String(privateKey.export({ format: 'pem', type: 'pkcs8' })))
-  await writeSecret(files.cert, String(body.certificate_pem))
-  await writeSecret(files.ca, String(body.ca_pem))
+  await writeSecret(files.cert, body.certificate_pem)
+  await writeSecret(files.ca, body.ca_pem)
   if (options.use === true) {
-    const { body: status } = await client.get('/v1/status')
+    const { data: status } = await service.get('/v1/status')
     const box = { url: baseUrl(terminal, options).origin, node_id: status.node_id }
     await writeSecret(join(folder, IDENTITY_FILES.box), jsonText(box))
   }
   const passphrase = options.p12 === true ? await writeArchive(files.p12, privateKey, body) : undefined
   tell(terminal, options, body, { ...files, passphrase })
 }
+
+type Signed = AnswerOf<'POST', '/v1/users/{id}/certificates'>
 
 interface Files {
   readonly cert: string
@@ -250,13 +268,13 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-async function writeArchive(file: string, privateKey: KeyObject, body: Json): Promise<string> {
+async function writeArchive(file: string, privateKey: KeyObject, body: Signed): Promise<string> {
   const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url')
   const content = {
     privateKey,
-    certificate: String(body.certificate_pem),
-    ca: String(body.ca_pem),
-    name: `${String(body.name)} (svc)`,
+    certificate: body.certificate_pem,
+    ca: body.ca_pem,
+    name: `${body.name} (svc)`,
   }
   await writeSecret(file, pkcs12(content, passphrase))
   return passphrase

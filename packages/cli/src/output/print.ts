@@ -1,29 +1,47 @@
 import type { Terminal } from '../terminal.ts'
 import { type Column, fields, table } from './table.ts'
 
+/** How answers are shown. */
+export interface PrintOptions {
+  readonly json?: boolean
+}
+
 /** The answer as it is (`--json`), or as `name  value` lines. */
 export function printRecord(
   terminal: Terminal,
-  isJson: boolean,
+  { json: isJson }: PrintOptions,
   record: Readonly<Record<string, unknown>>,
 ): void {
-  terminal.out(isJson ? jsonText(record) : fields(record))
+  terminal.out(isJson === true ? jsonText(record) : fields(record))
 }
 
 /** The rows of a list: `{<key>: [row], next_cursor}` with `--json`, a table otherwise. */
 export function printList<Row>(
   terminal: Terminal,
-  isJson: boolean,
+  { json: isJson }: PrintOptions,
   list: { readonly key: string; readonly rows: readonly Row[]; readonly nextCursor: string | null },
   columns: readonly Column<Row>[],
 ): void {
-  if (isJson) {
+  if (isJson === true) {
     terminal.out(jsonText({ [list.key]: list.rows, next_cursor: list.nextCursor }))
     return
   }
   terminal.out(table(list.rows, columns, terminal.columns))
   if (list.nextCursor !== null)
     terminal.err(`Only the first ${list.rows.length} are shown; --limit shows more.\n`)
+}
+
+/** A record with a list in it: names and values of the rest, and the list as a table. The answer as it is with `--json`. */
+export function printWithTable<Row>(
+  terminal: Terminal,
+  { json: isJson }: PrintOptions,
+  record: Readonly<Record<string, unknown>>,
+  { rest, rows }: { readonly rest: Readonly<Record<string, unknown>>; readonly rows: readonly Row[] },
+  columns: readonly Column<Row>[],
+): void {
+  terminal.out(
+    isJson === true ? jsonText(record) : `${fields(rest)}\n${table(rows, columns, terminal.columns)}`,
+  )
 }
 
 /** A value as indented JSON with a final newline. */

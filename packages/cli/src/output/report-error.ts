@@ -61,9 +61,8 @@ function asText(fault: Fault): string {
   const isListed = fault.code === 'config_invalid'
   const message = isListed ? fault.message.split('\n').map(printable).join('\n') : printable(fault.message)
   const lines = [`${name}: ${message}`]
-  const [first] = fault.details
-  const isSaid = fault.details.length === 1 && first !== undefined && fault.message.includes(first.message)
-  const details = isListed || isSaid ? [] : fault.details
+  const said = wordsOf(fault.message)
+  const details = isListed ? [] : fault.details.filter((one) => !said.includes(wordsOf(one.message)))
   for (const detail of details) {
     const where = detail.pointer === '' ? '' : `${printable(detail.pointer)}: `
     lines.push(`  ${where}${printable(detail.message)}`)
@@ -71,6 +70,11 @@ function asText(fault: Fault): string {
   if (fault.requestId !== undefined) lines.push(`  request id: ${printable(fault.requestId)}`)
   if (fault.hint !== undefined) lines.push(`  ${fault.hint}`)
   return `${lines.join('\n')}\n`
+}
+
+/** The words alone: a message says a reason in brackets that a detail says behind a colon. */
+function wordsOf(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim()
 }
 
 function asJson(fault: Fault): string {

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import { basename, resolve } from 'node:path'
+import type { Opened } from '../client/transport.ts'
 import type { Terminal } from '../terminal.ts'
 import { withProgress } from './progress.ts'
 import { writeWhole } from './write-whole.ts'
@@ -13,15 +13,14 @@ const MIB = 1_048_576
 export async function saveDownload(
   terminal: Terminal,
   what: string,
-  response: IncomingMessage,
+  response: Opened,
   { file, fallback }: { readonly file: string | undefined; readonly fallback: string },
 ): Promise<{ readonly path: string; readonly bytes: number }> {
-  const suggested = /filename="([^"]+)"/.exec(response.headers['content-disposition'] ?? '')?.[1]
+  const suggested = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
   const path = resolve(terminal.cwd, file ?? basename(suggested ?? fallback))
   let bytes = 0
-  const counted = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of response) {
-      const piece = chunk as Buffer // a response without an encoding gives Buffers
+  const counted = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of response.body) {
       bytes += piece.length
       yield piece
     }

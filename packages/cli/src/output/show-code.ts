@@ -1,10 +1,11 @@
-import type { Json } from '../client/rest-client.ts'
 import type { Terminal } from '../terminal.ts'
 import { qrLines } from './qr-text.ts'
 
 /** Shows an activation code as a person's phone takes it: as a QR code and as text. */
-export async function showCode(terminal: Terminal, { activation_code }: Json): Promise<void> {
-  const text = String(activation_code)
+export async function showCode(
+  terminal: Terminal,
+  { activation_code: text }: { readonly activation_code: string },
+): Promise<void> {
   // Host names know no case, and upper case takes fewer modules.
   const [format = '', address = '', ...rest] = text.split('$')
   const shortest = [format, address.toUpperCase(), ...rest].join('$')

@@ -1,17 +1,14 @@
-import type { Json } from '../client/rest-client.ts'
+import type { Json } from '../client/service.ts'
 import type { Terminal } from '../terminal.ts'
-import { jsonText } from './print.ts'
+import { type PrintOptions, printRecord } from './print.ts'
 import { qrLines } from './qr-text.ts'
 import { fields, printable } from './table.ts'
 
 const ONCE = 'This is shown once and stored nowhere as it is. Keep it now.\n'
 
 /** What a person gets once: the QR code for the authenticator, recovery codes, and a password that was drawn. */
-export async function showCredentials(terminal: Terminal, isJson: boolean, body: Json): Promise<void> {
-  if (isJson) {
-    terminal.out(jsonText(body))
-    return
-  }
+export async function showCredentials(terminal: Terminal, options: PrintOptions, body: Json): Promise<void> {
+  if (options.json === true) return printRecord(terminal, options, body)
   const { totp_uri, recovery_codes, password, ...known } = body
   terminal.out(fields(known))
   if (typeof password === 'string') terminal.out(`\nPassword:\n  ${printable(password)}\n`)
@@ -28,9 +25,9 @@ export async function showCredentials(terminal: Terminal, isJson: boolean, body:
 }
 
 /** An invitation, and how it is accepted. */
-export function showInvitation(terminal: Terminal, isJson: boolean, body: Json): void {
-  terminal.out(isJson ? jsonText(body) : fields(body))
-  if (isJson) return
+export function showInvitation(terminal: Terminal, options: PrintOptions, body: Json): void {
+  printRecord(terminal, options, body)
+  if (options.json === true) return
   terminal.err(
     `${ONCE}Whoever has the link opens it in a browser, or gives it to svc user accept on standard input.\n`,
   )

@@ -1,11 +1,56 @@
-/** One column of a table: its title and how a row's value is written. */
-export interface Column<Row> {
+import type { CommandColumn } from '@steeple/contracts'
+import { octets } from './octets.ts'
+
+/** A field of a row, one inside another, or a text with several in braces. */
+type Field<Row> =
+  | (keyof Row & string)
+  | `${keyof Row & string}.${string}`
+  | `${string}{${string}`
+  | ((row: Row) => unknown)
+
+/** One column of a table. Here its value may be worked out too. */
+export type Column<Row> =
+  | (keyof Row & string)
+  | (Omit<CommandColumn, 'value'> & { readonly value: Field<Row> })
+
+/** A column of which nothing is left open. */
+interface Shown<Row> extends Pick<CommandColumn, 'fit' | 'usual'> {
   readonly title: string
   readonly value: (row: Row) => unknown
-  /** Where the lines are too long: `whole` stays as it is (identifiers), `wrap` goes on below (sentences). Cut when absent. */
-  readonly fit?: 'whole' | 'wrap'
-  /** Where the lines are too long, the column is left out if this is all that it says. */
-  readonly usual?: string
+}
+
+function shown<Row>(column: Column<Row>): Shown<Row> {
+  const { value, words, as, title = '', ...rest } = typeof column === 'object' ? column : { value: column }
+  const read = typeof value === 'function' ? value : (row: Row) => fieldOf(row, value as string)
+  return {
+    ...rest,
+    title: title === '' ? String(value).toUpperCase().replaceAll('_', ' ') : title,
+    value: (row) => {
+      const found = read(row)
+      if (as === 'bytes') return octets(found)
+      return words?.[String(found)] ?? (as === 'day' ? String(found).slice(0, 10) : moment(found))
+    },
+  }
+}
+
+/** What a field says, the first of several (`a|b`) that says anything, or a text with some in braces; undefined when one is missing. */
+export function fieldOf(row: unknown, field: string): unknown {
+  if (!field.includes('{')) {
+    const values = field.split('|').map((one) => valueAt(row, one))
+    return values.find((value) => value !== undefined && value !== null && value !== false) ?? values.at(-1)
+  }
+  const parts = field.split(/\{([\w.]+)\}/).map((part, at) => (at % 2 === 0 ? part : valueAt(row, part)))
+  return parts.some((part) => part === undefined || part === null) ? undefined : parts.join('')
+}
+
+/** The value at a dotted path; undefined when there is none. */
+export function valueAt(record: unknown, path: string): unknown {
+  let value = record
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = Reflect.get(value, name)
+  }
+  return value
 }
 
 const GAP = '  '
@@ -19,7 +64,8 @@ const ELLIPSIS = '…'
  * `undefined` and `null` are written `-`. Control characters cannot reach the terminal. Lines are at most `width` long
  * where one is given and the columns can give way: cells are cut with an ellipsis, sentences go on in the next line.
  */
-export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
+export function table<Row>(rows: readonly Row[], given: readonly Column<Row>[], width?: number): string {
+  const all = given.map((column) => shown(column))
   const columns = width === undefined ? all : telling(rows, all, width)
   const lines = [columns.map((column) => column.title), ...rows.map((row) => cells(row, columns))]
   const natural = naturalWidths(lines)
@@ -38,9 +84,9 @@ function naturalWidths(lines: readonly (readonly string[])[]): readonly number[]
 /** The columns, without those that say the usual of every row where the lines are longer than `width`. */
 function telling<Row>(
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
+  columns: readonly Shown<Row>[],
   width: number,
-): readonly Column<Row>[] {
+): readonly Shown<Row>[] {
   const widths = naturalWidths([
     columns.map((column) => column.title),
     ...rows.map((row) => cells(row, columns)),
@@ -53,7 +99,7 @@ function telling<Row>(
 }
 
 /** Widths that add up to `width`, taken from the widest column that can give way, as far as they can. */
-function fitted<Row>(natural: readonly number[], columns: readonly Column<Row>[], width: number): number[] {
+function fitted<Row>(natural: readonly number[], columns: readonly Shown<Row>[], width: number): number[] {
   const widths = [...natural]
   const least = columns.map(({ fit, title }, i) =>
     fit === 'whole' ? (natural[i] ?? 0) : Math.min(natural[i] ?? 0, Math.max(title.length, SHORTEST)),
@@ -72,7 +118,7 @@ function fitted<Row>(natural: readonly number[], columns: readonly Column<Row>[]
 /** The lines on the screen of one row. */
 function physical<Row>(
   line: readonly string[],
-  columns: readonly Column<Row>[],
+  columns: readonly Shown<Row>[],
   widths: readonly number[],
 ): readonly string[] {
   const parts = line.map((text, i) => {
@@ -142,12 +188,12 @@ export function cell(value: unknown): string {
 }
 
 /** A timestamp as people read it in a table: `2026-11-21 18:52:00Z`. The whole one is in the JSON. */
-export function moment(value: unknown): unknown {
+function moment(value: unknown): unknown {
   return typeof value === 'string'
     ? value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, '$1 $2Z')
     : value
 }
 
-function cells<Row>(row: Row, columns: readonly Column<Row>[]): readonly string[] {
+function cells<Row>(row: Row, columns: readonly Shown<Row>[]): readonly string[] {
   return columns.map((column) => cell(column.value(row)))
 }

@@ -1,5 +1,5 @@
-import { addAlertCommands } from '../commands/alert.ts'
+import { ALERT_COMMANDS } from '../commands/alert.ts'
 import type { Part } from '../part.ts'
 
 /** `svc alert` */
-export const part: Part = { addCommands: addAlertCommands }
+export const part: Part = { commands: ALERT_COMMANDS }

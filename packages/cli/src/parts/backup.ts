@@ -2,4 +2,4 @@ import { addBackupCommands } from '../commands/backup.ts'
 import type { Part } from '../part.ts'
 
 /** `svc backup`, `svc restore` */
-export const part: Part = { addCommands: addBackupCommands }
+export const part: Part = { commands: [addBackupCommands] }

@@ -2,4 +2,4 @@ import { addConsoleCommand } from '../commands/console.ts'
 import type { Part } from '../part.ts'
 
 /** `svc console` */
-export const part: Part = { addCommands: addConsoleCommand }
+export const part: Part = { commands: [addConsoleCommand] }

@@ -1,9 +1,9 @@
-import { addEsimCommands } from '../commands/esim.ts'
+import { ESIM_COMMANDS } from '../commands/esim.ts'
 import type { Part } from '../part.ts'
 
 /** `svc esim` */
 export const part: Part = {
-  addCommands: addEsimCommands,
+  commands: ESIM_COMMANDS,
   values: { codes: { path: '/v1/esim/codes', key: 'codes', field: 'token' } },
   arguments: { code: 'codes' },
 }

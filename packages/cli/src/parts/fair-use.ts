@@ -3,4 +3,4 @@ import { addUsageCommand } from '../commands/usage.ts'
 import type { Part } from '../part.ts'
 
 /** `svc usage`, `svc sim quota` */
-export const part: Part = { addCommands: addUsageCommand, addSimCommands: addQuotaCommand }
+export const part: Part = { commands: [addUsageCommand], simCommands: [addQuotaCommand] }

@@ -2,4 +2,4 @@ import { addSupportCommands } from '../commands/support.ts'
 import type { Part } from '../part.ts'
 
 /** `svc support` */
-export const part: Part = { addCommands: addSupportCommands }
+export const part: Part = { commands: [addSupportCommands] }

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type AnswerOf,
+  type CallArguments,
+  createClient,
+  type ItemOf,
+  type Method,
+  type Operations,
+  type PagedPath,
+  type PathOf,
+  type Problem,
+  type RequestOf,
+  type Result,
+  type Success,
+} from '@steeple/client'
+import { codeOf } from '@steeple/http-client'
+import { type CommandError, failure } from '../command-error.ts'
+import type { Terminal } from '../terminal.ts'
+import { baseUrl, bearerToken, type ConnectionOptions } from './credentials.ts'
+import { type Identity, identityOf } from './identity.ts'
+import { sessionToken } from './session.ts'
+import { networkError, OF_CALLS, OF_FILES, type Opened, transportAs } from './transport.ts'
+
+/** A JSON object as the service answers it. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** A list gathered from its pages. `nextCursor` is null when nothing was left out. */
+export interface List<Row = Json> {
+  readonly key: string
+  readonly rows: readonly Row[]
+  readonly nextCursor: string | null
+}
+
+type Call<M extends Method> = <P extends PathOf<M>>(
+  path: P,
+  ...options: CallArguments<M, P>
+) => Promise<Success<AnswerOf<M, P>>>
+
+type ListPath = PagedPath & PathOf<'GET'>
+type ListKey<P extends ListPath> = Extract<Operations[`GET ${P}`], { readonly list: string }>['list']
+/** What is asked for a list, but for its pages. */
+type ListRequest<P extends ListPath> = {
+  readonly [Part in keyof RequestOf<'GET', P>]: Omit<
+    NonNullable<RequestOf<'GET', P>[Part]>,
+    'limit' | 'cursor'
+  >
+}
+
+/** What an operation is given that is known by its name alone. */
+export interface AnyRequest {
+  readonly path?: Json
+  readonly query?: Json
+  readonly body?: unknown
+}
+
+/** The service as a command sees it. Every call throws a `CommandError` that says what the service answered. */
+export interface Service {
+  readonly get: Call<'GET'>
+  /** A change is repeated once, under the same `Idempotency-Key`, when the connection breaks. */
+  readonly post: Call<'POST'>
+  readonly put: Call<'PUT'>
+  readonly delete: Call<'DELETE'>
+  /** A file, read by the caller to its end. */
+  open<P extends PathOf<'GET'>>(path: P, ...options: CallArguments<'GET', P>): Promise<Opened>
+  /** Follows `next_cursor` until `limit` rows are there. */
+  list<P extends ListPath>(
+    path: P,
+    key: ListKey<P>,
+    limit: number,
+    request?: ListRequest<P>,
+  ): Promise<List<ItemOf<P>>>
+  /** The same by the name of an operation, `GET /v1/status`, as data has it. */
+  any(operation: string, request: AnyRequest): Promise<Json>
+  anyList(operation: string, key: string, limit: number, request: AnyRequest): Promise<List>
+}
+
+/** Contract section 2: a page has at most 500 items. */
+const PAGE_LIMIT = 500
+/** The transport says when it has been silent for too long. */
+const UNBOUNDED_MS = 2 ** 31 - 1
+
+/**
+ * A client for the service that the options and the environment name. `isStranger`: it shows no credential, for an address that
+ * somebody else has given.
+ */
+export function connect(terminal: Terminal, options: ConnectionOptions, isStranger = false): Service {
+  const base = baseUrl(terminal, options)
+  const given = isStranger ? undefined : bearerToken(terminal, options)
+  const identity = base.protocol === 'https:' ? identityOf(terminal, options) : undefined
+  const stranger = serviceAt(base, identity && { ...identity, client: undefined }, () => undefined)
+  if (isStranger) return stranger
+  const isGiven = options.cert !== undefined || given !== undefined
+  return serviceAt(base, identity, () => (isGiven ? given : sessionToken(terminal, base, stranger)))
+}
+
+type Token = () => string | undefined | Promise<string | undefined>
+
+function serviceAt(base: URL, identity: Identity | undefined, token: Token): Service {
+  const common = { url: `${base.origin}${base.pathname}`, token, retries: 0, timeoutMs: UNBOUNDED_MS }
+  const calls = createClient({ ...common, fetch: transportAs(identity, OF_CALLS) })
+  const files = createClient({ ...common, fetch: transportAs(identity, OF_FILES) })
+  const call = async (method: string, path: string, request: AnyRequest = {}): Promise<Success<Json>> => {
+    const isFile = contentOf(request.body) instanceof ReadableStream
+    const client = isFile ? files : calls
+    // Whoever asks has held it to what the operation takes.
+    const send = client[method.toLowerCase() as Verb] as unknown as AnyCall
+    const keyed = { ...request, idempotencyKey: randomUUID() }
+    const first = await send(path, keyed)
+    // The key makes a repetition safe: a change that was done answers its first result.
+    const isToRepeat = !first.ok && method !== 'GET' && !isFile && codeOf(first.error.cause) === 'ECONNRESET'
+    return objectOf(base, isToRepeat ? await send(path, keyed) : first)
+  }
+  const list = async (path: string, key: string, limit: number, request: AnyRequest = {}): Promise<List> => {
+    const rows: Json[] = []
+    let cursor: string | undefined
+    do {
+      const query = { ...request.query, limit: Math.min(PAGE_LIMIT, limit - rows.length), cursor }
+      const { data } = await call('GET', path, { ...request, query })
+      rows.push(...rowsOf(data, key))
+      cursor = typeof data.next_cursor === 'string' ? data.next_cursor : undefined
+    } while (cursor !== undefined && rows.length < limit)
+    return { key, rows: rows.slice(0, limit), nextCursor: cursor ?? null }
+  }
+  const verb = (method: string) => (path: string, request?: AnyRequest) => call(method, path, request)
+  return {
+    get: verb('GET'),
+    post: verb('POST'),
+    put: verb('PUT'),
+    delete: verb('DELETE'),
+    open: async (path: string, request?: AnyRequest) => {
+      const opened = await (files.open as unknown as AnyOpen)(path, request)
+      if (!opened.ok) throw refusal(base, opened.error)
+      return opened.data
+    },
+    list,
+    any: async (operation: string, request: AnyRequest) => {
+      const [method = '', path = ''] = operation.split(' ')
+      return (await call(method, path, request)).data
+    },
+    anyList: (operation: string, key: string, limit: number, request: AnyRequest) =>
+      list(operation.replace('GET ', ''), key, limit, request),
+  } as unknown as Service
+}
+
+type Verb = 'get' | 'post' | 'put' | 'delete'
+type AnyCall = (path: string, request: AnyRequest) => Promise<Result<unknown>>
+type AnyOpen = (path: string, request?: AnyRequest) => Promise<Result<Opened>>
+
+function contentOf(body: unknown): unknown {
+  return isObject(body) ? body.content : undefined
+}
+
+function rowsOf(body: Json, key: string): readonly Json[] {
+  const rows = body[key]
+  if (!Array.isArray(rows))
+    throw failure('bad_answer', `the answer has no list ${key}; is this svc's address?`)
+  return rows.filter(isObject)
+}
+
+function objectOf(base: URL, result: Result<unknown>): Success<Json> {
+  if (!result.ok) throw refusal(base, result.error)
+  const { data = {} } = result
+  if (isObject(data)) return { ...result, data }
+  throw strange(result.status)
+}
+
+function strange(status: number, cause?: unknown): CommandError {
+  return failure('bad_answer', `HTTP ${status} without an answer of svc; is this svc's address?`, { cause })
+}
+
+/** What an answer that is no success says, or that there was none. */
+function refusal(base: URL, problem: Problem): CommandError {
+  const { code, message, details, requestId, retryAfterS, status, cause } = problem
+  if (code === 'answer_of_another' || cause instanceof SyntaxError) return strange(status, problem)
+  if (code === 'connection_lost' || code === 'no_answer_in_time') return networkError(base, cause)
+  return failure(code, message, { details, requestId, retryAfterS, hint: hintOf(problem), cause: problem })
+}
+
+function hintOf({ status, retryAfterS }: Problem): string | undefined {
+  if (status === 401)
+    return 'set SVC_TOKEN (or SVC_ADMIN_TOKEN, or --token-file) to a token that the service at this address knows, or use a client certificate (svc user cert) over https, or svc login NAME'
+  return status === 429 && retryAfterS !== undefined ? `try again in ${retryAfterS} s` : undefined
+}
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The objects of a list; none when it is no list. */
+export function objectsOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}

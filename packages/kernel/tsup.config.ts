@@ -4,7 +4,7 @@ import { defineConfig, type Options } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
 import { oneFile } from '../../scripts/builds/one-file.mjs'
 import { PACKAGE_CHECK_OPTIONS } from './src/plugin-packages/package-check.ts'
-import { PACKAGE_SCHEMA } from './src/plugin-packages/package-schema.ts'
+import PACKAGE_SCHEMA from './src/plugin-packages/package-schema.json' with { type: 'json' }
 
 /** What ajv would load from its own package: the characters of a text, not its UTF-16. */
 const LENGTH = 'require("ajv/dist/runtime/ucs2length").default'

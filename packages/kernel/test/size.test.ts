@@ -4,7 +4,7 @@ import { assert, suite } from '@steeple/testkit'
 
 const size = suite('kernel/size')
 /** The kernel is what is left when store, settings, secrets and plugins have taken what is theirs; blank lines and comments apart. */
-const MOST_LINES = 10_100
+const MOST_LINES = 9_980
 const SOURCES = join(import.meta.dirname, '../src')
 
 size(`has at most ${MOST_LINES} lines`, () => {

@@ -1,9 +1,9 @@
 import type { Manifest } from '@steeple/contracts'
 import { Ajv2020 } from '@steeple/settings'
 import type { Options, ValidateFunction } from 'ajv'
-import { PACKAGE_SCHEMA } from './package-schema.ts'
+import PACKAGE_SCHEMA from './package-schema.json' with { type: 'json' }
 
-/** What `PACKAGE_SCHEMA` guarantees. */
+/** What `package-schema.json` guarantees. */
 export interface PluginPackage {
   readonly name: string
   readonly version: string
@@ -22,7 +22,7 @@ export const PACKAGE_CHECK_OPTIONS: Options = {
 let compiled: ValidateFunction<PluginPackage> | undefined
 
 /**
- * The check of `PACKAGE_SCHEMA`, which never changes: each plugin that is installed or packed asks for it. The build of this package has
+ * The check of `package-schema.json`, which never changes: each plugin that is installed or packed asks for it. The build of this package has
  * it compiled (see `tsup.config.ts`), since each start would compile it again.
  */
 export function packageCheck(): ValidateFunction<PluginPackage> {

@@ -49,19 +49,24 @@ const CORE_PATIENCE_MS = 2_000
 export async function runLab(terminal: Terminal, options: LabOptions, programs?: string): Promise<number> {
   const flags = ['--first-start', ...serviceFlags(options)]
   // A configuration says itself where its data is and which core it has.
-  if (options.config !== undefined) return await supervise(flags, { ...terminal.env })
+  if (options.config !== undefined) return await supervise(flags, { ...logFormat(), ...terminal.env })
   const dataDir = resolve(terminal.cwd, options.dataDir ?? terminal.env.SVC_SERVER_DATADIR ?? 'data')
   const config = ownConfig(dataDir)
   const isAsked = options.core && terminal.env.SVC_HSS_DRIVER === undefined && programs !== undefined
   const lab = isAsked ? await startLabCore(terminal.env, { dataDir, config, programs }) : undefined
   // A newcomer has no core: without a word on the HSS there is none to push to.
-  const env = { SVC_HSS_DRIVER: 'none', ...terminal.env, ...lab?.env }
+  const env = { SVC_HSS_DRIVER: 'none', ...logFormat(), ...terminal.env, ...lab?.env }
   const more = [...(config === undefined ? [] : ['--config', config]), '--data-dir', dataDir]
   try {
     return await supervise([...flags, ...more], env)
   } finally {
     if (lab !== undefined) await endLabCore(lab)
   }
+}
+
+/** On a terminal the log is for people. */
+function logFormat(): NodeJS.ProcessEnv {
+  return process.stdout.isTTY === true ? { SVC_SERVER_LOGFORMAT: 'console' } : {}
 }
 
 function serviceFlags({ config, listen, logLevel, safeMode }: LabOptions): readonly string[] {

@@ -60,7 +60,7 @@ function interfaceOf(iface: string): Finding {
 
 function pcap(from: string): Finding {
   const remedy =
-    'install libpcap-dev, make, g++ and python3, remove node_modules and build again, or take collector.upf.driver nft'
+    'it counts where nftables is missing: install libpcap-dev, make, g++ and python3 and run npm run native, or take collector.upf.driver nft'
   const problem = 'npm pcap is not there or was not built'
   try {
     createRequire(from)('pcap')

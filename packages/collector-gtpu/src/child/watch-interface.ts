@@ -178,7 +178,7 @@ function pcapModule(): PcapModule {
   } catch (error) {
     const words = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
     throw new Error(
-      `the package pcap is not there or was not built (${words}); take collector.upf.driver nft, or install libpcap-dev, make and g++ and build again`,
+      `the package pcap is not there or was not built (${words}); take collector.upf.driver nft, or install libpcap-dev, make, g++ and python3 and run npm run native`,
       { cause: error },
     )
   }

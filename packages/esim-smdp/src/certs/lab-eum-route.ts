@@ -5,6 +5,7 @@ import { authorityOf } from './authority.ts'
 import { esimCertConflict } from './errors.ts'
 import { fits, type HeldCertificate, type NewCertificate } from './held.ts'
 import { type CertParts, keepCertificates } from './keep.ts'
+import { makeLabCertificates } from './lab.ts'
 import { isValidAt, newestFirst } from './sets.ts'
 
 interface LabEumBody {
@@ -62,6 +63,7 @@ export function labEumRoute(parts: CertParts): Route {
     errors: [esimCertConflict.code],
     handle: async (request) => {
       const keys = request.body.public_keys.map(publicKeyFrom)
+      await makeLabCertificates(parts)
       const nowMs = context.clock.nowMs()
       const signed = keys.map((key) => labEum(key, certs.all(), nowMs))
       // They are kept, so that they can be taken back.

@@ -127,6 +127,9 @@ function createLogLevels(base: LogLevel, clock: Clock): LogLevels {
 const KERNEL = 'kernel'
 /** How the line of a warning or an error begins. */
 const URGENT = /^\{"level":"(?:warn|error)"/
+/** How the line of a request ends. On a terminal it is shown at `debug`. */
+const REQUEST = /,"msg":"request"\}\n$/
+const HTTP = 'http'
 
 /** What a log is made of. */
 export interface LogOptions {
@@ -164,8 +167,10 @@ export interface KernelLog extends Log {
 /** Makes the log of the service: one JSON object (or readable line) per event. */
 export function createLog(options: LogOptions): KernelLog {
   const sink = options.sink ?? stdoutSink()
-  const write = options.format === 'console' ? consoleWriter(sink, options.hasColours) : sink.write.bind(sink)
+  const levels = createLogLevels(options.level, options.clock)
   const isoTime = memoisedIsoTime(options.clock)
+  const write =
+    options.format === 'console' ? consoleWriter(sink, levels, options.hasColours) : sink.write.bind(sink)
   const recent = createRecentLines()
   const root = pino(
     {
@@ -183,13 +188,18 @@ export function createLog(options: LogOptions): KernelLog {
       },
     },
   )
-  const levels = createLogLevels(options.level, options.clock)
   const components = new Set([KERNEL])
   return wrap(root, { sink, levels, write, isoTime, recent, components }, { bound: '', component: KERNEL })
 }
 
-function consoleWriter(sink: LogSink, hasColours = process.stdout.isTTY === true): (line: string) => void {
-  return (line) => sink.write(consoleLine(line, { hasColours }))
+function consoleWriter(
+  sink: LogSink,
+  levels: LogLevels,
+  hasColours = process.stdout.isTTY === true,
+): (line: string) => void {
+  return (line) => {
+    if (!REQUEST.test(line) || levels.takes('debug', HTTP)) sink.write(consoleLine(line, { hasColours }))
+  }
 }
 
 interface Shared {

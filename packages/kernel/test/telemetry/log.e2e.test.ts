@@ -248,6 +248,18 @@ log('writes a readable line for a terminal, with the stack under it', () => {
   assert.match(text(), /ERROR failed\n {4}Error: boom\n {8}at [\s\S]*caused by:\n {4}Error: inner/)
 })
 
+log('shows requests on a terminal at debug alone, and keeps the last ones', () => {
+  const { log: it, text } = capture({ format: 'console' })
+  const http = it.child({ component: 'http' })
+  http.plain({ route: '/v1/status', status: 200 }, 'request')
+  http.info({ route: '/v1/status', request_id: 'mine' }, 'request')
+  assert.is(text(), '')
+  assert.is(it.recent().length, 2)
+  it.control.hold('http', 'debug', 1_000)
+  http.plain({ route: '/v1/sims', status: 200 }, 'request')
+  assert.match(text(), /INFO {2}request component=http route=\/v1\/sims status=200\n/)
+})
+
 log('lets no control character reach a terminal', () => {
   const line = consoleLine(JSON.stringify({ level: 'info', msg: '\u001B[2Jx', a: '\u009B1m' }), {
     hasColours: false,

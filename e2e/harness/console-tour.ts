@@ -1,12 +1,80 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { assert, eventually } from '@steeple/testkit'
 import type { Browser, OpenPage } from './browser.ts'
-import { misfits, objections, wordsOf } from './console-look.ts'
+import { misfits, objections, type Words, wordsOf } from './console-look.ts'
 import { goTo } from './console-page.ts'
-import { consolePages, consoleTexts, type ListedPage } from './console-pages.ts'
-import { strangeWords, type Tongue, tongue } from './console-words.ts'
 import type { ConsoleWorld } from './console-world.ts'
 import type { TokenRole } from './contract-roles.ts'
 import { mint } from './credentials.ts'
+import { ROOT } from './launch.ts'
+
+/** A language of the console, and what must not be said in it. */
+interface Tongue {
+  readonly texts: ListedTexts
+  /** Names of texts: they are never shown. */
+  readonly keys: ReadonlySet<string>
+  /** Texts of the other language that are different in this one, as patterns. */
+  readonly foreign: readonly (readonly [key: string, pattern: RegExp])[]
+  /** Words of the other language that no sentence of this one has. */
+  readonly words: RegExp | undefined
+  /** What has been found of each text so far, undefined where it is one of the language: most stand on many pages. */
+  readonly judged: Map<string, string | undefined>
+}
+
+/** Words of nearly every English sentence, none of them German. */
+const ENGLISH =
+  /\b(?:the|and|is|are|of|with|for|has|have|been|this|that|from|yes|which|cannot|it|there|every|nobody|not|by|to|but|its|they|because|no|when|until|before|after)\b/
+/** A text with fewer letters of its own may well be the same in both. */
+const LEAST_LETTERS = 4
+
+/** What may be said in a language with these texts, where the other one has those. */
+function tongue(language: 'en' | 'de', texts: ListedTexts, others: ListedTexts): Tongue {
+  const own = new Set(Object.values(texts))
+  return {
+    texts,
+    keys: new Set(Object.keys(texts)),
+    foreign: Object.entries(others)
+      .filter(
+        ([, text]) => !own.has(text) && text.replaceAll(/\{[^}]*\}|[^\p{L}]/gu, '').length >= LEAST_LETTERS,
+      )
+      .map(([key, text]) => [key, patternOf(text)]),
+    words: language === 'de' ? ENGLISH : undefined,
+    judged: new Map(),
+  }
+}
+
+/** What of the words on a page is no sentence of its language: names of texts, texts of the other one, words of it. */
+function strangeWords(words: readonly Words[], spoken: Tongue): readonly string[] {
+  return words.flatMap(({ text, where }) => {
+    if (!spoken.judged.has(text)) spoken.judged.set(text, strangenessOf(text, spoken))
+    const why = spoken.judged.get(text)
+    return why === undefined ? [] : [`${where} says "${text}": ${why}`]
+  })
+}
+
+function strangenessOf(text: string, { keys, foreign, words }: Tongue): string | undefined {
+  // A key of the configuration may have the same name, but stands in a sentence.
+  if (keys.has(text)) return 'that is the name of a text'
+  const other = foreign.find(([, pattern]) => pattern.test(text))
+  if (other !== undefined) return `that is ${other[0]} of the other language`
+  return words?.test(text) === true ? `${words.exec(text)?.[0]} is of the other language` : undefined
+}
+
+/** A text with anything in its places: `{count|card|cards}` too. */
+function patternOf(text: string): RegExp {
+  const parts = text.split(/(\{[^}]*\})/).map((part) => {
+    const forms = /^\{\w+\|([^|}]*)\|([^}]*)\}$/.exec(part)
+    if (forms !== null) return `(?:${escaped(forms[1] ?? '')}|${escaped(forms[2] ?? '')})`
+    return part.startsWith('{') ? '.+' : escaped(part)
+  })
+  return new RegExp(`^${parts.join('')}$`, 'u')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+}
 
 /** Languages of the console. */
 export type Language = 'en' | 'de'
@@ -179,4 +247,44 @@ async function looked(
     found.push(...faults.map((one) => `${width} px, ${colorScheme}: ${one}`))
   }
   return found
+}
+
+/** A page of the console, as the console itself lists it. */
+interface ListedPage {
+  /** `/sims/:hash` */
+  readonly path: string
+  readonly role: string
+}
+
+/** Texts of the console in one language, by key. */
+type ListedTexts = Readonly<Record<string, string>>
+
+/** Every page that the console has, as its areas and the manifests of plugins list them: none is forgotten. */
+async function consolePages(): Promise<readonly ListedPage[]> {
+  const areas = (await ofConsole('pages/*/pages.ts')) as readonly Readonly<
+    Record<string, readonly ListedPage[]>
+  >[]
+  const ofPlugins = globSync(join(ROOT, 'packages/*/package.json')).flatMap(
+    (file): readonly ListedPage[] => JSON.parse(readFileSync(file, 'utf8')).steeple?.pages ?? [],
+  )
+  return [...areas.flatMap((area) => Object.values(area).flat()), ...ofPlugins]
+}
+
+/** All texts of the console, English and German. */
+async function consoleTexts(): Promise<{ readonly en: ListedTexts; readonly de: ListedTexts }> {
+  return { en: await textsOf('en'), de: await textsOf('de') }
+}
+
+async function textsOf(language: string): Promise<ListedTexts> {
+  // The console's and those of each plugin, as its build finds them.
+  const files = globSync(join(ROOT, `packages/*/texts/${language}.json`)).sort()
+  if (files.length < 2) throw new Error(`no package has texts/${language}.json`)
+  return Object.assign({}, ...files.map((file) => JSON.parse(readFileSync(file, 'utf8'))))
+}
+
+/** Modules of the console's source, found by their names as its build finds them. */
+function ofConsole(names: string): Promise<readonly unknown[]> {
+  const files = globSync(join(ROOT, 'packages/console/src', names)).sort()
+  if (files.length === 0) throw new Error(`the console has no ${names}`)
+  return Promise.all(files.map((file) => import(pathToFileURL(file).href)))
 }

@@ -1,5 +1,8 @@
 import { createHash, randomInt } from 'node:crypto'
+import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
@@ -7,10 +10,46 @@ import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { textOf, whereFound } from '../harness/canary/search.ts'
-import { type Mood, startTalkativeProxy, type TalkativeProxy } from '../harness/canary/talkative-proxy.ts'
 import { ANY_PORTS, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService, until } from '../harness/service.ts'
+
+/** How a source answers: as it is, cut off in the middle, with an error page that repeats all, or with what is no JSON. */
+type Mood = 'well' | 'torn' | 'failing' | 'nonsense'
+
+/** A source between a core and who asks it, which can be made to answer badly. */
+interface TalkativeProxy {
+  readonly url: string
+  mood: Mood
+  close(): Promise<void>
+}
+
+/** `answer` gives the body for a path with its query. */
+async function startTalkativeProxy(answer: (path: string) => Promise<string>): Promise<TalkativeProxy> {
+  const proxy = { mood: 'well' as Mood }
+  const server = createServer((request, response) => {
+    answer(request.url ?? '/').then(
+      (body) => {
+        const type = { 'content-type': 'application/json' }
+        if (proxy.mood === 'failing') response.writeHead(500, type).end(`cannot serve ${body}`)
+        else if (proxy.mood === 'nonsense') response.writeHead(200, type).end(`{"said": ${body}} and ${body}`)
+        else if (proxy.mood === 'torn') response.writeHead(200, type).end(body.slice(0, -20))
+        else response.writeHead(200, type).end(body)
+      },
+      () => response.writeHead(502).end(),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo
+  return Object.assign(proxy, {
+    url: `http://127.0.0.1:${port}`,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  })
+}
 
 /*
  * Every collector reads IMSIs, or addresses of those who have one. Cores that work and cores that answer with everything but

@@ -1,17 +1,111 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import crypto, { createECDH, createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Issued, issueCi, issueDp, issueEum, issueTls, type RspCurve } from '@steeple/sgp22'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { deliverNotifications, enableOn, es9Client, fetchTransport } from '@steeple/virtual-euicc'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
-import { type KeyWatch, watchKeys } from '../harness/canary/key-watch.ts'
 import { bytesNeedle, found, type Needle, textNeedle } from '../harness/canary/needles.ts'
-import { type OwnHierarchy, ownHierarchy } from '../harness/canary/own-hierarchy.ts'
 import { type ProcessWatch, watchProcesses } from '../harness/canary/process-watch.ts'
 import { followEvents, whereFound } from '../harness/canary/search.ts'
-import { download, ESIM_ENV, expect, iccidOctets, newEuicc } from '../harness/esim.ts'
+import { download, ESIM_ENV, expect, iccidOctets, type LabEum, newEuicc } from '../harness/esim.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
+
+const IIN = '89049032'
+const DAY_MS = 86_400_000
+const CURVES: readonly RspCurve[] = ['P-256', 'brainpoolP256r1']
+
+/** A hierarchy whose private keys a test knows. */
+interface OwnHierarchy {
+  readonly eums: readonly LabEum[]
+  /** Its private keys, as numbers. */
+  readonly needles: readonly Needle[]
+}
+
+/** Writes certificates and keys of an SM-DP+ on both curves into a folder, as an operator gets them: PEM. */
+function ownHierarchy(folder: string, host: string): OwnHierarchy {
+  mkdirSync(folder, { recursive: true })
+  const notBeforeMs = Math.floor(Date.now() / 1_000) * 1_000 - DAY_MS
+  const validity = { notBeforeMs, notAfterMs: notBeforeMs + 300 * DAY_MS }
+  const needles: Needle[] = []
+  const eums = CURVES.map((curve): LabEum => {
+    const of = (commonName: string) => ({
+      ...validity,
+      subject: { country: 'ZZ', organization: 'Canary', commonName: `${commonName} ${curve}` },
+    })
+    const registeredId = '2.999.10'
+    const ci = issueCi(curve, { ...of('CI'), registeredId: '2.999.1' })
+    const keep = (name: string, { certificate, key }: Issued): void => {
+      // RFC 5915: version and number come first.
+      const number = key.export({ format: 'der', type: 'sec1' }).subarray(7, 39)
+      needles.push(bytesNeedle(`the key of ${name} on ${curve}`, number))
+      writeFileSync(join(folder, `${name}-${curve}.pem`), pem(certificate.raw))
+      writeFileSync(join(folder, `${name}-${curve}.key`), key.export({ format: 'pem', type: 'pkcs8' }))
+    }
+    writeFileSync(join(folder, `ci-${curve}.pem`), pem(ci.certificate.raw))
+    keep('dpauth', issueDp(ci, 'dpauth', { ...of('DPauth'), registeredId }))
+    keep('dppb', issueDp(ci, 'dppb', { ...of('DPpb'), registeredId }))
+    keep('dptls', issueTls(ci, { ...validity, organization: 'Canary', hosts: [host], registeredId }))
+    const eum = issueEum(ci, { ...of('EUM'), registeredId: '2.999.5', iins: [IIN] })
+    const base64 = (der: Uint8Array): string => Buffer.from(der).toString('base64')
+    return { curve, iin: IIN, ci: base64(ci.certificate.raw), eum: base64(eum.certificate.raw), key: eum.key }
+  })
+  return { eums, needles }
+}
+
+function pem(der: Uint8Array): string {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+}
+
+/** Notices the keys that this process agrees on and uses while a phone downloads in it. */
+interface KeyWatch {
+  /** One-time private keys, shared secrets, and keys of AES: of the session and of the profile. */
+  needles(): readonly Needle[]
+  stop(): void
+}
+
+/** Begins to notice. Whatever else of this process uses ECDH or AES is noticed too. */
+function watchKeys(): KeyWatch {
+  const seen = new Map<string, Needle>()
+  const note = (name: string, octets: Buffer): void => {
+    seen.set(`${name} ${octets.toString('hex')}`, bytesNeedle(name, octets))
+  }
+  const agreements = Object.getPrototypeOf(createECDH('prime256v1'))
+  const { computeSecret } = agreements
+  agreements.computeSecret = function agree(this: crypto.ECDH, ...given: readonly unknown[]) {
+    note('a one-time key', this.getPrivateKey())
+    const secret: Buffer = computeSecret.apply(this, given)
+    // Whoever asked may wipe it.
+    note('a shared secret', Buffer.from(secret))
+    return secret
+  }
+  const { createCipheriv, createDecipheriv } = crypto
+  const noting = <Make extends (...given: never[]) => unknown>(make: Make): Make =>
+    ((...given: Parameters<Make>) => {
+      const key: unknown = given[1]
+      if (key instanceof Uint8Array && key.some((octet) => octet !== 0))
+        note('a session key', Buffer.from(key))
+      return make(...given)
+    }) as unknown as Make
+  const put = (made: Partial<typeof crypto>): void => {
+    Object.assign(crypto, made)
+    syncBuiltinESMExports()
+  }
+  put({ createCipheriv: noting(createCipheriv), createDecipheriv: noting(createDecipheriv) })
+  return {
+    needles: () => [...seen.values()],
+    stop: () => {
+      agreements.computeSecret = computeSecret
+      put({ createCipheriv, createDecipheriv })
+    },
+  }
+}
 
 /*
  * Secrets of eSIM: matching ids, confirmation codes, EIDs, private keys of certificates, what is in a profile (IMSI, ICCID, Ki,

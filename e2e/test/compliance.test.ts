@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { COLUMN_NAMES, cellsOf, plainCell, verifyFile } from '@steeple/compliance/file'
 import { assert, eventually, rounds, suite } from '@steeple/testkit'
+import Database from 'better-sqlite3'
 import { about } from '../harness/builds/program.ts'
 import { download, expect, newEuicc, prepareEsim } from '../harness/esim.ts'
 import { startLabCore } from '../harness/lab-core.ts'
@@ -11,7 +12,27 @@ import { openAir } from '../harness/radio/air.ts'
 import { openBox } from '../harness/radio/box.ts'
 import { fillMoves } from '../harness/recorded-moves.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
-import { tablesWith } from '../harness/store-text.ts'
+
+/** Names of the tables of a store in which a text stands, in a text or in octets. The file must not be in use. */
+function tablesWith(path: string, text: string): readonly string[] {
+  const connection = new Database(path, { readonly: true })
+  try {
+    const tables = connection.prepare("select name from sqlite_master where type = 'table'").all()
+    const holds = (name: string): boolean =>
+      connection
+        .prepare(`select * from ${name}`)
+        .all()
+        .some((row) => Object.values(row as object).some((value) => isWithin(value, text)))
+    return tables.map((table) => String((table as { readonly name: unknown }).name)).filter(holds)
+  } finally {
+    connection.close()
+  }
+}
+
+function isWithin(value: unknown, text: string): boolean {
+  const searched = value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)
+  return searched.toLowerCase().includes(text.toLowerCase())
+}
 
 const ROUNDS = rounds(9)
 const ADMIN = 'compliance-test-admin-token-0123456789abcdef'

@@ -6,11 +6,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { assert, stretched, suite } from '@steeple/testkit'
-import { processesWith } from '../harness/command-lines.ts'
 import { ANY_PORTS, type LabPhone, labPhones } from '../harness/lab-core.ts'
 import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
 import { childrenOf } from '../harness/open-files.ts'
 import { runSvc, until } from '../harness/service.ts'
+
+/** Command lines of running processes that name that text. */
+function processesWith(text: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      } catch {
+        return ''
+      }
+    })
+    .filter((line) => line.includes(text))
+}
 
 const ADMIN = 'first-start-admin-token-0123456789abcdef'
 const STOP_LIMIT_MS = 3_000

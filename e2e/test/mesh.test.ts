@@ -16,9 +16,42 @@ import {
   village,
   WAIT_MS,
 } from '../harness/mesh/mesh.ts'
-import { type Place, phonePlace } from '../harness/mesh/places.ts'
-import { seenAs, startTeller, untilSeenAs } from '../harness/mesh/teller.ts'
+import { INTERNET, type Place, phonePlace } from '../harness/mesh/places.ts'
 import { until } from '../harness/service.ts'
+
+const PORT = 4_242
+const CLIENT = `
+const socket = require('net').connect(${PORT}, '${INTERNET}')
+socket.setTimeout(3000, () => process.exit())
+socket.on('data', (piece) => process.stdout.write(piece))
+socket.on('error', () => process.exit())`
+
+const SERVER = `
+require('net').createServer((socket) => {
+  socket.on('error', () => undefined)
+  socket.end(socket.remoteAddress)
+}).listen(${PORT}, '${INTERNET}', () => console.log('up'))`
+
+/** A server of the internet that tells each client under which address it sees it: a process of the test's machine. */
+async function startTeller(): Promise<void> {
+  const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await new Promise<void>((resolve, reject) => {
+    server.stdout.once('data', () => resolve())
+    server.once('close', () => reject(new Error('the server of the internet ended')))
+  })
+  server.unref()
+  server.stdout.destroy()
+}
+
+/** Under which address the internet sees a place; empty while it does not get there. */
+function seenAs(place: Place): string {
+  return place.run(process.execPath, '-e', CLIENT)
+}
+
+/** Waits until the internet sees a place under that address. */
+async function untilSeenAs(place: Place, address: string, limitMs: number): Promise<void> {
+  await until(async () => seenAs(place) === address, limitMs)
+}
 
 enterOwnMachine(import.meta.filename)
 

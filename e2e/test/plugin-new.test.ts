@@ -1,14 +1,96 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
+import { MAIN } from '../harness/builds/program.ts'
 import { ROOT } from '../harness/launch.ts'
-import { writeClientProject } from '../harness/plugins/client-project.ts'
 import { type Registry, startRegistry } from '../harness/plugins/registry.ts'
-import { type Ran, runLines } from '../harness/plugins/scaffold.ts'
 import { runSvc, type Service, startService, until } from '../harness/service.ts'
+
+/** How a script ended. */
+interface Ran {
+  readonly code: number | null
+  /** What it printed on both streams. */
+  readonly output: string
+}
+
+/** Runs lines as a person would type them in `cwd`, where `svc` is this build's; ends at the first that fails. */
+function runLines(
+  lines: string,
+  cwd: string,
+  binDir: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Ran> {
+  writeCommand(binDir, 'svc', MAIN)
+  return new Promise((done, reject) => {
+    const child = spawn('sh', ['-ec', lines], {
+      cwd,
+      env: {
+        ...env,
+        HOME: cwd,
+        NO_COLOR: '1',
+        PATH: [binDir, dirname(process.execPath), process.env.PATH].join(':'),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    }
+    child.on('error', reject)
+    child.on('close', (code) => done({ code, output }))
+  })
+}
+
+function writeCommand(binDir: string, command: string, file: string): void {
+  mkdirSync(binDir, { recursive: true })
+  const path = join(binDir, command)
+  writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" "${file}" "$@"\n`)
+  chmodSync(path, 0o755)
+}
+
+/** What somebody writes who automates a box: TypeScript that Node runs as it is. */
+const PROGRAM = `import { createClient, dataOf, type ItemOf } from '@steeple/client'
+
+const steeple = createClient({ url: process.env.SVC_URL ?? '', token: process.env.SVC_ADMIN_TOKEN ?? '' })
+const { issued } = dataOf(await steeple.post('/v1/sims', { body: { count: 2, label: 'from a script' } }))
+const found: ItemOf<'/v1/sims'>[] = []
+for await (const sim of steeple.rows('/v1/sims', { query: { limit: 1 } })) found.push(sim)
+const missing = await steeple.get('/v1/sims/{imsi}', { path: { imsi: '0123456789ab' } })
+console.log('issued', issued, 'found', found.filter(({ label }) => label === 'from a script').length)
+if (!missing.ok) console.log('problem', missing.error.code)
+`
+/** What no service has. */
+const WRONG = `import { createClient } from '@steeple/client'
+
+const steeple = createClient({ url: '' })
+await steeple.get('/v1/moon')
+await steeple.post('/v1/sims', { body: { count: 'two' } })
+`
+const OPTIONS = { target: 'es2023', types: ['node'], strict: true, noEmit: true, skipLibCheck: false }
+/** How programs find what they import: as Node does, without anything of a browser, and as what bundles for one. */
+const WAYS = {
+  node: { ...OPTIONS, module: 'nodenext', lib: ['es2023'] },
+  page: { ...OPTIONS, module: 'esnext', moduleResolution: 'bundler', lib: ['es2023', 'dom', 'dom.iterable'] },
+} as const
+
+/** Makes the project of somebody who knows nothing but the package, in an empty folder. */
+function writeClientProject(dir: string): void {
+  mkdirSync(dir)
+  const put = (name: string, content: string | object): void =>
+    writeFileSync(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content))
+  put('package.json', { name: 'automation', private: true, type: 'module' })
+  put('program.ts', PROGRAM)
+  put('wrong.ts', WRONG)
+  for (const [name, compilerOptions] of Object.entries(WAYS)) {
+    put(`tsconfig.${name}.json`, { compilerOptions, files: ['program.ts'] })
+    put(`tsconfig.${name}.wrong.json`, { compilerOptions, files: ['wrong.ts'] })
+  }
+}
 
 const scaffold = suite('e2e/plugin-new')
 /** By what the command finds what is installed. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { startDatabase } from '../containers/database.ts'
@@ -15,12 +17,30 @@ import {
   SqnBook,
   wantedDocument,
 } from '../containers/provisioning.ts'
-import { startQuietCore } from '../containers/quiet-core.ts'
 import { about } from '../harness/builds/program.ts'
 import { filesOf } from '../harness/canary/files.ts'
 import { bytesNeedle, found, textNeedle } from '../harness/canary/needles.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Service, startService, until } from '../harness/service.ts'
+
+const ADDRESS = ['127.0.0.2', 9090] as const
+const NOBODY = '{"items":[],"pager":{"page":0,"page_size":100,"count":0}}'
+
+/** An MME without phones where the product expects one: `/` and its lists, nothing else. */
+async function startQuietCore(): Promise<{ close(): void }> {
+  const server = createServer((request, response) => {
+    const path = request.url?.replace(/\?.*/, '') ?? ''
+    const body = path === '/' ? 'OK\n' : /^\/(ue|enb)-info$/.test(path) ? NOBODY : undefined
+    response.writeHead(body === undefined ? 400 : 200, { connection: 'close' }).end(body ?? 'Bad Request\n')
+  })
+  server.listen(ADDRESS[1], ADDRESS[0])
+  await once(server, 'listening')
+  return {
+    close: () => {
+      server.close()
+    },
+  }
+}
 
 enterOwnMachine(import.meta.filename)
 

@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { assert, suite } from '@steeple/testkit'
 import { simsCsv } from '../bench/store-of-sims.ts'
@@ -7,7 +7,9 @@ import { bootDebian } from '../containers/booted-debian.ts'
 import { enterOwnMachine, madeOutside } from '../containers/own-machine.ts'
 import { lastRelease, type Release } from '../harness/builds/last-release.ts'
 import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
+import { OPEN, radioConfig } from '../harness/radio/box.ts'
 import { until } from '../harness/service.ts'
+import { takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 import {
   configOfOutside,
   type KeptOfOutside,
@@ -15,8 +17,104 @@ import {
   useOutside,
 } from '../harness/upgrade/outside-plugin.ts'
 import { equip, type PackagedBox, packagedBox } from '../harness/upgrade/packaged-box.ts'
-import { equipRadio, radios } from '../harness/upgrade/packaged-radio.ts'
-import { tenMinutes } from '../harness/upgrade/ten-minutes.ts'
+
+/** The commands of a checkout, as somebody with the package has them. */
+const COMMANDS = `
+svc() { runuser -u steeple -- env "SVC_TOKEN=$SVC_TOKEN" HOME=/var/lib/svc /usr/bin/svc "$@"; }
+lab() { /usr/lib/steeple/bin/lab "$@"; }
+`
+const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  [/npm run (-s )?svc --/g, 'svc'],
+  [/npm run (-s )?lab --/g, 'lab'],
+  [/\.\/data\/lab-core/g, '/var/lib/lab-core'],
+  [/\.\/data/g, '/var/lib/svc'],
+  // The command of a package starts at once: nobody types so fast that the HSS does not know the card yet, which bars the phone.
+  [
+    /^(?=.*\| lab insert$)/gm,
+    `until api http://127.0.0.1:8080/v1/sims/$HASH | grep '"synced"' >/dev/null; do sleep 0.1; done\n`,
+  ],
+]
+const COUNTRY = '[Service]\nEnvironment=SVC_SERVER_COUNTRY=DE\n'
+
+/**
+ * The tutorial of the first ten minutes, word by word, on a box that was installed from a package and is equipped: gives how many steps
+ * there were, and how many results were held against what is announced.
+ */
+async function tenMinutes(box: PackagedBox): Promise<{ readonly steps: number; readonly compared: number }> {
+  const { debian } = box
+  const child = debian.start(['bash'], {})
+  try {
+    const shell = typedShell(child)
+    await shell.run(COMMANDS)
+    const token = debian.read('/var/lib/svc/first-token').trim()
+    const steps = tenMinutesSteps()
+    let compared = 0
+    for (const step of steps) {
+      if (step.script.includes('npm start')) {
+        await restartInGermany(box)
+        continue
+      }
+      const own = INSTEAD.reduce((text, [of, by]) => text.replaceAll(of, by), step.script)
+      compared += await takeStep(shell, step, own.replace('svc_…', token))
+    }
+    return { steps: steps.length, compared }
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+async function restartInGermany({ debian, answers }: PackagedBox): Promise<void> {
+  const folder = join(debian.folder, 'etc/systemd/system/steeple.service.d')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'country.conf'), COUNTRY)
+  await debian.must('systemctl', 'daemon-reload')
+  await debian.must('systemctl', 'restart', 'steeple')
+  await answers()
+}
+
+const BINARY = '/opt/radio/srsenb'
+/** As docs/packages.md has it for a radio; of its device a stand-in needs none. */
+const DROP_IN = `[Service]
+PrivateUsers=no
+PrivateDevices=no
+RestrictRealtime=no
+SystemCallFilter=@resources
+CapabilityBoundingSet=CAP_SYS_NICE
+AmbientCapabilities=CAP_SYS_NICE
+`
+/**
+ * Says what srsenb says once it is on, and becomes a program that runs with a time of its own from the kernel, as srsenb's threads
+ * do; where it may not have that it ends.
+ */
+const STAND_IN = `#!/bin/sh
+echo '---  Software Radio Systems LTE eNodeB  ---'
+echo 'Opening 1 channels in RF device=uhd with args=type=b200'
+echo '==== eNodeB started ==='
+echo 'Setting frequency: DL=2680.0 Mhz, UL=2560.0 MHz for cc_idx=0 nof_prb=25'
+exec chrt --rr 10 ${BINARY}.run infinity
+`
+
+/** Gives a box a radio, and the law that lets it transmit. */
+async function equipRadio({ debian, answers, post }: PackagedBox): Promise<void> {
+  const put = (path: string, text: string, mode = 0o644): void => {
+    mkdirSync(dirname(join(debian.folder, path)), { recursive: true })
+    writeFileSync(join(debian.folder, path), text, { mode })
+  }
+  put(BINARY, STAND_IN, 0o755)
+  await debian.must('cp', '/usr/bin/sleep', `${BINARY}.run`)
+  put('/etc/svc/control.yaml', radioConfig(BINARY))
+  put('/etc/systemd/system/steeple.service.d/radio.conf', DROP_IN)
+  await debian.must('systemctl', 'daemon-reload')
+  await debian.must('systemctl', 'restart', 'steeple')
+  await answers()
+  await post('/v1/policy', OPEN)
+}
+
+/** The numbers of radios that run, inside. */
+async function radios({ debian }: PackagedBox): Promise<readonly string[]> {
+  const { said } = await debian.run('sh', '-c', 'grep -lx srsenb.run /proc/[0-9]*/comm')
+  return [...said.matchAll(/^\/proc\/(\d+)\/comm$/gm)].map(([, pid = '']) => pid)
+}
 
 /** Programs of the release may have to be built, on a machine that may be busy. */
 const LIMIT = { limitMs: 900_000 }

@@ -1,15 +1,121 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SERVICE_METRICS } from '@steeple/contracts'
 import { ROOT } from '../launch.ts'
 import { fetchOpenApi } from '../openapi.ts'
 import type { Service } from '../service.ts'
-import { architecturePicture } from './architecture.ts'
 import { errorsPage } from './errors.ts'
 import { eventsPage } from './events.ts'
-import { metricsPage } from './metrics.ts'
-import { partsHere } from './parts.ts'
+import { head, markedPart, type Part, partsHere } from './parts.ts'
 import { routesPage } from './routes.ts'
+
+/** A layer of docs/explanation/architecture.md: its heading and the packages of its table. */
+interface Layer {
+  readonly title: string
+  readonly packages: readonly string[]
+}
+
+const PAGE = 'docs/explanation/architecture.md'
+/** Their packages are used for tests alone, by all layers. */
+const BESIDE = 'For tests and the lab'
+const WIDTH = 900
+const LABEL_WIDTH = 200
+const CHIP = { height: 26, gap: 8, padding: 12, letter: 7.8 } as const
+const STYLE = `
+  text { font: 13px ui-monospace, monospace; fill: #1f2933 }
+  .layer { font: 600 14px system-ui, sans-serif }
+  .row { fill: #f1f5f9 } .chip { fill: #fff; stroke: #94a3b8 }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e2e8f0 } .row { fill: #1e293b } .chip { fill: #0f172a; stroke: #64748b }
+  }`
+
+/** The picture of the layers. Throws where a package uses one of a layer above its own. */
+function architecturePicture(folders: readonly string[]): string {
+  const page = readFileSync(join(ROOT, PAGE), 'utf8')
+  const layers = layersOf(page).filter(({ title }) => title !== BESIDE)
+  const levels = new Map(layers.flatMap(({ packages }, level) => packages.map((name) => [name, level])))
+  for (const [name, used] of folders.flatMap(usesOf)) {
+    const [own, other] = [levels.get(name), levels.get(used)]
+    if (own !== undefined && other !== undefined && other < own)
+      throw new Error(`${name} uses ${used}, which ${PAGE} has in a layer above it`)
+  }
+  let y = 0
+  const rows = layers.map(({ title, packages }) => {
+    const { chips, height } = chipsOf(packages, y + CHIP.gap)
+    const text = `<text class="layer" x="16" y="${y + height / 2 + 5}">${title}</text>`
+    const row = `<rect class="row" x="0" y="${y}" width="${WIDTH}" height="${height}" rx="8"/>${text}${chips}`
+    y += height + CHIP.gap
+    return row
+  })
+  const size = `viewBox="0 0 ${WIDTH} ${y - CHIP.gap}" width="${WIDTH}" height="${y - CHIP.gap}"`
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-label="Packages by layer">\n<style>${STYLE}\n</style>\n${rows.join('\n')}\n</svg>\n`
+}
+
+function chipsOf(names: readonly string[], top: number): { readonly chips: string; readonly height: number } {
+  let [x, y] = [LABEL_WIDTH, top]
+  const chips = names.map((name) => {
+    const width = Math.ceil(name.length * CHIP.letter) + 2 * CHIP.padding
+    if (x + width > WIDTH - CHIP.gap) [x, y] = [LABEL_WIDTH, y + CHIP.height + CHIP.gap]
+    const rect = `<rect class="chip" x="${x}" y="${y}" width="${width}" height="${CHIP.height}" rx="5"/>`
+    const chip = `${rect}<text x="${x + CHIP.padding}" y="${y + 18}">${name}</text>`
+    x += width + CHIP.gap
+    return chip
+  })
+  return { chips: chips.join(''), height: y + CHIP.height + CHIP.gap - (top - CHIP.gap) }
+}
+
+function layersOf(page: string): readonly Layer[] {
+  const [, tables = ''] = page.split('## Packages\n')
+  return tables
+    .split(/^### /m)
+    .slice(1)
+    .map((part) => {
+      const [title = '', ...lines] = part.split('\n')
+      const first = lines.filter((line) => line.startsWith('| `')).map((line) => line.split(' | ')[0] ?? '')
+      return {
+        title,
+        packages: first.flatMap((cell) => [...cell.matchAll(/`([a-z0-9-]+)`/g)].map(([, n = '']) => n)),
+      }
+    })
+}
+
+/** Pairs of a package and one that it is built from. */
+function usesOf(folder: string): readonly (readonly [string, string])[] {
+  // Of this repository.
+  const manifest = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as {
+    readonly name: string
+    readonly dependencies?: Readonly<Record<string, string>>
+    readonly devDependencies?: Readonly<Record<string, string>>
+  }
+  const own = '@steeple/'
+  return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })
+    .filter((name) => name.startsWith(own))
+    .map((name) => [manifest.name.slice(own.length), name.slice(own.length)])
+}
+
+const ABOUT = `Every metric of \`GET /metrics\`, of the service and of each of its parts. Alert rules may name them ([alerts](../monitoring/README.md));
+labels are from closed sets, and none names a person. What installed plugins declare comes beside them.`
+
+/** The page of all metrics. `served`: the text of `/metrics` of a running service. */
+function metricsPage(served: string, names: readonly string[], parts: readonly Part[]): string {
+  const help = new Map(
+    [...served.matchAll(/^# HELP (\S+) (.+)$/gm)].map(([, name = '', text = '']) => [name, text]),
+  )
+  const own = [...names].sort().map((name) => {
+    const text = help.get(name)
+    if (text === undefined) throw new Error(`/metrics does not explain ${name}`)
+    return [name, text] as const
+  })
+  const groups = parts
+    .filter(({ metrics }) => Object.keys(metrics).length > 0)
+    .map((part) => markedPart(`## ${part.name}\n\n${tableOf(Object.entries(part.metrics))}`, part))
+  return `${head('Metrics', 'manifests and /metrics', ABOUT)}\n## The service itself\n\n${tableOf(own)}\n\n${groups.join('\n\n')}\n`
+}
+
+function tableOf(rows: readonly (readonly [string, string])[]): string {
+  return `| Metric | Is |\n|---|---|\n${rows.map(([name, text]) => `| \`${name}\` | ${text.replaceAll('|', '\\|')} |`).join('\n')}`
+}
 
 // A script of the repository, and of no package.
 const { workspaceFolders }: { workspaceFolders(): readonly string[] } = await import(

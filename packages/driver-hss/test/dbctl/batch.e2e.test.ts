@@ -1,8 +1,7 @@
 import { assert, hssDriverConformance, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { batchRunner } from '../../src/dbctl/tool.ts'
-import { keysIn } from '../support/database.ts'
-import { type Executable, makeDbctl } from '../support/dbctl-tool.ts'
+import { dbctlFixture, type Executable, makeDbctl } from '../support/dbctl-tool.ts'
 import { subscriber } from '../support/subscribers.ts'
 
 const batch = suite('driver-hss/dbctl/batch')
@@ -80,23 +79,7 @@ const patient0 = new AbortController().signal
 
 hssDriverConformance('driver-hss dbctl with a tool that takes batches', async () => {
   const tool = await makeDbctl('batch')
-  const driver = driverOf(tool)
-  return {
-    driver,
-    subscribers: [subscriber(1), subscriber(2)],
-    stored: async (imsi) => {
-      const doc = (await tool.docs()).find((each) => each.imsi === imsi)
-      return doc === undefined ? undefined : keysIn(doc.security)
-    },
-    // No command of the tool does these; with `documents` the database itself is written.
-    cannot: ['fewer APNs', 'MSISDN', 'keys'],
-    empty: () => tool.empty(),
-    world: async () => JSON.stringify(await tool.docs()),
-    close: async () => {
-      await driver.close()
-      await tool.remove()
-    },
-  }
+  return dbctlFixture(tool, driverOf(tool))
 })
 
 batch.run()

@@ -4,8 +4,8 @@ import type { RunTool } from '../../src/dbctl/run-tool.ts'
 import { dbctlTool } from '../../src/dbctl/tool.ts'
 import { mongoLink } from '../../src/make-driver.ts'
 import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
-import { keysIn, lookInto, open5gsKeys } from '../support/database.ts'
-import { makeDbctl, makeMongoDbctl, runTool } from '../support/dbctl-tool.ts'
+import { lookInto, open5gsKeys } from '../support/database.ts'
+import { dbctlFixture, makeDbctl, makeMongoDbctl, runTool } from '../support/dbctl-tool.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 import { subscriber } from '../support/subscribers.ts'
 
@@ -25,22 +25,7 @@ hssDriverConformance('driver-hss dbctl with a compatible tool', async () => {
     documents: undefined,
     tool: dbctlTool(tool.path, '', run),
   })
-  return {
-    driver,
-    subscribers: [subscriber(1), subscriber(2)],
-    stored: async (imsi) => {
-      const doc = (await tool.docs()).find((each) => each.imsi === imsi)
-      return doc === undefined ? undefined : keysIn(doc.security)
-    },
-    // No command of the tool does these; with `documents` the database itself is written.
-    cannot: ['fewer APNs', 'MSISDN', 'keys'],
-    empty: () => tool.empty(),
-    world: async () => JSON.stringify(await tool.docs()),
-    close: async () => {
-      await driver.close()
-      await tool.remove()
-    },
-  }
+  return dbctlFixture(tool, driver)
 })
 
 hssDriverConformance(

@@ -5,10 +5,13 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BEYOND_STOCK, type DbctlStore, runDbctl, subscribersInMemory } from '@steeple/lab-core'
+import type { HssFixture } from '@steeple/testkit'
 import { EJSON } from 'bson'
 import { type Collection, type Document, MongoClient } from 'mongodb'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import type { WriteBackDriver } from '../../src/driver.ts'
+import { keysIn } from './database.ts'
+import { subscriber } from './subscribers.ts'
 
 /** An executable in a folder of its own. */
 export interface Executable {
@@ -74,6 +77,26 @@ export async function makeDbctl(skill: Skill): Promise<DbctlTool> {
     runs,
     docs: async () => store.list().map((doc) => EJSON.deserialize(doc)),
     empty: async () => void (await store.removeAll()),
+  }
+}
+
+/** What the conformance suite needs of a driver over a tool that works on documents in memory. */
+export function dbctlFixture(tool: DbctlTool, driver: WriteBackDriver): HssFixture {
+  return {
+    driver,
+    subscribers: [subscriber(1), subscriber(2)],
+    stored: async (imsi) => {
+      const doc = (await tool.docs()).find((each) => each.imsi === imsi)
+      return doc === undefined ? undefined : keysIn(doc.security)
+    },
+    // No command of the tool does these; with `documents` the database itself is written.
+    cannot: ['fewer APNs', 'MSISDN', 'keys'],
+    empty: () => tool.empty(),
+    world: async () => JSON.stringify(await tool.docs()),
+    close: async () => {
+      await driver.close()
+      await tool.remove()
+    },
   }
 }
 

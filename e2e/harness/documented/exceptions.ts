@@ -1,5 +1,5 @@
 /** Commands of the documentation that the test of all commands does not run. */
-export interface Exception {
+interface Exception {
   /** The page, from `docs/`. */
   readonly page: string
   /** How the command begins; '' for all of the page. */

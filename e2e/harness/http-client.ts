@@ -1,4 +1,6 @@
 import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { Socket } from 'node:net'
 
 /** A request as it goes on the wire; nothing is added but `Host`, `Connection` and the length of the body. */
 export interface Sent {
@@ -19,24 +21,31 @@ export interface Got {
 
 /** A client over a bounded number of kept-alive connections. */
 export interface HttpClient {
-  /** Rejects when the connection breaks or nothing comes for 20 s. An event stream is left after its first piece. */
-  send(request: Sent): Promise<Got>
+  /**
+   * Rejects when the connection breaks or nothing comes for a minute; nothing is tried again. An event stream is left after its
+   * first piece, unless `onPiece` sees what came so far.
+   */
+  send(request: Sent, onPiece?: (text: string) => void): Promise<Got>
+  /** How many TCP connections it has needed so far. */
+  readonly connections: number
   close(): void
 }
 
 const SILENCE_LIMIT_MS = 60_000
 
-/** A client for the service at `url` with at most `connections` connections, from `localAddress` when it is given. */
-export function createClient(url: string, connections: number, localAddress?: string): HttpClient {
-  const { hostname, port } = new URL(url)
-  const agent = new http.Agent({ keepAlive: true, maxSockets: connections })
+/** A client for the service at `url` with at most `most` connections, each with these options. */
+export function createClient(url: string, most: number, options: https.AgentOptions = {}): HttpClient {
+  const { protocol, hostname, port } = new URL(url)
+  const node = protocol === 'https:' ? https : http
+  const agent = new node.Agent({ keepAlive: true, maxSockets: most, ...options })
+  const sockets = new WeakSet<Socket>()
+  let connections = 0
   return {
-    send: (request) =>
+    send: (request, onPiece) =>
       new Promise((resolve, reject) => {
-        const outgoing = http.request(
+        const outgoing = node.request(
           {
             agent,
-            ...(localAddress === undefined ? {} : { localAddress }),
             hostname,
             port,
             method: request.method,
@@ -44,12 +53,19 @@ export function createClient(url: string, connections: number, localAddress?: st
             headers: { ...request.headers, ...lengthOf(request) } as Record<string, string>,
             setDefaultHeaders: true,
           },
-          (incoming) => receive(incoming, resolve, reject),
+          (incoming) => receive(incoming, onPiece, resolve, reject),
         )
+        outgoing.on('socket', (socket) => {
+          if (!sockets.has(socket)) connections += 1
+          sockets.add(socket)
+        })
         outgoing.setTimeout(SILENCE_LIMIT_MS, () => outgoing.destroy(new Error('no answer in time')))
         outgoing.on('error', reject)
         outgoing.end(request.body)
       }),
+    get connections() {
+      return connections
+    },
     close: () => agent.destroy(),
   }
 }
@@ -61,6 +77,7 @@ function lengthOf({ body, headers }: Sent): Readonly<Record<string, string>> {
 
 function receive(
   incoming: IncomingMessage,
+  onPiece: ((text: string) => void) | undefined,
   resolve: (got: Got) => void,
   reject: (error: Error) => void,
 ): void {
@@ -71,15 +88,20 @@ function receive(
       headers: incoming.headers as Record<string, string | undefined>,
       body: Buffer.concat(chunks),
     })
-  const isEndless = incoming.headers['content-type']?.startsWith('text/event-stream') === true
+  const isLeft =
+    onPiece === undefined && incoming.headers['content-type']?.startsWith('text/event-stream') === true
   incoming.on('error', (error) => {
-    if (!isEndless) reject(error)
+    if (!isLeft) reject(error)
   })
   incoming.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
-    if (!isEndless) return
+    onPiece?.(Buffer.concat(chunks).toString('utf8'))
+    if (!isLeft) return
     over()
     incoming.destroy()
   })
-  incoming.on('end', over)
+  incoming.on('end', () => {
+    if (!incoming.complete) reject(new Error('the answer was cut off'))
+    over()
+  })
 }

@@ -1,5 +1,4 @@
-import http, { type IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+import { createClient } from './http-client.ts'
 import type { Service } from './service.ts'
 
 /** An answer, complete. */
@@ -28,71 +27,25 @@ export interface SendOptions {
 
 /** A client that sends its requests one after the other over one kept-alive connection. */
 export function keepAlive(service: Service, token: string = service.adminToken): KeepAlive {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
-  const sockets = new WeakSet<Socket>()
-  let connections = 0
-
-  const exchange = (
+  const client = createClient(service.url, 1)
+  const exchange = async (
     method: string,
     path: string,
     { body, headers }: SendOptions,
-    onText: (text: string) => void,
-  ): Promise<Heard> =>
-    new Promise((resolve, reject) => {
-      const text = body === undefined ? undefined : JSON.stringify(body)
-      const request = http.request(
-        service.url + path,
-        {
-          agent,
-          method,
-          headers: {
-            authorization: `Bearer ${token}`,
-            ...(text === undefined
-              ? {}
-              : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
-            ...headers,
-          },
-        },
-        (incoming) => receive(incoming, onText, resolve, reject),
-      )
-      request.on('socket', (socket) => {
-        if (sockets.has(socket)) return
-        sockets.add(socket)
-        connections += 1
-      })
-      request.on('error', reject)
-      request.end(text)
-    })
-
+    onText?: (text: string) => void,
+  ): Promise<Heard> => {
+    const json = body === undefined ? {} : { 'content-type': 'application/json' }
+    const own = { authorization: `Bearer ${token}`, ...json, ...headers }
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const got = await client.send({ method, path, headers: own, body: text }, onText)
+    return { status: got.status, headers: got.headers, text: got.body.toString('utf8') }
+  }
   return {
-    send: (method, path, options = {}) => exchange(method, path, options, () => undefined),
+    send: (method, path, options = {}) => exchange(method, path, options),
     stream: (path, onText) => exchange('GET', path, {}, onText),
     get connections() {
-      return connections
+      return client.connections
     },
-    close: () => agent.destroy(),
+    close: client.close,
   }
-}
-
-function receive(
-  incoming: IncomingMessage,
-  onText: (text: string) => void,
-  resolve: (heard: Heard) => void,
-  reject: (error: Error) => void,
-): void {
-  let text = ''
-  incoming.setEncoding('utf8')
-  incoming.on('data', (chunk: string) => {
-    text += chunk
-    onText(text)
-  })
-  incoming.on('error', reject)
-  incoming.on('end', () => {
-    if (!incoming.complete) reject(new Error('the answer was cut off'))
-    resolve({
-      status: incoming.statusCode ?? 0,
-      headers: incoming.headers as Record<string, string | undefined>,
-      text,
-    })
-  })
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import https from 'node:https'
 import type { TLSSocket } from 'node:tls'
+import { createClient } from './http-client.ts'
 import { type Pair, run, type Workshop } from './tls-witness.ts'
 
 /** A box as the root of a mesh sees it: a certificate of its own, made by openssl, and requests over mutual TLS. */
@@ -67,44 +67,23 @@ export function overOf(socket: TLSSocket): Promise<void> {
   })
 }
 
-/** One request over TLS on a connection of its own. */
-export function ask(
+/** One request over TLS on a connection of its own. Of a stream that is let in the status is what matters. */
+export async function ask(
   { port, ca }: Pick<Root, 'port' | 'ca'>,
   method: string,
   path: string,
   body: unknown,
   as: { readonly token?: string; readonly pair?: Pair },
 ): Promise<NodeAnswer> {
-  const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
-    ...(text === undefined
-      ? {}
-      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(as.token === undefined ? {} : { authorization: `Bearer ${as.token}` }),
   }
-  const client =
-    as.pair === undefined ? {} : { cert: readFileSync(as.pair.cert), key: readFileSync(as.pair.key) }
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, ca, method, path, headers, agent: false as const, ...client }
-    const request = https.request(options, (response) => {
-      const settle = (all: string): void => {
-        const isJson = String(response.headers['content-type']).includes('json') && all !== ''
-        resolve({ status: response.statusCode ?? 0, body: isJson ? JSON.parse(all) : all })
-      }
-      // A stream that is let in has no end: its status is what matters.
-      if (String(response.headers['content-type']).startsWith('text/event-stream')) {
-        settle('')
-        request.destroy()
-        return
-      }
-      let all = ''
-      response.setEncoding('utf8').on('error', reject)
-      response.on('data', (chunk: string) => {
-        all += chunk
-      })
-      response.on('end', () => settle(all))
-    })
-    request.on('error', reject)
-    request.end(text)
-  })
+  const own = as.pair && { cert: readFileSync(as.pair.cert), key: readFileSync(as.pair.key) }
+  const client = createClient(`https://127.0.0.1:${port}`, 1, { ca, keepAlive: false, ...own })
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const got = await client.send({ method, path, headers, body: text })
+  const all = got.body.toString('utf8')
+  const isJson = String(got.headers['content-type']).includes('json') && all !== ''
+  return { status: got.status, body: isJson ? JSON.parse(all) : all }
 }

@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net'
-import { connect, createServer, type Socket } from 'node:net'
+import { startTcpProxy } from './tcp-proxy.ts'
 
 /** An address that stays while the service behind it comes and goes, and whose connections can be cut. */
 export interface Relay {
@@ -14,36 +13,13 @@ export interface Relay {
 /** Starts it on a free port of loopback, with nothing behind it yet. */
 export async function startRelay(): Promise<Relay> {
   let port: number | undefined
-  const sockets = new Set<Socket>()
-  const keep = (socket: Socket): void => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  }
-  const server = createServer((near) => {
-    keep(near)
-    near.on('error', () => near.destroy())
-    if (port === undefined) return near.destroy()
-    const far = connect(port, '127.0.0.1')
-    keep(far)
-    near.pipe(far).pipe(near)
-    far.on('error', () => near.destroy())
-    far.on('close', () => near.destroy())
-    near.on('close', () => far.destroy())
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const cut = (): void => {
-    for (const socket of sockets) socket.resetAndDestroy()
-  }
+  const proxy = await startTcpProxy(() => port)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${proxy.port}`,
     target: (url) => {
       port = url === undefined ? undefined : Number(new URL(url).port)
     },
-    cut,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        cut()
-      }),
+    cut: proxy.cut,
+    close: proxy.close,
   }
 }

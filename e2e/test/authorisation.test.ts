@@ -38,7 +38,7 @@ matrix.before(
       [...credentials, ...credentials.flatMap(({ twin }) => twin ?? [])].map((credential, index) => [
         credential,
         Array.from({ length: Math.ceil(CONTRACT_ROUTES.length / ROUTES_PER_ADDRESS) }, (_, part) =>
-          createClient(service.url, 4, `127.0.${part + 1}.${index + 1}`),
+          createClient(service.url, 4, { localAddress: `127.0.${part + 1}.${index + 1}` }),
         ),
       ]),
     )

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { deserialize, Int32 } from 'bson'
-import { startDatabaseProxy } from '../harness/hss/database-proxy.ts'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
+import { startTcpProxy } from '../harness/tcp-proxy.ts'
 
 /** A way to a database on which every command is noted, and every one that writes breaks the connection. */
 interface WatchedDatabase {
@@ -35,25 +35,29 @@ const HEADER_OCTETS = 16
 async function startWatchedDatabase(port: number): Promise<WatchedDatabase> {
   const writes: string[] = []
   let reads = 0
-  const proxy = await startDatabaseProxy(port, (client, database, end) => {
-    let waiting: Buffer = Buffer.alloc(0)
-    client.on('data', (bytes: Buffer) => {
-      waiting = Buffer.concat([waiting, bytes])
-      while (waiting.length >= HEADER_OCTETS && waiting.length >= waiting.readInt32LE(0)) {
-        const message = waiting.subarray(0, waiting.readInt32LE(0))
-        waiting = waiting.subarray(message.length)
-        const command = commandOf(message)
-        if (command !== undefined && !READING.has(command)) {
-          writes.push(command)
-          return end()
+  const proxy = await startTcpProxy(
+    () => port,
+    (client, database, end) => {
+      database.pipe(client)
+      let waiting: Buffer = Buffer.alloc(0)
+      client.on('data', (bytes: Buffer) => {
+        waiting = Buffer.concat([waiting, bytes])
+        while (waiting.length >= HEADER_OCTETS && waiting.length >= waiting.readInt32LE(0)) {
+          const message = waiting.subarray(0, waiting.readInt32LE(0))
+          waiting = waiting.subarray(message.length)
+          const command = commandOf(message)
+          if (command !== undefined && !READING.has(command)) {
+            writes.push(command)
+            return end()
+          }
+          reads += 1
+          database.write(message)
         }
-        reads += 1
-        database.write(message)
-      }
-    })
-  })
+      })
+    },
+  )
   return {
-    url: proxy.url,
+    url: `mongodb://127.0.0.1:${proxy.port}`,
     writes,
     get reads() {
       return reads

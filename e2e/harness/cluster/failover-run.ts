@@ -1,12 +1,13 @@
 // Runs in a network and mount namespace of its own (see test/cluster-failover.test.ts). Prints what it measured.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert } from '@steeple/testkit'
 import pg from 'pg'
 import { startLabCore } from '../lab-core.ts'
 import { runSvc, until } from '../service.ts'
+import { startTcpProxy } from '../tcp-proxy.ts'
 import { ask, type Books, judge, startWriters } from './books.ts'
 import { createFleet, type Fleet } from './fleet.ts'
 import { API_PORT, DB_PORT, type Patroni, startPatroni } from './patroni.ts'
@@ -337,45 +338,30 @@ interface Cuttable {
 
 /** A proxy on a free port of the loopback to `target`. */
 async function cuttableTo(target: number): Promise<Cuttable> {
-  const pairs = new Set<readonly [Socket, Socket]>()
   let isCut = false
-  const join = (from: Socket, to: Socket): void => {
+  const handOn = (from: Socket, to: Socket): void => {
     from.on('data', (chunk) => {
       // As on a wire that is cut: it is gone for good.
       if (!isCut) to.write(chunk)
     })
-    from.on('error', () => to.destroy())
-    from.on('close', () => to.destroy())
   }
-  const server: Server = createServer((inner) => {
-    const outer = connect(target, '127.0.0.1')
-    const pair = [inner, outer] as const
-    pairs.add(pair)
-    inner.on('close', () => pairs.delete(pair))
-    join(inner, outer)
-    join(outer, inner)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
+  const proxy = await startTcpProxy(
+    () => target,
+    (inner, outer) => {
+      handOn(inner, outer)
+      handOn(outer, inner)
+    },
+  )
   return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    port: proxy.port,
     cut: () => {
       isCut = true
     },
     mend: () => {
       isCut = false
       // Bytes were lost: what is left of those connections is of no use to anybody.
-      for (const [inner, outer] of pairs) {
-        inner.destroy()
-        outer.destroy()
-      }
+      proxy.cut()
     },
-    end: () => {
-      server.close()
-      for (const [inner, outer] of pairs) {
-        inner.destroy()
-        outer.destroy()
-      }
-    },
+    end: () => void proxy.close(),
   }
 }

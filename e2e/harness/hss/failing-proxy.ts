@@ -1,4 +1,4 @@
-import { startDatabaseProxy } from './database-proxy.ts'
+import { startTcpProxy } from '../tcp-proxy.ts'
 
 /** A way to the database on which writes get lost. */
 export interface FailingProxy {
@@ -18,26 +18,30 @@ const WRITES = [Buffer.from('\x02update\0'), Buffer.from('\x02delete\0')]
 /** Starts a proxy in front of the database on `port`. */
 export async function startFailingProxy(port: number): Promise<FailingProxy> {
   const state = { share: 0, failed: 0, isCut: false }
-  const proxy = await startDatabaseProxy(port, (client, database, end) => {
-    if (state.isCut) return end()
-    let isMute = false
-    client.on('data', (bytes: Buffer) => {
-      if (isMute) return
-      const isFailing = WRITES.some((mark) => bytes.includes(mark)) && Math.random() < state.share
-      if (!isFailing) {
-        database.write(bytes)
-        return
-      }
-      state.failed += 1
-      if (state.failed % 2 === 0) return end()
-      // The database does what it has, and nobody hears of it.
-      isMute = true
-      database.end(bytes)
-      client.destroy()
-    })
-  })
+  const proxy = await startTcpProxy(
+    () => port,
+    (client, database, end) => {
+      if (state.isCut) return end()
+      database.pipe(client)
+      let isMute = false
+      client.on('data', (bytes: Buffer) => {
+        if (isMute) return
+        const isFailing = WRITES.some((mark) => bytes.includes(mark)) && Math.random() < state.share
+        if (!isFailing) {
+          database.write(bytes)
+          return
+        }
+        state.failed += 1
+        if (state.failed % 2 === 0) return end()
+        // The database does what it has, and nobody hears of it.
+        isMute = true
+        database.end(bytes)
+        client.destroy()
+      })
+    },
+  )
   return {
-    url: proxy.url,
+    url: `mongodb://127.0.0.1:${proxy.port}`,
     get share() {
       return state.share
     },

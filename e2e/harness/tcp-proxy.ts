@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A port of loopback in front of another one. */
+export interface TcpProxy {
+  readonly port: number
+  /** Ends every connection at once, without a word. */
+  cut(): void
+  close(): Promise<void>
+}
+
+/** Hands on what the two ends of a connection say; `end` ends both. */
+export type Join = (near: Socket, far: Socket, end: () => void) => void
+
+const asItComes: Join = (near, far) => {
+  near.pipe(far)
+  far.pipe(near)
+}
+
+/** Starts it in front of `target`, which is asked at each connection; undefined hangs up. */
+export async function startTcpProxy(
+  target: () => number | undefined,
+  join: Join = asItComes,
+): Promise<TcpProxy> {
+  const sockets = new Set<Socket>()
+  const cut = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy()
+  }
+  const server = createServer((near) => {
+    const port = target()
+    if (port === undefined) return near.on('error', () => undefined).destroy()
+    const far = connect(port, '127.0.0.1')
+    const end = (): void => {
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', end)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        end()
+      })
+    }
+    return join(near, far, end)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    close: async () => {
+      server.close()
+      cut()
+    },
+  }
+}

@@ -1,11 +1,10 @@
 import type { Context, Turns, Vault } from '@steeple/contracts'
 import type { AttachedSet, LastAttached } from './attach/attach-state.ts'
 import type { SimsConfig } from './config.ts'
-import type { SimCounters } from './counters.ts'
 import type { CoreBreaker, Detached, EndBoard, OpenCuts } from './provision/cut.ts'
 import type { HssBreaker, UnfixableSubscribers } from './provision/hss-breaker.ts'
 import type { IccidIndex } from './secrets/iccid-index.ts'
-import type { MoveFeed } from './states/change.ts'
+import type { MoveFeed, SimCounters } from './states/change.ts'
 import type { KnownSims } from './store/sim-store.ts'
 
 /** What the routes and reconcilers of this plugin share. */

@@ -2,9 +2,9 @@ import { type CoreAttaches, type CoreDriver, coreDriverRef } from '@steeple/cont
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeMetrics, fakeContext, fakeCore, memoryDb, suite } from '@steeple/testkit'
 import { attachCount } from '../src/attach/attach-watch.ts'
-import { simCounters } from '../src/counters.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import type { SimsParts } from '../src/parts.ts'
+import { simCounters } from '../src/states/change.ts'
 
 const count = suite('sims/attach-count')
 const never = new AbortController().signal

@@ -1,6 +1,6 @@
 import { assert, cpuMs, fakeMetrics, memoryDb, suite } from '@steeple/testkit'
-import { simCounters } from '../src/counters.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import { simCounters } from '../src/states/change.ts'
 import { SIM_STATES } from '../src/store/sim-store.ts'
 
 const counters = suite('sims/counters')

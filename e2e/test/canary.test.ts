@@ -341,8 +341,6 @@ async function make({ sent, place, mayEcho }: Attempt): Promise<void> {
   if (mayEcho || isNewToken || headers['content-type']?.startsWith('text/event-stream')) return
   // A test of its own looks into a backup: packed, it shows nothing of what is in it.
   if (/^\/v1\/(backup|support)/.test(sent.path) && status === 200) return
-  // The page's own files are as they were built.
-  if (sent.path.startsWith('/v1/docs/')) return
   keep(scene, name, `${JSON.stringify(headers)}\n${body}`)
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assert, suite } from '@steeple/testkit'
@@ -55,8 +55,11 @@ function pagesWith(pages: ReadonlyMap<string, string>, pattern: RegExp): readonl
 function optional(): readonly string[] {
   return readdirSync(join(ROOT, 'packages')).filter((name) => {
     if (name === 'lab-core') return true
+    const path = join(ROOT, 'packages', name, 'package.json')
+    // An older checkout keeps what was built of packages that are no more.
+    if (!existsSync(path)) return false
     // Manifests of this repository.
-    const { steeple } = JSON.parse(readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8')) as {
+    const { steeple } = JSON.parse(readFileSync(path, 'utf8')) as {
       readonly steeple?: { readonly essential?: boolean }
     }
     return steeple !== undefined && steeple.essential !== true

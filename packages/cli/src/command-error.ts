@@ -47,6 +47,12 @@ export function usageError(message: string): CommandError {
   return new CommandError(2, 'usage', message)
 }
 
+/** A file, or what it is to the command, cannot be read. */
+export function unreadable(file: string, cause: unknown): CommandError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return failure('file_unreadable', `${file} cannot be read: ${reason}`, { cause })
+}
+
 /** The command could not do its work (exit code 1). */
 export function failure(code: string, message: string, extra: CommandErrorExtra = {}): CommandError {
   return new CommandError(1, code, message, extra)

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { bearerToken } from '../src/client/credentials.ts'
 import { identityOf } from '../src/client/identity.ts'
 import type { Terminal } from '../src/terminal.ts'
 
@@ -61,6 +62,16 @@ identity('is a CA alone where nothing stands in its place', () => {
   const nowhere = { XDG_CONFIG_HOME: file('nowhere'), SVC_CA: file('other-ca') }
   assert.equal(identityOf(terminal(nowhere), {}), { client: undefined, ca: 'other-ca', nodeId: undefined })
   assert.is(identityOf(terminal({ XDG_CONFIG_HOME: file('nowhere') }), {}), undefined)
+})
+
+identity('warns of a token that others see once, however often a command connects', () => {
+  let said = ''
+  const err = (text: string): void => {
+    said += text
+  }
+  const watched = { ...terminal({}), err }
+  for (let n = 0; n < 3; n += 1) assert.is(bearerToken(watched, { token: 'svc_typed' }), 'svc_typed')
+  assert.is(said, 'svc: warning: --token is visible in the process list; use SVC_TOKEN or --token-file\n')
 })
 
 identity.run()

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { failure, usageError } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
-import { type IdentityOptions, nonEmpty } from './identity.ts'
+import { type IdentityOptions, nonEmpty, warn } from './identity.ts'
 
 /** The options that every command which talks to the service takes. */
 export interface ConnectionOptions extends IdentityOptions {
@@ -42,7 +42,7 @@ export function bearerToken(terminal: Terminal, options: ConnectionOptions): str
 function tokenFromOptions(terminal: Terminal, options: ConnectionOptions): string | undefined {
   if (options.tokenFile !== undefined) return tokenFromFile(terminal, options.tokenFile)
   if (options.token === undefined) return undefined
-  terminal.err('svc: warning: --token is visible in the process list; use SVC_TOKEN or --token-file\n')
+  warn(terminal, '--token is visible in the process list; use SVC_TOKEN or --token-file')
   return options.token
 }
 
@@ -53,7 +53,7 @@ function tokenFromEnvironment(terminal: Terminal): string | undefined {
 function tokenFromFile(terminal: Terminal, file: string): string {
   try {
     if ((statSync(file).mode & 0o077) !== 0)
-      terminal.err(`svc: warning: ${file} can be read by others; chmod 600 ${file}\n`)
+      warn(terminal, `${file} can be read by others; chmod 600 ${file}`)
     return readFileSync(file, 'utf8').trim()
   } catch (cause) {
     throw failure(

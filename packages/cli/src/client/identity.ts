@@ -75,8 +75,7 @@ function nodeIdIn(file: string): string | undefined {
 
 function readKey(terminal: Terminal, file: string): string {
   const text = read(file)
-  if ((statSync(file).mode & 0o077) !== 0)
-    terminal.err(`svc: warning: ${file} can be read by others; chmod 600 ${file}\n`)
+  if ((statSync(file).mode & 0o077) !== 0) warn(terminal, `${file} can be read by others; chmod 600 ${file}`)
   return text
 }
 
@@ -86,6 +85,15 @@ function read(file: string): string {
   } catch (cause) {
     throw failure('identity_unreadable', `${file} cannot be read: ${(cause as Error).message}`, { cause })
   }
+}
+
+const warned = new WeakMap<Terminal, Set<string>>()
+
+/** Says what should be otherwise, once however often the command meets it. */
+export function warn(terminal: Terminal, text: string): void {
+  const before = warned.get(terminal) ?? new Set()
+  if (!before.has(text)) terminal.err(`svc: warning: ${text}\n`)
+  warned.set(terminal, before.add(text))
 }
 
 /** A text; undefined for an empty one, as an environment has it. */

@@ -5,7 +5,7 @@ import type { AnswerOf } from '@steeple/client'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/service.ts'
-import { failure, usageError } from '../command-error.ts'
+import { unreadable, usageError } from '../command-error.ts'
 import { askLines } from '../output/ask-lines.ts'
 import { jsonText, printList } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
@@ -120,8 +120,7 @@ async function lookAt(path: string): Promise<{ readonly size: number; readonly i
     const { buffer } = await file.read(Buffer.alloc(MAGIC.length), 0, MAGIC.length, 0)
     return { size: statSync(path).size, isEncrypted: buffer.toString('latin1') === MAGIC }
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw failure('file_unreadable', `${path} cannot be read: ${reason}`, { cause })
+    throw unreadable(path, cause)
   }
 }
 
@@ -195,7 +194,6 @@ async function passphraseIn(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim()
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw failure('file_unreadable', `the passphrase file ${path} cannot be read: ${reason}`, { cause })
+    throw unreadable(`the passphrase file ${path}`, cause)
   }
 }

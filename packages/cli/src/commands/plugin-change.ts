@@ -5,7 +5,7 @@ import { codeOf } from '@steeple/http-client'
 import type { InstalledPlugin } from '@steeple/kernel'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json } from '../client/service.ts'
-import { CommandError, failure } from '../command-error.ts'
+import { CommandError, failure, unreadable } from '../command-error.ts'
 import { printRecord } from '../output/print.ts'
 import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -38,7 +38,7 @@ function isFolder(name: string): boolean {
 /** Sends a package to the service, which installs and loads it. */
 async function sendPackage(terminal: Terminal, path: string, options: LoadOptions): Promise<Json> {
   const bytes = await readFile(path).catch((cause: unknown) => {
-    throw failure('file_unreadable', `${path} cannot be read`, { cause })
+    throw unreadable(path, cause)
   })
   // It is read once, so that a service that does not want it may say so before it has come.
   const body = { type: 'application/gzip', content: ReadableStream.from([Uint8Array.from(bytes)]) } as const

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, isObject, type Json } from '../client/service.ts'
-import { failure, usageError } from '../command-error.ts'
+import { failure, unreadable, usageError } from '../command-error.ts'
 import { jsonText, printRecord } from '../output/print.ts'
 import { cell, valueAt } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -64,7 +64,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    throw failure('file_unreadable', `${file} cannot be read: ${(cause as Error).message}`, { cause })
+    throw unreadable(file, cause)
   }
 }
 

@@ -4,7 +4,7 @@ import type { AnswerOf, ItemOf } from '@steeple/client'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json, type List, type Service } from '../client/service.ts'
-import { failure, usageError } from '../command-error.ts'
+import { failure, unreadable, usageError } from '../command-error.ts'
 import { jsonText, printList, printWithTable } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
 import { fields, printable, table } from '../output/table.ts'
@@ -285,7 +285,7 @@ async function sourceOf(terminal: Terminal, file: string): Promise<Source> {
   try {
     return { octets: await readFile(path), name: basename(file) }
   } catch (cause) {
-    throw failure('file_unreadable', `${path} cannot be read: ${(cause as Error).message}`, { cause })
+    throw unreadable(path, cause)
   }
 }
 

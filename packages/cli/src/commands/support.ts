@@ -1,11 +1,11 @@
-import { basename, resolve } from 'node:path'
+import { basename } from 'node:path'
 import type { RequestOf } from '@steeple/client'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/service.ts'
 import { usageError } from '../command-error.ts'
 import { jsonText, printList, printRecord } from '../output/print.ts'
-import { writeWhole } from '../output/write-whole.ts'
+import { type Download, saveDownload } from '../output/save-download.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { placeOptions, restCommand } from './options.ts'
@@ -19,8 +19,6 @@ interface LevelOptions extends ConnectionOptions {
   readonly for?: string
   readonly end?: boolean
 }
-
-const UNNAMED = 'svc-support.tar.gz'
 
 /** `svc support bundle`, `svc log-level` */
 export function addSupportCommands(program: Command, terminal: Terminal): void {
@@ -43,36 +41,20 @@ export function addSupportCommands(program: Command, terminal: Terminal): void {
 }
 
 async function bundle(terminal: Terminal, options: BundleOptions): Promise<void> {
-  const { chunks, name } =
-    options.offline === true ? await here(terminal, options) : await asked(terminal, options)
-  const path = resolve(terminal.cwd, options.output ?? basename(name))
-  let bytes = 0
-  const counted = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const piece of chunks) {
-      bytes += piece.length
-      yield piece
-    }
-  }
-  await writeWhole('bundle', path, counted())
+  const made =
+    options.offline === true
+      ? await here(terminal, options)
+      : await connect(terminal, options).open('/v1/support/bundle')
+  const target = { file: options.output, fallback: 'svc-support.tar.gz' }
+  const { path, bytes } = await saveDownload(terminal, 'bundle', made, target)
   if (options.json === true) terminal.out(jsonText({ file: path, bytes }))
   else
     terminal.out(`${path}: ${bytes} bytes; look into it before you give it away: tar xzf ${basename(path)}\n`)
 }
 
-interface Made {
-  readonly chunks: AsyncIterable<Uint8Array>
-  readonly name: string
-}
-
-async function here(terminal: Terminal, options: BundleOptions): Promise<Made> {
+async function here(terminal: Terminal, options: BundleOptions): Promise<Download> {
   const { bundleHere } = await import('../offline/support-bundle.ts')
-  return { chunks: await bundleHere(terminal, options), name: UNNAMED }
-}
-
-async function asked(terminal: Terminal, options: BundleOptions): Promise<Made> {
-  const response = await connect(terminal, options).open('/v1/support/bundle')
-  const suggested = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
-  return { chunks: response.body, name: suggested ?? UNNAMED }
+  return { headers: { get: () => null }, body: await bundleHere(terminal, options) }
 }
 
 async function logLevel(terminal: Terminal, level: string | undefined, options: LevelOptions): Promise<void> {

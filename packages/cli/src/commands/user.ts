@@ -3,7 +3,6 @@ import type { RequestOf } from '@steeple/client'
 import type { CommandNames } from '@steeple/contracts'
 import type { Command } from 'commander'
 import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
-import { INVITATION_PATH, invitationFrom, invitationLink } from '../client/invitation-link.ts'
 import { connect, type Json } from '../client/service.ts'
 import { usageError } from '../command-error.ts'
 import type { CertOptions } from '../keys/make-certificate.ts'
@@ -249,6 +248,29 @@ async function accept(
   const body = { token, password: chosen }
   const { data } = await connect(terminal, place, true).post(INVITATION_PATH, { body })
   await showCredentials(terminal, options, data)
+}
+
+/** Where an invitation is accepted, by a browser and by a command. */
+const INVITATION_PATH = '/v1/auth/invitation'
+
+/** The link of an invitation. The token is behind #, which is sent to nobody and gets into no log. RFC 3986 §3.5. */
+function invitationLink(base: URL, token: string): string {
+  return `${new URL(INVITATION_PATH, base).href}#${token}`
+}
+
+/** What a link says, or a token alone. Throws `usage` for a link without a token; nothing of it is repeated. */
+function invitationFrom(text: string): {
+  readonly token: string
+  readonly origin: string | undefined
+} {
+  if (!text.includes(':')) return { token: text, origin: undefined }
+  const url = URL.parse(text)
+  const token = url?.hash.slice(1) ?? ''
+  if (url === null || !/^https?:$/.test(url.protocol) || !token.startsWith('svci_'))
+    throw usageError(
+      'the link of an invitation begins with https:// and has the token behind #; give the whole link',
+    )
+  return { token, origin: url.origin }
 }
 
 async function reset(terminal: Terminal, name: string, options: OfflineOptions): Promise<void> {

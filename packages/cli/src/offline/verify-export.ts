@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type FileFindings, verifyFile } from '@steeple/compliance/file'
-import { failure } from '../command-error.ts'
+import { failure, unreadable } from '../command-error.ts'
 import { jsonText } from '../output/print.ts'
 import { fields, printable } from '../output/table.ts'
 import { type PlaceOptions, settingsHere } from '../place.ts'
@@ -19,7 +19,7 @@ export async function verifyExport(terminal: Terminal, file: string, options: Ve
   const trusted = await trustedHere(terminal, options)
   const path = resolve(terminal.cwd, file)
   const findings = await verifyFile(createReadStream(path), trusted).catch((cause: unknown) => {
-    throw failure('file_unreadable', `${path} cannot be read: ${reasonOf(cause)}`, { cause })
+    throw unreadable(path, cause)
   })
   if (options.json === true) terminal.out(jsonText(recordOf(findings)))
   else if (findings.problems.length === 0)
@@ -83,10 +83,6 @@ async function certificatesIn(path: string): Promise<readonly X509Certificate[]>
     if (found.length === 0) throw new Error('there is no certificate in it')
     return found.map((pem) => new X509Certificate(pem))
   } catch (cause) {
-    throw failure('file_unreadable', `${path} cannot be read: ${reasonOf(cause)}`, { cause })
+    throw unreadable(path, cause)
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

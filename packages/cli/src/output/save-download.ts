@@ -6,6 +6,12 @@ import { writeWhole } from './write-whole.ts'
 
 const MIB = 1_048_576
 
+/** What comes, and the head that may name it. */
+export interface Download {
+  readonly headers: Opened['headers']
+  readonly body: AsyncIterable<Uint8Array>
+}
+
 /**
  * Writes what is downloaded to a file, all of it or nothing, and tells how far it is. `file`: where it is to be; else it has the name
  * that the service gives it, or `fallback`. Gives the path and the length in octets.
@@ -13,7 +19,7 @@ const MIB = 1_048_576
 export async function saveDownload(
   terminal: Terminal,
   what: string,
-  response: Opened,
+  response: Download,
   { file, fallback }: { readonly file: string | undefined; readonly fallback: string },
 ): Promise<{ readonly path: string; readonly bytes: number }> {
   const suggested = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]

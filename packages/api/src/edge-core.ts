@@ -36,8 +36,6 @@ export interface EdgeCore {
   readonly running: Map<string, string>
   /** Which routes there were. */
   readonly memory: RouteMemory
-  /** Aborts when the listener goes down. */
+  /** Aborts when the listener goes down: answers close their connection from then on. */
   readonly shutdown: AbortSignal
-  /** Whether the listener is going down: answers close their connection. */
-  isClosing(): boolean
 }

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { EdgeGeneration, HttpEdge, RouteSet } from '@steeple/kernel'
 import type { EdgeCore } from './edge-core.ts'
@@ -51,7 +50,7 @@ class GenerationHost implements Edge {
   readonly #connections: Connections
   /** Generations before the current one that still serve somebody. */
   readonly #past = new Set<Generation>()
-  #current: Generation | undefined
+  readonly #live: { generation: Generation | undefined } = { generation: undefined }
 
   constructor(kernel: EdgeKernel, options: EdgeOptions) {
     this.#kernel = kernel
@@ -77,10 +76,9 @@ class GenerationHost implements Edge {
       running: new Map(),
       memory: this.#memory,
       shutdown: this.#shutdown.signal,
-      errors: () => this.#current?.sets.flatMap(({ errors }) => errors ?? []) ?? [],
-      isClosing: () => this.#shutdown.signal.aborted,
+      errors: () => this.#live.generation?.sets.flatMap(({ errors }) => errors ?? []) ?? [],
     }
-    this.#connections = new Connections(this.#limits.connections, (...pair) => this.#begin(...pair))
+    this.#connections = new Connections(this.#limits.connections, this.#live)
     this.#listeners = createListeners({
       connections: this.#connections,
       certificates: this.#certificates,
@@ -93,7 +91,7 @@ class GenerationHost implements Edge {
       plugin: SYSTEM_PLUGIN,
       retiring: this.#shutdown.signal,
       paths: SYSTEM_PATHS,
-      routes: systemRoutes(this.#core, () => this.#current?.endpoints ?? [], options.documentation),
+      routes: systemRoutes(this.#core, () => this.#live.generation?.endpoints ?? [], options.documentation),
     }
   }
 
@@ -112,8 +110,8 @@ class GenerationHost implements Edge {
 
   async swap(next: EdgeGeneration): Promise<void> {
     if (!(next instanceof Generation)) throw new TypeError('this generation was built by another edge')
-    const old = this.#current
-    this.#current = next
+    const old = this.#live.generation
+    this.#live.generation = next
     this.#memory.serve(next.endpoints)
     this.#metrics.generations += 1
     if (old === undefined || old === next) return
@@ -122,7 +120,7 @@ class GenerationHost implements Edge {
   }
 
   async listen(): Promise<AddressInfo> {
-    if (this.#current === undefined) await this.swap(await this.build([]))
+    if (this.#live.generation === undefined) await this.swap(await this.build([]))
     const { listen, plainListen, tls } = this.#options
     const { server } = this.#kernel.settings
     const bound = await this.#listeners.listen({
@@ -149,19 +147,13 @@ class GenerationHost implements Edge {
     this.#listeners.closeAllConnections()
     await closed
     await this.#core.failures.flush()
-    await this.#current?.retire(undefined, 0)
-    this.#current = undefined
+    await this.#live.generation?.retire(undefined, 0)
+    this.#live.generation = undefined
   }
 
   /** A generation stays known as long as streams of plugins that stayed run on it: they too may leave one day. */
   async #retire(past: Generation, next: Generation): Promise<void> {
     await past.retire(next, this.#limits.drainMs)
     if (!past.isInUse) this.#past.delete(past)
-  }
-
-  #begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    // Without one it is closing: what comes still is for nobody.
-    if (this.#current === undefined) incoming.socket.destroy()
-    else this.#current.handle(incoming, outgoing)
   }
 }

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { ok, route } from '@steeple/contracts'
+import { networkScope, ok, route } from '@steeple/contracts'
 import { assert, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
 import type { EdgeKernel } from '../src/edge-kernel.ts'
 import { clientOf, createSenders } from '../src/pipeline/shares.ts'
-import { networkScope } from '../src/system/network-scope.ts'
 import { serveRoutes, type World } from './world/serve-routes.ts'
 
 const senders = suite('api/senders')

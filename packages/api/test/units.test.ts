@@ -1,10 +1,10 @@
+import { networkScope } from '@steeple/contracts'
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { listenAddressFrom } from '../src/host/listeners.ts'
 import { createCursors } from '../src/pipeline/cursor.ts'
 import { parseJson } from '../src/pipeline/read-body.ts'
 import { createSchemaChecks } from '../src/pipeline/schema-checks.ts'
-import { networkScope } from '../src/system/network-scope.ts'
 
 const units = suite('api/units')
 

@@ -90,6 +90,23 @@ export function plainAddress(address: string): string {
   return isMapped ? dotted(groups[6] ?? 0, groups[7] ?? 0) : bare
 }
 
+/** A list of networks, read once. */
+export interface NetworkScope {
+  /** Whether the address (as a socket gives it) lies in one of them. */
+  has(address: string): boolean
+}
+
+/** Reads CIDR blocks and single addresses, of both families. Throws when one is neither. */
+export function networkScope(blocks: readonly string[]): NetworkScope {
+  const list = listOf(blocks)
+  return {
+    has: (address) => {
+      const plain = plainAddress(address)
+      return isIP(plain) !== 0 && list.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6')
+    },
+  }
+}
+
 /** The network of an address, for what counts those who call: one IPv4 address, or the /64 of IPv6, which is what one subscriber has. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address)
@@ -120,8 +137,9 @@ function hexOf(ipv4: string): string {
 function listOf(ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
-    const [net = '', bits = ''] = range.split('/')
-    list.addSubnet(net, Number(bits), isIPv4(net) ? 'ipv4' : 'ipv6')
+    const [net = '', bits] = range.split('/')
+    const width = isIPv4(net) ? 32 : 128
+    list.addSubnet(net, bits === undefined ? width : Number(bits), width === 32 ? 'ipv4' : 'ipv6')
   }
   return list
 }

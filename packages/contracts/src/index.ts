@@ -132,7 +132,15 @@ export {
   ServiceError,
 } from './errors.ts'
 export { freeOctets } from './free-octets.ts'
-export { localHostName, networkOf, plainAddress, type Reach, reachOf } from './hosts.ts'
+export {
+  localHostName,
+  type NetworkScope,
+  networkOf,
+  networkScope,
+  plainAddress,
+  type Reach,
+  reachOf,
+} from './hosts.ts'
 export {
   isRecord,
   type JsonSchema,

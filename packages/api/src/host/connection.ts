@@ -34,8 +34,10 @@ interface Written {
   readonly encoding: BufferEncoding
 }
 
-/** Begins a request. */
-export type Begin = (incoming: IncomingMessage, outgoing: ServerResponse) => void
+/** What serves now; nothing while the edge closes. */
+interface Live {
+  readonly generation: { handle(incoming: IncomingMessage, outgoing: ServerResponse): void } | undefined
+}
 
 /** Requests of all connections together. */
 interface Total {
@@ -57,7 +59,7 @@ export class Connection extends Duplex {
   /** One of its answers closes the connection: what comes behind is not begun. */
   isEnding = false
   readonly #total: Total
-  readonly #begin: Begin
+  readonly #live: Live
   readonly #begun: RequestContext[] = []
   #waiting: Waiting[] = []
   #newest: IncomingMessage | undefined
@@ -67,11 +69,11 @@ export class Connection extends Duplex {
   #isKnown = false
   #afterwards: (() => void) | undefined
 
-  constructor(socket: Socket, total: Total, begin: Begin) {
+  constructor(socket: Socket, total: Total, live: Live) {
     super({ readableHighWaterMark: 1, decodeStrings: false })
     this.socket = socket
     this.#total = total
-    this.#begin = begin
+    this.#live = live
     socket.on('data', (octets) => {
       this.#unparsed = octets
       // Node's parser copies what it hands on, and a collection of garbage may be far.
@@ -221,6 +223,12 @@ export class Connection extends Duplex {
     return true
   }
 
+  #begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const { generation } = this.#live
+    if (generation === undefined) this.destroy()
+    else generation.handle(incoming, outgoing)
+  }
+
   #keep(request: Waiting): void {
     if (this.#total.waiting >= MOST_WAITING_IN_ALL) {
       this.endNext()
@@ -274,14 +282,14 @@ interface Accepted {
  */
 export class Connections {
   readonly #most: number
-  readonly #begin: Begin
+  readonly #live: Live
   readonly #byAddress = new Map<string, Map<string, Accepted>>()
   readonly #total: Total = { waiting: 0, begun: 0, onIdle: undefined }
   #size = 0
 
-  constructor(most: number, begin: Begin) {
+  constructor(most: number, live: Live) {
     this.#most = most
-    this.#begin = begin
+    this.#live = live
   }
 
   get size(): number {
@@ -300,7 +308,7 @@ export class Connections {
 
   /** It may send requests from here on: over the socket that was accepted, or over TLS on that. */
   open(socket: Socket): Connection {
-    const opened = new Connection(socket, this.#total, this.#begin)
+    const opened = new Connection(socket, this.#total, this.#live)
     const accepted = this.#find(socket)
     if (accepted !== undefined) accepted.opened = opened
     return opened

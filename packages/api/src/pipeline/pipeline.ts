@@ -29,8 +29,8 @@ import { validation } from './validate.ts'
  * | `preValidation`    | validation: what no schema speaks of; then fastify checks path, body and query             |
  * | `preHandler`       | validation: the page; roles: once more, when the body came late                            |
  * | handler            | idempotency around the route's own                                                         |
- * | `preSerialization` | conditional, rate-limits, answer                                                           |
- * | `onSend`           | admission: the next of theirs may begin                                                    |
+ * | `preSerialization` | rate-limits, answer                                                                        |
+ * | `onSend`           | admission: the next of theirs may begin; conditional                                       |
  *
  * What is thrown anywhere becomes an answer in `errors`, and goes on from `preSerialization`. Once the answer is out, or its client has
  * left, `RequestContext.over` lets each plugin do what is left.
@@ -48,9 +48,9 @@ const CONCERNS: readonly Concern[] = [
   body,
   validation,
   idempotency,
-  conditional,
   rateLimits,
   answer,
+  conditional,
 ]
 
 /** The fastify instance of a generation, which never listens. Its routes are added by `addRoute`, behind its plugins. */

@@ -16,7 +16,7 @@ import { type Connection, connectionOf } from '../host/connection.ts'
 import type { Endpoint } from '../host/endpoint.ts'
 import type { Credentials } from './authenticate.ts'
 import { ANONYMOUS, mayUse } from './authenticate.ts'
-import type { EdgeRate } from './rate-headers.ts'
+import type { EdgeRate } from './respond.ts'
 import type { Share } from './shares.ts'
 
 /** One request and its answer, from the head to the close of its side of the connection. */

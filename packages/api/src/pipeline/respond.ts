@@ -6,6 +6,7 @@ import {
   internal,
   isServiceError,
   jsonTextOf,
+  namesTag,
   notReady,
   pluginDependencyMissing,
   type Reply,
@@ -14,10 +15,10 @@ import {
   unauthenticated,
   unsupportedMediaType,
 } from '@steeple/contracts'
+import type { RateState } from '@steeple/kernel'
 import { acceptedTypes, type Endpoint } from '../host/endpoint.ts'
 import { ClientLeft } from './body-space.ts'
 import { type Concern, concern } from './concern.ts'
-import { type EdgeRate, rateHeaders } from './rate-headers.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Headers of every answer, without those that depend on the request. Values may be overridden by a reply. */
@@ -70,68 +71,33 @@ export function etagFrom(content: string | Uint8Array): string {
   return `"${hash('sha256', content, 'base64url').slice(0, TAG_LENGTH)}"`
 }
 
-/**
- * The answer of a `conditional` route as it goes out: with the tag that it has been given, otherwise with one of its
- * content; 304 without a body when `If-None-Match` names that. Any other answer as it is. Source: RFC 9110 §13.1.2.
- */
-function tagged(context: RequestContext, reply: Reply): Reply {
-  if ((reply.status ?? 200) !== 200 || reply.stream !== undefined) return reply
-  const etag = headerOf(reply, 'etag')
-  const own = etag === undefined ? withTag(reply) : { reply, etag }
-  const known = context.header('if-none-match')
-  if (known === undefined || !names(known, own.etag)) return own.reply
-  return { status: 304, headers: { ...withoutBody(reply.headers), ETag: own.etag } }
+/** The limits of `policy.rate_limits` count per hour. Specification, Limits. */
+const POLICY_WINDOW_S = 3_600
+
+/** State of a limit; `name` and `windowS` when it is the edge's own and not one of the policy. */
+export interface EdgeRate extends RateState {
+  readonly name?: string
+  readonly windowS?: number
 }
 
-/** The text of the body is made here once, and sent as it is. */
-function withTag(reply: Reply): { readonly reply: Reply; readonly etag: string } {
-  const { body, headers } = reply
-  const isText = headerOf(reply, 'content-type') !== undefined && isContent(body)
-  const content = isText ? body : (jsonTextOf(body) ?? '')
-  const etag = etagFrom(content)
-  const type = headerOf(reply, 'content-type') ?? JSON_TYPE
+/**
+ * The RateLimit header fields of an answer to a limited route.
+ *
+ * Two spellings: `RateLimit-Limit`, `-Remaining` and `-Reset` (drafts up to 07, widely read) and the structured
+ * fields `RateLimit` and `RateLimit-Policy`. Source: draft-ietf-httpapi-ratelimit-headers-10.
+ */
+function rateHeaders(name: string, state: EdgeRate): Readonly<Record<string, string>> {
   return {
-    etag,
-    reply: { ...reply, body: content, headers: { ...headers, 'Content-Type': type, ETag: etag } },
+    'RateLimit-Limit': String(state.limit),
+    'RateLimit-Remaining': String(state.remaining),
+    'RateLimit-Reset': String(state.resetS),
+    'RateLimit-Policy': `"${name}";q=${state.limit};w=${state.windowS ?? POLICY_WINDOW_S}`,
+    RateLimit: `"${name}";r=${state.remaining};t=${state.resetS}`,
   }
 }
 
-function isContent(body: unknown): body is string | Uint8Array {
-  return typeof body === 'string' || body instanceof Uint8Array
-}
-
-/** Weak or strong, and bare: what one of our tags names never has two contents. */
-function names(header: string, etag: string): boolean {
-  const own = bare(etag)
-  return header.split(',').some((part) => {
-    const tag = part.trim()
-    return tag === '*' || bare(tag) === own
-  })
-}
-
-function bare(tag: string): string {
-  return tag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1')
-}
-
-/** No tag of its own, and neither type nor coding of a body that there is not. RFC 9110 §15.4.5. */
-function withoutBody(headers: Reply['headers']): Reply['headers'] {
-  const kept = Object.entries(headers ?? {}).filter(
-    ([name]) => !['etag', 'content-type', 'content-encoding'].includes(name.toLowerCase()),
-  )
-  return Object.fromEntries(kept)
-}
-
-/** Tells whoever knows the answer of a `conditional` route already that it is still the same. */
-export const conditional: Concern = concern('conditional', ['idempotency'], (app) => {
-  app.addHook<Reply>('preSerialization', ({ context }, _reply, answer, done) => {
-    const route = context.endpoint?.route
-    const isMeant = route?.method === 'GET' && route.conditional === true
-    done(null, isMeant ? tagged(context, answer) : answer)
-  })
-})
-
 /** What is left of a limit, beside an answer that was counted or refused by one. */
-export const rateLimits: Concern = concern('rate-limits', ['conditional'], (app) => {
+export const rateLimits: Concern = concern('rate-limits', ['idempotency'], (app) => {
   app.addHook<Reply>('preSerialization', ({ context: { rate, endpoint } }, reply, answer, done) => {
     const route = endpoint?.route
     const name = rate?.name ?? (route?.method === 'GET' ? undefined : route?.rateLimit?.name)
@@ -161,6 +127,28 @@ export const answer: Concern = concern('answer', ['rate-limits'], (app) => {
     }
     if (context.endpoint?.checkResponse !== undefined) refuseUndocumented(given, context.endpoint)
     done(null, payloadOf(context, given))
+  })
+})
+
+/**
+ * Gives the answer of a `conditional` route the tag of its content, unless its handler has given one, and tells whoever names that in
+ * `If-None-Match` that it is still the same. Source: RFC 9110 §13.1.2, §15.4.5.
+ */
+export const conditional: Concern = concern('conditional', ['answer'], (app) => {
+  app.addHook('onSend', ({ context }, reply, payload, done) => {
+    const route = context.endpoint?.route
+    const isMeant = route?.method === 'GET' && route.conditional === true && reply.statusCode === 200
+    if (!isMeant || !(typeof payload === 'string' || payload instanceof Uint8Array)) {
+      done()
+      return
+    }
+    const etag = String(reply.getHeader('etag') ?? etagFrom(payload))
+    reply.header('etag', etag)
+    const own = etag.replace(/^W\//, '').replaceAll('"', '')
+    const isKnown = namesTag(context.header('if-none-match') ?? '', (tag) => tag === own)
+    // Neither type nor coding of a body that there is not.
+    if (isKnown) reply.code(304).removeHeader('content-type').removeHeader('content-encoding')
+    done(null, isKnown ? null : payload)
   })
 })
 
@@ -229,7 +217,7 @@ function mustClose(context: RequestContext): boolean {
   return (
     upgrade !== undefined ||
     core.certificates.isRefused(connection.socket) ||
-    (core.isClosing() && connection.endsWith(context)) ||
+    (core.shutdown.aborted && connection.endsWith(context)) ||
     (!incoming.complete && expect !== undefined)
   )
 }

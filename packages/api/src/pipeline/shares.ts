@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { networkOf, overLimit, plainAddress, type Request } from '@steeple/contracts'
-import ipaddr from 'ipaddr.js'
+import { isIP } from 'node:net'
+import { networkOf, networkScope, overLimit, plainAddress, type Request } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
-import { networkScope } from '../system/network-scope.ts'
 import { ANONYMOUS } from './authenticate.ts'
 import { ClientLeft } from './body-space.ts'
 import { type Concern, concern } from './concern.ts'
@@ -255,8 +254,7 @@ function addressFrom(entry: string): string | undefined {
   const [, v6, v4] = /^(?:\[([^\]]+)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/.exec(entry) ?? []
   const text = v6 ?? v4 ?? entry
   // Legacy forms (octal, fewer than four parts) are nobody's address.
-  const isPlain = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
-  return isPlain ? ipaddr.process(text).toString() : undefined
+  return isIP(text) === 0 ? undefined : plainAddress(text)
 }
 
 /** What the last proxy has written stands last. */

@@ -5,6 +5,8 @@ import {
   type ErrorFactory,
   forbidden,
   type JsonSchema,
+  type NetworkScope,
+  networkScope,
   notFound,
   objectSchema,
   ok,
@@ -22,7 +24,6 @@ import type { Endpoint } from '../host/endpoint.ts'
 import { openapiDocument } from '../openapi/document.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import { eventsRoute } from './events-route.ts'
-import { type NetworkScope, networkScope } from './network-scope.ts'
 import { documentReply, type Packed, packDocument } from './packed-document.ts'
 import { pluginRoutes } from './plugin-routes.ts'
 import { settingsRoutes } from './settings-route.ts'

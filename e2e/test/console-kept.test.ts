@@ -1,5 +1,7 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import type { Dialog, Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
@@ -23,12 +25,16 @@ const MODULE = \`export function mount(root, { params }) {
   if (params.place === 'nowhere') throw new Error('there is no such place')
   root.append(Object.assign(document.createElement('h1'), { textContent: 'Notes of ' + params.place }))
 }\`
+const PANEL = \`import { jsx, t, word } from '/console-files/kit.js'
+export const Panel = () => jsx('p', { children: t('notes.kept', { count: 2 }) + ' ' + word('event', 'note.write') })\`
 export const plugin = {
   setup: async () => ({
     routes: [{
       method: 'GET', path: '/notes-files/:file', role: 'public', summary: 'files', produces: ['text/javascript'],
       schema: { params: { type: 'object', properties: { file: { type: 'string' } } } },
-      handle: async () => ({ body: MODULE, headers: { 'Content-Type': 'text/javascript; charset=utf-8' } }),
+      handle: async ({ params }) => ({
+        body: params.file === 'panel.js' ? PANEL : MODULE,
+        headers: { 'Content-Type': 'text/javascript; charset=utf-8' } }),
     }],
   }),
 }
@@ -132,11 +138,12 @@ if (executable !== undefined) {
   kept(
     'shows every place of the page of a plugin, and goes on when one cannot be drawn, or an address says nonsense',
     async () => {
-      const build = { id: 'notes', version: '1.0.0', code: NOTES }
-      installVersion(service.dataDir, {
-        ...build,
-        manifest: { paths: { '/notes-files': {} }, metrics: {}, pages: PAGES },
-      })
+      const panels = [{ on: 'system', role: 'viewer', module: '/notes-files/panel.js' }]
+      const manifest = { paths: { '/notes-files': {} }, metrics: {}, pages: PAGES, panels, texts: './texts' }
+      const dir = installVersion(service.dataDir, { id: 'notes', version: '1.0.0', code: NOTES, manifest })
+      mkdirSync(join(dir, 'texts'))
+      const texts = { 'notes.kept': '{count} {count|note is|notes are} kept.', 'event.note.write': 'A note' }
+      writeFileSync(join(dir, 'texts/en.json'), JSON.stringify(texts))
       assert.is((await service.request('POST', '/v1/plugins/notes/load', { body: {} })).status, 200)
       const { page, problems } = await asAdmin('/notes/harbour')
       const at = async (path: string): Promise<void> => {
@@ -155,6 +162,11 @@ if (executable !== undefined) {
       await page.getByText('there is no such place').waitFor()
       await at('/audit?from=yesterday&to=never')
       await page.getByRole('table', { name: 'Audit trail' }).waitFor()
+      await at('/system')
+      const panel = page.getByText('2 notes are kept. A note')
+      await panel.waitFor()
+      assert.is((await service.request('POST', '/v1/plugins/notes/unload', { body: {} })).status, 200)
+      await panel.waitFor({ state: 'detached' })
       assert.equal(problems, [])
       await page.close()
     },

@@ -18,8 +18,7 @@ const operations = lacking
   .map((path) => new RegExp(`(["'\`])[A-Z]+ ${path.replaceAll(/[^\w/-]/g, '.')}[^"'\`]*\\1,?`, 'g'))
 
 /**
- * Leaves out what is for plugins that the build lacks: what asks `has('mesh')`, pages with `feature: 'mesh'`, and what
- * they say of their own actions, events and errors.
+ * Leaves out what is for plugins that the build lacks: what asks `has('core-config')`, and their operations.
  */
 const parts: Plugin = {
   name: 'parts',
@@ -28,13 +27,6 @@ const parts: Plugin = {
     if (WITHOUT.length === 0) return undefined
     if (/\/client\/dist\//.test(id)) return operations.reduce((all, each) => all.replaceAll(each, ''), code)
     if (!/\/console\/src\/.*\.tsx?$/.test(id)) return undefined
-    if (/\/text\/(en|de)\.ts$/.test(id)) {
-      const others = WITHOUT.map((name) => `, '!../../../${name}/texts/*'`).join('')
-      return code.replace(/('[./]+\*\/texts\/\w+\.json')/, `[$1${others}]`)
-    }
-    const isPageLeftOut =
-      /\/pages\/\w+\/pages\.ts$/.test(id) && WITHOUT.some((name) => code.includes(`feature: '${name}'`))
-    if (isPageLeftOut) return code.replaceAll(/^export const (\w+).*$[\s\S]*?^\]$/gm, 'export const $1 = []')
     return code.replaceAll(/\bhas\('([\w-]+)'\)/g, (asked, name) =>
       WITHOUT.includes(name) ? 'false' : asked,
     )

@@ -14,6 +14,22 @@ const kit = {
   },
 }
 
+/** Style sheets as texts, for `addStyle` of the kit: out of sight of tsup, which would put them into files of their own. */
+const styles = {
+  name: 'styles',
+  setup: ({ onResolve, onLoad, resolve }) => {
+    onResolve({ filter: /\.css$/ }, async ({ path, resolveDir, kind, pluginData }) => {
+      if (pluginData === 'styles') return undefined
+      const { path: file } = await resolve(path, { resolveDir, kind, pluginData: 'styles' })
+      return { path: `${file}?`, namespace: 'text' }
+    })
+    onLoad({ filter: /./, namespace: 'text' }, ({ path }) => ({
+      contents: readFileSync(path.slice(0, -1), 'utf8'),
+      loader: 'text',
+    }))
+  },
+}
+
 export default {
   entry: Object.fromEntries(modules.map((name) => [name, `pages/${name}.tsx`])),
   outDir: 'dist/pages',
@@ -25,7 +41,7 @@ export default {
   clean: true,
   dts: false,
   silent: true,
-  esbuildPlugins: [kit],
+  esbuildPlugins: [kit, styles],
   esbuildOptions: (options) => {
     options.jsx = 'automatic'
     options.jsxImportSource = '@steeple/console'

@@ -1,4 +1,4 @@
-import { type Context, type Instance, msFromDuration, type Plugin } from '@steeple/contracts'
+import { type Context, type Instance, msFromDuration, type Plugin, pageRoutes } from '@steeple/contracts'
 import type { AlertsConfig } from './config.ts'
 import { alertEngine } from './engine/engine.ts'
 import { alertMetrics } from './metrics.ts'
@@ -53,7 +53,11 @@ export const plugin: Plugin<AlertsConfig> = {
     for (const watch of watches) watch.listen?.()
     const engine = alertEngine(parts)
     return {
-      routes: [...alertRoutes(parts), ...webhookRoutes(parts)],
+      routes: [
+        ...alertRoutes(parts),
+        ...webhookRoutes(parts),
+        ...pageRoutes(import.meta.url, '/alerts-files'),
+      ],
       reconcilers: [deliveryReconciler(parts)],
       start: async () => {
         if (context.config.enabled)

@@ -47,6 +47,30 @@ system('says what is running', async () => {
   })
 })
 
+system('gives the texts of the plugins that run, in English where there are no others', async () => {
+  await using temp = await tempDir()
+  const write = (language: string, text: string): void =>
+    writeFileSync(join(temp.path, `${language}.json`), text)
+  write('en', JSON.stringify({ 'notes.title': 'Notes', 'notes.none': 'None yet', 'notes.count': 3 }))
+  write('de', JSON.stringify({ 'notes.title': 'Notizen' }))
+  world.kernel.info.plugins = () => [
+    { name: 'sample', version: '1.0.0' },
+    { name: 'notes', version: '1.0.0', textsDir: temp.path },
+  ]
+  assert.equal((await world.ask('/v1/texts/en')).body, { 'notes.title': 'Notes', 'notes.none': 'None yet' })
+  assert.equal((await world.ask('/v1/texts/de')).body, { 'notes.title': 'Notizen', 'notes.none': 'None yet' })
+  assert.is((await world.ask('/v1/texts/fr')).status, 400)
+  // What is damaged takes nobody else's along, and what is gone is said no more.
+  world.kernel.info.plugins = () => [
+    { name: 'notes', version: '1.0.0', textsDir: temp.path },
+    { name: 'other', version: '1.0.0', textsDir: join(temp.path, 'nowhere') },
+  ]
+  write('de', '{')
+  assert.equal((await world.ask('/v1/texts/de')).body['notes.title'], 'Notes')
+  world.kernel.info.plugins = () => []
+  assert.equal((await world.ask('/v1/texts/de')).body, {})
+})
+
 system('shows the configuration to an admin, and to nobody else', async () => {
   const { body } = await world.ask('/v1/settings', { token: ADMIN_TOKEN })
   const [country] = body.settings

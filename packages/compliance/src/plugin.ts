@@ -1,4 +1,4 @@
-import { type Metrics, type MoveRecorder, moveRecorderRef, type Plugin } from '@steeple/contracts'
+import { type Metrics, type MoveRecorder, moveRecorderRef, type Plugin, pageRoutes } from '@steeple/contracts'
 import { compareAll } from './compare.ts'
 import { erasureHealth, erasureReconciler } from './erase.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -19,7 +19,12 @@ export const plugin: Plugin = {
     const parts: ComplianceParts = { context, count: complianceCount(context.metrics) }
     return {
       services: new Map<string, object>([[moveRecorderRef.id, moveRecorder(parts)]]),
-      routes: [exportRoute(parts), forgetRoute(parts), erasuresRoute(parts)],
+      routes: [
+        exportRoute(parts),
+        forgetRoute(parts),
+        erasuresRoute(parts),
+        ...pageRoutes(import.meta.url, '/compliance-files'),
+      ],
       reconcilers: [erasureReconciler(parts)],
       start: async () => {
         context.every(PRUNE_MS, (signal) => prune(parts, signal))

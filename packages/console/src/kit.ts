@@ -6,7 +6,7 @@ import { t as say } from './text/index.ts'
 
 export { signal } from '@preact/signals'
 export type { AnswerOf, ItemOf, Problem, RequestOf } from '@steeple/client'
-export type { ComponentChildren } from 'preact'
+export type { ComponentChildren, ComponentType } from 'preact'
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 export { Fragment, type JSX, jsx, jsxs } from 'preact/jsx-runtime'
 export { listen } from './api/changes.ts'
@@ -18,7 +18,15 @@ export { type Query, useAction, useQuery } from './api/use-query.ts'
 export { type Rows, useRows } from './api/use-rows.ts'
 export type { PageProps } from './app/pages.ts'
 export { ifPage } from './app/pages-here.ts'
-export { filter, navigate, setFilters } from './app/router.ts'
+export { filter, navigate, query, setFilters } from './app/router.ts'
+export {
+  EMPTY_ORDER,
+  numberOf,
+  type Order,
+  OrderFields,
+  orderBody,
+} from './pages/sims/order.tsx'
+export { nameOf, pageOf, type Sim } from './pages/sims/sim.tsx'
 export { locale, word, wordsOf } from './text/index.ts'
 export { Button, ButtonLink } from './ui/button.tsx'
 export { Bytes, bytesText, rateText } from './ui/bytes.tsx'
@@ -38,7 +46,7 @@ export { Progress } from './ui/progress.tsx'
 export { QrCode } from './ui/qr-code.tsx'
 export { Said } from './ui/said.tsx'
 export { saveFile } from './ui/save-file.ts'
-export { StaleChoice } from './ui/stale-notice.tsx'
+export { StaleChoice, StaleNotice } from './ui/stale-notice.tsx'
 export { SubscriberName } from './ui/subscriber-name.tsx'
 export { Tabs } from './ui/tabs.tsx'
 export { durationText, Lasted, Time } from './ui/time.tsx'
@@ -48,3 +56,10 @@ export { whoOf, whoText } from './ui/who.ts'
 
 /** A text of the plugin, or of the console. */
 export const t = say as (key: string, values?: Readonly<Record<string, string | number>>) => string
+
+/** Adds a style sheet of the plugin, once for each module; the policy of the page lets no style stand in it. */
+export function addStyle(css: string): void {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(css)
+  document.adoptedStyleSheets.push(sheet)
+}

@@ -19,10 +19,12 @@ const NAMELESS = [
 
 /** All texts of a language by their keys, as they stand in files; some twice where two files say the same. */
 function entriesOf(language: (typeof LANGUAGES)[number]): readonly (readonly [string, string])[] {
-  return readdirSync(PACKAGES).flatMap((name) => {
-    const file = new URL(`${name}/texts/${language}.json`, PACKAGES)
-    return existsSync(file) ? Object.entries<string>(JSON.parse(readFileSync(file, 'utf8'))) : []
-  })
+  return readdirSync(PACKAGES).flatMap((name) => Object.entries(readTexts(name, language)))
+}
+
+function readTexts(name: string, language: (typeof LANGUAGES)[number]): Readonly<Record<string, string>> {
+  const file = new URL(`${name}/texts/${language}.json`, PACKAGES)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 }
 
 function textsOf(language: (typeof LANGUAGES)[number]): ReadonlyMap<string, string> {
@@ -94,6 +96,20 @@ texts('says what each code of an error means, in both languages', async () => {
       language,
     )
   }
+})
+
+texts('has each text that a page of a plugin names', () => {
+  const own = new Set(Object.keys(readTexts('console', 'en')))
+  const missing = readdirSync(PACKAGES).flatMap((name) => {
+    const folder = new URL(`${name}/pages/`, PACKAGES)
+    if (!existsSync(folder)) return []
+    const keys = new Set(Object.keys(readTexts(name, 'en')))
+    const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'))
+    return sources
+      .flatMap((source) => [...source.matchAll(/\bt\(\s*'([\w.]+)'/g)].map(([, key = '']) => key))
+      .filter((key) => !own.has(key) && !keys.has(key))
+  })
+  assert.equal(missing, [])
 })
 
 texts('says in plain words whatever may happen, in both languages', async () => {

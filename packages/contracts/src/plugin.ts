@@ -73,6 +73,8 @@ export interface Manifest {
   readonly panels?: readonly {
     readonly on: string
     readonly role: Exclude<Role, 'node'>
+    /** Where among others of that place: 10 is above 20. Absent: last. */
+    readonly place?: number
     readonly module: string
   }[]
   /**

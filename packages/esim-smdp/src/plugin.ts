@@ -8,6 +8,7 @@ import {
   type Instance,
   isServiceError,
   type Plugin,
+  pageRoutes,
   type Reader,
   type SealedColumns,
   simIssuerRef,
@@ -192,6 +193,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       ...euiccRoutes(parts),
       ...es9Routes(parts, es9),
       ...certs.routes,
+      ...pageRoutes(import.meta.url, '/esim-files'),
     ],
     start: async () => {
       await certs.start()

@@ -3,6 +3,7 @@ import {
   type Context,
   type Instance,
   type Plugin,
+  pageRoutes,
   quotaKeeperRef,
   quotaWatchRef,
   subscribersRef,
@@ -52,7 +53,7 @@ export const plugin: Plugin<FairUseConfig> = {
         [usageListenerRef.id, usageListener(parts)],
         [quotaKeeperRef.id, quotaKeeper(parts)],
       ]),
-      routes: [quotaRoute(parts), ...usageRoutes(parts)],
+      routes: [quotaRoute(parts), ...usageRoutes(parts), ...pageRoutes(import.meta.url, '/fair-use-files')],
       reconcilers: [quotaReconciler(parts)],
       start: async () => {
         // Whoever leads makes all totals anew: on this instance nobody has counted while the plugin was away.

@@ -1,4 +1,10 @@
-import type { ComponentHealth, Context, Instance, Plugin } from '@steeple/contracts'
+import {
+  type ComponentHealth,
+  type Context,
+  type Instance,
+  type Plugin,
+  pageRoutes,
+} from '@steeple/contracts'
 import { backhaul } from './backhaul/backhaul.ts'
 import { BACKHAUL_TABLES } from './backhaul/store.ts'
 import { BREAKOUT_TABLES, breakout } from './breakout/breakout.ts'
@@ -39,7 +45,7 @@ function together(parts: readonly MeshPart[]): Instance {
   const health = async (): Promise<readonly ComponentHealth[]> =>
     (await Promise.all(parts.map((part) => part.health?.() ?? []))).flat()
   return {
-    routes: parts.flatMap(({ routes = [] }) => routes),
+    routes: [...parts.flatMap(({ routes = [] }) => routes), ...pageRoutes(import.meta.url, '/mesh-files')],
     reconcilers: parts.flatMap(({ reconcilers = [] }) => reconcilers),
     services: new Map(parts.flatMap(({ services }) => [...(services ?? [])])),
     start: async () => {

@@ -4,6 +4,7 @@ import {
   type Instance,
   nodeIdentityRef,
   type Plugin,
+  pageRoutes,
   type Route,
   route,
 } from '@steeple/contracts'
@@ -26,7 +27,7 @@ export const plugin: Plugin = {
     )
     const parts: SupportParts = { context, history, scrub }
     return {
-      routes: [bundleRoute(parts), ...levelRoutes(parts)],
+      routes: [bundleRoute(parts), ...levelRoutes(parts), ...pageRoutes(import.meta.url, '/support-files')],
       start: async () => context.every(LOOK_MS, async () => history.look(), 'each'),
     }
   },

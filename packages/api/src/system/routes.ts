@@ -195,6 +195,7 @@ const TEXT = { type: 'string' }
 const NULLABLE_TEXT = { type: ['string', 'null'] }
 
 const SCRIPT = { type: 'string', description: 'The script that draws it.' }
+const PLACE = { type: 'integer', description: 'Where among others: 10 is above 20.' }
 const PAGES = {
   type: 'array',
   description: 'What it adds to the console.',
@@ -204,7 +205,7 @@ const PAGES = {
       title: { type: 'object', description: 'By language.', additionalProperties: TEXT },
       role: TEXT,
       group: TEXT,
-      place: { type: 'integer', description: 'Where in its group: 10 is above 20.' },
+      place: PLACE,
       module: SCRIPT,
     },
     ['path', 'title', 'role', 'module'],
@@ -213,7 +214,7 @@ const PAGES = {
 const PANELS = {
   type: 'array',
   description: 'What it shows on pages that are not its own.',
-  items: objectSchema({ on: TEXT, role: TEXT, module: SCRIPT }, ['on', 'role', 'module']),
+  items: objectSchema({ on: TEXT, role: TEXT, place: PLACE, module: SCRIPT }, ['on', 'role', 'module']),
 }
 
 /** Liveness and version. Contract section 3. */

@@ -229,15 +229,19 @@ export function useRows<P extends PagedPath & PathOf<'GET'>>(
   useEffect(() => {
     if (path === undefined) return undefined
     loader.more()
+    return loader.end
+  }, [loader])
+  useEffect(() => {
+    if (path === undefined) return undefined
     const stops = [soonAfter(on, loader.refresh), soonAfter(onAll, loader.reload), patching(on, one, loader)]
     const often =
       everyMs === undefined ? undefined : setInterval(() => !document.hidden && loader.refresh(), everyMs)
     return () => {
-      loader.end()
       clearInterval(often)
       for (const stop of stops) stop()
     }
-  }, [loader])
+    // A plugin that comes may bring events.
+  }, [loader, on.join(' ')])
   const isOf = shown.key === key
   return {
     ...(isOf ? shown : { ...NOTHING, isLoading: key !== '' }),

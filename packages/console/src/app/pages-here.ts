@@ -1,4 +1,3 @@
-import { has } from '../api/features.ts'
 import { may } from '../api/session.ts'
 import { t } from '../text/index.ts'
 import { GROUPS } from './groups.ts'
@@ -17,7 +16,7 @@ export function knowPages(pages: readonly Page[]): void {
 /** The pages that who is signed in may see, of the parts that the box has, in the order of the menu. */
 export function pagesHere(): readonly Page[] {
   return [...all, ...pagesOfPlugins()]
-    .filter(({ role, feature }) => may(role) && (feature === undefined || has(feature)))
+    .filter(({ role }) => may(role))
     .sort((one, other) => orderOf(one) - orderOf(other))
 }
 

@@ -16,8 +16,6 @@ export interface Page {
   readonly title: TextKey | { readonly text: string }
   /** The role without which it is not shown. */
   readonly role: Role
-  /** The plugin without which there is none of it, by its id. */
-  readonly feature?: string
   /** Where it stands in the menu; absent: it is reached from another page. */
   readonly group?: Group
   /** Where in its group: 10 is above 20. Absent: last. */

@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../api/client.ts'
 import { plugins } from '../api/features.ts'
-import type { Role } from '../api/session.ts'
+import { may, type Role } from '../api/session.ts'
 import { locale, t } from '../text/index.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { GROUPS } from './groups.ts'
@@ -87,4 +87,38 @@ function drawnBy(mount: Mount) {
       </>
     )
   }
+}
+/** What plugins export for a place on a page, in their order; what could not be loaded is not among it. */
+export function usePanels<Panel>(on: string): readonly Panel[] {
+  const told = (plugins.value ?? [])
+    .flatMap(({ panels, version }) => panels.map((panel) => ({ ...panel, version })))
+    .filter((panel) => panel.on === on && may(roleOf(panel.role) ?? 'admin'))
+    .sort((one, other) => (one.place ?? LAST) - (other.place ?? LAST))
+  const key = JSON.stringify(told)
+  const [found, setFound] = useState<readonly Panel[]>([])
+  useEffect(() => {
+    let isOver = false
+    void Promise.allSettled(told.map(({ module, version }) => load<Panel>(module, version))).then((all) => {
+      if (!isOver) setFound(all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+    })
+    return () => {
+      isOver = true
+    }
+  }, [key])
+  return found
+}
+
+const LAST = 1000
+
+/** What plugins show at a place on a page, each given what the page knows there. */
+export function Panels<Props extends object>({ on, ...props }: Props & { readonly on: string }) {
+  return (
+    <>
+      {usePanels<{ readonly Panel: ComponentType<Omit<Props & { readonly on: string }, 'on'>> }>(on).map(
+        ({ Panel }, index) => (
+          <Panel key={String(index)} {...props} />
+        ),
+      )}
+    </>
+  )
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join, normalize, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -55,7 +55,10 @@ export async function readPackage(
   const { id } = read.package.steeple
   const refuse = (reason: string): Error => pluginFailed(id, 'check', reason)
   const modules = modulesOf(read.package.steeple).map((module) => join(sourceDir, module))
-  const unsafe = await unsafeReason(sourceDir, [join(sourceDir, 'package.json'), read.entry, ...modules])
+  const texts = await textFiles(sourceDir, read.package.steeple)
+  const unsafe = await unsafeReason(sourceDir, [
+    ...[join(sourceDir, 'package.json'), read.entry, ...modules, ...texts],
+  ])
   if (unsafe !== undefined) throw refuse(unsafe)
   const whole = asVersion === undefined ? await wholeFolder(id, sourceDir) : undefined
   if (whole === undefined) return await plainContents(sourceDir, read, asVersion)
@@ -102,6 +105,8 @@ async function plainContents(
   files.set('plugin.js', await readFile(entry))
   for (const module of modulesOf(steeple))
     files.set(normalize(module), await readFile(join(sourceDir, module)))
+  for (const file of await textFiles(sourceDir, steeple))
+    files.set(relative(sourceDir, file), await readFile(file))
   if (schema !== undefined) files.set(SCHEMA_FILE, jsonFile(schema))
   return {
     id: steeple.id,
@@ -110,6 +115,13 @@ async function plainContents(
     entry: 'plugin.js',
     signed: { kind: 'unsigned' },
   }
+}
+
+/** What it says in the console, each language a file; none where it has no such folder. */
+async function textFiles(dir: string, { texts }: Manifest): Promise<readonly string[]> {
+  if (texts === undefined) return []
+  const names = await readdir(join(dir, texts)).catch(() => [])
+  return names.filter((name) => /^[a-z]{2}\.json$/.test(name)).map((name) => join(dir, texts, name))
 }
 
 /** The files that have code of its commands, as the manifest names them. */

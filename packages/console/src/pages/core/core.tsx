@@ -22,7 +22,7 @@ import { restartedOf } from './restarted.ts'
 const STATES = ['provision', 'register', 'on-air', 'peer', 'breakout'] as const
 type State = (typeof STATES)[number]
 
-/** Where a node may be told to go. Those that a radio or a mesh asks for happen by themselves too. */
+/** Where a node may be told to go. Those that a radio or other boxes ask for happen by themselves too. */
 const WAYS: Readonly<Record<State, readonly State[]>> = {
   provision: ['register'],
   register: ['on-air'],
@@ -30,7 +30,7 @@ const WAYS: Readonly<Record<State, readonly State[]>> = {
   peer: ['on-air', 'breakout'],
   breakout: [],
 }
-/** What an admin may force: there the mesh is asked for, and never the radio alone. */
+/** What an admin may force: there other boxes are asked, and never the radio alone. */
 const FORCEABLE: readonly State[] = ['peer', 'breakout']
 
 /** Where this node stands in its life, and where it may be told to go. */
@@ -38,7 +38,7 @@ function Lifecycle({ nodeId, isArmed }: { readonly nodeId: string; readonly isAr
   const nodes = useQuery(
     '/v1/nodes',
     { query: { limit: 200 } },
-    { on: ['node.*', 'lifecycle.*', 'tx.*', 'mesh.*'] },
+    { on: ['node.*', 'lifecycle.*', 'tx.*', 'peer.*'] },
   )
   const own = nodes.data?.nodes.find(({ node_id: id }) => id === nodeId)
   const [chosen, setChosen] = useState<State | undefined>(undefined)

@@ -6,12 +6,11 @@ import { People } from './people.tsx'
 import './home.css'
 import type { AnswerOf, Change } from '@steeple/client'
 import { recent } from '../../api/changes.ts'
-import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { closedGates, GATES } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { Bytes, bytesText } from '../../ui/bytes.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
@@ -20,86 +19,33 @@ import { whoText } from '../../ui/who.ts'
 import { happened, UNTOLD } from './untold.ts'
 
 type Status = AnswerOf<'GET', '/v1/status'>
-type Backhaul = AnswerOf<'GET', '/v1/mesh/backhaul'>
-type Peer = AnswerOf<'GET', '/v1/peers'>['peers'][number]
 
-/** How much a link has moved, and how long an answer takes over it, change without an event. */
-const LOOK_MS = 15_000
-/** As often as a box counts what its way out carries. */
-const BACKHAUL_LOOK_MS = 60_000
 const TONES: Readonly<Record<string, Tone>> = {
   ok: 'ok',
   degraded: 'warn',
   down: 'bad',
-  active: 'ok',
-  stale: 'bad',
 }
 const KINDS: readonly string[] = ['ran', 'core', 'hss', 'collector']
 
 /** The ways out and to other boxes, and the radio and core behind. */
 function Machinery({ status }: { readonly status: Query<Status> }) {
-  const peers = useQuery(
-    has('mesh') ? '/v1/peers' : undefined,
-    { query: { limit: 50 } },
-    { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
-  )
-  const backhaul = useQuery(
-    has('mesh') ? '/v1/mesh/backhaul' : undefined,
-    { query: { months: 1 } },
-    { everyMs: BACKHAUL_LOOK_MS },
-  )
   return (
     <>
       <section class="card" aria-labelledby="ways">
         <h2 id="ways">{t('home.ways')}</h2>
         {status.error === undefined ? null : <ErrorNotice error={status.error} />}
-        {status.data === undefined ? null : <Ways status={status.data} peers={peers.data?.peers ?? []} />}
-        {backhaul.data === undefined ? null : <ThisMonth backhaul={backhaul.data} />}
+        {status.data === undefined ? null : (
+          <>
+            <p>{t('home.breakout', { mode: word('home.breakout', status.data.breakout.mode) })}</p>
+            <Panels on="overview.ways" />
+          </>
+        )}
       </section>
       <section class="card" aria-labelledby="machinery">
         <h2 id="machinery">{t('home.machinery')}</h2>
         {status.data === undefined ? null : <Parts status={status.data} />}
       </section>
     </>
-  )
-}
-
-function Ways({ status, peers }: { readonly status: Status; readonly peers: readonly Peer[] }) {
-  return (
-    <>
-      <p>{t('home.breakout', { mode: word('home.breakout', status.breakout.mode) })}</p>
-      {peers.length === 0 ? <p class="fine">{t('home.noPeers')}</p> : null}
-      <ul class="home-list">
-        {peers.map(({ id, name, state, rtt_ms, rx_bytes = 0, tx_bytes = 0 }) => (
-          <li key={id}>
-            <Lamp tone={TONES[state] ?? 'none'} label={name} />
-            <span class="words fine">
-              {word('home.peer', state)}
-              {typeof rtt_ms === 'number' ? `, ${Math.round(rtt_ms)} ms` : ''}
-            </span>
-            <Bytes value={rx_bytes + tx_bytes} />
-          </li>
-        ))}
-      </ul>
-    </>
-  )
-}
-
-/** What the way out has carried this month, of what it may carry. */
-function ThisMonth({ backhaul: { cap_bytes: cap, months } }: { readonly backhaul: Backhaul }) {
-  const [month] = months
-  if (month === undefined) return null
-  const isOver = cap !== null && month.total_bytes >= cap
-  return (
-    <p>
-      <Lamp
-        tone={isOver ? 'warn' : 'none'}
-        label={t(cap === null ? 'home.backhaul' : 'home.backhaul.of', {
-          used: bytesText(month.total_bytes),
-          cap: bytesText(cap ?? 0),
-        })}
-      />
-    </p>
   )
 }
 

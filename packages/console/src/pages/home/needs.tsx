@@ -1,10 +1,12 @@
 import type { AnswerOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { has } from '../../api/features.ts'
+import { plugins } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { type Query, useAction, useQuery } from '../../api/use-query.ts'
 import { isKeptOff } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
@@ -13,7 +15,6 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 
-type Alert = AnswerOf<'GET', '/v1/alerts'>['alerts'][number]
 type Component = AnswerOf<'GET', '/v1/health'>['components'][number]
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -22,48 +23,37 @@ const TONES: Readonly<Record<string, Tone>> = {
   warning: 'warn',
   degraded: 'warn',
 }
-/** The page on which something about a kind of component, or a rule, is looked at and mended. */
+/** The page on which something about a kind of component is looked at and mended. */
 const PLACES: Readonly<Record<string, string>> = {
   ran: '/radio',
   core: '/core',
   hss: '/core',
-  peer: '/mesh',
   collector: '/sessions',
-  tx_auto_disarmed: '/radio',
-  hss_push_failing: '/sims',
-  session_surge: '/sessions',
-  heartbeat_stale: '/mesh',
 }
-/** The same of the parts of a plugin that are of no kind of their own. */
+/** The same of the parts of a plugin that are of no kind of their own, and that has no page of its own. */
 const PLACES_OF_PLUGINS: Readonly<Record<string, string>> = {
-  ...{ policy: '/radio', sims: '/sims', sessions: '/sessions', mesh: '/mesh' },
-  ...{ 'core-config': '/core', 'esim-smdp': '/esim' },
+  ...{ policy: '/radio', sims: '/sims', sessions: '/sessions', 'core-config': '/core' },
 }
-/** Where every part, and every rule, says what there is to do about it. */
+/** Where every part says what there is to do about it. */
 const PARTS = '/system'
-const RULES = '/alerts'
 /** Until the status answers, which a box without a core's first pass has none of. */
 const LOOK_MS = 5_000
 const MOST_SHOWN = 8
 
-/** What needs somebody now: alerts that are open, and what the health says beside, each with a button. */
+/** What needs somebody now: what plugins tell of, and what the health says beside, each with a button. */
 export function Needs({ status }: { readonly status: Query<AnswerOf<'GET', '/v1/status'>> }) {
-  const alerts = useQuery(
-    has('alerts') ? '/v1/alerts' : undefined,
-    { query: { state: 'firing', limit: 50 } },
-    { on: ['alert.*'] },
-  )
+  /** What plugins say is wrong is said by them, with what there is to do. */
+  const [told, setTold] = useState<readonly string[]>([])
   const isEarly = status.data === undefined && status.error !== undefined
   const early = useQuery(isEarly ? '/v1/health' : undefined, {}, { on: ['health.*'], everyMs: LOOK_MS })
   const health = isEarly ? early : status
-  const firing = alerts.data?.alerts.filter(({ acked_at }) => acked_at === null) ?? []
-  const told = new Set(firing.map(({ subject }) => subject))
-  const ill = health.data?.components.filter(({ status, name }) => status !== 'ok' && !told.has(name)) ?? []
+  const ill =
+    health.data?.components.filter(({ status, name }) => status !== 'ok' && !told.includes(name)) ?? []
   return (
     <section class="card" aria-labelledby="needs">
       <h2 id="needs">{t('home.needs')}</h2>
       {early.error === undefined ? null : <ErrorNotice error={early.error} />}
-      {health.data !== undefined && firing.length + ill.length === 0 ? (
+      {health.data !== undefined && told.length + ill.length === 0 ? (
         <p>
           {isKeptOff(tx.value) ? (
             <Lamp tone="none" label={t('home.needs.noneElse')} />
@@ -73,11 +63,7 @@ export function Needs({ status }: { readonly status: Query<AnswerOf<'GET', '/v1/
         </p>
       ) : null}
       <ul class="home-list">
-        {has('alerts')
-          ? firing
-              .slice(0, MOST_SHOWN)
-              .map((alert) => <AlertLine key={alert.id} alert={alert} onDone={alerts.reload} />)
-          : null}
+        <Panels on="overview.needs" onTold={setTold} Act={Act} />
         {ill.slice(0, MOST_SHOWN).map((component) => (
           <ComponentLine key={component.name} component={component} onDone={health.reload} />
         ))}
@@ -86,27 +72,21 @@ export function Needs({ status }: { readonly status: Query<AnswerOf<'GET', '/v1/
   )
 }
 
-function AlertLine({ alert, onDone }: { readonly alert: Alert; readonly onDone: () => void }) {
-  const acknowledge = useAction(() => api.post('/v1/alerts/{id}/ack', { path: { id: alert.id }, body: {} }))
-  const place = alert.rule.startsWith('sim_quota') ? `/sims/${alert.subject}` : PLACES[alert.rule]
+/** What can be done about something that is wrong: mend it here, or go where it is looked at. */
+function Act({
+  rule,
+  place,
+  onDone,
+}: {
+  readonly rule: string
+  readonly place: string
+  readonly onDone: () => void
+}) {
   return (
-    <li>
-      <Lamp tone={TONES[alert.severity] ?? 'none'} label={word('home.severity', alert.severity)} />
-      <span class="words">
-        <Said>{alert.message}</Said>{' '}
-        <span class="fine">
-          <Time at={alert.started_at} relative />
-        </span>
-      </span>
-      <Mend rule={alert.rule} onDone={onDone} />
-      <Lead place={place ?? RULES} />
-      {may('operator') ? (
-        <Button isBusy={acknowledge.isBusy} onClick={() => void acknowledge.run().then(onDone)}>
-          {t('home.acknowledge')}
-        </Button>
-      ) : null}
-      {acknowledge.error === undefined ? null : <ErrorNotice error={acknowledge.error} />}
-    </li>
+    <>
+      <Mend rule={rule} onDone={onDone} />
+      <Lead place={place} />
+    </>
   )
 }
 
@@ -127,10 +107,16 @@ function ComponentLine({
           <Time at={since} relative />
         </span>
       </span>
-      <Mend rule={name === 'clock' ? 'clock_skew' : ''} onDone={onDone} />
-      <Lead place={PLACES[kind] ?? PLACES_OF_PLUGINS[name.split('.', 1)[0] ?? ''] ?? PARTS} />
+      <Act rule={name === 'clock' ? 'clock_skew' : ''} place={placeOf(kind, name)} onDone={onDone} />
     </li>
   )
+}
+
+/** `notes.store` is a part of the plugin `notes`. */
+function placeOf(kind: string, name: string): string {
+  const [plugin = ''] = name.split('.', 1)
+  const own = plugins.value?.find((one) => one.name === plugin)?.pages[0]?.path
+  return PLACES[kind] ?? PLACES_OF_PLUGINS[plugin] ?? own ?? PARTS
 }
 
 /** What can be mended from here: the clock, by somebody who sees that it is right. */

@@ -5,6 +5,7 @@ import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { ifPage } from '../../app/pages-here.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Bytes } from '../../ui/bytes.tsx'
@@ -52,7 +53,6 @@ const TALKERS = 5
 /** What suspends somebody, or lets them on again. */
 const SUSPENDING = [
   ...['sim.suspend', 'sim.resume', 'sim.revoke', 'sim.expire', 'sim.unexpire', 'sim.bulk', 'sim.label'],
-  'quota.*',
 ]
 
 /** What somebody has moved since their sessions began. */
@@ -91,10 +91,7 @@ export function People() {
           isMore={isMore(suspended.data?.next_cursor)}
           href="/sims?state=suspended"
         />
-        <Figure
-          name={t('home.overQuota')}
-          count={off.filter(({ suspend_reason }) => suspend_reason === 'quota').length}
-        />
+        <Panels on="overview.people" suspended={off} />
       </dl>
       {talkers.length === 0 ? (
         <p>{t('home.nobody')}</p>

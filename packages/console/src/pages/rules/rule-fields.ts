@@ -1,5 +1,5 @@
 import type { AnswerOf, RequestOf } from '@steeple/client'
-import type { TextKey } from '../../text/index.ts'
+import { type TextKey, wordsOf } from '../../text/index.ts'
 
 /** The rules in force. */
 export type Policy = AnswerOf<'GET', '/v1/policy'>
@@ -24,20 +24,18 @@ export type Typed = string | boolean | readonly EntryTyped[]
 /** What kind of value a rule has. */
 type Kind = 'number' | 'flag' | 'text' | 'moment' | 'lines' | 'entries'
 
-/** A part of the page. */
-export type Section = 'license' | 'allow' | 'apns' | 'retention' | 'limits' | 'mesh'
-
 /** One rule: where it stands in the bundle, and what it is called. */
 export interface RuleField {
   readonly path: string
   readonly kind: Kind
-  readonly section: Section
+  /** The part of the page. */
+  readonly section: string
   readonly title: TextKey
   readonly help?: TextKey
 }
 
-/** All rules, in the order of the page. */
-export const RULES = [
+/** The rules that the console knows, in the order of the page. */
+const RULES = [
   {
     path: 'spectrum.license.acknowledged',
     kind: 'flag',
@@ -91,14 +89,34 @@ export const RULES = [
     title: 'rules.limits.swap',
     help: 'rules.limits.swap.help',
   },
-  {
-    path: 'mesh.allow_route_advertise',
-    kind: 'flag',
-    section: 'mesh',
-    title: 'rules.mesh.routes',
-    help: 'rules.mesh.routes.help',
-  },
 ] as const satisfies readonly RuleField[]
+
+/** All rules: behind those that are known the ones that a plugin has words for (`rules.<path>`), by what stands in the bundle. */
+export function rulesOf(draft: Draft): readonly RuleField[] {
+  const others = Object.keys(draft).filter((path) => !RULES.some((rule) => rule.path === path))
+  return [
+    ...RULES,
+    ...others.map((path): RuleField => {
+      const [section = ''] = path.split('.', 1)
+      // A plugin's texts are not the console's own: `others` are those that are said.
+      const title = `rules.${path}` as TextKey
+      const kind = typeof draft[path] === 'boolean' ? 'flag' : 'text'
+      return { path, kind, section, title, help: `${title}.help` as TextKey }
+    }),
+  ]
+}
+
+/** The paths of what is in the bundle beside the known rules, and has words. */
+function others(policy: Policy): readonly string[] {
+  const said = new Set(wordsOf('rules'))
+  return Object.entries(policy).flatMap(([section, values]) =>
+    typeof values === 'object' && values !== null && !Array.isArray(values)
+      ? Object.keys(values)
+          .map((key) => `${section}.${key}`)
+          .filter((path) => said.has(path) && !RULES.some((rule) => rule.path === path))
+      : [],
+  )
+}
 
 /** The rules as they are typed, by path. */
 export type Draft = Readonly<Record<string, Typed>>
@@ -111,18 +129,27 @@ export function emptyEntry(country: string): EntryTyped {
 
 /** What somebody would have typed to get these rules. */
 export function draftOf(policy: Policy): Draft {
-  return Object.fromEntries(RULES.map(({ path, kind }) => [path, typedOf(kind, valueAt(policy, path))]))
+  const own = others(policy).map((path) => {
+    const value = valueAt(policy, path)
+    return [path, typedOf(typeof value === 'boolean' ? 'flag' : 'text', value)] as const
+  })
+  return Object.fromEntries([
+    ...RULES.map(({ path, kind }) => [path, typedOf(kind, valueAt(policy, path))] as const),
+    ...own,
+  ])
 }
 
 /** The rules whose typed value is another in two drafts. */
 export function changedPaths(one: Draft, other: Draft): readonly string[] {
-  return RULES.map(({ path }) => path).filter((path) => !isSame(one[path], other[path]))
+  return Object.keys(one).filter((path) => !isSame(one[path], other[path]))
 }
 
 /** What is typed, put on top of rules that somebody else has changed meanwhile: what was touched here stays. */
 export function rebased(draft: Draft, base: Draft, theirs: Draft): Draft {
   const own = new Set(changedPaths(base, draft))
-  return Object.fromEntries(RULES.map(({ path }) => [path, (own.has(path) ? draft : theirs)[path] ?? '']))
+  return Object.fromEntries(
+    Object.keys(base).map((path) => [path, (own.has(path) ? draft : theirs)[path] ?? '']),
+  )
 }
 
 /** The changed keys alone, as RFC 7396 has them; and what cannot be sent as it is typed, by path. */
@@ -133,7 +160,7 @@ export function patchOf(
   const wrong = new Set<string>()
   const patch: Record<string, unknown> = {}
   for (const path of changedPaths(base, draft)) {
-    const kind = RULES.find((rule) => rule.path === path)?.kind ?? 'text'
+    const kind = rulesOf(draft).find((rule) => rule.path === path)?.kind ?? 'text'
     const value = sendable(kind, draft[path] ?? '')
     if (value === undefined) wrong.add(path)
     else put(patch, path.split('.'), value)

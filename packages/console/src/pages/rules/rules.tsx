@@ -1,6 +1,6 @@
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
-import { t } from '../../text/index.ts'
+import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
@@ -16,10 +16,9 @@ import {
   emptyEntry,
   type Policy,
   patchOf,
-  RULES,
   type RuleField,
   rebased,
-  type Section,
+  rulesOf,
   shown,
   type Typed,
 } from './rule-fields.ts'
@@ -228,8 +227,6 @@ function errorOf({ error }: Rules, path: string, at: number): string | undefined
   )?.message
 }
 
-const SECTIONS: readonly Section[] = ['license', 'allow', 'apns', 'retention', 'limits', 'mesh']
-
 /** The rules of the network, to be read by everybody and changed by operators. */
 export function Page() {
   const rules = useRules()
@@ -251,7 +248,7 @@ export function Page() {
             {t('rules.revision', { revision: policy.revision })} <Time at={policy.updated_at} />
           </p>
           {isReader ? <Notice>{t('rules.readOnly')}</Notice> : null}
-          {SECTIONS.map((section) => (
+          {[...new Set(rulesOf(rules.draft).map(({ section }) => section))].map((section) => (
             <RuleSection key={section} section={section} rules={rules} isReader={isReader} />
           ))}
           {isReader ? null : <SaveBar rules={rules} />}
@@ -266,12 +263,12 @@ interface PartProps {
   readonly isReader: boolean
 }
 
-function RuleSection({ section, rules, isReader }: PartProps & { readonly section: Section }) {
-  const own = RULES.filter((rule) => rule.section === section)
+function RuleSection({ section, rules, isReader }: PartProps & { readonly section: string }) {
+  const own = rulesOf(rules.draft).filter((rule) => rule.section === section)
   const id = `rules-${section}`
   return (
     <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{t(`rules.section.${section}`)}</h2>
+      <h2 id={id}>{word('rules.section', section)}</h2>
       <div class="fields">
         {own.map((rule) =>
           rule.kind === 'entries' ? (
@@ -346,7 +343,7 @@ function SaveBar({ rules }: { readonly rules: Rules }) {
       {theirs === undefined ? null : (
         <StaleChoice told={t('rules.stale')} onKeep={rules.keep} onDrop={rules.drop}>
           <p>{t('rules.stale.help')}</p>
-          <Difference paths={RULES.map(({ path }) => path)} before={before} after={theirs} own={draft} />
+          <Difference paths={Object.keys(draft)} before={before} after={theirs} own={draft} />
         </StaleChoice>
       )}
       {error === undefined || (isConflict && theirs !== undefined) ? null : <ErrorNotice error={error} />}
@@ -378,17 +375,19 @@ function Difference({
   const touched = own === undefined ? [] : changedPaths(before, own)
   return (
     <dl class="difference">
-      {RULES.filter(({ path }) => changed.includes(path)).map(({ path, title }) => (
-        <div key={path}>
-          <dt>{t(title)}</dt>
-          <dd>
-            <del>{shown(before[path])}</del> → <ins>{shown(after[path])}</ins>
-            {touched.includes(path) ? (
-              <p class="wrong">{t('rules.stale.both', { own: shown(own?.[path]) })}</p>
-            ) : null}
-          </dd>
-        </div>
-      ))}
+      {rulesOf(after)
+        .filter(({ path }) => changed.includes(path))
+        .map(({ path, title }) => (
+          <div key={path}>
+            <dt>{t(title)}</dt>
+            <dd>
+              <del>{shown(before[path])}</del> → <ins>{shown(after[path])}</ins>
+              {touched.includes(path) ? (
+                <p class="wrong">{t('rules.stale.both', { own: shown(own?.[path]) })}</p>
+              ) : null}
+            </dd>
+          </div>
+        ))}
     </dl>
   )
 }

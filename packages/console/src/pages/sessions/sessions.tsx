@@ -1,4 +1,3 @@
-import '../sims/sims.css'
 import { useMemo } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
 import { useRows } from '../../api/use-rows.ts'

@@ -1,4 +1,3 @@
-import './sims.css'
 import type { AnswerOf, Problem } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'

@@ -1,9 +1,9 @@
-import { has } from '../../api/features.ts'
 import { useQuery } from '../../api/use-query.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { t } from '../../text/index.ts'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
 
-/** What is ordered: cards, or eSIMs. All as it is typed. */
+/** What SIMs are ordered. All as it is typed. */
 export interface Order {
   readonly count: string
   readonly label: string
@@ -16,9 +16,9 @@ export interface Order {
   /** Mbit/s, as typed. */
   readonly down: string
   readonly up: string
-  /** GB, as typed. */
-  readonly quota: string
   readonly msisdn: string
+  /** What plugins add, as the service takes it. */
+  readonly more: Readonly<Record<string, unknown>>
 }
 
 /** Nothing said: the service's own defaults. */
@@ -31,11 +31,11 @@ export const EMPTY_ORDER: Order = {
   date: '',
   down: '',
   up: '',
-  quota: '',
   msisdn: '',
+  more: {},
 }
 
-/** What `POST /v1/sims` and `POST /v1/esim/issue` have in common. */
+/** The same as routes that issue take it, `POST /v1/sims` for one. */
 export interface OrderBody {
   readonly count?: number
   readonly label?: string
@@ -44,12 +44,10 @@ export interface OrderBody {
   readonly expires_in?: string
   readonly expires_at?: string
   readonly ambr?: { readonly downlink_bps: number; readonly uplink_bps: number }
-  readonly quota_bytes?: number
   readonly msisdn?: string
 }
 
 const MEGA = 1_000_000
-const GIGA = 1_000_000_000
 const LIVES = ['30d', '90d', '1y', '5y'] as const
 /** Of the other direction when only one is said; what the service itself gives. */
 const DEFAULT_BPS = 1_000_000_000
@@ -64,8 +62,8 @@ export function orderBody(order: Order): OrderBody {
     ...(apns.length === 0 ? {} : { apns }),
     ...(life === '' ? {} : life === 'date' ? { expires_at: endOf(date) } : { expires_in: life }),
     ...(order.down === '' && order.up === '' ? {} : { ambr: ambrOf(order) }),
-    ...(order.quota === '' ? {} : { quota_bytes: Math.round(numberOf(order.quota) * GIGA) }),
     ...(msisdn.trim() === '' ? {} : { msisdn: msisdn.replaceAll(/\D/g, '') }),
+    ...order.more,
   }
 }
 
@@ -92,7 +90,8 @@ export function OrderFields({
   readonly order: Order
   readonly onChange: (order: Order) => void
 }) {
-  const set = (name: keyof Order) => (value: string) => onChange({ ...order, [name]: value })
+  const set = (name: Exclude<keyof Order, 'apns' | 'more'>) => (value: string) =>
+    onChange({ ...order, [name]: value })
   return (
     <>
       <div class="pair">
@@ -129,16 +128,7 @@ export function OrderFields({
             <Speed label={t('order.down')} value={order.down} onInput={set('down')} />
             <Speed label={t('order.up')} value={order.up} onInput={set('up')} />
           </div>
-          {has('fair-use') ? (
-            <Field
-              label={t('order.quota')}
-              help={t('order.quota.help')}
-              inputMode="decimal"
-              pattern="\d+([.,]\d+)?"
-              value={order.quota}
-              onInput={set('quota')}
-            />
-          ) : null}
+          <Panels on="sims.order" onMore={(more: Order['more']) => onChange({ ...order, more })} />
           <Field
             label={t('order.msisdn')}
             help={t('order.msisdn.help')}

@@ -1,15 +1,13 @@
-import './sims.css'
 import type { AnswerOf, Problem, RequestOf } from '@steeple/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
 import { type Rows, useRows } from '../../api/use-rows.ts'
+import { Panels, usePanels } from '../../app/plugin-pages.tsx'
 import { filter, navigate, query, setFilters } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { Bytes, bytesText } from '../../ui/bytes.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -120,15 +118,14 @@ const NAME: Column<Sim> = {
   cell: (sim) => <a href={pageOf(sim.imsi_sha256_12)}>{nameOf(sim)}</a>,
 }
 
-/** The columns of the list; what was used of quotas where the box counts it. */
-function columns(hasQuotas: boolean): readonly Column<Sim>[] {
-  const used: Column<Sim> = {
-    key: 'used',
-    title: t('sims.used'),
-    isNumeric: true,
-    isWide: true,
-    cell: (sim) => <Used sim={sim} />,
-  }
+/** What a plugin adds to the list: columns, and the events after which what they show is another. */
+interface SimColumns {
+  readonly columns: () => readonly Column<Sim>[]
+  readonly on: readonly string[]
+}
+
+/** The columns of the list, and those of plugins. */
+function columns(more: readonly SimColumns[]): readonly Column<Sim>[] {
   return [
     { ...NAME, title: t('sims.name') },
     { key: 'state', title: t('sims.filter.state'), isTight: true, cell: (sim) => <SimState sim={sim} /> },
@@ -144,7 +141,7 @@ function columns(hasQuotas: boolean): readonly Column<Sim>[] {
       isWide: true,
       cell: ({ last_seen_at: at }) => (at === null ? t('sims.never') : <Time at={at} relative />),
     },
-    ...(hasQuotas ? [used] : []),
+    ...more.flatMap((one) => one.columns()),
     {
       key: 'iccid',
       title: t('sims.iccid'),
@@ -167,15 +164,6 @@ function columns(hasQuotas: boolean): readonly Column<Sim>[] {
       cell: (sim) => <Time at={sim.expires_at} dateOnly />,
     },
   ]
-}
-
-function Used({ sim: { quota_bytes: quota, usage_bytes: used } }: { readonly sim: Sim }) {
-  if (quota === null) return <>–</>
-  return (
-    <>
-      <Bytes value={used} /> {t('sims.used.of', { quota: bytesText(quota) })}
-    </>
-  )
 }
 
 /** What a whole IMSI, ICCID or number has led to. */
@@ -219,7 +207,7 @@ async function find(digits: string): Promise<Found> {
 
 const keyOf = (sim: Sim): string => sim.imsi_sha256_12
 /** One change of a SIM tells of itself; what changes many is read anew as a whole. */
-const ON = ['sim.*', 'session.*', 'quota.*']
+const ON = ['sim.*', 'session.*']
 const ON_ALL = ['sim.bulk', 'sim.import', 'session.many']
 
 /** All SIMs: found, narrowed, and changed one by one or together. */
@@ -234,9 +222,10 @@ export function Page() {
     setRound(round + 1)
     navigate('/sims')
   }
+  const more = usePanels<SimColumns>('sims.columns')
   const sims = useRows(whole === undefined ? '/v1/sims' : undefined, filter, {
     keyOf,
-    on: ON,
+    on: [...ON, ...more.flatMap(({ on }) => on)],
     onAll: ON_ALL,
     one: readSim,
   })
@@ -312,8 +301,8 @@ function SimTable({
   readonly onClear: () => void
 }) {
   const isMore = sims.isMore && !isWhole
-  const hasQuotas = has('fair-use')
-  const shown = useMemo(() => columns(hasQuotas), [hasQuotas])
+  const more = usePanels<SimColumns>('sims.columns')
+  const shown = useMemo(() => columns(more), [more])
   // Who may change nothing has nothing to choose for.
   const choice = may('operator') || may('sim:issuer') || may('sim:admin') ? { selected, onSelect } : {}
   return (
@@ -453,11 +442,7 @@ function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: 
       </div>
       <div class="actions">
         <Button onClick={onClose}>{t('ui.close')}</Button>
-        {has('esim-smdp') ? (
-          <Button onClick={() => go(`/esim?do=issue&batch=${issued.batch_id}`)}>
-            {t('sims.issued.esim')}
-          </Button>
-        ) : null}
+        <Panels on="sims.issued" batch={issued.batch_id} onLeave={onClose} />
         <Button kind="primary" onClick={() => go(`/sims?batch_id=${issued.batch_id}`)}>
           {t('sims.issued.show')}
         </Button>

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { navigate } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
-import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
-import { Checkbox, Field } from '../../ui/field.tsx'
+import { Field } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -15,7 +15,7 @@ import { useDraft } from '../../ui/use-draft.ts'
 import { nameOf, pageOf, type Sim } from '../sims/sim.tsx'
 import { cutText, type SimDialogProps, timed, WAIT } from './cut.ts'
 
-type Open = 'resume' | 'revoke' | 'label' | 'replace' | 'forget'
+type Open = 'resume' | 'revoke' | 'label' | 'replace'
 
 /** What may be done with a SIM, by its state and by who looks. */
 export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'>) {
@@ -76,9 +76,7 @@ function FurtherButtons({ sim, onOpen }: { readonly sim: Sim; readonly onOpen: (
       {may('sim:admin') && !isOver ? (
         <Button onClick={() => onOpen('revoke')}>{t('sims.bulk.revoke')}</Button>
       ) : null}
-      {may('admin') && has('compliance') ? (
-        <Button onClick={() => onOpen('forget')}>{t('sim.forget')}</Button>
-      ) : null}
+      <Panels on="subscriber.actions" sim={sim} />
     </>
   )
 }
@@ -93,14 +91,12 @@ function OpenDialog({ open, ...dialog }: SimDialogProps & { readonly open: Open 
       return <LabelDialog {...dialog} />
     case 'replace':
       return <ReplaceDialog {...dialog} />
-    case 'forget':
-      return <ForgetDialog {...dialog} />
     case undefined:
       return null
   }
 }
 
-/** Lifts a suspension that no person has made: of a quota that is used up, or of the policy. */
+/** Lifts a suspension that no person has made: of the policy, or by what a plugin holds a SIM to. */
 function ResumeDialog({ sim, onClose, onChanged }: SimDialogProps) {
   const resume = useAction(() =>
     api.post('/v1/sims/{imsi}/resume', { path: { imsi: sim.imsi_sha256_12 }, body: { override: true } }),
@@ -122,12 +118,12 @@ function ResumeDialog({ sim, onClose, onChanged }: SimDialogProps) {
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      <p>{t(sim.suspend_reason === 'quota' ? 'sim.resume.quota' : 'sim.resume.policy')}</p>
+      <p>{word('sim.resume', sim.suspend_reason ?? 'policy')}</p>
     </ConfirmDialog>
   )
 }
 
-/** Gives the subscriber another card, or an eSIM, in the place of this one. */
+/** Gives the subscriber another card in the place of this one. */
 function ReplaceDialog({ sim, onClose }: SimDialogProps) {
   const hash = sim.imsi_sha256_12
   const replace = useAction(() => api.post('/v1/sims', { body: { replaces: hash } }))
@@ -150,11 +146,7 @@ function ReplaceDialog({ sim, onClose }: SimDialogProps) {
       onClose={onClose}
     >
       <p>{t('sim.replace.what')}</p>
-      {has('esim-smdp') ? (
-        <p>
-          <ButtonLink href={`/esim?do=issue&replaces=${hash}`}>{t('sim.replace.esim')}</ButtonLink>
-        </p>
-      ) : null}
+      <Panels on="sim.replace" replaces={hash} />
     </ConfirmDialog>
   )
 }
@@ -244,59 +236,6 @@ function LabelDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
         onInput={draft.set}
       />
       <StaleNotice draft={draft} text={String} onChosen={change.clear} />
-    </ConfirmDialog>
-  )
-}
-
-/** Erases what is known of the holder of a SIM, after its hash was typed. */
-function ForgetDialog({ sim, onClose }: SimDialogProps) {
-  const hash = sim.imsi_sha256_12
-  const [typed, setTyped] = useState('')
-  const [reason, setReason] = useState('')
-  const [isRevoking, setRevoking] = useState(false)
-  const forget = useAction(() =>
-    api.post('/v1/sims/{imsi}/forget', {
-      path: { imsi: hash },
-      body: {
-        ...(isRevoking ? { revoke: true } : {}),
-        ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
-      },
-    }),
-  )
-  const confirm = async (): Promise<void> => {
-    const answer = await forget.run()
-    if (answer?.ok !== true) return
-    const { waits_for: what } = answer.data
-    toast({ text: what === null ? t('sim.forgotten') : t('sim.forgotten.waits', { what }) })
-    onClose()
-    navigate('/sims')
-  }
-  return (
-    <ConfirmDialog
-      isOpen
-      title={t('sim.forget.title')}
-      confirm={t('sim.forget')}
-      isDanger
-      isBusy={forget.isBusy}
-      isDisabled={typed.trim() !== hash || (sim.state !== 'revoked' && !isRevoking)}
-      error={forget.error}
-      onConfirm={() => void confirm()}
-      onClose={onClose}
-    >
-      <div class="stack">
-        <p>{t('sim.forget.what')}</p>
-        {sim.state === 'revoked' ? null : (
-          <Checkbox label={t('sim.forget.revoke')} isChecked={isRevoking} onChange={setRevoking} />
-        )}
-        <Field
-          label={t('sim.forget.reason')}
-          help={t('sim.forget.reason.help')}
-          maxLength={256}
-          value={reason}
-          onInput={setReason}
-        />
-        <Field label={t('sim.forget.type', { hash })} value={typed} onInput={setTyped} />
-      </div>
     </ConfirmDialog>
   )
 }

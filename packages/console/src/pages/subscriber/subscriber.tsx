@@ -1,63 +1,21 @@
-import '../sims/sims.css'
 import './subscriber.css'
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import { has } from '../../api/features.ts'
-import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
-import { useRows } from '../../api/use-rows.ts'
 import type { PageProps } from '../../app/pages.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { t, word } from '../../text/index.ts'
-import { Button, ButtonLink } from '../../ui/button.tsx'
+import { ButtonLink } from '../../ui/button.tsx'
 import { rateText } from '../../ui/bytes.tsx'
 import { Copy } from '../../ui/copy.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
-import { CODE_EVENTS, type Code, codeColumns } from '../esim/code.tsx'
-import { CodeDialog } from '../esim/code-dialog.tsx'
-import { IssueCodesDialog } from '../esim/issue-codes.tsx'
 import { Attached, nameOf, pageOf, type Sim, SimState } from '../sims/sim.tsx'
 import { Actions } from './actions.tsx'
 import { OwnSessions } from './own-sessions.tsx'
-import { Quota } from './quota.tsx'
-import { UsageChart } from './usage-chart.tsx'
 import { Why } from './why.tsx'
-
-const keyOf = (code: Code): string => code.token
-
-/** The activation codes of one SIM. */
-function OwnCodes({ sim }: { readonly sim: Sim }) {
-  const hash = sim.imsi_sha256_12
-  const codes = useRows('/v1/esim/codes', { imsi: hash }, { keyOf, on: CODE_EVENTS })
-  const [shown, setShown] = useState<string | undefined>(undefined)
-  const [isIssuing, setIssuing] = useState(false)
-  const open = codes.rows.find(({ token }) => token === shown)
-  return (
-    <section class="card" aria-label={t('esim.title')}>
-      <h2>{t('esim.title')}</h2>
-      {codes.error === undefined ? null : <ErrorNotice error={codes.error} onRetry={codes.reload} />}
-      <DataTable
-        label={t('esim.codes')}
-        rows={codes.rows}
-        columns={codeColumns((code) => setShown(code.token), true)}
-        keyOf={keyOf}
-        onOpen={(code) => setShown(code.token)}
-        empty={<p class="fine">{t('esim.none.own')}</p>}
-      />
-      {sim.state === 'revoked' ? null : (
-        <Button onClick={() => setIssuing(true)}>{t('esim.issue.own')}</Button>
-      )}
-      {open === undefined ? null : <CodeDialog code={open} onClose={() => setShown(undefined)} />}
-      {isIssuing ? (
-        <IssueCodesDialog batch="" replaces="" sim={hash} onClose={() => setIssuing(false)} />
-      ) : null}
-    </section>
-  )
-}
 
 /** Octets grow without an event. */
 const LOOK_MS = 15_000
@@ -67,7 +25,7 @@ export function Page({ params: { hash = '' } }: PageProps) {
   const read = useQuery(
     '/v1/sims/{imsi}',
     { path: { imsi: hash } },
-    { on: ['sim.*', 'session.*', 'quota.*'], everyMs: LOOK_MS },
+    { on: ['sim.*', 'session.*'], everyMs: LOOK_MS },
   )
   const { data: sim, error } = read
   if (sim === undefined)
@@ -99,12 +57,11 @@ export function Page({ params: { hash = '' } }: PageProps) {
         <div>
           <Facts sim={sim} />
           {/* Below what is there at once: an answer that comes late moves no button away from under a finger. */}
-          {has('fair-use') ? <Quota key={hash} sim={sim} /> : null}
-          {has('fair-use') ? <UsageChart key={hash} hash={hash} /> : null}
+          <Panels key={hash} on="subscriber" sim={sim} />
         </div>
       </div>
       <OwnSessions key={hash} hash={hash} />
-      {has('esim-smdp') && may('sim:issuer') ? <OwnCodes key={hash} sim={sim} /> : null}
+      <Panels key={hash} on="subscriber.end" sim={sim} />
     </>
   )
 }

@@ -1,224 +1,21 @@
-import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { download } from '../../api/download.ts'
-import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { bytesText } from '../../ui/bytes.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
-import { Checkbox, Field, Select } from '../../ui/field.tsx'
 import { type Component, healthTone } from '../../ui/health-list.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-
-type Levels = AnswerOf<'GET', '/v1/log-level'>
-
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const
-const LENGTHS = ['15m', '1h', '8h', '24h'] as const
-
-/** What is logged, and more or less of it for a time. */
-function LogLevel() {
-  const levels = useQuery('/v1/log-level', {}, { on: ['log.*', 'plugin.*'], everyMs: 60_000 })
-  return (
-    <section class="card" aria-label={t('system.log')}>
-      <h2>{t('system.log')}</h2>
-      <Loaded query={levels}>
-        {(known) => (
-          <>
-            <p>{t('system.log.now', { level: known.level })}</p>
-            <Holds levels={known} onChanged={levels.reload} />
-            <NewHold components={known.components} onChanged={levels.reload} />
-          </>
-        )}
-      </Loaded>
-    </section>
-  )
-}
-
-function Holds({ levels, onChanged }: { readonly levels: Levels; readonly onChanged: () => void }) {
-  const end = useAction((component: string | null) =>
-    api.put('/v1/log-level', { body: { ...(component === null ? {} : { component }), level: null } }),
-  )
-  if (levels.holds.length === 0) return null
-  return (
-    <>
-      <ul>
-        {levels.holds.map(({ component, level, until }) => (
-          <li key={component}>
-            {t('system.log.hold', { component: component ?? t('system.log.all'), level })} <Time at={until} />{' '}
-            <Button kind="quiet" isBusy={end.isBusy} onClick={() => void end.run(component).then(onChanged)}>
-              {t('system.log.end')}
-            </Button>
-          </li>
-        ))}
-      </ul>
-      {end.error === undefined ? null : <ErrorNotice error={end.error} />}
-    </>
-  )
-}
-
-function NewHold({
-  components,
-  onChanged,
-}: {
-  readonly components: readonly string[]
-  readonly onChanged: () => void
-}) {
-  const [component, setComponent] = useState('')
-  const [level, setLevel] = useState<string>('debug')
-  const [length, setLength] = useState<string>('15m')
-  const set = useAction(() => {
-    const wanted = LEVELS.find((one) => one === level) ?? 'debug'
-    const body = { ...(component === '' ? {} : { component }), level: wanted, for: length }
-    return api.put('/v1/log-level', { body })
-  })
-  const run = async (): Promise<void> => {
-    if ((await set.run())?.ok !== true) return
-    toast({ text: t('system.log.done') })
-    onChanged()
-  }
-  return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void run()
-      }}
-    >
-      <Select
-        label={t('system.log.component')}
-        value={component}
-        onChange={setComponent}
-        options={[
-          { value: '', label: t('system.log.all') },
-          ...components.map((value) => ({ value, label: value })),
-        ]}
-      />
-      <Select
-        label={t('system.log.level')}
-        value={level}
-        onChange={setLevel}
-        options={LEVELS.map((value) => ({ value, label: t(`system.log.level.${value}`) }))}
-      />
-      <Select
-        label={t('system.log.for')}
-        help={t('system.log.for.help')}
-        value={length}
-        onChange={setLength}
-        options={LENGTHS.map((value) => ({ value, label: t(`system.log.for.${value}`) }))}
-      />
-      {set.error === undefined ? null : <ErrorNotice error={set.error} />}
-      <Button type="submit" isBusy={set.isBusy}>
-        {t('system.log.set')}
-      </Button>
-    </form>
-  )
-}
-
-const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'export', 'checkpoint'] as const
-
-/** The file that the regulator gets, of a time and of what it is to be about. */
-function RegulatorFile() {
-  const [from, setFrom] = useState('')
-  const [to, setTo] = useState('')
-  const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(KINDS))
-  const take = useAction(() =>
-    download('/v1/compliance/export', { query: queryOf(from, to, kinds), timeoutMs: 120_000 }),
-  )
-  const run = async (): Promise<void> => {
-    const result = await take.run()
-    if (result?.ok === true)
-      toast({ text: t('system.file.taken', { name: result.data.name, size: bytesText(result.data.bytes) }) })
-  }
-  const toggle = (kind: string): void => {
-    const next = new Set(kinds)
-    if (!next.delete(kind)) next.add(kind)
-    setKinds(next)
-  }
-  return (
-    <section class="card" aria-label={t('system.regulator')}>
-      <h2>{t('system.regulator')}</h2>
-      <p>{t('system.regulator.what')}</p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run()
-        }}
-      >
-        <Field
-          label={t('system.regulator.from')}
-          help={t('system.regulator.from.help')}
-          type="date"
-          value={from}
-          onInput={setFrom}
-        />
-        <Field
-          label={t('system.regulator.to')}
-          help={t('system.regulator.to.help')}
-          type="date"
-          value={to}
-          onInput={setTo}
-        />
-        <fieldset>
-          <legend>{t('system.regulator.kinds')}</legend>
-          {KINDS.map((kind) => (
-            <Checkbox
-              key={kind}
-              label={t(`system.regulator.kind.${kind}`)}
-              isChecked={kinds.has(kind)}
-              onChange={() => toggle(kind)}
-            />
-          ))}
-        </fieldset>
-        {take.error === undefined ? null : <ErrorNotice error={take.error} />}
-        <Button type="submit" isBusy={take.isBusy} isDisabled={kinds.size === 0}>
-          {t('system.regulator.take')}
-        </Button>
-      </form>
-      <Erasures />
-    </section>
-  )
-}
-
-/** Midnights of the reader. The last day is whole. */
-function queryOf(from: string, to: string, kinds: ReadonlySet<string>): Readonly<Record<string, string>> {
-  const end = new Date(`${to}T00:00`)
-  if (to !== '') end.setDate(end.getDate() + 1)
-  return {
-    ...(from === '' ? {} : { from: new Date(`${from}T00:00`).toISOString() }),
-    ...(to === '' ? {} : { to: end.toISOString() }),
-    ...(kinds.size === KINDS.length ? {} : { kinds: [...kinds].join(',') }),
-  }
-}
-
-function Erasures() {
-  const { data } = useQuery('/v1/compliance/erasures', {}, { on: ['sim.forget', 'sim.erase'] })
-  if (data === undefined || data.erasures.length === 0) return null
-  return (
-    <>
-      <h3>{t('system.erasures')}</h3>
-      <ul>
-        {data.erasures.map((one) => (
-          <li key={one.imsi_sha256_12}>
-            <code>{one.imsi_sha256_12}</code> · <Time at={one.asked_at} relative /> ·{' '}
-            {one.waits_for ?? t('system.erasures.soon')}
-          </li>
-        ))}
-      </ul>
-    </>
-  )
-}
 
 /** Whether the clock of the machine is believed; who knows the time says so. */
 function Clock() {
@@ -293,36 +90,9 @@ export function Page() {
       <div class="cards">
         <Version />
         <Clock />
-        {has('support') && may('admin') ? <LogLevel /> : null}
-        {has('support') && may('admin') ? <SupportBundle /> : null}
-        {has('compliance') && may('operator') ? <RegulatorFile /> : null}
+        <Panels on="system" />
       </div>
     </>
-  )
-}
-
-/** What those who help need to know, as a file. */
-function SupportBundle() {
-  const take = useAction(() => download('/v1/support/bundle', { timeoutMs: 120_000 }))
-  const run = async (): Promise<void> => {
-    const result = await take.run()
-    if (result?.ok === true)
-      toast({ text: t('system.file.taken', { name: result.data.name, size: bytesText(result.data.bytes) }) })
-  }
-  return (
-    <section class="card" aria-label={t('system.bundle')}>
-      <h2>{t('system.bundle')}</h2>
-      <p>{t('system.bundle.what')}</p>
-      <p>
-        <a href="/docs/how-to/support.html">{t('system.bundle.docs')}</a>
-      </p>
-      {take.error === undefined ? null : <ErrorNotice error={take.error} />}
-      <div class="actions">
-        <Button isBusy={take.isBusy} onClick={() => void run()}>
-          {t('system.bundle.take')}
-        </Button>
-      </div>
-    </section>
   )
 }
 

@@ -1,0 +1,396 @@
+import {
+  type AnswerOf,
+  api,
+  Button,
+  type Column,
+  ConfirmDialog,
+  DataTable,
+  EmptyState,
+  ErrorNotice,
+  Facts,
+  Field,
+  filter,
+  type ItemOf,
+  Lamp,
+  Loaded,
+  may,
+  Notice,
+  type Query,
+  Said,
+  Select,
+  setFilters,
+  Tabs,
+  Time,
+  type Tone,
+  t,
+  toast,
+  useAction,
+  usePages,
+  useQuery,
+  useState,
+  word,
+} from '@steeple/console/kit'
+
+const HOUR_MS = 3_600_000
+const LENGTHS = { hour: HOUR_MS, shift: 8 * HOUR_MS, day: 24 * HOUR_MS, week: 168 * HOUR_MS } as const
+const CHOICES = ['hour', 'shift', 'day', 'week', 'until'] as const
+
+/** Asks until when receivers are to be told nothing of an alert's rule and subject. */
+function SilenceDialog({
+  alert,
+  onClose,
+  onChanged,
+}: {
+  readonly alert: Alert
+  readonly onClose: () => void
+  readonly onChanged: () => void
+}) {
+  const [choice, setChoice] = useState<string>('hour')
+  const [until, setUntil] = useState('')
+  const path = { id: alert.id }
+  const silence = useAction((end: string | null) =>
+    api.post('/v1/alerts/{id}/silence', { path, body: { until: end } }),
+  )
+  const confirm = async (): Promise<void> => {
+    if ((await silence.run(endOf(choice, until)))?.ok !== true) return
+    toast({ text: t('alerts.silenced'), undo: () => void silence.run(null).then(onChanged) })
+    onChanged()
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('alerts.silence.title')}
+      confirm={t('alerts.silence')}
+      isBusy={silence.isBusy}
+      isDisabled={choice === 'until' && until === ''}
+      error={silence.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{t('alerts.silence.what', { rule: ruleText(alert.rule), subject: subjectText(alert) })}</p>
+      <div class="stack">
+        <Select
+          label={t('alerts.silence.for')}
+          value={choice}
+          onChange={setChoice}
+          options={CHOICES.map((value) => ({ value, label: t(`alerts.silence.${value}`) }))}
+        />
+        {choice === 'until' ? (
+          <Field
+            label={t('alerts.silence.until')}
+            type="datetime-local"
+            value={until}
+            onInput={setUntil}
+            isRequired
+          />
+        ) : null}
+      </div>
+    </ConfirmDialog>
+  )
+}
+
+function endOf(choice: string, until: string): string {
+  const lengthMs = (LENGTHS as Readonly<Record<string, number>>)[choice]
+  return (lengthMs === undefined ? new Date(until) : new Date(Date.now() + lengthMs)).toISOString()
+}
+
+/** An alert that is not over, with what can be done about it. */
+function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onChanged: () => void }) {
+  const [isSilencing, setSilencing] = useState(false)
+  const path = { id: alert.id }
+  const ack = useAction(() => api.post('/v1/alerts/{id}/ack', { path, body: {} }))
+  const end = useAction(() => api.post('/v1/alerts/{id}/silence', { path, body: { until: null } }))
+  const acknowledge = async (): Promise<void> => {
+    if ((await ack.run())?.ok !== true) return
+    toast({ text: t('alerts.acked') })
+    onChanged()
+  }
+  const remedy = remedyOf(alert.rule)
+  const error = ack.error ?? end.error
+  const isSilent = alert.silenced_until !== null && Date.parse(alert.silenced_until) > Date.now()
+  return (
+    <article class="card" aria-label={`${ruleText(alert.rule)} ${subjectText(alert)}`}>
+      <h2>
+        <Lamp
+          tone={toneOf(alert.severity)}
+          label={`${word('alerts.severity', alert.severity)}: ${ruleText(alert.rule)}`}
+        />
+      </h2>
+      <p>
+        <Said>{alert.message}</Said>
+      </p>
+      {remedy === undefined ? null : <p>{remedy}</p>}
+      <Facts facts={factsOf(alert, isSilent)} />
+      {error === undefined ? null : <ErrorNotice error={error} />}
+      {may('operator') ? (
+        <div class="actions">
+          {isSilent ? (
+            <Button isBusy={end.isBusy} onClick={() => void end.run().then(onChanged)}>
+              {t('alerts.silence.end')}
+            </Button>
+          ) : (
+            <Button onClick={() => setSilencing(true)}>{t('alerts.silence')}</Button>
+          )}
+          {alert.state === 'firing' && alert.acked_at === null ? (
+            <Button kind="primary" isBusy={ack.isBusy} onClick={() => void acknowledge()}>
+              {t('alerts.ack')}
+            </Button>
+          ) : null}
+        </div>
+      ) : null}
+      {isSilencing ? (
+        <SilenceDialog alert={alert} onClose={() => setSilencing(false)} onChanged={onChanged} />
+      ) : null}
+    </article>
+  )
+}
+
+function factsOf(alert: Alert, isSilent: boolean) {
+  return [
+    [t('alerts.subject'), subjectText(alert)],
+    [t('alerts.state'), word('alerts.state', alert.state)],
+    [t('alerts.since'), <Time key="since" at={alert.started_at} relative />],
+    [
+      t('alerts.value'),
+      alert.value === null || alert.threshold === null
+        ? undefined
+        : t('alerts.value.of', { value: alert.value, threshold: alert.threshold }),
+    ],
+    [
+      t('alerts.ackedBy'),
+      alert.acked_at === null ? undefined : (
+        <>
+          {alert.acked_by ?? ''} · <Time at={alert.acked_at} relative />
+        </>
+      ),
+    ],
+    [
+      t('alerts.silencedUntil'),
+      isSilent && alert.silenced_until !== null ? <Time at={alert.silenced_until} /> : undefined,
+    ],
+  ] as const
+}
+
+const SEVERITIES = ['critical', 'warning', 'info'] as const
+
+/** Alerts that are over, newest first. */
+function PastAlerts() {
+  const wanted = filter('severity')
+  const severity = SEVERITIES.find((one) => one === wanted)
+  const alerts = usePages('/v1/alerts', { state: 'resolved', severity }, ['alert.*'])
+  return (
+    <>
+      <div class="toolbar">
+        <Select
+          label={t('alerts.severity')}
+          value={severity ?? ''}
+          onChange={(value) => setFilters({ severity: value })}
+          options={[
+            { value: '', label: t('alerts.severity.all') },
+            ...SEVERITIES.map((value) => ({ value, label: t(`alerts.severity.${value}`) })),
+          ]}
+        />
+      </div>
+      <Loaded query={alerts}>
+        {(rows) => (
+          <DataTable
+            label={t('alerts.past')}
+            rows={rows}
+            columns={columns()}
+            keyOf={({ id }) => id}
+            empty={<EmptyState title={t('alerts.past.none')}>{t('alerts.past.none.help')}</EmptyState>}
+            footer={alerts.more === undefined ? null : <Button onClick={alerts.more}>{t('ui.more')}</Button>}
+          />
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function columns(): readonly Column<Alert>[] {
+  return [
+    {
+      key: 'severity',
+      title: t('alerts.severity'),
+      cell: ({ severity }) => <Lamp tone={toneOf(severity)} label={word('alerts.severity', severity)} />,
+    },
+    { key: 'rule', title: t('alerts.what'), cell: ({ rule }) => ruleText(rule) },
+    { key: 'subject', title: t('alerts.subject'), cell: subjectText },
+    { key: 'from', title: t('alerts.since'), cell: (alert) => <Time at={alert.started_at} /> },
+    {
+      key: 'to',
+      title: t('alerts.over'),
+      cell: (alert) => (alert.resolved_at === null ? '' : <Time at={alert.resolved_at} />),
+      isWide: true,
+    },
+    { key: 'by', title: t('alerts.ackedBy'), cell: (alert) => alert.acked_by ?? '', isWide: true },
+  ]
+}
+
+/** Alerts: what is wrong now, what was, and who is told. */
+export function Page() {
+  const receivers = useQuery('/v1/alerts/webhooks', {}, { on: ['alert.*', 'plugin.*'], everyMs: 15_000 })
+  return (
+    <>
+      <h1>{t('alerts.title')}</h1>
+      {receivers.data?.enabled === false ? (
+        <Notice tone="warn">
+          <p>{t('alerts.off')}</p>
+          <p>
+            <a href="/docs/how-to/alerts.html">{t('alerts.docs')}</a>
+          </p>
+        </Notice>
+      ) : null}
+      <Tabs
+        label={t('alerts.title')}
+        chosen={filter('tab')}
+        onChoose={(tab) => setFilters({ tab })}
+        tabs={[
+          { key: 'open', title: t('alerts.open'), content: () => <OpenAlerts /> },
+          { key: 'past', title: t('alerts.past'), content: () => <PastAlerts /> },
+          { key: 'receivers', title: t('alerts.receivers'), content: () => <Receivers query={receivers} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+const GRAVITY = ['critical', 'warning', 'info']
+
+function OpenAlerts() {
+  const query = { state: 'open', limit: 500 } as const
+  const alerts = useQuery('/v1/alerts', { query }, { on: ['alert.*'], everyMs: 30_000 })
+  return (
+    <Loaded query={alerts}>
+      {({ alerts: open }) =>
+        open.length === 0 ? (
+          <EmptyState title={t('alerts.none')}>{t('alerts.none.help')}</EmptyState>
+        ) : (
+          open
+            .toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))
+            .map((alert) => <OpenAlert key={alert.id} alert={alert} onChanged={alerts.reload} />)
+        )
+      }
+    </Loaded>
+  )
+}
+
+type Webhooks = AnswerOf<'GET', '/v1/alerts/webhooks'>
+type Tested = AnswerOf<'POST', '/v1/alerts/webhooks/test'>
+
+/** Who is told of alerts, what they have not taken, and a test of each. */
+function Receivers({ query }: { readonly query: Query<Webhooks> }) {
+  return (
+    <Loaded query={query}>
+      {({ webhooks }) =>
+        webhooks.length === 0 ? (
+          <EmptyState
+            title={t('alerts.receivers.none')}
+            action={<a href="/docs/how-to/alerts.html">{t('alerts.docs')}</a>}
+          >
+            {t('alerts.receivers.none.help')}
+          </EmptyState>
+        ) : (
+          <div class="cards">
+            {webhooks.map((webhook) => (
+              <Receiver key={webhook.name} webhook={webhook} onChanged={query.reload} />
+            ))}
+          </div>
+        )
+      }
+    </Loaded>
+  )
+}
+
+function Receiver({
+  webhook,
+  onChanged,
+}: {
+  readonly webhook: Webhooks['webhooks'][number]
+  readonly onChanged: () => void
+}) {
+  const { name, waiting, parked, last_error } = webhook
+  const [tested, setTested] = useState<Tested | undefined>(undefined)
+  const test = useAction((resend: boolean) =>
+    api.post('/v1/alerts/webhooks/test', { body: { webhook: name, resend }, timeoutMs: 60_000 }),
+  )
+  const run = async (resend: boolean): Promise<void> => {
+    setTested(undefined)
+    const result = await test.run(resend)
+    if (result?.ok === true) setTested(result.data)
+    onChanged()
+  }
+  const isWell = waiting === 0 && parked === 0
+  return (
+    <article class="card" aria-label={name}>
+      <h2>{name}</h2>
+      <p>
+        <Lamp
+          tone={isWell ? 'ok' : parked > 0 ? 'bad' : 'warn'}
+          label={t(isWell ? 'alerts.receiver.well' : 'alerts.receiver.behind')}
+        />
+      </p>
+      <Facts
+        facts={[
+          [t('alerts.receiver.waiting'), waiting === 0 ? undefined : waiting],
+          [t('alerts.receiver.parked'), parked === 0 ? undefined : parked],
+          [t('alerts.receiver.why'), last_error === null ? undefined : <Said key="why">{last_error}</Said>],
+        ]}
+      />
+      {test.error === undefined ? null : <ErrorNotice error={test.error} />}
+      {tested === undefined ? null : <Outcome tested={tested} />}
+      {may('operator') ? (
+        <div class="actions">
+          {parked === 0 ? null : (
+            <Button isBusy={test.isBusy} onClick={() => void run(true)}>
+              {t('alerts.receiver.resend')}
+            </Button>
+          )}
+          <Button isBusy={test.isBusy} onClick={() => void run(false)}>
+            {t('alerts.receiver.test')}
+          </Button>
+        </div>
+      ) : null}
+    </article>
+  )
+}
+
+function Outcome({ tested }: { readonly tested: Tested }) {
+  return (
+    <Notice tone={tested.delivered ? 'ok' : 'bad'}>
+      <p>
+        {tested.delivered ? t('alerts.test.taken') : t('alerts.test.refused', { why: tested.error ?? '' })}
+      </p>
+      {tested.resent === 0 ? null : <p>{t('alerts.test.resent', { count: tested.resent })}</p>}
+      <p class="fine">
+        <code>{tested.id}</code>
+      </p>
+    </Notice>
+  )
+}
+
+/** An alert as the API lists it. */
+type Alert = ItemOf<'/v1/alerts'>
+
+/** The colour of a severity. */
+function toneOf(severity: string): Tone {
+  if (severity === 'critical') return 'bad'
+  return severity === 'warning' ? 'warn' : 'none'
+}
+
+/** What a rule says in words; one that somebody has made is called by its name. */
+function ruleText(rule: string): string {
+  return word('alerts.rule', rule)
+}
+
+/** What to do about it, of the built-in rules. */
+function remedyOf(rule: string): string | undefined {
+  const text = word('alerts.do', rule)
+  return text === rule ? undefined : text
+}
+
+/** What it is about; none where it is about the box as a whole. */
+function subjectText({ subject }: Alert): string {
+  return subject === '*' ? t('alerts.allOthers') : subject
+}

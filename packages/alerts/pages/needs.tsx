@@ -1,0 +1,85 @@
+import {
+  type AnswerOf,
+  api,
+  Button,
+  type ComponentType,
+  ErrorNotice,
+  Lamp,
+  may,
+  Said,
+  Time,
+  type Tone,
+  t,
+  useAction,
+  useEffect,
+  useQuery,
+  word,
+} from '@steeple/console/kit'
+
+type Alert = AnswerOf<'GET', '/v1/alerts'>['alerts'][number]
+/** What the overview offers to do about something. */
+type Act = ComponentType<{ readonly rule: string; readonly place: string; readonly onDone: () => void }>
+
+const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn' }
+/** The page on which what a rule tells of is looked at and mended. */
+const PLACES: Readonly<Record<string, string>> = {
+  tx_auto_disarmed: '/radio',
+  hss_push_failing: '/sims',
+  session_surge: '/sessions',
+  heartbeat_stale: '/mesh',
+}
+/** Where every rule says what there is to do about it. */
+const RULES = '/alerts'
+const MOST_SHOWN = 8
+
+/** The alerts that are open, among what needs somebody; says whom they are about. */
+export function Panel({
+  Act,
+  onTold,
+}: {
+  readonly Act: Act
+  readonly onTold: (subjects: readonly string[]) => void
+}) {
+  const alerts = useQuery('/v1/alerts', { query: { state: 'firing', limit: 50 } }, { on: ['alert.*'] })
+  const firing = alerts.data?.alerts.filter(({ acked_at }) => acked_at === null) ?? []
+  const subjects = JSON.stringify(firing.map(({ subject }) => subject))
+  useEffect(() => onTold(JSON.parse(subjects)), [subjects])
+  return (
+    <>
+      {firing.slice(0, MOST_SHOWN).map((alert) => (
+        <AlertLine key={alert.id} alert={alert} Act={Act} onDone={alerts.reload} />
+      ))}
+    </>
+  )
+}
+
+function AlertLine({
+  alert,
+  Act,
+  onDone,
+}: {
+  readonly alert: Alert
+  readonly Act: Act
+  readonly onDone: () => void
+}) {
+  const acknowledge = useAction(() => api.post('/v1/alerts/{id}/ack', { path: { id: alert.id }, body: {} }))
+  const place = alert.rule.startsWith('sim_quota') ? `/sims/${alert.subject}` : PLACES[alert.rule]
+  return (
+    <li>
+      <Lamp tone={TONES[alert.severity] ?? 'none'} label={word('home.severity', alert.severity)} />
+      <span class="words">
+        <Said>{alert.message}</Said>{' '}
+        <span class="fine">
+          <Time at={alert.started_at} relative />
+        </span>
+      </span>
+      <Act rule={alert.rule} place={place ?? RULES} onDone={onDone} />
+      {may('operator') ? (
+        <Button isBusy={acknowledge.isBusy} onClick={() => void acknowledge.run().then(onDone)}>
+          {t('home.acknowledge')}
+        </Button>
+      ) : null}
+      {acknowledge.error === undefined ? null : <ErrorNotice error={acknowledge.error} />}
+    </li>
+  )
+}

@@ -1,0 +1,77 @@
+import {
+  api,
+  Button,
+  Checkbox,
+  ConfirmDialog,
+  Field,
+  navigate,
+  type Sim,
+  t,
+  toast,
+  useAction,
+  useState,
+} from '@steeple/console/kit'
+
+/** Offers to erase what is known of the holder of a SIM. */
+export function Panel({ sim }: { readonly sim: Sim }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('sim.forget')}</Button>
+      {isOpen ? <ForgetDialog sim={sim} onClose={() => setOpen(false)} /> : null}
+    </>
+  )
+}
+
+/** Erases what is known of the holder of a SIM, after its hash was typed. */
+function ForgetDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: () => void }) {
+  const hash = sim.imsi_sha256_12
+  const [typed, setTyped] = useState('')
+  const [reason, setReason] = useState('')
+  const [isRevoking, setRevoking] = useState(false)
+  const forget = useAction(() =>
+    api.post('/v1/sims/{imsi}/forget', {
+      path: { imsi: hash },
+      body: {
+        ...(isRevoking ? { revoke: true } : {}),
+        ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+      },
+    }),
+  )
+  const confirm = async (): Promise<void> => {
+    const answer = await forget.run()
+    if (answer?.ok !== true) return
+    const { waits_for: what } = answer.data
+    toast({ text: what === null ? t('sim.forgotten') : t('sim.forgotten.waits', { what }) })
+    onClose()
+    navigate('/sims')
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('sim.forget.title')}
+      confirm={t('sim.forget')}
+      isDanger
+      isBusy={forget.isBusy}
+      isDisabled={typed.trim() !== hash || (sim.state !== 'revoked' && !isRevoking)}
+      error={forget.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <div class="stack">
+        <p>{t('sim.forget.what')}</p>
+        {sim.state === 'revoked' ? null : (
+          <Checkbox label={t('sim.forget.revoke')} isChecked={isRevoking} onChange={setRevoking} />
+        )}
+        <Field
+          label={t('sim.forget.reason')}
+          help={t('sim.forget.reason.help')}
+          maxLength={256}
+          value={reason}
+          onInput={setReason}
+        />
+        <Field label={t('sim.forget.type', { hash })} value={typed} onInput={setTyped} />
+      </div>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,109 @@
+import {
+  Button,
+  bytesText,
+  Checkbox,
+  download,
+  ErrorNotice,
+  Field,
+  Time,
+  t,
+  toast,
+  useAction,
+  useQuery,
+  useState,
+} from '@steeple/console/kit'
+
+const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'export', 'checkpoint'] as const
+
+/** The file that the regulator gets, of a time and of what it is to be about. */
+export function Panel() {
+  const [from, setFrom] = useState('')
+  const [to, setTo] = useState('')
+  const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(KINDS))
+  const take = useAction(() =>
+    download('/v1/compliance/export', { query: queryOf(from, to, kinds), timeoutMs: 120_000 }),
+  )
+  const run = async (): Promise<void> => {
+    const result = await take.run()
+    if (result?.ok === true)
+      toast({ text: t('system.file.taken', { name: result.data.name, size: bytesText(result.data.bytes) }) })
+  }
+  const toggle = (kind: string): void => {
+    const next = new Set(kinds)
+    if (!next.delete(kind)) next.add(kind)
+    setKinds(next)
+  }
+  return (
+    <section class="card" aria-label={t('system.regulator')}>
+      <h2>{t('system.regulator')}</h2>
+      <p>{t('system.regulator.what')}</p>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run()
+        }}
+      >
+        <Field
+          label={t('system.regulator.from')}
+          help={t('system.regulator.from.help')}
+          type="date"
+          value={from}
+          onInput={setFrom}
+        />
+        <Field
+          label={t('system.regulator.to')}
+          help={t('system.regulator.to.help')}
+          type="date"
+          value={to}
+          onInput={setTo}
+        />
+        <fieldset>
+          <legend>{t('system.regulator.kinds')}</legend>
+          {KINDS.map((kind) => (
+            <Checkbox
+              key={kind}
+              label={t(`system.regulator.kind.${kind}`)}
+              isChecked={kinds.has(kind)}
+              onChange={() => toggle(kind)}
+            />
+          ))}
+        </fieldset>
+        {take.error === undefined ? null : <ErrorNotice error={take.error} />}
+        <Button type="submit" isBusy={take.isBusy} isDisabled={kinds.size === 0}>
+          {t('system.regulator.take')}
+        </Button>
+      </form>
+      <Erasures />
+    </section>
+  )
+}
+
+/** Midnights of the reader. The last day is whole. */
+function queryOf(from: string, to: string, kinds: ReadonlySet<string>): Readonly<Record<string, string>> {
+  const end = new Date(`${to}T00:00`)
+  if (to !== '') end.setDate(end.getDate() + 1)
+  return {
+    ...(from === '' ? {} : { from: new Date(`${from}T00:00`).toISOString() }),
+    ...(to === '' ? {} : { to: end.toISOString() }),
+    ...(kinds.size === KINDS.length ? {} : { kinds: [...kinds].join(',') }),
+  }
+}
+
+function Erasures() {
+  const { data } = useQuery('/v1/compliance/erasures', {}, { on: ['sim.forget', 'sim.erase'] })
+  if (data === undefined || data.erasures.length === 0) return null
+  return (
+    <>
+      <h3>{t('system.erasures')}</h3>
+      <ul>
+        {data.erasures.map((one) => (
+          <li key={one.imsi_sha256_12}>
+            <code>{one.imsi_sha256_12}</code> · <Time at={one.asked_at} relative /> ·{' '}
+            {one.waits_for ?? t('system.erasures.soon')}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

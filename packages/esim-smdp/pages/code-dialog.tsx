@@ -1,0 +1,119 @@
+import {
+  api,
+  Button,
+  ButtonLink,
+  ConfirmDialog,
+  Copy,
+  Dialog,
+  ErrorNotice,
+  Notice,
+  Progress,
+  QrCode,
+  Said,
+  Time,
+  t,
+  toast,
+  useAction,
+  useState,
+  word,
+} from '@steeple/console/kit'
+import { type Code, isOpen, stateOf } from './code.tsx'
+import { useActivation } from './use-activation.ts'
+
+/** One activation code: its QR code while it opens something, what became of it, and taking it back. */
+export function CodeDialog({ code, onClose }: { readonly code: Code; readonly onClose: () => void }) {
+  const [isAsked, setAsked] = useState(false)
+  if (isAsked) return <RevokeDialog code={code} onClose={() => setAsked(false)} />
+  return (
+    <Dialog isOpen title={t('esim.code.title', { iccid: code.iccid_last4 })} onClose={onClose}>
+      <div class="stack">
+        {isOpen(code) ? <Picture code={code} /> : <Notice>{word('esim.over', stateOf(code))}</Notice>}
+        {code.last_error === null ? null : (
+          <Notice tone="warn">
+            <Said>{code.last_error}</Said>
+          </Notice>
+        )}
+        <Facts code={code} />
+      </div>
+      <div class="actions">
+        {isOpen(code) ? (
+          <>
+            <Button onClick={() => setAsked(true)}>{t('esim.revoke')}</Button>
+            <ButtonLink href={`/esim/cards?code=${code.token}`}>{t('esim.cards.print')}</ButtonLink>
+          </>
+        ) : null}
+        <Button onClick={onClose}>{t('ui.close')}</Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Picture({ code }: { readonly code: Code }) {
+  const { data, error } = useActivation(code.token)
+  if (error !== undefined) return <ErrorNotice error={error} />
+  if (data === undefined) return <Progress label={t('app.loading')} />
+  return (
+    <>
+      <QrCode text={data.qr_text} what={t('esim.code.title', { iccid: code.iccid_last4 })} />
+      <p>
+        <code>{data.activation_code}</code> <Copy text={data.activation_code} />
+      </p>
+      <p class="fine">{t('esim.code.secret')}</p>
+      {code.confirmation_required ? <p>{t('esim.confirmation.needed')}</p> : null}
+    </>
+  )
+}
+
+function Facts({ code }: { readonly code: Code }) {
+  const { profile } = code
+  return (
+    <dl class="facts">
+      <dt>{t('sims.filter.state')}</dt>
+      <dd>{word('esim.state', stateOf(code))}</dd>
+      <dt>{t('esim.profile')}</dt>
+      <dd>
+        {profile === null
+          ? t('esim.profile.nowhere')
+          : t('esim.profile.at', { state: word('esim.profile', profile.state), eid: profile.eid_last4 })}
+      </dd>
+      <dt>{t('esim.attempts')}</dt>
+      <dd>{t('esim.attempts.text', { attempts: code.attempts, downloads: code.downloads })}</dd>
+      <dt>{t('sims.expires')}</dt>
+      <dd>
+        <Time at={code.expires_at} />
+      </dd>
+      {code.batch_id === null ? null : (
+        <>
+          <dt>{t('sims.filter.batch_id')}</dt>
+          <dd>
+            <a href={`/esim?batch_id=${code.batch_id}`}>{code.batch_id}</a>
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+function RevokeDialog({ code, onClose }: { readonly code: Code; readonly onClose: () => void }) {
+  const revoke = useAction(() => api.post('/v1/esim/revoke', { body: { token: code.token } }))
+  const confirm = async (): Promise<void> => {
+    const answer = await revoke.run()
+    if (answer?.ok !== true) return
+    toast({ text: t('esim.revoked') })
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('esim.revoke.title')}
+      confirm={t('esim.revoke')}
+      isDanger
+      isBusy={revoke.isBusy}
+      error={revoke.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{t('esim.revoke.what')}</p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,445 @@
+import {
+  addStyle,
+  api,
+  Button,
+  Bytes,
+  Checkbox,
+  type Column,
+  Copy,
+  DataTable,
+  Dialog,
+  durationText,
+  EmptyState,
+  ErrorNotice,
+  Field,
+  Lamp,
+  may,
+  Notice,
+  Said,
+  Time,
+  t,
+  toast,
+  useAction,
+  useQuery,
+  useState,
+  word,
+} from '@steeple/console/kit'
+import { BackhaulByMonth } from './backhaul.tsx'
+import { LeaveDialog } from './leave-dialog.tsx'
+import css from './mesh.css'
+import { MeshHealth } from './mesh-health.tsx'
+import { grouped, type MeshMembers, type Peer, peerTone, unapproved } from './peer-facts.ts'
+import { ThisBox } from './this-box.tsx'
+
+addStyle(css)
+
+const LOOK_MS = 10_000
+const CHANGES = ['peer.*', 'mesh.*', 'node.*', 'policy.*', 'config.*'] as const
+
+/** The other boxes: who belongs to this one's mesh, the links to them, and how one comes and goes. */
+export function Page() {
+  const [chosen, setChosen] = useState<string | undefined>(undefined)
+  const status = useQuery('/v1/status')
+  const peers = useQuery('/v1/peers', { query: { limit: 500 } }, { on: CHANGES, everyMs: LOOK_MS })
+  const members = useQuery(
+    may('operator') ? '/v1/mesh/members' : undefined,
+    {},
+    { on: CHANGES, everyMs: LOOK_MS },
+  )
+  const rows = peers.data?.peers ?? []
+  const links = rows.filter(({ state }) => state !== 'suggested')
+  const suggested = rows.filter(({ state }) => state === 'suggested')
+  const peer = rows.find(({ id }) => id === chosen)
+  const nodeId = status.data?.node_id
+  return (
+    <>
+      <h1>{t('mesh.title')}</h1>
+      <ThisBox members={members.data} nodeId={nodeId} onChange={members.reload} />
+      {peers.error === undefined ? null : <ErrorNotice error={peers.error} onRetry={peers.reload} />}
+      {suggested.length === 0 ? null : <Suggested peers={suggested} />}
+      {peers.data === undefined ? null : (
+        <section aria-labelledby="mesh-links">
+          <h2 id="mesh-links">{t('mesh.links')}</h2>
+          {links.length === 0 ? (
+            <EmptyState title={t('mesh.links.none')}>{t('mesh.links.none.help')}</EmptyState>
+          ) : (
+            <Peers peers={links} onOpen={setChosen} />
+          )}
+        </section>
+      )}
+      {members.error === undefined ? null : <ErrorNotice error={members.error} onRetry={members.reload} />}
+      {members.data === undefined ? null : (
+        <Members members={members.data} nodeId={nodeId} onChange={members.reload} />
+      )}
+      <BackhaulByMonth />
+      <MeshHealth />
+      {peer === undefined ? null : (
+        <PeerDialog key={peer.id} peer={peer} onClose={() => setChosen(undefined)} onChange={peers.reload} />
+      )}
+    </>
+  )
+}
+
+/** Boxes that were heard of nearby, with the fingerprint that their certificate must have. */
+function Suggested({ peers }: { readonly peers: readonly Peer[] }) {
+  return (
+    <section aria-labelledby="mesh-suggested">
+      <h2 id="mesh-suggested">{t('mesh.suggested')}</h2>
+      <p>{t('mesh.suggested.help')}</p>
+      <div class="cards">
+        {peers.map((peer) => (
+          <Suggestion key={peer.id} peer={peer} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function Suggestion({ peer }: { readonly peer: Peer }) {
+  const accept = useAction(() => api.post('/v1/peers/{id}/accept', { path: { id: peer.id } }))
+  const go = async (): Promise<void> => {
+    const result = await accept.run()
+    if (result?.ok === true) toast({ text: t('mesh.accepted', { name: peer.name }) })
+  }
+  return (
+    <article class="card" aria-label={peer.name}>
+      <h3>{peer.name}</h3>
+      <p>{peer.endpoint ?? ''}</p>
+      <p class="fine">{t('mesh.fingerprint')}</p>
+      <p>
+        <code>{grouped(peer.fingerprint ?? '')}</code>
+      </p>
+      {accept.error === undefined ? null : <ErrorNotice error={accept.error} />}
+      {may('operator') ? (
+        <Button kind="primary" isBusy={accept.isBusy} onClick={() => void go()}>
+          {t('mesh.accept')}
+        </Button>
+      ) : null}
+    </article>
+  )
+}
+
+/** The links to other boxes: how each is, and what waits for somebody. */
+function Peers({
+  peers,
+  onOpen,
+}: {
+  readonly peers: readonly Peer[]
+  readonly onOpen: (id: string) => void
+}) {
+  return (
+    <DataTable
+      label={t('mesh.links')}
+      rows={peers}
+      columns={columns(onOpen)}
+      keyOf={({ id }) => id}
+      onOpen={({ id }) => onOpen(id)}
+    />
+  )
+}
+
+function columns(onOpen: (id: string) => void): readonly Column<Peer>[] {
+  return [
+    {
+      key: 'name',
+      title: t('mesh.link.name'),
+      cell: ({ id, name }) => (
+        <Button kind="quiet" onClick={() => onOpen(id)}>
+          {name}
+        </Button>
+      ),
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    {
+      key: 'state',
+      title: t('mesh.link.state'),
+      cell: ({ state }) => <Lamp tone={peerTone(state)} label={word('mesh.state', state)} />,
+      compare: (a, b) => a.state.localeCompare(b.state),
+    },
+    {
+      key: 'routes',
+      title: t('mesh.link.waiting'),
+      cell: (peer) => {
+        const { length: count } = unapproved(peer)
+        return count === 0 ? '–' : <strong>{t('mesh.link.toApprove', { count })}</strong>
+      },
+    },
+    {
+      key: 'handshake',
+      title: t('mesh.link.handshake'),
+      isWide: true,
+      cell: ({ handshake_age_s: age }) =>
+        age === null ? t('mesh.never') : t('mesh.ago', { time: durationText(age * 1_000) }),
+    },
+    {
+      key: 'rtt',
+      title: t('mesh.link.rtt'),
+      isNumeric: true,
+      isWide: true,
+      cell: ({ rtt_ms: ms }) => (typeof ms === 'number' ? `${Math.round(ms)} ms` : '–'),
+    },
+    {
+      key: 'bytes',
+      title: t('mesh.link.bytes'),
+      isNumeric: true,
+      isWide: true,
+      cell: ({ rx_bytes: rx = 0, tx_bytes: tx = 0 }) => (
+        <>
+          ↓ <Bytes value={rx} /> ↑ <Bytes value={tx} />
+        </>
+      ),
+    },
+  ]
+}
+
+type Member = MeshMembers['members'][number]
+
+/** Who belongs to the mesh. At its root an admin can put a box out. */
+function Members({
+  members,
+  nodeId,
+  onChange,
+}: {
+  readonly members: MeshMembers
+  readonly nodeId: string | undefined
+  readonly onChange: () => void
+}) {
+  const [leaving, setLeaving] = useState<Member | undefined>(undefined)
+  const canPutOut = may('admin') && members.mesh.root_node_id === nodeId && members.members.length > 1
+  const columns: readonly Column<Member>[] = [
+    {
+      key: 'name',
+      title: t('mesh.link.name'),
+      cell: ({ name }) => name,
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    {
+      key: 'role',
+      title: t('mesh.member.role'),
+      cell: ({ node_id: id, is_root: isRoot }) =>
+        [isRoot ? t('mesh.member.root') : '', id === nodeId ? t('mesh.member.this') : '']
+          .filter((text) => text !== '')
+          .join(', ') || '–',
+    },
+    { key: 'address', title: t('mesh.link.address'), cell: (member) => member.overlay_address },
+    {
+      key: 'joined',
+      title: t('mesh.member.joined'),
+      isWide: true,
+      cell: (member) => <Time at={member.joined_at} />,
+    },
+    {
+      key: 'offers',
+      title: t('mesh.member.offers'),
+      isWide: true,
+      cell: ({ wireguard }) => wireguard?.advertised.join(', ') || '–',
+    },
+    ...(canPutOut
+      ? [
+          {
+            key: 'out',
+            title: t('mesh.member.change'),
+            cell: (member: Member) =>
+              member.node_id === nodeId ? (
+                ''
+              ) : (
+                <Button
+                  kind="quiet"
+                  onClick={() => setLeaving(member)}
+                  label={t('mesh.putOut.of', { name: member.name })}
+                >
+                  {t('mesh.putOut')}
+                </Button>
+              ),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <section aria-labelledby="mesh-members">
+      <h2 id="mesh-members">{t('mesh.members', { name: members.mesh.name })}</h2>
+      <DataTable
+        label={t('mesh.members', { name: members.mesh.name })}
+        rows={members.members}
+        columns={columns}
+        keyOf={({ node_id: id }) => id}
+      />
+      {leaving === undefined ? null : (
+        <LeaveDialog
+          nodeId={leaving.node_id}
+          name={leaving.name}
+          isOwn={false}
+          onClose={() => setLeaving(undefined)}
+          onDone={onChange}
+        />
+      )}
+    </section>
+  )
+}
+
+interface PeerProps {
+  readonly peer: Peer
+  readonly onClose: () => void
+  /** Something of it was changed. */
+  readonly onChange: () => void
+}
+
+/** One link: how it is, which of its routes are approved, and how it is taken away. */
+function PeerDialog({ peer, onClose, onChange }: PeerProps) {
+  return (
+    <Dialog isOpen title={peer.name} onClose={onClose}>
+      <p>
+        <Lamp tone={peerTone(peer.state)} label={word('mesh.state', peer.state)} />{' '}
+        <Said>{peer.reason ?? ''}</Said>
+      </p>
+      <dl class="facts">
+        <dt>{t('mesh.link.source')}</dt>
+        <dd>{word('mesh.source', peer.source)}</dd>
+        <dt>{t('mesh.link.endpoint')}</dt>
+        <dd>{peer.endpoint ?? peer.last_endpoint ?? t('mesh.link.comes')}</dd>
+        <dt>{t('mesh.link.address')}</dt>
+        <dd>{peer.address ?? '–'}</dd>
+        <dt>{t('mesh.link.handshake')}</dt>
+        <dd>
+          {peer.handshake_age_s === null
+            ? t('mesh.never')
+            : t('mesh.ago', { time: durationText(peer.handshake_age_s * 1_000) })}
+        </dd>
+        <dt>{t('mesh.key')}</dt>
+        <dd>
+          <code>{peer.public_key ?? '–'}</code>
+          {typeof peer.public_key === 'string' ? <Copy text={peer.public_key} /> : null}
+        </dd>
+        <dt>{t('mesh.link.serving')}</dt>
+        <dd>{(peer.serving ?? []).join(', ') || '–'}</dd>
+      </dl>
+      <Routes peer={peer} onChange={onChange} />
+      {may('operator') && peer.source === 'static' ? <NextKeyForm peer={peer} onChange={onChange} /> : null}
+      {may('operator') ? <Remove peer={peer} onClose={onClose} onChange={onChange} /> : null}
+      <div class="actions">
+        <Button onClick={onClose}>{t('ui.close')}</Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Routes({ peer, onChange }: Omit<PeerProps, 'onClose'>) {
+  const { advertised = [], approved = [] } = peer
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(approved))
+  const policy = useQuery('/v1/policy', {}, { on: ['policy.*'] })
+  const approve = useAction((routes: readonly string[]) =>
+    api.post('/v1/peers/{id}/approve', { path: { id: peer.id }, body: { routes } }),
+  )
+  const all = [...new Set([...advertised, ...approved])]
+  const isForbidden = policy.data?.mesh.allow_route_advertise === false
+  const isChanged = chosen.size !== approved.length || approved.some((route) => !chosen.has(route))
+  const save = async (): Promise<void> => {
+    const result = await approve.run([...chosen])
+    if (result?.ok !== true) return
+    toast({ text: t('mesh.routes.approved', { name: peer.name }) })
+    onChange()
+  }
+  const tick = (route: string, isTicked: boolean): void => {
+    const next = new Set(chosen)
+    if (isTicked) next.add(route)
+    else next.delete(route)
+    setChosen(next)
+  }
+  return (
+    <section class="stack" aria-labelledby="mesh-routes">
+      <h3 id="mesh-routes">{t('mesh.routes')}</h3>
+      {all.length === 0 ? <p>{t('mesh.routes.none')}</p> : null}
+      {isForbidden && all.length > 0 ? (
+        <Notice tone="warn">
+          {t('mesh.routes.forbidden')} <a href="/rules">{t('mesh.routes.rules')}</a>
+        </Notice>
+      ) : null}
+      {all.map((route) => (
+        <Checkbox
+          key={route}
+          label={route}
+          help={t(advertised.includes(route) ? 'mesh.route.advertised' : 'mesh.route.gone')}
+          isChecked={chosen.has(route)}
+          isDisabled={!may('operator')}
+          onChange={(isTicked) => tick(route, isTicked)}
+        />
+      ))}
+      {approve.error === undefined ? null : <ErrorNotice error={approve.error} />}
+      {may('operator') && all.length > 0 ? (
+        <div>
+          <Button kind="primary" isDisabled={!isChanged} isBusy={approve.isBusy} onClick={() => void save()}>
+            {t('mesh.routes.approve')}
+          </Button>
+        </div>
+      ) : null}
+    </section>
+  )
+}
+
+/** Takes a link away, after a second press that says what it costs. */
+function Remove({ peer, onClose, onChange }: PeerProps) {
+  const [isAsked, setAsked] = useState(false)
+  const remove = useAction(() => api.delete('/v1/peers/{id}', { path: { id: peer.id } }))
+  const go = async (): Promise<void> => {
+    const result = await remove.run()
+    if (result?.ok !== true) return
+    toast({ text: t('mesh.removed', { name: peer.name }) })
+    onChange()
+    onClose()
+  }
+  if (!isAsked)
+    return (
+      <div class="apart">
+        <Button onClick={() => setAsked(true)}>{t('mesh.remove')}</Button>
+      </div>
+    )
+  return (
+    <Notice tone="warn">
+      <p>{t(peer.source === 'mesh' ? 'mesh.remove.member' : 'mesh.remove.what')}</p>
+      {remove.error === undefined ? null : <ErrorNotice error={remove.error} />}
+      <div class="actions">
+        <Button onClick={() => setAsked(false)}>{t('ui.cancel')}</Button>
+        <Button kind="danger" isBusy={remove.isBusy} onClick={() => void go()}>
+          {t('mesh.remove.confirm', { name: peer.name })}
+        </Button>
+      </div>
+    </Notice>
+  )
+}
+
+/** Takes the next key of a box that was linked by hand: nobody else tells it. */
+function NextKeyForm({ peer, onChange }: { readonly peer: Peer; readonly onChange: () => void }) {
+  const [key, setKey] = useState('')
+  const tell = useAction(() =>
+    api.post('/v1/peers/{id}/rotate', { path: { id: peer.id }, body: { public_key: key.trim() } }),
+  )
+  const go = async (): Promise<void> => {
+    if ((await tell.run())?.ok !== true) return
+    setKey('')
+    toast({ text: t('mesh.nextKey.done', { name: peer.name }) })
+    onChange()
+  }
+  return (
+    <form
+      class="stack apart"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void go()
+      }}
+    >
+      <Field
+        label={t('mesh.nextKey')}
+        help={t('mesh.nextKey.help')}
+        value={key}
+        onInput={setKey}
+        isRequired
+      />
+      {tell.error === undefined ? null : <ErrorNotice error={tell.error} />}
+      <div>
+        <Button type="submit" isBusy={tell.isBusy}>
+          {t('mesh.nextKey.go')}
+        </Button>
+      </div>
+    </form>
+  )
+}

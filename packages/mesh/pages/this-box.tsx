@@ -1,0 +1,458 @@
+import {
+  type AnswerOf,
+  api,
+  Button,
+  Checkbox,
+  ConfirmDialog,
+  Copy,
+  Dialog,
+  durationText,
+  ErrorNotice,
+  Field,
+  may,
+  Notice,
+  QrCode,
+  Said,
+  t,
+  toast,
+  useAction,
+  useEffect,
+  useQuery,
+  useState,
+} from '@steeple/console/kit'
+import { LeaveDialog } from './leave-dialog.tsx'
+import type { MeshMembers } from './peer-facts.ts'
+
+/** What an invitation holds: where to join, and with what. */
+interface Invited {
+  readonly url: string
+  readonly token: string
+}
+
+/** Shorter is no token, but a word of the command around it. */
+const LEAST_TOKEN = 20
+
+/** What was pasted: the whole command of an invitation, or address and token in any order. Undefined when one of them is missing. */
+function invitedFrom(text: string): Invited | undefined {
+  const words = text.split(/[\s|]+/)
+  const url = words.find((word) => word.startsWith('https://'))
+  const token = words.find((word) => word !== url && word.length >= LEAST_TOKEN)
+  return url === undefined || token === undefined ? undefined : { url, token }
+}
+
+type Joined = AnswerOf<'POST', '/v1/mesh/join'>
+
+/** Takes this box into the mesh that an invitation is for. */
+function JoinDialog({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
+  const [pasted, setPasted] = useState('')
+  const [name, setName] = useState('')
+  const [wrong, setWrong] = useState<string | undefined>(undefined)
+  const [joined, setJoined] = useState<Joined | undefined>(undefined)
+  const join = useAction((invited: Invited) =>
+    api.post('/v1/mesh/join', { body: { ...invited, ...(name.trim() === '' ? {} : { name: name.trim() }) } }),
+  )
+  const go = async (): Promise<void> => {
+    const invited = invitedFrom(pasted)
+    setWrong(invited === undefined ? t('mesh.join.wrong') : undefined)
+    if (invited === undefined) return
+    const result = await join.run(invited)
+    if (result?.ok !== true) return
+    setJoined(result.data)
+    onDone()
+  }
+  if (joined !== undefined) return <Welcome joined={joined} onClose={onClose} />
+  return (
+    <Dialog isOpen title={t('mesh.do.join')} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void go()
+        }}
+      >
+        <p>{t('mesh.join.what')}</p>
+        <Field
+          label={t('mesh.join.pasted')}
+          help={t('mesh.join.pasted.help')}
+          value={pasted}
+          onInput={setPasted}
+          error={wrong}
+          lines={4}
+          isRequired
+        />
+        <Field label={t('mesh.join.name')} help={t('mesh.join.name.help')} value={name} onInput={setName} />
+        {join.error === undefined ? null : <ErrorNotice error={join.error} />}
+        <div class="actions">
+          <Button onClick={onClose}>{t('ui.cancel')}</Button>
+          <Button type="submit" kind="primary" isBusy={join.isBusy}>
+            {t('mesh.join.go')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+function Welcome({ joined, onClose }: { readonly joined: Joined; readonly onClose: () => void }) {
+  return (
+    <Dialog isOpen title={t('mesh.joined', { name: joined.mesh.name })} onClose={onClose}>
+      <Notice tone="ok">{t('mesh.joined.address', { address: joined.overlay_address })}</Notice>
+      <p>{t('mesh.words')}</p>
+      <p class="compared">{joined.ca_words}</p>
+      <p>{t('mesh.joined.listener')}</p>
+      <div class="actions">
+        <Button kind="primary" onClick={onClose}>
+          {t('ui.close')}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+type Invitation = AnswerOf<'POST', '/v1/mesh/invite'>
+
+/** Invites another box: a token that works once and is shown once. */
+function InviteDialog({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [made, setMade] = useState<Invitation | undefined>(undefined)
+  const invite = useAction(() =>
+    api.post('/v1/mesh/invite', { body: name.trim() === '' ? {} : { name: name.trim() } }),
+  )
+  const go = async (): Promise<void> => {
+    const result = await invite.run()
+    if (result?.ok === true) setMade(result.data)
+  }
+  return (
+    <Dialog isOpen title={t('mesh.do.invite')} onClose={onClose} isFirm={made !== undefined}>
+      {made === undefined ? (
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void go()
+          }}
+        >
+          <p>{t('mesh.invite.what')}</p>
+          <Field
+            label={t('mesh.invite.name')}
+            help={t('mesh.invite.name.help')}
+            value={name}
+            onInput={setName}
+          />
+          {invite.error === undefined ? null : <ErrorNotice error={invite.error} />}
+          <div class="actions">
+            <Button onClick={onClose}>{t('ui.cancel')}</Button>
+            <Button type="submit" kind="primary" isBusy={invite.isBusy}>
+              {t('mesh.invite.go')}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <Shown invitation={made} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+function Shown({ invitation, onClose }: { readonly invitation: Invitation; readonly onClose: () => void }) {
+  const leftMs = useCountdown(invitation.expires_at)
+  const isOver = leftMs <= 0
+  return (
+    <div class="stack">
+      <Notice tone={isOver ? 'bad' : 'warn'}>{isOver ? t('mesh.invite.over') : t('mesh.invite.once')}</Notice>
+      {isOver ? null : (
+        <>
+          <p class="countdown" role="timer">
+            {t('mesh.invite.left', { time: durationText(leftMs) })}
+          </p>
+          <QrCode text={invitation.command} what={t('mesh.invite.qr')} />
+          <p>
+            {t('mesh.invite.command')} <Copy text={invitation.command} />
+          </p>
+          <pre>{invitation.command}</pre>
+        </>
+      )}
+      <p>{t('mesh.words')}</p>
+      <p class="compared">{invitation.ca_words}</p>
+      <div class="actions">
+        <Button onClick={onClose}>{t('mesh.invite.done')}</Button>
+      </div>
+    </div>
+  )
+}
+
+const TICK_MS = 1_000
+
+/** Ms until a moment, second by second; 0 from then on. */
+function useCountdown(until: string): number {
+  const left = (): number => Math.max(0, Date.parse(until) - Date.now())
+  const [leftMs, setLeftMs] = useState(left)
+  useEffect(() => {
+    const timer = setInterval(() => setLeftMs(left()), TICK_MS)
+    return () => clearInterval(timer)
+  }, [until])
+  return leftMs
+}
+
+const FIELDS = ['name', 'endpoint', 'key', 'routes'] as const
+const EMPTY = { name: '', endpoint: '', key: '', routes: '' }
+
+/** Links a box that is no member, by hand: the same has to be done on the other side. */
+function LinkDialog({ onClose }: { readonly onClose: () => void }) {
+  const [typed, setTyped] = useState(EMPTY)
+  const add = useAction(() =>
+    api.post('/v1/peers', {
+      body: {
+        name: typed.name.trim(),
+        endpoint: typed.endpoint.trim(),
+        public_key: typed.key.trim(),
+        routes: typed.routes.split(/[\s,]+/).filter((route) => route !== ''),
+      },
+    }),
+  )
+  const go = async (): Promise<void> => {
+    const result = await add.run()
+    if (result?.ok !== true) return
+    toast({ text: t('mesh.linked', { name: result.data.name }) })
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('mesh.do.link')}
+      confirm={t('mesh.link.go')}
+      isBusy={add.isBusy}
+      error={add.error}
+      onConfirm={() => void go()}
+      onClose={onClose}
+    >
+      <div class="stack">
+        <p>{t('mesh.link.what')}</p>
+        {FIELDS.map((field) => (
+          <Field
+            key={field}
+            label={t(`mesh.link.by.${field}`)}
+            help={t(`mesh.link.by.${field}.help`)}
+            value={typed[field]}
+            onInput={(text) => setTyped((known) => ({ ...known, [field]: text }))}
+            isRequired
+          />
+        ))}
+      </div>
+    </ConfirmDialog>
+  )
+}
+
+const LOOK_MS = 10_000
+
+/** What is being done about the mesh. */
+type Doing = 'invite' | 'join' | 'leave' | 'link' | 'rotate'
+
+interface BoxProps {
+  readonly members: MeshMembers | undefined
+  readonly nodeId: string | undefined
+  readonly onChange: () => void
+}
+
+/** What others must know of this box, and what can be done about its mesh. */
+export function ThisBox({ members, nodeId, onChange }: BoxProps) {
+  const self = useQuery('/v1/peers/self', {}, { on: ['peer.*', 'mesh.*', 'node.*'], everyMs: LOOK_MS })
+  const [doing, setDoing] = useState<Doing | undefined>(undefined)
+  const { data, error } = self
+  const changed = (): void => {
+    onChange()
+    self.reload()
+  }
+  return (
+    <section class="card" aria-labelledby="mesh-self">
+      <h2 id="mesh-self">{t('mesh.self')}</h2>
+      {error === undefined ? null : <ErrorNotice error={error} onRetry={self.reload} />}
+      {data === undefined ? null : <Facts self={data} members={members} nodeId={nodeId} />}
+      <Actions members={members} nodeId={nodeId} onDo={setDoing} />
+      <Chosen
+        doing={doing}
+        nodeId={nodeId ?? ''}
+        mesh={members?.mesh.name ?? ''}
+        isRotating={typeof data?.next_public_key === 'string'}
+        onClose={() => setDoing(undefined)}
+        onDone={changed}
+      />
+    </section>
+  )
+}
+
+function Facts({
+  self,
+  members,
+  nodeId,
+}: Pick<BoxProps, 'members' | 'nodeId'> & { readonly self: AnswerOf<'GET', '/v1/peers/self'> }) {
+  const { problem, address, listen_port: port, public_key: key, next_public_key: next } = self
+  return (
+    <>
+      {problem === null ? null : (
+        <Notice tone="bad">
+          <Said>{problem}</Said>
+        </Notice>
+      )}
+      <dl class="facts">
+        <dt>{t('mesh.which')}</dt>
+        <dd>{members === undefined ? '–' : whichMesh(members, nodeId)}</dd>
+        <dt>{t('mesh.link.address')}</dt>
+        <dd>{address ?? t('mesh.self.noAddress')}</dd>
+        <dt>{t('mesh.self.port')}</dt>
+        <dd>
+          {port} ({self.interface})
+        </dd>
+        <dt>{t('mesh.key')}</dt>
+        <dd>
+          <code>{key ?? '–'}</code>
+          {key === null ? null : <Copy text={key} label={t('mesh.key.copy')} />}
+        </dd>
+        {next === null ? null : <NextKey text={next} names={self.waiting_for} />}
+      </dl>
+    </>
+  )
+}
+
+function NextKey({ text, names }: { readonly text: string; readonly names: readonly string[] }) {
+  return (
+    <>
+      <dt>{t('mesh.key.next')}</dt>
+      <dd>
+        <code>{text}</code>
+        <Copy text={text} label={t('mesh.key.next.copy')} />
+        {names.length === 0 ? null : <p class="fine">{t('mesh.key.waiting', { names: names.join(', ') })}</p>}
+      </dd>
+    </>
+  )
+}
+
+interface ChosenProps {
+  readonly doing: Doing | undefined
+  readonly nodeId: string
+  readonly mesh: string
+  readonly isRotating: boolean
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+function Chosen({ doing, nodeId, mesh, isRotating, onClose, onDone }: ChosenProps) {
+  switch (doing) {
+    case 'invite':
+      return <InviteDialog onClose={onClose} />
+    case 'join':
+      return <JoinDialog onClose={onClose} onDone={onDone} />
+    case 'link':
+      return <LinkDialog onClose={onClose} />
+    case 'rotate':
+      return <RotateDialog isUnderWay={isRotating} onClose={onClose} onDone={onDone} />
+    case 'leave':
+      return <LeaveDialog nodeId={nodeId} name={mesh} isOwn onClose={onClose} onDone={onDone} />
+    default:
+      return null
+  }
+}
+
+function whichMesh({ mesh, members }: MeshMembers, nodeId: string | undefined): string {
+  const values = { name: mesh.name, count: members.length }
+  return t(mesh.root_node_id === nodeId ? 'mesh.which.root' : 'mesh.which.member', values)
+}
+
+/** What may be done here: a root invites, a box alone joins, a member leaves. */
+function Actions({
+  members,
+  nodeId,
+  onDo,
+}: Pick<BoxProps, 'members' | 'nodeId'> & { readonly onDo: (doing: Doing) => void }) {
+  const isRoot = members !== undefined && members.mesh.root_node_id === nodeId
+  const lacksTls = useLackOfTls(may('admin') && isRoot)
+  const offers: readonly (readonly [Doing, boolean])[] = [
+    ['invite', may('admin') && isRoot],
+    ['join', may('admin') && isRoot && members.members.length === 1],
+    ['leave', may('admin') && members !== undefined && !isRoot],
+    ['link', may('operator')],
+    ['rotate', may('operator')],
+  ]
+  return (
+    <>
+      {lacksTls ? <NeedsTls /> : null}
+      <div class="toolbar offers">
+        {offers.map(([doing, isOffered]) =>
+          isOffered ? (
+            <Button
+              key={doing}
+              kind={doing === 'invite' ? 'primary' : 'plain'}
+              isDisabled={doing === 'invite' && lacksTls}
+              onClick={() => onDo(doing)}
+            >
+              {t(`mesh.do.${doing}`)}
+            </Button>
+          ) : null,
+        )}
+      </div>
+    </>
+  )
+}
+
+/** Whether others could not join here, since the box speaks no TLS; false until that is known. */
+function useLackOfTls(isAsked: boolean): boolean {
+  const settings = useQuery(isAsked ? '/v1/settings' : undefined, {}, { on: ['settings.*', 'config.*'] })
+  return settings.data?.settings.find(({ key }) => key === 'tls.enabled')?.value === false
+}
+
+/** Why nobody can be invited, and what to do about it, before anything is filled in. */
+function NeedsTls() {
+  return (
+    <Notice tone="warn">
+      <p>{t('mesh.needsTls')}</p>
+      <p>
+        <a href="/settings?q=tls.enabled">{t('mesh.needsTls.setting')}</a> ·{' '}
+        <a href="/docs/how-to/mesh.html">{t('mesh.needsTls.docs')}</a>
+      </p>
+    </Notice>
+  )
+}
+
+/** Changes the WireGuard key of this box; what waits for whom stands on the page. */
+function RotateDialog({
+  isUnderWay,
+  onClose,
+  onDone,
+}: {
+  /** Whether a next key exists already. */
+  readonly isUnderWay: boolean
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) {
+  const [isForced, setForced] = useState(false)
+  const rotate = useAction(() => api.post('/v1/peers/rotate', { body: isForced ? { force: true } : {} }))
+  const go = async (): Promise<void> => {
+    const result = await rotate.run()
+    if (result?.ok !== true) return
+    const { waiting_for: names } = result.data
+    toast({
+      text: names.length === 0 ? t('mesh.rotated') : t('mesh.key.waiting', { names: names.join(', ') }),
+    })
+    onDone()
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      isOpen
+      title={t('mesh.do.rotate')}
+      confirm={t('mesh.rotate.go')}
+      isBusy={rotate.isBusy}
+      error={rotate.error}
+      onConfirm={() => void go()}
+      onClose={onClose}
+    >
+      <p>{t(isUnderWay ? 'mesh.rotate.underWay' : 'mesh.rotate.what')}</p>
+      <Checkbox
+        label={t('mesh.rotate.force')}
+        help={t('mesh.rotate.force.help')}
+        isChecked={isForced}
+        onChange={setForced}
+      />
+    </ConfirmDialog>
+  )
+}

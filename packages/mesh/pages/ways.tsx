@@ -1,0 +1,56 @@
+import { type AnswerOf, Bytes, bytesText, Lamp, type Tone, t, useQuery, word } from '@steeple/console/kit'
+
+type Backhaul = AnswerOf<'GET', '/v1/mesh/backhaul'>
+
+/** How much a link has moved, and how long an answer takes over it, change without an event. */
+const LOOK_MS = 15_000
+/** As often as a box counts what its way out carries. */
+const BACKHAUL_LOOK_MS = 60_000
+const TONES: Readonly<Record<string, Tone>> = { active: 'ok', stale: 'bad' }
+
+/** The links to other boxes, and what the way out has carried this month. */
+export function Panel() {
+  const links = useQuery(
+    '/v1/peers',
+    { query: { limit: 50 } },
+    { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
+  )
+  const backhaul = useQuery('/v1/mesh/backhaul', { query: { months: 1 } }, { everyMs: BACKHAUL_LOOK_MS })
+  const peers = links.data?.peers ?? []
+  return (
+    <>
+      {peers.length === 0 ? <p class="fine">{t('home.noPeers')}</p> : null}
+      <ul class="home-list">
+        {peers.map(({ id, name, state, rtt_ms, rx_bytes = 0, tx_bytes = 0 }) => (
+          <li key={id}>
+            <Lamp tone={TONES[state] ?? 'none'} label={name} />
+            <span class="words fine">
+              {word('home.peer', state)}
+              {typeof rtt_ms === 'number' ? `, ${Math.round(rtt_ms)} ms` : ''}
+            </span>
+            <Bytes value={rx_bytes + tx_bytes} />
+          </li>
+        ))}
+      </ul>
+      {backhaul.data === undefined ? null : <ThisMonth backhaul={backhaul.data} />}
+    </>
+  )
+}
+
+/** What the way out has carried this month, of what it may carry. */
+function ThisMonth({ backhaul: { cap_bytes: cap, months } }: { readonly backhaul: Backhaul }) {
+  const [month] = months
+  if (month === undefined) return null
+  const isOver = cap !== null && month.total_bytes >= cap
+  return (
+    <p>
+      <Lamp
+        tone={isOver ? 'warn' : 'none'}
+        label={t(cap === null ? 'home.backhaul' : 'home.backhaul.of', {
+          used: bytesText(month.total_bytes),
+          cap: bytesText(cap ?? 0),
+        })}
+      />
+    </p>
+  )
+}

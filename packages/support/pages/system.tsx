@@ -1,0 +1,155 @@
+import {
+  type AnswerOf,
+  api,
+  Button,
+  bytesText,
+  download,
+  ErrorNotice,
+  Loaded,
+  Select,
+  Time,
+  t,
+  toast,
+  useAction,
+  useQuery,
+  useState,
+} from '@steeple/console/kit'
+
+/** The log, and what those who help need, on the page of the system. */
+export function Panel() {
+  return (
+    <>
+      <LogLevel />
+      <SupportBundle />
+    </>
+  )
+}
+
+type Levels = AnswerOf<'GET', '/v1/log-level'>
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+const LENGTHS = ['15m', '1h', '8h', '24h'] as const
+
+/** What is logged, and more or less of it for a time. */
+function LogLevel() {
+  const levels = useQuery('/v1/log-level', {}, { on: ['log.*', 'plugin.*'], everyMs: 60_000 })
+  return (
+    <section class="card" aria-label={t('system.log')}>
+      <h2>{t('system.log')}</h2>
+      <Loaded query={levels}>
+        {(known) => (
+          <>
+            <p>{t('system.log.now', { level: known.level })}</p>
+            <Holds levels={known} onChanged={levels.reload} />
+            <NewHold components={known.components} onChanged={levels.reload} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+function Holds({ levels, onChanged }: { readonly levels: Levels; readonly onChanged: () => void }) {
+  const end = useAction((component: string | null) =>
+    api.put('/v1/log-level', { body: { ...(component === null ? {} : { component }), level: null } }),
+  )
+  if (levels.holds.length === 0) return null
+  return (
+    <>
+      <ul>
+        {levels.holds.map(({ component, level, until }) => (
+          <li key={component}>
+            {t('system.log.hold', { component: component ?? t('system.log.all'), level })} <Time at={until} />{' '}
+            <Button kind="quiet" isBusy={end.isBusy} onClick={() => void end.run(component).then(onChanged)}>
+              {t('system.log.end')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {end.error === undefined ? null : <ErrorNotice error={end.error} />}
+    </>
+  )
+}
+
+function NewHold({
+  components,
+  onChanged,
+}: {
+  readonly components: readonly string[]
+  readonly onChanged: () => void
+}) {
+  const [component, setComponent] = useState('')
+  const [level, setLevel] = useState<string>('debug')
+  const [length, setLength] = useState<string>('15m')
+  const set = useAction(() => {
+    const wanted = LEVELS.find((one) => one === level) ?? 'debug'
+    const body = { ...(component === '' ? {} : { component }), level: wanted, for: length }
+    return api.put('/v1/log-level', { body })
+  })
+  const run = async (): Promise<void> => {
+    if ((await set.run())?.ok !== true) return
+    toast({ text: t('system.log.done') })
+    onChanged()
+  }
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void run()
+      }}
+    >
+      <Select
+        label={t('system.log.component')}
+        value={component}
+        onChange={setComponent}
+        options={[
+          { value: '', label: t('system.log.all') },
+          ...components.map((value) => ({ value, label: value })),
+        ]}
+      />
+      <Select
+        label={t('system.log.level')}
+        value={level}
+        onChange={setLevel}
+        options={LEVELS.map((value) => ({ value, label: t(`system.log.level.${value}`) }))}
+      />
+      <Select
+        label={t('system.log.for')}
+        help={t('system.log.for.help')}
+        value={length}
+        onChange={setLength}
+        options={LENGTHS.map((value) => ({ value, label: t(`system.log.for.${value}`) }))}
+      />
+      {set.error === undefined ? null : <ErrorNotice error={set.error} />}
+      <Button type="submit" isBusy={set.isBusy}>
+        {t('system.log.set')}
+      </Button>
+    </form>
+  )
+}
+
+/** What those who help need to know, as a file. */
+function SupportBundle() {
+  const take = useAction(() => download('/v1/support/bundle', { timeoutMs: 120_000 }))
+  const run = async (): Promise<void> => {
+    const result = await take.run()
+    if (result?.ok === true)
+      toast({ text: t('system.file.taken', { name: result.data.name, size: bytesText(result.data.bytes) }) })
+  }
+  return (
+    <section class="card" aria-label={t('system.bundle')}>
+      <h2>{t('system.bundle')}</h2>
+      <p>{t('system.bundle.what')}</p>
+      <p>
+        <a href="/docs/how-to/support.html">{t('system.bundle.docs')}</a>
+      </p>
+      {take.error === undefined ? null : <ErrorNotice error={take.error} />}
+      <div class="actions">
+        <Button isBusy={take.isBusy} onClick={() => void run()}>
+          {t('system.bundle.take')}
+        </Button>
+      </div>
+    </section>
+  )
+}

@@ -43,7 +43,10 @@ export const plugin = { setup: async () => ({ at: join('a', 'b'), half: half(4),
 build('says what is not there, and what does not build', async () => {
   await using dir = await tempDir()
   assert.match(String(await buildPlugin(dir.path).catch(String)), /src\/plugin\.ts is not there/)
-  await writeAll(dir.path, { 'src/plugin.ts': "export { plugin } from './none.ts'\n" })
+  await writeAll(dir.path, {
+    'package.json': '{}',
+    'src/plugin.ts': "export { plugin } from './none.ts'\n",
+  })
   assert.match(String(await buildPlugin(dir.path).catch(String)), /Could not resolve "\.\/none\.ts"/)
 })
 

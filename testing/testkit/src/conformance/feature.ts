@@ -24,7 +24,9 @@ function routeIsComplete(route: Route): void {
     `${where} must have a one-line summary`,
   )
   const schema = route.schema
-  assert.ok(schema?.response !== undefined || schema?.status === 204 || route.produces !== undefined, where)
+  // Nothing, and a way to somewhere else.
+  const isBodyless = schema?.status === 204 || schema?.status === 302
+  assert.ok(schema?.response !== undefined || isBodyless || route.produces !== undefined, where)
   for (const [parameter] of route.path.matchAll(/(?<=:)[a-zA-Z_]+/g)) {
     assert.ok(
       JSON.stringify(schema?.params ?? {}).includes(`"${parameter}"`),

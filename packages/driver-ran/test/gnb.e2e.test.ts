@@ -1,12 +1,41 @@
 import { randomUUID } from 'node:crypto'
-import { type RanDriver, ranDriverRef } from '@steeple/contracts'
-import { assert, eventually, loadTestbed, pluginFrom, tempDir, unusedPort } from '@steeple/testkit'
+import { type Instance, type RanDriver, ranDriverRef, type TxGate, txGateRef } from '@steeple/contracts'
+import {
+  assert,
+  eventually,
+  type InlinePlugin,
+  loadTestbed,
+  pluginFrom,
+  tempDir,
+  unusedPort,
+} from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { fakeGate } from './support/gate.ts'
 import { readSamples, standInFiles } from './support/lab.ts'
 import { processSuite } from './support/process-suite.ts'
-import { providers } from './support/providers.ts'
 import { NR_PROFILE } from './support/radio-input.ts'
+
+/** A gate in the place of that plugin; `onSetup` is given how to say that it changed. */
+function providers(gate: TxGate, onSetup: (changed: () => void) => void): InlinePlugin {
+  return {
+    name: '@example/providers',
+    version: '1.0.0',
+    plugin: {
+      setup: async (context): Promise<Instance> => {
+        onSetup(() => context.changed(txGateRef))
+        return { services: new Map([[txGateRef.id, gate]]) }
+      },
+    },
+    manifest: {
+      id: 'providers',
+      kind: 'feature',
+      contracts: '*',
+      config_path: 'providers',
+      provides: [txGateRef.id],
+      handover: 'overlap',
+    },
+  }
+}
 
 const gnb = processSuite('driver-ran/gnb')
 

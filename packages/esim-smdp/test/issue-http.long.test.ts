@@ -1,7 +1,32 @@
-import { assert, eventually, suite, type Testbed, unusedPort } from '@steeple/testkit'
+import { type Plugin, type PolicyReader, policyRef } from '@steeple/contracts'
+import { assert, eventually, type InlinePlugin, suite, type Testbed, unusedPort } from '@steeple/testkit'
 import type { OwnParts } from '../src/plugin.ts'
 import { bodyOf, code, errorOf, type Issued, issue, standIns, startBed } from './support/bed.ts'
-import { limits } from './support/limits.ts'
+
+/** A policy with these limits per hour, and no cool-down between swaps. */
+function limits(rate_limits: Readonly<Record<string, number>>): InlinePlugin {
+  const perHour = Object.fromEntries(
+    Object.entries(rate_limits).map(([name, limit]) => [`${name}_per_hour`, limit]),
+  )
+  // What the code under test reads of a policy.
+  const reader = {
+    bundle: () => ({ apns: ['internet'], rate_limits: perHour, sim_swap_cooldown_hours: 0 }),
+  } as unknown as PolicyReader
+  const plugin: Plugin = { setup: async () => ({ services: new Map([[policyRef.id, reader]]) }) }
+  return {
+    name: '@example/limits',
+    version: '1.0.0',
+    plugin,
+    manifest: {
+      id: 'fake-limits',
+      kind: 'feature',
+      contracts: '*',
+      config_path: 'fake_limits',
+      provides: [policyRef.id],
+      handover: 'overlap',
+    },
+  }
+}
 
 const http = suite('esim-smdp/issue-http')
 let bed: Testbed

@@ -1,10 +1,11 @@
-import { systemPrincipal } from '@steeple/contracts'
+import { type Plugin, type PolicyReader, policyRef, systemPrincipal } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
   driverPlugin,
   fakeContext,
   fakeHss,
+  type InlinePlugin,
   loadTestbed,
   memoryDb,
   pluginFrom,
@@ -17,7 +18,28 @@ import { csvRows, jsonRowsOf, type Rows } from '../src/import/read-rows.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { plugin } from '../src/plugin.ts'
 import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
-import { limitsPlugin } from './support/limits-plugin.ts'
+
+/** A policy with these limits per hour. */
+function limitsPlugin(rate_limits: Readonly<Record<string, number>>): InlinePlugin {
+  // What the code under test reads of a policy.
+  const reader = {
+    bundle: () => ({ apns: ['internet'], rate_limits, sim_swap_cooldown_hours: 0 }),
+  } as unknown as PolicyReader
+  const plugin: Plugin = { setup: async () => ({ services: new Map([[policyRef.id, reader]]) }) }
+  return {
+    name: '@example/limits',
+    version: '1.0.0',
+    plugin,
+    manifest: {
+      id: 'fake-limits',
+      kind: 'feature',
+      contracts: '*',
+      config_path: 'fake_limits',
+      provides: [policyRef.id],
+      handover: 'overlap',
+    },
+  }
+}
 
 const limits = suite('sims/import-limits')
 let bed: Testbed

@@ -1,8 +1,17 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { runDbctl } from '../../src/dbctl/commands.ts'
 import type { LabCore } from '../../src/lab-core.ts'
 import { RECORDED, recorded, startLab } from '../support/lab.ts'
-import { rawHttp } from '../support/raw-http.ts'
+
+/** Everything that a server sends for a request, as it comes over the wire. */
+async function rawHttp(url: string, method: string, path: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.end(`${method} ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`)
+  return await text(socket)
+}
 
 const contract = suite('lab-core/info contract')
 

@@ -1,7 +1,17 @@
 import { type ListedCore, listedCore } from '@steeple/lab-core'
-import { METRICS_RECORDINGS } from './metrics-recordings.ts'
 import { type Phone, pduItem, ueItem } from './phones.ts'
 import { recordedItem, recording } from './recordings.ts'
+
+/** The recorded page of metrics of each daemon; the MME's is a recorded exchange that begins like one. */
+const METRICS_RECORDINGS = {
+  mme: 'mme-http-zero-ue.txt',
+  smf: 'smf-metrics.one-ue-attached.txt',
+  amf: 'amf-metrics.5g-one-ue.txt',
+  upf: 'upf-metrics.one-ue-attached.txt',
+  hss: 'hss-metrics.one-ue-attached.txt',
+  pcrf: 'pcrf-metrics.one-ue-attached.txt',
+  pcf: 'pcf-metrics.5g-one-ue.txt',
+} as const
 
 /** The daemons of the stand-in that have an HTTP server. */
 export type StandInDaemon = keyof typeof METRICS_RECORDINGS

@@ -2,9 +2,83 @@ import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { amfAnswer } from './stand-in-amf.ts'
 import { nrfAnswer } from './stand-in-nrf.ts'
-import { smfAnswer } from './stand-in-smf.ts'
+import { NO_ROUTE, refusal } from './stand-in-tokens.ts'
+
+const LIST = '/namf-oam/v1/registered-ue-context'
+const UNKNOWN: StandInAnswer = {
+  status: 404,
+  body: '{"status":404,"cause":"CONTEXT_NOT_FOUND"}',
+  type: 'application/json',
+}
+
+/** What the AMF answers. */
+function amfAnswer(core: StandInCore, request: StandInRequest): StandInAnswer {
+  const { method, path } = request
+  if (method === 'GET' && path.startsWith('/namf-oam/v1/')) {
+    // gin redirects before it looks at the token.
+    if (path === `${LIST}/`) return { status: 301, location: LIST }
+    return refusal(core, request, 'namf-oam') ?? oamAnswer(core, path)
+  }
+  const [, supi] = /^\/namf-callback\/v1\/deregistration\/(.+)$/.exec(path) ?? []
+  if (method !== 'POST' || supi === undefined) return NO_ROUTE
+  const refused = core.behaviour.listsCallbacks ? refusal(core, request, 'namf-callback') : undefined
+  return refused ?? deregister(core, supi, JSON.parse(request.body))
+}
+
+function oamAnswer({ ues }: StandInCore, path: string): StandInAnswer {
+  if (path === '/namf-oam/v1/')
+    return { status: 200, body: 'Hello World!', type: 'text/plain; charset=utf-8' }
+  if (path === LIST) return { status: 200, body: listOf([...ues].toReversed()) }
+  const [, supi = ''] = /^\/namf-oam\/v1\/registered-ue-context\/([^/]+)$/.exec(path) ?? []
+  const ue = ues.get(supi)
+  return ue === undefined ? UNKNOWN : { status: 200, body: listOf([[supi, ue]]) }
+}
+
+/** Nobody is `null`; so are no sessions. */
+function listOf(ues: readonly (readonly [string, StandInUe])[]): string {
+  const entries = ues.flatMap(([supi, { accesses }]) =>
+    accesses.map(({ isConnected, sessions }) => ({
+      AccessType: '3GPP_ACCESS',
+      Supi: supi,
+      Guti: '99970cafe0000000001',
+      Mcc: '999',
+      Mnc: '70',
+      Tac: '000007',
+      PduSessions:
+        sessions.length === 0
+          ? null
+          : sessions
+              .map(({ id, ref, dnn }) => ({
+                PduSessionId: id,
+                SmContextRef: ref,
+                Sst: '1',
+                Sd: '010203',
+                Dnn: dnn,
+              }))
+              .toReversed(),
+      CmState: isConnected ? 'CONNECTED' : 'IDLE',
+    })),
+  )
+  return entries.length === 0 ? 'null' : JSON.stringify(entries)
+}
+
+function deregister(
+  core: StandInCore,
+  supi: string,
+  { deregReason, accessType }: { readonly deregReason: string; readonly accessType: string },
+): StandInAnswer {
+  const ue = core.ues.get(supi)
+  if (ue === undefined) return UNKNOWN
+  const releases = deregReason === 'UE_INITIAL_REGISTRATION' && !core.behaviour.losesReleases
+  // Sessions of the access that was named; the context goes as a whole.
+  const [named] = accessType === '3GPP_ACCESS' ? ue.accesses : []
+  if (releases) for (const { ref } of named?.sessions ?? []) core.sessions.delete(ref)
+  const { comesBack } = core.behaviour
+  if (comesBack === undefined) core.ues.delete(supi)
+  else core.ues.set(supi, { accesses: [{ isConnected: true, sessions: comesBack }] })
+  return { status: 204 }
+}
 
 /** A PDU session in the stand-in. */
 export interface StandInSession {
@@ -163,4 +237,26 @@ async function serve(
     ...(location === undefined ? {} : { location }),
   })
   response.end(body)
+}
+
+/** What the SMF answers. */
+function smfAnswer(core: StandInCore, request: StandInRequest): StandInAnswer {
+  const { method, path } = request
+  const [, released] = /^\/nsmf-pdusession\/v1\/sm-contexts\/([^/]+)\/release$/.exec(path) ?? []
+  if (method === 'POST' && released !== undefined) {
+    const refused = refusal(core, request, 'nsmf-pdusession')
+    if (refused !== undefined) return refused
+    if (!core.behaviour.keepsSessions) core.sessions.delete(released)
+    return { status: 204 }
+  }
+  if (method !== 'GET' || !path.startsWith('/nsmf-oam/v1/')) return NO_ROUTE
+  const refused = refusal(core, request, 'nsmf-oam')
+  if (refused !== undefined) return refused
+  if (path === '/nsmf-oam/v1/') return { status: 200, body: '{"status":"Service Available"}' }
+  const [, ref = ''] = /^\/nsmf-oam\/v1\/ue-pdu-session-info\/([^/]+)$/.exec(path) ?? []
+  if (!core.sessions.has(ref)) return { status: 404, body: 'null' }
+  return {
+    status: 200,
+    body: '{"Supi":"imsi-999700000000001","PDUSessionID":"1","Dnn":"internet","Sst":"1","Sd":"010203","AnType":"3GPP_ACCESS","PDUAddress":"10.60.0.1","SessionRule":{"sessRuleId":""},"UpCnxState":"ACTIVATED","Tunnel":{"PathIDGenerator":null,"DataPathPool":null,"ANInformation":{"IPAddress":"","TEID":0}}}',
+  }
 }

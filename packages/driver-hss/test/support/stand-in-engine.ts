@@ -5,8 +5,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { COMPILED } from './compiled.ts'
 import { partsFolder } from './real-parts.ts'
+
+/** Where programs of tests keep what they have compiled, as the tests themselves do. */
+const COMPILED: string = join(import.meta.dirname, '../../../../node_modules/.cache/tests')
 
 /** What the containers of the stand-in do. */
 export type EngineMood =

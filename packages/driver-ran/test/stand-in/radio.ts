@@ -1,11 +1,13 @@
 // A stand-in for srsenb and gnb: replays a recording and records every sample that it "sends".
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { appendFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
+import type { Duplex } from 'node:stream'
 import { linesOf } from '../support/recordings.ts'
 import { readEnbFiles } from './enb-files.ts'
 import { CORE_FIGURES, figuresLine, isLogged, readGnbFile } from './gnb-file.ts'
-import { serveMetrics } from './metrics-server.ts'
 import type { Scenario } from './scenario.ts'
 
 const scenario = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Scenario
@@ -148,3 +150,43 @@ if (scenario.ignoresInput !== true && !isEscaped) {
 }
 // As a radio: it runs until it is told to end.
 setInterval(() => undefined, 60_000)
+
+/** A WebSocket server as gnb's: any path, pushes `messages` in turn every 20 ms once it is asked to. */
+function serveMetrics(port: number, messages: readonly object[]): void {
+  const server = createServer()
+  server.on('upgrade', (request, socket: Duplex) => {
+    const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+    const accept = createHash('sha1').update(key).digest('base64')
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    )
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (frame: Buffer) => {
+      if (!unmasked(frame).includes('metrics_subscribe')) return
+      let next = 0
+      const push = setInterval(() => {
+        const message = messages[Math.min(next, messages.length - 1)]
+        next += 1
+        socket.write(textFrame(JSON.stringify(message)))
+      }, 20)
+      socket.once('close', () => clearInterval(push))
+    })
+  })
+  server.listen(port, '127.0.0.1')
+}
+
+function unmasked(frame: Buffer): string {
+  const length = (frame[1] ?? 0) & 0x7f
+  const mask = frame.subarray(2, 6)
+  return Buffer.from(frame.subarray(6, 6 + length).map((byte, at) => byte ^ (mask[at % 4] ?? 0))).toString()
+}
+
+function textFrame(text: string): Buffer {
+  const payload = Buffer.from(text)
+  const head = payload.length < 126 ? Buffer.from([0x81, payload.length]) : Buffer.alloc(4)
+  if (payload.length >= 126) {
+    head.writeUInt16BE(0x817e, 0)
+    head.writeUInt16BE(payload.length, 2)
+  }
+  return Buffer.concat([head, payload])
+}

@@ -1,11 +1,15 @@
 import { fileURLToPath } from 'node:url'
-import type { Imsi, ImsiHash } from '@steeple/contracts'
+import type { Imsi, ImsiHash, Subscriber } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  driverPlugin,
   eventually,
   type FakeClock,
   fakeClock,
+  fakeCore,
+  fakeHss,
+  type InlinePlugin,
   letTimePass,
   loadTestbed,
   pluginFrom,
@@ -14,7 +18,6 @@ import {
 } from '@steeple/testkit'
 import { plugin } from '../../src/plugin.ts'
 import { ledgerPlugin, type TestLedger } from './ledger.ts'
-import { type Network, network } from './network.ts'
 
 /** A usage record as a test reads it. */
 export interface UsageBody {
@@ -135,4 +138,22 @@ export function bodyOf<Body>(response: TestResponse, status = 200): Body {
 /** The error code of an answer with that status. */
 export function codeOf(response: TestResponse, status: number): string {
   return bodyOf<{ readonly error: { readonly code: string } }>(response, status).error.code
+}
+
+/** An HSS and a core in memory. */
+interface Network {
+  readonly held: Map<Imsi, Subscriber>
+  readonly attached: Set<Imsi>
+  readonly plugins: readonly InlinePlugin[]
+}
+
+/** A network without phones, as two plugins. */
+function network(): Network {
+  const hss = fakeHss()
+  const core = fakeCore()
+  return {
+    held: hss.held,
+    attached: core.attached,
+    plugins: [driverPlugin('hss', hss), driverPlugin('core', core)],
+  }
 }

@@ -1,3 +1,4 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import {
   type CoreDriver,
@@ -13,8 +14,105 @@ import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
 import type { Members } from '../../src/members.ts'
 import { type Run, systemRun } from '../../src/wireguard/run.ts'
-import { type Neighbour, neighbour } from '../support/neighbour.ts'
-import { askedFrom, comesWhole, isUnreachable, tellsSource } from '../support/source-teller.ts'
+
+const PORT = 4_242
+/** Octets that the port above it gives: more than fit into a few segments. */
+const LENGTH = 300_000
+const SERVER = `
+const { createServer } = require('net')
+createServer((socket) => socket.on('error', () => {}).end(Buffer.alloc(${LENGTH}))).listen(${PORT + 1}, '0.0.0.0')
+createServer((socket) => socket.end(socket.remoteAddress)).listen(${PORT}, '0.0.0.0', () => console.log('up'))`
+/** On a busy machine an answer may take long; that none comes is believed sooner. */
+const PATIENCE_MS = 60_000
+const IMPATIENCE_MS = 1_500
+const CLIENT = `
+const [, address, port] = process.argv
+const socket = require('net').connect(Number(port), address)
+let text = ''
+socket.on('data', (piece) => { text += piece })
+socket.on('end', () => { console.log(text.length === ${LENGTH} ? 'all of it' : text); process.exit() })
+socket.on('error', () => { console.log('nothing'); process.exit() })`
+
+/** A server in another namespace that tells each client the address that it sees it under. Gives what ends it. */
+async function tellsSource(inside: readonly string[]): Promise<() => void> {
+  const [file = '', ...args] = [...inside, 'setpriv', '--pdeathsig', 'KILL', process.execPath, '-e', SERVER]
+  const child: ChildProcess = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.once('data', () => resolve())
+    child.once('close', () => reject(new Error('the server ended')))
+  })
+  return () => child.kill('SIGKILL')
+}
+
+/** What the server at that address tells a client in another namespace. */
+async function askedFrom(inside: readonly string[], address: string): Promise<string> {
+  return await answer(inside, address, PATIENCE_MS)
+}
+
+/** Whether all of many octets come from there. */
+async function comesWhole(inside: readonly string[], address: string): Promise<boolean> {
+  return (await answer(inside, address, 5_000, PORT + 1)) === 'all of it'
+}
+
+/** Whether no answer comes. */
+async function isUnreachable(inside: readonly string[], address: string): Promise<boolean> {
+  return (await answer(inside, address, IMPATIENCE_MS)) === 'nothing'
+}
+
+async function answer(
+  inside: readonly string[],
+  address: string,
+  timeout: number,
+  port = PORT,
+): Promise<string> {
+  const [file = '', ...args] = [...inside, process.execPath, '-e', CLIENT, address, String(port)]
+  return await new Promise((resolve) => {
+    execFile(file, args, { timeout, killSignal: 'SIGKILL' }, (_error, stdout) =>
+      resolve(stdout.trim() || 'nothing'),
+    )
+  })
+}
+
+/** Another network namespace, with one leg in this one. */
+interface Neighbour {
+  /** As `runTool`, inside of it. */
+  run(file: string, ...args: readonly string[]): string
+  /** Arguments that make a program run inside: `nsenter …`. */
+  readonly inside: readonly string[]
+  end(): void
+}
+
+/** Makes one: `here` is the end of the cable in this namespace, with the address `hereCidr`; its own is `e0`. */
+async function neighbour(here: string, hereCidr: string, thereCidr: string): Promise<Neighbour> {
+  const holder = spawn(
+    'setpriv',
+    ['--pdeathsig', 'KILL', 'unshare', '-n', 'sh', '-c', 'echo up; exec sleep infinity'],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  await said(holder)
+  const inside = ['nsenter', '-t', String(holder.pid), '-n']
+  const runInside = (...command: readonly string[]): string => {
+    const [file = '', ...args] = [...inside, ...command]
+    return runTool(file, ...args)
+  }
+  runTool('ip', 'link', 'add', here, 'type', 'veth', 'peer', 'name', 'e0', 'netns', String(holder.pid))
+  runTool('ip', 'addr', 'add', hereCidr, 'dev', here)
+  runTool('ip', 'link', 'set', here, 'up')
+  runInside('ip', 'link', 'set', 'lo', 'up')
+  runInside('ip', 'addr', 'add', thereCidr, 'dev', 'e0')
+  runInside('ip', 'link', 'set', 'e0', 'up')
+  return { run: runInside, inside, end: () => holder.kill('SIGKILL') }
+}
+
+function said(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.stdout?.once('data', () => resolve())
+    child.once('error', reject)
+    child.once('close', () => reject(new Error('the namespace ended')))
+  })
+}
 
 enterOwnNetwork(import.meta.filename)
 

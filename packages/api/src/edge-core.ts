@@ -18,6 +18,8 @@ export interface EdgeCore {
   readonly settingsFile: SettingsFile | undefined
   readonly metrics: HttpMetrics
   readonly checks: SchemaChecks
+  /** Success bodies are held to the schemas of their routes. */
+  readonly checkResponses: boolean
   readonly cursors: Cursors
   readonly denials: Denials
   /** Who may begin how much. */

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { EdgeGeneration, HttpEdge, RouteSet } from '@steeple/kernel'
 import type { EdgeCore } from './edge-core.ts'
 import type { EdgeKernel } from './edge-kernel.ts'
-import { DEFAULT_LIMITS, type EdgeLimits, type EdgeOptions } from './edge-options.ts'
+import { DEFAULT_LIMITS, type EdgeOptions } from './edge-options.ts'
 import { Connections } from './host/connection.ts'
 import { createRouteMemory, SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { buildGeneration, Generation } from './host/generation.ts'
@@ -12,10 +12,10 @@ import { createAuthenticate, createDenials } from './pipeline/authenticate.ts'
 import { BodySpace } from './pipeline/body-space.ts'
 import { createCursors } from './pipeline/cursor.ts'
 import { FailedCredentials } from './pipeline/failed-credentials.ts'
-import { createSchemaChecks, type SchemaChecks } from './pipeline/schema-checks.ts'
+import { createSchemaChecks } from './pipeline/schema-checks.ts'
 import { createSenders, Shares } from './pipeline/shares.ts'
 import { SYSTEM_PATHS, systemRoutes } from './system/routes.ts'
-import { type ClientCertificates, createClientCertificates } from './tls/client-certificates.ts'
+import { createClientCertificates } from './tls/client-certificates.ts'
 import { endFallen } from './tls/server-options.ts'
 
 /** The HTTP edge: one listener, one set of routes at a time. */
@@ -37,14 +37,8 @@ export function createEdge(kernel: EdgeKernel, options: EdgeOptions): Edge {
 
 class GenerationHost implements Edge {
   readonly #core: EdgeCore
-  readonly #kernel: EdgeKernel
   readonly #options: EdgeOptions
-  readonly #limits: EdgeLimits
-  readonly #metrics = new HttpMetrics()
-  readonly #memory = createRouteMemory()
-  readonly #checks: SchemaChecks
   readonly #shutdown = new AbortController()
-  readonly #certificates: ClientCertificates
   readonly #listeners: Listeners
   readonly #system: RouteSet
   readonly #connections: Connections
@@ -53,40 +47,39 @@ class GenerationHost implements Edge {
   readonly #live: { generation: Generation | undefined } = { generation: undefined }
 
   constructor(kernel: EdgeKernel, options: EdgeOptions) {
-    this.#kernel = kernel
     this.#options = options
-    this.#checks = options.checks ?? createSchemaChecks()
-    this.#certificates = createClientCertificates(kernel, options.tls)
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
+    const limits = { ...DEFAULT_LIMITS, ...options.limits }
+    const certificates = createClientCertificates(kernel, options.tls)
     this.#core = {
       kernel,
-      limits: this.#limits,
+      limits,
       settingsFile: options.settingsFile,
-      metrics: this.#metrics,
-      checks: this.#checks,
+      metrics: new HttpMetrics(),
+      checks: options.checks ?? createSchemaChecks(),
+      checkResponses: options.checkResponses === true,
       cursors: createCursors(options.cursorSecret),
-      denials: createDenials(kernel.clock, this.#limits.denialsPerMinute),
+      denials: createDenials(kernel.clock, limits.denialsPerMinute),
       streams: new Map(),
-      shares: new Shares(this.#limits.share, () => kernel.clock.monotonicMs()),
-      bodies: new BodySpace(this.#limits.bodies),
-      failures: new FailedCredentials(kernel, this.#limits.failures),
-      authenticate: createAuthenticate(kernel, options.adminToken, this.#certificates),
+      shares: new Shares(limits.share, () => kernel.clock.monotonicMs()),
+      bodies: new BodySpace(limits.bodies),
+      failures: new FailedCredentials(kernel, limits.failures),
+      authenticate: createAuthenticate(kernel, options.adminToken, certificates),
       senderOf: createSenders(kernel),
-      certificates: this.#certificates,
+      certificates,
       running: new Map(),
-      memory: this.#memory,
+      memory: createRouteMemory(),
       shutdown: this.#shutdown.signal,
       errors: () => this.#live.generation?.sets.flatMap(({ errors }) => errors ?? []) ?? [],
     }
-    this.#connections = new Connections(this.#limits.connections, this.#live)
+    this.#connections = new Connections(limits.connections, this.#live)
     this.#listeners = createListeners({
       connections: this.#connections,
-      certificates: this.#certificates,
-      limits: this.#limits,
+      certificates,
+      limits,
       tls: options.tls,
       log: kernel.log,
     })
-    this.#metrics.openConnections = () => this.#connections.size
+    this.#core.metrics.openConnections = () => this.#connections.size
     this.#system = {
       plugin: SYSTEM_PLUGIN,
       retiring: this.#shutdown.signal,
@@ -96,24 +89,19 @@ class GenerationHost implements Edge {
   }
 
   async build(sets: readonly RouteSet[]): Promise<Generation> {
-    const parts = {
-      checks: this.#checks,
-      metrics: this.#metrics,
-      checkResponses: this.#options.checkResponses === true,
-    }
-    return await buildGeneration([this.#system, ...sets], parts, this.#core)
+    return await buildGeneration([this.#system, ...sets], this.#core)
   }
 
   metricsText(): string {
-    return this.#metrics.text()
+    return this.#core.metrics.text()
   }
 
   async swap(next: EdgeGeneration): Promise<void> {
     if (!(next instanceof Generation)) throw new TypeError('this generation was built by another edge')
     const old = this.#live.generation
     this.#live.generation = next
-    this.#memory.serve(next.endpoints)
-    this.#metrics.generations += 1
+    this.#core.memory.serve(next.endpoints)
+    this.#core.metrics.generations += 1
     if (old === undefined || old === next) return
     this.#past.add(old)
     await Promise.all([...this.#past].map((past) => this.#retire(past, next)))
@@ -122,13 +110,12 @@ class GenerationHost implements Edge {
   async listen(): Promise<AddressInfo> {
     if (this.#live.generation === undefined) await this.swap(await this.build([]))
     const { listen, plainListen, tls } = this.#options
-    const { server } = this.#kernel.settings
+    const { server } = this.#core.kernel.settings
     const bound = await this.#listeners.listen({
       main: listen ?? server.listen,
       plain: plainListen ?? server.plain_listen,
     })
-    if (tls !== undefined)
-      endFallen(this.#kernel, this.#certificates, this.#connections, this.#limits, this.#shutdown.signal)
+    if (tls !== undefined) endFallen(this.#core, this.#connections)
     return bound
   }
 
@@ -143,7 +130,8 @@ class GenerationHost implements Edge {
   async close(): Promise<void> {
     this.#shutdown.abort()
     const closed = this.#listeners.close()
-    await this.#connections.drained(Math.min(this.#limits.drainMs, this.#limits.closeMs))
+    const { drainMs, closeMs } = this.#core.limits
+    await this.#connections.drained(Math.min(drainMs, closeMs))
     this.#listeners.closeAllConnections()
     await closed
     await this.#core.failures.flush()
@@ -153,7 +141,7 @@ class GenerationHost implements Edge {
 
   /** A generation stays known as long as streams of plugins that stayed run on it: they too may leave one day. */
   async #retire(past: Generation, next: Generation): Promise<void> {
-    await past.retire(next, this.#limits.drainMs)
+    await past.retire(next, this.#core.limits.drainMs)
     if (!past.isInUse) this.#past.delete(past)
   }
 }

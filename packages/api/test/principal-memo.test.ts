@@ -54,17 +54,4 @@ memo('keeps nothing while the authenticator wants to be asked each time', () => 
   assert.is(kept.recall('Bearer a'), undefined)
 })
 
-memo('knows the token of the environment by its whole header, for as long as it runs', async () => {
-  const { memo: kept, authenticator, clock } = bench()
-  const admin = { ...ANN, kind: 'admin-env' as const }
-  for (let spaces = 1; spaces < 20; spaces++) kept.keepAlways(`Bearer${' '.repeat(spaces)}a`, admin)
-  kept.keepAlways('Bearer a', admin)
-  await clock.advance(3_600_000)
-  authenticator.epoch = {}
-  assert.is(kept.recall('Bearer a'), admin)
-  assert.is(kept.recall('Bearer b'), undefined)
-  assert.is(kept.recall('bearer a'), undefined)
-  assert.is(kept.recall(undefined), undefined)
-})
-
 memo.run()

@@ -10,8 +10,9 @@ import {
   type Route,
 } from '@steeple/contracts'
 import type { RouteSet } from '@steeple/kernel'
-import type { HttpMetrics, RouteMeter } from '../observe/http-metrics.ts'
-import type { Check, SchemaChecks, Source } from '../pipeline/schema-checks.ts'
+import type { EdgeCore } from '../edge-core.ts'
+import type { RouteMeter } from '../observe/http-metrics.ts'
+import type { Check, Source } from '../pipeline/schema-checks.ts'
 
 /** Longest path parameter; longer ones are nobody's id. */
 export const MAX_PARAM_CHARS = 512
@@ -106,13 +107,6 @@ export interface Endpoint {
 /** Owner of the edge's own routes. */
 export const SYSTEM_PLUGIN = 'kernel'
 
-/** What endpoints are made with. */
-export interface EndpointParts {
-  readonly checks: SchemaChecks
-  readonly metrics: HttpMetrics
-  readonly checkResponses: boolean
-}
-
 /** What a route may ask for. */
 const ACCESS: readonly Access[] = ['public', ...ROLES, 'bootstrap']
 
@@ -120,8 +114,8 @@ const ACCESS: readonly Access[] = ['public', ...ROLES, 'bootstrap']
  * The tests of the build, which check responses too, have compiled every schema of it: a start does not wait for them. Those
  * of an installed plugin nobody has, and one that does not compile keeps it from loading.
  */
-export function compilesNow(set: RouteSet, parts: EndpointParts): boolean {
-  return parts.checkResponses || set.isInstalled === true
+export function compilesNow(set: RouteSet, { checkResponses }: EdgeCore): boolean {
+  return checkResponses || set.isInstalled === true
 }
 
 /** The schemas of a route: where their values come from, and what part of it they are of. */
@@ -142,7 +136,7 @@ export function schemasOf(
 export function compileSchemas(
   route: Route,
   { plugin }: RouteSet,
-  { checks, checkResponses }: EndpointParts,
+  { checks, checkResponses }: EdgeCore,
 ): void {
   for (const [source, schema, part] of schemasOf(route)) {
     try {
@@ -158,7 +152,7 @@ export function compileSchemas(
 export function endpointFrom(
   route: Route,
   set: RouteSet,
-  { checks, checkResponses, metrics }: EndpointParts,
+  { checks, checkResponses, metrics }: EdgeCore,
 ): Endpoint {
   refuseMalformed(route, set)
   const response = checkResponses ? route.schema?.response : undefined

@@ -6,15 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import type { EdgeCore } from '../edge-core.ts'
 import { addRoute, createApp } from '../pipeline/pipeline.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
-import {
-  compileSchemas,
-  compilesNow,
-  type Endpoint,
-  type EndpointParts,
-  endpointFrom,
-  nameOf,
-  schemasOf,
-} from './endpoint.ts'
+import { compileSchemas, compilesNow, type Endpoint, endpointFrom, nameOf, schemasOf } from './endpoint.ts'
 
 /** Longest time that a build holds the event loop at a stretch. */
 const SLICE_MS = 8
@@ -26,30 +18,26 @@ const SLICE_MS = 8
  * ms, so that a large set does not stall the requests being served. Throws `plugin_failed` for a duplicate route or a schema
  * that does not compile.
  */
-export async function buildGeneration(
-  sets: readonly RouteSet[],
-  parts: EndpointParts,
-  core: EdgeCore,
-): Promise<Generation> {
+export async function buildGeneration(sets: readonly RouteSet[], core: EdgeCore): Promise<Generation> {
   refuseDuplicates(sets)
-  parts.checks.renew()
-  await compileInSlices(sets, parts)
-  const endpoints = sets.flatMap((set) => set.routes.map((route) => endpointFrom(route, set, parts)))
+  core.checks.renew()
+  await compileInSlices(sets, core)
+  const endpoints = sets.flatMap((set) => set.routes.map((route) => endpointFrom(route, set, core)))
   const generation = new Generation(sets, endpoints)
   await generation.open(core)
   return generation
 }
 
-async function compileInSlices(sets: readonly RouteSet[], parts: EndpointParts): Promise<void> {
+async function compileInSlices(sets: readonly RouteSet[], core: EdgeCore): Promise<void> {
   let sliceEndMs = performance.now() + SLICE_MS
-  for (const set of sets.filter((one) => compilesNow(one, parts))) {
+  for (const set of sets.filter((one) => compilesNow(one, core))) {
     for (const route of set.routes) {
-      if (!schemasOf(route).some(([source, schema]) => parts.checks.isNew(source, schema))) continue
+      if (!schemasOf(route).some(([source, schema]) => core.checks.isNew(source, schema))) continue
       if (performance.now() >= sliceEndMs) {
         await nextTurn()
         sliceEndMs = performance.now() + SLICE_MS
       }
-      compileSchemas(route, set, parts)
+      compileSchemas(route, set, core)
     }
   }
 }

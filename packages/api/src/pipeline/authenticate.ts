@@ -68,8 +68,6 @@ interface PrincipalMemo {
   recall(authorization: string | undefined): Principal | undefined
   /** Keeps an answer; `epoch` is the authenticator's from before the question. */
   keep(authorization: string | undefined, principal: AuthenticatedPrincipal, epoch: object | undefined): void
-  /** Keeps an answer that holds as long as this process. */
-  keepAlways(authorization: string | undefined, principal: Principal): void
 }
 
 interface Kept {
@@ -82,30 +80,22 @@ interface Kept {
 const KEEP_MS = 1_000
 /** Only headers that were accepted get in. */
 const MOST_KEPT = 1_000
-const MOST_ALWAYS = 8
 
 /** Saves a busy client two hashes and a look-up per request. Holds nothing while the authenticator names no epoch. */
 export function createMemo(kernel: EdgeKernel): PrincipalMemo {
   const kept = new Map<string, Kept>()
-  // A header is found by its hash, and compared where that is the same: what does not fit says nothing of what would.
-  const always = new Map<string, Principal>()
   const { clock } = kernel
   return {
     recall: (authorization) => {
       if (authorization === undefined) return undefined
       const found = kept.get(authorization)
-      if (found === undefined) return always.get(authorization)
+      if (found === undefined) return undefined
       const { expiresAtMs } = found.principal
       const isFresh =
         clock.monotonicMs() < found.untilMs &&
         (expiresAtMs === undefined || clock.nowMs() < expiresAtMs) &&
         kernel.service(authenticatorRef)?.epoch === found.epoch
       return isFresh ? found.principal : undefined
-    },
-    keepAlways: (authorization, principal) => {
-      if (authorization === undefined) return
-      if (always.size >= MOST_ALWAYS) always.clear()
-      always.set(authorization, principal)
     },
     keep: (authorization, principal, epoch) => {
       if (authorization === undefined || epoch === undefined) return
@@ -164,10 +154,7 @@ export function createAuthenticate(
     const remembered = memo.recall(authorization)
     if (remembered !== undefined) return remembered
     const token = tokenFrom(authorization)
-    if (adminDigest !== undefined && timingSafeEqual(digestOf(token), adminDigest)) {
-      memo.keepAlways(authorization, admin)
-      return admin
-    }
+    if (adminDigest !== undefined && timingSafeEqual(digestOf(token), adminDigest)) return admin
     if (token.startsWith(BOOTSTRAP_PREFIX)) return bootstrapPrincipal(kernel, access, token, nodeId)
     return knownPrincipal(kernel, token, (principal, epoch) => memo.keep(authorization, principal, epoch))
   }

@@ -7,10 +7,9 @@ import {
   type TlsOptions,
 } from 'node:tls'
 import { MESH_SERVER_NAME } from '@steeple/contracts'
-import type { EdgeKernel } from '../edge-kernel.ts'
-import type { EdgeLimits, EdgeTls, TlsMaterial } from '../edge-options.ts'
+import type { EdgeCore } from '../edge-core.ts'
+import type { EdgeTls, TlsMaterial } from '../edge-options.ts'
 import type { Connections } from '../host/connection.ts'
-import type { ClientCertificates } from './client-certificates.ts'
 
 /** Forward secrecy and authenticated encryption alone; the first line is TLS 1.3, whose order is fixed. */
 const CIPHERS: string = [
@@ -76,16 +75,13 @@ function contextByName(tls: EdgeTls): NonNullable<TlsOptions['SNICallback']> {
 
 /**
  * Ends open connections whose certificates are revoked, expired or from a CA that is not believed any more, from now until
- * the signal aborts: after each commit, and by the clock since a certificate also ends by itself.
+ * the listener goes down: after each commit, and by the clock since a certificate also ends by itself.
  *
  * One with a request under way has until the next look: the answer of a node's own `leave` goes out.
  */
 export function endFallen(
-  kernel: Pick<EdgeKernel, 'outbox' | 'clock' | 'log'>,
-  certificates: Pick<ClientCertificates, 'fallen'>,
+  { kernel, certificates, limits, shutdown }: EdgeCore,
   connections: Connections,
-  limits: Pick<EdgeLimits, 'recheckMs' | 'certificatesMs'>,
-  signal: AbortSignal,
 ): void {
   let isDue = false
   let isLooking = false
@@ -121,7 +117,7 @@ export function endFallen(
   }
   kernel.outbox.onCommit(() => {
     isDue = true
-  }, signal)
+  }, shutdown)
   const timer = setInterval(() => void lookWhenDue(), limits.recheckMs).unref()
-  signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+  shutdown.addEventListener('abort', () => clearInterval(timer), { once: true })
 }

@@ -297,7 +297,7 @@ hot(
     const { plugins } = (await service.request('GET', '/v1/version')).body
     assert.equal(
       plugins.filter(({ name }: { readonly name: string }) => name === 'hot'),
-      [{ name: 'hot', version: versionOf(UPGRADES + 1), pages: [] }],
+      [{ name: 'hot', version: versionOf(UPGRADES + 1), pages: [], panels: [] }],
     )
   },
   { limitMs: 360_000 },

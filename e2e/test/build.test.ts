@@ -65,7 +65,7 @@ build(
     assert.match(said, /\nhas .* mesh .*\nlacks {3}lab-core tracing/)
     const contents = ownFiles(folder)
     assert.not(existsSync(join(folder, 'lib/node_modules/@steeple/lab-core')))
-    assert.is.not(filesWith(folder, 'parts/mesh.ts', contents).length, 0)
+    assert.is.not(filesWith(folder, 'mesh take-root', contents).length, 0)
     const project = join(temp.path, 'outside')
     const made = await run(program, ['plugin', 'new', 'outside', '--kind', 'core', '--dir', project], env)
     assert.match(made.said, /vendor\/steeple-plugin-kit-/)

@@ -3,7 +3,7 @@ import { defineConfig } from 'tsup'
 import { oneFile } from '../../scripts/builds/one-file.mjs'
 
 export default defineConfig({
-  entry: ['src/plugin.ts'],
+  entry: ['src/plugin.ts', 'src/commands.ts'],
   format: ['esm'],
   target: 'node24',
   sourcemap: true,

@@ -2,8 +2,7 @@
 //   node scripts/builds/make.mjs --out DIR [--without a,b | --only a,b] [--arch x64|arm64] [--node included|named]
 // Two runs on the same commit give the same files. docs/adr/0024-a-build-is-a-closed-folder.md says how it is laid out, and why.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv, execPath, stderr } from 'node:process'
 import { folderOf, root } from '../workspace.mjs'
@@ -88,43 +87,12 @@ function copyOurs(out, { has, lacks }) {
 
 function copyOne(name, place, lacks) {
   const from = join(root, folderOf(name))
-  if (name === 'cli') withoutParts(lacks, (dist) => copyFiles(dist, join(place, 'dist'), filesOfOurs(dist)))
-  else {
-    const dist = join(from, 'dist')
-    if (!existsSync(dist)) throw new Error(`${folderOf(name)} is not built`)
-    copyFiles(dist, join(place, 'dist'), filesOfOurs(dist))
-  }
+  const dist = join(from, 'dist')
+  if (!existsSync(dist)) throw new Error(`${folderOf(name)} is not built`)
+  copyFiles(dist, join(place, 'dist'), filesOfOurs(dist))
   if (name === 'console' && lacks.length > 0) consoleWithout(lacks, join(place, 'dist/site'))
   for (const part of manifestOf(name).files ?? [])
     if (part !== 'dist') copyFiles(from, place, filesAt(from, part))
-}
-
-/** The command is bundled anew: what is for a part that the build lacks is not in it. */
-function withoutParts(lacks, use) {
-  const folder = mkdtempSync(join(tmpdir(), 'steeple-build-'))
-  try {
-    const tsup = join(packages, 'cli/node_modules/tsup/dist/cli-default.js')
-    const done = spawnSync(execPath, [tsup, '--out-dir', folder, '--silent'], {
-      cwd: join(packages, 'cli'),
-      env: { ...process.env, STEEPLE_WITHOUT: lacks.join(',') },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-    if (done.status !== 0) throw new Error('the command could not be bundled')
-    for (const file of filesBelow(folder)) unnamed(join(folder, file), lacks)
-    use(folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** Takes away the bundler's lines that say where a part which is empty was read from. */
-function unnamed(file, lacks) {
-  const text = readFileSync(file, 'utf8')
-  const own = lacks.reduce(
-    (all, name) => all.replaceAll(new RegExp(`^// src/(\\w+/)?parts/${name}\\.ts\\n`, 'gm'), ''),
-    text,
-  )
-  if (own !== text) writeFileSync(file, own)
 }
 
 /** The pages of the console are made anew: what is for a part that the build lacks is not in them. */

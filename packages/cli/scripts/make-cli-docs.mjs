@@ -1,7 +1,7 @@
 // Writes docs/reference/cli.md from the commands themselves; with --print to standard output.
-import { readdirSync, writeFileSync } from 'node:fs'
-import { Command } from 'commander'
-import { addCommands } from '../src/commands/api-commands.ts'
+import { writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { bundledManifests } from '../src/composition/plugin-packages.ts'
 import { buildProgram } from '../src/program.ts'
 
 /** Commands ask nothing of a terminal before they run. */
@@ -10,7 +10,7 @@ const NO_TERMINAL = { env: {}, cwd: '/', columns: undefined, isWatched: false, o
 const MANY = 40
 
 const program = buildProgram(NO_TERMINAL, async () => {})
-const owners = await ownersOf()
+const owners = ownersOf()
 const leaves = leavesOf(program)
 const count = new Map()
 for (const { command } of leaves)
@@ -119,19 +119,15 @@ function pathOf(command) {
   return command.parent === null ? ['svc'] : [...pathOf(command.parent), command.name()]
 }
 
-/** Which commands are there only with a package, by their words: what its part adds to an empty program. */
-async function ownersOf() {
-  const found = new Map()
-  for (const file of readdirSync(new URL('../src/parts/', import.meta.url))) {
-    const { part } = await import(`../src/parts/${file}`)
-    const name = file.replace(/\.ts$/, '')
-    const empty = new Command('svc')
-    // Groups of every build to which parts add commands of their own.
-    const shared = ['node', 'sim'].map((one) => empty.command(one))
-    addCommands(empty, NO_TERMINAL, [...(part.commands ?? []), ...(part.simCommands ?? [])])
-    for (const command of empty.commands) if (!shared.includes(command)) found.set(command.name(), name)
-    for (const command of shared.flatMap((one) => one.commands))
-      found.set(`${command.parent.name()} ${command.name()}`, name)
-  }
+/** Which commands are there only with a package, by their words: what the manifest of an optional one adds. */
+function ownersOf() {
+  // No plugin, and so without a manifest of commands.
+  const found = new Map([['lab', 'lab-core']])
+  for (const { dir, steeple } of bundledManifests())
+    for (const one of steeple.essential === true ? [] : (steeple.commands ?? [])) {
+      const words = (one.group ?? one.usage.replace(/ [<[].*/, '')).split(' ')
+      // Groups of every build to which plugins add commands of their own.
+      found.set(['node', 'sim'].includes(words[0]) ? words.join(' ') : words[0], basename(dir))
+    }
   return found
 }

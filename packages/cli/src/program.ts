@@ -20,19 +20,11 @@ import {
 } from './commands/system.ts'
 import { USER_COMMANDS } from './commands/user.ts'
 import type { ServiceFlags } from './flags.ts'
-import { part as alerts } from './parts/alerts.ts'
-import { part as backup } from './parts/backup.ts'
-import { part as compliance } from './parts/compliance.ts'
-import { part as webConsole } from './parts/console.ts'
-import { part as coreConfig } from './parts/core-config.ts'
-import { part as esimSmdp } from './parts/esim-smdp.ts'
-import { part as fairUse } from './parts/fair-use.ts'
-import { part as labCore } from './parts/lab-core.ts'
-import { part as mesh } from './parts/mesh.ts'
-import { part as support } from './parts/support.ts'
+import type { LabOptions } from './lab.ts'
+import { labCorePrograms } from './package-root.ts'
 import type { PlaceOptions } from './place.ts'
 import type { Terminal } from './terminal.ts'
-import { versionText } from './version.ts'
+import { buildRecord, versionText } from './version.ts'
 
 /** Runs the service until it has ended. */
 export type Serve = (flags: ServiceFlags) => Promise<void>
@@ -67,29 +59,20 @@ function isCommandOf(program: Command, words: readonly string[]): boolean {
 /** The commands of every build. */
 export const COMMANDS: readonly CommandEntry[] = [
   addMachineCommands,
-  ...(labCore.commands ?? []),
+  addLabCommand,
   ...NETWORK_COMMANDS,
-  ...(mesh.commands ?? []),
   addLoginCommands,
   ...RECOVERY_COMMANDS,
-  ...(webConsole.commands ?? []),
   ...USER_COMMANDS,
   ...TOKEN_COMMANDS,
   ...SIM_COMMANDS,
-  ...(esimSmdp.commands ?? []),
   addSessionsCommand,
-  ...(fairUse.commands ?? []),
   addPolicyCommands,
   ...TX_COMMANDS,
-  ...(coreConfig.commands ?? []),
   ...CLOCK_COMMANDS,
-  ...(alerts.commands ?? []),
   ...AUDIT_COMMANDS,
-  ...(backup.commands ?? []),
-  ...(compliance.commands ?? []),
   ...PLUGIN_COMMANDS,
   ...SECRET_COMMANDS,
-  ...(support.commands ?? []),
   addCompletionCommand,
 ]
 
@@ -188,6 +171,26 @@ function parserFault(error: CommanderError): CommandError | undefined {
 
 interface LocalOptions extends PlaceOptions {
   readonly json?: boolean
+}
+
+/** `svc lab`, but in a build without the lab core. */
+function addLabCommand(program: Command, terminal: Terminal): void {
+  if (buildRecord() !== undefined && labCorePrograms() === undefined) return
+  program
+    .command('lab')
+    .description('run the service with a simulated core, radio and phones beside it, until Ctrl-C')
+    .option('--config <file>', 'YAML configuration; it names its own core, and none is simulated')
+    .option('--data-dir <dir>', 'data and keys directory (SVC_SERVER_DATADIR; ./data when absent)')
+    .option('--listen <address>', 'REST and metrics listen address (default: 0.0.0.0:8080)')
+    .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
+    .option('--safe-mode', 'leave installed plugins alone, when one of them keeps the service from working')
+    .option('--no-core', 'the service alone')
+    // It always does; `npm start` may be told as the service is.
+    .addOption(new Option('--first-start').hideHelp())
+    .action(async (options: LabOptions) => {
+      const { runLab } = await import('./lab.ts')
+      terminal.answer(await runLab(terminal, options, labCorePrograms()))
+    })
 }
 
 /** `svc node init`, `config check`, `vault rotate`, `store new`, `store accept`, `doctor`: what works on this machine's files. */

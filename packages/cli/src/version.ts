@@ -1,9 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { packageRoot } from './package-root.ts'
 
-/** Put in place by the build; absent when the sources run. */
-declare const STEEPLE_BUILD_DATE: string | undefined
-
 /** What a build that was made to be given away says of itself. `build.json` in the folder of this package. */
 export interface BuildRecord {
   readonly version: string
@@ -22,10 +19,9 @@ export interface BuildRecord {
   readonly absentKeys?: Readonly<Record<string, readonly string[]>>
 }
 
-/** When the newest commit of this build was made, RFC 3339; undefined when that is not known. */
+/** When the newest commit of this build was made, RFC 3339; undefined for a checkout. */
 export function buildDate(): string | undefined {
-  const date = typeof STEEPLE_BUILD_DATE === 'string' ? STEEPLE_BUILD_DATE : ''
-  return date === '' ? undefined : date
+  return buildRecord()?.date
 }
 
 /** The version in this package's manifest. */

@@ -3,6 +3,7 @@ import type { Json } from '../src/client/service.ts'
 import { assign, patchFromAssignments } from '../src/commands/policy.ts'
 import { SIM_COLUMNS } from '../src/commands/sim-columns.ts'
 import { heldCapabilities } from '../src/doctor/doctor.ts'
+import { octets } from '../src/output/octets.ts'
 import { flatten, table, valueAt } from '../src/output/table.ts'
 
 const words = suite('cli/words')
@@ -98,6 +99,22 @@ words('leaves out a column that says the usual of all rows where the lines are t
 words('reads capability sets', () => {
   assert.is(heldCapabilities('Name:\tnode\nCapEff:\t0000000000003000\n'), 0x3000n)
   assert.is(heldCapabilities(''), undefined)
+})
+
+words('writes octets with a unit of which there is at least one', () => {
+  const written = [0, 1, 999, 1_000, 999_949, 999_950, 1e9, 2 ** 53, -1_500].map(octets)
+  assert.equal(written, [
+    '0 B',
+    '1 B',
+    '999 B',
+    '1.0 kB',
+    '999.9 kB',
+    '1.0 MB',
+    '1.0 GB',
+    '9.0 PB',
+    '-1.5 kB',
+  ])
+  assert.is(octets(null), '-')
 })
 
 words.run()

@@ -47,6 +47,8 @@ export interface CommandArgument extends CommandValue {
   readonly pattern?: string
   /** What is said of a value that does not: `{value}` is the value, where it may be repeated. */
   readonly refusal?: string
+  /** The list of the service whose field completes it. */
+  readonly values?: { readonly path: string; readonly key: string; readonly field: string }
   /** It is the name of one of a list, whatever its capitals; what is sent is its id. */
   readonly named?: CommandNames
 }

@@ -12,10 +12,14 @@ export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change
 export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export type {
   CodeCommand,
+  CommandFailure,
+  CommandFile,
   CommandHost,
+  CommandQuestion,
   CommandRequest,
   CommandRows,
   Commands,
+  MachineFacts,
   PluginCommand,
 } from './command.ts'
 export {

@@ -1,4 +1,4 @@
-import type { AuditTrail, JsonSchema } from '@steeple/contracts'
+import type { MachineFacts } from '@steeple/contracts'
 import { type BundleFile, bundleOf, jsonOf } from './bundle/archive.ts'
 import { auditHead } from './bundle/audit-head.ts'
 import { cleanText, type Scrub } from './bundle/clean-text.ts'
@@ -6,34 +6,13 @@ import { hidesOf } from './bundle/hidden-words.ts'
 import { machineFacts } from './bundle/machine.ts'
 import { publicConfig } from './bundle/public-config.ts'
 
-/** One look of `svc doctor`. */
-export interface DoctorCheck {
-  readonly name: string
-  readonly status: string
-  readonly detail: string
-}
-
-/** What can be known of a node whose service does not run. Each may fail: then the bundle comes without it. */
-export interface OfflineParts {
-  readonly nowMs: number
-  readonly version: string
-  readonly scrub: Scrub
-  config(): Promise<{ readonly schema: JsonSchema; readonly settings: unknown }>
-  checks(): Promise<readonly DoctorCheck[]>
-  plugins(): Promise<
-    readonly { readonly plugin: string; readonly version: string; readonly origin: string }[]
-  >
-  /** The newest entry of the trail on the disk. */
-  audit(): Promise<Awaited<ReturnType<AuditTrail['list']>>>
-}
-
 /** What stands in parentheses may be what somebody typed. */
 function cleanWords(text: string, scrub: Scrub): string {
   return cleanText(text, scrub).replaceAll(/\([^)]*\)/g, '(…)')
 }
 
 /** The octets of a bundle that is made beside the service, while it is down. */
-export function offlineBundle(parts: OfflineParts): AsyncIterable<Buffer> {
+export function offlineBundle(parts: MachineFacts): AsyncIterable<Buffer> {
   const { nowMs, version } = parts
   // The configuration is the first that is read; what it does not show is in none of the texts after it.
   let hides: Scrub = (text) => text

@@ -51,6 +51,7 @@ export interface AnyRequest {
   readonly path?: Json
   readonly query?: Json
   readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The service as a command sees it. Every call throws a `CommandError` that says what the service answered. */
@@ -72,6 +73,7 @@ export interface Service {
   /** The same by the name of an operation, `GET /v1/status`, as data has it. */
   any(operation: string, request: AnyRequest): Promise<Json>
   anyList(operation: string, key: string, limit: number, request: AnyRequest): Promise<List>
+  openAny(operation: string, request?: AnyRequest): Promise<Opened>
 }
 
 /** Contract section 2: a page has at most 500 items. */
@@ -121,17 +123,19 @@ function serviceAt(base: URL, identity: Identity | undefined, token: Token): Ser
     } while (cursor !== undefined && rows.length < limit)
     return { key, rows: rows.slice(0, limit), nextCursor: cursor ?? null }
   }
+  const open = async (path: string, request?: AnyRequest): Promise<Opened> => {
+    const opened = await (files.open as unknown as AnyOpen)(path, request)
+    if (!opened.ok) throw refusal(base, opened.error)
+    return opened.data
+  }
   const verb = (method: string) => (path: string, request?: AnyRequest) => call(method, path, request)
   return {
     get: verb('GET'),
     post: verb('POST'),
     put: verb('PUT'),
     delete: verb('DELETE'),
-    open: async (path: string, request?: AnyRequest) => {
-      const opened = await (files.open as unknown as AnyOpen)(path, request)
-      if (!opened.ok) throw refusal(base, opened.error)
-      return opened.data
-    },
+    open,
+    openAny: (operation: string, request?: AnyRequest) => open(operation.replace('GET ', ''), request),
     list,
     any: async (operation: string, request: AnyRequest) => {
       const [method = '', path = ''] = operation.split(' ')

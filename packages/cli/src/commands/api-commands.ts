@@ -30,8 +30,12 @@ export function addCommands(program: Command, terminal: Terminal, entries: reado
   }
 }
 
+/** What is known of the arguments of a command that is data. */
+export const ARGUMENTS: WeakMap<Command, NonNullable<ApiCommand['arguments']>> = new WeakMap()
+
 function addApiCommand(program: Command, terminal: Terminal, spec: ApiCommand): void {
   const command = restCommand(program, spec.usage, spec.summary)
+  ARGUMENTS.set(command, spec.arguments ?? {})
   if (spec.list !== undefined && spec.list.isWhole !== true) command.addOption(limitOption())
   for (const [flags, option] of Object.entries(spec.options ?? {})) command.addOption(optionOf(flags, option))
   command.action(() => run(command, terminal, spec))
@@ -144,7 +148,11 @@ export async function idOf(service: Service, names: CommandNames, name: string):
   throw failure(code, missing.replace('{value}', JSON.stringify(name)), { hint })
 }
 
-function typedArguments(command: Command, spec: ApiCommand): readonly Typed[] {
+/** What an argument says and where it goes. Throws `usage` for one that does not look as it has to. */
+export function typedArguments(
+  command: Command,
+  spec: Pick<ApiCommand, 'arguments'> & Partial<Pick<ApiCommand, 'operation'>>,
+): readonly Typed[] {
   return command.registeredArguments.flatMap((argument, at) => {
     const given: unknown = command.processedArgs[at]
     const value = Array.isArray(given) ? given.flatMap((one: string) => gathered(one)) : given
@@ -168,7 +176,7 @@ function typedOptions(command: Command, spec: ApiCommand): readonly Typed[] {
   })
 }
 
-function placeOf({ operation }: ApiCommand, title: string): string {
+function placeOf({ operation = '' }: Partial<Pick<ApiCommand, 'operation'>>, title: string): string {
   const name = title.replaceAll('-', '_')
   if (operation.includes(`{${name}}`)) return `path.${name}`
   return operation.startsWith('GET ') ? `query.${name}` : `body.${name}`

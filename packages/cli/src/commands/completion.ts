@@ -1,7 +1,7 @@
 import { Argument, type Command, type Option } from 'commander'
-import { part as esimSmdp } from '../parts/esim-smdp.ts'
 import type { Terminal } from '../terminal.ts'
-import { addValuesCommand, type LiveKind } from './completion-values.ts'
+import { ARGUMENTS as OF_DATA } from './api-commands.ts'
+import { addValuesCommand, type LiveKind, valueWords } from './completion-values.ts'
 import { placeOptions } from './options.ts'
 
 /** One command, the words that may follow it and the values that they take. */
@@ -20,7 +20,6 @@ const ARGUMENTS: Readonly<Record<string, LiveKind>> = {
   hash: 'sims',
   sim: 'sims',
   batch: 'batches',
-  ...esimSmdp.arguments,
 }
 const OPTIONS: Readonly<Record<string, LiveKind>> = {
   '--batch': 'batches',
@@ -65,8 +64,9 @@ function tree(command: Command, path: string): readonly Node[] {
 function valuesOf(command: Command, path: string): ReadonlyMap<string, Values> {
   const values = new Map<string, Values>()
   command.registeredArguments.forEach((argument, i) => {
-    const live =
-      argument.name().startsWith('name') && OF_PLUGINS.includes(path) ? 'plugins' : ARGUMENTS[argument.name()]
+    const own = OF_DATA.get(command)?.[argument.name()]?.values
+    const isPlugin = argument.name().startsWith('name') && OF_PLUGINS.includes(path)
+    const live = own === undefined ? (isPlugin ? 'plugins' : ARGUMENTS[argument.name()]) : valueWords(own)
     const known = argument.argChoices ?? (path === 'lifecycle move' ? LIFECYCLE : live)
     if (known !== undefined) values.set(String(i + 1), known)
   })

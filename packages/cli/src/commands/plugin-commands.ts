@@ -1,14 +1,22 @@
 import { existsSync } from 'node:fs'
 import type { CodeCommand, CommandHost, Commands, PluginCommand } from '@steeple/contracts'
 import type { Command } from 'commander'
+import { baseUrl } from '../client/credentials.ts'
 import { connect, type Json } from '../client/service.ts'
-import { failure, usageError } from '../command-error.ts'
+import { CommandError, failure, unreadable, usageError } from '../command-error.ts'
 import { bundledManifests, pluginPackages } from '../composition/plugin-packages.ts'
-import { printList, printRecord } from '../output/print.ts'
+import { askLines } from '../output/ask-lines.ts'
+import { octets } from '../output/octets.ts'
+import { jsonText, printList, printRecord } from '../output/print.ts'
+import { withProgress } from '../output/progress.ts'
+import { saveDownload } from '../output/save-download.ts'
+import { type Column, fields, printable, table } from '../output/table.ts'
+import { writeSecret } from '../output/write-secret.ts'
 import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { addCommands, type CommandEntry, optionOf } from './api-commands.ts'
-import { type ListOptions, placeOptions, restCommand } from './options.ts'
+import { ARGUMENTS, addCommands, type CommandEntry, optionOf, typedArguments } from './api-commands.ts'
+import { type ListOptions, localCommand, placeOptions, restCommand } from './options.ts'
+import { simHash } from './sim-columns.ts'
 
 /** Commands of one plugin, and how their modules are loaded. */
 interface CommandsOf {
@@ -95,9 +103,12 @@ function addCodeCommand(
   load: () => Promise<unknown>,
   plugin: string,
 ): void {
-  const command = restCommand(program, spec.usage, spec.summary)
+  const command = (spec.here === 'alone' ? localCommand : restCommand)(program, spec.usage, spec.summary)
+  if (spec.here !== undefined) placeOptions(command)
+  ARGUMENTS.set(command, spec.arguments ?? {})
   for (const [flags, option] of Object.entries(spec.options ?? {})) command.addOption(optionOf(flags, option))
   command.action(async () => {
+    typedArguments(command, spec)
     const words = wordsOf(spec.usage)
     // Its shape is the author's promise; a word that is missing is said.
     const { commands } = (await load()) as { readonly commands?: Commands }
@@ -113,7 +124,7 @@ function addCodeCommand(
 
 /** What was typed, the service and the terminal, as a command of a plugin sees them. */
 function hostOf(terminal: Terminal, command: Command): CommandHost {
-  const options = command.opts<ListOptions>()
+  const options = command.opts<ListOptions & PlaceOptions>()
   const typed = command.registeredArguments.map((one, at) => [one.name(), command.processedArgs[at]])
   const service = connect(terminal, options)
   return {
@@ -121,15 +132,42 @@ function hostOf(terminal: Terminal, command: Command): CommandHost {
     isJson: options.json === true,
     env: terminal.env,
     cwd: terminal.cwd,
+    url: baseUrl(terminal, options).origin,
+    simHash,
     call: (operation, request = {}) => service.any(operation, request),
     list: (operation, key, limit, request = {}) => service.anyList(operation, key, limit, request),
     printRecord: (record) => printRecord(terminal, options, record as Json),
     printRows: (rows, columns) => printList(terminal, options, rows, columns),
+    open: (operation, request) => service.openAny(operation, request),
+    settings: () => settingsHere(terminal, options),
+    machine: async () => (await import('../offline/machine-facts.ts')).machineFacts(terminal, options),
+    fields: (record) => fields(record as Json),
+    table: (rows, columns) => table(rows, columns as readonly Column<object>[], terminal.columns),
+    json: jsonText,
+    printable,
+    octets,
+    qr: async (text) => (await import('../output/qr-text.ts')).qrLines(text, terminal.columns !== undefined),
+    qrPicture: async (text, type) => {
+      const { toBuffer, toString: toText } = await import('qrcode')
+      return type === 'png' ? await toBuffer(text, { type, scale: 8 }) : await toText(text, { type })
+    },
+    columns: terminal.columns,
+    ask: terminal.ask === undefined ? undefined : (questions) => askLines(terminal, questions),
+    progress: (what, work, far) => withProgress(terminal, what, work, far),
+    save: (what, from, to) => saveDownload(terminal, what, from, to),
+    writeSecret,
     out: terminal.out,
     err: terminal.err,
     input: () => terminal.input(),
     answer: terminal.answer,
     usage: usageError,
-    failure: (code, message, hint) => failure(code, message, { hint }),
+    unreadable,
+    failure: (code, message, hint, cause) =>
+      failure(code, message, {
+        hint,
+        ...(cause instanceof CommandError
+          ? { details: cause.details, requestId: cause.requestId, cause }
+          : {}),
+      }),
   }
 }

@@ -8,8 +8,6 @@ import { failure, unreadable, usageError } from '../command-error.ts'
 import { jsonText, printList, printWithTable } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
 import { fields, printable, table } from '../output/table.ts'
-import { part as compliance } from '../parts/compliance.ts'
-import { part as fairUse } from '../parts/fair-use.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import type { CommandEntry } from './api-commands.ts'
@@ -82,8 +80,6 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
     arguments: { hash: SIM_ARGUMENT },
     options: { ...UNTIL_OFF, ...REASON },
   },
-  ...(fairUse.simCommands ?? []),
-  ...(compliance.simCommands ?? []),
   (program, terminal) =>
     restCommand(
       program,

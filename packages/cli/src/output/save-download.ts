@@ -1,16 +1,10 @@
 import { basename, resolve } from 'node:path'
-import type { Opened } from '../client/transport.ts'
+import type { CommandFile } from '@steeple/contracts'
 import type { Terminal } from '../terminal.ts'
 import { withProgress } from './progress.ts'
 import { writeWhole } from './write-whole.ts'
 
 const MIB = 1_048_576
-
-/** What comes, and the head that may name it. */
-export interface Download {
-  readonly headers: Opened['headers']
-  readonly body: AsyncIterable<Uint8Array>
-}
 
 /**
  * Writes what is downloaded to a file, all of it or nothing, and tells how far it is. `file`: where it is to be; else it has the name
@@ -19,7 +13,7 @@ export interface Download {
 export async function saveDownload(
   terminal: Terminal,
   what: string,
-  response: Download,
+  response: CommandFile,
   { file, fallback }: { readonly file: string | undefined; readonly fallback: string },
 ): Promise<{ readonly path: string; readonly bytes: number }> {
   const suggested = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]

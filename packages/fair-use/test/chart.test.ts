@@ -1,8 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
-import { chart } from '../src/output/chart.ts'
-import { octets } from '../src/output/octets.ts'
+import { chart } from '../src/commands/chart.ts'
 
-const charts = suite('cli/chart')
+const charts = suite('fair-use/chart')
 
 charts('fits the width, and shows anything above nothing', () => {
   const lines = [
@@ -23,22 +22,6 @@ charts('fits the width, and shows anything above nothing', () => {
   }
   assert.is(chart([], 80), '')
   assert.match(chart([{ title: 'a', amount: 0, note: '0 B' }], 80), /^a +0 B$/m)
-})
-
-charts('writes octets with a unit of which there is at least one', () => {
-  const written = [0, 1, 999, 1_000, 999_949, 999_950, 1e9, 2 ** 53, -1_500].map(octets)
-  assert.equal(written, [
-    '0 B',
-    '1 B',
-    '999 B',
-    '1.0 kB',
-    '999.9 kB',
-    '1.0 MB',
-    '1.0 GB',
-    '9.0 PB',
-    '-1.5 kB',
-  ])
-  assert.is(octets(null), '-')
 })
 
 charts.run()

@@ -1,3 +1,4 @@
+import type { MachineFacts } from '@steeple/contracts'
 import { openOffline, scrubText, systemClock } from '@steeple/kernel'
 import { openSecrets } from '@steeple/secrets'
 import { examine } from '../doctor/doctor.ts'
@@ -6,13 +7,9 @@ import type { Terminal } from '../terminal.ts'
 import { ownVersion } from '../version.ts'
 import { commandLog } from './command-log.ts'
 
-/**
- * The octets of a support bundle of this machine, without its service: the configuration, what the doctor finds, plugins
- * and the head of the audit trail. What cannot be read is missing, and the bundle says why.
- */
-export async function bundleHere(terminal: Terminal, options: PlaceOptions): Promise<AsyncIterable<Buffer>> {
-  const { offlineBundle } = await import('@steeple/support/offline')
-  return offlineBundle({
+/** What can be known of this machine without its service: the configuration, what the doctor finds, plugins, the head of the audit trail. */
+export function machineFacts(terminal: Terminal, options: PlaceOptions): MachineFacts {
+  return {
     nowMs: systemClock().nowMs(),
     version: ownVersion(),
     scrub: (text) => scrubText(text),
@@ -30,5 +27,5 @@ export async function bundleHere(terminal: Terminal, options: PlaceOptions): Pro
         await store.close()
       }
     },
-  })
+  }
 }

@@ -1,5 +1,0 @@
-import { addSupportCommands } from '../commands/support.ts'
-import type { Part } from '../part.ts'
-
-/** `svc support` */
-export const part: Part = { commands: [addSupportCommands] }

@@ -1,0 +1,144 @@
+import type { CommandColumn, CommandHost, Commands } from '@steeple/contracts'
+import { chart } from './commands/chart.ts'
+import { type LocalTime, localTimes, type Usage, usageSummary } from './commands/usage-summary.ts'
+
+const HOUR_MS = 3_600_000
+/** How far back a chart goes when nobody says. */
+const SPANS_MS = { hour: 24 * HOUR_MS, day: 30 * 24 * HOUR_MS } as const
+const PREFIXES = ['', 'K', 'M', 'G', 'T', 'P']
+/** Columns when standard output is no screen. */
+const PAPER_COLUMNS = 80
+
+/** `svc usage HASH`, `svc sim quota HASH` */
+export const commands: Commands = {
+  usage: async (host) => {
+    const { typed, out, columns } = host
+    const by = typed.by === 'hour' ? 'hour' : 'day'
+    const to = timeOf(host, '--to', typed.to) ?? Date.now()
+    const from = timeOf(host, '--from', typed.from) ?? hourOf(to - SPANS_MS[by])
+    if (from >= to) throw host.usage('--from is not before --to')
+    const query = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), step: by }
+    const path = { imsi: host.simHash(String(typed.hash)) }
+    const data = await host.call('GET /v1/sims/{imsi}/usage', { path, query })
+    if (host.isJson) return host.printRecord(data)
+    const usage = data as unknown as Usage // as the route documents it
+    out(host.fields(usageSummary(usage, host.octets)))
+    out(sources(host, usage))
+    const steps = stepsOf(usage, { by, from, to, localTime: localTimes(usage.time_zone) })
+    out(series(host, steps, columns ?? PAPER_COLUMNS))
+  },
+  'sim quota': async (host) => {
+    const path = { imsi: host.simHash(String(host.typed.hash)) }
+    const body = changeOf(host)
+    const data =
+      body === undefined
+        ? await host.call('GET /v1/sims/{imsi}/usage', { path })
+        : await host.call('POST /v1/sims/{imsi}/quota', { path, body })
+    if (host.isJson) host.out(host.json(data))
+    else host.out(host.fields(usageSummary(data as unknown as Usage, host.octets)))
+  },
+}
+
+function hourOf(ms: number): number {
+  return ms - (ms % HOUR_MS)
+}
+
+function timeOf({ usage }: CommandHost, option: string, text: unknown): number | undefined {
+  if (text === undefined) return undefined
+  const time = Date.parse(String(text))
+  if (Number.isNaN(time)) throw usage(`${option} is a time such as 2026-01-31T00:00:00Z`)
+  return time
+}
+
+/** What each source saw; one alone says no more than the summary. */
+function sources({ table }: CommandHost, { by_source: bySource }: Usage): string {
+  const rows = Object.entries(bySource ?? {}).map(([source, of]) => ({ ...of, source }))
+  if (rows.length < 2) return ''
+  const columns: readonly CommandColumn[] = [
+    { title: 'SOURCE', value: 'source' },
+    { title: 'UP', value: 'up_bytes', as: 'bytes' },
+    { title: 'DOWN', value: 'down_bytes', as: 'bytes' },
+  ]
+  return `\n${table(rows, columns)}`
+}
+
+/** One hour or day. */
+interface Step {
+  readonly title: string
+  readonly upBytes: number
+  readonly downBytes: number
+  readonly isIncomplete: boolean
+}
+
+interface StepOptions {
+  readonly by: 'hour' | 'day'
+  readonly from: number
+  readonly to: number
+  readonly localTime: LocalTime
+}
+
+const NONE: Omit<Step, 'title'> = { upBytes: 0, downBytes: 0, isIncomplete: false }
+
+/** The hours or days from the first with usage on, those without among them. */
+function stepsOf({ series: known = [] }: Usage, { by, from, to, localTime }: StepOptions): readonly Step[] {
+  const titleOf = (ms: number): string => localTime(ms).slice(0, by === 'day' ? 10 : 16)
+  const steps = new Map<string, Step>()
+  // There are zones whose hours begin at the half of ours.
+  const shift = Date.parse(known[0]?.at ?? '') % HOUR_MS || 0
+  for (let ms = hourOf(from) + shift; ms < to; ms += HOUR_MS)
+    steps.set(titleOf(ms), { title: titleOf(ms), ...NONE })
+  for (const row of known) {
+    const title = titleOf(Date.parse(row.at))
+    const { upBytes, downBytes, isIncomplete } = steps.get(title) ?? NONE
+    // The hour that comes twice when clocks are put back is one line.
+    steps.set(title, {
+      title,
+      upBytes: upBytes + row.up_bytes,
+      downBytes: downBytes + row.down_bytes,
+      isIncomplete: isIncomplete || row.is_incomplete,
+    })
+  }
+  const all = [...steps.values()].toSorted((a, b) => (a.title < b.title ? -1 : 1))
+  const begin = all.findIndex(({ upBytes, downBytes }) => upBytes + downBytes > 0)
+  return begin === -1 ? [] : all.slice(begin)
+}
+
+function series({ octets }: CommandHost, steps: readonly Step[], width: number): string {
+  if (steps.length === 0) return '\nNothing was used in this time.\n'
+  const up = steps.map(({ upBytes }) => octets(upBytes))
+  const down = steps.map(({ downBytes }) => octets(downBytes))
+  const [upWidth, downWidth] = [up, down].map((all) => Math.max(...all.map(({ length }) => length)))
+  const lines = steps.map(({ title, upBytes, downBytes, isIncomplete }, at) => {
+    const moved = `${down[at]?.padStart(downWidth ?? 0)} down  ${up[at]?.padStart(upWidth ?? 0)} up`
+    return { title, amount: upBytes + downBytes, note: isIncomplete ? `${moved}  or more` : moved }
+  })
+  return `\n${chart(lines, width)}`
+}
+
+/** What is asked for; undefined when it is only to be shown. Throws `usage`. */
+function changeOf(host: CommandHost): object | undefined {
+  const { bytes, add, none, period, action, throttleBps } = host.typed
+  const asked = [bytes, add, none].filter((value) => value !== undefined).length
+  if (asked > 1) throw host.usage('--bytes, --add and --none are of one quota at a time')
+  const hasTerms = period !== undefined || action !== undefined || throttleBps !== undefined
+  if (hasTerms && bytes === undefined)
+    throw host.usage('--period, --action and --throttle-bps go with --bytes')
+  if (none === true) return { quota_bytes: null }
+  if (add !== undefined) return { add_bytes: sizeOf(host, '--add', add) }
+  // JSON leaves out what is undefined.
+  return bytes === undefined
+    ? undefined
+    : { quota_bytes: sizeOf(host, '--bytes', bytes), period, action, throttle_bps: throttleBps }
+}
+
+/** Octets of `5GB` (units of 1000), `2GiB` (of 1024) or a plain number. */
+function sizeOf({ usage }: CommandHost, option: string, text: unknown): number {
+  const [, digits, prefix = '', binary] = /^(\d+(?:\.\d+)?)\s?([KMGTP]?)(i?)B?$/i.exec(String(text)) ?? []
+  const unit = (binary === 'i' || binary === 'I' ? 1024 : 1000) ** PREFIXES.indexOf(prefix.toUpperCase())
+  const octets = Number(digits) * unit
+  if (!Number.isSafeInteger(octets) || (binary !== '' && prefix === ''))
+    throw usage(
+      `${option} is a size such as 5GB, 500MB, 2GiB or a number of octets, not ${JSON.stringify(text)}`,
+    )
+  return octets
+}

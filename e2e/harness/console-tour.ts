@@ -259,15 +259,14 @@ interface ListedPage {
 /** Texts of the console in one language, by key. */
 type ListedTexts = Readonly<Record<string, string>>
 
-/** Every page that the console has, as its areas and the manifests of plugins list them: none is forgotten. */
+/** Every page that the console has, as it lists them itself and the manifests of plugins do: none is forgotten. */
 async function consolePages(): Promise<readonly ListedPage[]> {
-  const areas = (await ofConsole('pages/*/pages.ts')) as readonly Readonly<
-    Record<string, readonly ListedPage[]>
-  >[]
+  const list = pathToFileURL(join(ROOT, 'packages/console/src/app/pages.ts')).href
+  const { PAGES } = (await import(list)) as { readonly PAGES: readonly ListedPage[] }
   const ofPlugins = globSync(join(ROOT, 'packages/*/package.json')).flatMap(
     (file): readonly ListedPage[] => JSON.parse(readFileSync(file, 'utf8')).steeple?.pages ?? [],
   )
-  return [...areas.flatMap((area) => Object.values(area).flat()), ...ofPlugins]
+  return [...PAGES, ...ofPlugins]
 }
 
 /** All texts of the console, English and German. */
@@ -280,11 +279,4 @@ async function textsOf(language: string): Promise<ListedTexts> {
   const files = globSync(join(ROOT, `packages/*/texts/${language}.json`)).sort()
   if (files.length < 2) throw new Error(`no package has texts/${language}.json`)
   return Object.assign({}, ...files.map((file) => JSON.parse(readFileSync(file, 'utf8'))))
-}
-
-/** Modules of the console's source, found by their names as its build finds them. */
-function ofConsole(names: string): Promise<readonly unknown[]> {
-  const files = globSync(join(ROOT, 'packages/console/src', names)).sort()
-  if (files.length === 0) throw new Error(`the console has no ${names}`)
-  return Promise.all(files.map((file) => import(pathToFileURL(file).href)))
 }

@@ -23,7 +23,134 @@ export interface Page {
   readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
 }
 
-/** The pages of the console itself: each area's file is found by its name, `<area>/pages.ts`. */
-export const PAGES: readonly Page[] = Object.values(
-  import.meta.glob<Readonly<Record<string, readonly Page[]>>>('../pages/*/pages.ts', { eager: true }),
-).flatMap((area) => Object.values(area).flat())
+/** The pages of the console itself, as the menu has them; each is loaded when it is first shown. */
+export const PAGES: readonly Page[] = [
+  {
+    path: '/',
+    title: 'home.title',
+    role: 'viewer',
+    group: 'now',
+    place: 10,
+    load: () => import('../pages/home/home.tsx'),
+  },
+  {
+    path: '/sims',
+    title: 'sims.title',
+    role: 'viewer',
+    group: 'people',
+    place: 10,
+    load: () => import('../pages/sims/sims.tsx'),
+  },
+  {
+    path: '/sessions',
+    title: 'sessions.title',
+    role: 'viewer',
+    group: 'people',
+    place: 20,
+    load: () => import('../pages/sessions/sessions.tsx'),
+  },
+  {
+    path: '/radio',
+    title: 'radio.title',
+    role: 'viewer',
+    group: 'network',
+    place: 10,
+    load: () => import('../pages/radio/radio.tsx'),
+  },
+  {
+    path: '/rules',
+    title: 'rules.title',
+    role: 'viewer',
+    group: 'network',
+    place: 20,
+    load: () => import('../pages/rules/rules.tsx'),
+  },
+  {
+    path: '/core',
+    title: 'core.title',
+    role: 'viewer',
+    group: 'network',
+    place: 30,
+    load: () => import('../pages/core/core.tsx'),
+  },
+  {
+    path: '/audit',
+    title: 'audit.title',
+    role: 'operator',
+    group: 'care',
+    place: 10,
+    load: () => import('../pages/audit/audit.tsx'),
+  },
+  {
+    path: '/system',
+    title: 'system.title',
+    role: 'viewer',
+    group: 'care',
+    place: 20,
+    load: () => import('../pages/system/system.tsx'),
+  },
+  {
+    path: '/plugins',
+    title: 'plugins.title',
+    role: 'admin',
+    group: 'box',
+    place: 10,
+    load: () => import('../pages/plugins/plugins.tsx'),
+  },
+  {
+    path: '/settings',
+    title: 'settings.title',
+    role: 'admin',
+    group: 'box',
+    place: 20,
+    load: () => import('../pages/settings/settings.tsx'),
+  },
+  {
+    path: '/people',
+    title: 'people.title',
+    role: 'admin',
+    group: 'box',
+    place: 30,
+    load: () => import('../pages/people/people.tsx'),
+  },
+  {
+    path: '/account',
+    title: 'account.title',
+    role: 'viewer',
+    group: 'box',
+    place: 40,
+    load: () => import('../pages/account/account.tsx'),
+  },
+  {
+    path: '/start',
+    title: 'start.title',
+    role: 'admin',
+    group: 'box',
+    place: 50,
+    load: () => import('../pages/start/start.tsx'),
+  },
+  {
+    path: '/people/:id',
+    title: 'people.one',
+    role: 'admin',
+    load: () => import('../pages/people/person.tsx'),
+  },
+  {
+    path: '/plugins/:name',
+    title: 'plugins.one',
+    role: 'admin',
+    load: () => import('../pages/plugins/plugin.tsx'),
+  },
+  {
+    path: '/sims/:hash',
+    title: 'sim.title',
+    role: 'viewer',
+    load: () => import('../pages/subscriber/subscriber.tsx'),
+  },
+  {
+    path: '/sims/import',
+    title: 'import.title',
+    role: 'sim:issuer',
+    load: () => import('../pages/sims/import.tsx'),
+  },
+]

@@ -60,8 +60,11 @@ if (executable !== undefined) {
       await signInWithToken(page, service.adminToken)
       await page.locator('.sentence').waitFor()
       const paths = asked(page)
-      await withoutTime(page, () => page.locator('.sentence').waitFor())
-      await isQuiet(paths)
+      await withoutTime(page, async () => {
+        await page.locator('.sentence').waitFor()
+        // What plugins show comes with their modules, a little later.
+        await isQuiet(paths)
+      })
       paths.length = 0
       const { body } = await service.request('GET', '/v1/sims?limit=1')
       const path = `/v1/sims/${body.sims[0].imsi_sha256_12}/suspend`

@@ -1,7 +1,10 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { CONTRACT_ROUTES, type ContractRoute, HELD_BY } from '../harness/contract-roles.ts'
 import { type Credential, everyCredential } from '../harness/credentials.ts'
 import { createClient, type Got, type HttpClient } from '../harness/http-client.ts'
+import { ROOT } from '../harness/launch.ts'
 import { fetchOpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
@@ -61,6 +64,25 @@ matrix('knows every route that the service documents, and no other', () => {
   const documented = operations.map(({ method, path }) => `${method} ${path}`).sort()
   const expected = CONTRACT_ROUTES.map(({ method, path }) => `${method} ${path}`).sort()
   assert.equal(documented, expected)
+})
+
+matrix('is asked by the commands of plugins for routes that there are', () => {
+  const routes = new Set(operations.map(({ method, path }) => `${method} ${path}`))
+  const folders = readdirSync(join(ROOT, 'packages')).map((name) =>
+    join(ROOT, 'packages', name, 'package.json'),
+  )
+  const manifests = folders
+    .filter(existsSync)
+    .map((file) => JSON.parse(readFileSync(file, 'utf8')).steeple ?? {})
+  const commands: readonly { readonly operation?: string }[] = manifests.flatMap(
+    ({ commands = [] }) => commands,
+  )
+  const asked = commands.flatMap(({ operation }) => operation ?? [])
+  assert.ok(asked.length > 15, `${asked.length} operations`)
+  assert.equal(
+    asked.filter((operation) => !routes.has(operation)),
+    [],
+  )
 })
 
 const FOR_NODES_TOO = new Set([

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { notFound } from './error-catalogue.ts'
+import { objectSchema } from './json-schema.ts'
 import { type Reply, type Request, type Route, route } from './route.ts'
 
 /** Files of a page that never change while the plugin runs, as its build has left them. */
@@ -88,6 +89,7 @@ export function staticRoutes(files: StaticFiles): readonly Route[] {
     role: 'public',
     summary: files.summary,
     ...(files.description === undefined ? {} : { description: files.description }),
+    schema: { params: FILE },
     produces: [...new Set(Object.values(TYPES).map(mediaType)), OTHER_TYPE],
     errors: ['not_found'],
     conditional: true,
@@ -109,6 +111,9 @@ export function staticRoutes(files: StaticFiles): readonly Route[] {
   })
   return [first, below]
 }
+
+/** A file of a folder, by its name. */
+const FILE = objectSchema({ file: { type: 'string' } }, ['file'])
 
 /**
  * The routes of what the build of a plugin has left in `dist/pages`, its pages and panels of the console: `/notes-files/notes.js`. `entry` is

@@ -103,6 +103,11 @@ export const body: Concern = concern('body', ['admission'], (app) => {
     const { endpoint } = context
     return endpoint?.isMutating === true ? await takeBody(context, endpoint) : undefined
   })
+  app.addHook('preParsing', ({ context }, _reply, _payload, done) => {
+    const { endpoint } = context
+    context.isUnderCheck = endpoint?.isMutating === true && endpoint.route.unrefusable === undefined
+    done()
+  })
   app.addHook('onRoute', (route) => {
     const endpoint = route.config?.endpoint
     if (endpoint?.route.unrefusable === undefined) return
@@ -111,6 +116,7 @@ export const body: Concern = concern('body', ['admission'], (app) => {
     route.preParsing = async (request: FastifyRequest, reply: FastifyReply) => {
       const { context } = request
       const heeded = await unrefusableBody(context, endpoint)
+      context.isUnderCheck = heeded === undefined
       if (heeded === undefined) return undefined
       request.body = heeded
       await admitAgain(context, endpoint)

@@ -247,9 +247,10 @@ export const errors: Concern = concern('errors', ['headers', 'observe'], (app) =
     startHead(context)
     const error = answerableError(asServiceError(thrown, context), context.core.errors())
     // RequestContext is a Request; its parts are unchecked, as the route was told.
-    const onRefused = context.isUnderCheck
-      ? context.endpoint?.route.onRefused?.(context as never, error)
-      : undefined
+    const onRefused =
+      context.isUnderCheck && error.status < 500
+        ? context.endpoint?.route.onRefused?.(context as never, error)
+        : undefined
     context.isUnderCheck = false
     return onRefused === undefined ? refusal(context, error) : onRefused.then(() => refusal(context, error))
   })

@@ -22,7 +22,6 @@ import { findById, type TokenRow, tokensNaming } from './token-store.ts'
 /** Roles that a token may hold. `node` is for certificates: its rule is the caller's own node. */
 export const TOKEN_ROLES: readonly Role[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
 
-/** Who made something. */
 export const BY_SCHEMA: JsonSchema = objectSchema(
   { kind: { type: 'string' }, id: { type: 'string' }, name: { type: 'string' } },
   ['kind', 'id', 'name'],

@@ -85,7 +85,6 @@ export function findById(reader: Reader, id: string): Promise<TokenRow | undefin
   return TOKENS.find(reader, { id })
 }
 
-/** Adds a token. */
 export function insertToken(tx: Tx, row: TokenRow): Promise<void> {
   return TOKENS.insert(tx, row)
 }

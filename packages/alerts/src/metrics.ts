@@ -14,7 +14,6 @@ export interface AlertMetrics {
 
 const SEVERITIES: readonly Severity[] = ['info', 'warning', 'critical']
 
-/** Registers the series. */
 export function alertMetrics(metrics: Metrics): AlertMetrics {
   const open = metrics.gauge('svc_alerts_open', 'Alerts that are pending or firing.', ['severity', 'state'])
   const moves = metrics.counter(

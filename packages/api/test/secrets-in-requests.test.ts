@@ -1,6 +1,6 @@
 import { objectSchema, PAGE_QUERY, route } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { requestIdFrom } from '../src/pipeline/identify.ts'
+import { requestIdFrom } from '../src/pipeline/pipeline.ts'
 import { ADMIN_TOKEN, serveRoutes } from './world/serve-routes.ts'
 
 const secrets = suite('api/secrets-in-requests')

@@ -3,7 +3,6 @@ import type { Metrics } from '@steeple/contracts'
 /** Where a backup goes. */
 export type Destination = 'answer' | 'schedule'
 
-/** The plugin's metrics. */
 export interface BackupCount {
   taken(to: Destination): void
   failed(to: Destination): void
@@ -11,7 +10,6 @@ export interface BackupCount {
   newest(atS: number, bytes: number): void
 }
 
-/** Registers them. */
 export function backupCount(metrics: Metrics): BackupCount {
   const taken = metrics.counter('svc_backup_taken_total', 'Backups taken, by where they went.', ['to'])
   const failed = metrics.counter(

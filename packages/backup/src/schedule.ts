@@ -18,7 +18,6 @@ import { auditBackup, takeBackup } from './take.ts'
 const LATE_INTERVALS = 2
 const DRAFT = '.part'
 
-/** Backups at intervals. */
 export interface Schedule {
   /** How often it is looked whether one is due, ms; undefined: never, there is no schedule. */
   readonly lookEveryMs: number | undefined

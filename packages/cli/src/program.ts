@@ -1,15 +1,20 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { ItemOf } from '@steeple/client'
 import { Command, CommanderError, Option } from 'commander'
-import { type CommandError, usageError } from './command-error.ts'
+import { baseUrl, bearerToken, type ConnectionOptions } from './client/credentials.ts'
+import { identityOf } from './client/identity.ts'
+import { connect, isObject, type Json } from './client/service.ts'
+import { dropSession, keepSession, sessionFor } from './client/session.ts'
+import { type CommandError, failure, unreadable, usageError } from './command-error.ts'
 import { addCommands, type CommandEntry } from './commands/api-commands.ts'
 import { addCompletionCommand } from './commands/completion.ts'
-import { addLoginCommands } from './commands/login.ts'
 import { NETWORK_COMMANDS } from './commands/network.ts'
-import { localCommand, placeOptions } from './commands/options.ts'
+import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './commands/options.ts'
 import { PLUGIN_COMMANDS } from './commands/plugin.ts'
 import { bundledCommands, installedCommands } from './commands/plugin-commands.ts'
-import { addPolicyCommands } from './commands/policy.ts'
-import { addSessionsCommand } from './commands/sessions.ts'
 import { SIM_COMMANDS } from './commands/sim.ts'
+import { simHash } from './commands/sim-columns.ts'
 import {
   AUDIT_COMMANDS,
   CLOCK_COMMANDS,
@@ -21,10 +26,163 @@ import {
 import { USER_COMMANDS } from './commands/user.ts'
 import type { ServiceFlags } from './flags.ts'
 import type { LabOptions } from './lab.ts'
+import { askLines, LOGIN_QUESTIONS } from './output/ask-lines.ts'
+import { jsonText, printList, printRecord } from './output/print.ts'
+import { type Column, cell, valueAt } from './output/table.ts'
 import { labCorePrograms } from './package-root.ts'
 import type { PlaceOptions } from './place.ts'
 import type { Terminal } from './terminal.ts'
 import { buildRecord, versionText } from './version.ts'
+
+interface SetOptions extends ConnectionOptions {
+  readonly file?: string
+}
+
+/** Fields of the bundle that the service sets itself. Contract section 5. */
+const OWN_FIELDS = ['revision', 'updated_at'] as const
+
+/** `svc policy get|set` */
+function addPolicyCommands(program: Command, terminal: Terminal): void {
+  const policy = program.command('policy').description('the policy bundle')
+  restCommand(policy, 'get [key]', 'the bundle, or one value of it (spectrum.license.acknowledged)').action(
+    (key: string | undefined, options: ConnectionOptions) => get(terminal, key, options),
+  )
+  restCommand(policy, 'set [assignments...]', 'change values: key.path=value, the value as JSON or text')
+    .option('--file <file>', 'JSON with the keys to change, or - for standard input')
+    .action((assignments: readonly string[], options: SetOptions) => set(terminal, assignments, options))
+}
+
+async function get(terminal: Terminal, key: string | undefined, options: ConnectionOptions): Promise<void> {
+  const { data } = await connect(terminal, options).get('/v1/policy')
+  if (key === undefined) return printRecord(terminal, options, data)
+  const value = valueAt(data, key)
+  if (value === undefined) throw failure('policy_key_unknown', `the policy bundle has no ${key}`)
+  terminal.out(options.json === true ? jsonText(value) : `${cell(value)}\n`)
+}
+
+async function set(terminal: Terminal, assignments: readonly string[], options: SetOptions): Promise<void> {
+  const fromFile = options.file === undefined ? {} : await patchFromFile(terminal, options.file)
+  const patch = assign(fromFile, patchFromAssignments(assignments))
+  const service = connect(terminal, options)
+  // A bundle that was read, edited and sent back names the revision it was made from.
+  const revision = patch.revision
+  const ifMatch = typeof revision === 'number' ? `"${revision}"` : (await service.get('/v1/policy')).etag
+  const changes = Object.fromEntries(Object.entries(patch).filter(([name]) => !isOwnField(name)))
+  if (Object.keys(changes).length === 0) throw usageError('nothing to set; give key.path=value or --file')
+  const { data } = await service.put('/v1/policy', { body: changes, ifMatch })
+  printRecord(terminal, options, data)
+}
+
+async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {
+  const name = file === '-' ? 'standard input' : file
+  const text = file === '-' ? await terminal.input() : textOf(file)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw failure('malformed_json', `${name} is not JSON: ${(cause as Error).message}`, { cause })
+  }
+  if (!isObject(value)) throw failure('malformed_json', `${name} holds no JSON object`)
+  return value
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw unreadable(file, cause)
+  }
+}
+
+function isOwnField(name: string): boolean {
+  return OWN_FIELDS.some((field) => field === name)
+}
+
+/**
+ * The merge patch (RFC 7396) of `key.path=value` words.
+ *
+ * A value that is JSON (`10`, `true`, `["a","b"]`, `null`) is taken as such, everything else as text. Throws `usage`.
+ */
+export function patchFromAssignments(words: readonly string[]): Json {
+  return words.reduce<Json>((patch, word) => assign(patch, patchOf(word)), {})
+}
+
+/** `over` laid over `base`, object by object. */
+export function assign(base: Json, over: Json): Json {
+  const merged: Record<string, unknown> = { ...base }
+  for (const [name, value] of Object.entries(over)) {
+    const before = merged[name]
+    merged[name] = isObject(before) && isObject(value) ? assign(before, value) : value
+  }
+  return merged
+}
+
+function patchOf(word: string): Json {
+  const split = word.indexOf('=')
+  const path = word.slice(0, split).split('.')
+  if (split < 1 || !path.every((name) => /^[a-z][a-z0-9_]*$/.test(name)))
+    throw usageError(`${JSON.stringify(word)} is no key.path=value`)
+  const value: unknown = valueFromText(word.slice(split + 1))
+  // At least one name: split gives one for the empty string too, and that is refused above.
+  return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Json
+}
+
+function valueFromText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** States of a session. Contract section 7. */
+const SESSION_STATES = ['active', 'idle', 'ended'] as const
+
+interface SessionOptions extends ListOptions {
+  readonly state?: (typeof SESSION_STATES)[number]
+  readonly apn?: string
+  readonly sim?: string
+}
+
+/** `svc sessions` */
+function addSessionsCommand(program: Command, terminal: Terminal): void {
+  restCommand(program, 'sessions', 'who is online now; with --state ended who was')
+    .addOption(limitOption())
+    .addOption(new Option('--state <state>', 'in this state; live ones when absent').choices(SESSION_STATES))
+    .option('--apn <apn>', 'to this APN or DNN')
+    .option('--sim <hash>', 'of this SIM')
+    .action(async (options: SessionOptions) => {
+      const { state, apn, sim, limit } = options
+      const query = { state, apn, imsi: sim === undefined ? undefined : simHash(sim) }
+      const found = await connect(terminal, options).list('/v1/sessions', 'sessions', limit, { query })
+      printList(terminal, options, found, state === 'ended' ? ENDED_COLUMNS : LIVE_COLUMNS)
+    })
+}
+
+type Columns = readonly Column<ItemOf<'/v1/sessions'>>[]
+
+const WHO: Columns = [
+  { title: 'SIM', value: 'imsi_sha256_12', fit: 'whole' },
+  'apn',
+  { title: 'ADDRESS', value: 'ue_ip', fit: 'whole' },
+]
+const HOW_MUCH: Columns = [
+  { title: 'UP', value: 'up_bytes', as: 'bytes', fit: 'whole' },
+  { title: 'DOWN', value: 'down_bytes', as: 'bytes', fit: 'whole' },
+  { title: 'STARTED', value: 'started_at', fit: 'whole' },
+]
+const WHERE: Columns = [
+  { title: 'RADIO', value: 'technology', usual: 'lte' },
+  { value: 'cell', usual: '-' },
+  'source',
+]
+const LIVE_COLUMNS: Columns = [...WHO, { value: 'state', usual: 'active' }, ...HOW_MUCH, ...WHERE]
+const ENDED_COLUMNS: Columns = [
+  ...WHO,
+  ...HOW_MUCH,
+  { title: 'ENDED', value: 'ended_at', fit: 'whole' },
+  ...WHERE,
+]
 
 /** Runs the service until it has ended. */
 export type Serve = (flags: ServiceFlags) => Promise<void>
@@ -241,4 +399,66 @@ function addMachineCommands(program: Command, terminal: Terminal): void {
       const { runDoctor } = await import('./doctor/doctor.ts')
       await runDoctor(terminal, options)
     })
+}
+
+/** `svc login|logout|whoami` */
+function addLoginCommands(program: Command, terminal: Terminal): void {
+  restCommand(
+    program,
+    'login <name>',
+    'log in by password and code (a line each on standard input where it is no terminal)',
+  ).action((name: string, options: ConnectionOptions) => login(terminal, name, options))
+  restCommand(program, 'logout', 'end the session of svc login').action((options: ConnectionOptions) =>
+    logout(terminal, options),
+  )
+  restCommand(program, 'whoami', 'as whom commands speak to the service').action(
+    (options: ConnectionOptions) => whoAmI(terminal, options),
+  )
+}
+
+async function login(terminal: Terminal, username: string, options: ConnectionOptions): Promise<void> {
+  const base = baseUrl(terminal, options)
+  const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
+  const answer = await connect(terminal, options, true).post('/v1/auth/login', {
+    body: { username, password, code },
+  })
+  const session = await keepSession(terminal, base, username, answer)
+  printRecord(terminal, options, {
+    name: username,
+    origin: session.origin,
+    token_expires_at: session.expires_at,
+  })
+}
+
+async function logout(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const base = baseUrl(terminal, options)
+  const session = sessionFor(terminal, base)
+  if (session === undefined) throw failure('not_logged_in', `nobody is logged in at ${base.origin}`)
+  const headers = { cookie: session.cookie }
+  await connect(terminal, options, true).post('/v1/auth/logout', { headers })
+  dropSession(terminal)
+  printRecord(terminal, options, { name: session.name, logged_out: true })
+}
+
+/** In the order in which commands look for a credential. Asks nobody. */
+async function whoAmI(terminal: Terminal, options: ConnectionOptions): Promise<void> {
+  const base = baseUrl(terminal, options)
+  const print = (record: Readonly<Record<string, unknown>>): void =>
+    printRecord(terminal, options, { url: base.origin, ...record })
+  if (bearerToken(terminal, options) !== undefined) return print({ by: 'token' })
+  const session = options.cert === undefined ? sessionFor(terminal, base) : undefined
+  if (session !== undefined)
+    return print({ by: 'session', name: session.name, token_expires_at: session.expires_at })
+  const identity = base.protocol === 'https:' ? identityOf(terminal, options)?.client : undefined
+  if (identity === undefined)
+    throw failure('nobody', 'there is no credential', {
+      hint: 'svc login NAME, SVC_TOKEN, or a client certificate over https (svc user cert NAME --use)',
+    })
+  const certificate = new X509Certificate(identity.cert)
+  print({
+    by: 'certificate',
+    name: certificate.subjectAltName ?? certificate.subject,
+    serial: certificate.serialNumber.toLowerCase().replace(/^0+(?=.)/, ''),
+    expires_at: new Date(certificate.validTo).toISOString(),
+  })
 }

@@ -12,8 +12,8 @@ import {
   type TempDir,
   tempDir,
 } from '@steeple/testkit'
-import { type ListenerKernel, listenerTls } from '../src/composition/listener-tls.ts'
 import { checkTransport } from '../src/doctor/doctor.ts'
+import { type ListenerKernel, listenerTls } from '../src/serve.ts'
 
 const DAY_MS = 86_400_000
 const tls = suite('cli/listener-tls')

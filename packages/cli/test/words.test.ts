@@ -1,10 +1,10 @@
 import { assert, suite } from '@steeple/testkit'
 import type { Json } from '../src/client/service.ts'
-import { assign, patchFromAssignments } from '../src/commands/policy.ts'
 import { SIM_COLUMNS } from '../src/commands/sim-columns.ts'
 import { heldCapabilities } from '../src/doctor/doctor.ts'
 import { octets } from '../src/output/octets.ts'
 import { flatten, table, valueAt } from '../src/output/table.ts'
+import { assign, patchFromAssignments } from '../src/program.ts'
 
 const words = suite('cli/words')
 

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { writeWhole } from '../src/output/write-whole.ts'
+import { writeWhole } from '../src/output/save-download.ts'
 
 const whole = suite('cli/write-whole')
 

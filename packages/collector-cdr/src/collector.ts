@@ -444,7 +444,6 @@ interface Tally {
   volumes(): readonly Volume[]
 }
 
-/** Nothing has moved. */
 function tally(): Tally {
   const sums = new Map<string, Moved>()
   return {

@@ -8,7 +8,6 @@ export interface CdrMetrics {
   files(read: number, ignored: number): void
 }
 
-/** Registers the metrics. */
 export function cdrMetrics({ metrics }: Pick<Context, 'metrics'>): CdrMetrics {
   const reads = metrics.counter(
     'svc_collector_cdr_reads_total',

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, defaultSettings, suite, tempDir } from '@steeple/testkit'
-import { checkCharging } from '../src/doctor.ts'
+import { checkCharging } from '../src/plugin.ts'
 
 const charging = suite('collector-cdr/doctor')
 

@@ -48,7 +48,6 @@ export interface TapStats {
   readonly missed: number
 }
 
-/** Nothing was seen. */
 export const NO_PACKETS: TapStats = {
   received: 0,
   dropped: 0,

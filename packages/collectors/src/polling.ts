@@ -104,7 +104,6 @@ const HEALTH_BOUND_MS = 1_000
 
 const NO_CONSUMER = 'no plugin that keeps usage is there (collectors.consumer)'
 
-/** Polls all collectors. */
 export interface Polling {
   /**
    * Asks each that is there and has nothing under way, and has what they give counted together. One that has not answered

@@ -76,7 +76,6 @@ function moveRecorder({ context, count }: ComplianceParts): MoveRecorder {
   }
 }
 
-/** The plugin's metrics. */
 export interface ComplianceCount {
   exported(result: 'whole' | 'broken'): void
   rows(count: number): void
@@ -84,7 +83,6 @@ export interface ComplianceCount {
   erasures(open: number): void
 }
 
-/** Registers them. */
 export function complianceCount(metrics: Metrics): ComplianceCount {
   const exports = metrics.counter('svc_compliance_exports_total', 'Exports by how they ended.', ['result'])
   const rows = metrics.counter('svc_compliance_rows_total', 'Rows that exports have given.')

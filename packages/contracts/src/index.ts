@@ -1,20 +1,18 @@
+export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change-tag.ts'
+export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export type {
   ApiCommand,
+  CodeCommand,
   CommandArgument,
   CommandColumn,
+  CommandFailure,
+  CommandFile,
   CommandGroup,
+  CommandHost,
   CommandList,
   CommandNames,
   CommandNote,
   CommandOption,
-} from './api-command.ts'
-export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change-tag.ts'
-export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
-export type {
-  CodeCommand,
-  CommandFailure,
-  CommandFile,
-  CommandHost,
   CommandQuestion,
   CommandRequest,
   CommandRows,

@@ -29,7 +29,6 @@ const HEALTH_WAIT_MS = 800
 /** Longer than a walk, whose own words say more. */
 const LOOK_MS = 9_000
 
-/** What is watched. */
 type WatchedCore = Pick<CoreA, 'driver' | 'places' | 'others'>
 
 /** Watches daemons and counts. The components are `daemons` (who answers), `work` (who does its work) and `radios`. */

@@ -448,7 +448,6 @@ interface SteerMetrics {
   timed<T>(operation: 'kick' | 'list', work: () => Promise<T>): Promise<T>
 }
 
-/** Registers the metrics. */
 function steerMetrics({ metrics, clock }: Context): SteerMetrics {
   const kicks = metrics.counter('svc_driver_core_b_kicks_total', 'Subscribers cut off, by result.', [
     'result',

@@ -3,7 +3,6 @@ import type { ExitClass } from './process/exit-class.ts'
 import { type RadioFacts, ueCountOf } from './stream/radio-facts.ts'
 import { RADIO_STATES, type RadioSnapshot } from './supervisor/radio-state.ts'
 
-/** The driver's metrics. */
 export interface RadioMetrics {
   started(): void
   exited(kind: ExitClass): void

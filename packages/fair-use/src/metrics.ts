@@ -15,7 +15,6 @@ export interface FairUseMetrics {
 
 const ACTIONS = ['suspend', 'throttle', 'alert'] as const
 
-/** Registers the series. */
 export function fairUseMetrics(metrics: Metrics): FairUseMetrics {
   const quotas = metrics.gauge(
     'svc_fair_use_quotas',

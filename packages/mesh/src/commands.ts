@@ -1,5 +1,91 @@
+import { readFile } from 'node:fs/promises'
 import type { CommandHost, Commands } from '@steeple/contracts'
-import { peerCommands } from './peers/commands.ts'
+
+/** Ids of peers and of suggestions; everything else is a name. */
+const ID = /^(p-[0-9a-f]{1,16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+/** More peers than a node has. */
+const ALL = 5_000
+
+/** `svc peer show|add|remove|approve|accept|rotate`: links to other boxes. */
+const peerCommands: Commands = {
+  'peer show': async (host) => host.printRecord(await peerNamed(host)),
+  'peer add': async (host) => {
+    const {
+      name,
+      endpoint,
+      'public-key': public_key,
+      route: routes = [],
+      keepalive: keepalive_s,
+    } = host.typed
+    const { presharedKeyFile: file } = host.typed
+    const preshared_key = file === undefined ? undefined : await secretIn(host, String(file))
+    const body = { name, endpoint, public_key, routes, preshared_key, keepalive_s }
+    host.printRecord(await host.call('POST /v1/peers', { body }))
+  },
+  'peer remove': async (host) => {
+    const { id, name } = await peerNamed(host)
+    await host.call('DELETE /v1/peers/{id}', { path: { id } })
+    if (host.isJson) host.printRecord({ id, removed: true })
+    else host.err(`${name} is removed.\n`)
+  },
+  'peer accept': async (host) => {
+    const { id } = await peerNamed(host)
+    host.printRecord(await host.call('POST /v1/peers/{id}/accept', { path: { id } }))
+  },
+  'peer approve': async (host) => {
+    const { route, all, none } = host.typed
+    if ([route, all, none].filter((way) => way !== undefined).length !== 1)
+      throw host.usage('say which: --route (several times), --all or --none')
+    const { id, advertised = [] } = await peerNamed(host)
+    const routes = all === true ? advertised : (route ?? [])
+    host.printRecord(await host.call('POST /v1/peers/{id}/approve', { path: { id }, body: { routes } }))
+  },
+  'peer rotate': async (host) => {
+    const { peer, 'next-key': public_key, force } = host.typed
+    if (peer !== undefined) {
+      if (public_key === undefined || force === true)
+        throw host.usage('svc peer rotate PEER NEXT-KEY takes the next key that the other box has shown')
+      const { id } = await peerNamed(host)
+      return host.printRecord(
+        await host.call('POST /v1/peers/{id}/rotate', { path: { id }, body: { public_key } }),
+      )
+    }
+    const data = await host.call('POST /v1/peers/rotate', { body: { force } })
+    host.printRecord(data)
+    if (host.isJson || data.next_public_key === null) return
+    host.err(
+      'Members of the mesh are told by themselves. On each other box: svc peer rotate THIS-PEER NEXT-KEY; then here: svc peer rotate --force\n',
+    )
+  },
+}
+
+interface Peer {
+  readonly id: string
+  readonly name: string
+  readonly advertised?: readonly string[]
+}
+
+/** The peer that was typed, by its id or its name. Throws `peer_not_found`. */
+async function peerNamed({ typed, call, list, failure, usage }: CommandHost): Promise<Peer> {
+  const name = String(typed.peer)
+  // As the routes document it.
+  if (ID.test(name)) return (await call('GET /v1/peers/{id}', { path: { id: name } })) as unknown as Peer
+  const { rows } = await list('GET /v1/peers', 'peers', ALL)
+  const [one, other] = rows.filter((row) => row.name === name) as unknown as readonly Peer[]
+  if (one === undefined) throw failure('peer_not_found', `there is no peer ${name}; svc peer list shows them`)
+  if (other !== undefined)
+    throw usage(`several peers are called ${name}; name one by its id, svc peer list shows it`)
+  return one
+}
+
+/** A key never stands on the command line, where other users see it. */
+async function secretIn({ failure }: CommandHost, file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    throw failure('cannot_read', `${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
 
 /** What it says of its mesh. */
 interface Joined {

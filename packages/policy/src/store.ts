@@ -217,7 +217,6 @@ export function endedIntervals(
   return INTERVALS.select(reader, ENDED_BEFORE, { before, limit })
 }
 
-/** Removes one interval. */
 export async function removeInterval(tx: Tx, id: string): Promise<void> {
   await INTERVALS.remove(tx, { id })
 }

@@ -83,7 +83,6 @@ const LEAST_SILENT_MS = 60_000
 const LATE_INTERVALS = 2
 const LEAST_LATE_MS = 30_000
 
-/** What taking needs. */
 export interface ConsumerParts {
   readonly context: Context
   readonly ledger: LedgerWriter

@@ -3,7 +3,6 @@ import { type ConfigTree, place } from './config-tree.ts'
 import { closest } from './did-you-mean.ts'
 import { leavesOf } from './schema-tree.ts'
 
-/** The process environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** One override variable. `isInverted`: a true variable sets its key to false. */

@@ -73,7 +73,6 @@ export function sessionKeys(secret: Uint8Array, hostId: Uint8Array, eid: string)
   return { initialMac: octets.subarray(0, 16), enc: octets.subarray(16, 32), mac: octets.subarray(32, 48) }
 }
 
-/** Overwrites the keys. */
 export function wipeKeys(keys: BspKeys): void {
   for (const key of [keys.initialMac, keys.enc, keys.mac]) key.fill(0)
 }

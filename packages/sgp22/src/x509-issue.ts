@@ -83,7 +83,6 @@ function basicConstraintsTlv(pathLength: number | undefined): Uint8Array {
   return extensionTlv(EXTENSION.basicConstraints, true, tlv(0x30, tlv(0x01, Uint8Array.of(0xff)), length))
 }
 
-/** One policy. */
 function policyTlv(policy: string, isCritical: boolean): Uint8Array {
   return extensionTlv(EXTENSION.policies, isCritical, tlv(0x30, tlv(0x30, oidTlv(policy))))
 }

@@ -20,7 +20,6 @@ interface WalHeader {
 /** The running checksum: each frame's continues the one before it. */
 type WalSums = readonly [number, number]
 
-/** One frame. */
 interface WalFrame {
   readonly salts: string
   readonly isCommit: boolean

@@ -13,7 +13,6 @@ import {
 } from './place.ts'
 import { shown } from './shown.ts'
 
-/** What is switched. */
 type Switched = Pick<Phone, 'powerOff' | 'powerOn' | 'state'>
 
 /** A box tells its HSS of a new SIM within moments of its issue; a download may be faster. */

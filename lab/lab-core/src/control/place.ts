@@ -13,7 +13,6 @@ export interface ControlRequest {
   readonly body: string
 }
 
-/** Its answer. */
 export interface ControlAnswer {
   readonly status: number
   readonly body: unknown

@@ -83,7 +83,6 @@ export interface DbctlStore extends Pick<Subscribers, 'insert' | 'update' | 'rem
   list(): readonly Doc[] | Promise<readonly Doc[]>
 }
 
-/** Where commands work. */
 interface Place {
   readonly subscribers: DbctlStore
   readonly draw: DrawId

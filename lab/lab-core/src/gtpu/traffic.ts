@@ -45,7 +45,6 @@ export interface How {
   readonly on: Interface
 }
 
-/** What traffic needs. */
 export interface TrafficOptions {
   readonly path: GtpuPath
   readonly clock: LabClock
@@ -75,7 +74,6 @@ interface Counts {
   readonly packets: Record<Direction, number>
 }
 
-/** No traffic yet. */
 export function makeTraffic(options: TrafficOptions): Traffic {
   const { clock, bearerOf, stop } = options
   const kept = new Map<string, { readonly rates: Octets; readonly end: AbortController }>()

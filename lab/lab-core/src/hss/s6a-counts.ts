@@ -12,7 +12,6 @@ export interface S6aCounts {
   imsis: number
 }
 
-/** Nothing yet. */
 export function noS6aCounts(): S6aCounts {
   return { air: 0, aia: 0, airErrors: 0, ulr: 0, ula: 0, ulrErrors: 0, clr: 0, idr: 0, imsis: 0 }
 }

@@ -82,7 +82,6 @@ export interface Sessions {
 /** TS 24.301 §9.3.2: the first EPS bearer identity. */
 const FIRST_EBI = 5
 
-/** No sessions yet. */
 export function sessionTable(pool: AddressPool = addressPool()): Sessions {
   const sessions = new Map<string, Session>()
   let created = 0

@@ -1,6 +1,5 @@
 /** A stored value in MongoDB's canonical Extended JSON: numbers carry their type, since the core reads by type. */
 export type Value = string | boolean | null | readonly Value[] | Doc
-/** A stored document. */
 export interface Doc {
   readonly [field: string]: Value
 }

@@ -53,7 +53,6 @@ interface CertificateBody {
   readonly expires_in?: string
 }
 
-/** Its schema. */
 const CERTIFICATE_BODY: JsonSchema = objectSchema(
   {
     csr_pem: {

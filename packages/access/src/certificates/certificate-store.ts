@@ -53,7 +53,6 @@ export function findCertificate(reader: Reader, serial: string): Promise<Certifi
   return CERTIFICATES.find(reader, { serial })
 }
 
-/** Adds a certificate. */
 export function insertCertificate(tx: Tx, row: CertificateRow): Promise<void> {
   return CERTIFICATES.insert(tx, row)
 }

@@ -56,7 +56,6 @@ export async function removeLinksUnder(tx: Tx, parent: string): Promise<void> {
   await tx.run('delete from access_link where parent = :parent', { parent })
 }
 
-/** Removes every link. */
 export async function removeAllLinks(tx: Tx): Promise<void> {
   await tx.run('delete from access_link')
 }

@@ -122,7 +122,6 @@ export async function useChallengesUntil(tx: Tx, expiresAtMs: number): Promise<v
   await USED.put(tx, { challenge_sha256: RESTORED, expires_at_ms: expiresAtMs })
 }
 
-/** All passkeys. */
 export function allPasskeys(reader: Reader): Promise<readonly PasskeyRow[]> {
   return PASSKEYS.select(reader, '')
 }

@@ -49,7 +49,6 @@ export function listInvitations(
   )
 }
 
-/** Adds an invitation. */
 export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
   return INVITATIONS.insert(tx, row)
 }
@@ -69,7 +68,6 @@ export async function removeInvitationsBy(tx: Tx, userId: string): Promise<void>
   await tx.run('delete from access_invitation where created_by like :naming', { naming: `%"${userId}"%` })
 }
 
-/** All invitations. */
 export function allInvitations(reader: Reader): Promise<readonly InvitationRow[]> {
   return INVITATIONS.select(reader, '')
 }

@@ -65,7 +65,6 @@ export function findSession(reader: Reader, id: string): Promise<SessionRow | un
   return SESSIONS.find(reader, { id })
 }
 
-/** Adds a session. */
 export function insertSession(tx: Tx, row: SessionRow): Promise<void> {
   return SESSIONS.insert(tx, row)
 }
@@ -80,7 +79,6 @@ export function removeSession(tx: Tx, id: string): Promise<boolean> {
   return SESSIONS.remove(tx, { id })
 }
 
-/** Removes every session. */
 export async function removeAllSessions(tx: Tx): Promise<void> {
   await tx.run('delete from access_session')
 }

@@ -62,7 +62,6 @@ export function findUser(reader: Reader, id: string): Promise<UserRow | undefine
   return USERS.find(reader, { id })
 }
 
-/** Adds a user. */
 export function insertUser(tx: Tx, row: UserRow): Promise<void> {
   return USERS.insert(tx, row)
 }

@@ -15,7 +15,6 @@ const MOST_OCTETS = 65_536
 /** The addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly Address[]>
 
-/** What came back. */
 export interface Answer {
   readonly status: number
   /** Ms that the receiver asks to be left alone for (RFC 9110 §10.2.3), if it names seconds. */

@@ -59,7 +59,6 @@ export function sessionFor(terminal: Terminal, base: URL): Session | undefined {
   }
 }
 
-/** Forgets the session. */
 export function dropSession(terminal: Terminal): void {
   rmSync(join(folderOf(terminal), FILE), { force: true })
 }

@@ -1,6 +1,5 @@
 import type { Finding } from '@steeple/contracts'
 
-/** All is well. */
 export function healthy(name: string, detail: string): Finding {
   return { name, status: 'ok', detail }
 }

@@ -254,7 +254,6 @@ export async function runDoctor(terminal: Terminal, options: DoctorOptions): Pro
   if (!isOk) terminal.answer(1)
 }
 
-/** Every check. */
 export async function examine(terminal: Terminal, options: DoctorOptions): Promise<readonly Finding[]> {
   const { checks, loaded } = readConfig(terminal, options)
   const ofPlace = loaded === undefined ? [] : await checkPlace(terminal, loaded)

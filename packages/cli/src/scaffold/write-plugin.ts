@@ -262,7 +262,6 @@ export interface WritePluginOptions {
   readonly packages?: string
 }
 
-/** What was written. */
 export interface WrittenPlugin {
   readonly name: string
   readonly kind: ScaffoldKind

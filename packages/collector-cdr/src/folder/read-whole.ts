@@ -28,7 +28,6 @@ export function signatureOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
 }
 
-/** How to read. */
 export interface Manner {
   /** Waits for a file that is being written; else one look at it must do. */
   readonly isPatient: boolean

@@ -11,7 +11,6 @@ export const HEADERS: readonly number[] = Array.from(
 )
 /** Octets before the GTP-U header that a counter counts: IP and UDP; at egress Ethernet too. */
 const BEFORE = { ip: 28, ip6: 48 } as const
-/** Its header. */
 export const ETHERNET = 14
 /** On the UPF's TUN interface a packet is the phone's own. */
 export const NOTHING = 0

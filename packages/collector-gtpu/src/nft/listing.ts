@@ -5,7 +5,6 @@ import { type GenerationNote, noteFrom } from './ruleset.ts'
 /** Octets of an address, by what its sets count. */
 export type AddressOctets = Record<Counted, number>
 
-/** Nothing was counted. */
 export const NO_OCTETS: AddressOctets = { up: 0, down: 0, peer: 0, back: 0 }
 
 /** What counts, and has counted, in one generation of a table. */

@@ -58,7 +58,6 @@ export function isBack(name: string): boolean {
 /** Where rules see the packets of an interface. */
 export type Hook = 'ingress' | 'egress'
 export type Way = 'up' | 'down'
-/** Of the tunnel. */
 export type Family = 'ip' | 'ip6'
 
 /** On the loopback interface each packet comes by both hooks. */

@@ -23,7 +23,6 @@ export function rowLine(row: ExportRow): string {
   return csvLine(COLUMN_NAMES.map((name) => row[name]))
 }
 
-/** The header line. */
 export const HEADER: string = csvLine(COLUMN_NAMES)
 
 /** The value of a cell as it was before it was neutralised: without the one apostrophe in front. */

@@ -30,7 +30,6 @@ import { type CheckpointRow, checkpointsWithin, type MoveRow, moveNumbers, moves
 
 /** What a file can be about, in the order in which it tells of it. */
 const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'export', 'checkpoint'] as const
-/** One of them. */
 type Kind = (typeof KINDS)[number]
 
 /** Rows that are read at a time. */

@@ -15,7 +15,6 @@ export interface ButtonProps {
   readonly label?: string
 }
 
-/** A button. */
 export function Button({
   children,
   onClick,

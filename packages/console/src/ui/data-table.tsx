@@ -137,7 +137,6 @@ function heightIn(frame: HTMLElement): number {
   return rows.reduce((sum, { offsetHeight }) => sum + offsetHeight, 0) / rows.length
 }
 
-/** One column. */
 export interface Column<Row> {
   readonly key: string
   readonly title: string

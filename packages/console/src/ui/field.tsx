@@ -72,7 +72,6 @@ export function Field({ label, help, error: given, onInput, lines, ...input }: F
   )
 }
 
-/** One of several. */
 export interface SelectProps extends Labelled {
   readonly value: string
   readonly onChange: (value: string) => void
@@ -80,7 +79,6 @@ export interface SelectProps extends Labelled {
   readonly isDisabled?: boolean
 }
 
-/** A labelled choice. */
 export function Select({ label, help, error, value, onChange, options, isDisabled = false }: SelectProps) {
   const id = useId()
   return (

@@ -24,7 +24,6 @@ export interface KickLimits {
   readonly pollMs: number
 }
 
-/** How it ended. */
 export type Kicked = 'yes' | 'pending' | 'not_attached'
 
 const LIMITS: KickLimits = { overallMs: 3_000, graceMs: 400, pollMs: 100 }

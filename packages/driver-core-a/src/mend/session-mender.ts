@@ -2,7 +2,6 @@ import type { Clock, ComponentHealth, Imsi, Log, Technology } from '@steeple/con
 import type { Daemon } from '../render/roles.ts'
 import { lasting, type SessionFaults } from './lost-sessions.ts'
 
-/** What mending needs. */
 export interface MenderParts {
   readonly clock: Clock
   readonly log: Log

@@ -53,7 +53,6 @@ export interface CorePlan {
   readonly at: (daemon: Daemon) => string
 }
 
-/** Where something listens. */
 export interface Endpoint {
   readonly address: string
   readonly port: number

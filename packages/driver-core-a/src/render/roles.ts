@@ -20,7 +20,6 @@ export const DAEMONS = [
   'amf',
 ] as const
 
-/** One daemon. */
 export type Daemon = (typeof DAEMONS)[number]
 
 /** What a port speaks; two daemons on one address must not share one. */

@@ -12,7 +12,6 @@ export interface H2Request {
   readonly body?: string
 }
 
-/** Its answer. */
 export interface H2Answer {
   readonly status: number
   readonly body: string

@@ -1,7 +1,6 @@
 import type { Log } from '@steeple/contracts'
 import type { NetworkFunction } from '../render/functions.ts'
 
-/** What mending needs. */
 export interface RegistryMenderParts {
   readonly log: Log
   mayMend(): boolean

@@ -1,7 +1,6 @@
 /** The network functions of free5GC that are rendered, in the order in which they are restarted. */
 export const FUNCTIONS = ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'chf', 'upf', 'smf', 'amf'] as const
 
-/** One network function. */
 export type NetworkFunction = (typeof FUNCTIONS)[number]
 
 /** Port of the service-based interface: HTTP without TLS. */

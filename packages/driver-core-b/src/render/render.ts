@@ -62,7 +62,6 @@ function tacOf({ desired }: CorePlan): string {
   return desired.tac.toString(16).padStart(6, '0')
 }
 
-/** The tracking area. */
 function taiOf(plan: CorePlan): Section {
   return { plmnId: plmnOf(plan), tac: tacOf(plan) }
 }
@@ -72,7 +71,6 @@ function snssaiOf({ sst, sd }: { readonly sst: number; readonly sd?: string | un
   return sd === undefined ? { sst } : { sst, sd }
 }
 
-/** Every slice. */
 function slicesOf({ settings }: CorePlan): readonly YamlValue[] {
   return settings.slices.map(snssaiOf)
 }

@@ -140,7 +140,6 @@ export interface RadioListener {
   exited(exit: RadioExit): void
 }
 
-/** One running radio. */
 export interface RadioProcess {
   /** Of what was started: the guard of a process. */
   readonly mark: ProcessMark | undefined

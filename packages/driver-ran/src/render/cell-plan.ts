@@ -3,7 +3,6 @@ import { type CarrierProblemCode, carriersOf, lteChannel, nrChannel } from '@ste
 
 /** Sub-carrier spacings of carriers in frequency range 1 that gnb emits, kHz. */
 const SPACINGS = [15, 30] as const
-/** One of them. */
 type SpacingKhz = (typeof SPACINGS)[number]
 
 /** TS 38.104 table 5.4.3.3-1: bands whose synchronisation signal has one spacing alone. The others have both. */

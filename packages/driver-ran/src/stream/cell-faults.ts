@@ -38,7 +38,6 @@ export const SRSENB_CELL_FAULTS: readonly CellFaultLine[] = [
   repeated('srsenb/src/phy/lte/sf_worker.cc:199', /Getting DL scheduling from MAC/u),
 ]
 
-/** Lines of gnb. */
 export const GNB_CELL_FAULTS: readonly CellFaultLine[] = [
   // The cell was never activated.
   line(

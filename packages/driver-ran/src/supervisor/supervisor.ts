@@ -27,7 +27,6 @@ const BETWEEN_STARTS = { firstMs: 1_250, longestMs: 60_000 }
 /** A radio that was on air for so long has proved itself, ms. */
 const PROVEN_MS = 300_000
 
-/** Waits between starts. */
 export interface Backoff {
   /** How long to wait before the next start, ms: after a radio that was on air for `upMs`. */
   next(upMs: number): number
@@ -95,7 +94,6 @@ class NextStart {
   }
 }
 
-/** Nothing is missing. */
 const CONVERGED: Outcome = { state: 'converged' }
 /** What was asked for has changed on the way. */
 const AGAIN: Outcome = { state: 'pending', afterMs: 50, reason: 'what is asked for has changed' }

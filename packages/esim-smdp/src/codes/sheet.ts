@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { qrText } from './activation.ts'
 
-/** One printed card. */
 export interface SheetCard {
   readonly activationCode: string
   readonly label: string

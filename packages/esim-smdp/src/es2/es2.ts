@@ -236,7 +236,6 @@ export interface Es2 {
 /** Thrown out of a transaction: another one has executed the same call meanwhile. */
 class Overtaken extends Error {}
 
-/** Makes it. */
 export function createEs2(parts: EsimParts, metrics: Es2Metrics): Es2 {
   const callers = createPeers()
   return {

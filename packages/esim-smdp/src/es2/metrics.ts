@@ -3,7 +3,6 @@ import type { Es2RefusalName } from './refusal.ts'
 
 /** The functions that an order system calls. SGP.22 §5.3. */
 export const ES2_FUNCTIONS = ['downloadOrder', 'confirmOrder', 'cancelOrder', 'releaseProfile'] as const
-/** One of them. */
 export type Es2FunctionName = (typeof ES2_FUNCTIONS)[number]
 /** What became of a call that the order system was to be told by. */
 export type ProgressOutcome = 'told' | 'failed' | 'given_up'
@@ -15,7 +14,6 @@ export interface Es2Metrics {
   waiting(entries: number): void
 }
 
-/** Registers them. */
 export function es2Metrics(metrics: Metrics): Es2Metrics {
   const calls = metrics.counter('svc_esim_smdp_es2_calls_total', 'Calls of ES2+, by function and result.', [
     'function',

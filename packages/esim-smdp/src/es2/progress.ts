@@ -7,7 +7,6 @@ import { ORDERS, PROGRESS } from '../store/es2-rows.ts'
 /** Steps of a download that an order system is told of. SGP.22 §5.3.5. */
 export const POINTS = { eligibility: 1, confirmation: 2, download: 3, installation: 4 } as const
 
-/** One such step. */
 export interface Step {
   readonly token: string
   /** SHA-256 (hex) of the EID, when it is known. */

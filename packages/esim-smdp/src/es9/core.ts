@@ -222,7 +222,6 @@ export interface Es9Core {
   sessionEndMs(nowMs: number): number
 }
 
-/** Makes it. */
 export function es9Core(parts: EsimParts): Es9Core {
   const { context, vault, certs } = parts
   const nowMs = (): number => Math.floor(context.clock.nowMs())

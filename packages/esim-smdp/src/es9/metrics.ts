@@ -10,7 +10,6 @@ export const ES9_FUNCTIONS = [
   'handleNotification',
   'cancelSession',
 ] as const
-/** One of them. */
 export type Es9Function = (typeof ES9_FUNCTIONS)[number]
 
 /** What became of a notification. */
@@ -34,7 +33,6 @@ export interface Es9Metrics {
   sessions(counts: ReadonlyMap<string, number>): void
 }
 
-/** Registers the series. */
 export function es9Metrics(metrics: Metrics): Es9Metrics {
   const calls = metrics.counter('svc_esim_smdp_calls_total', 'Calls of ES9+ functions.', ['function'])
   const refusals = metrics.counter(

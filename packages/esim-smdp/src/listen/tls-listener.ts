@@ -224,7 +224,6 @@ export interface ListenerOptions {
   readonly limits?: Partial<ListenerLimits>
 }
 
-/** A running listener. */
 export interface TlsListener {
   readonly port: number
   readonly connections: number

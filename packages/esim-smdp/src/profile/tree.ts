@@ -17,7 +17,6 @@ export function leaf(tag: number, value: Uint8Array): Piece {
   return { tag, at: 0, raw: undefined, value, parts: undefined }
 }
 
-/** A constructed object. */
 export function branch(tag: number, parts: readonly Piece[]): Piece {
   return { tag, at: 0, raw: undefined, value: NOTHING, parts }
 }

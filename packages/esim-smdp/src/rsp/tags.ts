@@ -4,7 +4,6 @@ export const SEQUENCE = 0x30
 export const SIGNATURE = 0x5f37
 /** A one-time public key: `04 || X || Y`. */
 export const OTPK = 0x5f49
-/** Transaction id. */
 export const TID = 0x80
 /** Metadata of a notification. */
 export const NOTIFICATION_METADATA = 0xbf2f

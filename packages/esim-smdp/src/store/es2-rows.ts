@@ -9,7 +9,6 @@ export interface OrderRow {
   readonly profile_type: string
   readonly created_at_ms: number
 }
-/** The orders. */
 export const ORDERS: Table<OrderRow> = defineTable<OrderRow>(
   'esim_smdp_order',
   ['token', 'owner', 'profile_type', 'created_at_ms'],
@@ -24,7 +23,6 @@ export interface CallRow {
   readonly answer_sealed: Uint8Array
   readonly at_ms: number
 }
-/** Those calls. */
 export const CALLS: Table<CallRow> = defineTable<CallRow>(
   'esim_smdp_call',
   ['id', 'answer_sealed', 'at_ms'],

@@ -35,7 +35,6 @@ const PUT = `insert into fair_use_standing (${COLUMNS.join(', ')})
     .map((column) => `${column} = excluded.${column}`)
     .join(', ')}`
 
-/** Writes a standing. */
 export async function putQuotaState(tx: Tx, quotaState: QuotaState): Promise<void> {
   await tx.run(PUT, { ...quotaState })
 }
@@ -69,7 +68,6 @@ export async function beginEpoch(tx: Tx, epoch: string): Promise<void> {
   await tx.run(BUMP, { epoch })
 }
 
-/** The present epoch. */
 export async function epochNow(reader: Reader): Promise<string> {
   const sql = "select epoch from fair_use_epoch where id = 'counting'"
   return (await reader.get<{ readonly epoch: string }>(sql))?.epoch ?? ''

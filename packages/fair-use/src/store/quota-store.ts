@@ -26,7 +26,6 @@ export interface QuotaRow {
   readonly free_from_ms: number | null
 }
 
-/** The quotas. */
 export const QUOTAS: Table<QuotaRow> = defineTable<QuotaRow>(
   'fair_use_quota',
   [

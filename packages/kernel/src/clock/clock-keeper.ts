@@ -38,7 +38,6 @@ export interface Machine {
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 const ASK_LIMIT_MS = 2_000
 
-/** This machine. */
 export function thisMachine(): Machine {
   return { bootId: bootId(), upMs: () => uptime() * 1_000, isSynchronised }
 }
@@ -80,7 +79,6 @@ interface ClockRow {
 }
 
 const CLOCK_TABLE = 'kernel_clock'
-/** Its table. */
 export const CLOCK_DDL: string = `create table ${CLOCK_TABLE} (node_id text not null primary key, at_ms bigint not null,
     boot_id text, up_ms bigint not null, step_at_ms bigint, step_by_ms bigint, row_sum bigint not null)`
 const CLOCK: Table<ClockRow> = defineTable<ClockRow>(

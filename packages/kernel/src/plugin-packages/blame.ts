@@ -29,7 +29,6 @@ export interface Hang {
   readonly frames: readonly string[]
 }
 
-/** What blaming takes. */
 export interface BlameParts {
   readonly kept: KeptStates
   readonly clock: Clock

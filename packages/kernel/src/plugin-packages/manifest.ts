@@ -51,7 +51,6 @@ export interface ManifestReader {
   read(dir: string, origin: Section['origin']): Promise<ReadManifest | string>
 }
 
-/** Makes a reader. */
 export function createManifestReader(): ManifestReader {
   const validate = packageCheck()
   return {

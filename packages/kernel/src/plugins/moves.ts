@@ -161,7 +161,6 @@ export interface Wanted {
   readonly tables: TableStep
 }
 
-/** What provisioning needs. */
 interface ProvisionParts {
   readonly host: PluginHost
   readonly entries: PluginEntries

@@ -269,7 +269,6 @@ export interface Cluster {
   close(): Promise<void>
 }
 
-/** What joining takes. */
 export interface ClusterOptions {
   readonly db: Database
   readonly epochIn: EpochReader

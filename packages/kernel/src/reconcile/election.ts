@@ -66,7 +66,6 @@ async function takeLease(
   return (await tx.run(TAKE, { ...by, epoch, renewals })) === 1
 }
 
-/** Gives it back. */
 async function releaseLease(
   reader: Pick<Reader, 'all'>,
   mine: { readonly holder: string; readonly epoch: number },

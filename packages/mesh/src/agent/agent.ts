@@ -43,7 +43,6 @@ interface News {
   send(membership: MeshMembership): Promise<void>
 }
 
-/** Makes it. */
 function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListener): News {
   const { context, identity, membershipState, node } = parts
   /** What was sent last: a root of an earlier version keeps less of it than it is told. */
@@ -200,7 +199,6 @@ interface OwnCertificate {
   renewWhenDue(membership: MeshMembership, signal: AbortSignal): Promise<void>
 }
 
-/** Keeps the certificate. */
 function ownCertificate(
   parts: Pick<EnrollParts, 'context' | 'identity' | 'node'>,
   root: RootClient,

@@ -13,7 +13,6 @@ export interface RevocationListener {
   askRoot(membership: MeshMembership): Promise<void>
 }
 
-/** Makes it. */
 export function revocationListener(parts: EnrollParts, root: RootClient): RevocationListener {
   const { context, identity, membershipState, node } = parts
   const expelled = async (membership: MeshMembership): Promise<void> => {

@@ -116,7 +116,6 @@ interface MdnsSocket {
   end(): Promise<void>
 }
 
-/** What it needs. */
 export interface MdnsSocketParts {
   readonly nowMs: () => number
   readonly heard: (service: HeardService) => void

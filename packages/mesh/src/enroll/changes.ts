@@ -7,7 +7,6 @@ export interface Changes {
   next(longestMs: number, signal: AbortSignal): Promise<void>
 }
 
-/** Makes one. */
 export function createChanges(): Changes {
   const listeners = new Set<() => void>()
   const listen = (listener: () => void): (() => void) => {

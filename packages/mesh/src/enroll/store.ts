@@ -56,7 +56,6 @@ export async function newestCertificate(reader: Reader, nodeId: string): Promise
   return rows[0]
 }
 
-/** Adds a certificate. */
 export function insertCertificate(tx: Tx, row: CertificateRow): Promise<void> {
   return CERTIFICATES.insert(tx, row)
 }

@@ -36,7 +36,6 @@ export interface Board {
   changed(): void
 }
 
-/** An empty one. */
 export function createBoard(clock: Clock): Board {
   const listeners = new Set<() => void>()
   return {

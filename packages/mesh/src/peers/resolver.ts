@@ -2,7 +2,6 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { type Clock, untilAborted } from '@steeple/contracts'
 
-/** Addresses of endpoints. */
 export interface Resolver {
   /** The address of a name or of itself; undefined when it has none, or none could be found in short time. */
   addressOf(host: string): Promise<string | undefined>

@@ -14,7 +14,6 @@ import { CONTENT_SCHEMA } from './bundle-schema.ts'
 import { type ChangedKey, changedKeys, isSame } from './changed-keys.ts'
 import { isCountryCode } from './country-codes.ts'
 import type { PolicyContent } from './default-bundle.ts'
-import { mergePatch } from './merge-patch.ts'
 import { schemaProblems } from './schema-problems.ts'
 
 /** Who changes the policy, as `acknowledged_by` shows it, and when. */
@@ -190,4 +189,20 @@ function expiryProblems(expiresAt: string | null): readonly ErrorDetail[] {
 
 function sentence(pointer: string, message: string | undefined): readonly ErrorDetail[] {
   return message === undefined ? [] : [{ pointer, message }]
+}
+
+/**
+ * The target after a JSON merge patch: members of the patch replace, `null` removes, objects merge, arrays are whole.
+ *
+ * Neither argument is changed. Source: RFC 7396 §2.
+ */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch
+  const members = new Map(Object.entries(isRecord(target) ? target : {}))
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) members.delete(key)
+    else members.set(key, mergePatch(members.get(key), value))
+  }
+  // fromEntries makes own members of any name, `__proto__` too.
+  return Object.fromEntries(members)
 }

@@ -314,7 +314,6 @@ interface ArmParts {
   readonly basisOf: (bundle: PolicyBundle) => GateBasis
 }
 
-/** Makes the commands. */
 function armCommands(context: Context, parts: ArmParts): ArmCommands {
   const { policy, transmitters, memory, note, unstored, basisOf } = parts
   const end = async (tx: MutationTx, arm: Arm, { atMs, by, reason }: ArmEnd): Promise<void> => {

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { mergePatch } from '../../src/bundle/merge-patch.ts'
+import { mergePatch } from '../../src/bundle/change-bundle.ts'
 
 const merge = suite('policy/merge-patch')
 

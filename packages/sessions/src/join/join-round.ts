@@ -290,7 +290,6 @@ interface SessionChanges {
   takeOver(session: Session): void
 }
 
-/** No changes yet. */
 function sessionChanges(known: SessionIndex, round: Round): SessionChanges {
   const began = new Set<Session>()
   const ended = new Set<Session>()

@@ -25,7 +25,6 @@ export interface SessionIndex {
   forget(beforeMs: number): void
 }
 
-/** Knows nothing yet. */
 export function emptySessionIndex(): SessionIndex {
   const sessions = new Map<number, Session>()
   const links = new Map<string, Map<string, Link>>()

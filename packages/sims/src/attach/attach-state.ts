@@ -188,7 +188,6 @@ export interface LastAttached {
   attached(hash: string): void
 }
 
-/** Nobody seen yet. */
 export function nobodyAttached(): LastAttached {
   let last: string | undefined
   return {

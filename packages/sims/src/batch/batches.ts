@@ -5,7 +5,6 @@ import { type Context, defineTable, type Reader, type Table, type Vault } from '
 import { wipe } from '../secrets/card.ts'
 import { cardsOfBatch } from './cards.ts'
 
-/** One issued batch. */
 export interface BatchRow {
   readonly id: string
   readonly created_at_ms: number
@@ -21,7 +20,6 @@ export interface BatchRow {
   readonly files_at_ms: number | null
 }
 
-/** The issued batches. */
 export const BATCHES: Table<BatchRow> = defineTable<BatchRow>(
   'sims_batch',
   ['id', 'created_at_ms', 'sims', 'profile', 'plmn', 'label', 'key_sealed', 'issued_by', 'files_at_ms'],

@@ -440,7 +440,6 @@ export interface Check {
   readonly advice: string | null
 }
 
-/** All is well. */
 function fine(name: string, detail: string): Check {
   return { name, status: 'ok', detail, advice: null }
 }

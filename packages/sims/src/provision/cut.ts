@@ -106,7 +106,6 @@ export interface OpenCuts {
 /** A cut that takes longer is worth a word: a core that works lets go within a second or two, ms. */
 const LATE_MS = 5_000
 
-/** None open. */
 export function openCuts(): OpenCuts {
   const since = new Map<string, number>()
   return {

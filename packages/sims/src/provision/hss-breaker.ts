@@ -34,7 +34,6 @@ export interface UnfixableSubscribers {
 /** Pushes without an effect after which a SIM is left alone. */
 const PUSHES_MAX = 3
 
-/** Nothing pushed yet. */
 export function unfixableSubscribers(): UnfixableSubscribers {
   const seen = new Map<
     string,

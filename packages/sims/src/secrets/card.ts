@@ -157,7 +157,6 @@ export function unpackCard(packed: Uint8Array): Card {
   return { ki, opc, iccid, adm1, pin1, puk1, pin2, puk2 }
 }
 
-/** Overwrites every field. */
 export function wipeCard(card: Card): void {
   wipe(...CARD_FIELDS.map((field) => card[field]))
 }

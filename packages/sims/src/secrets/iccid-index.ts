@@ -108,7 +108,6 @@ const BLOCKS = 'block'
 const WHOLE = 'iccid'
 /** So many are found sooner one by one than by the statement for a list. */
 const FEW_CARDS = 5
-/** Behind every hash. */
 export const ALL_INDEXED = 'g'
 
 /**

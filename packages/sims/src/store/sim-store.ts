@@ -129,7 +129,6 @@ export type ShownSim = Omit<SimRow, (typeof OCTETS)[number]>
 /** The SIMs as they are shown; those that are shown often with their text. */
 export type KnownSims = KnownRows<ShownSim, SimText>
 
-/** One of them. */
 export type KnownSim = KnownRow<ShownSim, SimText>
 
 /** The SIMs as they are shown, none of them known yet. */

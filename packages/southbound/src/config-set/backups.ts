@@ -123,7 +123,6 @@ async function read(dir: string, name: string): Promise<ReadonlyMap<string, stri
   return renderedOf(files).sha256.startsWith(sha8) ? files : undefined
 }
 
-/** Oldest first. */
 async function namesIn(dir: string): Promise<string[]> {
   return (await entriesOf(dir)).filter((name) => NAME.test(name)).sort()
 }

@@ -16,7 +16,6 @@ export interface Limits {
 /** Limits when nobody sets others. */
 export const DEFAULT_LIMITS: Limits = { stopTimeoutS: 10, settleMs: 1_500, healthMs: 30_000, pollMs: 250 }
 
-/** Addresses by role. */
 export type Addresses = Readonly<Record<string, string>>
 
 /**

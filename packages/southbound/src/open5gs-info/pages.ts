@@ -7,7 +7,6 @@ const BODY_MAX_BYTES = 1_048_576
 /** A daemon closes each connection after its answer. */
 const client = httpClient({ maxBytes: BODY_MAX_BYTES, idleMs: 0 })
 
-/** An answer. */
 interface Answer {
   readonly status: number
   readonly body: string

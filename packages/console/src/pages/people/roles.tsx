@@ -4,7 +4,6 @@ import { Checkbox } from '../../ui/field.tsx'
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
 
-/** Roles in words. */
 export function rolesText(roles: readonly string[]): string {
   return roles.length === 0
     ? t('people.role.none')

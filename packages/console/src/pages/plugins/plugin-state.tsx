@@ -16,7 +16,6 @@ const TONES: Readonly<Record<string, Tone>> = {
   found: 'none',
 }
 
-/** Whether it runs. */
 export function StateLamp({ plugin }: { readonly plugin: PluginRecord }) {
   return <Lamp tone={TONES[plugin.state] ?? 'warn'} label={word('plugins.state', plugin.state)} />
 }

@@ -31,7 +31,6 @@ export const ROUTES_SCHEMA: JsonSchema = {
   maxItems: 64,
   items: { type: 'string', maxLength: 64 },
 }
-/** A peer's name. */
 export const PEER_NAME_SCHEMA: JsonSchema = {
   type: 'string',
   minLength: 1,

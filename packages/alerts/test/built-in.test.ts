@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -321,5 +322,29 @@ async function mustFail(work: () => Promise<unknown>): Promise<void> {
   )
   assert.ok(failed)
 }
+
+rules('are each in the schema, in the texts of every language, and in the documentation', () => {
+  const { fake } = box()
+  const names = watchesOf(fake.context, alertMetrics(fake.context.metrics)).flatMap(({ rules: of }) =>
+    of.map(({ name }) => name),
+  )
+  const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+  const schema = read('config.schema.json')
+  assert.ok(names.length >= 12, `${names.length} rules`)
+  for (const name of names) {
+    assert.is(
+      schema.split(name).length - 1,
+      2,
+      `config.schema.json: ${name} that can be left out, and is no name of another rule`,
+    )
+    for (const file of ['texts/en.json', 'texts/de.json'])
+      for (const key of ['rule', 'do'])
+        assert.ok(read(file).includes(`"alerts.${key}.${name}"`), `${file}: ${key} ${name}`)
+    assert.ok(
+      read('../../docs/reference/alerts.md').includes(`\`${name}\``),
+      `docs/reference/alerts.md: ${name}`,
+    )
+  }
+})
 
 rules.run()

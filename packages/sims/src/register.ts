@@ -10,7 +10,7 @@ import type { SimsParts } from './parts.ts'
 import { noCard } from './secrets/card.ts'
 import { changeSim, recordedState } from './states/change.ts'
 import { forgetSeen } from './store/attach-store.ts'
-import { SIMS, type SimRow } from './store/sim-store.ts'
+import { SIMS, type SimLifecycle, type SimRow } from './store/sim-store.ts'
 import { removeWords } from './store/word-store.ts'
 
 const STATES_AFTER =
@@ -60,7 +60,14 @@ export function simRegister(parts: SimsParts): SimRegister {
   }
 }
 
-/** What a row of a SIM has of its holder, beside IMSI and keys. */
+/** What stays of a row whose holder is forgotten, until the SIM itself is erased: states, dates, rates, and what the HSS is told. */
+type Kept =
+  | keyof SimLifecycle
+  | ('hash' | 'plmn' | 'profile' | 'apns' | 'downlink_bps' | 'uplink_bps' | 'issued_at_ms' | 'expires_at_ms')
+  | ('generation' | 'imsi_sealed' | 'secrets_sealed' | 'cap_bps' | 'reach' | 'as_is')
+  | ('hss_status' | 'hss_driver' | 'hss_error' | 'hss_synced_at_ms' | 'hss_seq')
+
+/** What a row of a SIM has of its holder, beside IMSI and keys. A new column of `SimRow` is in here or in `Kept`. */
 const EMPTY = {
   label: null,
   msisdn: null,
@@ -72,7 +79,7 @@ const EMPTY = {
   attached_at_ms: null,
   swapped_at_ms: null,
   replaces: null,
-} as const satisfies Partial<SimRow>
+} as const satisfies Pick<SimRow, Exclude<keyof SimRow, Kept>>
 
 async function revoked(own: MutationTx, imsi: string): Promise<SimRow> {
   const row = await SIMS.find(own, { hash: imsi })

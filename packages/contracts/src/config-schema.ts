@@ -60,26 +60,31 @@ export const SERVICE_CONFIG: JsonSchema = {
         ...text(':8080', { format: 'listen-address', minLength: 1 }),
       }),
       plain_listen: leaf(
-        'Where plain HTTP is served beside TLS, on this machine alone; empty: nowhere.',
+        'Address for plain HTTP beside TLS, on this machine only. Empty: none.',
         'SVC_SERVER_PLAIN_LISTEN',
         'restart',
         text('', { format: 'loopback-address' }),
       ),
       trusted_proxies: leaf(
-        'Reverse proxies that are believed whom they speak for (`X-Forwarded-For`, `X-Forwarded-Proto`): their own addresses alone.',
+        'Addresses of your reverse proxies, and no others. Their `X-Forwarded-For` and `X-Forwarded-Proto` are trusted.',
         'SVC_SERVER_TRUSTED_PROXIES',
         'hot',
         texts([], { format: 'cidr' }),
       ),
       data_dir: leaf(
-        'Store, keys and installed plugins. In a file a relative path begins where the file lies.',
+        'Folder of store, keys and installed plugins. A relative path in a file starts at the folder of that file.',
         'SVC_SERVER_DATADIR',
         'restart',
         text('/var/lib/svc', { minLength: 1, format: 'own-folder' }),
       ),
-      mode: leaf('`rf`: a radio may transmit.', 'SVC_SERVER_MODE', 'restart', choice('lab', 'rf')),
+      mode: leaf(
+        '`rf`: a radio may transmit; needs `server.country`. `lab`: a virtual radio may run without an armed TX gate.',
+        'SVC_SERVER_MODE',
+        'restart',
+        choice('lab', 'rf'),
+      ),
       country: leaf(
-        'Country whose rules hold for the radio.',
+        'Country with the radio rules that apply.',
         'SVC_SERVER_COUNTRY',
         'hot',
         text('LAB', {
@@ -90,27 +95,32 @@ export const SERVICE_CONFIG: JsonSchema = {
         }),
       ),
       log_level: leaf(
-        'What is logged.',
+        'Lowest level that is logged.',
         'SVC_SERVER_LOGLEVEL',
         'hot',
         choice('info', 'debug', 'warn', 'error'),
       ),
-      log_format: leaf('Form of the log.', 'SVC_SERVER_LOGFORMAT', 'restart', choice('json', 'console')),
-      max_restore_bytes: leaf('Largest backup that is taken.', 'SVC_SERVER_MAX_RESTORE_BYTES', 'hot', {
-        type: 'integer',
-        minimum: 1_048_576,
-        default: 4_294_967_296,
-      }),
+      log_format: leaf('Format of the log.', 'SVC_SERVER_LOGFORMAT', 'restart', choice('json', 'console')),
+      max_restore_bytes: leaf(
+        'Largest backup that can be restored, in bytes.',
+        'SVC_SERVER_MAX_RESTORE_BYTES',
+        'hot',
+        {
+          type: 'integer',
+          minimum: 1_048_576,
+          default: 4_294_967_296,
+        },
+      ),
     }),
     auth: group({
       bootstrap_token_ttl: leaf(
-        'How long a bootstrap token is good for.',
+        'How long a bootstrap token is valid.',
         'SVC_AUTH_BOOTSTRAP_TOKEN_TTL',
         'hot',
         text('5m', { format: 'duration', minLength: 1 }),
       ),
       admin_token_env: leaf(
-        'Variable that holds the admin bearer token.',
+        'Environment variable with the admin bearer token.',
         'SVC_AUTH_ADMIN_TOKEN_ENV',
         'restart',
         text('SVC_ADMIN_TOKEN', {
@@ -119,18 +129,18 @@ export const SERVICE_CONFIG: JsonSchema = {
         }),
       ),
       metrics_allow: leaf(
-        'Who may read /metrics without a credential.',
+        'Addresses that may read /metrics without a credential.',
         'SVC_AUTH_METRICS_ALLOW',
         'hot',
         texts(DEFAULT_METRICS_ALLOW, { format: 'cidr' }),
       ),
     }),
     telemetry: group({
-      metrics: leaf('Whether /metrics is served.', 'SVC_TELEMETRY_METRICS', 'hot', flag(true)),
+      metrics: leaf('Serve /metrics.', 'SVC_TELEMETRY_METRICS', 'hot', flag(true)),
     }),
     store: group({
       url: leaf(
-        'Where everything is kept; empty: `sqlite:<data_dir>/svc.db`.',
+        'URL of the store. Empty: `sqlite:<data_dir>/svc.db`.',
         'SVC_STORE_URL',
         'restart',
         text('', { format: 'store-url' }),
@@ -138,13 +148,13 @@ export const SERVICE_CONFIG: JsonSchema = {
     }),
     cluster: group({
       instance: leaf(
-        'Name of this instance; empty: it has the store to itself.',
+        'Name of this instance. Empty: no other instance uses the store.',
         'SVC_CLUSTER_INSTANCE',
         'restart',
         INSTANCE_NAME,
       ),
       machine: leaf(
-        'The instance that has the radio and the core.',
+        'Name of the instance that runs the radio and the core.',
         'SVC_CLUSTER_MACHINE',
         'restart',
         INSTANCE_NAME,
@@ -152,14 +162,14 @@ export const SERVICE_CONFIG: JsonSchema = {
     }),
     plugins: group({
       dir: leaf(
-        'Folder of installed plugins; empty: `<data_dir>/plugins`.',
+        'Folder of installed plugins. Empty: `<data_dir>/plugins`.',
         'SVC_PLUGINS_DIR',
         'restart',
         text('', { format: 'own-folder' }),
       ),
-      disabled: leaf('Plugins that are left out.', 'SVC_PLUGINS_DISABLED', 'restart', texts([])),
+      disabled: leaf('Plugins that are not loaded.', 'SVC_PLUGINS_DISABLED', 'restart', texts([])),
       trust: leaf(
-        'Whose signed plugins are loaded: public keys, each with a name.',
+        'Public keys, each with a name. Plugins signed with one of them are loaded.',
         'SVC_PLUGINS_TRUST',
         'hot',
         {
@@ -169,7 +179,7 @@ export const SERVICE_CONFIG: JsonSchema = {
         },
       ),
       allow_unsigned: leaf(
-        'Plugins that nobody trusted has signed are loaded, too.',
+        'Also load plugins that no trusted key has signed.',
         'SVC_PLUGINS_ALLOW_UNSIGNED',
         'hot',
         flag(false),
@@ -177,19 +187,19 @@ export const SERVICE_CONFIG: JsonSchema = {
     }),
     tls: group({
       enabled: leaf(
-        'TLS on `server.listen`, client certificates asked for; plaintext is closed then and never served.',
+        'TLS on `server.listen`, with a request for a client certificate. Plaintext connections are then closed.',
         'SVC_TLS_ENABLED',
         'restart',
         flag(false),
       ),
       min_version: leaf(
-        'Oldest version of TLS that is spoken.',
+        'Oldest version of TLS that is accepted.',
         'SVC_TLS_MIN_VERSION',
         'restart',
         choice('TLSv1.3', 'TLSv1.2'),
       ),
       cert_file: leaf(
-        "Certificate to present, with those above it (PEM); looked at again when it changes. Empty: the node's own, from its mesh.",
+        "Certificate to present, with its chain (PEM). It is read again when it changes. Empty: the node's own certificate, from its mesh.",
         'SVC_TLS_CERT_FILE',
         'hot',
         text(''),

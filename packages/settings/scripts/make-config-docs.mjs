@@ -43,15 +43,15 @@ const rows = (what, row) =>
 const text = `${configDocs(sectionsOf(build, 'build'), markOf)}
 ## Metrics that plugins declare
 
-Alert rules may name them, and those of plugins that are installed.
+Alert rules may name these metrics, and those of installed plugins.
 
-| Metric | Plugin | |
+| Metric | Plugin | Meaning |
 |---|---|---|
 ${rows('metrics', ([name, help], id) => `| \`${name}\` | ${id} | ${help} |`)}
 
-## What routes of plugins begin with
+## Paths of plugins
 
-Without the plugin they answer 404 \`feature_not_installed\`.
+Routes under these paths answer 404 \`feature_not_installed\` when the plugin is absent.
 
 | Path | Plugin | Group in the documentation |
 |---|---|---|

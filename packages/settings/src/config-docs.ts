@@ -52,26 +52,31 @@ const INTRODUCTION = `# Configuration
 
 <!-- Made by packages/settings/scripts/make-config-docs.mjs from the schema. Do not edit. -->
 
-The service reads \`/etc/svc/control.yaml\`, or the file that \`--config\` names. The file at the default path may be
-absent; a file that was named must be there. A flag wins over a variable, a variable over the file, the file over
-the default. \`svc config check FILE\` checks a file without starting anything.
+The service reads \`/etc/svc/control.yaml\`, or the file that \`--config\` names. The file at the default path may be absent. A file
+that you name must exist. A flag wins over a variable, a variable over the file, the file over the default.
 
-- An unknown key, a wrong type or a value that makes no sense stops the start, with one line for each problem: where
-  it stands (\`file:line:column\`, the variable or the flag), the key, and what is allowed.
+\`svc config check FILE\` checks a file and starts nothing.
+
+## Rules
+
+- An unknown key, a wrong type or a wrong value stops the start. Each problem gets one line: its place (\`file:line:column\`, the
+  variable or the flag), the key, and what is allowed.
 - Write \`mcc\` and \`mnc\` in quotes: YAML reads \`05\` as the number 5.
-- A variable of a list is separated by commas. A variable of a boolean is \`true\`, \`1\`, \`yes\`, \`false\`, \`0\` or \`no\`.
-  An empty variable counts as not set. An unknown \`SVC_\` variable is a warning in the log.
-- A duration is numbers with units \`ms s m h d w y\`: \`15s\`, \`1h30m\`.
-- No secret belongs in the file. \`SVC_ADMIN_TOKEN\` (or the variable that \`auth.admin_token_env\` names) holds the admin
-  bearer token and is no configuration. Keys are files under \`<data_dir>/keys\`.
-- SIGHUP reads the file again; one that comes during a start does so once the service listens. The column before the last says when a
-  changed value takes effect; what needs a new start is named in the log.
-- Keys belong to plugins: the schema that a plugin's manifest names (\`steeple.config\`) holds all of its keys. The service,
-  every command and SIGHUP read those of the build and of what is installed, without running any of it.
-- What is set for a plugin that is not there is a warning; \`enabled: true\` of one that this build lacks is an error.
-- An installed plugin whose required key has no value, or a wrong one, waits in the state \`needs_config\`; mend it and send SIGHUP.
-- The value of a secret key is the path of a file with the secret; \`svc secret set PLUGIN KEY\` seals one in the store
+- In a variable, separate the items of a list by commas. A boolean is \`true\`, \`1\`, \`yes\`, \`false\`, \`0\` or \`no\`. An empty
+  variable counts as not set. An unknown \`SVC_\` variable gives a warning in the log.
+- A duration is numbers with the units \`ms s m h d w y\`: \`15s\`, \`1h30m\`.
+- Put no secret into the file. \`SVC_ADMIN_TOKEN\` (or the variable that \`auth.admin_token_env\` names) holds the admin bearer
+  token and is not a key. Keys of the service are files under \`<data_dir>/keys\`.
+- SIGHUP reads the file again. During a start it waits until the service listens. The table says when a change takes effect. The log
+  names changes that need a new start.
+- A plugin has its own keys, in the schema that its manifest names (\`steeple.config\`). The service, the commands and SIGHUP read
+  the schemas of the build and of installed plugins, and run no plugin for it.
+- A key of a plugin that is absent gives a warning. \`enabled: true\` of a plugin that this build lacks is an error.
+- An installed plugin waits in the state \`needs_config\` while a required key has no value or a wrong one. Correct it and send SIGHUP.
+- The value of a secret key is the path of a file with the secret. \`svc secret set PLUGIN KEY\` seals the secret in the store
   instead.
 
-| Key | Is | Type | Default | Variable, flag | A change takes effect | Plugin |
+## Keys
+
+| Key | Meaning | Type | Default | Variable, flag | A change takes effect | Plugin |
 |---|---|---|---|---|---|---|`

@@ -100,7 +100,7 @@ export function formsOf(
     },
     'store-url': {
       words:
-        'sqlite:<path of a file> or postgres://<host>:<port>/<database>; a store in memory forgets everything',
+        'sqlite:<path of a file> or postgres://<host>:<port>/<database> (a store in memory would lose everything)',
       is: (text) => isStoreUrl(text) && hasPlace(text),
       hint: (text) => (hasPlace(text) ? '' : ' A file lies in the way of its folder.'),
     },
@@ -114,7 +114,7 @@ export function formsOf(
     },
     'webhook-url': {
       words:
-        'a URL that begins with http:// or https://, and not at an address that is link-local, of a metadata service or reserved',
+        'a URL that begins with http:// or https://, at an address that is not link-local, reserved or of a metadata service',
       is: (text) => /^https?:\/\//.test(text) && URL.canParse(text) && !isNeverReached(new URL(text)),
     },
     cidr: { words: 'an address range such as 10.0.0.0/8 or fc00::/7', is: isCidr },
@@ -133,11 +133,11 @@ export function formsOf(
       is: isHostPort,
     },
     folder: {
-      words: 'the absolute path of a folder of its own, not of one of the system',
+      words: 'the absolute path of a separate folder, not one of the system',
       is: (text) => posix.isAbsolute(text) && !SYSTEM_DIRS.includes(posix.resolve(text)),
     },
     'own-folder': {
-      words: 'the path of a folder that is there or can be made, where no file lies in its way',
+      words: 'the path of a folder that exists or can be created',
       is: (text) => surroundings.canBeFolder(text),
     },
     interface: {

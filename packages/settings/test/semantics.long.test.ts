@@ -106,36 +106,36 @@ const CASES: readonly (readonly [text: string, refusal: string])[] = [
   ['core_b: {addresses: {amf: amf.free5gc.org, n2: 10.0.0.2, mongo: db}}', ''],
   [
     'core_a: {config_dir: /}',
-    'core_a.config_dir must be empty or the absolute path of a folder of its own, not of one of the system, not "/"',
+    'core_a.config_dir must be empty or the absolute path of a separate folder, not one of the system, not "/"',
   ],
   [
     'core_a: {config_dir: /etc}',
-    'core_a.config_dir must be empty or the absolute path of a folder of its own, not of one of the system, not "/etc"',
+    'core_a.config_dir must be empty or the absolute path of a separate folder, not one of the system, not "/etc"',
   ],
   [
     'core_b: {config_dir: /srv/../var//}',
-    'core_b.config_dir must be empty or the absolute path of a folder of its own',
+    'core_b.config_dir must be empty or the absolute path of a separate folder',
   ],
   [
     'core_a: {config_dir: srv/core}',
-    'core_a.config_dir must be empty or the absolute path of a folder of its own',
+    'core_a.config_dir must be empty or the absolute path of a separate folder',
   ],
   ['core_a: {config_dir: /etc/open5gs}\ncore_b: {config_dir: /srv}', ''],
   [
     'core_a: {config_mount: etc}',
-    'core_a.config_mount must be an absolute path (where the daemons see config_dir), not "etc"',
+    'core_a.config_mount must be an absolute path (of config_dir as the daemons see it), not "etc"',
   ],
   ['core_b: {release: "4"}', 'core_b.release must be a release of free5GC such as 4.2.3, not "4"'],
   ['store: {url: "sqlite:/x/svc.db"}', ''],
   ['store: {url: "sqlite:/a/file/svc.db"}', 'A file lies in the way of its folder.'],
   [
     'server: {data_dir: /a/file}',
-    'server.data_dir must be the path of a folder that is there or can be made',
+    'server.data_dir must be the path of a folder that exists or can be created',
   ],
   ['plugins: {dir: /a/file/x}', 'plugins.dir must be empty or the path of a folder'],
   [
     'store: {url: "sqlite::memory:"}',
-    'store.url must be empty or sqlite:<path of a file> or postgres://<host>:<port>/<database>; a store in memory',
+    'store.url must be empty or sqlite:<path of a file> or postgres://<host>:<port>/<database> (a store in memory',
   ],
   ['store: {url: "postgres://svc@db:5432/svc"}', ''],
   [
@@ -254,7 +254,7 @@ semantics('refuses a webhook at an address that is never connected to, however i
   for (const host of never)
     assert.match(
       problemsOf(`https://${host}/x`)[0] ?? '',
-      /link-local, of a metadata service or reserved/,
+      /not link-local, reserved or of a metadata service/,
       host,
     )
   for (const host of ['127.0.0.1', '[fd00::1]', '192.0.2.1', 'example.org'])
@@ -280,7 +280,7 @@ semantics('warns of what works and is hardly meant', () => {
   const [warning, ...others] = load('core: core_b').warnings
   assert.is(
     warning,
-    'control.yaml:1:7: hss.driver must be core_b or none while core is core_b: the others write to the HSS of core_a, not "docdb_shell"',
+    'control.yaml:1:7: hss.driver must be core_b or none while core is core_b (the others write to the HSS of core_a), not "docdb_shell"',
   )
   assert.equal(others, [])
   assert.is(load('core: core_b\nhss: {driver: core_b}').warnings.length, 0)
@@ -288,7 +288,7 @@ semantics('warns of what works and is hardly meant', () => {
 
 semantics('warns of where another core has its files and answers, and says which core is chosen', () => {
   const unused = (chosen: string, key: string, value: string): string =>
-    `${key} must be empty while core is ${chosen}: it is used while core is ${key.slice(0, 6)} alone, not "${value}"`
+    `${key} must be empty while core is ${chosen} (only ${key.slice(0, 6)} uses it), not "${value}"`
   assert.equal(load('core_b: {cdr_dir: /srv/cdr, smf_oam_url: "http://smf:8000"}').warnings, [
     `control.yaml:1:19: ${unused('core_a', 'core_b.cdr_dir', '/srv/cdr')}`,
     `control.yaml:1:42: ${unused('core_a', 'core_b.smf_oam_url', 'http://smf:8000')}`,

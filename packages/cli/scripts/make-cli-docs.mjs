@@ -6,7 +6,7 @@ import { buildProgram } from '../src/program.ts'
 
 /** Commands ask nothing of a terminal before they run. */
 const NO_TERMINAL = { env: {}, cwd: '/', columns: undefined, isWatched: false, out: () => {}, err: () => {} }
-/** An option that this many commands have is told once. */
+/** An option that this many commands have is listed once. */
 const MANY = 40
 
 const program = buildProgram(NO_TERMINAL, async () => {})
@@ -28,8 +28,13 @@ const text = `# The command line
 
 <!-- Made by packages/cli/scripts/make-cli-docs.mjs from the commands. Do not edit. -->
 
-\`svc\` without a command runs the service. Each command says the same with \`--help\`, and \`svc completion bash\` completes words.
-Exit codes: 0 done; 1 it failed, or the answer is no; 2 it was called wrongly.
+\`svc\` without a command runs the service. \`--help\` after a command shows the same text. \`svc completion bash\` completes words.
+
+| Exit code | Meaning |
+|---|---|
+| 0 | done |
+| 1 | failed, or the answer is no |
+| 2 | wrong command line |
 
 ## The service
 

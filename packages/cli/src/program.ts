@@ -44,10 +44,12 @@ const OWN_FIELDS = ['revision', 'updated_at'] as const
 /** `svc policy get|set` */
 function addPolicyCommands(program: Command, terminal: Terminal): void {
   const policy = program.command('policy').description('the policy bundle')
-  restCommand(policy, 'get [key]', 'the bundle, or one value of it (spectrum.license.acknowledged)').action(
-    (key: string | undefined, options: ConnectionOptions) => get(terminal, key, options),
-  )
-  restCommand(policy, 'set [assignments...]', 'change values: key.path=value, the value as JSON or text')
+  restCommand(
+    policy,
+    'get [key]',
+    'show the bundle, or one value of it (spectrum.license.acknowledged)',
+  ).action((key: string | undefined, options: ConnectionOptions) => get(terminal, key, options))
+  restCommand(policy, 'set [assignments...]', 'change values: key.path=value, with the value as JSON or text')
     .option('--file <file>', 'JSON with the keys to change, or - for standard input')
     .action((assignments: readonly string[], options: SetOptions) => set(terminal, assignments, options))
 }
@@ -146,11 +148,17 @@ interface SessionOptions extends ListOptions {
 
 /** `svc sessions` */
 function addSessionsCommand(program: Command, terminal: Terminal): void {
-  restCommand(program, 'sessions', 'who is online now; with --state ended who was')
+  restCommand(
+    program,
+    'sessions',
+    'list the sessions of phones that are online now; --state ended: earlier ones',
+  )
     .addOption(limitOption())
-    .addOption(new Option('--state <state>', 'in this state; live ones when absent').choices(SESSION_STATES))
-    .option('--apn <apn>', 'to this APN or DNN')
-    .option('--sim <hash>', 'of this SIM')
+    .addOption(
+      new Option('--state <state>', 'only those in this state (default: live ones)').choices(SESSION_STATES),
+    )
+    .option('--apn <apn>', 'only of this APN or DNN')
+    .option('--sim <hash>', 'only of this SIM')
     .action(async (options: SessionOptions) => {
       const { state, apn, sim, limit } = options
       const query = { state, apn, imsi: sim === undefined ? undefined : simHash(sim) }
@@ -252,11 +260,18 @@ export function buildProgram(
       writeErr: () => {},
     })
     .option('--config <file>', 'YAML configuration (default: /etc/svc/control.yaml)')
-    .option('--data-dir <dir>', 'data and keys directory (default: /var/lib/svc)')
-    .option('--listen <address>', 'REST and metrics listen address (default: 0.0.0.0:8080)')
-    .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
-    .option('--safe-mode', 'leave installed plugins alone, when one of them keeps the service from working')
-    .option('--first-start', 'make the node and a way in when there is none yet, and say how to use them')
+    .option('--data-dir <dir>', 'folder of data and keys (default: /var/lib/svc)')
+    .option('--listen <address>', 'address for REST and metrics (default: 0.0.0.0:8080)')
+    .addOption(
+      new Option('--log-level <level>', 'log level (default: info)').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--safe-mode', 'do not load installed plugins, when one of them stops the service from working')
+    .option('--first-start', 'make the node and a first login if there is none, and show how to use them')
     .version(versionText(), '--version', 'print version and exit')
     .helpOption('--help', 'show what a command takes')
     .helpCommand(false)
@@ -336,13 +351,20 @@ function addLabCommand(program: Command, terminal: Terminal): void {
   if (buildRecord() !== undefined && labCorePrograms() === undefined) return
   program
     .command('lab')
-    .description('run the service with a simulated core, radio and phones beside it, until Ctrl-C')
-    .option('--config <file>', 'YAML configuration; it names its own core, and none is simulated')
-    .option('--data-dir <dir>', 'data and keys directory (SVC_SERVER_DATADIR; ./data when absent)')
-    .option('--listen <address>', 'REST and metrics listen address (default: 0.0.0.0:8080)')
-    .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
-    .option('--safe-mode', 'leave installed plugins alone, when one of them keeps the service from working')
-    .option('--no-core', 'the service alone')
+    .description('run the service with a simulated core, radio and phones, until Ctrl-C')
+    .option('--config <file>', 'YAML configuration; it names its own core, so none is simulated')
+    .option('--data-dir <dir>', 'folder of data and keys (SVC_SERVER_DATADIR; default: ./data)')
+    .option('--listen <address>', 'address for REST and metrics (default: 0.0.0.0:8080)')
+    .addOption(
+      new Option('--log-level <level>', 'log level (default: info)').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--safe-mode', 'do not load installed plugins, when one of them stops the service from working')
+    .option('--no-core', 'run only the service')
     // It always does; `npm start` may be told as the service is.
     .addOption(new Option('--first-start').hideHelp())
     .action(async (options: LabOptions) => {
@@ -355,46 +377,42 @@ function addLabCommand(program: Command, terminal: Terminal): void {
 function addMachineCommands(program: Command, terminal: Terminal): void {
   const node = program.command('node').description('this node')
   placeOptions(
-    localCommand(node, 'init', 'make the node, its keys and its mesh CA; a second run changes nothing'),
+    localCommand(node, 'init', 'create the node, its keys and its mesh CA; a second run changes nothing'),
   )
-    .option('--name <name>', "the node's name; the host's when absent")
+    .option('--name <name>', 'name of the node (default: that of the host)')
     .action(async (options: LocalOptions & { readonly name?: string }) => {
       const { initNodeHere } = await import('./offline/init-node.ts')
       await initNodeHere(terminal, options)
     })
   const config = program.command('config').description('the configuration')
-  localCommand(config, 'check [file]', 'name every problem: file, line, column, key and what is allowed')
-    .option('--config <file>', 'the file, as elsewhere (/etc/svc/control.yaml when none is named)')
+  localCommand(config, 'check [file]', 'show every problem: file, line, column, key and what is allowed')
+    .option('--config <file>', 'the file (default: /etc/svc/control.yaml)')
     .action(async (named: string | undefined, options: Pick<LocalOptions, 'config' | 'json'>) => {
       const { checkConfigFile } = await import('./offline/check-config-file.ts')
       await checkConfigFile(terminal, named ?? options.config, options.json === true)
     })
   const vault = program.command('vault').description('the key that seals secrets in the store')
   placeOptions(
-    localCommand(vault, 'rotate', 'seal everything under a new key; may be broken off and run again'),
+    localCommand(vault, 'rotate', 'seal everything with a new key; you may stop it and run it again'),
   ).action(async (options: LocalOptions) => {
     const { rotateVaultHere } = await import('./offline/rotate-vault.ts')
     await rotateVaultHere(terminal, options)
   })
-  const store = program.command('store').description('where everything is kept')
+  const store = program.command('store').description('the store of the service')
   placeOptions(
-    localCommand(store, 'new', 'let the next start make an empty store, where the old one is gone for good'),
+    localCommand(store, 'new', 'let the next start create an empty store, when the old one is lost for good'),
   ).action(async (options: LocalOptions) => {
     const { permitNewStoreHere } = await import('./offline/new-store.ts')
     await permitNewStoreHere(terminal, options)
   })
   placeOptions(
-    localCommand(
-      store,
-      'accept',
-      'let the next start go on without answered commits that the store has lost',
-    ),
+    localCommand(store, 'accept', 'let the next start go on although the store has lost confirmed changes'),
   ).action(async (options: LocalOptions) => {
     const { acceptStoreHere } = await import('./offline/new-store.ts')
     await acceptStoreHere(terminal, options)
   })
-  placeOptions(localCommand(program, 'doctor', 'look for what is wrong here and say what to do'))
-    .option('--listen <address>', 'listen address of the service (from the configuration when absent)')
+  placeOptions(localCommand(program, 'doctor', 'find what is wrong on this machine and say what to do'))
+    .option('--listen <address>', 'address of the service (default: from the configuration)')
     .action(async (options: LocalOptions & { readonly listen?: string }) => {
       const { runDoctor } = await import('./doctor/doctor.ts')
       await runDoctor(terminal, options)
@@ -406,13 +424,13 @@ function addLoginCommands(program: Command, terminal: Terminal): void {
   restCommand(
     program,
     'login <name>',
-    'log in by password and code (a line each on standard input where it is no terminal)',
+    'log in by password and code (two lines when standard input is not a terminal)',
   ).action((name: string, options: ConnectionOptions) => login(terminal, name, options))
   restCommand(program, 'logout', 'end the session of svc login').action((options: ConnectionOptions) =>
     logout(terminal, options),
   )
-  restCommand(program, 'whoami', 'as whom commands speak to the service').action(
-    (options: ConnectionOptions) => whoAmI(terminal, options),
+  restCommand(program, 'whoami', 'show which credential commands use').action((options: ConnectionOptions) =>
+    whoAmI(terminal, options),
   )
 }
 

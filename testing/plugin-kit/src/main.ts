@@ -34,7 +34,7 @@ program
 program
   .command('key <file>')
   .description('make a key that packages are signed with, and print what goes into plugins.trust')
-  .option('--name <name>', 'whose key it is; the name of the file when absent')
+  .option('--name <name>', 'name of the person or team with the key (default: the name of the file)')
   .action(async (file: string, { name }: { readonly name?: string }) => {
     const { publicKey } = await makeSigningKey(resolve(file))
     say(`made ${file}, key ${keyId(publicKey)}: keep it to yourself`)

@@ -44,7 +44,7 @@ const LIFECYCLE: readonly string[] = ['provision', 'register', 'on-air', 'peer',
 /** `svc completion bash|zsh|fish` */
 export function addCompletionCommand(program: Command, terminal: Terminal): void {
   placeOptions(program.command('completion'))
-    .description('a script that completes commands and values: eval "$(svc completion bash)"')
+    .description('print a script that completes commands and values: eval "$(svc completion bash)"')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .action((shell: string) => {
       const nodes = tree(program, '')

@@ -24,7 +24,7 @@ const PASSING = new Set(['unreachable', 'not_ready', 'bad_answer', 'store_unavai
 function waitable(command: Command, until: string): Command {
   return command.option(
     '--wait [seconds]',
-    `try again until ${until}, at most so long (${USUAL_S} s when no number is given)`,
+    `wait until ${until}, at most this long (default: ${USUAL_S} s)`,
     secondsFrom,
   )
 }
@@ -81,14 +81,15 @@ interface SpectrumOptions extends ConnectionOptions {
 /** `svc status`, `health`, `nodes list`, `lifecycle move`, `spectrum check` */
 export const NETWORK_COMMANDS: readonly CommandEntry[] = [
   (program, terminal) => {
-    waitable(restCommand(program, 'status', 'node, core and radio in short'), 'the service answers').action(
-      (options: StatusOptions) => status(terminal, options),
-    )
+    waitable(
+      restCommand(program, 'status', 'show node, core and radio in short'),
+      'the service answers',
+    ).action((options: StatusOptions) => status(terminal, options))
     waitable(
       restCommand(
         program,
         'health',
-        'every component; exit code 1 when the service is down, with --wait not ok',
+        'show every component; exit code 1 when the service is down, with --wait when one is not ok',
       ),
       'every component is ok',
     ).action((options: StatusOptions) => health(terminal, options))
@@ -96,7 +97,7 @@ export const NETWORK_COMMANDS: readonly CommandEntry[] = [
   { group: 'nodes', summary: 'the node registry' },
   {
     usage: 'nodes list',
-    summary: 'nodes and their states',
+    summary: 'list nodes and their states',
     operation: 'GET /v1/nodes',
     list: {
       key: 'nodes',
@@ -106,18 +107,22 @@ export const NETWORK_COMMANDS: readonly CommandEntry[] = [
   { group: 'lifecycle', summary: "the node's lifecycle" },
   {
     usage: 'lifecycle move <from> <to>',
-    summary: 'provision, register, on-air, peer, breakout',
+    summary: 'move between provision, register, on-air, peer, breakout',
     operation: 'POST /v1/lifecycle/transition',
     options: { '--force': 'skip the mesh prerequisites (never the TX gate)' },
   },
-  { group: 'spectrum', summary: 'what may be emitted' },
+  { group: 'spectrum', summary: 'what may be transmitted' },
   addSpectrumCheck,
 ]
 
 function addSpectrumCheck(program: Command, terminal: Terminal): void {
-  restCommand(program, 'spectrum check', 'ask the three layers about channels; exit code 1 when one says no')
+  restCommand(
+    program,
+    'spectrum check',
+    'check channels against the three layers; exit code 1 when one refuses',
+  )
     .addOption(
-      new Option('--technology <technology>', 'lte or nr; taken from band or channel when absent').choices([
+      new Option('--technology <technology>', 'lte or nr (default: from band or channel)').choices([
         'lte',
         'nr',
       ]),
@@ -131,8 +136,8 @@ function addSpectrumCheck(program: Command, terminal: Terminal): void {
       ),
     )
     .option('--band <band>', 'such as b3 or n78')
-    .option('--bandwidth <mhz>', 'of the carrier, MHz', positiveNumber)
-    .option('--country <code>', "ISO 3166-1 alpha-2; the node's when absent")
+    .option('--bandwidth <mhz>', 'bandwidth of the carrier, MHz', positiveNumber)
+    .option('--country <code>', 'ISO 3166-1 alpha-2 (default: that of the node)')
     .action((options: SpectrumOptions) => check(terminal, options))
 }
 

@@ -4,18 +4,18 @@ import type { ConnectionOptions } from '../client/credentials.ts'
 /** A subcommand that talks to the service: `--url`, `--token`, `--token-file`, `--json`. */
 export function restCommand(parent: Command, usage: string, summary: string): Command {
   return localCommand(parent, usage, summary)
-    .option('--url <url>', "the service's address (SVC_URL; http://127.0.0.1:8080 when absent)")
-    .option('--token <token>', 'bearer token; other users see it in the process list (better: SVC_TOKEN)')
+    .option('--url <url>', 'address of the service (SVC_URL; default: http://127.0.0.1:8080)')
+    .option(
+      '--token <token>',
+      'bearer token; other users see it in the process list, so use SVC_TOKEN instead',
+    )
     .option('--token-file <file>', 'file with the bearer token')
     .option(
       '--cert <file>',
-      'client certificate, where there is no token (SVC_CERT; that of svc user cert --use)',
+      'client certificate, instead of a token (SVC_CERT; default: that of svc user cert --use)',
     )
-    .option('--key <file>', 'its key (SVC_KEY)')
-    .option(
-      '--ca <file>',
-      'the CA that signs what the service serves (SVC_CA); nothing else is believed then',
-    )
+    .option('--key <file>', 'key of the client certificate (SVC_KEY)')
+    .option('--ca <file>', "CA of the service's certificate (SVC_CA); no other CA is trusted then")
 }
 
 /** A subcommand of this machine: `--json` alone. `usage` may begin with the group that it is of. */
@@ -33,14 +33,14 @@ export function groupOf(parent: Command, name: string): Command {
 
 /** `--limit`: at most so many rows over all pages. */
 export function limitOption(): Option {
-  return new Option('--limit <rows>', 'at most so many rows').default(1000).argParser(positiveInteger)
+  return new Option('--limit <rows>', 'show at most this many rows').default(1000).argParser(positiveInteger)
 }
 
 /** `--config` and `--data-dir`, for what works on the service's own files. */
 export function placeOptions(command: Command): Command {
   return command
-    .option('--config <file>', 'YAML configuration (/etc/svc/control.yaml when absent)')
-    .option('--data-dir <dir>', 'data and keys directory (from the configuration when absent)')
+    .option('--config <file>', 'YAML configuration (default: /etc/svc/control.yaml)')
+    .option('--data-dir <dir>', 'folder of data and keys (default: from the configuration)')
 }
 
 /** The options of a command that lists. */

@@ -23,14 +23,14 @@ export function addPackCommands(program: Command, terminal: Terminal): void {
   localCommand(
     program,
     'plugin key <file>',
-    'make a key that plugins are signed with, unless it is there, and print what goes into plugins.trust',
+    'make a key to sign plugins, unless it exists, and print the line for plugins.trust',
   )
-    .option('--name <name>', 'whose key it is; the name of the file when absent')
+    .option('--name <name>', 'name of the person or team with the key (default: the name of the file)')
     .action((file: string, options: KeyOptions) => key(terminal, file, options))
-  localCommand(program, 'plugin pack [dir]', 'make a signed package of a built plugin, <id>-<version>.tgz')
-    .option('--key <file>', 'the key that svc plugin key made')
+  localCommand(program, 'plugin pack [dir]', 'make a signed package of a built plugin: <id>-<version>.tgz')
+    .option('--key <file>', 'key from svc plugin key')
     .option('--unsigned', 'without a signature')
-    .option('--out <dir>', 'where to; the folder of the plugin when absent')
+    .option('--out <dir>', 'folder to write to (default: that of the plugin)')
     .action((dir: string | undefined, options: PackOptions) => pack(terminal, dir ?? '.', options))
 }
 

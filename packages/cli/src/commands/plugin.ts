@@ -16,10 +16,10 @@ interface NewOptions {
 
 /** `svc plugin list|load|unload|reload|rollback|disable|enable|uninstall|dev|key|pack|new` */
 export const PLUGIN_COMMANDS: readonly CommandEntry[] = [
-  { group: 'plugin', summary: 'what the service is made of' },
+  { group: 'plugin', summary: 'plugins of the service' },
   {
     usage: 'plugin list',
-    summary: 'plugins, their versions and states',
+    summary: 'list plugins, their versions and states',
     operation: 'GET /v1/plugins',
     list: {
       key: 'plugins',
@@ -38,28 +38,27 @@ export const PLUGIN_COMMANDS: readonly CommandEntry[] = [
       restCommand(
         program,
         'plugin load <name|path>',
-        'load a plugin, or install a signed package (./demo.tgz) and load it; a built folder (./demo) with --allow-unsigned',
+        'load a plugin, or install and load a signed package (./demo.tgz), or a built folder (./demo) with --allow-unsigned',
       ),
     )
       .option(
         '--allow-unsigned',
-        "also what nobody in plugins.trust has signed; it is put into the service's data directory here",
+        "also accept what no key in plugins.trust has signed; it is copied into the service's data directory here",
       )
       .action((name: string, options: LoadOptions) => loadPlugin(terminal, name, options)),
   {
     usage: 'plugin unload <name>',
-    summary: 'withdraw a plugin until it is loaded or the next start; requests in flight finish',
+    summary: 'unload a plugin until you load it, or until the next start; running requests finish',
     operation: 'POST /v1/plugins/{name}/unload',
   },
   {
     usage: 'plugin reload <name>',
-    summary: 'start a plugin anew, from its newest version',
+    summary: 'start a plugin again, from its newest version',
     operation: 'POST /v1/plugins/{name}/reload',
   },
   {
     usage: 'plugin rollback <name> [version]',
-    summary:
-      'go back to the version before, or to an older one that is installed still (plugin list --json names them)',
+    summary: 'go back to the version before, or to another installed one (plugin list --json names them)',
     operation: 'POST /v1/plugins/{name}/load',
     body: { rollback: true },
   },
@@ -69,7 +68,7 @@ export const PLUGIN_COMMANDS: readonly CommandEntry[] = [
       restCommand(
         program,
         'plugin dev <dir>',
-        'build a plugin package, load it, and do so again at each change until Ctrl-C',
+        'build and load a plugin package, again at each change, until Ctrl-C',
       ),
     ).action(async (dir: string, options: LoadOptions) => {
       const { developPlugin } = await import('./plugin-dev.ts')
@@ -83,13 +82,16 @@ function addNew(program: Command, terminal: Terminal): void {
   localCommand(
     program,
     'plugin new <name>',
-    'write a plugin package that builds and loads, and whose tests say what is left to write',
+    'write a plugin package that builds and loads; its tests show what you have to write',
   )
     .addOption(new Option('--kind <kind>', KINDS.join(', ')).choices(KINDS).makeOptionMandatory())
-    .option('--dir <dir>', 'where to; packages/<name> inside the workspace, ./<name> elsewhere, when absent')
+    .option(
+      '--dir <dir>',
+      'folder to write (default: packages/<name> inside the workspace, ./<name> elsewhere)',
+    )
     .option(
       '--packages <dir>',
-      'folder with @steeple/contracts, testkit and plugin-kit as .tgz; those of this build when absent; registry: from npm',
+      'folder with @steeple/contracts, testkit and plugin-kit as .tgz (default: those of this build); registry: from npm',
     )
     .action(async (name: string, options: NewOptions) => {
       const { writePlugin } = await import('../scaffold/write-plugin.ts')
@@ -108,9 +110,9 @@ function addLasting(program: Command, terminal: Terminal): void {
   const lasting = (usage: string, summary: string): Command =>
     placeOptions(restCommand(program, usage, summary)).option(
       '--offline',
-      'on the files of a service that does not run (--data-dir says where)',
+      'work on the files of a service that does not run (--data-dir names the folder)',
     )
-  lasting('plugin disable <name>', 'withdraw a plugin for good: no start loads it until enable').action(
+  lasting('plugin disable <name>', 'unload a plugin and do not load it at any start, until enable').action(
     (name: string, options: LastingOptions) => changeForGood(terminal, name, 'disable', options),
   )
   lasting('plugin enable <name>', 'undo disable and load it').action(
@@ -118,7 +120,7 @@ function addLasting(program: Command, terminal: Terminal): void {
   )
   lasting(
     'plugin uninstall <name> [version]',
-    'remove what was installed of a plugin, or one version; one of the build takes its place again',
+    'remove the installed versions of a plugin, or one of them; a bundled version is used again',
   ).action((name: string, version: string | undefined, options: LastingOptions) =>
     changeForGood(terminal, name, 'uninstall', options, version),
   )

@@ -28,37 +28,41 @@ interface IssueOptions extends ConnectionOptions, NewSimOptions {
 }
 type ExportOptions = PlaceOptions & { readonly format: 'csv' | 'pysim' | 'json' }
 
-const REASON = { '--reason <text>': 'for the audit trail' }
+const REASON = { '--reason <text>': 'reason for the audit trail' }
 const UNTIL_OFF = {
-  '--wait <duration>': { summary: 'until its phone is really off, such as 5s', to: 'query.wait' },
+  '--wait <duration>': { summary: 'wait until its phone is off, such as 5s', to: 'query.wait' },
 }
 
 /** `svc sim issue|list|show|suspend|resume|revoke|quota|forget|find|why|label|import|export` */
 export const SIM_COMMANDS: readonly CommandEntry[] = [
   { group: 'sim', summary: 'subscribers and their SIM cards' },
   (program, terminal) =>
-    newSimOptions(restCommand(program, 'sim issue', 'make SIMs with new keys'))
-      .option('--expires-in <duration>', 'such as 30d; 1y when absent')
-      .option('--expires-at <time>', 'or this moment, such as 2027-01-31T00:00:00Z')
+    newSimOptions(restCommand(program, 'sim issue', 'issue SIMs with new keys'))
+      .option('--expires-in <duration>', 'such as 30d (default: 1y)')
+      .option('--expires-at <time>', 'or the time at which they expire, such as 2027-01-31T00:00:00Z')
       .action((options: IssueOptions) => issue(terminal, options)),
   {
     usage: 'sim list',
-    summary: 'SIMs, newest first',
+    summary: 'list SIMs, newest first',
     operation: 'GET /v1/sims',
     options: {
-      '--state <state>': { summary: 'in this state', choices: SIM_STATES },
-      '--attached': 'whose phone is on the network now',
-      '--not-attached': { summary: 'whose phone is not', to: 'query.attached', value: false },
-      '--profile <name>': 'of this profile',
-      '--label <text>': 'with exactly this label; svc sim find finds words of it',
-      '--batch <id>': { summary: 'of this batch', to: 'query.batch_id' },
-      '--hash <start>': { summary: 'whose hash begins so', to: 'query.q' },
+      '--state <state>': { summary: 'only those in this state', choices: SIM_STATES },
+      '--attached': 'only those with a phone on the network now',
+      '--not-attached': {
+        summary: 'only those without a phone on the network',
+        to: 'query.attached',
+        value: false,
+      },
+      '--profile <name>': 'only of this profile',
+      '--label <text>': 'only with exactly this label (svc sim find finds words)',
+      '--batch <id>': { summary: 'only of this batch', to: 'query.batch_id' },
+      '--hash <start>': { summary: 'only those with a hash that begins so', to: 'query.q' },
     },
     list: { key: 'sims', columns: SIM_COLUMNS },
   },
   {
     usage: 'sim show <hash>',
-    summary: 'one SIM',
+    summary: 'show a SIM',
     operation: 'GET /v1/sims/{imsi}',
     arguments: { hash: SIM_ARGUMENT },
   },
@@ -76,8 +80,11 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
     arguments: { hash: SIM_ARGUMENT },
     options: {
       ...REASON,
-      '--override': 'although the quota is used up',
-      '--wait <duration>': { summary: 'until the HSS lets its phone on again, such as 5s', to: 'query.wait' },
+      '--override': 'also when the quota is used up',
+      '--wait <duration>': {
+        summary: 'wait until the HSS lets its phone on again, such as 5s',
+        to: 'query.wait',
+      },
     },
   },
   {
@@ -91,7 +98,7 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
     restCommand(
       program,
       'sim find <text...>',
-      'by words of the label, the last digits of ICCID or number, or a whole IMSI, ICCID or number',
+      'find SIMs by words of the label, the last digits of ICCID or number, or a whole IMSI, ICCID or number',
     )
       .addOption(limitOption())
       .addHelpText(
@@ -101,15 +108,15 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
       )
       .action((words: readonly string[], options: ListOptions) => find(terminal, words.join(' '), options)),
   (program, terminal) =>
-    restCommand(program, 'sim why <sim>', 'why its phone is not on the network, and what to do').action(
+    restCommand(program, 'sim why <sim>', 'show why its phone is not on the network, and what to do').action(
       (text: string, options: ConnectionOptions) => why(terminal, text, options),
     ),
   {
     usage: 'sim label <hash> [text]',
-    summary: 'give a SIM a label, to find it again; --none takes it away',
+    summary: 'give a SIM a label to find it again; --none removes it',
     operation: 'POST /v1/sims/{imsi}/label',
     arguments: { hash: SIM_ARGUMENT, text: { to: 'body.label' } },
-    options: { '--none': { summary: 'take the label away', to: 'body.label', value: null } },
+    options: { '--none': { summary: 'remove the label', to: 'body.label', value: null } },
     exactlyOne: 'give either a label or --none',
   },
   addImportCommand,
@@ -118,10 +125,14 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
       localCommand(
         program,
         'sim export <batch>',
-        'unseal the cards of a batch or an import to standard output, on the node itself',
+        'write the cards of a batch or an import, with their keys, to standard output, on the node itself',
       ),
     )
-      .addOption(new Option('--format <format>', 'for whom').choices(['csv', 'pysim', 'json']).default('csv'))
+      .addOption(
+        new Option('--format <format>', 'format of the cards')
+          .choices(['csv', 'pysim', 'json'])
+          .default('csv'),
+      )
       .action(async (batch: string, options: ExportOptions) => {
         const { exportBatch } = await import('../offline/export-batch.ts')
         await exportBatch(terminal, batch, options)
@@ -217,12 +228,12 @@ function addImportCommand(program: Command, terminal: Terminal): void {
   restCommand(
     program,
     'sim import <file>',
-    'SIMs whose cards exist already: CSV or JSON, as many tools write it; - for standard input',
+    'import SIMs of cards that exist: CSV or JSON of many tools; - for standard input',
   )
     .option('--dry-run', 'report what would be done and change nothing')
     .option('--atomic', 'all rows or none')
-    .option('--yes', 'do not ask after the first rows were shown')
-    .option('--label <text>', 'for every row that has none, to find them again')
+    .option('--yes', 'show the first rows and do not ask')
+    .option('--label <text>', 'label for every row that has none')
     .action((file: string, options: ImportOptions) => importFile(terminal, file, options))
 }
 
@@ -357,17 +368,25 @@ interface NewSimOptions {
 /** The options of `svc sim issue` and `svc esim issue` that are of new SIMs, but for how long they live. */
 function newSimOptions(command: Command): Command {
   return command
-    .option('--count <sims>', 'so many new SIMs, 1 to 1000; 1 when absent', positiveInteger)
-    .option('--profile <name>', 'of new SIMs; default when absent')
-    .option('--apn <apn>', "one of the policy's, may be given several times; all when absent", gathered)
-    .option('--msin-start <digits>', 'first subscriber number; drawn at random when absent')
-    .option('--imsi <digits>', 'this very IMSI; other users see it in the process list')
+    .option('--count <sims>', 'number of new SIMs, 1 to 1000 (default: 1)', positiveInteger)
+    .option('--profile <name>', 'profile of new SIMs (default: "default")')
+    .option('--apn <apn>', 'an APN of the policy, may be given several times (default: all)', gathered)
+    .option('--msin-start <digits>', 'first subscriber number (default: random)')
+    .option('--imsi <digits>', 'exactly this IMSI; other users see it in the process list')
     .option('--msisdn <digits>', 'telephone number without a plus')
-    .option('--quota-bytes <bytes>', 'data allowance', positiveInteger)
-    .option('--downlink-bps <rate>', 'most that a new SIM gets, with --uplink-bps: bit/s', positiveInteger)
-    .option('--uplink-bps <rate>', 'most that a new SIM sends, with --downlink-bps: bit/s', positiveInteger)
-    .option('--label <text>', 'to find them again')
-    .option('--replaces <hash>', 'SIM swap: revoke this one and take its place, as from a card to an eSIM')
+    .option('--quota-bytes <bytes>', 'data quota', positiveInteger)
+    .option(
+      '--downlink-bps <rate>',
+      'highest downlink rate of a new SIM, bit/s; needs --uplink-bps',
+      positiveInteger,
+    )
+    .option(
+      '--uplink-bps <rate>',
+      'highest uplink rate of a new SIM, bit/s; needs --downlink-bps',
+      positiveInteger,
+    )
+    .option('--label <text>', 'label to find them again')
+    .option('--replaces <hash>', 'SIM swap: revoke this SIM and replace it, such as a card by an eSIM')
 }
 
 type NewSims = NonNullable<RequestOf<'POST', '/v1/sims'>['body']>

@@ -15,10 +15,10 @@ import { gathered, localCommand, placeOptions, restCommand } from './options.ts'
 
 /** `svc audit list|verify` */
 export const AUDIT_COMMANDS: readonly CommandEntry[] = [
-  { group: 'audit', summary: 'who did what' },
+  { group: 'audit', summary: 'the audit trail: who did what' },
   {
     usage: 'audit list',
-    summary: 'entries, newest first',
+    summary: 'list entries, newest first',
     operation: 'GET /v1/audit',
     options: {
       '--action <action>': 'such as policy.update',
@@ -42,7 +42,7 @@ export const AUDIT_COMMANDS: readonly CommandEntry[] = [
   },
   (program, terminal) =>
     placeOptions(
-      localCommand(program, 'audit verify', 'check the chain of the store on this machine (read-only)'),
+      localCommand(program, 'audit verify', 'check the hash chain of the store on this machine (read-only)'),
     ).action(async (options: PlaceOptions & ConnectionOptions) => {
       const { verifyAudit } = await import('../offline/verify-audit.ts')
       await verifyAudit(terminal, options)
@@ -51,19 +51,19 @@ export const AUDIT_COMMANDS: readonly CommandEntry[] = [
 
 /** `svc clock show|confirm` */
 export const CLOCK_COMMANDS: readonly CommandEntry[] = [
-  { group: 'clock', summary: "the machine's clock, and whether the service believes it" },
+  { group: 'clock', summary: "the machine's clock, and whether it can be right" },
   {
     usage: 'clock show',
-    summary: 'what it says, and why it is not believed; exit code 1 when it is not',
+    summary: 'show the clock, and why it is in doubt; exit code 1 when it is',
     operation: 'GET /v1/clock',
     expects: { status: 'plausible' },
   },
   {
     usage: 'clock confirm',
-    summary: 'say that it is right: what is due by it happens at once',
+    summary: 'confirm that the clock is right; what is due happens at once',
     operation: 'POST /v1/clock/confirm',
     options: {
-      '--time <time>': 'the time as you know it, RFC 3339; refused when the clock is a minute off it',
+      '--time <time>': 'the right time, RFC 3339; refused when the clock is a minute off',
     },
   },
 ]
@@ -72,17 +72,17 @@ const RECOVERY_CODES = '/v1/auth/recovery-codes'
 
 /** `svc recovery left|new`: the recovery codes of who has logged in. */
 export const RECOVERY_COMMANDS: readonly CommandEntry[] = [
-  { group: 'recovery', summary: 'recovery codes of your own, after svc login' },
+  { group: 'recovery', summary: 'your own recovery codes, after svc login' },
   {
     usage: 'recovery left',
-    summary: 'how many of your recovery codes are left',
+    summary: 'show how many of your recovery codes are left',
     operation: `GET ${RECOVERY_CODES}`,
   },
   (program, terminal) =>
     restCommand(
       program,
       'recovery new',
-      'other recovery codes for yourself, shown once; asks for password and code (a line each on standard input where it is no terminal)',
+      'replace your recovery codes; shows the new ones once, asks for password and code (two lines when standard input is not a terminal)',
     ).action(async (options: ConnectionOptions) => {
       const service = connect(terminal, options)
       const [password = '', code = ''] = await askLines(terminal, LOGIN_QUESTIONS)
@@ -100,7 +100,7 @@ export const SECRET_COMMANDS: readonly CommandEntry[] = [
     restCommand(
       program,
       'secret set <plugin> <key>',
-      'seal what standard input holds as the value; the plugin alone can read it',
+      'seal standard input as the value; only the plugin can read it',
     ).action((plugin: string, key: string, options: ConnectionOptions) =>
       setSecret(terminal, plugin, key, options),
     ),
@@ -112,7 +112,7 @@ export const SECRET_COMMANDS: readonly CommandEntry[] = [
   },
   {
     usage: 'secret list <plugin>',
-    summary: 'the secrets of a plugin and where each value is',
+    summary: 'list the secrets of a plugin and where each value is',
     operation: 'GET /v1/plugins/{name}/secrets',
     arguments: { plugin: { to: 'path.name' } },
     list: {
@@ -155,16 +155,16 @@ interface CreateOptions extends ConnectionOptions {
 export const TOKEN_COMMANDS: readonly CommandEntry[] = [
   { group: 'token', summary: 'scoped tokens and bootstrap tokens' },
   (program, terminal) =>
-    restCommand(program, 'token create <name>', 'make a token; it is shown once')
+    restCommand(program, 'token create <name>', 'create a token; it is shown once')
       .option('--role <role>', 'role, may be given several times (viewer, operator, sim:issuer, …)', gathered)
-      .option('--expires-in <duration>', 'such as 12h or 30d; never when absent')
-      .addOption(new Option('--kind <kind>', 'api when absent').choices(['api', 'bootstrap']))
-      .option('--node-name <node>', 'the node that a bootstrap token is for')
-      .option('--node-id <id>', 'or its id, when it was here before')
+      .option('--expires-in <duration>', 'such as 12h or 30d (default: never)')
+      .addOption(new Option('--kind <kind>', 'kind of token (default: api)').choices(['api', 'bootstrap']))
+      .option('--node-name <node>', 'name of the node that a bootstrap token is for')
+      .option('--node-id <id>', 'or its id, when the node was here before')
       .action((name: string, options: CreateOptions) => createToken(terminal, name, options)),
   {
     usage: 'token list',
-    summary: 'tokens, without the secrets',
+    summary: 'list tokens, without the secrets',
     operation: 'GET /v1/tokens',
     list: {
       key: 'tokens',
@@ -180,7 +180,7 @@ export const TOKEN_COMMANDS: readonly CommandEntry[] = [
   },
   {
     usage: 'token revoke <id>',
-    summary: 'end a token at once',
+    summary: 'revoke a token at once',
     operation: 'DELETE /v1/tokens/{id}',
     shows: { id: '{id}', revoked: true },
   },
@@ -209,12 +209,12 @@ export const TX_COMMANDS: readonly CommandEntry[] = [
     body: { arm: true },
   },
   (program, terminal) =>
-    placeOptions(restCommand(program, 'tx disarm', 'stop the transmitter; answers when it is silent')).action(
+    placeOptions(restCommand(program, 'tx disarm', 'stop the transmitter; ends when it is silent')).action(
       (options: ConnectionOptions & PlaceOptions) => disarm(terminal, options),
     ),
   {
     usage: 'tx status',
-    summary: 'the three layers and whether TX is armed',
+    summary: 'show the three layers and whether TX is armed',
     operation: 'GET /v1/tx/arm',
   },
 ]

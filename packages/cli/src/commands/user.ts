@@ -29,7 +29,7 @@ interface InviteOptions extends ConnectionOptions {
 
 const ROLE = 'role, may be given several times (viewer, operator, sim:issuer, sim:admin, admin)'
 const FORCE = {
-  '--force': { summary: 'also when nobody is left then who is an administrator', to: 'query.force' },
+  '--force': { summary: 'also when no administrator would be left', to: 'query.force' },
 }
 const USERS: CommandNames = {
   operation: 'GET /v1/users',
@@ -53,26 +53,22 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
         .option('--role <role>', ROLE, gathered)
         .option(
           '--password-stdin',
-          'the password is what standard input holds; one is drawn and shown when absent',
+          'read the password from standard input (default: a new one is made and shown)',
         ),
     ).action((name: string, options: AddOptions) => add(terminal, name, options))
-    restCommand(
-      program,
-      'user invite <name>',
-      'a link with which a person sets a password of their own; shown once',
-    )
+    restCommand(program, 'user invite <name>', 'make a link by which a person sets a password; shown once')
       .option('--role <role>', ROLE, gathered)
       .option('--expires-in <duration>', 'such as 12h or 3d')
       .action((name: string, options: InviteOptions) => invite(terminal, name, options))
     restCommand(
       program,
       'user accept [link]',
-      'accept an invitation: standard input holds its link (or token), and on the next line the new password',
+      'accept an invitation; standard input has its link (or token), and the new password on the next line',
     ).action((link: string | undefined, options: ConnectionOptions) => accept(terminal, link, options))
   },
   {
     usage: 'user list',
-    summary: 'people and their roles',
+    summary: 'list people and their roles',
     operation: USERS.operation,
     list: {
       key: USERS.key,
@@ -87,7 +83,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
   },
   {
     usage: 'user roles <name> <roles...>',
-    summary: 'set the roles of a person; holds from the next request on',
+    summary: 'set the roles of a person, from the next request on',
     operation: 'POST /v1/users/{id}/roles',
     arguments: USER,
     options: FORCE,
@@ -97,12 +93,12 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
       restCommand(
         program,
         'user reset <name>',
-        'another password, authenticator and recovery codes; sessions, passkeys and certificates end',
+        'replace password, authenticator and recovery codes; sessions, passkeys and certificates end',
       ),
     ).action((name: string, options: OfflineOptions) => reset(terminal, name, options)),
   {
     usage: 'user uninvite <name>',
-    summary: 'withdraw an invitation; its link is good for nothing from then on',
+    summary: 'withdraw an invitation; its link stops working',
     operation: 'DELETE /v1/users/invitations/{id}',
     arguments: {
       name: {
@@ -120,7 +116,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
   },
   {
     usage: 'user remove <name>',
-    summary: 'remove a person; everything of theirs opens nothing from then on',
+    summary: 'remove a person; their sessions, credentials and tokens stop working',
     operation: 'DELETE /v1/users/{id}',
     arguments: USER,
     options: FORCE,
@@ -130,23 +126,20 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
     restCommand(
       program,
       'user cert <name>',
-      'a client certificate for a person; the key is made here and stays here',
+      'make a client certificate for a person; the key is made here and stays here',
     )
-      .option('--label <text>', 'what to know it by in the list, e.g. the machine that it is for')
-      .option('--expires-in <duration>', 'such as 30d; 90d when absent')
-      .option('--out <dir>', 'where the files go; here when absent')
-      .option('--p12', 'also NAME.p12 for a browser, under a passphrase that is shown once')
-      .option(
-        '--use',
-        'put it where svc looks for it, so that commands of this account need no token over https',
-      )
+      .option('--label <text>', 'its name in the list, such as the machine that it is for')
+      .option('--expires-in <duration>', 'such as 30d (default: 90d)')
+      .option('--out <dir>', 'folder for the files (default: here)')
+      .option('--p12', 'also write NAME.p12 for a browser, with a passphrase that is shown once')
+      .option('--use', 'save it where svc finds it; commands of this account then need no token over https')
       .action(async (name: string, options: CertOptions) => {
         const { makeCertificate } = await import('../keys/make-certificate.ts')
         await makeCertificate(terminal, name, options, (service) => idOf(service, USERS, name))
       }),
   {
     usage: 'user certs <name>',
-    summary: 'the client certificates of a person',
+    summary: 'list the client certificates of a person',
     operation: 'GET /v1/users/{id}/certificates',
     arguments: USER,
     list: {
@@ -169,7 +162,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
   },
   {
     usage: 'user passkeys <name>',
-    summary: 'the passkeys of a person',
+    summary: 'list the passkeys of a person',
     operation: 'GET /v1/users/{id}/passkeys',
     arguments: USER,
     list: {
@@ -196,7 +189,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
 /** Where every other way in is lost, or there was none yet. */
 function offlineToo(command: Command): Command {
   return placeOptions(
-    command.option('--offline', 'on the files of a service that does not run: without any credential'),
+    command.option('--offline', 'work on the files of a service that does not run, without a credential'),
   )
 }
 

@@ -54,7 +54,9 @@ async function problemsOf(file, text) {
   // Of JSON the values are text, each on its line.
   const read = file.endsWith('.json') ? text.replaceAll(/^\s*("[^"]*":)?\s*"?|"?,?$/gm, '') : text
   const { messages } = await linter.lintText(
-    read.replaceAll(/^\|.*\|$/gm, (row) => row.replaceAll(/(?<=\S) *\| */g, '. ').replaceAll('|', '')),
+    read.replaceAll(/^(\|.*\|)( <!--.*-->)?$/gm, (_, row) =>
+      row.replaceAll(/(?<=\S) *\| */g, '. ').replaceAll('|', ''),
+    ),
     'text.md',
   )
   return messages

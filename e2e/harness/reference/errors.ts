@@ -2,8 +2,8 @@ import { type OpenApi, operationsOf } from '../openapi.ts'
 import { cell, head, markedLine, type Part } from './parts.ts'
 import { codesOf, partOf } from './routes.ts'
 
-const ABOUT = `Every code of \`error.code\`. Codes keep their meaning and are never used anew; act on them, and show \`message\` to people. A dot dot dot
-stands for what the message names.`
+const ABOUT = `Every value of \`error.code\`. A code keeps its meaning and is never used again for another one. Act on the code, and show \`message\` to
+people. The sign … stands for a value in the message.`
 
 interface Explained {
   readonly code: string
@@ -19,11 +19,18 @@ export function errorsPage(document: OpenApi, parts: readonly Part[]): string {
     .sort((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1))
     .map((one) =>
       markedLine(
-        `| \`${one.code}\` | ${one.status} | ${cell(one.meaning)} |`,
+        `| \`${one.code}\` | ${one.status} | ${cell(sentence(one.meaning))} |`,
         ownerOf(one.code, document, parts),
       ),
     )
-  return `${head('Error codes', 'the OpenAPI document', ABOUT)}\n| Code | Status | Means |\n|---|---|---|\n${rows.join('\n')}\n`
+  return `${head('Error codes', 'the OpenAPI document', ABOUT)}\n| Code | Status | Meaning |\n|---|---|---|\n${rows.join('\n')}\n`
+}
+
+/** Messages begin without a capital, and end without a full stop. */
+function sentence(text: string): string {
+  // But for a word such as eSIM.
+  const first = text.replace(/^[a-z](?![A-Z])/, (letter) => letter.toUpperCase())
+  return /[.!?…]$/.test(first) ? first : `${first}.`
 }
 
 /** The plugin that declares a code, or whose routes alone can answer it. */

@@ -19,21 +19,21 @@ alert.firing alerts: an alert begins
 alert.resolved alerts: an alert is over
 alert.test alerts: a test message was sent to a receiver
 audit.begin audit: the audit trail begins
-auth.flood access: many logins of people that do not exist have failed, in sum
-auth.lock access: failed logins have locked a name at a network
-auth.refuse api: credentials that do not hold, in sum, once a minute
-auth.reuse access: a refresh token came twice; its session has ended
+auth.flood access: many logins with unknown names have failed, as a sum
+auth.lock access: failed logins have locked a name for a network
+auth.refuse api: credentials were refused, as a sum, once a minute
+auth.reuse access: a refresh token was used twice; its session has ended
 backup.create backup: a backup was taken
 compliance.export compliance: somebody took the regulator's file
 core.config_apply core-config: a configuration of the core is in force
-core.config_refused core-config: the core did not take its configuration
-core.recall driver-core-a: phones without a session were told to attach again
+core.config_refused core-config: the core refused its configuration
+core.recall driver-core-a: phones without a session must attach again
 core.restart southbound: a daemon of the core was restarted
 esim.cancel_order esim-smdp: an order system has cancelled an order
 esim.cancelled esim-smdp: a phone has cancelled its download
 esim.confirm esim-smdp: an order system has confirmed an order
-esim.downloaded esim-smdp: a phone has taken its profile
-esim.erase esim-smdp: the codes of an erased SIM are gone
+esim.downloaded esim-smdp: a phone has downloaded its profile
+esim.erase esim-smdp: the codes of an erased SIM were removed
 esim.expired esim-smdp: a code has expired
 esim.guessed esim-smdp: somebody tries activation codes
 esim.install_failed esim-smdp: a phone could not install its profile
@@ -41,16 +41,16 @@ esim.locked esim-smdp: an eUICC is locked out after failures
 esim.order esim-smdp: an order system has ordered a profile
 esim.release esim-smdp: an order system has released an order
 esim_cert.renew esim-smdp: a certificate was renewed
-health.degraded kernel: a part works, but not as it should; the subject is its name in \`GET /v1/health\`
-health.down kernel: a part does not work
-health.ok kernel: a part works again
-node.degrade nodes: heartbeats of a node have stayed away
-node.enroll.refuse mesh: invitations that do not hold, in sum
-node.expelled mesh: this node was put out of its mesh
+health.degraded kernel: a component has a problem and still works; the subject is its name in \`GET /v1/health\`
+health.down kernel: a component does not work
+health.ok kernel: a component works again
+node.degrade nodes: heartbeats of a node are missing
+node.enroll.refuse mesh: invitations were refused, as a sum
+node.expelled mesh: this node was removed from its mesh
 node.init nodes: the node was made
-node.recover nodes: heartbeats of a node have come back
+node.recover nodes: heartbeats of a node arrive again
 node.renew mesh: a node has a new certificate
-passkey.disable access: a passkey signed with a count that does not grow
+passkey.disable access: a passkey was disabled, because its signature counter did not grow
 peer.active mesh: a link to a peer works
 peer.follow mesh: the key of a peer has changed
 peer.join mesh: a member of the mesh became a peer
@@ -60,31 +60,31 @@ peer.stale mesh: a link to a peer no longer works
 policy.create policy: the policy was made
 quota.exceeded fair-use: a SIM has used up its quota
 quota.warning fair-use: a SIM has used 80 % of its quota
-ran.state driver-ran: the radio of this node came into another state (\`data.state\`: \`off\`, \`waiting\`, \`starting\`, \`radio_up\`, \`s1_up\`, \`s1_down\`, \`stalled\`, \`stopping\` or \`refused\`)
+ran.state driver-ran: the state of this node's radio has changed (\`data.state\`: \`off\`, \`waiting\`, \`starting\`, \`radio_up\`, \`s1_up\`, \`s1_down\`, \`stalled\`, \`stopping\` or \`refused\`)
 session.begin sessions: a session of a phone begins
 session.end sessions: a session of a phone ends
-session.many sessions: more than 200 sessions began or ended within one look; read \`GET /v1/sessions\`
+session.many sessions: more than 200 sessions began or ended in one poll; read \`GET /v1/sessions\`
 sim.attach sims: a SIM was attached for the first time
 sim.attached sims: a phone has attached, each time
 sim.detached sims: a phone is no longer attached
-sim.erase compliance: the data of a person are gone
+sim.erase compliance: the data of a person were erased
 sim.expire sims: a SIM has expired
-sim.many sims: more than 20 SIMs came to or fell from the core at once, with how many of each; read \`GET /v1/sims\`
-sim.pending sims: the HSS holds a SIM otherwise than it should; it is pushed again
-sim.refused sims: the HSS did not take a SIM
-sim.synced sims: the HSS holds a SIM as it should
+sim.many sims: more than 20 SIMs attached or detached at once, with the number of each; read \`GET /v1/sims\`
+sim.pending sims: a SIM differs in the HSS; it is written again
+sim.refused sims: the HSS refused a SIM
+sim.synced sims: the HSS has a SIM as it should be
 sim.throttle fair-use: a SIM is slowed down
-sim.unexpire sims: a SIM expired by a wrong clock and is what it was
+sim.unexpire sims: a SIM had expired because the clock was wrong; its state before holds again
 sim.unthrottle fair-use: a SIM has its own rate again
-store.accept cli: what a store had lost was accepted, so that the service starts again
+store.accept cli: somebody accepted the loss of changes in a store, so that the service starts again
 support.bundle support: somebody took a support bundle
 token.prune access: expired tokens were removed
 tx.auto_disarm policy: the gate has disarmed TX by itself, in the audit trail
 tx.auto_disarmed policy: the gate has disarmed TX by itself
-tx.off policy: the transmitter is off, and has said so
-tx.on policy: the transmitter is permitted to send
-tx.unconfirmed policy: the transmitter was told to stop and has not said that it did: it may be on air
-usage.refuse fair-use: a member of the mesh has reported usage that it cannot know of; once an hour for each
+tx.off policy: the transmitter is off, and has confirmed it
+tx.on policy: the transmitter may transmit
+tx.unconfirmed policy: the transmitter has not confirmed its stop and may be on air
+usage.refuse fair-use: a mesh member has reported usage that it cannot know, once an hour for each
 vault.rotate kernel: secrets are sealed under a new key
 `
 
@@ -96,8 +96,8 @@ const OWN_EVENTS: readonly OwnEvent[] = LINES.trim()
     return { type, by, about }
   })
 
-const ABOUT = `Every event of \`GET /v1/events\` ([how the stream works](api.md#events)). A change that somebody asked for is told under the name that it has
-in the audit trail. Plugins listen by the same names, or to all of a noun (\`sim.*\`).`
+const ABOUT = `Every event of \`GET /v1/events\` ([how the stream works](api.md#events)). A change that somebody asked for has the same name in the
+audit trail. Plugins listen by these names, or to all events of a noun (\`sim.*\`).`
 
 /** Packages whose sources tell no events of the service. */
 const NOT_THE_SERVICE = ['contracts', 'testkit', 'testbed', 'lab-core', 'e2e', 'docs']
@@ -126,15 +126,15 @@ export function eventsPage(document: OpenApi, parts: readonly Part[]): string {
     ),
   )
   return `${head('Events', 'routes and sources', ABOUT)}
-## Changes that were asked for
+## Changes that somebody asked for
 
-| Event | Comes of | What was done |
+| Event | Route | What was done |
 |---|---|---|
 ${asked.join('\n')}
 
 ## What happens by itself
 
-| Event | When |
+| Event | Meaning |
 |---|---|
 ${own.join('\n')}
 `

@@ -94,8 +94,8 @@ function usesOf(folder: string): readonly (readonly [string, string])[] {
     .map((name) => [manifest.name.slice(own.length), name.slice(own.length)])
 }
 
-const ABOUT = `Every metric of \`GET /metrics\`, of the service and of each of its parts. Alert rules may name them ([alerts](../monitoring/README.md));
-labels are from closed sets, and none names a person. What installed plugins declare comes beside them.`
+const ABOUT = `Every metric of \`GET /metrics\`, of the service and of each of its parts. You may use them in alert rules ([alerts](../monitoring/README.md)).
+Labels are from closed sets, and no label names a person. Installed plugins add their own metrics.`
 
 /** The page of all metrics. `served`: the text of `/metrics` of a running service. */
 function metricsPage(served: string, names: readonly string[], parts: readonly Part[]): string {
@@ -114,7 +114,7 @@ function metricsPage(served: string, names: readonly string[], parts: readonly P
 }
 
 function tableOf(rows: readonly (readonly [string, string])[]): string {
-  return `| Metric | Is |\n|---|---|\n${rows.map(([name, text]) => `| \`${name}\` | ${text.replaceAll('|', '\\|')} |`).join('\n')}`
+  return `| Metric | Meaning |\n|---|---|\n${rows.map(([name, text]) => `| \`${name}\` | ${text.replaceAll('|', '\\|')} |`).join('\n')}`
 }
 
 // A script of the repository, and of no package.

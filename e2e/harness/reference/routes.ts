@@ -1,9 +1,9 @@
 import { type OpenApi, type Operation, operationsOf } from '../openapi.ts'
 import { cell, head, markedLine, markedPart, type Part } from './parts.ts'
 
-const ABOUT = `Every route of the service, by what people do, with the least role that opens it, the action in the audit trail, and the error codes
-beside those that any route may answer ([Using the API](api.md#errors)). Fields, schemas and examples are in the OpenAPI document
-of the running service, \`GET /v1/openapi.json\`, and on its page at \`/v1/docs\`.`
+const ABOUT = `Every route of the service, by task: the lowest role that may call it, its action in the audit trail, and its own error codes. Any
+route may also answer the codes in [Using the API](api.md#errors). The running service has fields, schemas and examples: its OpenAPI
+document \`GET /v1/openapi.json\`, and the page \`/v1/docs\`.`
 /** A code that this share of the routes can answer is told once, in Using the API, and so are those of lists. */
 const EVERYWHERE = 0.2
 const OF_LISTS: readonly string[] = ['invalid_cursor', 'invalid_limit']
@@ -22,7 +22,7 @@ export function routesPage(document: OpenApi, parts: readonly Part[]): string {
       const row = rowOf(operation, common)
       return owners.size === 1 ? row : markedLine(row, partOf(operation, parts))
     })
-    const table = `## ${name}\n\n| Route | Least role | What it does | Audited as | Own codes |\n|---|---|---|---|---|\n${rows.join('\n')}`
+    const table = `## ${name}\n\n| Route | Lowest role | What it does | Audit action | Own codes |\n|---|---|---|---|---|\n${rows.join('\n')}`
     return own.length === 0 ? [] : [owners.size === 1 ? markedPart(table, only) : table]
   })
   return `${head('Routes', 'the OpenAPI document', ABOUT)}\n${groups.flat().join('\n\n')}\n`

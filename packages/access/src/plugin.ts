@@ -63,7 +63,7 @@ function ownPrincipalRoute(): Route {
     method: 'GET',
     path: '/v1/auth/me',
     role: 'viewer',
-    summary: 'Say as whom the credential of this request speaks, and what it may do',
+    summary: 'Show who you are by the credential of this request, and what you may do',
     description: 'Kind, name and roles of the credential, with everything that these roles include.',
     schema: { response: SCHEMA },
     handle: async ({ principal: { kind, name, roles, expiresAtMs } }) => ({

@@ -74,7 +74,7 @@ export function tokenRoutes(
       method: 'DELETE',
       path: '/v1/tokens/:id',
       role: 'admin',
-      summary: 'Delete a token; it opens nothing from the next request on, and neither does what it has made',
+      summary: 'Delete a token; it stops working at once, and so does everything it has made',
       description:
         'Tokens, certificates, invitations and links that it has made, and what these have opened, end with it.',
       schema: { params: ID_PARAMS, status: 204 },

@@ -25,10 +25,7 @@ export function alertMetrics(metrics: Metrics): AlertMetrics {
     'result',
   ])
   const messages = metrics.gauge('svc_alerts_webhook_messages', 'Messages that are not delivered.', ['state'])
-  const disk = metrics.gauge(
-    'svc_alerts_disk_free_ratio',
-    'Share of the file system of the data directory that is free.',
-  )
+  const disk = metrics.gauge('svc_alerts_disk_free_ratio', "Free share of the data directory's file system.")
   return {
     open: (rows) => {
       for (const severity of SEVERITIES)

@@ -14,11 +14,11 @@ export function backupCount(metrics: Metrics): BackupCount {
   const taken = metrics.counter('svc_backup_taken_total', 'Backups taken, by where they went.', ['to'])
   const failed = metrics.counter(
     'svc_backup_failures_total',
-    'Backups that could not be taken or did not stand their check.',
+    'Backups that failed or did not pass their check.',
     ['to'],
   )
-  const seconds = metrics.gauge('svc_backup_last_seconds', 'When the newest scheduled backup was taken.')
-  const bytes = metrics.gauge('svc_backup_last_bytes', 'Octets of the newest scheduled backup.')
+  const seconds = metrics.gauge('svc_backup_last_seconds', 'Time of the newest scheduled backup.')
+  const bytes = metrics.gauge('svc_backup_last_bytes', 'Bytes of the newest scheduled backup.')
   return {
     taken: (to) => taken.inc({ to }),
     failed: (to) => failed.inc({ to }),

@@ -110,7 +110,7 @@ export function amfCollector(context: Context): Collector {
   const known = addresses()
   const mismatches = context.metrics.gauge(
     'svc_collector_amf_mismatches',
-    'Sessions that the AMF lists and the SMF does not have when it was last asked.',
+    'Sessions that the AMF listed and the SMF did not have, at the last poll.',
   )
   /** By reference, as they were given last. */
   let before: ReadonlyMap<string, SessionSighting> = new Map()

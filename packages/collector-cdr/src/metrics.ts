@@ -20,7 +20,7 @@ export function cdrMetrics({ metrics }: Pick<Context, 'metrics'>): CdrMetrics {
   )
   const files = metrics.gauge(
     'svc_collector_cdr_files',
-    'Files of charging records in the directory when it was last looked at, by state.',
+    'Files of charging records in the folder at the last poll, by state.',
     ['state'],
   )
   return {

@@ -12,20 +12,20 @@ export interface TapMetrics {
 export function tapMetrics({ metrics }: Pick<Context, 'metrics'>): TapMetrics {
   const packets = metrics.counter(
     'svc_collector_gtpu_packets_total',
-    "G-PDUs that the tap has seen: received, dropped before it could look, malformed, unmatched (meant for a phone, and not to be followed), foreign (no end of the tunnel is the core's), refused (another phone's address, or kept by the UPF).",
+    "G-PDUs, by result: received, dropped (before the tap saw them), malformed, unmatched (for a phone, but it cannot be followed). Further results: foreign (no end of the tunnel is the core's), refused (address of another phone, or stopped by the UPF).",
     ['result'],
   )
   const missed = metrics.counter(
     'svc_collector_gtpu_lost_packets_total',
-    'Packets of the interface that went by while nothing looked; a bound, not a count.',
+    'Packets that the interface carried while nothing counted. An upper bound.',
   )
   const refusedBytes = metrics.counter(
     'svc_collector_gtpu_refused_bytes_total',
-    "Octets that phones have sent from other phones' addresses, which were not counted (drivers pcap and file).",
+    'Bytes that phones sent from addresses of other phones; they are not counted as usage (drivers pcap and file).',
   )
   const addresses = metrics.gauge(
     'svc_collector_gtpu_addresses',
-    'Addresses of phones that the tap has a counter for.',
+    'Addresses of phones for which the tap has a counter.',
   )
   let last: { readonly generation: string; readonly stats: TapStats } | undefined
   for (const result of PACKETS) packets.inc({ result }, 0)

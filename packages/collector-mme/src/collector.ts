@@ -275,7 +275,7 @@ export function mmeCollector(context: Context): Collector {
 function teller({ metrics }: Context): (seen: LastLook) => string {
   const mismatches = metrics.gauge(
     'svc_collector_mme_mismatches',
-    'What the daemons of the core do not agree on: phones with a connection that the SMF has not, sessions of the SMF whose phone MME and AMF do not list.',
+    'Differences in the core: connections of phones that the SMF lacks, and sessions of the SMF for phones that MME and AMF do not list.',
     ['kind'],
   )
   return ({ sightings, withoutSession, withoutPhone }) => {

@@ -22,27 +22,27 @@ export function pollMetrics({ metrics }: Context): PollMetrics {
   const pollSeconds = metrics.histogram('svc_collectors_poll_seconds', 'Duration of polls.', BUCKETS, ofOne)
   const records = metrics.counter(
     'svc_collectors_records_total',
-    'What collectors gave, by kind (sighting, volume) and result: counted, or refused by who keeps usage and asked for again.',
+    'Records of collectors, by kind (sighting, volume) and result: counted, or refused and asked for again.',
     ['collector', 'kind', 'result'],
   )
   const incomplete = metrics.counter(
     'svc_collectors_incomplete_total',
-    'Volumes of which octets may be missing.',
+    'Volumes with bytes that may be missing.',
     ofOne,
   )
   const lost = metrics.counter(
     'svc_collectors_lost_packets_total',
-    'Packets that a source knows it has missed.',
+    'Packets that a source reports as missed.',
     ofOne,
   )
   const lag = metrics.gauge(
     'svc_collectors_lag_seconds',
-    'Time since what a collector saw was last counted; NaN once its plugin has left.',
+    'Time since records of a collector were last counted. NaN after its plugin was unloaded.',
     ofOne,
   )
   const takes = metrics.histogram(
     'svc_collectors_take_seconds',
-    'Duration of counting what one round of polls gave, by result.',
+    'Time to count the records of one round of polls, by result.',
     BUCKETS,
     ['result'],
   )

@@ -84,10 +84,10 @@ export interface ComplianceCount {
 }
 
 export function complianceCount(metrics: Metrics): ComplianceCount {
-  const exports = metrics.counter('svc_compliance_exports_total', 'Exports by how they ended.', ['result'])
-  const rows = metrics.counter('svc_compliance_rows_total', 'Rows that exports have given.')
-  const moves = metrics.counter('svc_compliance_moves_total', 'Moves that were written down.', ['how'])
-  const open = metrics.gauge('svc_compliance_erasures_open', 'SIMs whose data is to be erased.')
+  const exports = metrics.counter('svc_compliance_exports_total', 'Exports, by how they ended.', ['result'])
+  const rows = metrics.counter('svc_compliance_rows_total', 'Rows in exports.')
+  const moves = metrics.counter('svc_compliance_moves_total', 'Recorded moves.', ['how'])
+  const open = metrics.gauge('svc_compliance_erasures_open', 'SIMs with data that will be erased.')
   return {
     exported: (result) => exports.inc({ result }),
     rows: (count) => rows.inc({}, count),

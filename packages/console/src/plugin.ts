@@ -12,13 +12,13 @@ export const plugin: Plugin = {
     routes: staticRoutes({
       folder: SITE,
       prefix: '/console-files',
-      summary: 'What the console loads: scripts, styles, pictures',
+      summary: 'Files of the console: scripts, styles, pictures',
       description: 'Files with a hash in their name; they may be kept for a year.',
       group: 'This API',
       page: {
         file: 'index.html',
         path: '/',
-        summary: 'The console: a page for people',
+        summary: 'Open the console',
         description: 'Static HTML. It talks to /v1 alone, with the rights of the person who signs in.',
         everyPage: true,
       },

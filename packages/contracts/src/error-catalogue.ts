@@ -25,14 +25,18 @@ export const backupDecryptFailed: ErrorFactory = defineError(
 export const backupVersionUnsupported: ErrorFactory = defineError(
   'backup_version_unsupported',
   400,
-  'the backup was made by version %s or a build after it, which this version cannot read; restore it with that version or a later one',
+  'this version cannot read a backup of version %s or a later build; restore it with that version or a later one',
 )
 export const unauthenticated: ErrorFactory = defineError(
   'unauthenticated',
   401,
   'this route needs a credential: %s',
 )
-export const loginFailed: ErrorFactory = defineError('login_failed', 401, 'the login failed')
+export const loginFailed: ErrorFactory = defineError(
+  'login_failed',
+  401,
+  'the login failed; check what you entered and try again',
+)
 export const tokenExpired: ErrorFactory = defineError(
   'token_expired',
   401,
@@ -111,18 +115,18 @@ export const staleChange: ErrorFactory = defineError(
 export const requestTimeout: ErrorFactory = defineError(
   'request_timeout',
   408,
-  'the request did not arrive within %s ms',
+  'the request did not arrive within %s ms; send it again',
 )
 /** Code `headers_too_large` is additive to the contract's list: request line and headers together. */
 export const headersTooLarge: ErrorFactory = defineError(
   'headers_too_large',
   431,
-  'the request line and headers are larger than %s bytes',
+  'the request line and headers are larger than %s bytes; send less',
 )
 export const bodyTooLarge: ErrorFactory = defineError(
   'body_too_large',
   413,
-  'the body is larger than %s bytes',
+  'the body is larger than %s bytes; send a smaller one',
 )
 export const unsupportedMediaType: ErrorFactory = defineError(
   'unsupported_media_type',
@@ -145,13 +149,13 @@ export const storeCorrupt: ErrorFactory = defineError(
 export const rowsHidden: ErrorFactory = defineError(
   storeCorrupt.code,
   500,
-  'the store is damaged: whether this is there cannot be told; restore a backup (svc doctor says more)',
+  'the store is damaged, so this may exist or not; restore a backup (svc doctor says more)',
 )
 export const southboundUnavailable: ErrorFactory = defineError('southbound_unavailable', 503, '%s')
 export const storeUnavailable: ErrorFactory = defineError(
   'store_unavailable',
   503,
-  'the store does not take writes now: %s',
+  'the store cannot be written now; try again later: %s',
 )
 export const notReady: ErrorFactory = defineError('not_ready', 503, '%s')
 

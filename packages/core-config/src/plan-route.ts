@@ -169,7 +169,7 @@ export function planRoute(context: Context): Route {
     method: 'GET',
     path: '/v1/core/plan',
     role: 'operator',
-    summary: "What a change of the core's configuration would do now",
+    summary: "Show what a change of the core's configuration would do now",
     description:
       'Compares the rendered files with those in the configuration directory: what differs, which daemons restart in ' +
       'which order and why, and how many subscribers lose their connection by it. With `mcc`, `mnc`, `tac` or `apns` it is ' +

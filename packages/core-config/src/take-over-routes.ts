@@ -34,7 +34,7 @@ function takeOverRoute(context: Context, wake: () => void): Route {
     path: '/v1/core/take-over',
     role: 'admin',
     example: { files: ['amf.yaml', 'mme.yaml'] },
-    summary: "Agree that the service replaces files of the core's that it did not write",
+    summary: 'Agree that the service replaces files of the core that it did not write',
     description:
       'Nothing is applied over files of others before. Names exactly the files that `held` of the plan names. A copy of ' +
       'them is kept for good; what is applied then goes back by itself when the core does not get well with it.',
@@ -70,7 +70,7 @@ function restoreRoute(context: Context, wake: () => void): Route {
     path: '/v1/core/restore-original',
     role: 'admin',
     example: { copy: COPY },
-    summary: 'Put files of the core back as they were before the service replaced them',
+    summary: 'Restore files of the core from before the service replaced them',
     description:
       'The copy of that name, else the oldest (`originals` of the plan). Files that only the service wrote go, the ' +
       'daemons restart, and nothing is applied again before `POST /v1/core/take-over`. With `southbound.driver: none` ' +

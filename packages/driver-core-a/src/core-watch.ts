@@ -33,9 +33,11 @@ type WatchedCore = Pick<CoreA, 'driver' | 'places' | 'others'>
 
 /** Watches daemons and counts. The components are `daemons` (who answers), `work` (who does its work) and `radios`. */
 export function coreWatch(context: Context, { driver, places, others }: WatchedCore): CoreWatch {
-  const up = context.metrics.gauge('svc_driver_core_a_daemon_up', 'Whether a daemon of the core answers.', [
-    'daemon',
-  ])
+  const up = context.metrics.gauge(
+    'svc_driver_core_a_daemon_up',
+    '1: a daemon of the core answers. 0: it does not.',
+    ['daemon'],
+  )
   let last: Judgement = ['ok', 'the core was not asked yet']
   let work: Judgement = last
   const radios = radioWatch(context)

@@ -47,7 +47,7 @@ function counted(driver: CoreDriver, { metrics, clock }: Context): CoreDriver {
   ])
   const seconds = metrics.histogram(
     'svc_driver_core_a_kick_seconds',
-    'Duration of kicks until the phone was seen to be off, or given up.',
+    'Duration of kicks, until the phone was seen to be off or the kick was given up.',
     [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10],
   )
   return {

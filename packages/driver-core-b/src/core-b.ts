@@ -449,25 +449,25 @@ interface SteerMetrics {
 }
 
 function steerMetrics({ metrics, clock }: Context): SteerMetrics {
-  const kicks = metrics.counter('svc_driver_core_b_kicks_total', 'Subscribers cut off, by result.', [
-    'result',
-  ])
+  const kicks = metrics.counter('svc_driver_core_b_kicks_total', 'Kicks of phones, by result.', ['result'])
   const tokens = metrics.counter(
     'svc_driver_core_b_tokens_total',
-    'Access tokens asked for at the NRF, by result.',
+    'Access tokens requested from the NRF, by result.',
     ['result'],
   )
   const ues = metrics.gauge(
     'svc_driver_core_b_registered_ues',
-    'Phones registered at the AMF when it was last asked; NaN while it does not tell.',
+    'Phones registered at the AMF, at the last poll. NaN: the AMF gives no number.',
   )
   ues.set(Number.NaN)
-  const up = metrics.gauge('svc_driver_core_b_daemon_up', 'Whether a function of the core answers.', [
-    'daemon',
-  ])
+  const up = metrics.gauge(
+    'svc_driver_core_b_daemon_up',
+    '1: a function of the core answers. 0: it does not.',
+    ['daemon'],
+  )
   const seconds = metrics.histogram(
     'svc_driver_core_b_call_seconds',
-    'Duration of what is asked of the core.',
+    'Duration of requests to the core.',
     [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
     ['operation'],
   )

@@ -13,16 +13,18 @@ export interface RadioMetrics {
 
 /** Declares the metrics of the driver. */
 export function radioMetrics(metrics: Metrics): RadioMetrics {
-  const state = metrics.gauge('svc_driver_ran_state', 'State of the radio: 1 for the one it is in.', [
-    'state',
-  ])
-  const connected = metrics.gauge('svc_driver_ran_connected', 'Whether S1 or NG is up.')
+  const state = metrics.gauge(
+    'svc_driver_ran_state',
+    'State of the radio: 1 for the present state, 0 for all others.',
+    ['state'],
+  )
+  const connected = metrics.gauge('svc_driver_ran_connected', '1: S1 or NG is up. 0: it is not.')
   const phones = metrics.gauge('svc_driver_ran_ues', 'Phones that the radio serves.')
   const starts = metrics.counter('svc_driver_ran_starts_total', 'Radio processes started.')
-  const exits = metrics.counter('svc_driver_ran_exits_total', 'Radio processes ended, by why.', ['class'])
+  const exits = metrics.counter('svc_driver_ran_exits_total', 'Radio processes ended, by reason.', ['class'])
   const errors = metrics.counter(
     'svc_driver_ran_rf_errors_total',
-    'Late, lost and missing samples that were told.',
+    'Late, lost and missing samples that the radio reported.',
   )
   const accesses = metrics.counter('svc_driver_ran_random_accesses_total', 'Random accesses of phones.')
   const stops = metrics.histogram(

@@ -23,15 +23,15 @@ export function fairUseMetrics(metrics: Metrics): FairUseMetrics {
   )
   const over = metrics.gauge(
     'svc_fair_use_over',
-    'SIMs whose quota of this period is used up, by what happens then.',
+    'SIMs that have used up their quota of this period, by what happens then.',
     ['action'],
   )
-  const edges = metrics.counter('svc_fair_use_edges_total', 'Quotas that have come to an edge.', ['edge'])
-  const actions = metrics.counter('svc_fair_use_actions_total', 'What was done to SIMs.', ['action'])
+  const edges = metrics.counter('svc_fair_use_edges_total', 'Quotas that reached a limit.', ['edge'])
+  const actions = metrics.counter('svc_fair_use_actions_total', 'Actions on SIMs.', ['action'])
   const reports = metrics.counter('svc_fair_use_reports_total', 'Usage reports by result.', ['result'])
   const unknown = metrics.gauge(
     'svc_fair_use_unknown_seconds',
-    'For how long usage has not been known; 0 while it is, NaN when no collector has worked yet.',
+    'Seconds for which usage has been unknown. 0: it is known. NaN: no collector has worked yet.',
   )
   return {
     done: (step) => {

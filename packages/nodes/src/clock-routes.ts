@@ -44,7 +44,7 @@ export function clockRoutes(context: Context): readonly Route[] {
       method: 'GET',
       path: '/v1/clock',
       role: 'viewer',
-      summary: "Whether the machine's clock is believed",
+      summary: "Show whether the machine's clock is trusted",
       description:
         'A clock that leaps is not believed: until it is plausible again or confirmed, nothing expires, is removed for its age or is renewed.',
       schema: { response: STATE_SCHEMA },
@@ -54,7 +54,7 @@ export function clockRoutes(context: Context): readonly Route[] {
       method: 'POST',
       path: '/v1/clock/confirm',
       role: 'admin',
-      summary: "Say that the machine's clock is right",
+      summary: "Confirm that the machine's clock is right",
       description:
         'What is due by it happens at once: SIMs expire, old audit entries go. SIMs that had expired by a clock that was wrong are again what they were.',
       schema: { body: CONFIRM_SCHEMA, response: STATE_SCHEMA },

@@ -310,7 +310,7 @@ export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: 
       method: 'GET',
       path: '/v1/health',
       role: 'viewer',
-      summary: 'Health of every component, agents included',
+      summary: 'Show the health of every component, including agents',
       description:
         'down: something that the node needs is down; degraded: anything is not ok. The HTTP status is 200 either way.',
       schema: { response: HEALTH_SCHEMA },
@@ -324,7 +324,7 @@ export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: 
       method: 'GET',
       path: '/v1/status',
       role: 'viewer',
-      summary: 'State of the node and its core; answers once the node is ready',
+      summary: 'Show the state of the node and its core; answers when the node is ready',
       description: 'The summary for people and scripts. GET /v1/health tells of each component.',
       schema: { response: STATUS_SCHEMA },
       errors: ['not_ready'],

@@ -181,7 +181,7 @@ const ACCEPTED_SCHEMA = objectSchema(
 
 /** `POST /v1/telemetry`. */
 export function telemetryRoutes(context: Context): readonly Route[] {
-  const heartbeats = context.metrics.counter('svc_nodes_heartbeats_total', 'Heartbeats taken in', ['state'])
+  const heartbeats = context.metrics.counter('svc_nodes_heartbeats_total', 'Heartbeats received.', ['state'])
   const write = groupedWrites(context.db)
   return [
     route<unknown, unknown, TelemetryBody>({
@@ -189,7 +189,7 @@ export function telemetryRoutes(context: Context): readonly Route[] {
       path: '/v1/telemetry',
       role: 'operator',
       nodeToo: true,
-      summary: 'Take the heartbeat of an agent',
+      summary: 'Send the heartbeat of an agent',
       description: `A node without a heartbeat for ${(3 * HEARTBEAT_INTERVAL_MS) / 1_000} s is degraded until the next one.`,
       schema: { body: TELEMETRY_BODY, response: ACCEPTED_SCHEMA, status: 202 },
       audit: {

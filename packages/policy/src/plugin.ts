@@ -65,7 +65,7 @@ export const plugin: Plugin = {
     const checks = metrics.counter('svc_policy_spectrum_checks_total', 'Spectrum checks by result.', [
       'result',
     ])
-    const armed = metrics.gauge('svc_policy_tx_armed', 'Whether TX is armed.')
+    const armed = metrics.gauge('svc_policy_tx_armed', '1: TX is armed. 0: it is not.')
     const disarms = metrics.counter('svc_policy_tx_auto_disarms_total', 'Times TX disarmed itself.')
     context.onSettings(() => context.enqueue(TX_RESOURCE, TX_KEY))
     followChanges(context, policy)

@@ -25,26 +25,24 @@ export function sessionMetrics(
 ): SessionMetrics {
   const active = metrics.gauge('svc_sessions_active', 'Sessions now.', ['apn', 'plmn'])
   const changes = metrics.counter('svc_sessions_changes_total', 'Sessions that began and ended.', ['change'])
-  const octets = metrics.counter('svc_sessions_bytes_total', 'Octets attributed to subscribers, by source.', [
+  const octets = metrics.counter('svc_sessions_bytes_total', 'Bytes counted for subscribers, by source.', [
     'source',
     'direction',
   ])
   const lostOctets = metrics.counter(
     'svc_sessions_unattributed_bytes_total',
-    'Octets of addresses that nobody was seen to hold, by source.',
+    'Bytes of addresses without a known holder, by source.',
     ['source', 'direction'],
   )
-  const held = metrics.gauge('svc_sessions_held_bytes', 'Octets that wait for their session to be seen.')
+  const held = metrics.gauge('svc_sessions_held_bytes', 'Bytes that wait until their session is seen.')
   const refused = metrics.counter(
     'svc_sessions_refused_volumes_total',
-    'Volumes that were not counted, by why.',
+    'Volumes that were not counted, by reason.',
     ['source', 'reason'],
   )
-  const lost = metrics.counter(
-    'svc_sessions_lost_packets_total',
-    'Packets that sources say they have missed.',
-    ['source'],
-  )
+  const lost = metrics.counter('svc_sessions_lost_packets_total', 'Packets that sources report as missed.', [
+    'source',
+  ])
   const pairs = new Map<string, { readonly apn: string; readonly plmn: string }>(
     home.apns.map((apn) => [`${apn} ${home.plmn}`, { apn, plmn: home.plmn }]),
   )

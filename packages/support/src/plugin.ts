@@ -39,7 +39,7 @@ function bundleRoute({ context, history, scrub }: SupportParts): Route {
     method: 'GET',
     path: '/v1/support/bundle',
     role: 'admin',
-    summary: 'What those who help need to know of this node, without its secrets',
+    summary: 'Get what support needs to know about this node, without secrets',
     description:
       'A .tar.gz with versions, the configuration, plugins, the history of the health, metrics, timings, the last lines of ' +
       'the log and the head of the audit trail. What may be somebody’s or secret is replaced: of the configuration a value ' +

@@ -199,7 +199,7 @@ export function certificateRoutes({ context, forget }: Pick<People, 'context' | 
       method: 'DELETE',
       path: '/v1/users/:id/certificates/:serial',
       role: 'admin',
-      summary: 'Revoke a client certificate; it opens nothing from the next request on',
+      summary: 'Revoke a client certificate, from the next request on',
       description:
         'Tokens, invitations and links that were made with it, and what these have opened, end with it.',
       schema: { params: SERIAL_PARAMS, status: 204 },

@@ -90,7 +90,7 @@ function withdrawRoute(): Route {
     method: 'DELETE',
     path: '/v1/auth/links/:id',
     role: 'viewer',
-    summary: 'Withdraw a link of your own, or with the role admin that of anybody',
+    summary: 'Withdraw a link of your own; as admin, of anyone',
     description: 'What it has opened stands among the sessions and tokens.',
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
     audit: 'auth.unlink',
@@ -128,7 +128,7 @@ function drawRoute(links: Links): Route {
     method: 'POST',
     path: '/v1/auth/links',
     role: 'viewer',
-    summary: 'Make a link that opens the console as who asks, once, within five minutes',
+    summary: 'Make a link that opens the console as you, once, within five minutes',
     description:
       'The link is the address of the console, # and the token: what is behind # is sent to nobody. It opens at every instance, and ends ' +
       'with the credential of this request, as does what it opens.',
@@ -161,7 +161,7 @@ function openRoute(people: People, links: Links): Route {
     method: 'POST',
     path: '/v1/auth/links/open',
     role: 'public',
-    summary: 'Exchange the token of a link for what its maker may do, once',
+    summary: 'Exchange the token of a link for a session of its maker, once',
     description:
       'A link that a person made opens a session, as a login does. That of a token, a certificate or the environment gives a scoped ' +
       'token with the same roles for twelve hours. Either ends with the credential that the link was made with.',
@@ -185,8 +185,7 @@ function closeRoute(people: People): Route {
     method: 'POST',
     path: '/v1/auth/links/close',
     role: 'viewer',
-    summary:
-      'End the token of this request when a link has given it; it opens nothing from the next request on',
+    summary: 'End the token of this request, from the next request on, when it came from a link',
     description: 'What the console asks for when somebody signs out. Every other credential stays as it is.',
     schema: { body: objectSchema({}), status: 204 },
     audit: 'auth.close',

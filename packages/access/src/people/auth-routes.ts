@@ -68,7 +68,7 @@ function refreshRoute({ sessions }: People): Route {
     method: 'POST',
     path: '/v1/auth/refresh',
     role: 'public',
-    summary: 'Exchange the refresh cookie for another JWT and another cookie',
+    summary: 'Exchange the refresh cookie for a new JWT and a new cookie',
     description:
       'Each cookie is good once: a used one that comes again was copied, and ends the session. Two windows of one browser must take turns.',
     schema: { body: objectSchema({}), response: LOGGED_IN_SCHEMA },
@@ -86,7 +86,7 @@ function logoutRoute({ context, sessions, forget }: People): Route {
     method: 'POST',
     path: '/v1/auth/logout',
     role: 'public',
-    summary: 'End the session of the refresh cookie; its JWT opens nothing from the next request on',
+    summary: 'End the session of the refresh cookie; its JWT stops working at once',
     description: 'Takes the refresh cookie away. A request without one is answered the same.',
     schema: { body: objectSchema({}), status: 204 },
     audit: 'auth.logout',

@@ -16,7 +16,7 @@ export function ownPasswordRoute(people: People): Route {
     method: 'POST',
     path: '/v1/auth/password',
     role: 'viewer',
-    summary: 'Change your own password; every other session of yours ends',
+    summary: 'Change your own password; your other sessions end',
     description:
       'Takes the current password and a second factor. Other sessions, and what was derived from them, end with the answer.',
     example: { password: 'the one before', code: '123456', new_password: 'correct horse battery staple' },

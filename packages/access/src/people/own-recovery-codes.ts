@@ -17,7 +17,7 @@ function leftRoute({ context }: People): Route {
     method: 'GET',
     path: PATH,
     role: 'viewer',
-    summary: 'Say how many recovery codes of your own are left',
+    summary: 'Show how many of your recovery codes are left',
     description: 'The codes themselves were shown once, when they were made.',
     schema: {
       response: objectSchema(
@@ -43,7 +43,7 @@ function drawRoute(people: People): Route {
     method: 'POST',
     path: PATH,
     role: 'viewer',
-    summary: 'Draw other recovery codes for yourself; those before are good for nothing then',
+    summary: 'Replace your recovery codes; the old ones stop working',
     description:
       'Takes password and code as a login does, and counts failures as its. The answer shows the new codes once; authenticator, ' +
       'password and sessions stay.',

@@ -58,7 +58,7 @@ function listRoute(people: People): Route {
     method: 'GET',
     path: '/v1/auth/sessions',
     role: 'viewer',
-    summary: 'List the sessions of people that are alive, newest first',
+    summary: 'List the open sessions of people, newest first',
     description: 'Your own ones; those of everybody, or of user_id, for the role admin.',
     schema: {
       query: objectSchema({ ...PAGE_QUERY, user_id: { type: 'string', pattern: UUID_PATTERN } }),
@@ -81,7 +81,7 @@ function endRoute({ context, forget }: People): Route {
     method: 'DELETE',
     path: '/v1/auth/sessions/:id',
     role: 'viewer',
-    summary: 'End a session of your own, or with the role admin that of anybody',
+    summary: 'End a session of your own; as admin, of anyone',
     description:
       'Its JWT opens nothing from the next request on, and neither does what its links have opened.',
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },

@@ -139,7 +139,7 @@ function removeRoute({ context, forget }: People): Route {
     method: 'DELETE',
     path: '/v1/users/:id',
     role: 'admin',
-    summary: 'Remove a person; all sessions, credentials and tokens open nothing from the next request on',
+    summary: 'Remove a person; all sessions, credentials and tokens stop working at once',
     description: 'The audit trail keeps the name. The last admin goes with force=true alone.',
     schema: { params: ID_PARAMS, query: FORCE_QUERY, status: 204 },
     audit: 'user.remove',
@@ -161,8 +161,7 @@ function rolesRoute({ forget }: People): Route {
     method: 'POST',
     path: '/v1/users/:id/roles',
     role: 'admin',
-    summary:
-      'Set the roles of a person; one that is gone opens nothing from the next request on, by a token neither',
+    summary: 'Set the roles of a person; a removed role ends at once, for tokens also',
     description: 'Replaces all roles. Nobody gives roles that they lack.',
     example: { roles: ['viewer'] },
     schema: {
@@ -195,7 +194,7 @@ function resetRoute(people: People): Route {
     method: 'POST',
     path: '/v1/users/:id/reset',
     role: 'admin',
-    summary: 'Give a person another password, authenticator and recovery codes, and end every other way in',
+    summary: 'Replace password, authenticator and recovery codes of a person, and end every other access',
     description:
       'Sessions, passkeys, certificates, links, invitations and unused bootstrap tokens end, with all that they have opened; tokens stay (GET /v1/tokens has their user_id). The answer shows the new credentials once.',
     schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_USER_SCHEMA },
@@ -223,7 +222,7 @@ function totpRoute(people: People): Route {
     method: 'POST',
     path: '/v1/users/:id/totp',
     role: 'admin',
-    summary: 'Give a person another authenticator and other recovery codes',
+    summary: 'Replace authenticator and recovery codes of a person',
     description:
       'Those before are good for nothing then. The answer shows the new ones once; sessions go on, but for those that links have opened, and links end.',
     schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_FACTOR_SCHEMA },

@@ -53,7 +53,7 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       method: 'GET',
       path: '/v1/alerts',
       role: 'viewer',
-      summary: 'List alerts, newest first, those that are over included',
+      summary: 'List alerts, newest first, including those that are over',
       description:
         'An alert is pending until its condition has held for the time of its rule, then firing, then resolved.',
       schema: {
@@ -69,7 +69,7 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       method: 'POST',
       path: '/v1/alerts/:id/ack',
       role: 'operator',
-      summary: 'Acknowledge an alert: somebody takes care of it',
+      summary: 'Acknowledge an alert: somebody works on it',
       description: 'It stays as it is until it is over. Repeating it changes nothing.',
       schema: { params: PARAMS, body: objectSchema({}), response: ALERT_SCHEMA },
       errors: ['alert_not_found', 'alert_state_conflict', 'store_corrupt'],
@@ -80,7 +80,7 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       method: 'POST',
       path: '/v1/alerts/:id/silence',
       role: 'operator',
-      summary: 'Tell no receiver of this rule and subject until then; null ends it',
+      summary: 'Silence a rule and subject for receivers until a time; null ends the silence',
       description:
         'Holds for alerts of the same rule and subject that begin meanwhile too, and may be asked for when this one is over. What ' +
         'still fires when it ends is told then. The list shows alerts as ever.',

@@ -53,7 +53,7 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
       method: 'GET',
       path: '/v1/alerts/webhooks',
       role: 'viewer',
-      summary: 'The receivers of alerts, and what they have not taken yet',
+      summary: 'List the receivers of alerts, and the messages that they have not taken yet',
       description:
         'Deliveries are tried again for 24 hours with growing pauses, then parked. Secrets are not shown.',
       schema: {
@@ -71,7 +71,7 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
       method: 'POST',
       path: '/v1/alerts/webhooks/test',
       role: 'operator',
-      summary: 'Send one receiver a message of type alert.test, now and once',
+      summary: 'Send a message of type alert.test to one receiver, once',
       description:
         'The answer says whether it was taken. With resend, messages that were parked are sent again when it was.',
       example: { webhook: 'ops' },

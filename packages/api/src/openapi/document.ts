@@ -107,33 +107,33 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
 
 /** Codes whose message is written where they are thrown. */
 const MEANINGS: ReadonlyMap<string, string> = new Map([
-  ['validation_failed', 'something in the request breaks a rule of the operation; details names each'],
-  ['capacity_exceeded', 'there is no room for more of this; the message says of what'],
+  [
+    'validation_failed',
+    'The request breaks a rule of the operation. The details name each value to correct.',
+  ],
+  ['capacity_exceeded', 'There is no room for more. The message says what is full.'],
   [
     'invalid_transition',
-    'the lifecycle is not in the state that the request begins with; the message names both',
+    'The lifecycle is not in the state that the request names. The message has both states.',
   ],
-  ['node_state_conflict', 'the node is in a state that does not allow this'],
-  ['peer_exists', 'another peer has this name or key'],
-  ['plmn_mismatch', 'the IMSI belongs to another network than this one'],
-  [
-    'plugin_state_conflict',
-    'the plugin is in a state that does not allow this; the message has step and reason',
-  ],
+  ['node_state_conflict', 'The state of the node does not allow this. The message says why.'],
+  ['peer_exists', 'Another peer has this name or key.'],
+  ['plmn_mismatch', 'The IMSI belongs to another network.'],
+  ['plugin_state_conflict', 'The state of the plugin does not allow this. The message has step and reason.'],
   [
     'settings_fixed',
-    'a variable or a flag decides the setting, or the service may not write the configuration file',
+    'A variable or a flag sets this key, or the service may not write the configuration file. Change it there.',
   ],
-  ['sim_state_conflict', 'the SIM is in a state from which this cannot be done'],
-  ['sim_swap_cooldown', 'this subscriber got another SIM a short time ago; the policy says how long to wait'],
-  ['tx_gate_closed', 'a condition of transmitting is not met; details names each'],
-  ['tx_not_armed', 'this needs TX to be armed first'],
-  ['not_ready', 'not yet, or not for the moment; try again, after Retry-After where it is there'],
+  ['sim_state_conflict', 'The state of the SIM does not allow this.'],
+  ['sim_swap_cooldown', 'This subscriber got another SIM a short time ago. Wait as long as the policy says.'],
+  ['tx_gate_closed', 'A condition for transmitting is not met. The details name each one.'],
+  ['tx_not_armed', 'TX is not armed. Arm it first.'],
+  ['not_ready', 'The service is not ready for this. Try again, after Retry-After when the answer has it.'],
   [
     'southbound_unavailable',
-    'the core, its subscriber database or the radio does not answer; the message says which',
+    'The core, its subscriber database or the radio does not answer. The message says which.',
   ],
-  ['rate_limited', 'too much in too short a time; Retry-After says when to try again'],
+  ['rate_limited', 'Too many requests in a short time. Try again after Retry-After.'],
 ])
 /** More than any message has values. */
 const VALUES: readonly string[] = ['…', '…', '…', '…']

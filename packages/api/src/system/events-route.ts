@@ -249,7 +249,7 @@ export function eventsRoute(core: EdgeCore): Route {
     method: 'GET',
     path: '/v1/events',
     role: 'viewer',
-    summary: 'State changes as server-sent events',
+    summary: 'Get state changes as server-sent events',
     description:
       'Each event has an id; send the last one seen as Last-Event-ID to go on from there. An event `gap` says that ' +
       'older events are not kept any more: read the state afresh. Comment lines keep the connection alive. Events about ' +

@@ -113,7 +113,7 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
       method: 'GET',
       path: '/v1/plugins',
       role: 'admin',
-      summary: 'Every plugin that is known, with its state',
+      summary: 'List the known plugins with their states',
       description: 'Loaded, disabled, failed with its reason, or waiting for what it requires.',
       paged: true,
       conditional: true,
@@ -129,37 +129,29 @@ export function pluginRoutes(core: EdgeCore): readonly Route[] {
       },
     }),
     installRoute(core),
-    changeRoute(
-      core,
-      'load',
-      'Loads a plugin, or another version of a running one',
-      LOAD_BODY,
-      (name, body) => registry.load(name, body),
+    changeRoute(core, 'load', 'Load a plugin, or another version of a running one', LOAD_BODY, (name, body) =>
+      registry.load(name, body),
     ),
     changeRoute(
       core,
       'unload',
-      'Withdraws a plugin until it is loaded or the next start',
+      'Unload a plugin until somebody loads it, or until the next start',
       undefined,
       (name) => registry.unload(name),
     ),
-    changeRoute(core, 'reload', 'Starts a new copy of the running version', undefined, (name) =>
+    changeRoute(core, 'reload', 'Start a new copy of the running version', undefined, (name) =>
       registry.reload(name),
     ),
-    changeRoute(core, 'disable', 'Withdraws a plugin for good: no start loads it', undefined, (name) =>
+    changeRoute(core, 'disable', 'Unload a plugin, and do not load it at any start', undefined, (name) =>
       registry.disable(name),
     ),
-    changeRoute(
-      core,
-      'enable',
-      'Loads a plugin that was disabled, at each start from now on',
-      undefined,
-      (name) => registry.enable(name),
+    changeRoute(core, 'enable', 'Load a disabled plugin, now and at each start', undefined, (name) =>
+      registry.enable(name),
     ),
     changeRoute(
       core,
       'uninstall',
-      'Removes what was installed of a plugin; one of the build takes its place again',
+      'Remove the installed versions of a plugin; a bundled version is used again',
       UNINSTALL_BODY,
       (name, body) => registry.uninstall(name, body.version),
     ),
@@ -177,7 +169,7 @@ function installRoute(core: EdgeCore): Route {
     path: '/v1/plugins',
     role: 'admin',
     audit: INSTALL_ACTION,
-    summary: 'Installs a signed package and loads it',
+    summary: 'Install a signed package and load it',
     description:
       'A .tgz that svc plugin pack made, signed with a key of plugins.trust; an unsigned one only while plugins.allow_unsigned ' +
       'is true. What is refused leaves nothing behind.',

@@ -61,7 +61,7 @@ function secretRoutes(core: EdgeCore): readonly Route[] {
       method: 'GET',
       path: '/v1/plugins/:name/secrets',
       role: 'admin',
-      summary: 'The secrets that a plugin keeps, and where each value is',
+      summary: 'List the secrets of a plugin, and where each value is',
       description: 'Names only: a value is sealed in the store, in a file, or missing.',
       schema: {
         params: objectSchema({ name: NAME }, ['name']),
@@ -75,7 +75,7 @@ function secretRoutes(core: EdgeCore): readonly Route[] {
       path: '/v1/plugins/:name/secrets/:key',
       role: 'admin',
       audit: 'plugin.secret.set',
-      summary: 'Seals the value of a secret of a plugin, which alone can read it',
+      summary: "Seal the value of a plugin's secret; only the plugin can read it",
       description: 'A file that the configuration names for the same key wins over it.',
       schema: { params: KEY_PARAMS, body: VALUE_BODY, response: STATE },
       errors,
@@ -86,7 +86,7 @@ function secretRoutes(core: EdgeCore): readonly Route[] {
       path: '/v1/plugins/:name/secrets/:key',
       role: 'admin',
       audit: 'plugin.secret.remove',
-      summary: 'Removes the sealed value of a secret',
+      summary: 'Remove the sealed value of a secret',
       description:
         'The plugin goes on without it from the next start, or reload, on. A value in a file stays.',
       schema: { params: KEY_PARAMS, response: STATE },
@@ -177,7 +177,7 @@ function metricsRoute(core: EdgeCore): Route {
     method: 'GET',
     path: '/metrics',
     role: 'public',
-    summary: 'Metrics in text exposition format',
+    summary: 'Get the metrics in text exposition format',
     description: 'Only for addresses inside auth.metrics_allow. 404 when telemetry.metrics is off.',
     produces: ['text/plain'],
     errors: [forbidden.code, notFound.code],
@@ -225,7 +225,7 @@ function serviceRoutes(core: EdgeCore): readonly Route[] {
       method: 'GET',
       path: '/v1/healthz',
       role: 'public',
-      summary: 'Whether the process serves and its store answers',
+      summary: 'Check that the process serves and its store answers',
       description:
         '200 while it does, 503 when the store does not answer. Asks neither core nor radio: GET /v1/health does.',
       urgent: true,
@@ -241,7 +241,7 @@ function serviceRoutes(core: EdgeCore): readonly Route[] {
       method: 'GET',
       path: '/v1/version',
       role: 'public',
-      summary: 'What is running: service, API and plugins',
+      summary: 'Show what is running: service, API and plugins',
       description: 'Versions of the service, of this API and of each plugin that serves.',
       schema: {
         response: objectSchema(
@@ -279,7 +279,7 @@ function textsRoute({ kernel }: EdgeCore): Route {
     method: 'GET',
     path: '/v1/texts/:language',
     role: 'public',
-    summary: 'What plugins say in the console, by language',
+    summary: 'Get the texts of plugins for the console, by language',
     description: 'The texts of all plugins that run, by key; in English where one has none of that language.',
     schema: {
       params: objectSchema({ language: { enum: ['de', 'en'] } }, ['language']),
@@ -362,7 +362,7 @@ function openapiRoute(core: EdgeCore, live: () => readonly Endpoint[]): Route {
     method: 'GET',
     path: '/v1/openapi.json',
     role: 'public',
-    summary: 'This API as an OpenAPI 3.1 document',
+    summary: 'Get this API as an OpenAPI 3.1 document',
     description: 'Made from the routes that serve now: a part that is left out or not loaded has none.',
     schema: { response: { type: 'object' } },
     conditional: true,

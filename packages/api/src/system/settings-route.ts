@@ -116,7 +116,7 @@ function changeRoute(file: SettingsFile, change: UnderWay): Route {
     path: '/v1/settings',
     role: 'admin',
     audit: 'settings.change',
-    summary: 'Writes keys into the configuration file and puts them in force',
+    summary: 'Write keys into the configuration file and apply them',
     description:
       'Only keys that are `settable`: the country, the number of the network, its tracking area and its APNs. The file is judged as a whole ' +
       'before anything is written, and what stands in it otherwise stays. A dry run changes nothing and says what would be written. With ' +
@@ -172,7 +172,7 @@ function settingsRoute({ kernel, settingsFile }: EdgeCore, change: UnderWay): Ro
     method: 'GET',
     path: '/v1/settings',
     role: 'admin',
-    summary: 'The configuration in force, key by key, and how each is set',
+    summary: 'Show the configuration in force, key by key, and how each is set',
     description:
       'It is changed in the file or by variables, and read again at a SIGHUP; PUT writes some keys into the file. No value opens anything.',
     schema: { response: objectSchema({ settings: { type: 'array', items: SETTING } }, ['settings']) },

@@ -42,8 +42,7 @@ export function closedRoutes({ context }: BackupParts): readonly Route[] {
       method: 'GET',
       path: '/v1/restore/closed',
       role: 'admin',
-      summary:
-        'List what restores have closed: good for one use, and perhaps used since the backup was taken',
+      summary: 'List what restores have closed: things for one use that may have been used since the backup',
       description: 'By kind. Each opens nothing until POST /v1/restore/reopen.',
       schema: { query: objectSchema({ ...PAGE_QUERY, kind: KIND }), response: pageSchema('closed', ITEM) },
       paged: true,
@@ -55,7 +54,7 @@ export function closedRoutes({ context }: BackupParts): readonly Route[] {
       method: 'POST',
       path: '/v1/restore/reopen',
       role: 'admin',
-      summary: 'Let what a restore has closed be used again: of a kind, some or all of it',
+      summary: 'Reopen what a restore has closed: some or all of a kind',
       description:
         'What somebody has used since the backup can be used a second time then: two eUICCs with the same keys, an invitation that is accepted twice.',
       example: { kind: 'esim_code', ids: ['e-0123456789abcdefghjk'] },

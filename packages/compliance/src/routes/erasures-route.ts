@@ -33,7 +33,7 @@ export function erasuresRoute(parts: ComplianceParts): Route {
     method: 'GET',
     path: '/v1/compliance/erasures',
     role: 'operator',
-    summary: 'Erasures that are under way',
+    summary: 'List the erasures that are not finished',
     description:
       'SIMs whose holder is forgotten, and whose IMSI is there until HSS and core have let them go; by hash. It is empty when ' +
       'nothing is outstanding.',

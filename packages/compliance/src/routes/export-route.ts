@@ -232,7 +232,7 @@ export function exportRoute(parts: ComplianceParts): Route {
     method: 'GET',
     path: '/v1/compliance/export',
     role: 'operator',
-    summary: "The regulator's file",
+    summary: "Get the regulator's file",
     description:
       'CSV (RFC 4180, UTF-8, a header row) of what happened on this node: moves of SIMs and of the node, TX intervals, changes ' +
       'of the policy, sessions, exports, and what retention has removed. Hashes in the place of IMSIs. The last line is a ' +

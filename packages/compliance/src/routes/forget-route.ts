@@ -78,7 +78,7 @@ export function forgetRoute(parts: ComplianceParts): Route {
     method: 'POST',
     path: '/v1/sims/:imsi/forget',
     role: 'admin',
-    summary: 'Erase what is known of the holder of a SIM',
+    summary: 'Erase the data of the holder of a SIM',
     description:
       'For good: IMSI, keys and card codes, label and number, quota, eSIM codes. What stays is the hash in the trail of moves, in ' +
       'sessions and usage until their retention, and in the audit trail. Of a revoked SIM, or of one that was never attached ' +

@@ -54,7 +54,7 @@ export function labEumRoute(parts: CertParts): Route {
     method: 'POST',
     path: '/v1/esim/certs/lab-eum',
     role: 'admin',
-    summary: 'Sign for a maker of eUICCs in software',
+    summary: 'Sign the certificate of a software eUICC maker',
     description:
       'CERT.EUM under the own test CI for eUICCs of a lab: whoever has its key makes eUICCs that profiles are delivered to, and ' +
       'sees the keys in them. It is kept among the certificates: svc esim certs revoke ends it. Refused where certificates of another CI are: those are for phones of people.',

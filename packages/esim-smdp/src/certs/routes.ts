@@ -50,7 +50,7 @@ function revokeRoute(parts: CertParts): Route {
     method: 'POST',
     path: '/v1/esim/certs/revoke',
     role: 'admin',
-    summary: 'Take back a certificate: of a maker of eUICCs, of an eUICC, or an own one',
+    summary: 'Revoke a certificate: of an eUICC maker, of an eUICC, or of this SM-DP+',
     description:
       'By its id, or by issuer and serial number when it is not listed here. eUICCs below it get nothing any more, downloads that are ' +
       'under way end; what was delivered stays. The CI of a phone knows nothing of it. With restore it is believed again.',
@@ -258,7 +258,7 @@ function oneRoute({ certs }: CertParts): Route {
     method: 'GET',
     path: '/v1/esim/certs/:id',
     role: 'admin',
-    summary: 'Show a certificate with its PEM; never its key',
+    summary: 'Show a certificate with its PEM, without its key',
     description: 'The key of a certificate never leaves the box.',
     schema: { params: PARAMS, response: CERT_PEM_SCHEMA },
     errors: [esimCertNotFound.code],
@@ -274,7 +274,7 @@ function initRoute(parts: CertParts): Route {
     method: 'POST',
     path: '/v1/esim/certs/init',
     role: 'admin',
-    summary: "Make the SM-DP+'s own test hierarchy",
+    summary: 'Create test certificates for this SM-DP+',
     description:
       'A CI, CERT.DPauth, CERT.DPpb and CERT.DPtls on each curve. Phones that are sold accept none of them: their eUICCs know ' +
       'the CI of GSMA alone. Test eUICCs that take this CI do, and programs. Where sets are there and no CERT.DPtls is valid, that ' +

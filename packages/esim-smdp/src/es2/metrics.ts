@@ -26,7 +26,7 @@ export function es2Metrics(metrics: Metrics): Es2Metrics {
   )
   const waiting = metrics.gauge(
     'svc_esim_smdp_progress_waiting',
-    'Steps of downloads that the order system has not been told of yet.',
+    'Reports of download steps that wait for the order system.',
   )
   return {
     called: (name, result) => calls.inc({ function: name, result }),

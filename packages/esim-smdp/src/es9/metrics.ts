@@ -37,7 +37,7 @@ export function es9Metrics(metrics: Metrics): Es9Metrics {
   const calls = metrics.counter('svc_esim_smdp_calls_total', 'Calls of ES9+ functions.', ['function'])
   const refusals = metrics.counter(
     'svc_esim_smdp_refusals_total',
-    'Calls that were refused; `matching_id` is an activation code that does not exist.',
+    'Calls that were refused. `matching_id`: the activation code does not exist.',
     ['reason'],
   )
   const downloads = metrics.counter('svc_esim_smdp_downloads_total', 'Downloads, by outcome.', ['outcome'])
@@ -51,7 +51,7 @@ export function es9Metrics(metrics: Metrics): Es9Metrics {
     'Time from the first call of a session to the delivery of the profile.',
     SECONDS,
   )
-  const open = metrics.gauge('svc_esim_smdp_sessions', 'Sessions that are kept, by step.', ['step'])
+  const open = metrics.gauge('svc_esim_smdp_sessions', 'Open download sessions, by step.', ['step'])
   return {
     called: (name) => calls.inc({ function: name }),
     refused: (reason) => refusals.inc({ reason }),

@@ -60,7 +60,7 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       method: 'GET',
       path: '/v1/esim/codes/:token',
       role: 'sim:issuer',
-      summary: 'One activation code',
+      summary: 'Show an activation code',
       description: "As in the list. The token is the code's own id, not its matching id.",
       schema: { params: TOKEN_PARAMS, response: CODE_SCHEMA },
       errors: ['esim_code_not_found', 'store_corrupt'],

@@ -17,7 +17,7 @@ import type { EsimParts } from '../parts.ts'
 const PREFIXES = ['/gsma/rsp2/es9plus', '/es9plus'] as const
 const SUMMARIES: Readonly<Record<Es9Function, string>> = {
   initiateAuthentication: 'Begin a session of a phone with this SM-DP+',
-  authenticateClient: 'Prove an eUICC and offer it the profile of its activation code',
+  authenticateClient: 'Authenticate an eUICC and offer it the profile of its activation code',
   getBoundProfilePackage: 'Deliver a profile, bound to one eUICC',
   handleNotification: 'Take a notification of an eUICC',
   cancelSession: 'End a session',

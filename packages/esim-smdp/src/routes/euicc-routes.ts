@@ -47,7 +47,7 @@ export function euiccRoutes({ context, vault }: EsimParts): readonly Route[] {
       path: '/v1/esim/euiccs',
       // It shows no secret: neither matching ids nor whole EIDs.
       role: 'viewer',
-      summary: 'List the eUICCs that have downloaded from here, and what became of their profiles',
+      summary: 'List the eUICCs that have downloaded here, and the states of their profiles',
       description:
         'An eUICC is known by its EID and the CI that vouches for it. Of the EID the last four digits are shown.',
       schema: { response: LIST },

@@ -15,7 +15,7 @@ export function qrRoute(parts: EsimParts): Route {
     method: 'GET',
     path: '/v1/esim/codes/:token/qr',
     role: 'sim:issuer',
-    summary: 'The QR code of an activation code',
+    summary: 'Get the QR code of an activation code',
     description: 'SVG, PNG or JSON, as Accept asks for. Whoever sees it can download the profile.',
     schema: {
       params: TOKEN_PARAMS,

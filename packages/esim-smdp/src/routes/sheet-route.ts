@@ -20,7 +20,7 @@ export function sheetRoute(parts: EsimParts): Route {
     method: 'GET',
     path: '/v1/esim/sheet',
     role: 'sim:issuer',
-    summary: 'Cards of a batch to print',
+    summary: 'Get the cards of a batch to print',
     description:
       'A page of HTML that loads nothing: the codes of a batch that can still be downloaded, ten cards on an A4 page, with cut marks.',
     schema: {

@@ -77,7 +77,7 @@ export function quotaRoute(parts: FairUseParts): Route {
     method: 'POST',
     path: '/v1/sims/:imsi/quota',
     role: 'operator',
-    summary: 'Set, top up or take away the data quota of a SIM',
+    summary: 'Set, top up or remove the data quota of a SIM',
     description:
       'Setting it again keeps what was used in its period. `add_bytes` grants once more for this period: send an Idempotency-Key with it. The ETag is that of ' +
       '`GET …/usage`, and changes with the quota alone.',

@@ -79,7 +79,7 @@ export function usageRoutes(parts: FairUseParts): readonly Route[] {
       method: 'GET',
       path: '/v1/sims/:imsi/usage',
       role: 'viewer',
-      summary: 'What a SIM has used of its quota in this period',
+      summary: 'Show what a SIM has used of its quota in this period',
       description:
         'With `step` (or `from`, `to`) it has a series, which is of this period when nothing is said.',
       schema: {

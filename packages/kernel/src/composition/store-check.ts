@@ -129,7 +129,7 @@ function observe(
 ): void {
   metrics.observed(
     'svc_kernel_store_check_rows',
-    'Rows that the check of the store which is under way has looked at; 0 while none is',
+    'Rows that the running check of the store has read. 0: no check runs.',
     [],
     (set) => {
       set(look().progress?.rows ?? 0)
@@ -137,7 +137,7 @@ function observe(
   )
   metrics.observed(
     'svc_kernel_store_checked_rows',
-    'Rows of the last whole check of the store; 0 before the first',
+    'Rows of the last complete check of the store. 0: there was none yet.',
     [],
     (set) => {
       set(look().whole ?? 0)

@@ -65,7 +65,7 @@ function backhaulRoute(
     method: 'GET',
     path: '/v1/mesh/backhaul',
     role: 'viewer',
-    summary: 'What the way out of this machine has carried, by month',
+    summary: "Show the traffic on this machine's way to the internet, by month",
     description:
       'All octets of the interfaces with a default route, as the kernel counts them each minute: phones, other boxes and the machine itself.',
     schema: {
@@ -110,7 +110,7 @@ export async function backhaul(
   seams: BackhaulSeams = {},
 ): Promise<MeshPart> {
   const { clock, db } = context
-  const gauge = context.metrics.gauge(METRIC, 'Octets over the uplinks this month, by direction.', [
+  const gauge = context.metrics.gauge(METRIC, 'Bytes over the uplinks this month, by direction.', [
     'direction',
   ])
   let names: readonly string[] = []

@@ -70,7 +70,7 @@ function rootAddressRoute(parts: EnrollParts, client: MeshClient): Route {
     method: 'POST',
     path: '/v1/mesh/root-address',
     role: 'admin',
-    summary: 'Tell this member where its root answers now',
+    summary: 'Set the address of the root on this member',
     description:
       'Members find a root that has moved by themselves where it announces its address or its links hold. The node is asked ' +
       'there at once and must be the root by its certificate; otherwise nothing changes.',
@@ -109,7 +109,7 @@ function takeRootRoute(parts: EnrollParts, isRootAway: () => boolean): Route {
     method: 'POST',
     path: '/v1/mesh/take-root',
     role: 'admin',
-    summary: 'Become the root in the place of one that is lost',
+    summary: 'Become the root instead of one that is lost',
     description:
       'For a root that is lost without a backup. This member leaves its mesh and is the root of a new one, with its own CA; the ' +
       'answer has an invitation for each other member, which keeps its address and what was approved there. Refused while ' +

@@ -38,7 +38,7 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
     method: 'POST',
     path: '/v1/mesh/join',
     role: 'admin',
-    summary: 'Join the mesh that an invitation is for',
+    summary: 'Join a mesh by an invitation',
     description:
       'This node checks the CA of the server against the token before it sends anything, has its key certified there and is a ' +
       'member from then on: it serves TLS by the certificate of that mesh. Asked again after a lost answer, it goes on.',

@@ -100,7 +100,7 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
     path: '/v1/mesh/members',
     role: 'operator',
     nodeToo: true,
-    summary: 'The members of the mesh, and the revoked certificates',
+    summary: 'List the members of the mesh, and the revoked certificates',
     description:
       'All members at once. With after and wait_s the answer comes when revision is another than after, at the ' +
       'latest after wait_s seconds. A member that is asked tells what it has heard last.',
@@ -145,7 +145,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
     method: 'PUT',
     path: '/v1/mesh/members/:id/wireguard',
     role: 'node',
-    summary: 'Tell the others of the WireGuard interface of a member',
+    summary: 'Publish the WireGuard interface of a member to the others',
     description: 'A member, of itself. What it advertises nobody routes before it is approved.',
     example: {
       public_key: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
@@ -235,7 +235,7 @@ function crlRoute(parts: EnrollParts): Route {
     method: 'GET',
     path: '/v1/mesh/crl',
     role: 'public',
-    summary: 'The revoked certificates of the mesh, signed by its CA',
+    summary: 'Get the revoked certificates of the mesh, signed by its CA',
     description:
       'An X.509 CRL (RFC 5280), PEM; number grows from list to list. A member gives the newest that it has heard of: whom it comes ' +
       'from does not matter, the signature decides.',
@@ -260,7 +260,7 @@ function caRoute(parts: EnrollParts): Route {
     method: 'GET',
     path: '/v1/mesh/ca',
     role: 'public',
-    summary: 'The CA of the mesh that this node is in',
+    summary: 'Get the CA of the mesh of this node',
     description:
       'Believed by nobody for itself: compare its SHA-256 with a bootstrap token or with the words of an invitation.',
     schema: { response: objectSchema({ ca_pem: PEM_SCHEMA }, ['ca_pem']) },

@@ -131,7 +131,7 @@ function peerGauges({ context, board }: PeersParts): () => Promise<void> {
   const peers = context.metrics.gauge('svc_mesh_peers', 'Peers, by state.', ['state'])
   const foreign = context.metrics.gauge(
     'svc_mesh_foreign_peers',
-    'Peers on the WireGuard interface that this service did not make.',
+    'Peers on the WireGuard interface that this service did not add.',
   )
   return async () => {
     const rows = (await allPeers(context.db)).filter(({ removed_at_ms }) => removed_at_ms === null)

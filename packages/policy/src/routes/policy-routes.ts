@@ -38,7 +38,7 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       method: 'GET',
       path: '/v1/policy',
       role: 'viewer',
-      summary: 'The policy bundle in force',
+      summary: 'Show the policy bundle in force',
       description: 'The ETag is the revision; with a matching If-None-Match the answer is 304.',
       schema: { response: BUNDLE_SCHEMA },
       conditional: true,

@@ -52,7 +52,7 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
       method: 'GET',
       path: '/v1/tx/profiles',
       role: 'viewer',
-      summary: 'The radio profiles that are configured, and whether each may be armed',
+      summary: 'List the radio profiles, and whether each may be armed',
       description: 'Profiles of ran.profiles with their frequencies, and what keeps each off the air now.',
       schema: { response: all({ profiles: { type: 'array', items: PROFILE } }) },
       errors: ['store_corrupt'],
@@ -62,7 +62,7 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
       method: 'GET',
       path: '/v1/spectrum/ranges',
       role: 'viewer',
-      summary: 'The allow-list as frequencies',
+      summary: 'Show the allow-list as frequencies',
       description: 'The entries in their order, for drawing; GET /v1/policy has them as they are changed.',
       schema: {
         response: all({

@@ -97,7 +97,7 @@ export function spectrumRoutes(
       path: '/v1/spectrum/check',
       role: 'operator',
       example: { technology: 'lte', channels: [1300], bandwidth_mhz: 10 },
-      summary: 'Whether channels may be used here',
+      summary: 'Check whether channels may be used here',
       description:
         "Checks the three layers: the node's country, its license, and the allow-list, which must hold the whole " +
         'carrier. Name the channels in one of channels, channel, earfcn, nr_arfcn and frequency_mhz. Changes nothing.',

@@ -82,7 +82,7 @@ export function txRoutes(control: TxControl, transmitters: Transmitters, clock: 
       method: 'GET',
       path: '/v1/tx/arm',
       role: 'viewer',
-      summary: 'State of the TX gate',
+      summary: 'Show the state of the TX gate',
       description:
         'Whether TX is armed, which of the three layers are green, and whether the transmitter has confirmed what it does.',
       schema: { response: STATE },

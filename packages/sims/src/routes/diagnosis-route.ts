@@ -32,7 +32,7 @@ export function diagnosisRoute(parts: SimsParts): Route {
     method: 'GET',
     path: '/v1/sims/:imsi/diagnosis',
     role: 'viewer',
-    summary: 'Why the phone of a SIM is not on the network, and what to do',
+    summary: 'Show why the phone of a SIM is not on the network, and what to do',
     description: 'Asks the HSS and the core now, for at most 5 s: what does not answer in time is unknown.',
     schema: { params: SIM_PARAMS, response: DIAGNOSIS },
     errors: ['sim_not_found', 'store_corrupt'],

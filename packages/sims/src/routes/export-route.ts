@@ -38,7 +38,7 @@ export function exportRoute(parts: SimsParts): Route {
     method: 'GET',
     path: '/v1/sims/export',
     role: 'sim:issuer',
-    summary: 'All SIMs as CSV, without secrets',
+    summary: 'Export all SIMs as CSV, without secrets',
     description:
       'Streamed. Takes the filters of the list. Cells that begin with = + - @ are neutralised for spreadsheets.',
     schema: { query: objectSchema(FILTER_PROPERTIES) },

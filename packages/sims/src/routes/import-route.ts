@@ -26,7 +26,7 @@ export function importRoute(parts: SimsParts): Route {
     path: '/v1/sims/import',
     role: 'sim:issuer',
     example: IMPORT_EXAMPLE,
-    summary: 'Import SIMs whose cards exist already',
+    summary: 'Import SIMs of cards that exist',
     description:
       'CSV with a header row (columns in any order and case; comma, semicolon or tab; UTF-8 or UTF-16; as spreadsheets, card ' +
       'vendors, pySim, Magma and srsEPC write it), or JSON ({"sims": […]}, a list, an object a line; as Ella Core, ' +

@@ -44,7 +44,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       method: 'GET',
       path: '/v1/sims/:imsi',
       role: 'viewer',
-      summary: 'One SIM',
+      summary: 'Show a SIM',
       description: 'By the hash of its IMSI. Its keys and its IMSI are in no answer.',
       schema: { params: SIM_PARAMS, response: SIM_SCHEMA },
       conditional: true,

@@ -325,22 +325,22 @@ export function simCounters(metrics: Metrics, home: string): SimCounters {
   const gauge = metrics.gauge('svc_sim_state', 'SIMs by state.', ['state'])
   const unsynced = metrics.gauge(
     'svc_sims_unsynced',
-    'SIMs that the HSS does not hold as it should, by why: pending or failed.',
+    'SIMs that differ in the HSS, by reason: pending or failed.',
     ['status'],
   )
   const phones = metrics.gauge(
     'svc_sims_phones_attached',
-    'Phones that are attached now; NaN while the core does not tell.',
+    'Phones that are attached now. NaN: the core gives no number.',
   )
   const attaches = metrics.counter(
     'svc_attach_total',
-    'Attaches in the core: each one where it tells of each (its log can be read), else as seen when it is looked at, where a phone that left and came back between two looks counts once.',
+    'Attaches in the core. When its log can be read, each one counts. Otherwise they are seen by polls, and a phone that left and came back between two polls counts once.',
     ['plmn'],
   )
   attaches.inc({ plmn: home }, 0)
   const telling = metrics.gauge(
     'svc_sims_attaches_told',
-    '1 while the core tells of each attach, 0 while they are counted as seen when it is looked at.',
+    '1: the core reports each attach. 0: attaches are counted by polls.',
   )
   const shown = new Map<string, number>()
   const counts = new Map<SimState, number>()

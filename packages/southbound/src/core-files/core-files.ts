@@ -348,7 +348,7 @@ const NOTHING: Rendered = { files: new Map(), sha256: '' }
 function restartCounter({ metrics, plugin }: Context): (daemon: string) => void {
   const restarts = metrics.counter(
     `svc_${plugin.id.replaceAll('-', '_')}_restarts_total`,
-    'Restarts of daemons of the core by this service, those of a roll-back included.',
+    'Restarts of core daemons by this service, including those of a roll-back.',
     ['daemon'],
   )
   return (daemon) => restarts.inc({ daemon })

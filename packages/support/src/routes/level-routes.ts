@@ -62,7 +62,7 @@ export function levelRoutes(parts: SupportParts): readonly Route[] {
       method: 'GET',
       path: '/v1/log-level',
       role: 'admin',
-      summary: 'What is logged, by component, and until when',
+      summary: 'Show what is logged, by component, and until when',
       description: 'Levels that were set for a while return by themselves.',
       schema: { response: VIEW_SCHEMA },
       handle: async () => ok(viewOf(parts, context.use(logControlRef).holds())),
@@ -71,7 +71,7 @@ export function levelRoutes(parts: SupportParts): readonly Route[] {
       method: 'PUT',
       path: '/v1/log-level',
       role: 'admin',
-      summary: 'Log more or less for a time, of one component or of all',
+      summary: 'Log more or less for a time, for one component or all',
       description:
         `It ends by itself after \`for\` (${FALLS_BACK_AFTER} when absent, at most 24h) and with the process; null as the level ends ` +
         'it now. Where instances share a store it holds on the one that is asked.',

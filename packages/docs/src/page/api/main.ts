@@ -160,7 +160,7 @@ function codesView(codes: readonly ErrorCode[]): HTMLElement {
     h(
       'p',
       { class: 'quiet' },
-      'Codes keep their meaning within v1; new ones may come. What stands in dots is filled in.',
+      'Codes keep their meaning within v1; new ones may come. The sign … stands for a value.',
     ),
     h(
       'dl',

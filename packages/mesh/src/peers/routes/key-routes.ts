@@ -49,7 +49,7 @@ export function keyRoutes(parts: PeersParts): readonly Route[] {
       method: 'GET',
       path: '/v1/peers/self',
       role: 'viewer',
-      summary: 'What another box must know of this one to be its peer',
+      summary: 'Show what another box must know about this one to be its peer',
       description: 'Public key, endpoint and routes, as POST /v1/peers of the other box takes them.',
       schema: { response: SELF_SCHEMA },
       errors: ['store_corrupt'],

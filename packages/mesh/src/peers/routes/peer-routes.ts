@@ -91,7 +91,7 @@ export function peerRoutes(parts: PeersParts): readonly Route[] {
       method: 'GET',
       path: '/v1/peers/:id',
       role: 'viewer',
-      summary: 'One peer',
+      summary: 'Show a peer',
       description: 'As in the list, with its routes and why it is not active.',
       schema: { params: PEER_PARAMS, response: PEER_SCHEMA },
       errors: ['peer_not_found', 'store_corrupt'],

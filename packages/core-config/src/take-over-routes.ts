@@ -36,8 +36,8 @@ function takeOverRoute(context: Context, wake: () => void): Route {
     example: { files: ['amf.yaml', 'mme.yaml'] },
     summary: 'Agree that the service replaces files of the core that it did not write',
     description:
-      'Nothing is applied over files of others before. Names exactly the files that `held` of the plan names. A copy of ' +
-      'them is kept for good; what is applied then goes back by itself when the core does not get well with it.',
+      'Before this, nothing is applied over files of others. Name exactly the files in `held` of the plan. A copy of ' +
+      'them is kept for good. If the core has a problem with the new files, they are rolled back.',
     schema: {
       body: objectSchema({ files: { ...PATHS, maxItems: 1_000 } }, ['files']),
       response: objectSchema({ files: PATHS, copy: { type: 'string', description: 'Folder of the copy.' } }, [
@@ -72,9 +72,9 @@ function restoreRoute(context: Context, wake: () => void): Route {
     example: { copy: COPY },
     summary: 'Restore files of the core from before the service replaced them',
     description:
-      'The copy of that name, else the oldest (`originals` of the plan). Files that only the service wrote go, the ' +
-      'daemons restart, and nothing is applied again before `POST /v1/core/take-over`. With `southbound.driver: none` ' +
-      'nobody is restarted.',
+      'Restores the copy of that name, or the oldest (`originals` of the plan). Files that only the service wrote are ' +
+      'removed, and the daemons restart. Nothing is applied again before `POST /v1/core/take-over`. With ' +
+      '`southbound.driver: none` no daemon is restarted.',
     schema: {
       body: objectSchema({ copy: { type: 'string', maxLength: 64 } }),
       response: objectSchema(

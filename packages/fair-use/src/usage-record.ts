@@ -70,7 +70,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
     },
     description: 'The rate that the SIM is held to in both directions; null while its AMBR holds.',
   },
-  is_incomplete: { type: 'boolean', description: 'Some octets of this period may be missing.' },
+  is_incomplete: { type: 'boolean', description: 'Some bytes of this period may be missing.' },
   known_until: {
     ...NULLABLE_TIMESTAMP_SCHEMA,
     description: 'Up to when all usage is known; null while no collector has worked.',

@@ -46,7 +46,8 @@ export function clockRoutes(context: Context): readonly Route[] {
       role: 'viewer',
       summary: "Show whether the machine's clock is trusted",
       description:
-        'A clock that leaps is not believed: until it is plausible again or confirmed, nothing expires, is removed for its age or is renewed.',
+        'A clock that jumps is not trusted. Until it is plausible again or confirmed, nothing expires, nothing is ' +
+        'removed for its age, and nothing is renewed.',
       schema: { response: STATE_SCHEMA },
       handle: async () => ok(clockRecord(context.use(clockJudgeRef).view())),
     }),
@@ -56,7 +57,8 @@ export function clockRoutes(context: Context): readonly Route[] {
       role: 'admin',
       summary: "Confirm that the machine's clock is right",
       description:
-        'What is due by it happens at once: SIMs expire, old audit entries go. SIMs that had expired by a clock that was wrong are again what they were.',
+        'What is due happens at once: SIMs expire, old audit entries are removed. SIMs that expired because the clock ' +
+        'was wrong return to their state before.',
       schema: { body: CONFIRM_SCHEMA, response: STATE_SCHEMA },
       audit: 'clock.confirm',
       handle: async (request) => {

@@ -40,7 +40,7 @@ const NODE_SCHEMA: JsonSchema = objectSchema(
       type: 'string',
       description: 'bootstrap, registered, on-air, peered or degraded; more may come.',
     },
-    plmn: { type: 'string', description: 'MCC-MNC, as the node says; of this one until it has.' },
+    plmn: { type: 'string', description: 'MCC-MNC, as the node reports it; until then that of this node.' },
     last_seen: { ...TIMESTAMP_SCHEMA, description: 'Last heartbeat; for this node without an agent, now.' },
     lifecycle: {
       type: 'string',
@@ -51,7 +51,7 @@ const NODE_SCHEMA: JsonSchema = objectSchema(
     on_air: {
       type: ['boolean', 'null'],
       description:
-        'Whether TX is armed there; null until the node has told, and while the policy cannot be read.',
+        'Whether TX is armed there. Null until the node has reported it, and while the policy cannot be read.',
     },
   },
   ['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason', 'version', 'on_air'],

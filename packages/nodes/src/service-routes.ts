@@ -325,7 +325,7 @@ export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: 
       path: '/v1/status',
       role: 'viewer',
       summary: 'Show the state of the node and its core; answers when the node is ready',
-      description: 'The summary for people and scripts. GET /v1/health tells of each component.',
+      description: 'The summary for people and scripts. GET /v1/health has each component.',
       schema: { response: STATUS_SCHEMA },
       errors: ['not_ready'],
       handle: async () => {

@@ -174,7 +174,7 @@ const inTime: Wait = (waitMs, take) =>
 const ACCEPTED_SCHEMA = objectSchema(
   {
     accepted: { type: 'boolean' },
-    next_in_s: { type: 'integer', description: 'Send the next heartbeat after so many seconds.' },
+    next_in_s: { type: 'integer', description: 'Send the next heartbeat after this many seconds.' },
   },
   ['accepted', 'next_in_s'],
 )

@@ -140,7 +140,8 @@ const PASSKEY_SCHEMA: JsonSchema = objectSchema(
     last_used_at: NULLABLE_TIMESTAMP_SCHEMA,
     disabled_at: {
       ...NULLABLE_TIMESTAMP_SCHEMA,
-      description: 'When its count told that there is a copy of it; it opens nothing since.',
+      description:
+        'When it was disabled, because its signature counter showed a copy. It does not work since then.',
     },
   },
   ['id', 'label', 'host_name', 'created_at', 'last_used_at', 'disabled_at'],
@@ -253,7 +254,7 @@ const MOST_PASSKEYS = 20
 /** What a browser answers has below 10 KiB. */
 const BODY_BYTES = 65_536
 const UNAVAILABLE =
-  'At an address in the place of a host name, or without TLS, browsers give no passkeys: 409 passkey_unavailable says so and what works.'
+  'Browsers make no passkeys at an address without a host name, or without TLS: 409 passkey_unavailable says so and what works.'
 
 /** The routes of passkeys: W3C WebAuthn Level 3 §7. */
 export function passkeyRoutes(people: People): readonly Route[] {
@@ -273,7 +274,7 @@ function loginOptionsRoute(challenges: Challenges): Route {
     path: '/v1/auth/passkey/options',
     role: 'public',
     summary: 'Get what the browser needs to log in with a passkey',
-    description: `The browser offers the passkeys that it has for this host name; nobody is told who has one. ${UNAVAILABLE}`,
+    description: `The browser offers the passkeys that it has for this host name. The answer does not show who has one. ${UNAVAILABLE}`,
     schema: { body: objectSchema({}), response: OPTIONS_SCHEMA },
     audit: { none: 'asks for a challenge; nothing is stored' },
     errors: ['passkey_unavailable', 'forbidden'],
@@ -292,7 +293,8 @@ function loginRoute(people: People, challenges: Challenges): Route {
     role: 'public',
     summary: 'Log in with a passkey, without a password',
     description:
-      'As POST /v1/auth/login answers. The authenticator has to verify who is there. A passkey whose count says that there is a copy of it is disabled.',
+      'Answers as POST /v1/auth/login. The authenticator must verify the person. A passkey with a signature counter ' +
+      'that shows a copy is disabled.',
     schema: { body: SIGNED_BODY, response: LOGGED_IN_SCHEMA },
     bodyLimit: BODY_BYTES,
     audit: 'auth.login',

@@ -70,7 +70,8 @@ function refreshRoute({ sessions }: People): Route {
     role: 'public',
     summary: 'Exchange the refresh cookie for a new JWT and a new cookie',
     description:
-      'Each cookie is good once: a used one that comes again was copied, and ends the session. Two windows of one browser must take turns.',
+      'Each cookie works once. A used cookie that comes again was copied, and ends the session. Two windows of one ' +
+      'browser must take turns.',
     schema: { body: objectSchema({}), response: LOGGED_IN_SCHEMA },
     audit: { none: 'a session that goes on; the end of one is audited' },
     errors: ['unauthenticated', 'forbidden'],

@@ -66,7 +66,8 @@ function acceptPageRoute(): Route {
     role: 'public',
     summary: 'Open the page that accepts an invitation',
     description:
-      'The link is this address, # and the token of the invitation: what is behind # is sent to nobody. It leads to a page of the console; without the console: svc user accept.',
+      'The link is this address, # and the token of the invitation. Browsers send nothing after # to a server. It leads ' +
+      'to a page of the console; without the console use svc user accept.',
     schema: { status: 302 },
     handle: async () => ({ status: 302, headers: { Location: '/invitation' } }),
   })
@@ -326,7 +327,9 @@ function inviteRoute(people: People): Route {
     path: '/v1/users/invitations',
     role: 'admin',
     summary: 'Invite a person to choose a password and scan an authenticator',
-    description: `Good once, for ${DEFAULT_LIFE} unless expires_in says otherwise (at most 30d). Nobody but its bearer learns the credentials. As a link: the address of this box, /v1/auth/invitation# and the token.`,
+    description:
+      `Valid once, for ${DEFAULT_LIFE} unless expires_in says otherwise (at most 30d). Only the person with the link ` +
+      'learns the credentials. As a link: the address of this box, /v1/auth/invitation# and the token.',
     example: { name: 'grace', roles: ['operator'], expires_in: '24h' },
     schema: {
       body: objectSchema(

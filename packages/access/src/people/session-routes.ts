@@ -59,7 +59,7 @@ function listRoute(people: People): Route {
     path: '/v1/auth/sessions',
     role: 'viewer',
     summary: 'List the open sessions of people, newest first',
-    description: 'Your own ones; those of everybody, or of user_id, for the role admin.',
+    description: 'Your own sessions; with the role admin those of everybody, or of user_id.',
     schema: {
       query: objectSchema({ ...PAGE_QUERY, user_id: { type: 'string', pattern: UUID_PATTERN } }),
       response: pageSchema('sessions', SESSION_SCHEMA),
@@ -82,8 +82,7 @@ function endRoute({ context, forget }: People): Route {
     path: '/v1/auth/sessions/:id',
     role: 'viewer',
     summary: 'End a session of your own; as admin, of anyone',
-    description:
-      'Its JWT opens nothing from the next request on, and neither does what its links have opened.',
+    description: 'Its JWT stops working at once, and so does everything that its links have opened.',
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
     audit: 'auth.session.end',
     errors: ['session_not_found'],

@@ -140,7 +140,7 @@ function removeRoute({ context, forget }: People): Route {
     path: '/v1/users/:id',
     role: 'admin',
     summary: 'Remove a person; all sessions, credentials and tokens stop working at once',
-    description: 'The audit trail keeps the name. The last admin goes with force=true alone.',
+    description: 'The audit trail keeps the name. The last admin can be removed only with force=true.',
     schema: { params: ID_PARAMS, query: FORCE_QUERY, status: 204 },
     audit: 'user.remove',
     errors: ['user_not_found', 'last_admin'],
@@ -224,7 +224,8 @@ function totpRoute(people: People): Route {
     role: 'admin',
     summary: 'Replace authenticator and recovery codes of a person',
     description:
-      'Those before are good for nothing then. The answer shows the new ones once; sessions go on, but for those that links have opened, and links end.',
+      'The old ones stop working. The answer shows the new ones once. Sessions continue, except those that links have ' +
+      'opened; links end.',
     schema: { params: ID_PARAMS, body: objectSchema({}), response: NEW_FACTOR_SCHEMA },
     audit: 'user.totp',
     errors: ['user_not_found'],

@@ -82,8 +82,8 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       role: 'operator',
       summary: 'Silence a rule and subject for receivers until a time; null ends the silence',
       description:
-        'Holds for alerts of the same rule and subject that begin meanwhile too, and may be asked for when this one is over. What ' +
-        'still fires when it ends is told then. The list shows alerts as ever.',
+        'Also holds for alerts of the same rule and subject that begin meanwhile. You may set it when this alert is ' +
+        'over. Alerts that still fire at its end are sent then. The list shows alerts as before.',
       example: { until: '2027-01-01T06:00:00.000Z' },
       schema: {
         params: PARAMS,

@@ -37,7 +37,7 @@ const SETTING: JsonSchema = objectSchema(
     awaits_start: { type: 'boolean', description: 'Another value counts from the next start on.' },
     variable: NULLABLE_TEXT,
     flag: NULLABLE_TEXT,
-    plugin: { ...NULLABLE_TEXT, description: "Whose key it is; null: the service's own." },
+    plugin: { ...NULLABLE_TEXT, description: 'Plugin of the key; null: the service itself.' },
   },
   [
     'key',
@@ -76,7 +76,7 @@ const CHANGED: JsonSchema = objectSchema(
     writable: { type: 'boolean', description: 'The service may write the file.' },
     lines: {
       ...TEXT,
-      description: 'What the file needs, for somebody who writes it: YAML of these keys alone.',
+      description: 'YAML of these keys only, for a person who writes it into the file.',
     },
     fixed: {
       type: 'array',
@@ -84,7 +84,7 @@ const CHANGED: JsonSchema = objectSchema(
         'key',
         'by',
       ]),
-      description: 'Keys that something else decides, whatever the file says.',
+      description: 'Keys that a variable or a flag sets, so that the file has no effect on them.',
     },
   },
   ['applied', 'file', 'writable', 'lines', 'fixed'],
@@ -118,9 +118,9 @@ function changeRoute(file: SettingsFile, change: UnderWay): Route {
     audit: 'settings.change',
     summary: 'Write keys into the configuration file and apply them',
     description:
-      'Only keys that are `settable`: the country, the number of the network, its tracking area and its APNs. The file is judged as a whole ' +
-      'before anything is written, and what stands in it otherwise stays. A dry run changes nothing and says what would be written. With ' +
-      'If-Match both are refused when the file says something else than it did, whoever wrote it.',
+      'Only keys that are `settable`: the country, the number of the network, its tracking area and its APNs. The whole ' +
+      'file is checked before anything is written; everything else in it stays. A dry run changes nothing and shows ' +
+      'what would be written. With If-Match, a request is refused when the file has changed, no matter by whom.',
     schema: {
       query: objectSchema({ dry_run: { type: 'boolean' } }),
       body: CHANGE_BODY,

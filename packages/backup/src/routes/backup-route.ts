@@ -31,10 +31,10 @@ export function backupRoute({ context, count }: BackupParts): Route {
     role: 'admin',
     summary: 'Take a backup of this node',
     description:
-      `Everything of one moment: the store and installed plugins, and with the header ${PASSPHRASE_HEADER} (at least 12 ` +
-      'characters; the file is encrypted under it then) the keys too, so that another machine can become this node. Without ' +
-      'it the file holds no key and is of use to this node alone. docs/reference/backup-file.md describes the file, and has a program that ' +
-      'reads it without this service.',
+      `Everything of one moment: the store and installed plugins. With the header ${PASSPHRASE_HEADER} (at least 12 ` +
+      'characters) the file is encrypted and also holds the keys, so that another machine can become this node. Without ' +
+      'it the file holds no key, and only this node can restore it. docs/reference/backup-file.md describes the file, ' +
+      'and has a program that reads it without this service.',
     produces: ['application/gzip', 'application/octet-stream'],
     errors: ['validation_failed', 'rate_limited', 'store_unavailable'],
     handle: async (request) => {

@@ -43,7 +43,7 @@ export function closedRoutes({ context }: BackupParts): readonly Route[] {
       path: '/v1/restore/closed',
       role: 'admin',
       summary: 'List what restores have closed: things for one use that may have been used since the backup',
-      description: 'By kind. Each opens nothing until POST /v1/restore/reopen.',
+      description: 'By kind. Each one does not work until POST /v1/restore/reopen.',
       schema: { query: objectSchema({ ...PAGE_QUERY, kind: KIND }), response: pageSchema('closed', ITEM) },
       paged: true,
       handle: async (request) => ({

@@ -39,7 +39,8 @@ const RESPONSE: JsonSchema = objectSchema(
     closed: {
       ...COUNTS,
       description:
-        'What is good for one use and may have been used since the backup was taken, by kind: it opens nothing until it is reopened (POST /v1/restore/reopen).',
+        'Things for one use that may have been used since the backup, by kind. They do not work until they are reopened ' +
+        '(POST /v1/restore/reopen).',
     },
     with_keys: { type: 'boolean' },
     dry_run: { type: 'boolean' },
@@ -75,10 +76,11 @@ export function restoreRoute(parts: BackupParts): Route {
     role: 'admin',
     summary: 'Restore a backup of this node',
     description:
-      `An encrypted one needs its passphrase in ${PASSPHRASE_HEADER}. Everything is checked before anything changes: each ` +
-      'octet, the store, its audit trail, keys and versions. Then the service starts anew with what was restored, all ' +
-      'sessions have ended, TX is disarmed, what is good for one use is closed, and the core is brought to what the store says. What was before stays in ' +
-      '`restore-<time>` of the data directory. Of another node, or wrong in any way: 400, and nothing has changed.',
+      `An encrypted backup needs its passphrase in ${PASSPHRASE_HEADER}. Everything is checked before anything changes: ` +
+      'each byte, the store, its audit trail, keys and versions. Then the service starts with the restored data. All ' +
+      'sessions have ended, TX is disarmed, and things for one use are closed. The core is brought to what the store ' +
+      'says. The data before stay in `restore-<time>` of the data directory. A backup of another node, or a wrong one, ' +
+      'gives 400, and nothing has changed.',
     consumes: ['application/octet-stream', 'application/gzip', 'application/x-gzip'],
     // The setting can change while the service runs: see `bounded`.
     bodyLimit: Number.MAX_SAFE_INTEGER,

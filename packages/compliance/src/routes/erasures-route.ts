@@ -35,8 +35,8 @@ export function erasuresRoute(parts: ComplianceParts): Route {
     role: 'operator',
     summary: 'List the erasures that are not finished',
     description:
-      'SIMs whose holder is forgotten, and whose IMSI is there until HSS and core have let them go; by hash. It is empty when ' +
-      'nothing is outstanding.',
+      'SIMs with an erased holder and an IMSI that is still here, until HSS and core have removed it; by hash. Empty ' +
+      'when every erasure is finished.',
     schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('erasures', ERASURE) },
     errors: ['store_corrupt'],
     paged: true,

@@ -234,10 +234,11 @@ export function exportRoute(parts: ComplianceParts): Route {
     role: 'operator',
     summary: "Get the regulator's file",
     description:
-      'CSV (RFC 4180, UTF-8, a header row) of what happened on this node: moves of SIMs and of the node, TX intervals, changes ' +
-      'of the policy, sessions, exports, and what retention has removed. Hashes in the place of IMSIs. The last line is a ' +
-      "manifest with the number of rows, their SHA-256 and the node's signature: a file without it is cut off. " +
-      '`svc compliance verify` checks it without this service. docs/reference/regulator-file.md describes kinds and columns.',
+      'CSV (RFC 4180, UTF-8, a header row) of what happened on this node: moves of SIMs and of the node, TX intervals, ' +
+      'changes of the policy, sessions, exports, and what retention has removed. It has hashes instead of IMSIs. The ' +
+      "last line is a manifest with the number of rows, their SHA-256 and the node's signature; a file without it is " +
+      'cut off. `svc compliance verify` checks it without this service. docs/reference/regulator-file.md describes ' +
+      'kinds and columns.',
     produces: ['text/csv'],
     schema: { query: QUERY },
     errors: ['validation_failed', 'store_corrupt', 'store_unavailable'],

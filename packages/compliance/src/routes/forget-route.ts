@@ -80,10 +80,11 @@ export function forgetRoute(parts: ComplianceParts): Route {
     role: 'admin',
     summary: 'Erase the data of the holder of a SIM',
     description:
-      'For good: IMSI, keys and card codes, label and number, quota, eSIM codes. What stays is the hash in the trail of moves, in ' +
-      'sessions and usage until their retention, and in the audit trail. Of a revoked SIM, or of one that was never attached ' +
-      '(it is revoked with this); of any other only with `revoke`. At once but for the IMSI, by which HSS and core have to be ' +
-      'told. Backups keep what they hold: docs/how-to/compliance.md.',
+      'For good: IMSI, keys and card codes, label and number, quota, eSIM codes. The hash stays in the trail of moves ' +
+      'and in the audit trail, and in sessions and usage until their retention ends. For a revoked SIM, or one that was ' +
+      'never attached (it is revoked with this); for any other SIM only with `revoke`. Everything is erased at once, ' +
+      'except the IMSI: HSS and core still need it to remove the SIM. Backups keep what they hold: ' +
+      'docs/how-to/compliance.md.',
     schema: { params: PARAMS, body: BODY, response: RESPONSE, status: 202 },
     errors: ['sim_not_found', 'sim_state_conflict', 'store_corrupt'],
     audit: 'sim.forget',

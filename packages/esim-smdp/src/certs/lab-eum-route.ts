@@ -56,8 +56,9 @@ export function labEumRoute(parts: CertParts): Route {
     role: 'admin',
     summary: 'Sign the certificate of a software eUICC maker',
     description:
-      'CERT.EUM under the own test CI for eUICCs of a lab: whoever has its key makes eUICCs that profiles are delivered to, and ' +
-      'sees the keys in them. It is kept among the certificates: svc esim certs revoke ends it. Refused where certificates of another CI are: those are for phones of people.',
+      'A CERT.EUM under the own test CI, for eUICCs of a lab. Anyone with its key can make eUICCs that get profiles, ' +
+      'and sees the keys in them. It is kept among the certificates; svc esim certs revoke ends it. Refused when there ' +
+      'are certificates of another CI, because those are for phones of people.',
     schema: { body: BODY, response: RESPONSE, status: 201 },
     audit: 'esim_cert.lab_eum',
     errors: [esimCertConflict.code],

@@ -52,8 +52,9 @@ function revokeRoute(parts: CertParts): Route {
     role: 'admin',
     summary: 'Revoke a certificate: of an eUICC maker, of an eUICC, or of this SM-DP+',
     description:
-      'By its id, or by issuer and serial number when it is not listed here. eUICCs below it get nothing any more, downloads that are ' +
-      'under way end; what was delivered stays. The CI of a phone knows nothing of it. With restore it is believed again.',
+      'By its id, or by issuer and serial number when it is not listed here. eUICCs below it get nothing more, and ' +
+      'running downloads end. Delivered profiles stay. The CI of a phone does not learn of it. With restore the ' +
+      'certificate is trusted again.',
     example: { id: '0'.repeat(64) },
     schema: { body: BODY, response: RESPONSE },
     audit: 'esim_cert.revoke',
@@ -116,7 +117,7 @@ function removeRoute(parts: CertParts): Route {
     role: 'admin',
     summary: 'Remove a certificate and its key',
     description:
-      'The folder esim.certs_dir does not bring it back, whatever lies there; an import by hand does.',
+      'The folder esim.certs_dir does not bring it back, even if it has the file; an import by hand does.',
     schema: { params: PARAMS, status: 204 },
     audit: 'esim_cert.remove',
     errors: [esimCertNotFound.code, esimCertConflict.code],
@@ -184,7 +185,7 @@ const INIT_BODY: JsonSchema = objectSchema({
     uniqueItems: true,
     description: 'Both when absent: a hierarchy is made on each.',
   },
-  force: { type: 'boolean', description: 'Also beside sets that are there.' },
+  force: { type: 'boolean', description: 'Also when sets exist.' },
 })
 const IMPORT_BODY: JsonSchema = objectSchema(
   {
@@ -208,7 +209,7 @@ const IMPORT_BODY: JsonSchema = objectSchema(
     },
     force: {
       type: 'boolean',
-      description: 'Also a CI whose private key is published (SGP.26) beside another one.',
+      description: 'Also a CI with a published private key (SGP.26) beside another one.',
     },
   },
   ['files'],
@@ -276,9 +277,10 @@ function initRoute(parts: CertParts): Route {
     role: 'admin',
     summary: 'Create test certificates for this SM-DP+',
     description:
-      'A CI, CERT.DPauth, CERT.DPpb and CERT.DPtls on each curve. Phones that are sold accept none of them: their eUICCs know ' +
-      'the CI of GSMA alone. Test eUICCs that take this CI do, and programs. Where sets are there and no CERT.DPtls is valid, that ' +
-      'alone is made: under their CI when its key is here (phones look at that), else under an own one. Refused where nothing is missing, unless forced.',
+      'A CI, CERT.DPauth, CERT.DPpb and CERT.DPtls on each curve. Phones from a shop do not accept them, because their ' +
+      'eUICCs know only the CI of GSMA. Test eUICCs with this CI, and programs, accept them. When sets exist without a ' +
+      'valid CERT.DPtls, only that one is made: under their CI when its key is here (phones check that), otherwise ' +
+      'under an own one. Refused when nothing is missing, unless forced.',
     example: { host: 'smdp.example.org' },
     schema: { body: INIT_BODY, response: CERTS_SCHEMA, status: 201 },
     audit: 'esim_cert.init',
@@ -308,8 +310,10 @@ function importRoute(parts: CertParts): Route {
     role: 'admin',
     summary: 'Import certificates and their private keys',
     description:
-      'PEM or DER: CERT.CI, CERT.DPauth, CERT.DPpb, CERT.DPtls, each with its key (EC, SEC 1 or PKCS #8) but the CI, in any ' +
-      'order; revocation lists of a CI. A test CI whose private key is published is refused beside others unless forced. All are taken or none: each file that is refused is named with what is wrong. Keys are sealed at once.',
+      'PEM or DER, in any order: CERT.CI, CERT.DPauth, CERT.DPpb, CERT.DPtls, each with its key (EC, SEC 1 or PKCS #8) ' +
+      'except the CI; and revocation lists of a CI. A test CI with a published private key is refused beside others ' +
+      'unless forced. All files are taken or none; each refused file is named with its problem. Keys are sealed at ' +
+      'once.',
     schema: { body: IMPORT_BODY, response: IMPORTED_SCHEMA },
     audit: 'esim_cert.import',
     handle: async (request) => {

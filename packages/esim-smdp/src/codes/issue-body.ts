@@ -27,7 +27,8 @@ export function issueBodySchema(sims: JsonSchema): JsonSchema {
     imsi_sha256_12: {
       type: 'string',
       pattern: '^[0-9a-f]{12}$',
-      description: 'A code for this SIM. Absent, as batch_id: for a new one, whose properties stand beside.',
+      description:
+        'A code for this SIM. Without this and without batch_id: for a new SIM, with the other properties.',
     },
     batch_id: {
       type: 'string',
@@ -49,7 +50,7 @@ export function issueBodySchema(sims: JsonSchema): JsonSchema {
       type: 'string',
       pattern: '^[0-9]{32}$',
       writeOnly: true,
-      description: 'The only eUICC that gets the profile; whoever comes first when absent.',
+      description: 'The only eUICC that gets the profile. Default: the first one that asks.',
     },
     ci_pkid: {
       type: 'string',

@@ -29,7 +29,7 @@ const PROFILE: JsonSchema = {
 }
 
 const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
-  token: { type: 'string', description: "The code's own id. It opens nothing." },
+  token: { type: 'string', description: "The code's own id. It is no secret." },
   imsi_sha256_12: { type: 'string' },
   state: {
     type: 'string',

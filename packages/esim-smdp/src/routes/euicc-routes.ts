@@ -11,7 +11,7 @@ const PROFILE: JsonSchema = objectSchema({
   state: {
     type: 'string',
     enum: ['delivered', 'installed', 'enabled', 'disabled', 'deleted', 'failed'],
-    description: 'As the device last told; it tells when it can, and may be asked by its user not to.',
+    description: 'As the device reported last. It reports when it can, and its user can turn that off.',
   },
   delivered_at: TIME,
   installed_at: TIME,
@@ -24,8 +24,9 @@ const EUICC: JsonSchema = objectSchema({
   authority: {
     type: ['string', 'null'],
     description:
-      'Who answers for its EID: own (a CI whose key is here), test (a CI whose key is published), else the key identifier of its ' +
-      'CI. Two that have the same EID by different ones are two. Null: last seen by a version that did not look.',
+      'CI of its EID: own (the key of the CI is here), test (the key of the CI is published), otherwise the key ' +
+      'identifier of the CI. The same EID under two CIs means two eUICCs. Null: last seen by a version that did not ' +
+      'check.',
   },
   eid_last4: { type: 'string' },
   first_seen_at: TIME,

@@ -16,7 +16,7 @@ export function qrRoute(parts: EsimParts): Route {
     path: '/v1/esim/codes/:token/qr',
     role: 'sim:issuer',
     summary: 'Get the QR code of an activation code',
-    description: 'SVG, PNG or JSON, as Accept asks for. Whoever sees it can download the profile.',
+    description: 'SVG, PNG or JSON, as Accept asks. Anyone who sees it can download the profile.',
     schema: {
       params: TOKEN_PARAMS,
       response: objectSchema(

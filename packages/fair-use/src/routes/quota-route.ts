@@ -45,12 +45,12 @@ const BODY: JsonSchema = objectSchema({
   quota_bytes: {
     ...BYTES_SCHEMA,
     type: ['integer', 'null'],
-    description: 'Octets of both directions together; null takes the quota away.',
+    description: 'Bytes of both directions together; null removes the quota.',
   },
   period: {
     type: 'string',
     enum: ['day', 'week', 'month', 'none'],
-    description: 'When it begins anew, by fairuse.time_zone; none: never. month when absent.',
+    description: 'When it starts again, by fairuse.time_zone. none: never. Default: month.',
   },
   action: {
     type: 'string',

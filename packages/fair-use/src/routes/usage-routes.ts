@@ -60,13 +60,15 @@ const BODY: JsonSchema = objectSchema(
       // It is kept and shown: nothing as long as an IMSI.
       pattern: '^(?!.*[0-9]{14})[a-z0-9][a-z0-9._-]{0,63}$',
       description:
-        'Who counted: fewer than 14 digits in a row. A node reports under its own id, and may leave this out. Sixteen of ' +
-        'a SIM are told apart within an hour; the others count together as `other`.',
+        'Who counted, with fewer than 14 digits in a row. A node reports under its own id, and may leave this out. ' +
+        'Within an hour, sixteen sources of a SIM are kept apart; all others count together as `other`.',
     },
     report_id: {
       type: 'string',
       pattern: '^[!-~]{1,128}$',
-      description: `The name of this report among those of the SIM: it counts once, however often it is sent within ${REPORT_DAYS} days.`,
+      description:
+        'The name of this report among those of the SIM. It counts once, however often you send it within ' +
+        `${REPORT_DAYS} days.`,
     },
   },
   ['up_bytes', 'down_bytes', 'report_id'],
@@ -106,9 +108,10 @@ export function usageRoutes(parts: FairUseParts): readonly Route[] {
       nodeToo: true,
       summary: 'Report what a SIM has used',
       description:
-        'Adds once for each `report_id`: send it again until it is answered, in whatever order. A member of the mesh (role node) tells of ' +
-        'sessions that lie behind it alone: those with an address in a network that is approved for it, and no more octets than a link ' +
-        'of 1 Gbit/s carries since the session began. Anything else is `usage_implausible`, and told in health and in the audit trail.',
+        'Each `report_id` counts once: send it again until it is answered, in any order. A member of the mesh (role ' +
+        'node) reports only sessions behind it: those with an address in a network that is approved for it. It reports ' +
+        'at most the bytes that a link of 1 Gbit/s carries since the session began. Anything else is ' +
+        '`usage_implausible`, and appears in health and in the audit trail.',
       schema: { params: SIM_PARAMS, body: BODY, response: USAGE_SCHEMA },
       errors: [
         'sim_not_found',

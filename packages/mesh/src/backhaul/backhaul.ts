@@ -67,7 +67,8 @@ function backhaulRoute(
     role: 'viewer',
     summary: "Show the traffic on this machine's way to the internet, by month",
     description:
-      'All octets of the interfaces with a default route, as the kernel counts them each minute: phones, other boxes and the machine itself.',
+      'All bytes of the interfaces with a default route, as the kernel counts them each minute: phones, other boxes and ' +
+      'the machine itself.',
     schema: {
       query: objectSchema({
         months: { type: 'integer', minimum: 1, maximum: MOST_MONTHS, default: SOME_MONTHS },

@@ -39,8 +39,8 @@ const BODY = objectSchema(
     csr_pem: {
       type: 'string',
       description:
-        'PKCS#10, ECDSA P-256, at most 4 KiB. Its subject is passed over; one that asks to be a CA, or for a name that is not its ' +
-        'own, is refused.',
+        'PKCS#10, ECDSA P-256, at most 4 KiB. Its subject is ignored. A request to be a CA, or for the name of another ' +
+        'node, is refused.',
     },
     name: { type: 'string', pattern: NODE_NAME_PATTERN },
     address: {
@@ -74,9 +74,9 @@ export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
     nodeToo: true,
     summary: 'Let a node into the mesh, or renew its certificate',
     description:
-      'With a bootstrap token the node gets a certificate of 30 days and its address in the mesh; the token is used up. Asked again ' +
-      'with the same token by the same node and key, while the token lasts, it gives the same again. With the certificate of ' +
-      'the node itself it gives a new one once half of its life is over, and the same before that. A node that was in before is ' +
+      'With a bootstrap token the node gets a certificate of 30 days and its address in the mesh; the token is used up. ' +
+      'The same node with the same key gets the same answer again while the token lasts. With its own certificate the ' +
+      'node gets a new one after half of its life, and the same one before that. A node that was a member before is ' +
       'known by its key and gets its old address.',
     example: { csr_pem: '-----BEGIN CERTIFICATE REQUEST-----…', name: 'mast on the hill' },
     schema: {

@@ -72,8 +72,8 @@ function rootAddressRoute(parts: EnrollParts, client: MeshClient): Route {
     role: 'admin',
     summary: 'Set the address of the root on this member',
     description:
-      'Members find a root that has moved by themselves where it announces its address or its links hold. The node is asked ' +
-      'there at once and must be the root by its certificate; otherwise nothing changes.',
+      'Members find a moved root by themselves when it announces its address or its links hold. This node asks that ' +
+      'address at once; its certificate must be that of the root. Otherwise nothing changes.',
     example: { url: 'https://192.0.2.101:8443' },
     schema: {
       body: objectSchema({ url: { type: 'string', pattern: '^https://[^/?#@\\s]{1,255}$' } }, ['url']),
@@ -111,9 +111,9 @@ function takeRootRoute(parts: EnrollParts, isRootAway: () => boolean): Route {
     role: 'admin',
     summary: 'Become the root instead of one that is lost',
     description:
-      'For a root that is lost without a backup. This member leaves its mesh and is the root of a new one, with its own CA; the ' +
-      'answer has an invitation for each other member, which keeps its address and what was approved there. Refused while ' +
-      'the root answers, unless force is given.',
+      'For a root that is lost without a backup. This member leaves its mesh and becomes the root of a new one, with ' +
+      'its own CA. The answer has an invitation for each other member, which keeps its address and its approvals. ' +
+      'Refused while the root answers, unless forced.',
     schema: {
       body: objectSchema({ force: { type: 'boolean', default: false } }),
       response: objectSchema(
@@ -393,8 +393,9 @@ function leaveRoute(parts: EnrollParts, leaveMesh: LeaveMesh): Route {
     nodeToo: true,
     summary: 'Take a node out of the mesh',
     description:
-      'At the root: all certificates of the node are revoked at once, its peers are removed, its state is provision again. Its ' +
-      'address in the mesh stays its own. At a member, with the id of that node: it tells the root and leaves.',
+      'At the root: all certificates of the node are revoked at once, its peers are removed, and its state is provision ' +
+      'again. Its address in the mesh stays reserved for it. At a member, with its own id: it tells the root and ' +
+      'leaves.',
     schema: {
       params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
       response: objectSchema(

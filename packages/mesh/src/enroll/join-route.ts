@@ -40,8 +40,9 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
     role: 'admin',
     summary: 'Join a mesh by an invitation',
     description:
-      'This node checks the CA of the server against the token before it sends anything, has its key certified there and is a ' +
-      'member from then on: it serves TLS by the certificate of that mesh. Asked again after a lost answer, it goes on.',
+      'This node checks the CA of the server against the token before it sends anything. The root certifies its key, ' +
+      'and it is a member from then on: it serves TLS by the certificate of that mesh. Repeat the request after a lost ' +
+      'answer; it continues.',
     example: { token: 'svcb_…', url: 'https://192.0.2.1:8443' },
     schema: {
       body: objectSchema(
@@ -58,8 +59,8 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
             type: 'boolean',
             default: false,
             description:
-              'Leave the mesh that this node is a member of once the new root has let it in. The old one, which is lost, hears ' +
-              'nothing of it.',
+              'Leave the present mesh after the new root has let this node in. The old root, which is lost, is not ' +
+              'informed.',
           },
         },
         ['token', 'url'],

@@ -102,8 +102,8 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
     nodeToo: true,
     summary: 'List the members of the mesh, and the revoked certificates',
     description:
-      'All members at once. With after and wait_s the answer comes when revision is another than after, at the ' +
-      'latest after wait_s seconds. A member that is asked tells what it has heard last.',
+      'All members at once. With after and wait_s, it answers when revision differs from after, or after wait_s ' +
+      'seconds. A member answers with what it has heard last.',
     schema: {
       query: objectSchema({
         after: { type: 'integer', minimum: 0 },
@@ -237,8 +237,8 @@ function crlRoute(parts: EnrollParts): Route {
     role: 'public',
     summary: 'Get the revoked certificates of the mesh, signed by its CA',
     description:
-      'An X.509 CRL (RFC 5280), PEM; number grows from list to list. A member gives the newest that it has heard of: whom it comes ' +
-      'from does not matter, the signature decides.',
+      'An X.509 CRL (RFC 5280), PEM; number grows from list to list. A member gives the newest one that it has. Its ' +
+      'signature counts, not its sender.',
     conditional: true,
     schema: {
       response: objectSchema({ number: { type: 'integer' }, crl_pem: { type: 'string' } }, [

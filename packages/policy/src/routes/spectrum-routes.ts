@@ -55,7 +55,7 @@ const CHANNEL_RESULT: JsonSchema = objectSchema(
   {
     channel: { type: 'integer' },
     bands: { type: 'array', items: { type: 'string' } },
-    band: { ...nullableText, description: 'The band whose entry in the allow-list covers the carrier.' },
+    band: { ...nullableText, description: 'The band of the allow-list entry that covers the carrier.' },
     downlink_mhz: nullableMhz,
     uplink_mhz: nullableMhz,
     allowed: { type: 'boolean' },

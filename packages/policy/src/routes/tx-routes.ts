@@ -45,8 +45,8 @@ const STATE: JsonSchema = objectSchema(
     transmitter: {
       type: 'string',
       description:
-        'off: whatever was permitted to send has itself reported that it is off. on: something is permitted to send. ' +
-        'unconfirmed: it was told to stop and has not reported that it did; it may be on air. More may come.',
+        'off: everything that was permitted to transmit has reported that it is off. on: something is permitted to ' +
+        'transmit. unconfirmed: it had to stop and has not reported it; it may be on air. More may come.',
     },
   },
   ['armed', 'gates', 'profile', 'transmitter'],
@@ -97,11 +97,11 @@ export function txRoutes(control: TxControl, transmitters: Transmitters, clock: 
       summary: 'Disarm TX and stop the transmitter',
       urgent: true,
       description:
-        'Stops the transmitter at once, whatever the store does, and answers when it has confirmed that it is off. When it ' +
-        'does not within 7 s: 503 southbound_unavailable; TX stays disarmed, and it is told again until it confirms. When ' +
-        'the store has not taken the disarm within 1 s: 503 store_unavailable; the transmitter is off, and held off until it ' +
-        'has, over a restart as well. It is refused for nothing but its sender: query and body are not looked at, and with an ' +
-        'Idempotency-Key that was used it stops once more.',
+        'Stops the transmitter at once, in any state of the store, and answers when the transmitter has confirmed that ' +
+        'it is off. Without a confirmation within 7 s: 503 southbound_unavailable. TX stays disarmed, and the stop is ' +
+        'repeated until it is confirmed. When the store has not taken the disarm within 1 s: 503 store_unavailable. The ' +
+        'transmitter is off and stays off until the store has taken it, also over a restart. Only the sender can be ' +
+        'refused: query and body are ignored, and with a used Idempotency-Key it stops once more.',
       unrefusable: true,
       schema: { response: STATE },
       errors: ['southbound_unavailable', 'store_unavailable', 'store_corrupt'],
@@ -126,9 +126,9 @@ function armRoute(
     summary: 'Arm or disarm TX',
     urgent: true,
     description:
-      'Arms a radio profile when all three layers are green; otherwise 409 names each missing one, whatever profile_id is. ' +
-      'Another profile is armed only after a disarm. What is refused does not count against tx_arm_per_hour. With ' +
-      'arm: false, whatever stands beside it, it disarms as POST /v1/tx/disarm does.',
+      'Arms a radio profile when all three layers are green. Otherwise 409 names each missing one, for any profile_id. ' +
+      'Another profile can be armed only after a disarm. A refused request does not count against tx_arm_per_hour. With ' +
+      'arm: false it disarms as POST /v1/tx/disarm does, and everything else in the body is ignored.',
     example: { arm: true, profile_id: 'default' },
     schema: { body: ARM_BODY, response: STATE },
     errors: [

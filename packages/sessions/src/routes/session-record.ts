@@ -26,7 +26,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   ended_at: NULLABLE_TIMESTAMP_SCHEMA,
   up_bytes: { type: 'integer', description: 'Of the best source that counts it.' },
   down_bytes: { type: 'integer' },
-  incomplete: { type: 'boolean', description: 'Some octets may be missing.' },
+  incomplete: { type: 'boolean', description: 'Some bytes may be missing.' },
   technology: { type: 'string', description: 'lte or nr; more may come.' },
   cell: NULLABLE_TEXT,
   source: { type: 'string', description: 'Who saw it first.' },

@@ -112,8 +112,9 @@ export function bulkRoute(parts: SimsParts): Route {
     example: { action: 'suspend', filter: { label: 'harbour' } },
     summary: 'Change many SIMs at once',
     description:
-      'One transaction for at most 10,000 SIMs, with a report on each; the wait is after it: for phones that were on alone, and after a resume for the HSS. Needs the role of the action: operator for ' +
-      'suspend and resume, sim:admin for revoke (which counts against sim_revoke), sim:issuer for label.',
+      'One transaction for at most 10,000 SIMs, with a report on each. The wait comes after it: for phones that were ' +
+      'attached, and after a resume for the HSS. You need the role of the action: operator for suspend and resume, ' +
+      'sim:admin for revoke (which counts against sim_revoke), sim:issuer for label.',
     schema: { query: objectSchema({ wait: WAIT_SCHEMA }), body: BODY, response: REPORT },
     errors: ['validation_failed', 'forbidden', 'rate_limited', 'southbound_unavailable', 'store_corrupt'],
     audit: 'sim.bulk',

@@ -27,7 +27,7 @@ export const FILTER_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   },
   attached: {
     type: 'boolean',
-    description: 'Whose phone is attached now, or is not. 503 while the core does not tell.',
+    description: 'SIMs with a phone that is attached now, or without. 503 while the core gives no list.',
   },
   q: {
     ...TEXT,

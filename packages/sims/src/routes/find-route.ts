@@ -44,8 +44,8 @@ export function findRoute(parts: SimsParts): Route {
     example: { msisdn: '15550100' },
     summary: 'Find a SIM by its IMSI, ICCID or number',
     description:
-      'Changes nothing. It takes identifiers in its body, so that they are in no address and no log. All that is given ' +
-      'must fit.',
+      'Changes nothing. Identifiers are in the body, so that no address and no log has them. A SIM must match ' +
+      'everything that you give.',
     schema: {
       body: BODY,
       response: objectSchema({ sims: { type: 'array', items: SIM_SCHEMA } }, ['sims']),

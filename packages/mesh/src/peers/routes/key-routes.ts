@@ -68,10 +68,14 @@ function rotateRoute(parts: PeersParts): Route {
     role: 'operator',
     summary: "Change this node's WireGuard key without losing a link",
     description:
-      'Makes the next key. Members of the mesh are told and prepare for it, then this node goes over by itself. A peer that was added by hand must be told on its side (POST /v1/peers/{id}/rotate there); then send force. Repeating it tells how far it is.',
+      'Makes the next key. Members of the mesh prepare for it by themselves; then this node changes to it. For a peer ' +
+      'that was added by hand, prepare its side (POST /v1/peers/{id}/rotate there), then send force. Repeat the request ' +
+      'to see its progress.',
     example: {},
     schema: {
-      body: objectSchema({ force: { type: 'boolean', description: 'Go over now, whoever knows of it.' } }),
+      body: objectSchema({
+        force: { type: 'boolean', description: 'Change now, even if some peers do not know the key.' },
+      }),
       response: SELF_SCHEMA,
     },
     errors: ['southbound_unavailable', 'store_corrupt'],

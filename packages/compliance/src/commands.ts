@@ -92,7 +92,7 @@ async function trustedHere(host: CommandHost): Promise<readonly X509Certificate[
   if (trusted.length > 0) return trusted
   throw host.failure(
     'nothing_trusted',
-    'it is not known whose signature to believe',
+    'there is no certificate to check the signature with',
     "name the CA of the node, or the node's certificate: --trust FILE (on the node: keys/mesh-ca.pem)",
   )
 }

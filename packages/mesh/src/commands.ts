@@ -54,7 +54,7 @@ const peerCommands: Commands = {
     host.printRecord(data)
     if (host.isJson || data.next_public_key === null) return
     host.err(
-      'Members of the mesh are told by themselves. On each other box: svc peer rotate THIS-PEER NEXT-KEY; then here: svc peer rotate --force\n',
+      'Members of the mesh learn it by themselves. On each other box: svc peer rotate THIS-PEER NEXT-KEY; then here: svc peer rotate --force\n',
     )
   },
 }
@@ -113,7 +113,7 @@ export const commands: Commands = {
     for (const { name, command } of invitations as readonly Readonly<Record<string, string>>[])
       host.out(`\nOn ${host.printable(name ?? '')}:\n  ${host.printable(command ?? '')}\n`)
     host.err(
-      'Each works once. Whoever is late, or was not known here: svc mesh invite, and svc node join with --leave.\n',
+      'Each works once. For a box that is late, or was not known here: svc mesh invite, and svc node join with --leave.\n',
     )
   },
   'node join': async (host) => {
@@ -124,7 +124,7 @@ export const commands: Commands = {
     const data = await host.call('POST /v1/mesh/join', { body: { token, url, name, address, leave } })
     host.printRecord(host.isJson ? data : named(data))
     host.err(
-      'Over TLS this box shows the certificate of the mesh from now on: whoever trusts it by its own CA trusts the CA of the root instead (--ca or SVC_CA; keys/mesh/ca.pem of this box).\n',
+      'Over TLS this box shows the certificate of the mesh from now on. Clients that trusted the CA of this box must trust the CA of the root instead (--ca or SVC_CA; keys/mesh/ca.pem of this box).\n',
     )
   },
   'node leave': async (host) => {

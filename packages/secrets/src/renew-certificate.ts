@@ -95,7 +95,7 @@ function refuseForeignStore(directory: string, storeFile: string | undefined): v
   if (size === 0) return
   throw secretsInvalid(
     `there is a store ${storeFile} and no key of it, ${join(directory, lost)}; put back the keys directory that ` +
-      'belongs to this store, or move the store away to begin anew; nothing was changed',
+      'belongs to this store, or move the store away to start again; nothing was changed',
   )
 }
 

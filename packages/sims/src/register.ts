@@ -52,7 +52,7 @@ export function simRegister(parts: SimsParts): SimRegister {
       const own = context.db.join(tx)
       const row = await revoked(own, imsi)
       if (isAwaited(row) && how?.isUnheard !== true)
-        throw simStateConflict(`the SIM ${imsi} is revoked, and the HSS is still to be told`)
+        throw simStateConflict(`the SIM ${imsi} is revoked, and the HSS must still remove it`)
       await SIMS.remove(own, { hash: imsi })
       await forgetBeside(own, row)
       tx.afterCommit(() => parts.counters.removed(row.state))

@@ -418,7 +418,7 @@ function checkPlain(listen: string): Finding {
   if (isLoopback(host)) return healthy('transport', 'plain HTTP, on this machine alone')
   return doubtful(
     'transport',
-    'plain HTTP: whoever is on the network reads tokens and passwords',
+    'plain HTTP: anyone on the network can read tokens and passwords',
     'set tls.enabled, or put server.listen on 127.0.0.1',
   )
 }

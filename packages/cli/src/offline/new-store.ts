@@ -18,7 +18,7 @@ export async function permitNewStoreHere(
   if (options.json === true) terminal.out(jsonText({ store, permitted: true }))
   else
     terminal.out(
-      `the next start makes a new, empty store in ${store}; its SIMs, tokens and audit trail begin anew\n`,
+      `the next start makes a new, empty store in ${store}; it has no SIMs and tokens, and its audit trail starts again\n`,
     )
 }
 

@@ -47,7 +47,7 @@ export async function rotateVaultHere(
     if (options.json === true) terminal.out(jsonText({ key_id: keyId, resealed, retired, kept }))
     else
       terminal.out(
-        `key ${keyId} is in use; ${resealed} values sealed anew, ${retired.length} old keys removed\n`,
+        `key ${keyId} is in use; ${resealed} values sealed again, ${retired.length} old keys removed\n`,
       )
     if (kept.length > 0)
       throw failure('vault_keys_kept', 'replaced keys had to stay', {

@@ -29,6 +29,6 @@ export function showInvitation(terminal: Terminal, options: PrintOptions, body: 
   printRecord(terminal, options, body)
   if (options.json === true) return
   terminal.err(
-    `${ONCE}Whoever has the link opens it in a browser, or gives it to svc user accept on standard input.\n`,
+    `${ONCE}The person with the link opens it in a browser, or gives it to svc user accept on standard input.\n`,
   )
 }

@@ -273,7 +273,7 @@ class RulesTap implements NftTap {
     const table = await this.#list(signal)
     if (table === undefined)
       throw southboundUnavailable(
-        `the table netdev ${this.#options.place.table} was removed by somebody else; it is made anew`,
+        `the table netdev ${this.#options.place.table} was removed by somebody else; it is made again`,
       )
     return table
   }

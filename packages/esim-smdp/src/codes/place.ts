@@ -68,7 +68,7 @@ function boundTo(row: CodeRow, others: readonly CodeRow[], held: ReadonlyMap<str
   const order = others.find(({ state }) => state === 'allocated' || state === 'confirmed')
   if (order !== undefined)
     throw esimCodeConflict(
-      `the profile of SIM ${row.hash} is ordered (${order.token}) and not released yet; revoke the order first, or leave it to whoever ordered it`,
+      `the profile of SIM ${row.hash} is ordered (${order.token}) and not released yet; revoke the order first, or wait until the order system releases it`,
     )
   const holder = others.find((other) => other.downloads > 0 && held.get(other.token)?.state !== 'deleted')
   if (holder === undefined) return row

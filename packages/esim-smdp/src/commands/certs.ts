@@ -87,7 +87,7 @@ function shown(host: CommandHost, data: Readonly<Record<string, unknown>>): void
   host.printRows({ key: 'certs', rows, nextCursor: null }, COLUMNS)
   if (rows.some((row) => row.is_test === true))
     host.err(
-      'The private key of this CI is published: whoever has it can make eUICCs, and read profiles. Issue SIMs for tests alone.\n',
+      'The private key of this CI is published: anyone can make eUICCs with it and read profiles. Issue only SIMs for tests.\n',
     )
 }
 

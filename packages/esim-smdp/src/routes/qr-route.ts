@@ -45,7 +45,7 @@ async function qr(parts: EsimParts, token: string, accept: string | undefined): 
     throw esimCodeConflict(`the code ${token} is ${row.state}; issue another one`)
   if (row.state === 'allocated' || row.state === 'confirmed')
     throw esimCodeConflict(
-      `the code ${token} is an order that is not released yet; whoever ordered it releases it`,
+      `the code ${token} is an order that is not released yet; the order system must release it`,
     )
   if ((await parts.closed.among(ESIM_CODE, [token])).has(token)) throw closedConflict(row)
   const activation = activationOf(parts.vault, row)

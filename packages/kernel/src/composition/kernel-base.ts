@@ -142,7 +142,7 @@ function refuse({ directory, anchor, dataDir }: StorePresence, what: string): vo
   const since = sinceMs === undefined ? '' : ` since ${new Date(sinceMs).toISOString()}`
   throw storeInvalid(
     `${what}, but this node has kept one${since}: put it back, or restore a backup; ` +
-      `to begin anew without its SIMs and its audit trail, run: svc store new --data-dir ${dataDir}`,
+      `to start again without its SIMs and its audit trail, run: svc store new --data-dir ${dataDir}`,
   )
 }
 

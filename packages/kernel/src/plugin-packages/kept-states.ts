@@ -46,7 +46,7 @@ export function createKeptStates(pluginsDir: string | undefined, log: Log | unde
     onDamage: (path, error) =>
       log?.error(
         { path, err: error },
-        'what is kept of plugins is damaged: what was disabled runs again; disable it anew, or put the file back',
+        'what is kept of plugins is damaged: what was disabled runs again; disable it again, or put the file back',
       ),
   })
   const of = (id: string): KeptState => kept.read().get(id) ?? {}

@@ -103,7 +103,7 @@ function refuseStranger(
   const whose = `it is of node ${nodeId} (${nodeName}), and this is ${identity.nodeId}`
   if (!hasKeys)
     throw backupInvalid(
-      `${whose}; without its keys it is of use to its own node alone: make one with a passphrase`,
+      `${whose}; without its keys only its own node can restore it: make one with a passphrase`,
     )
   if (!isAdopting) throw backupInvalid(`${whose}; to have this node become that one, restore it with adopt`)
 }

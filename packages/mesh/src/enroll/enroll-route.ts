@@ -275,7 +275,7 @@ function refuseUnlessRoot({ context, identity, node }: EnrollParts, id: string):
 function refuseOtherKey(row: MemberRow | undefined, keySha256: string): void {
   if (row !== undefined && row.key_sha256 !== keySha256)
     throw nodeStateConflict(
-      `the node ${row.node_id} is known with another key; a box that lost its keys begins anew with svc node init`,
+      `the node ${row.node_id} is known with another key; a box that lost its keys starts again with svc node init`,
     )
 }
 

@@ -18,6 +18,8 @@ const LIMIT = { limitMs: 600_000 }
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'alerts/dist/plugin.js': ['svc_esim_smdp_certificate_expires_seconds', 'esim_smdp_cert'],
   'contracts/dist/plugin.d.ts': ['/v1/sims/:imsi/quota'],
+  // Changes that take no Idempotency-Key.
+  'client/dist/index.js': ['/v1/mesh'],
   'nodes/dist/plugin.js': ['/v1/nodes/:id/enroll', '/v1/nodes/:id/leave'],
   'virtual-euicc/dist/index.js': ['/gsma/rsp2/es9plus', '/es9plus'],
 }

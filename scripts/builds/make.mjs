@@ -89,7 +89,9 @@ function copyOne(name, place, lacks) {
   const from = join(root, folderOf(name))
   const dist = join(from, 'dist')
   if (!existsSync(dist)) throw new Error(`${folderOf(name)} is not built`)
-  copyFiles(dist, join(place, 'dist'), filesOfOurs(dist))
+  // Without the console nobody loads a plugin's pages.
+  const isWanted = (path) => !lacks.includes('console') || !path.startsWith('pages/')
+  copyFiles(dist, join(place, 'dist'), filesOfOurs(dist).filter(isWanted))
   if (name === 'console' && lacks.length > 0) consoleWithout(lacks, join(place, 'dist/site'))
   for (const part of manifestOf(name).files ?? [])
     if (part !== 'dist') copyFiles(from, place, filesAt(from, part))

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PluginRecord } from '@steeple/kernel'
 import { assert, suite, tempDir } from '@steeple/testkit'
@@ -194,8 +194,20 @@ system(
     await using site = await tempDir()
     const files = { 'index.html': '<h1>Guides</h1>', 'api.html': '<h1>API</h1>', 'api.js': 'start()' }
     for (const [name, text] of Object.entries(files)) writeFileSync(join(site.path, name), text)
+    mkdirSync(join(site.path, 'how-to'))
+    writeFileSync(join(site.path, 'how-to/sims.html'), '<h1>SIMs</h1>')
     const own = await serveRoutes([], { documentation: site.path })
     try {
+      for (const [path, leadsTo] of [
+        ['/docs/how-to/sims', '/docs/how-to/sims.html'],
+        ['/docs/how-to/sims/', '/docs/how-to/sims.html'],
+        ['/docs/how-to/', '/docs/index.html'],
+        ['/docs/how-to', '/docs/index.html'],
+        ['/docs/api', '/docs/api.html'],
+      ] as const) {
+        const answer = await fetch(`${own.url}${path}`, { redirect: 'manual' })
+        assert.equal([answer.status, answer.headers.get('location')], [302, leadsTo], path)
+      }
       for (const [path, type, text] of [
         ['/v1/docs', 'text/html', files['api.html']],
         ['/docs/', 'text/html', files['index.html']],

@@ -148,7 +148,7 @@ export interface ApiCommand<Operation extends string = string> {
   /** Its words and its arguments: `alert ack <alert>`; `[text]` may be absent, `<ids...>` are several. */
   readonly usage: string
   readonly summary: string
-  /** Method and path as the OpenAPI document has them: `POST /v1/alerts/{id}/ack`. */
+  /** Method and path as the OpenAPI document has them: `POST /v1/sims/{imsi}/label`. */
   readonly operation: Operation
   /** Of arguments, what their names do not say. */
   readonly arguments?: Readonly<Record<string, CommandArgument>>

@@ -2,6 +2,8 @@
 export interface Marked {
   /** The package without which there is no such page. */
   readonly needs: string | undefined
+  /** What people call it, which the page itself does not say: words for the search. */
+  readonly words: string
   readonly text: string
 }
 
@@ -11,11 +13,12 @@ const CLOSING = '<!-- /package -->'
 const AT_END = / *<!-- package: ([a-z0-9-]+) -->$/
 const COMMENT = /^ *<!--[\s\S]*?-->\n?/gm
 
-/** Reads what stands between two lines of `---` at the beginning: `package: mesh`. */
+/** Reads what stands between two lines of `---` at the beginning: `package: mesh`, `search: lost phone, stolen`. */
 export function readFront(source: string): Marked {
   const front = FRONT.exec(source)
   const needs = /^package: *([a-z0-9-]+)$/m.exec(front?.[1] ?? '')?.[1]
-  return { needs, text: front === null ? source : source.slice(front[0].length) }
+  const words = /^search: *(.+)$/m.exec(front?.[1] ?? '')?.[1] ?? ''
+  return { needs, words, text: front === null ? source : source.slice(front[0].length) }
 }
 
 /**

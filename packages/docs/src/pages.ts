@@ -9,6 +9,8 @@ export interface Page {
   readonly title: string
   /** Markdown without marks. */
   readonly text: string
+  /** Words for the search that the text does not have. */
+  readonly words: string
 }
 
 /** The documentation of one build. */
@@ -36,9 +38,9 @@ export function readDocumentation(root: string, lacks: ReadonlySet<string>): Doc
     .sort((a, b) => (a.path < b.path ? -1 : 1))
   const pages = new Map<string, Page>()
   for (const { path, file } of all.filter((one) => one.path.endsWith('.md'))) {
-    const { needs, text } = readFront(readFileSync(file, 'utf8'))
+    const { needs, words, text } = readFront(readFileSync(file, 'utf8'))
     if (needs !== undefined && lacks.has(needs)) continue
-    pages.set(path, pageOf(path, text, lacks))
+    pages.set(path, { ...pageOf(path, text, lacks), words })
   }
   return { pages, files: all.map(({ path }) => path).filter((path) => !path.endsWith('.md')) }
 }
@@ -50,7 +52,7 @@ function filesBelow(folder: string): readonly { readonly path: string; readonly 
     .map((file) => ({ path: file.slice(folder.length + 1), file }))
 }
 
-function pageOf(path: string, source: string, lacks: ReadonlySet<string>): Page {
+function pageOf(path: string, source: string, lacks: ReadonlySet<string>): Omit<Page, 'words'> {
   try {
     const text = keepFor(source, lacks)
     const title = /^# (.+)$/m.exec(text)?.[1]

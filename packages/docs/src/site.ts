@@ -37,7 +37,7 @@ function searchIndex(rendered: ReadonlyMap<Page, Rendered>): string {
         id: `${htmlOf(page.path)}${level === 1 || at === 0 ? '' : `#${anchor}`}`,
         title,
         page: page.title,
-        text,
+        text: at === 0 ? `${text} ${page.words}` : text,
       })),
     )
   return `globalThis.steepleIndex=${JSON.stringify(JSON.stringify(index))}\n`

@@ -32,8 +32,10 @@ marks('says what does not fit', () => {
 
 marks('reads what a page needs as a whole, and names all packages of its marks', () => {
   const source = `---\npackage: alerts\n---\n\n${TEXT}`
-  assert.equal(readFront(source), { needs: 'alerts', text: TEXT })
-  assert.equal(readFront(TEXT), { needs: undefined, text: TEXT })
+  assert.equal(readFront(source), { needs: 'alerts', words: '', text: TEXT })
+  assert.equal(readFront(TEXT), { needs: undefined, words: '', text: TEXT })
+  const found = '---\nsearch: lost phone\n---\n\n# Page\n'
+  assert.equal(readFront(found), { needs: undefined, words: 'lost phone', text: '# Page\n' })
   assert.equal([...packagesIn(source)], ['alerts', 'mesh', 'backup'])
 })
 

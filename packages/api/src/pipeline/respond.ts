@@ -252,7 +252,13 @@ export const errors: Concern = concern('errors', ['headers', 'observe'], (app) =
         ? context.endpoint?.route.onRefused?.(context as never, error)
         : undefined
     context.isUnderCheck = false
-    return onRefused === undefined ? refusal(context, error) : onRefused.then(() => refusal(context, error))
+    if (onRefused === undefined) return refusal(context, error)
+    // The route may have an error of its own that comes before.
+    return onRefused.then(
+      () => refusal(context, error),
+      (other: unknown) =>
+        refusal(context, answerableError(asServiceError(other, context), context.core.errors())),
+    )
   })
 })
 

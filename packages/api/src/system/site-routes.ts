@@ -31,6 +31,8 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The documentation as a site: files of a folder that never change while the service runs. */
 interface Site {
   file(path: string): Promise<Packed>
+  /** The page that an address without its ending means: `how-to/sims` and `how-to/sims/` are `how-to/sims.html`, a folder the first page. */
+  pageOf(path: string): string | undefined
 }
 
 /**
@@ -53,7 +55,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         return { status: 302, headers: { Location: `/docs/${FIRST_PAGE}` } }
       },
     }),
-    ...(['/docs/:page', '/docs/:folder/:page'] as const).map((path) =>
+    ...(['/docs/:page', '/docs/:folder/:page', '/docs/:folder/:page/'] as const).map((path) =>
       route({
         method: 'GET',
         path,
@@ -67,7 +69,10 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
           // The path of the route says what there is.
           const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
           const name = folder === undefined && page === '' ? FIRST_PAGE : page
-          return await answer(site, request, folder === undefined ? name : `${folder}/${name}`)
+          const wanted = folder === undefined ? name : `${folder}/${name}`
+          const meant = site.pageOf(wanted)
+          if (meant !== undefined) return { status: 302, headers: { Location: `/docs/${meant}` } }
+          return await answer(site, request, wanted)
         },
       }),
     ),
@@ -97,6 +102,11 @@ function openSite(folder: string | undefined): Site {
   const names = folder === undefined ? [] : filesBelow(folder)
   const packed = new Map<string, Promise<Packed>>()
   return {
+    pageOf: (path) => {
+      if (names.includes(path)) return undefined
+      if (names.includes(`${path}.html`)) return `${path}.html`
+      return names.some((name) => name.startsWith(path.replace(/\/?$/, '/'))) ? FIRST_PAGE : undefined
+    },
     file: (path) => {
       if (folder === undefined || !names.includes(path)) throw notFound(`/docs/${path}`)
       const kept = packed.get(path) ?? readFile(join(folder, path)).then(packDocument)

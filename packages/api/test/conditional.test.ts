@@ -31,6 +31,12 @@ conditional('documents and sends 304 for a route that honours If-None-Match, and
     assert.equal([fresh.status, fresh.headers.get('etag')], [200, '"7"'])
     const again = await world.ask('/v1/thing', { token: ADMIN_TOKEN, headers: { 'if-none-match': '"7"' } })
     assert.equal([again.status, again.text, again.headers.get('etag')], [304, '', '"7"'])
+    const head = await world.ask('/v1/thing', {
+      method: 'HEAD',
+      token: ADMIN_TOKEN,
+      headers: { 'if-none-match': '"7"' },
+    })
+    assert.equal([head.status, head.headers.get('etag')], [304, '"7"'])
     const { paths } = (await world.ask('/v1/openapi.json')).body
     const { responses, parameters } = paths['/v1/thing'].get
     assert.equal(Object.keys(responses['200'].headers).includes('ETag'), true)

@@ -286,6 +286,15 @@ raw('reads no body in a coding that it does not know, and nothing behind it', as
   assert.match(old, /^HTTP\/1\.1 400[\s\S]*HTTP\/1\.0 has no Transfer-Encoding/)
 })
 
+raw('answers once what ends in a coding that it does not know', async () => {
+  const answer = await rawExchange(
+    world.port,
+    'GET /v1/healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: cow\r\n\r\n',
+  )
+  assert.is(answer.match(/HTTP\/1\.1 /g)?.length, 1, answer)
+  assert.match(answer, /^HTTP\/1\.1 400[\s\S]*connection: close/i)
+})
+
 raw('refuses HTTP/0.9, which has no status to answer with', async () => {
   const answer = await rawExchange(world.port, 'GET /v1/healthz\r\n\r\n', { halfClose: false })
   assert.match(answer, /^HTTP\/1\.1 400[\s\S]*HTTP\/0\.9 is not spoken here/)

@@ -387,6 +387,8 @@ requests('answers HEAD like GET without a body', async () => {
   assert.is(head.headers.get('content-length'), String(get.text.length))
   assert.is((await world.ask('/v1/list', { method: 'HEAD' })).status, 401)
   assert.is((await world.ask('/v1/plain', { method: 'HEAD' })).status, 405)
+  const events = await world.ask('/v1/events', { method: 'HEAD', token })
+  assert.equal([events.status, events.text, events.headers.get('content-length')], [200, '', null])
 })
 
 requests('passes the error of a store that is away, with Retry-After where it is known', async () => {

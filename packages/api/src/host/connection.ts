@@ -68,6 +68,7 @@ export class Connection extends Duplex {
   /** A request of this connection was somebody's. */
   #isKnown = false
   #afterwards: (() => void) | undefined
+  #hasSaidClose = false
 
   constructor(socket: Socket, total: Total, live: Live) {
     super({ readableHighWaterMark: 1, decodeStrings: false })
@@ -134,6 +135,7 @@ export class Connection extends Duplex {
   leave(context: RequestContext): void {
     this.#begun.splice(this.#begun.indexOf(context), 1)
     if (context.principal !== ANONYMOUS) this.#isKnown = true
+    if (saysClose(context)) this.#hasSaidClose = true
     if (this.#newest === context.incoming) this.#newest = undefined
     this.#goOn()
     if (this.#ahead === 0) this.#afterwards?.()
@@ -144,6 +146,11 @@ export class Connection extends Duplex {
   /** Whether no request has come after this one. */
   endsWith(context: RequestContext): boolean {
     return this.#newest === context.incoming
+  }
+
+  /** An answer that closes the connection is out, or on its way: there is none behind it. */
+  get hasSaidClose(): boolean {
+    return this.#hasSaidClose || this.#begun.some(saysClose)
   }
 
   /** Whether nobody waits for anything here. */
@@ -263,6 +270,11 @@ export class Connection extends Duplex {
     this.#total.waiting -= this.#waiting.length
     this.#waiting = []
   }
+}
+
+function saysClose({ outgoing }: RequestContext): boolean {
+  const isLast = !outgoing.shouldKeepAlive || outgoing.getHeader('connection') === 'close'
+  return isLast && outgoing.headersSent
 }
 
 /** What the listeners do with a request. */

@@ -90,7 +90,7 @@ function createServer(
 
 /** Answers what is no request for us, once and briefly, and closes. */
 function endWith(connection: Connection, answer: string): void {
-  if (connection.writable) connection.end(answer, () => connection.destroy())
+  if (connection.writable && !connection.hasSaidClose) connection.end(answer, () => connection.destroy())
   else connection.destroy()
 }
 

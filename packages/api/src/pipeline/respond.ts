@@ -148,7 +148,7 @@ export const conditional: Concern = concern('conditional', ['answer'], (app) => 
     const isKnown = namesTag(context.header('if-none-match') ?? '', (tag) => tag === own)
     // Neither type nor coding of a body that there is not.
     if (isKnown) reply.code(304).removeHeader('content-type').removeHeader('content-encoding')
-    done(null, isKnown ? null : payload)
+    done(null, isKnown ? nothing(context) : payload)
   })
 })
 
@@ -175,13 +175,18 @@ export function payloadOf(context: RequestContext, given: Reply): string | Buffe
   if (payload === undefined) {
     // fastify has taken it for JSON.
     if (type === undefined) reply.removeHeader('content-type')
-    return null
+    return nothing(context)
   }
   reply.type(type ?? JSON_TYPE)
   if (payload instanceof Uint8Array)
     return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
   if (typeof payload === 'string') return payload
-  return context.incoming.method === 'HEAD' ? null : readableOf(context, payload)
+  return context.incoming.method === 'HEAD' ? nothing(context) : readableOf(context, payload)
+}
+
+/** No body. For HEAD fastify looks at one, to tell its length: this one has none to tell. */
+function nothing({ incoming }: RequestContext): Readable | null {
+  return incoming.method === 'HEAD' ? Readable.from([]) : null
 }
 
 function putHeaders(context: RequestContext, { headers: given }: Reply): void {

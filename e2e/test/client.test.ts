@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -74,6 +83,20 @@ suiteOf.after(async () => {
   rmSync(folder, { recursive: true, force: true })
 }, LIMIT)
 
+/** Those in the manifests of plugins. */
+function commandsOfPlugins(): readonly object[] {
+  const packages = join(ROOT, 'packages')
+  return readdirSync(packages).flatMap((name) => {
+    const file = join(packages, name, 'package.json')
+    if (!existsSync(file)) return []
+    // Of this repository.
+    const { steeple } = JSON.parse(readFileSync(file, 'utf8')) as {
+      readonly steeple?: { readonly commands?: readonly object[] }
+    }
+    return steeple?.commands ?? []
+  })
+}
+
 async function start(): Promise<void> {
   service = await startService({ dataDir: join(folder, 'data'), adminToken: TOKEN })
   relay.target(service.url)
@@ -83,7 +106,8 @@ suiteOf(
   'has the operations, parameters and fields that commands name which are data',
   async () => {
     const { COMMANDS } = (await import(PROGRAM)) as { readonly COMMANDS: readonly object[] }
-    const commands = COMMANDS.filter((one): one is ApiCommand => 'operation' in one)
+    const own = [...COMMANDS, ...commandsOfPlugins()]
+    const commands = own.filter((one): one is ApiCommand => 'operation' in one)
     const operations = operationsOf(await fetchOpenApi(service.url))
     assert.ok(commands.length > 40)
     assert.equal(

@@ -50,7 +50,7 @@ export interface Manifest {
   /**
    * Pages that it adds to the console, gone with it. The module of each exports `mount(root, place)`: it draws into the element, by
    * whatever means, and gives back a function that takes it away. `place` has `client` (of `@steeple/client`, signed in), the `params` of
-   * the path, and the reader's `locale`. A module that is built on `/console-files/kit.js` exports a component `Page` instead.
+   * the path, and the reader's `locale`. A module that is built on the kit of the console exports a component `Page` instead.
    */
   readonly pages?: readonly {
     /** `/notes/:id`; its first segment is none of a route. */

@@ -122,7 +122,9 @@ const FILE = objectSchema({ file: { type: 'string' } }, ['file'])
 export function pageRoutes(entry: string, prefix: `/${string}`): readonly Route[] {
   const folder = fileURLToPath(new URL('../dist/pages', entry))
   if (!existsSync(folder)) return []
-  return staticRoutes({ folder, prefix, summary: 'Files for its pages in the console', group: 'This API' })
+  const summary = 'Files for its pages in the console'
+  const description = 'Scripts and styles of the build, for the console.'
+  return staticRoutes({ folder, prefix, summary, description, group: 'This API' })
 }
 
 /** Only what was there when it was opened is ever read: no request names a path. */

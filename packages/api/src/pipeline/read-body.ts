@@ -238,7 +238,10 @@ async function* streamBody(context: RequestContext, limit: number): AsyncGenerat
 
 /** A client that sent `Expect: 100-continue` gets its go-ahead here, after authentication and not before. */
 function inviteBody(context: RequestContext): void {
-  if (context.incoming.headers.expect !== undefined) context.outgoing.writeContinue()
+  if (context.incoming.headers.expect !== undefined) {
+    context.outgoing.writeContinue()
+    context.isInvited = true
+  }
 }
 
 /** What has come of a body. */

@@ -38,6 +38,8 @@ export class RequestContext implements Request {
   isStreaming = false
   /** It was admitted, and is not the handler's yet: its URL and body are being checked. */
   isUnderCheck = false
+  /** Its body was asked for (`Expect`). */
+  isInvited = false
   /** The raw bytes of a buffered body. */
   bodyBytes: Buffer | undefined
   claim: IdempotencyClaim | undefined

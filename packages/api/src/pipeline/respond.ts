@@ -223,7 +223,7 @@ function mustClose(context: RequestContext): boolean {
     upgrade !== undefined ||
     core.certificates.isRefused(connection.socket) ||
     (core.shutdown.aborted && connection.endsWith(context)) ||
-    (!incoming.complete && expect !== undefined)
+    (expect !== undefined && !context.isInvited)
   )
 }
 

@@ -1,6 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { issueCi } from '@steeple/sgp22'
 import { mint } from '../credentials.ts'
+import { ROOT } from '../launch.ts'
 import { addPerson, enter } from '../people.ts'
 import type { PluginBuild } from '../plugins/install-version.ts'
 import type { Service } from '../service.ts'
@@ -64,6 +67,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /docs/{folder}/{page} folder': ['how-to'],
       'GET /docs/{folder}/{page} page': ['sims.html', 'core.html'],
       'GET /console-files/{file}': ['index.html', 'files.json', 'index.html.br'],
+      ...pagesOfPlugins(),
       'POST /v1/plugins/{name}/load': plugins,
       'POST /v1/plugins/{name}/unload': ['victim', 'victim', 'access', 'no-such-plugin'],
       'POST /v1/plugins/{name}/reload': plugins,
@@ -94,4 +98,18 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       public_keys: [[publicKey.export({ format: 'der', type: 'spki' }).toString('base64')]],
     },
   }
+}
+
+/** The files of each plugin's pages, by the route that serves them. */
+function pagesOfPlugins(): Readonly<Record<string, readonly string[]>> {
+  const packages = join(ROOT, 'packages')
+  const found = readdirSync(packages).flatMap((name) => {
+    const folder = join(packages, name, 'dist/pages')
+    const file = join(packages, name, 'package.json')
+    if (!existsSync(folder) || !existsSync(file)) return []
+    const [prefix] = /\/[a-z-]+-files(?=\/)/.exec(readFileSync(file, 'utf8')) ?? []
+    const names = readdirSync(folder).filter((one) => one.endsWith('.js'))
+    return prefix === undefined ? [] : [[`GET ${prefix}/{file}`, names] as const]
+  })
+  return Object.fromEntries(found)
 }

@@ -304,7 +304,14 @@ function handle(context: RequestContext): Promise<Reply> {
   if (endpoint === undefined) throw new Error('a request without a route was not refused')
   // Params, query and body were checked against the schemas that the handler's types stand for.
   const reply = endpoint.route.handle(context as never)
-  return core.kernel.db.mayMissRows() ? reply.catch(asHidden) : reply
+  return (core.kernel.db.mayMissRows() ? reply.catch(asHidden) : reply).then(given)
+}
+
+/** A handler of a plugin may give anything. */
+function given(reply: Reply | undefined): Reply {
+  if (typeof reply !== 'object' || reply === null)
+    throw new TypeError('the handler of the route gave no reply')
+  return reply
 }
 
 /** What a damaged store did not find may be there. */

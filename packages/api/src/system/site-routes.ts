@@ -31,7 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The documentation as a site: files of a folder that never change while the service runs. */
 interface Site {
   file(path: string): Promise<Packed>
-  /** The page that an address without its ending means: `how-to/sims` and `how-to/sims/` are `how-to/sims.html`, a folder the first page. */
+  /** The page that an address without its ending means: `how-to/sims` is `how-to/sims.html`, a folder the first page. */
   pageOf(path: string): string | undefined
 }
 
@@ -55,7 +55,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         return { status: 302, headers: { Location: `/docs/${FIRST_PAGE}` } }
       },
     }),
-    ...(['/docs/:page', '/docs/:folder/:page', '/docs/:folder/:page/'] as const).map((path) =>
+    ...(['/docs/:page', '/docs/:folder/:page'] as const).map((path) =>
       route({
         method: 'GET',
         path,

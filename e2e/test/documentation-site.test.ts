@@ -36,6 +36,11 @@ site('is served to anybody, every page of it, and no file that is none of it', a
   const below = await fetch(`${service.url}/docs/`)
   assert.is(below.headers.get('content-type'), 'text/html; charset=utf-8')
   assert.is(await below.text(), readFileSync(join(FOLDER, 'index.html'), 'utf8'))
+  for (const [path, page] of [
+    ['how-to', 'index.html'],
+    ['how-to/sims', 'how-to/sims.html'],
+  ] as const)
+    assert.is((await fetch(`${service.url}/docs/${path}`)).url, `${service.url}/docs/${page}`, path)
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /\.\w+$/.test(path),
   )
@@ -47,7 +52,7 @@ site('is served to anybody, every page of it, and no file that is none of it', a
     assert.is(response.headers.get('x-content-type-options'), 'nosniff', path)
     assert.match(response.headers.get('content-security-policy') ?? '', "default-src 'none'", path)
   }
-  for (const path of ['nothing.html', '..%2fpackage.json', 'how-to/..%2f..%2fpackage.json', 'how-to'])
+  for (const path of ['nothing.html', '..%2fpackage.json', 'how-to/..%2f..%2fpackage.json', 'strange'])
     assert.is((await fetch(`${service.url}/docs/${path}`)).status, 404, path)
 })
 

@@ -39,7 +39,7 @@ function framed({ title, to, script, brand, home, searched, links, navigation, m
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top">
   <button type="button" id="menu" class="plain" aria-controls="nav" aria-expanded="false">Menu</button>
-  <a class="brand" href="${home}" aria-label="Steeple"><img src="${to('icon.svg')}" alt="" width="28" height="28">${brand}</a>
+  <a class="brand" href="${home}"><img src="${to('icon.svg')}" alt="Steeple" width="28" height="28">${brand}</a>
   <label class="search"><span class="hidden">Search ${searched}</span>
     <input id="search" type="search" placeholder="Search" autocomplete="off" spellcheck="false" role="combobox" aria-expanded="false" aria-controls="hits" aria-autocomplete="list"><kbd>/</kbd>
   </label>

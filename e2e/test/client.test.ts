@@ -1,14 +1,5 @@
 import { spawn } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -18,6 +9,7 @@ import { assert, eventually, suite } from '@steeple/testkit'
 import { findBrowser, openBrowser } from '../harness/browser.ts'
 import { ROOT } from '../harness/launch.ts'
 import { fetchOpenApi, type Json, type Operation, operationsOf } from '../harness/openapi.ts'
+import { bundledPlugins } from '../harness/plugin-manifests.ts'
 import { type Relay, startRelay } from '../harness/relay.ts'
 import { type Service, startService } from '../harness/service.ts'
 
@@ -83,20 +75,6 @@ suiteOf.after(async () => {
   rmSync(folder, { recursive: true, force: true })
 }, LIMIT)
 
-/** Those in the manifests of plugins. */
-function commandsOfPlugins(): readonly object[] {
-  const packages = join(ROOT, 'packages')
-  return readdirSync(packages).flatMap((name) => {
-    const file = join(packages, name, 'package.json')
-    if (!existsSync(file)) return []
-    // Of this repository.
-    const { steeple } = JSON.parse(readFileSync(file, 'utf8')) as {
-      readonly steeple?: { readonly commands?: readonly object[] }
-    }
-    return steeple?.commands ?? []
-  })
-}
-
 async function start(): Promise<void> {
   service = await startService({ dataDir: join(folder, 'data'), adminToken: TOKEN })
   relay.target(service.url)
@@ -106,7 +84,7 @@ suiteOf(
   'has the operations, parameters and fields that commands name which are data',
   async () => {
     const { COMMANDS } = (await import(PROGRAM)) as { readonly COMMANDS: readonly object[] }
-    const own = [...COMMANDS, ...commandsOfPlugins()]
+    const own = [...COMMANDS, ...bundledPlugins().flatMap(({ manifest }) => manifest.commands ?? [])]
     const commands = own.filter((one): one is ApiCommand => 'operation' in one)
     const operations = operationsOf(await fetchOpenApi(service.url))
     assert.ok(commands.length > 40)

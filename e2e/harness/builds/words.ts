@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { ROOT } from '../launch.ts'
+import { bundledPlugins } from '../plugin-manifests.ts'
 
 /** What a build without a package has nothing of. */
 export interface Words {
@@ -14,35 +15,22 @@ export interface Words {
   readonly provides: readonly string[]
 }
 
-interface Manifest {
-  readonly name: string
-  readonly steeple: {
-    readonly essential?: boolean
-    readonly config?: string
-    readonly paths?: Readonly<Record<string, unknown>>
-    readonly provides?: readonly string[]
-    readonly metrics?: Readonly<Record<string, string>>
-    readonly errors?: readonly { readonly code: string }[]
-  }
-}
-
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
 }
 
 /** The optional plugins of this checkout, by the names of their packages. */
 export function optionalPlugins(): readonly string[] {
-  return readdirSync(join(ROOT, 'packages')).filter((name) => {
-    const manifest = manifestOf(name)
-    return manifest?.steeple !== undefined && manifest.steeple.essential !== true
-  })
+  return bundledPlugins()
+    .filter(({ manifest }) => manifest.essential !== true)
+    .map(({ name }) => name)
 }
 
 /** The words of a plugin, from its manifest, its schema and the tables that its migrations make. */
 export function wordsOf(name: string): Words {
-  const manifest = manifestOf(name)
-  if (manifest === undefined) throw new Error(`packages/${name} has no manifest`)
-  const { config, paths = {}, metrics = {}, errors = [], provides = [] } = manifest.steeple
+  const plugin = bundledPlugins().find((one) => one.name === name)
+  if (plugin === undefined) throw new Error(`packages/${name} has no manifest`)
+  const { config, paths = {}, metrics = {}, errors = [], provides = [] } = plugin.manifest
   const tables = [...programOf(name).matchAll(/create table (?:if not exists )?([a-z_0-9]+)/gi)].map(
     ([, table = '']) => table,
   )
@@ -50,7 +38,7 @@ export function wordsOf(name: string): Words {
   const leaves = leavesOf(schema, []).filter((path) => path.length > 1)
   return {
     own: [
-      manifest.name,
+      `@steeple/${name}`,
       ...Object.keys(paths),
       ...Object.keys(metrics),
       ...errors.map(({ code }) => code),
@@ -106,11 +94,6 @@ function leavesOf({ properties = {} }: Schema, path: readonly string[]): readonl
   return Object.entries(properties).flatMap(([name, schema]) =>
     schema.properties === undefined ? [[...path, name]] : leavesOf(schema, [...path, name]),
   )
-}
-
-function manifestOf(name: string): Manifest | undefined {
-  const path = join(ROOT, 'packages', name, 'package.json')
-  return existsSync(path) ? readJson(path) : undefined
 }
 
 /** Files of this checkout are what they are said to be. */

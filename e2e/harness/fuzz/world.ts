@@ -1,10 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { posix } from 'node:path'
 import { issueCi } from '@steeple/sgp22'
 import { mint } from '../credentials.ts'
-import { ROOT } from '../launch.ts'
 import { addPerson, enter } from '../people.ts'
+import { bundledPlugins } from '../plugin-manifests.ts'
 import type { PluginBuild } from '../plugins/install-version.ts'
 import type { Service } from '../service.ts'
 import type { FuzzWorld } from './requests.ts'
@@ -102,14 +101,10 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
 
 /** The files of each plugin's pages, by the route that serves them. */
 function pagesOfPlugins(): Readonly<Record<string, readonly string[]>> {
-  const packages = join(ROOT, 'packages')
-  const found = readdirSync(packages).flatMap((name) => {
-    const folder = join(packages, name, 'dist/pages')
-    const file = join(packages, name, 'package.json')
-    if (!existsSync(folder) || !existsSync(file)) return []
-    const [prefix] = /\/[a-z-]+-files(?=\/)/.exec(readFileSync(file, 'utf8')) ?? []
-    const names = readdirSync(folder).filter((one) => one.endsWith('.js'))
-    return prefix === undefined ? [] : [[`GET ${prefix}/{file}`, names] as const]
-  })
-  return Object.fromEntries(found)
+  const modules = bundledPlugins().flatMap(({ manifest: { pages = [], panels = [] } }) =>
+    [...pages, ...panels].map(({ module }) => module),
+  )
+  return Object.fromEntries(
+    modules.map((module) => [`GET ${posix.dirname(module)}/{file}`, [posix.basename(module)]] as const),
+  )
 }

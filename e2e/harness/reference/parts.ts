@@ -1,6 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { ROOT } from '../launch.ts'
+import { bundledPlugins } from '../plugin-manifests.ts'
 
 /** A plugin of this checkout, by its manifest. */
 export interface Part {
@@ -12,25 +10,15 @@ export interface Part {
   readonly errors: readonly { readonly code: string }[]
 }
 
-interface Manifest {
-  readonly steeple?: {
-    readonly id: string
-    readonly essential?: boolean
-    readonly metrics?: Readonly<Record<string, string>>
-    readonly errors?: readonly { readonly code: string }[]
-  }
-}
-
 /** All plugins of this checkout. */
 export function partsHere(): readonly Part[] {
-  return readdirSync(join(ROOT, 'packages'))
-    .sort()
-    .flatMap((name) => {
-      const { steeple } = manifestOf(name)
-      if (steeple === undefined) return []
-      const { id, essential, metrics = {}, errors = [] } = steeple
-      return [{ name, id, isOptional: essential !== true, metrics, errors }]
-    })
+  return bundledPlugins().map(({ name, manifest: { id, essential, metrics = {}, errors = [] } }) => ({
+    name,
+    id,
+    isOptional: essential !== true,
+    metrics,
+    errors,
+  }))
 }
 
 /** A line of a list or a table, with the mark of the package that a build may lack. */
@@ -51,12 +39,4 @@ export function head(title: string, from: string, about: string): string {
 /** A text as it stands in a cell of a table. */
 export function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '\\<').replaceAll(/\s+/g, ' ')
-}
-
-function manifestOf(name: string): Manifest {
-  try {
-    return JSON.parse(readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8'))
-  } catch {
-    return {}
-  }
 }

@@ -261,16 +261,7 @@ export function buildProgram(
     })
     .option('--config <file>', 'YAML configuration (default: /etc/svc/control.yaml)')
     .option('--data-dir <dir>', 'folder of data and keys (default: /var/lib/svc)')
-    .option('--listen <address>', 'address for REST and metrics (default: 0.0.0.0:8080)')
-    .addOption(
-      new Option('--log-level <level>', 'log level (default: info)').choices([
-        'debug',
-        'info',
-        'warn',
-        'error',
-      ]),
-    )
-    .option('--safe-mode', 'do not load installed plugins, when one of them stops the service from working')
+  serviceOptions(program)
     .option('--first-start', 'make the node and a first login if there is none, and show how to use them')
     .version(versionText(), '--version', 'print version and exit')
     .helpOption('--help', 'show what a command takes')
@@ -346,14 +337,9 @@ interface LocalOptions extends PlaceOptions {
   readonly json?: boolean
 }
 
-/** `svc lab`, but in a build without the lab core. */
-function addLabCommand(program: Command, terminal: Terminal): void {
-  if (buildRecord() !== undefined && labCorePrograms() === undefined) return
-  program
-    .command('lab')
-    .description('run the service with a simulated core, radio and phones, until Ctrl-C')
-    .option('--config <file>', 'YAML configuration; it names its own core, so none is simulated')
-    .option('--data-dir <dir>', 'folder of data and keys (SVC_SERVER_DATADIR; default: ./data)')
+/** What the service takes, started by itself or by `svc lab`. */
+function serviceOptions(command: Command): Command {
+  return command
     .option('--listen <address>', 'address for REST and metrics (default: 0.0.0.0:8080)')
     .addOption(
       new Option('--log-level <level>', 'log level (default: info)').choices([
@@ -364,6 +350,17 @@ function addLabCommand(program: Command, terminal: Terminal): void {
       ]),
     )
     .option('--safe-mode', 'do not load installed plugins, when one of them stops the service from working')
+}
+
+/** `svc lab`, but in a build without the lab core. */
+function addLabCommand(program: Command, terminal: Terminal): void {
+  if (buildRecord() !== undefined && labCorePrograms() === undefined) return
+  const lab = program
+    .command('lab')
+    .description('run the service with a simulated core, radio and phones, until Ctrl-C')
+    .option('--config <file>', 'YAML configuration; it names its own core, so none is simulated')
+    .option('--data-dir <dir>', 'folder of data and keys (SVC_SERVER_DATADIR; default: ./data)')
+  serviceOptions(lab)
     .option('--no-core', 'run only the service')
     // It always does; `npm start` may be told as the service is.
     .addOption(new Option('--first-start').hideHelp())

@@ -1,4 +1,4 @@
-export { changeTag, jsonBody, jsonTextOf, namesTag, refuseStale } from './change-tag.ts'
+export { changeTag, namesTag, refuseStale } from './change-tag.ts'
 export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export type {
   ApiCommand,
@@ -155,8 +155,6 @@ export {
   SIM_PARAMS,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
-export type { KnownRow } from './known-rows.ts'
-export { type KnownRows, knownRows, type TableView, withoutOctets } from './known-rows.ts'
 export {
   type BootstrapTokens,
   bootstrapTokensRef,

@@ -42,9 +42,7 @@ export type SqlParams = Readonly<Record<string, SqlValue>>
  *
  * Statements are SQL texts that both SQLite and PostgreSQL understand, with `:name` parameters. A text is compiled
  * and prepared once and cached by its text, so keep texts constant. Inside a plugin only tables named
- * `<plugin_id>_*` may be named (dashes as underscores). `hex_of(column)` is the lower-case hexadecimal text of a column of
- * octets, for which each has a spelling of its own; `json_of(value, …)` is a JSON array of texts, numbers and nulls, to be read with
- * `JSON.parse` (`cast(… as text)`), since they write it differently.
+ * `<plugin_id>_*` may be named (dashes as underscores).
  *
  * Errors: `store_unavailable` when the store does not answer.
  */

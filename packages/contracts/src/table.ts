@@ -18,21 +18,10 @@ function valuesReader(columns: readonly string[]): (row: object) => unknown[] {
  * A function that copies these columns of a row, and no other. A property that is deleted would turn the row into a hash
  * table, five times as large and slower to read ever after.
  */
-export function rowCopier<Row extends object>(columns: readonly (keyof Row & string)[]): (row: Row) => Row {
+function rowCopier<Row extends object>(columns: readonly (keyof Row & string)[]): (row: Row) => Row {
   const copied = properties(columns).map((property, i) => `${columns[i]}: ${property}`)
   // As above.
   return compiled(`return { ${copied.join()} }`) as (row: Row) => Row
-}
-
-/** A function that makes a row of these columns from the values of `all` columns, in their order. */
-export function rowMaker<Row extends object>(
-  columns: readonly (keyof Row & string)[],
-  all: readonly string[],
-): (values: readonly unknown[]) => Row {
-  properties(columns)
-  const made = columns.map((column) => `${column}: row[${all.indexOf(column)}]`)
-  // As above.
-  return compiled(`return { ${made.join()} }`) as (values: readonly unknown[]) => Row
 }
 
 function properties(columns: readonly string[]): readonly string[] {
@@ -73,11 +62,6 @@ export function hasValidSum(columns: readonly string[], row: Readonly<Record<str
   if (covered === 0) return isUncounted(columns, row, crc)
   if (covered > columns.length) return true
   return crcOf(columns, covered, row) === crc
-}
-
-/** Whether `text`, the JSON of the values of all of so many columns, is what a sum is over. */
-export function isSumOfText(columns: number, text: string, sum: number): boolean {
-  return sum - columns * PER_COLUMN === crc32(text)
 }
 
 /** How the values of a list of columns are read. Lists are few, and each is the same array every time. */

@@ -5,14 +5,12 @@ import type { CoreBreaker, Detached, EndBoard, OpenCuts } from './provision/cut.
 import type { HssBreaker, UnfixableSubscribers } from './provision/hss-breaker.ts'
 import type { IccidIndex } from './secrets/iccid-index.ts'
 import type { MoveFeed, SimCounters } from './states/change.ts'
-import type { KnownSims } from './store/sim-store.ts'
 
 /** What the routes and reconcilers of this plugin share. */
 export interface SimsParts {
   readonly context: Context<SimsConfig>
   readonly vault: Vault
   readonly counters: SimCounters
-  readonly known: KnownSims
   readonly hss: HssBreaker
   readonly core: CoreBreaker
   /** How cuts ended. */

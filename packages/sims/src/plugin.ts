@@ -46,7 +46,7 @@ import { iccidBackfill } from './secrets/iccid-backfill.ts'
 import { ICCID_INDEX, iccidIndex } from './secrets/iccid-index.ts'
 import { moveFeed, simCounters, wantedInHss } from './states/change.ts'
 import { revokeLater } from './states/revoke-later.ts'
-import { countUnsynced, knownSims, SIMS, unsyncedSims } from './store/sim-store.ts'
+import { countUnsynced, SIMS, unsyncedSims } from './store/sim-store.ts'
 import { areWordsBuilt, buildWords } from './store/word-store.ts'
 import { subscribers } from './subscribers.ts'
 
@@ -79,7 +79,6 @@ export const plugin: Plugin<SimsConfig> = {
       moves: moveFeed(),
       seen: nobodyAttached(),
       attachedSet: attachedSet(context),
-      known: knownSims(),
       iccids: iccidIndex(context.db, vault),
       imports: createTurns(),
     }

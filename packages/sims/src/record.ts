@@ -10,7 +10,7 @@ import {
 } from '@steeple/contracts'
 import { type AttachState, attachStateOf, oneAttachState } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
-import { apnsOf, type ShownSim } from './store/sim-store.ts'
+import { apnsOf, type SimRow } from './store/sim-store.ts'
 
 /** Where SIMs are provisioned now. */
 export interface HssView {
@@ -77,16 +77,12 @@ export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
 )
 
 /** What counts against the quota of a row. */
-export type UsedBytes = (row: ShownSim) => number
+export type UsedBytes = (row: SimRow) => number
 
 const AS_STORED: UsedBytes = (row) => row.usage_bytes
 
 /** What counts against the quotas of these rows, as the keeper of quotas has it; 0 without a quota or a keeper. */
-export async function usageOf(
-  { context }: SimsParts,
-  rows: readonly ShownSim[],
-  tx?: Tx,
-): Promise<UsedBytes> {
+export async function usageOf({ context }: SimsParts, rows: readonly SimRow[], tx?: Tx): Promise<UsedBytes> {
   // Hashes of rows are hashes.
   const limited = rows.filter(({ quota_bytes }) => quota_bytes !== null).map(({ hash }) => hash as ImsiHash)
   const keeper = limited.length === 0 ? undefined : context.maybe(quotaKeeperRef)
@@ -99,7 +95,7 @@ export async function usageOf(
  * One SIM as answered, with its phone and its usage: inside of `tx` as the core was last seen, otherwise the core is asked anew when
  * it was not asked a moment ago.
  */
-export async function recordOf(parts: SimsParts, row: ShownSim, tx?: Tx): Promise<SimRecord> {
+export async function recordOf(parts: SimsParts, row: SimRow, tx?: Tx): Promise<SimRecord> {
   const attachState = await (tx === undefined
     ? attachStateOf(parts, row)
     : oneAttachState(tx, row, parts.attachedSet.now()))
@@ -110,7 +106,7 @@ export async function recordOf(parts: SimsParts, row: ShownSim, tx?: Tx): Promis
 type SimRecord = Readonly<Record<string, unknown>>
 
 /** A SIM as answered: no secret, no raw IMSI. */
-export function simRecord(row: ShownSim, hss: HssView, attachState: AttachState): SimRecord {
+export function simRecord(row: SimRow, hss: HssView, attachState: AttachState): SimRecord {
   return {
     imsi_sha256_12: row.hash,
     profile: row.profile,
@@ -135,19 +131,14 @@ export function simRecord(row: ShownSim, hss: HssView, attachState: AttachState)
 }
 
 /** What of a SIM people and rules change, for `changeTag`: not what is seen of its phone, nor what the HSS holds. */
-export function changedPart(row: ShownSim): readonly unknown[] {
+export function changedPart(row: SimRow): readonly unknown[] {
   return [row.state, row.suspend_reason, row.label, row.quota_bytes, row.expires_at_ms]
 }
 
-/** Why the HSS will not hold a SIM as it should; undefined for most. */
-export function unfixableOf(row: ShownSim, hss: HssView): string | undefined {
-  return row.hss_status === 'synced' ? hss.unfixable(row.hash, row.generation) : undefined
-}
-
 /** What the HSS holds of a SIM, as far as it is known. */
-export function provisioningOf(row: ShownSim, hss: HssView): Readonly<Record<string, unknown>> {
+export function provisioningOf(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
   const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver
-  const unfixable = unfixableOf(row, hss)
+  const unfixable = row.hss_status === 'synced' ? hss.unfixable(row.hash, row.generation) : undefined
   const status = isForeign ? 'pending' : unfixable === undefined ? row.hss_status : 'failed'
   const reason = status === 'synced' ? null : (unfixable ?? row.hss_error ?? hss.problem ?? null)
   return {

@@ -10,23 +10,8 @@ export interface CompiledSql {
 /** Turns `:name` SQL into the dialect's text. Meant to be called once for each text. */
 export type SqlCompiler = (sql: string) => CompiledSql
 
-/** A string in the text that looks like a parameter, a placeholder or a call of ours would be replaced by the compiler. */
-const MISLEADING = /[?]|:\w|hex_of|json_of/i
-
-/** `hex_of(column)`: octets as lower-case hexadecimal text, null for null. */
-const HEX_OF = /\bhex_of\(\s*([a-z_]\w*)\s*\)/gi
-const HEX: Readonly<Record<'sqlite' | 'postgres', string>> = {
-  // Its `hex` makes an empty text of null.
-  sqlite: 'case when $1 is null then null else lower(hex($1)) end',
-  postgres: "encode($1, 'hex')",
-}
-
-/** `json_of(value, …)`: a JSON array of texts, numbers and nulls. */
-const JSON_OF = /\bjson_of(?=\()/gi
-const JSON_ARRAY: Readonly<Record<'sqlite' | 'postgres', string>> = {
-  sqlite: 'json_array',
-  postgres: 'json_build_array',
-}
+/** A string in the text that looks like a parameter or a placeholder would be replaced by the compiler. */
+const MISLEADING = /[?]|:\w/
 
 /**
  * A compiler that uses knex as builder only: no pool, no connection, no query through it.
@@ -43,10 +28,7 @@ export function sqlCompiler(dialect: 'sqlite' | 'postgres'): SqlCompiler {
     const names = tokens.filter((token) => token.kind === 'param').map((token) => token.text)
     // Each value is its own name, so the bindings that come out are the names in placeholder order.
     const native = builder
-      .raw(
-        sql.replace(HEX_OF, HEX[dialect]).replace(JSON_OF, JSON_ARRAY[dialect]),
-        Object.fromEntries(names.map((name) => [name, name])),
-      )
+      .raw(sql, Object.fromEntries(names.map((name) => [name, name])))
       .toSQL()
       .toNative()
     return { text: native.sql, names: native.bindings.map(String) }

@@ -42,25 +42,6 @@ onEachStore('store/values', (test, store) => {
     assert.is(changed, 2)
   })
 
-  test('gives octets as hexadecimal text', async () => {
-    await using box = await store()
-    const db = await box.open()
-    await db.migrate('val', [{ id: '0001_row', up: [TABLE] }])
-    const rows = [
-      { id: 'a', blob: new Uint8Array([0, 171, 255]), hex: '00abff' },
-      { id: 'b', blob: new Uint8Array(), hex: '' },
-      { id: 'c', blob: null, hex: null },
-    ]
-    await db.transact(async (tx) => {
-      for (const { id, blob } of rows) await tx.run(INSERT, { id, small: 1, big: 1, real: 1, blob })
-    })
-    const sql = 'select id, hex_of(blob) as blob, HEX_OF( blob ) as again from val_row order by id'
-    assert.equal(
-      [...(await db.all(sql))],
-      rows.map(({ id, hex }) => ({ id, blob: hex, again: hex })),
-    )
-  })
-
   test('serves a row whose text was not well-formed', async () => {
     await using box = await store()
     const db = await box.open()
@@ -85,7 +66,6 @@ onEachStore('store/values', (test, store) => {
       'select `a`',
       'select [a]',
       "select ':a', :a",
-      "select 'hex_of(a)'",
     ])
       assert.ok(await failure(() => db.get(sql, { a: 1 })), sql)
   })

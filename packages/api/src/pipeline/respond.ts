@@ -5,7 +5,6 @@ import {
   type ErrorCode,
   internal,
   isServiceError,
-  jsonTextOf,
   namesTag,
   notReady,
   pluginDependencyMissing,
@@ -171,7 +170,7 @@ export function payloadOf(context: RequestContext, given: Reply): string | Buffe
   reply.code(statusOf(given)).serializer(asItIs)
   putHeaders(context, given)
   const isBytes = type !== undefined && (typeof body === 'string' || body instanceof Uint8Array)
-  const payload = stream ?? (isBytes ? body : jsonTextOf(body))
+  const payload = stream ?? (isBytes ? body : JSON.stringify(body))
   if (payload === undefined) {
     // fastify has taken it for JSON.
     if (type === undefined) reply.removeHeader('content-type')

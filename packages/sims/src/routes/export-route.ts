@@ -2,7 +2,7 @@ import { objectSchema, type Route, route, timestampOrNull } from '@steeple/contr
 import type { SimsParts } from '../parts.ts'
 import { type HssView, provisioningOf, type UsedBytes, usageOf } from '../record.ts'
 import type { SimFilter, SimPosition } from '../store/sim-store.ts'
-import { apnsOf, type ShownSim } from '../store/sim-store.ts'
+import { apnsOf, type SimRow } from '../store/sim-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
 const CHUNK = 500
@@ -11,7 +11,7 @@ type Cell = string | number | null
 
 const COLUMNS: readonly (readonly [
   name: string,
-  cell: (row: ShownSim, hss: HssView, used: UsedBytes) => Cell,
+  cell: (row: SimRow, hss: HssView, used: UsedBytes) => Cell,
 ])[] = [
   ['imsi_sha256_12', (row) => row.hash],
   ['state', (row) => row.state],
@@ -59,8 +59,7 @@ async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string>
   let head = line(COLUMNS.map(([name]) => name))
   let after: SimPosition | undefined
   for (;;) {
-    const found = await matching(parts, filter, CHUNK, after)
-    const rows = found.map(({ row }) => row)
+    const rows = await matching(parts, filter, CHUNK, after)
     const used = await usageOf(parts, rows)
     const view = parts.hss.view()
     yield head + rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view, used)))).join('')

@@ -1,14 +1,14 @@
 import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable } from '@steeple/contracts'
 import { isSearch, type Search, search } from '../find/search.ts'
 import type { SimsParts } from '../parts.ts'
-import type { KnownSim } from '../store/sim-store.ts'
+import { simsOf } from '../store/card-store.ts'
 import {
   hashesOf,
   listSims,
   SIM_STATES,
   type SimFilter,
   type SimPosition,
-  shownSims,
+  type SimRow,
 } from '../store/sim-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
@@ -54,16 +54,15 @@ export async function matching(
   filter: SimFilter,
   limit: number,
   after: SimPosition | undefined,
-): Promise<readonly KnownSim[]> {
+): Promise<readonly SimRow[]> {
   const { db } = parts.context
-  if (!isSearch(filter)) return await listSims(parts.known, db, filter, limit, after)
+  if (!isSearch(filter)) return await listSims(db, filter, limit, after)
   const found = await search(parts, await searchOf(parts, filter), limit, after)
-  const rows = await shownSims(
-    parts.known,
+  const rows = await simsOf(
     db,
     found.map(({ hash }) => hash),
   )
-  const byHash = new Map(rows.map((known) => [known.row.hash, known]))
+  const byHash = new Map(rows.map((row) => [row.hash, row]))
   return found.flatMap(({ hash }) => byHash.get(hash) ?? [])
 }
 

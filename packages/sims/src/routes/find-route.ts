@@ -1,20 +1,12 @@
-import {
-  type JsonSchema,
-  jsonBody,
-  objectSchema,
-  ok,
-  type Reply,
-  type Route,
-  route,
-} from '@steeple/contracts'
+import { type JsonSchema, objectSchema, ok, type Reply, type Route, route } from '@steeple/contracts'
 import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
 import { hashesByLongIccidEnd } from '../find/iccid-end.ts'
 import type { SimsParts } from '../parts.ts'
 import { SIM_SCHEMA } from '../record.ts'
-import { shownSims } from '../store/sim-store.ts'
+import { simsOf } from '../store/card-store.ts'
 import { areWordsBuilt, hashesByWord, msisdnKey } from '../store/word-store.ts'
 import { matching } from './filter.ts'
-import { simTexts } from './read-routes.ts'
+import { simRecords } from './read-routes.ts'
 
 interface FindBody {
   readonly imsi?: string
@@ -63,13 +55,9 @@ async function find(parts: SimsParts, body: FindBody): Promise<Reply> {
   if (body.msisdn !== undefined) sets.push(await byMsisdn(parts, body.msisdn))
   const [first = new Set<string>(), ...others] = sets
   const hashes = [...first].filter((hash) => others.every((set) => set.has(hash))).slice(0, MOST)
-  const rows = await shownSims(parts.known, parts.context.db, hashes)
-  const isFound = (msisdn: string | null): boolean => body.msisdn === undefined || msisdn === body.msisdn
-  const texts = await simTexts(
-    parts,
-    rows.filter(({ row }) => isFound(row.msisdn)),
-  )
-  return ok(jsonBody(`{"sims":[${texts.join()}]}`))
+  const rows = await simsOf(parts.context.db, hashes)
+  const found = rows.filter(({ msisdn }) => body.msisdn === undefined || msisdn === body.msisdn)
+  return ok({ sims: await simRecords(parts, found) })
 }
 
 function byImsi(digits: string): ReadonlySet<string> {
@@ -86,5 +74,5 @@ async function byMsisdn(parts: SimsParts, msisdn: string): Promise<ReadonlySet<s
   const { db } = parts.context
   if (await areWordsBuilt(db)) return new Set(await hashesByWord(db, msisdnKey(msisdn), MOST))
   const rows = await matching(parts, { msisdn }, MOST, undefined)
-  return new Set(rows.map(({ row }) => row.hash))
+  return new Set(rows.map(({ hash }) => hash))
 }

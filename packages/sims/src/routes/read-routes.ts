@@ -1,5 +1,5 @@
 import {
-  jsonBody,
+  changeTag,
   objectSchema,
   ok,
   PAGE_QUERY,
@@ -10,11 +10,10 @@ import {
   SIM_PARAMS,
   simNotFound,
 } from '@steeple/contracts'
-import { attachStateOf, attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
+import { attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
 import type { SimsParts } from '../parts.ts'
-import { SIM_SCHEMA, usageOf } from '../record.ts'
-import { simText, tagOf } from '../sim-text.ts'
-import type { KnownSim, SimFilter, SimPosition } from '../store/sim-store.ts'
+import { changedPart, recordOf, SIM_SCHEMA, simRecord, usageOf } from '../record.ts'
+import { SIMS, type SimFilter, type SimPosition, type SimRow } from '../store/sim-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
 
 /** The parameter of the routes of one SIM. */
@@ -50,34 +49,32 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       conditional: true,
       errors: ['sim_not_found', 'store_corrupt'],
       handle: async (request) => {
-        const known = await parts.known.find(parts.context.db, { hash: request.params.imsi })
-        if (known === undefined) throw simNotFound(request.params.imsi)
-        const attachState = await attachStateOf(parts, known.row)
-        const used = await usageOf(parts, [known.row])
-        const made = simText(known, parts.hss.view(), attachState, used(known.row))
-        return { ...ok(jsonBody(made.text)), headers: { etag: tagOf(known, made) } }
+        const row = await SIMS.find(parts.context.db, { hash: request.params.imsi })
+        if (row === undefined) throw simNotFound(request.params.imsi)
+        const body = await recordOf(parts, row)
+        return { ...ok(body), headers: { etag: changeTag(changedPart(row), body) } }
       },
     }),
   ]
 }
 
-/** SIMs as answered, as JSON, with what is known of their phones. */
-export async function simTexts(parts: SimsParts, sims: readonly KnownSim[]): Promise<readonly string[]> {
-  const rows = sims.map(({ row }) => row)
+/** SIMs as answered, with what is known of their phones. */
+export async function simRecords(parts: SimsParts, rows: readonly SimRow[]): Promise<readonly object[]> {
   const attachStates = await attachStatesOf(parts.context.db, rows, await parts.attachedSet.fresh())
   const used = await usageOf(parts, rows)
   const view = parts.hss.view()
-  return sims.map((known, i) => simText(known, view, attachStates[i] ?? NEVER_SEEN, used(known.row)).text)
+  return rows.map((row, i) =>
+    simRecord({ ...row, usage_bytes: used(row) }, view, attachStates[i] ?? NEVER_SEEN),
+  )
 }
 
 async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {
   const found = await matching(parts, filterFrom(query), page.limit + 1, positionFrom(page.after))
   const shown = found.slice(0, page.limit)
-  const last = shown.at(-1)?.row
-  const texts = await simTexts(parts, shown)
+  const last = shown.at(-1)
   const cursor =
     found.length > page.limit && last !== undefined ? page.cursor([last.issued_at_ms, last.hash]) : null
-  return jsonBody(`{"sims":[${texts.join()}],"next_cursor":${JSON.stringify(cursor)}}`)
+  return { sims: await simRecords(parts, shown), next_cursor: cursor }
 }
 
 function positionFrom(after: Page['after']): SimPosition | undefined {

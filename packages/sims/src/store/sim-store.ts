@@ -1,14 +1,4 @@
-import {
-  defineTable,
-  type KnownRow,
-  type KnownRows,
-  knownRows,
-  type Reader,
-  type SqlParams,
-  type SqlValue,
-  type Table,
-} from '@steeple/contracts'
-import type { SimText } from '../sim-text.ts'
+import { defineTable, type Reader, type SqlParams, type SqlValue, type Table } from '@steeple/contracts'
 import { listed } from './listed.ts'
 
 /** States of a SIM. Contract section 6; `revoked` is terminal. */
@@ -121,29 +111,10 @@ export const SIMS: Table<SimRow> = defineTable<SimRow>(
   ['hash'],
 )
 
-const OCTETS = ['imsi_sealed', 'secrets_sealed', 'iccid_mac'] as const
-
-/** A SIM as it is shown: nothing sealed is opened for that. */
-export type ShownSim = Omit<SimRow, (typeof OCTETS)[number]>
-
-/** The SIMs as they are shown; those that are shown often with their text. */
-export type KnownSims = KnownRows<ShownSim, SimText>
-
-export type KnownSim = KnownRow<ShownSim, SimText>
-
-/** The SIMs as they are shown, none of them known yet. */
-export function knownSims(): KnownSims {
-  return knownRows<SimRow, (typeof OCTETS)[number], SimText>(SIMS, OCTETS)
-}
-
-/** The last list that was read: one row mostly has the APNs of the one before it. */
-let last: { readonly text: string; readonly apns: readonly string[] } = { text: '[]', apns: [] }
-
 /** The APNs of a row. */
 export function apnsOf(row: Pick<SimRow, 'apns'>): readonly string[] {
   // Written from a list of texts alone.
-  if (row.apns !== last.text) last = { text: row.apns, apns: JSON.parse(row.apns) as readonly string[] }
-  return last.apns
+  return JSON.parse(row.apns) as readonly string[]
 }
 
 /** What a list shows; every part narrows it. `q`, `attached` and `msisdn` are for a search (find/search.ts). */
@@ -190,14 +161,13 @@ function conditions(
 
 /** At most `limit` SIMs after `after`, newest first. Throws `store_corrupt`. */
 export function listSims(
-  known: KnownSims,
   reader: Reader,
   filter: SimFilter,
   limit: number,
   after: SimPosition | undefined,
-): Promise<readonly KnownSim[]> {
+): Promise<readonly SimRow[]> {
   const { where, params } = conditions(filter, after)
-  return known.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
+  return SIMS.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
 }
 
 /** A SIM as a search looks at it. Not checked: the page that shows it is. */
@@ -228,17 +198,6 @@ export function foundAmong(
   const list = listed('hash', hashes)
   const sql = `select ${FOUND.join(', ')} from sims_sim ${whereText([...where, list.where])}`
   return reader.all<FoundSim>(sql, { ...params, ...list.params })
-}
-
-/** Rows as they are shown by their hashes, in no order. Throws `store_corrupt`. */
-export async function shownSims(
-  known: KnownSims,
-  reader: Reader,
-  hashes: readonly string[],
-): Promise<readonly KnownSim[]> {
-  if (hashes.length === 0) return []
-  const { where, params } = listed('hash', hashes)
-  return await known.select(reader, `where ${where}`, params)
 }
 
 /** At most `limit` hashes that begin so. */
@@ -372,13 +331,8 @@ const UNDUE = `select hash from sims_sim where state = 'expired' and expires_at_
   order by expires_at_ms limit :limit`
 
 /** At most `limit` hashes of SIMs that have expired although their time has not come. */
-export async function wronglyExpired(
-  reader: Reader,
-  nowMs: number,
-  limit: number,
-): Promise<readonly string[]> {
-  const rows = await reader.all<{ readonly hash: string }>(UNDUE, { now: nowMs, limit })
-  return rows.map(({ hash }) => hash)
+export function wronglyExpired(reader: Reader, nowMs: number, limit: number): Promise<readonly string[]> {
+  return hashList(reader, UNDUE, { now: nowMs, limit })
 }
 
 /** At most `limit` hashes per state of SIMs that must expire. */
@@ -389,9 +343,6 @@ export async function expiredHashes(
 ): Promise<readonly string[]> {
   const states: readonly SimState[] = ['issued', 'in-use', 'suspended']
   const found: string[] = []
-  for (const state of states) {
-    const rows = await reader.all<{ readonly hash: string }>(DUE, { state, now: nowMs, limit })
-    found.push(...rows.map(({ hash }) => hash))
-  }
+  for (const state of states) found.push(...(await hashList(reader, DUE, { state, now: nowMs, limit })))
   return found
 }

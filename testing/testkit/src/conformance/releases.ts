@@ -170,11 +170,6 @@ interface Statement {
  */
 export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
   const database = new DatabaseSync(':memory:')
-  // The kernel's stores spell it out.
-  database.function('json_of', { deterministic: true, varargs: true }, (...values) => JSON.stringify(values))
-  database.function('hex_of', { deterministic: true }, (octets) =>
-    octets instanceof Uint8Array ? Buffer.from(octets).toString('hex') : null,
-  )
   const statements = new Map<string, Statement>()
   for (const { up } of migrations) for (const sql of up) database.exec(sql)
   const statement = (sql: string): Statement => {

@@ -170,11 +170,11 @@ if (executable !== undefined) {
         await page.getByText('It is revoked, which is for good.').waitFor()
         for (const name of ['Suspend', 'Resume', 'Replace', 'Revoke'])
           await page.getByRole('button', { name, exact: true }).waitFor({ state: 'detached' })
-        await page.getByRole('button', { name: 'Forget' }).click()
-        const forget = page.getByRole('dialog').getByRole('button', { name: 'Forget' })
-        await page.getByRole('dialog').getByLabel('Number of the request').fill('R-7')
+        await page.getByRole('button', { name: 'Erase data' }).click()
+        const forget = page.getByRole('dialog').getByRole('button', { name: 'Erase data' })
+        await page.getByRole('dialog').getByLabel('Request number').fill('R-7')
         assert.ok(await forget.isDisabled())
-        await page.getByRole('dialog').getByLabel(`Type ${next} to go on`).fill(next)
+        await page.getByRole('dialog').getByLabel(`Type ${next} to continue`).fill(next)
         await forget.click()
         await eventually(async () => assert.not((await simOf(next)).label))
       })
@@ -291,11 +291,11 @@ if (executable !== undefined) {
         await page.getByRole('navigation').getByRole('link', { name: 'Alerts' }).click()
         await page.getByRole('tab', { name: 'Receivers' }).click()
         const receiver = page.getByRole('article', { name: 'ops' })
-        const again = receiver.getByRole('button', { name: 'Send again what was given up' })
+        const again = receiver.getByRole('button', { name: 'Send these again' })
         await again.waitFor()
         treatment = 'take'
         await again.click()
-        await receiver.getByText(/that (was|were) given up (is|are) sent again/).waitFor()
+        await receiver.getByText(/message(s are| is) sent again/).waitFor()
         await eventually(() =>
           assert.ok(
             hooks.deliveries.some((one) => one.treatment === 'take' && one.payload.type !== 'alert.test'),

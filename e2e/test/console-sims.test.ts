@@ -186,7 +186,7 @@ if (executable !== undefined) {
         await page.getByRole('button', { name: 'Undo' }).click()
         await eventually(async () => assert.is(await stateOf(hash), 'in-use'))
         await page.getByRole('button', { name: 'Suspend' }).waitFor()
-        for (const name of ['Revoke', 'Label', 'Replace', 'Forget'])
+        for (const name of ['Revoke', 'Label', 'Replace', 'Erase data'])
           assert.is(await page.getByRole('button', { name, exact: true }).count(), 0, name)
       })
     },
@@ -265,7 +265,7 @@ if (executable !== undefined) {
       const usage = { report_id: 'kiosk-1', source: 'meter', up_bytes: 4_000_000, down_bytes: 96_000_000 }
       await service.request('POST', `/v1/sims/${hash}/usage`, { body: usage })
       await as('operator', `/sims/${hash}`, async (page) => {
-        await page.getByRole('button', { name: 'Set a quota' }).click()
+        await page.getByRole('button', { name: 'Set quota' }).click()
         await page.getByLabel('Amount').fill('2')
         await page.getByRole('button', { name: 'Save' }).click()
         await page.getByText('100 MB of 2 GB this month').waitFor()
@@ -273,8 +273,8 @@ if (executable !== undefined) {
         await page.getByRole('dialog').getByRole('button', { name: 'Top up' }).click()
         await page.getByText('100 MB of 3 GB this month').waitFor()
         await isAccessible(page, 'a quota')
-        await page.getByRole('button', { name: 'Change the quota' }).click()
-        await page.getByRole('button', { name: 'Take the quota away' }).click()
+        await page.getByRole('button', { name: 'Change quota' }).click()
+        await page.getByRole('button', { name: 'Remove quota' }).click()
         await page.getByText('It has no quota.').waitFor()
         const { body } = await service.request('GET', `/v1/sims/${hash}/usage`)
         assert.is(body.quota_bytes, null)
@@ -296,7 +296,7 @@ if (executable !== undefined) {
         await goTo(page, `/sims/${unused}`)
         await page.getByText('Nothing was used in that time').waitFor()
         await goTo(page, `/sims/${hash}`)
-        const chart = page.getByRole('img', { name: '100 MB in all, 100 MB at most at once' })
+        const chart = page.getByRole('img', { name: '100 MB in total, 100 MB at most at one time' })
         const card = page.getByRole('region', { name: 'Usage' })
         await chart.waitFor()
         for (const colorScheme of ['light', 'dark'] as const) {
@@ -314,9 +314,9 @@ if (executable !== undefined) {
         await card.getByText(/: 96 MB received, 4 MB sent$/).waitFor()
         await card.getByRole('heading').hover()
         await card.getByText('Point at').waitFor()
-        await card.getByLabel('Over').selectOption('day')
+        await card.getByLabel('Period').selectOption('day')
         await chart.waitFor()
-        await card.getByText('The figures').click()
+        await card.getByText('Figures').click()
         assert.equal(
           await card
             .getByRole('row')
@@ -394,7 +394,7 @@ if (executable !== undefined) {
         await row.getByRole('link', { name: hash }).click()
         await page.getByRole('heading', { name: 'tug' }).waitFor()
         await page.getByText('Why can this phone not get on?').waitFor()
-        for (const name of ['Suspend', 'Revoke', 'Label', 'Replace', 'Forget', 'Set a quota'])
+        for (const name of ['Suspend', 'Revoke', 'Label', 'Replace', 'Erase data', 'Set quota'])
           assert.is(await page.getByRole('button', { name, exact: true }).count(), 0, name)
         await page.goto(`${service.url}/sims`)
         await page.getByRole('link', { name: 'tug' }).waitFor()

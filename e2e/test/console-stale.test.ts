@@ -186,14 +186,14 @@ if (executable !== undefined) {
       }
       const { page, problems } = await asAdmin(`/sims/${hash}`, true)
       const dialog = page.getByRole('dialog')
-      await page.getByRole('button', { name: 'Set a quota' }).click()
+      await page.getByRole('button', { name: 'Set quota' }).click()
       await dialog.getByLabel('Amount').fill('2')
       await set({ quota_bytes: 5_000_000_000, period: 'day', action: 'alert' })
       await dialog.getByRole('button', { name: 'Save' }).click()
       await both(
         page,
-        '5 GB, each day. Only tell when it is used up.',
-        '2 GB, each month. Suspend it when it is used up.',
+        '5 GB, each day. Only report when it is used up.',
+        '2 GB, each month. Suspend the SIM when it is used up.',
       ).waitFor()
       assert.is((await usageNow()).quota_bytes, 5_000_000_000)
       await dialog.getByRole('button', { name: 'Take theirs' }).click()

@@ -257,15 +257,15 @@ if (executable !== undefined) {
         return body.certs.filter((one: { readonly revoked: boolean }) => one.revoked).length
       }
       await asAdmin('/esim?tab=certs', async (page) => {
-        const row = page.getByRole('row', { name: /signing eSIMs/ }).first()
-        await row.getByRole('button', { name: /^Take back/ }).click()
+        const row = page.getByRole('row', { name: /signs eSIMs/ }).first()
+        await row.getByRole('button', { name: /^Revoke/ }).click()
         await page.getByRole('dialog').getByText('What was delivered stays.').waitFor()
-        await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
         await row.getByText('revoked').waitFor()
         assert.is(await revoked(), 1)
         await isAccessible(page, 'a certificate that was taken back')
-        await row.getByRole('button', { name: /^Believe again/ }).click()
-        await row.getByRole('button', { name: /^Take back/ }).waitFor()
+        await row.getByRole('button', { name: /^Restore/ }).click()
+        await row.getByRole('button', { name: /^Revoke/ }).waitFor()
         assert.is(await revoked(), 0)
       })
     },

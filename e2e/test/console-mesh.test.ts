@@ -76,7 +76,7 @@ if (executable !== undefined) {
     async () => {
       const { page } = atMast
       const heard = page.getByRole('article', { name: 'hill' })
-      await heard.getByText('Fingerprint of its certificate').waitFor()
+      await heard.getByText('Certificate fingerprint').waitFor()
       await isAccessible(page, 'a box nearby')
       await heard.getByRole('button', { name: 'Accept' }).click()
       await heard.getByRole('alert').getByText('peer_untrusted').waitFor()
@@ -90,34 +90,34 @@ if (executable !== undefined) {
     async () => {
       const [{ page: root }, { page: guest }] = [atMast, atHill]
       await root.getByRole('button', { name: 'Invite a box' }).click()
-      await root.getByRole('dialog').getByRole('button', { name: 'Make the invitation' }).click()
+      await root.getByRole('dialog').getByRole('button', { name: 'Create invitation' }).click()
       const command = (await root.getByRole('dialog').getByText('svc node join').textContent()) ?? ''
       await guest.getByRole('button', { name: 'Join a mesh' }).click()
       const dialog = guest.getByRole('dialog')
       await dialog.getByLabel('Invitation').fill('mast, please')
       await dialog.getByRole('button', { name: 'Join', exact: true }).click()
-      await dialog.getByText('An address that begins with https:// and a token are needed.').waitFor()
+      await dialog.getByText('Enter an address that begins with https:// and a token.').waitFor()
       await dialog.getByLabel('Invitation').fill(command)
       await dialog.getByRole('button', { name: 'Join', exact: true }).click()
-      await guest.getByRole('dialog', { name: 'This box is in mast' }).waitFor()
+      await guest.getByRole('dialog', { name: 'This box is in mast now' }).waitFor()
       await isAccessible(guest, 'a box that has joined')
       await dialog.getByRole('button', { name: 'Close', exact: true }).click()
       await root.getByRole('dialog').getByRole('button', { name: /^Done/ }).click()
       await root.getByRole('table', { name: 'Members of mast' }).getByText('hill').waitFor()
       const before = (await selfOf(hill)).public_key
-      await guest.getByRole('button', { name: 'Change the key' }).click()
-      await dialog.getByRole('button', { name: 'Change the key' }).click()
+      await guest.getByRole('button', { name: 'Change key' }).click()
+      await dialog.getByRole('button', { name: 'Change key' }).click()
       await eventually(async () => assert.is.not((await selfOf(hill)).public_key, before), 180_000)
       await eventually(async () =>
         assert.is(await fact(guest, 'Public key'), (await selfOf(hill)).public_key),
       )
-      await guest.getByRole('button', { name: 'Leave the mesh' }).click()
+      await guest.getByRole('button', { name: 'Leave mesh' }).click()
       await dialog.getByText('are revoked at once').waitFor()
       await isAccessible(guest, 'leaving')
       await dialog.getByRole('button', { name: 'Leave', exact: true }).click()
       await guest.getByRole('button', { name: 'Join a mesh' }).waitFor()
       assert.is((await mast.ask('GET', '/v1/mesh/members')).body.members.length, 1)
-      await root.getByText('of which this box is the root, with 1 member').waitFor()
+      await root.getByText('this box is the root; 1 member').waitFor()
     },
     LIMIT,
   )
@@ -133,8 +133,8 @@ if (executable !== undefined) {
         await page.getByRole('button', { name: 'Link a box by hand' }).click()
         const dialog = page.getByRole('dialog')
         await dialog.getByLabel('Name').fill(other.name)
-        await dialog.getByLabel('Reached at').fill(`wg://${other.place.address}:51820`)
-        await dialog.getByLabel('Its public key').fill(await fact(seen, 'Public key'))
+        await dialog.getByLabel('Address').fill(`wg://${other.place.address}:51820`)
+        await dialog.getByLabel('Public key').fill(await fact(seen, 'Public key'))
         await dialog.getByLabel('Networks behind it').fill(network)
         await dialog.getByRole('button', { name: 'Link', exact: true }).click()
         await page.getByText(`${other.name} is linked.`).waitFor()
@@ -150,7 +150,7 @@ if (executable !== undefined) {
           .getByRole('dialog')
           .getByRole('button', { name: /^Remove/ })
           .click()
-        await page.getByText('No other box is linked.').waitFor()
+        await page.getByText('No other box is linked').waitFor()
       }
       assert.equal([...atMast.problems, ...atHill.problems], [])
     },
@@ -209,7 +209,7 @@ if (executable !== undefined) {
       const shown = (await heard.getByRole('code').textContent()) ?? ''
       assert.is(shown.replaceAll(/[^0-9a-f]/g, ''), (await itsPeer())?.fingerprint)
       await heard.getByRole('button', { name: 'Accept' }).click()
-      await page.getByText('field is a peer now.').waitFor()
+      await page.getByText('field is linked now.').waitFor()
       await heard.waitFor({ state: 'detached' })
       const link = page.getByRole('table', { name: 'Links' }).getByRole('row', { name: /field/ })
       await eventually(async () => assert.is((await itsPeer())?.state, 'active'), 180_000)
@@ -224,20 +224,20 @@ if (executable !== undefined) {
 /** The key of the first box changes: its operator reads the next one, and that of the other box types it. */
 async function changeKeyByHand(): Promise<void> {
   const [{ page: mine }, { page: theirs }] = [atMast, atHill]
-  await mine.getByRole('button', { name: 'Change the key' }).click()
-  await mine.getByRole('dialog').getByRole('button', { name: 'Change the key' }).click()
-  await mine.getByText('The key changes once these know of it: hill.').first().waitFor()
+  await mine.getByRole('button', { name: 'Change key' }).click()
+  await mine.getByRole('dialog').getByRole('button', { name: 'Change key' }).click()
+  await mine.getByText('The key changes when these boxes know the next one: hill.').first().waitFor()
   const next = await fact(mine, 'Next key')
   await theirs.getByRole('table', { name: 'Links' }).getByRole('button', { name: 'mast' }).click()
   const dialog = theirs.getByRole('dialog')
   await dialog.getByLabel('Its next key').fill(next)
-  await dialog.getByRole('button', { name: 'Prepare for it' }).click()
-  await theirs.getByText('The next key of mast is awaited.').waitFor()
+  await dialog.getByRole('button', { name: 'Set next key' }).click()
+  await theirs.getByText('This box waits for the next key of mast.').waitFor()
   await isAccessible(theirs, 'a next key')
   await dialog.getByRole('button', { name: 'Close', exact: true }).click()
-  await mine.getByRole('button', { name: 'Change the key' }).click()
-  await mine.getByRole('dialog').getByLabel('Go over now, whoever knows of it').check()
-  await mine.getByRole('dialog').getByRole('button', { name: 'Change the key' }).click()
+  await mine.getByRole('button', { name: 'Change key' }).click()
+  await mine.getByRole('dialog').getByLabel('Change now, without waiting for all boxes').check()
+  await mine.getByRole('dialog').getByRole('button', { name: 'Change key' }).click()
   await eventually(async () => assert.is((await selfOf(mast)).public_key, next), 180_000)
   const known = async () =>
     (await peersOf(hill)).find(({ name, source }) => name === 'mast' && source === 'static')

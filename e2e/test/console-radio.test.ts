@@ -277,9 +277,9 @@ if (executable !== undefined) {
       const { page, problems } = await openAs('admin', '/mesh')
       await page.getByRole('button', { name: 'Invite a box' }).click()
       const dialog = page.getByRole('dialog')
-      await dialog.getByRole('button', { name: 'Make the invitation' }).click()
+      await dialog.getByRole('button', { name: 'Create invitation' }).click()
       await dialog.getByRole('img', { name: 'QR code of the invitation' }).waitFor()
-      await dialog.getByRole('timer').getByText('Good for').waitFor()
+      await dialog.getByRole('timer').getByText('Valid for').waitFor()
       await isAccessible(page, 'invitation')
       const command = (await dialog.getByText('svc node join').textContent()) ?? ''
       await dialog.getByRole('button', { name: 'Done' }).click()
@@ -291,7 +291,7 @@ if (executable !== undefined) {
       await links.getByText('1 to approve').waitFor()
       await links.getByRole('button', { name: 'hill' }).click()
       await dialog.getByLabel(ROUTE).check()
-      await dialog.getByRole('button', { name: 'Approve what is ticked' }).click()
+      await dialog.getByRole('button', { name: 'Approve selected' }).click()
       await page.getByText('The routes of hill are approved.').waitFor()
       await isAccessible(page, 'link with a route')
       await eventually(async () => {
@@ -308,18 +308,18 @@ if (executable !== undefined) {
   )
 
   about(['mesh'], pages)(
-    'says what it costs to put a box out, and does it',
+    'says what it means to remove a box from the mesh, and does it',
     async () => {
       const { page } = await openAs('admin', '/mesh')
-      await page.getByRole('button', { name: 'Put out hill' }).click()
+      await page.getByRole('button', { name: 'Remove hill from the mesh' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText('are revoked at once').waitFor()
-      await dialog.getByRole('button', { name: 'Put out' }).click()
-      await page.getByRole('button', { name: 'Put out hill' }).waitFor({ state: 'detached' })
+      await dialog.getByRole('button', { name: 'Remove from mesh' }).click()
+      await page.getByRole('button', { name: 'Remove hill from the mesh' }).waitFor({ state: 'detached' })
       assert.is((await mast.ask('GET', '/v1/mesh/members')).body.members.length, 1)
       const viewer = await openAs('viewer', '/mesh')
       await viewer.page.getByRole('heading', { name: 'This box' }).waitFor()
-      for (const name of ['Invite a box', 'Join a mesh', 'Change the key']) await seesNo(viewer.page, name)
+      for (const name of ['Invite a box', 'Join a mesh', 'Change key']) await seesNo(viewer.page, name)
       await visits.leave(page)
       await visits.leave(viewer.page)
     },

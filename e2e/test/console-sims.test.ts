@@ -336,14 +336,14 @@ if (executable !== undefined) {
     'issues an eSIM code, shows it to be scanned, prints it, and takes it back',
     async () => {
       await as('admin', '/esim?tab=certs', async (page) => {
-        await page.getByText('No certificate yet').waitFor()
-        await page.getByRole('button', { name: 'Make an own hierarchy' }).click()
-        await page.getByRole('button', { name: 'Make it' }).click()
-        await page.getByText('proving the box').first().waitFor()
+        await page.getByText('No certificates yet').waitFor()
+        await page.getByRole('button', { name: 'Create test issuer' }).click()
+        await page.getByRole('button', { name: 'Create certificates' }).click()
+        await page.getByText('identifies the box').first().waitFor()
         await isAccessible(page, 'certificates')
       })
       await as('sim:issuer', '/esim', async (page) => {
-        await page.getByText('No code yet').waitFor()
+        await page.getByText('No eSIM codes yet').waitFor()
         assert.is(await page.getByRole('tab', { name: 'Certificates' }).count(), 0)
         await page.getByRole('button', { name: 'Issue codes' }).first().click()
         await page.getByLabel('Label', { exact: true }).fill('buoy')
@@ -366,7 +366,7 @@ if (executable !== undefined) {
         await isAccessible(page, 'a code')
         await page.getByRole('button', { name: 'Revoke' }).click()
         await page.getByRole('button', { name: 'Revoke' }).click()
-        await page.getByText('It was revoked. Issue another code.').waitFor()
+        await page.getByText('The code is revoked. Issue a new code.').waitFor()
         const after = await service.request('GET', `/v1/esim/codes/${body.codes[0].token}`)
         assert.is(after.body.state, 'revoked')
       })

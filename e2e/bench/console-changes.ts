@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { tempDir } from '@steeple/testkit'
+import { eventually, tempDir } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type EventStream, openEvents } from '../harness/event-client.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
-import { runSvc, type Service, until } from '../harness/service.ts'
+import { runSvc, type Service } from '../harness/service.ts'
 import { type Bench, bench, done, median, most, quantile, started, times } from './bench.ts'
 import { browserOf, LIMIT_MS, openFirstScreen } from './console.ts'
 
@@ -56,7 +56,7 @@ const STORIES: readonly Story[] = [
     prepare: async ({ service, page }) => {
       const isOn = await changeOnScreen(page, sentence('The box is on the air.'))
       const body = { arm: true, profile_id: 'mast' }
-      await until(async () => (await service.request('POST', '/v1/tx/arm', { body })).status === 200)
+      await eventually(async () => (await service.request('POST', '/v1/tx/arm', { body })).status === 200)
       await isOn()
     },
     act: ({ service }) => done(service, 'POST', '/v1/tx/disarm', {}),
@@ -140,7 +140,7 @@ export const CONSOLE_CHANGES: Bench = bench({
 async function issue(service: Service, { env }: LabProcess): Promise<World['cards']> {
   await done(service, 'PUT', '/v1/policy', OPEN)
   const [{ batch_id: batch }] = (await done(service, 'POST', '/v1/sims', { count: 2 * TIMES })).sims
-  await until(async () =>
+  await eventually(async () =>
     (await done(service, 'GET', `/v1/sims?limit=${2 * TIMES}`)).sims.every(
       (sim: { readonly provisioning: { readonly status: string } }) => sim.provisioning.status === 'synced',
     ),
@@ -157,7 +157,7 @@ async function issue(service: Service, { env }: LabProcess): Promise<World['card
 async function happenedAt({ events }: World, type: string, known: number): Promise<number> {
   const found = (): string | undefined =>
     events.events.slice(known).find((event) => event.type === type)?.data.at
-  await until(async () => found() !== undefined)
+  await eventually(async () => found() !== undefined)
   return Date.parse(found() ?? '')
 }
 

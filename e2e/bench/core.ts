@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { tempDir } from '@steeple/testkit'
+import { eventually, tempDir } from '@steeple/testkit'
 import { downloadProfile, type Euicc, openEuiccFile } from '@steeple/virtual-euicc'
 import { ESIM_ENV, type LabEum, newEuicc, prepareEsim } from '../harness/esim.ts'
 import { labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
 import { installStandInNetwork, STAND_IN_ENV } from '../harness/plugins/stand-in-network.ts'
-import { processorMs, runSvc, type Service, until } from '../harness/service.ts'
+import { processorMs, runSvc, type Service } from '../harness/service.ts'
 import {
   type Bench,
   bench,
@@ -40,11 +40,11 @@ const labCore = bench({
     const { sims, batch_id } = await done(service, 'POST', '/v1/sims', { count: 20 })
     const all = async (holds: (sim: { state: string; provisioning: { status: string } }) => boolean) =>
       (await done(service, 'GET', '/v1/sims?limit=100')).sims.every(holds)
-    await until(() => all((sim) => sim.provisioning.status === 'synced'))
+    await eventually(() => all((sim) => sim.provisioning.status === 'synced'))
     const args = ['sim', 'export', batch_id, '--data-dir', dataDir, '--format', 'json']
     const { stdout } = await runSvc(args, lab.env)
     await labPhones(lab.urls.control, 'POST', '/phones', stdout)
-    await until(() => all((sim) => sim.state === 'in-use'), 30_000)
+    await eventually(() => all((sim) => sim.state === 'in-use'), 30_000)
     const hashes = sims.map((sim: { imsi_sha256_12: string }) => sim.imsi_sha256_12) as readonly string[]
     return { service, hashes, control: lab.urls.control }
   },

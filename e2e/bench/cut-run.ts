@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { enterOwnNetwork } from '@steeple/testkit'
+import { enterOwnNetwork, eventually } from '@steeple/testkit'
 import { INTERVAL_MS, startMeteredLab } from '../harness/metered-lab.ts'
-import { until } from '../harness/service.ts'
 
 // Measures how soon phones are gone that go over their quota, one after the other; prints the times in ms as JSON.
 enterOwnNetwork(import.meta.filename)
@@ -21,12 +20,12 @@ try {
     await new Promise((resolve) => setTimeout(resolve, Math.random() * INTERVAL_MS))
     await world.post(`/v1/sims/${hash}/quota`, { quota_bytes: ALLOWANCE, period: 'day' })
     await world.phone(hash, 'traffic', { up_kbps: 2_000, down_kbps: 18_000 })
-    await until(async () => {
+    await eventually(async () => {
       const { up, down } = await world.moved(hash)
       return up + down > ALLOWANCE
     })
     const from = performance.now()
-    await until(async () => (await world.phone(hash)).ipv4 === null)
+    await eventually(async () => (await world.phone(hash)).ipv4 === null)
     took.push(performance.now() - from)
   }
   process.stdout.write(JSON.stringify({ intervalMs: INTERVAL_MS, took }))

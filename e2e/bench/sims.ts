@@ -7,14 +7,14 @@ import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { rowSum } from '@steeple/contracts'
-import { tempDir } from '@steeple/testkit'
+import { eventually, tempDir } from '@steeple/testkit'
 import Database from 'better-sqlite3'
 import type { Document } from 'mongodb'
 import { type Mongo, missingMongo, startMongo } from '../harness/hss/mongo.ts'
 import { cardsCsv, exportedCount, importCsv } from '../harness/hss/sims.ts'
 import { startHostEngine } from '../harness/hss/test-tools.ts'
 import { fillMoves } from '../harness/recorded-moves.ts'
-import { type Service, until } from '../harness/service.ts'
+import type { Service } from '../harness/service.ts'
 import {
   type Bench,
   bench,
@@ -179,7 +179,7 @@ const backup = bench({
   act: async (service) => {
     const passphrase = randomBytes(16).toString('hex')
     const file = join(service.dataDir, '..', 'backup.enc')
-    await until(async () => (await service.request('GET', '/v1/health')).body.status !== undefined)
+    await eventually(async () => (await service.request('GET', '/v1/health')).body.status !== undefined)
     const wish: BackupWish = { url: service.url, token: service.adminToken, passphrase, file }
     using client = await program<string>('backup', wish)
     const idleMs = await readP99(service, () => false)
@@ -227,7 +227,7 @@ async function restore(service: Service, passphrase: string, content: Uint8Array
     body: new Uint8Array(content),
   })
   if (response.status !== 200) throw new Error(`not restored: ${response.status} ${await response.text()}`)
-  await until(async () => {
+  await eventually(async () => {
     const url = /"url":"(http[^"]+)"/.exec(service.output().slice(before))?.[1]
     return url !== undefined && (await fetch(`${url}/v1/healthz`)).status === 200
   })
@@ -370,7 +370,7 @@ async function importInto(mongo: Mongo, env: Readonly<Record<string, string>>) {
 }
 
 async function holds(mongo: Mongo, count: number, limitS: number): Promise<void> {
-  await until(async () => (await mongo.count()) >= count, limitS * 1_000)
+  await eventually(async () => (await mongo.count()) >= count, limitS * 1_000)
 }
 
 /** Seconds in which the bare driver writes the same documents again. */

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { eventually } from '@steeple/testkit'
 import { type Ended, run } from '../harness/builds/make-build.ts'
-import { until } from '../harness/service.ts'
 import { type DebianRoot, debianRoot, PATH } from './debian-root.ts'
 import { CGROUP_PARENT } from './own-machine.ts'
 
@@ -80,7 +80,7 @@ export async function bootDebian(): Promise<BootedDebian> {
     processFile: (pidInside, file) => readFileSync(`/proc/${first}/root/proc/${pidInside}/${file}`, 'utf8'),
     off: () => child.kill('SIGKILL'),
   }
-  await Promise.race([until(async () => (await isRunning(booted)) === 'running'), ended])
+  await Promise.race([eventually(async () => (await isRunning(booted)) === 'running'), ended])
   return booted
 }
 
@@ -91,7 +91,7 @@ async function isRunning(booted: BootedDebian): Promise<string> {
 /** The number of systemd as we see it: the only child of `unshare`. */
 async function firstProcess({ pid }: ChildProcess): Promise<string> {
   let found = ''
-  await until(async () => {
+  await eventually(async () => {
     found = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
     return /^\d+$/.test(found) && readFileSync(`/proc/${found}/comm`, 'utf8') === 'systemd\n'
   })

@@ -1,5 +1,5 @@
-import { assert, type Suite } from '@steeple/testkit'
-import { type Service, until } from '../harness/service.ts'
+import { assert, eventually, type Suite } from '@steeple/testkit'
+import type { Service } from '../harness/service.ts'
 import { CORE_B_ROLES, type TestCoreB } from './core-b-containers.ts'
 import {
   askForSession,
@@ -145,7 +145,7 @@ function sessions(real: Suite, { service, hash, database, userPlane, slices }: S
     const before = userPlane.begun()
     const { status, body } = await askForSession(CARD.imsi, dnn, PLACE, slice)
     // The SMF of 3.4 answers before it has told the UPF.
-    if (status === 201) await until(async () => userPlane.begun() > before, PATIENCE_MS)
+    if (status === 201) await eventually(async () => userPlane.begun() > before, PATIENCE_MS)
     assert.is(status, 201, `SST ${slice?.sst}, ${dnn}: ${JSON.stringify(body)}`)
     return userPlane.rates()
   }
@@ -153,7 +153,7 @@ function sessions(real: Suite, { service, hash, database, userPlane, slices }: S
   real(
     'gets sessions at its own rate from the real SMF and PCF, and sees the rate of a hand until it is mended',
     async () => {
-      await until(async () => userPlane.associations() > 0, PATIENCE_MS)
+      await eventually(async () => userPlane.associations() > 0, PATIENCE_MS)
       assert.is((await askRegistration(PCF, CARD.imsi)).status, 201)
       const { body } = await service().request('GET', `/v1/sims/${hash()}`)
       const [up, down] = [body.ambr.uplink_bps / 1000, body.ambr.downlink_bps / 1000]
@@ -166,7 +166,7 @@ function sessions(real: Suite, { service, hash, database, userPlane, slices }: S
       assert.is((await askForSession(CARD.imsi, 'other', PLACE)).status, 403)
       const stored = database.collection('free5gc', 'subscriptionData.provisionedData.smData')
       await stored.updateMany({}, { $set: { 'dnnConfigurations.internet.sessionAmbr.uplink': '7 Mbps' } })
-      await until(async () => isOwn(await ordered('internet')), PATIENCE_MS)
+      await eventually(async () => isOwn(await ordered('internet')), PATIENCE_MS)
       await allSynced(service(), PATIENCE_MS)
     },
     { limitMs: 3 * PATIENCE_MS },
@@ -181,11 +181,11 @@ function ends(real: Suite, { service, hash, release }: ServedCore): void {
       await service().request('POST', `/v1/sims/${hash()}/suspend?wait=30s`, { body: {} })
       assert.is(await asked(), 403)
       await service().request('POST', `/v1/sims/${hash()}/resume`, { body: {} })
-      await until(async () => (await asked()) === 201, PATIENCE_MS)
+      await eventually(async () => (await asked()) === 201, PATIENCE_MS)
       assert.is((await authenticate(CARD, PLACE)).confirmed?.body.authResult, 'AUTHENTICATION_SUCCESS')
       await service().request('POST', `/v1/sims/${hash()}/revoke?wait=30s`, { body: {} })
       const gone = unknownStatus(release)
-      await until(async () => (await authenticate(CARD, PLACE)).challenged.status === gone, PATIENCE_MS)
+      await eventually(async () => (await authenticate(CARD, PLACE)).challenged.status === gone, PATIENCE_MS)
     },
     { limitMs: 3 * PATIENCE_MS },
   )

@@ -1,4 +1,5 @@
-import { type Service, until } from '../harness/service.ts'
+import { eventually } from '@steeple/testkit'
+import type { Service } from '../harness/service.ts'
 
 /** What the components of the core driver and of the owner of its settings say, one a line. */
 export async function coreHealth(service: Service): Promise<string> {
@@ -12,7 +13,7 @@ export async function coreHealth(service: Service): Promise<string> {
 /** Waits until the core runs with what is configured. */
 export async function coreInForce(service: Service, limitMs: number): Promise<void> {
   let words = ''
-  await until(async () => {
+  await eventually(async () => {
     words = await coreHealth(service)
     const { body } = await service.request('GET', '/v1/core/plan')
     return body.state === 'in_sync' && /core ok: .* in force/.test(words)

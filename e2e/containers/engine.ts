@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { until } from '../harness/service.ts'
+import { eventually } from '@steeple/testkit'
 import { CGROUP_PARENT, IMAGE_FOLDER, machineFolder } from './own-machine.ts'
 
 const run = promisify(execFile)
@@ -63,7 +63,7 @@ export async function startPodman(): Promise<Engine> {
   const show = async (): Promise<void> => {
     rmSync(socket, { force: true })
     api = spawn('podman', ['system', 'service', '--time=0', `unix://${socket}`], { env, stdio: 'ignore' })
-    await until(() => accepts(socket))
+    await eventually(() => accepts(socket))
   }
   const hide = async (): Promise<void> => {
     const ending = api

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert } from '@steeple/testkit'
+import { assert, eventually } from '@steeple/testkit'
 import { EJSON, type Long } from 'bson'
 import { ROOT } from '../harness/launch.ts'
-import { type Service, until } from '../harness/service.ts'
+import type { Service } from '../harness/service.ts'
 import type { TestDatabase } from './database.ts'
 
 const RECORDING = 'packages/driver-hss/test/fixtures/subscriber.after-dbctl-add.ejson-canonical.json'
@@ -41,7 +41,7 @@ export async function issue(service: Service, count: number): Promise<readonly s
 
 /** Waits until the HSS has every SIM as it should be. */
 export async function allSynced(service: Service, limitMs: number): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await service.request('GET', '/v1/sims?limit=500')
     return body.sims.every(
       (sim: { provisioning: { status: string } }) => sim.provisioning.status === 'synced',

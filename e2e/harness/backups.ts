@@ -1,11 +1,5 @@
-import {
-  type Answer,
-  type RequestOptions,
-  type Service,
-  type StartOptions,
-  startService,
-  until,
-} from './service.ts'
+import { eventually } from '@steeple/testkit'
+import { type Answer, type RequestOptions, type Service, type StartOptions, startService } from './service.ts'
 
 /** A passphrase as it goes in a header. */
 export const WORDS: Readonly<Record<string, string>> = { 'x-backup-passphrase': 'twelve letters and more' }
@@ -52,7 +46,7 @@ export async function restoreBackup(
   const { status, body } = await sendBackup(service, file, query, headers)
   if (status !== 200) throw new Error(`not restored: ${status} ${JSON.stringify(body)}`)
   const urlNow = (): string | undefined => /"url":"(http[^"]+)"/.exec(service.output().slice(before))?.[1]
-  await until(async () => (await fetch(`${urlNow() ?? ''}/v1/healthz`)).status === 200)
+  await eventually(async () => (await fetch(`${urlNow() ?? ''}/v1/healthz`)).status === 200)
   const url = urlNow() ?? ''
   const request = async (method: string, path: string, options: RequestOptions = {}): Promise<Answer> => {
     const token = 'token' in options ? options.token : service.adminToken

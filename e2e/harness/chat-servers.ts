@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { until } from './service.ts'
+import { eventually } from '@steeple/testkit'
 
 /*
  * Real programs that people are told by, on fixed ports: a test that starts them goes on in a network of its own. None of them
@@ -56,7 +56,7 @@ export async function startNtfy(folder: string): Promise<ChatServer> {
   // JSON is YAML.
   writeFileSync(config, JSON.stringify(settings))
   const child = spawn(NTFY, ['serve', '-c', config], { stdio: 'ignore' })
-  await until(() => isUp(`${url}/v1/health`), START_LIMIT_MS)
+  await eventually(() => isUp(`${url}/v1/health`), START_LIMIT_MS)
   const tell = (...args: readonly string[]): string => {
     const env = { ...process.env, NTFY_PASSWORD: PASSWORD }
     const [command = '', ...rest] = args
@@ -102,7 +102,7 @@ export async function startMatrix(folder: string): Promise<ChatServer> {
     cwd: folder,
     stdio: 'ignore',
   })
-  await until(() => isUp(`${home}/_matrix/client/versions`), START_LIMIT_MS)
+  await eventually(() => isUp(`${home}/_matrix/client/versions`), START_LIMIT_MS)
   for (const user of ['bot', 'ann'])
     execFileSync(
       join(MATRIX, 'bin', 'register_new_matrix_user'),
@@ -135,7 +135,7 @@ export async function startMatrix(folder: string): Promise<ChatServer> {
     },
     stdio: 'ignore',
   })
-  await until(() => isUp('http://127.0.0.1:8681/health'), START_LIMIT_MS)
+  await eventually(() => isUp('http://127.0.0.1:8681/health'), START_LIMIT_MS)
   return {
     url: `http://127.0.0.1:8681/${room}?key=${key}`,
     authorization: '',

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { eventually } from '@steeple/testkit'
 import type { TokenRole } from './contract-roles.ts'
 import { addPerson, enter, post } from './people.ts'
-import { type Service, until } from './service.ts'
+import type { Service } from './service.ts'
 
 /** A way to knock at a route, and what the contract says of it. */
 export interface Credential {
@@ -109,7 +110,7 @@ async function ended(service: Service): Promise<readonly Credential[]> {
   // Used once, so that a cache has it.
   await service.request('GET', '/v1/tokens', { token: deleted.token })
   await service.request('DELETE', `/v1/tokens/${deleted.id}`)
-  await until(
+  await eventually(
     async () => (await service.request('GET', '/v1/tokens', { token: expired.token })).status === 401,
   )
   return [

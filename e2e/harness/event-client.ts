@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { until } from './service.ts'
+import { eventually } from '@steeple/testkit'
 
 /** An event as it was sent. */
 export interface SentEvent {
@@ -70,7 +70,7 @@ export async function idsBeyond(url: string, token: string, id: number): Promise
   const sent = (): readonly number[] =>
     stream.events.flatMap((one) => (one.type === 'gap' || one.id === undefined ? [] : [one.id]))
   try {
-    await until(async () => sent().some((one) => one > id))
+    await eventually(async () => sent().some((one) => one > id))
     return sent()
   } finally {
     stream.close()

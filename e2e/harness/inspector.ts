@@ -1,5 +1,5 @@
+import { eventually } from '@steeple/testkit'
 import type { Service } from './service.ts'
-import { until } from './service.ts'
 
 /** Heap, timers and listeners of the service, after a full collection. */
 export interface Footprint {
@@ -43,7 +43,7 @@ const FOOTPRINT = `({
 /** Connects to the inspector that the service announced on its stderr. */
 export async function openInspector(service: Service): Promise<Inspector> {
   const announced = /Debugger listening on (ws:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]+)/
-  await until(async () => announced.test(service.output()))
+  await eventually(async () => announced.test(service.output()))
   const socket = new WebSocket(announced.exec(service.output())?.[1] ?? '')
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve, { once: true })

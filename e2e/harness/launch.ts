@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { eventually } from '@steeple/testkit'
 import { MAIN } from './builds/program.ts'
-import { type Service, type StartOptions, startService, until } from './service.ts'
+import { type Service, type StartOptions, startService } from './service.ts'
 
 /** The root of the checkout. */
 export const ROOT: string = join(dirname(fileURLToPath(import.meta.url)), '../..')
@@ -84,7 +85,7 @@ export function startedProcesses(): Started {
 /** The address that a launched service listens on, once it answers. Throws when it ended instead. */
 export async function urlOf(run: Launched): Promise<string> {
   let url: string | undefined
-  await until(async () => {
+  await eventually(async () => {
     if (run.child.exitCode !== null) return true
     url = /"url":"(https?:\/\/[^"]+)"/.exec(run.stdout())?.[1]
     return url !== undefined

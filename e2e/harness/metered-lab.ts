@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { eventually } from '@steeple/testkit'
 import { type LabPhone, type LabProcess, labPhones, startLabCore } from './lab-core.ts'
-import { type Answer, runSvc, type Service, type StartOptions, startService, until } from './service.ts'
+import { type Answer, runSvc, type Service, type StartOptions, startService } from './service.ts'
 
 /*
  * A lab core at its usual addresses and a service that counts what its phones move, as `npm start` has them; in a network of
@@ -92,13 +93,15 @@ export async function startMeteredLab(folder: string, options: StartOptions = {}
       const rates = { rate_limits: { sim_issue_per_hour: MANY } }
       await both.service.request('PUT', '/v1/policy', { body: rates })
       const { batch_id: batch } = await ask('POST', '/v1/sims', { count })
-      await until(async () => (await everySim(both)).every((sim) => sim.provisioning.status === 'synced'))
+      await eventually(async () =>
+        (await everySim(both)).every((sim) => sim.provisioning.status === 'synced'),
+      )
       const cards = await runSvc(['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json'], lab.env)
       return JSON.parse(cards.stdout).map((card: Omit<Card, 'hash'>) => ({ ...card, hash: hashOf(card) }))
     },
     insert: async (cards) => {
       await labPhones(control, 'POST', '/phones', JSON.stringify(cards))
-      await until(async () => (await labPhones(control)).every(({ state }) => state === 'connected'))
+      await eventually(async () => (await labPhones(control)).every(({ state }) => state === 'connected'))
     },
     phone: async (hash, action, body = {}) => {
       const path = `/phones/${hash}`

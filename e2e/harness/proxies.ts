@@ -2,9 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
-import { unusedPort } from '@steeple/testkit'
+import { eventually, unusedPort } from '@steeple/testkit'
 import { ROOT } from './launch.ts'
-import { until } from './service.ts'
 
 const EXAMPLES = join(ROOT, 'docs/proxies')
 
@@ -118,7 +117,7 @@ function start(program: string, args: readonly string[], folder: string): Run {
 
 async function ready(name: string, port: number, { child, said, ended }: Run): Promise<ReverseProxy> {
   const url = `https://127.0.0.1:${port}`
-  await until(async () => child.exitCode !== null || (await answers(url))).catch((cause: unknown) => {
+  await eventually(async () => child.exitCode !== null || (await answers(url))).catch((cause: unknown) => {
     child.kill('SIGKILL')
     throw new Error(`${name} does not answer:\n${said()}`, { cause })
   })

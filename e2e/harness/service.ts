@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { eventually } from '@steeple/testkit'
 import { MAIN } from './builds/program.ts'
 
 const START_LIMIT_MS = 180_000
@@ -163,7 +164,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       reject(new Error(`the service ended with ${code}:\n${printed.text()}`))
     })
   })
-  await until(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
+  await eventually(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
   const startMs = performance.now() - startedAt
   const startCpuMs = processorMs(child.pid ?? 0)
   const cleanUp = (): void => {
@@ -222,28 +223,6 @@ async function ask(url: string, method: string, path: string, options: RequestOp
     status: response.status,
     headers: response.headers,
     body: isJson && text !== '' ? JSON.parse(text) : text,
-  }
-}
-
-/** Looks after so long again at first, and never more seldom than so, but where a look takes long. */
-const PAUSES_MS = { first: 5, most: 50 }
-/** So many times what a look took passes before the next one: else who is waited for has the answers for its main work. */
-const LOOKS_REST = 3
-const LONGEST_REST_MS = 500
-
-/** Tries until it holds, with a bound; the longer it takes, the more seldom, since what is asked has to work for each answer. */
-export async function until(holds: () => Promise<boolean>, limitMs = 120_000): Promise<void> {
-  const begun = performance.now()
-  for (;;) {
-    const lookedAt = performance.now()
-    const isTrue = await holds().catch(() => false)
-    if (isTrue) return
-    const now = performance.now()
-    const waitedMs = now - begun
-    if (waitedMs > limitMs) throw new Error(`not true within ${limitMs} ms: ${holds}`)
-    const pauseMs = Math.min(PAUSES_MS.most, PAUSES_MS.first + waitedMs / 20)
-    const restMs = Math.min(LONGEST_REST_MS, LOOKS_REST * (now - lookedAt))
-    await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, restMs)))
   }
 }
 

@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert } from '@steeple/testkit'
+import { assert, eventually } from '@steeple/testkit'
 import { ROOT } from './launch.ts'
-import { until } from './service.ts'
 
 /** A step on a busy machine. */
 const STEP_MS = 180_000
@@ -109,7 +108,7 @@ export function typedShell({ stdin, stdout, stderr }: ChildProcess): TypedShell 
       const end = `--- end of step ${count}`
       text = ''
       stdin?.write(`${lines}\necho; echo "${end}"; echo "${end}" >&2\n`)
-      await until(async () => text.split(end).length > 2, STEP_MS)
+      await eventually(async () => text.split(end).length > 2, STEP_MS)
       return text.replaceAll(end, '')
     },
   }

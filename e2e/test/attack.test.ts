@@ -1,9 +1,9 @@
 import http from 'node:http'
 import { loadavg } from 'node:os'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type Attack, startAttack } from '../harness/attack/start-attack.ts'
 import { startedProcesses } from '../harness/launch.ts'
-import { type Answer, type Service, until } from '../harness/service.ts'
+import type { Answer, Service } from '../harness/service.ts'
 
 /** What the service was like while it was watched. Times in ms, memory in MiB. */
 interface Seen {
@@ -225,7 +225,7 @@ attack(
     const { service } = await world()
     const seen: number[] = []
     let isOver = false
-    const watched = until(async () => {
+    const watched = eventually(async () => {
       seen.push(service.residentMiB())
       return isOver
     }, LONG.limitMs)
@@ -267,7 +267,7 @@ attack(
       { port, connections: 2_100, text: '', times: 1 },
       { port, connections: 2_100, text: 'GET /v1/healthz HTTP/1.1\r\nHost: x\r\nX-A: ', times: 1 },
     ])
-    await until(async () => (await service.request('GET', '/v1/healthz')).status === 200)
+    await eventually(async () => (await service.request('GET', '/v1/healthz')).status === 200)
   },
   LONG,
 )

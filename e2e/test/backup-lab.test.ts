@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { restoreBackup, takeBackup } from '../harness/backups.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
-import { runSvc, type Service, startService, until } from '../harness/service.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
 
 const test = suite('e2e/backup-lab')
 const LONG = { limitMs: 1_200_000 }
@@ -16,7 +16,7 @@ interface Card {
 
 /** Once every SIM is in the HSS as the store has it. */
 async function allSynced(service: Service, count: number): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await service.request('GET', '/v1/sims?limit=500')
     const sims = body.sims as readonly { readonly provisioning: { readonly status: string } }[]
     return sims.length === count && sims.every(({ provisioning }) => provisioning.status === 'synced')
@@ -53,8 +53,8 @@ function sqnOf(lab: LabProcess, { imsi }: Card): bigint {
 /** Each phone leaves the network and comes back. */
 async function reattach({ urls: { control } }: LabProcess): Promise<void> {
   await labPhones(control, 'POST', '/phones/all/detach', '{}')
-  await until(async () => (await labPhones(control)).every(({ ipv4 }) => ipv4 === null))
-  await until(async () => {
+  await eventually(async () => (await labPhones(control)).every(({ ipv4 }) => ipv4 === null))
+  await eventually(async () => {
     await labPhones(control, 'POST', '/phones/all/attach', '{}')
     return await allOn(control)
   })
@@ -86,7 +86,7 @@ test(
     )
     const cards = JSON.parse(exported.stdout) as readonly Card[]
     await labPhones(lab.urls.control, 'POST', '/phones', exported.stdout)
-    await until(() => allOn(lab.urls.control))
+    await eventually(() => allOn(lab.urls.control))
     const file = await takeBackup(service)
 
     // What the backup knows nothing of: authentications, a SIM that is barred, one that is new.

@@ -1,8 +1,8 @@
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { bareService, restoreBackup, sendBackup, takeBackup } from '../harness/backups.ts'
 import { hotPluginSource } from '../harness/plugins/hot-plugin.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import { type Service, until } from '../harness/service.ts'
+import type { Service } from '../harness/service.ts'
 
 const test = suite('e2e/backup-plugins')
 const LONG = { limitMs: 1_200_000 }
@@ -35,7 +35,7 @@ async function add(service: Service, name: string): Promise<void> {
 
 /** Once its version answers. */
 async function runs(service: Service, version: string): Promise<void> {
-  await until(async () => (await service.request('GET', '/v1/hot')).body.version === version)
+  await eventually(async () => (await service.request('GET', '/v1/hot')).body.version === version)
 }
 
 test(

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { assert, enterOwnMounts, suite, tempDir } from '@steeple/testkit'
+import { assert, enterOwnMounts, eventually, suite, tempDir } from '@steeple/testkit'
 import { bareService, restoreBackup, sendBackup, simsOf, takeBackup, WORDS } from '../harness/backups.ts'
 import { nowMs, openAir } from '../harness/radio/air.ts'
 import { openBox } from '../harness/radio/box.ts'
-import { type Service, until } from '../harness/service.ts'
+import type { Service } from '../harness/service.ts'
 import { memoryDisk } from '../harness/small-disk.ts'
 
 enterOwnMounts(import.meta.filename)
@@ -115,8 +115,8 @@ test(
       const amid = await sendInHalves(service, file, () => disk.fill())
       assert.ok(amid === 503 || amid === 0, `${amid}`)
       disk.free()
-      await until(async () => leftovers(dataDir).length === 0)
-      await until(async () => (await sendBackup(service, file, '?dry_run=true')).status === 200)
+      await eventually(async () => leftovers(dataDir).length === 0)
+      await eventually(async () => (await sendBackup(service, file, '?dry_run=true')).status === 200)
       const restored = await restoreBackup(service, file)
       assert.is(await simsOf(restored), 300)
       assert.is(await restored.stop(), 0)
@@ -139,13 +139,13 @@ test(
       const held = Promise.withResolvers<() => void>()
       const sent = sendInHalves(service, file, () => undefined, held.resolve)
       const leave = await held.promise
-      await until(async () => leftovers(dir.path).length === 1)
+      await eventually(async () => leftovers(dir.path).length === 1)
       await cut(leave)
       leave()
       await sent
     }
     await cutOff((leave) => leave())
-    await until(async () => leftovers(dir.path).length === 0)
+    await eventually(async () => leftovers(dir.path).length === 0)
     await cutOff(() => service.stop())
     assert.equal(leftovers(dir.path), [])
     service = await bareService({ dataDir: dir.path })
@@ -223,7 +223,7 @@ test(
         end(pid)
       })
     assert.is(await simsOf(service), 300)
-    await until(async () => leftovers(dir.path).length === 0)
+    await eventually(async () => leftovers(dir.path).length === 0)
 
     const orphans: number[] = []
     while (orphans.length === 0)
@@ -232,7 +232,9 @@ test(
         service.child.kill('SIGKILL')
       })
     await service.kill()
-    await until(async () => orphans.every((pid) => !read(`/proc/${pid}/cmdline`).includes(ARCHIVE_PROCESS)))
+    await eventually(async () =>
+      orphans.every((pid) => !read(`/proc/${pid}/cmdline`).includes(ARCHIVE_PROCESS)),
+    )
   },
   LONG,
 )

@@ -1,13 +1,13 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { type Build, makeBuild } from '../harness/builds/make-build.ts'
 import { optionalPlugins, wordsOf } from '../harness/builds/words.ts'
 import { ESIM_ENV, prepareEsim } from '../harness/esim.ts'
 import { hotPluginSource } from '../harness/plugins/hot-plugin.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 const LIMIT = { limitMs: 600_000 }
 const NAMED = ['--node', 'named']
@@ -71,7 +71,7 @@ returns(
     })
     await during(bare, dataDir, async (service) => {
       // The service does not wait for what is installed.
-      await until(async () => (await service.request('GET', '/v1/hot')).status === 200)
+      await eventually(async () => (await service.request('GET', '/v1/hot')).status === 200)
       assert.equal((await service.request('GET', '/v1/hot')).body, { version: '1.0.0' })
     })
     rmSync(dataDir, { recursive: true })

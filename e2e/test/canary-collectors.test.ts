@@ -5,14 +5,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { textOf, whereFound } from '../harness/canary/search.ts'
 import { ANY_PORTS, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
-import { runSvc, type Service, startService, until } from '../harness/service.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** How a source answers: as it is, cut off in the middle, with an error page that repeats all, or with what is no JSON. */
 type Mood = 'well' | 'torn' | 'failing' | 'nonsense'
@@ -142,7 +142,7 @@ about(['driver-core-b'], canary)(
     const env = { ...COMMON, SVC_HSS_DRIVER: 'none' }
     const running = await startService({ dataDir, env, flags: ['--log-level', 'debug', '--config', config] })
     service = running
-    await until(async () =>
+    await eventually(async () =>
       /svc_collectors_records_total\{[^}]*collector-cdr[^}]*volume[^}]*\} [1-9]/.test(
         await textOf(running, '/metrics'),
       ),
@@ -151,7 +151,7 @@ about(['driver-core-b'], canary)(
     // What is no charging record, under the names that a CHF gives.
     writeFileSync(join(records, `imsi-${imsi}.cdr`), `torn ${imsi} ${RECORDED_IMSI}`)
     writeFileSync(join(records, `imsi-${RECORDED_IMSI}.cdr`), RECORDED_IMSI.repeat(20))
-    await until(async () => {
+    await eventually(async () => {
       const text = await textOf(running, '/v1/health')
       return !/"collectors\.collector-cdr"[^}]*"status":"ok"/.test(text)
     }, 20_000).catch(() => undefined)
@@ -174,15 +174,15 @@ async function movingPhones(running: Service, core: LabProcess, dataDir: string)
   assert.is(secrets.length, SIMS)
   // The search itself is tried on what must be there.
   assert.is(found(secrets, Buffer.from(cards.stdout)).length, SIMS)
-  await until(async () =>
+  await eventually(async () =>
     (await running.request('GET', '/v1/sims')).body.sims.every(
       (sim: { provisioning: { status: string } }) => sim.provisioning.status === 'synced',
     ),
   )
   const { control } = core.urls
   await labPhones(control, 'POST', '/phones', cards.stdout)
-  await until(async () => (await running.request('GET', '/v1/sessions')).body.sessions.length >= SIMS)
-  await until(async () => {
+  await eventually(async () => (await running.request('GET', '/v1/sessions')).body.sessions.length >= SIMS)
+  await eventually(async () => {
     await labPhones(control, 'POST', '/phones/all/data', '{"up_bytes": 3000, "down_bytes": 20000}')
     const { sessions } = (await running.request('GET', '/v1/sessions')).body
     return sessions.some((session: { down_bytes: number }) => session.down_bytes > 0)
@@ -208,9 +208,9 @@ async function everyMood(running: Service, source: TalkativeProxy, component: st
   const isWell = async () => (await statusOf(running, component)) === 'ok'
   for (const mood of MOODS) {
     source.mood = mood
-    await until(async () => !(await isWell()), 60_000)
+    await eventually(async () => !(await isWell()), 60_000)
     source.mood = 'well'
-    await until(isWell, 60_000)
+    await eventually(isWell, 60_000)
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place } from '../harness/canary/files.ts'
 import { bytesNeedle, found, type Needle, textNeedle } from '../harness/canary/needles.ts'
@@ -17,7 +17,7 @@ import {
   type TestTool,
 } from '../harness/hss/test-tools.ts'
 import { startedProcesses } from '../harness/launch.ts'
-import { type Service, until } from '../harness/service.ts'
+import type { Service } from '../harness/service.ts'
 
 needMongo()
 
@@ -258,7 +258,7 @@ async function settled(service: Service, hashes: readonly string[], works: boole
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     return
   }
-  await until(async () => {
+  await eventually(async () => {
     for (const hash of hashes) {
       const { body } = await service.request('GET', `/v1/sims/${hash}`)
       if (body.state === 'issued' && body.provisioning.status !== 'synced') return false

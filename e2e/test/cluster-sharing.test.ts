@@ -1,8 +1,7 @@
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { ask } from '../harness/cluster/books.ts'
 import { createFleet, type Fleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
-import { until } from '../harness/service.ts'
 
 const sharing = suite('e2e/cluster-sharing')
 
@@ -53,7 +52,7 @@ else {
         })
         assert.is(changed.status, 200, JSON.stringify(changed.body))
         for (const name of NAMES)
-          await until(
+          await eventually(
             async () => (await at(name, 'GET', '/v1/policy')).body.rate_limits.sim_issue_per_hour === 5,
           )
         assert.is((await at('b', 'POST', '/v1/sims', { body: { count: 3 } })).status, 201)

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { ask, type Books, judge, longestGapMs, startWriters } from '../harness/cluster/books.ts'
 import { createFleet, type Fleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
 import { startLabCore } from '../harness/lab-core.ts'
-import { runSvc, until } from '../harness/service.ts'
+import { runSvc } from '../harness/service.ts'
 
 const cluster = suite('e2e/cluster')
 
@@ -38,7 +38,7 @@ async function issue(fleet: Fleet, name: string): Promise<readonly string[]> {
 }
 
 async function provisioned(fleet: Fleet, by: string, sims: readonly string[]): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const records = await Promise.all(
       sims.map((sim) => ask(fleet, fleet.of(by).url, 'GET', `/v1/sims/${sim}`)),
     )
@@ -82,7 +82,7 @@ else {
         )
         const wokenAtMs = Date.now()
         frozen.kill('SIGCONT')
-        await until(async () => (await fleet.seen(second))?.leader === third, SETTLED_MS)
+        await eventually(async () => (await fleet.seen(second))?.leader === third, SETTLED_MS)
         sims.push(...(await issue(fleet, second)))
         await provisioned(fleet, second, sims)
         const late = fleet

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { assert, rounds, suite } from '@steeple/testkit'
+import { assert, eventually, rounds, suite } from '@steeple/testkit'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 /** A subscriber of the collectors of these tests: nobody's IMSI has these hashes. */
 const JOURNAL_IMSI = '00000000aaaa'
@@ -138,7 +138,7 @@ collectors(
         [JOURNAL_IMSI]: [journal.up, journal.down],
         [METER_IMSI]: [meter.up, meter.down],
       }
-      await until(async () => isDeepStrictEqual(await countedBy(service), truth)).catch(() => undefined)
+      await eventually(async () => isDeepStrictEqual(await countedBy(service), truth)).catch(() => undefined)
       assert.equal(await countedBy(service), truth)
       // Nothing comes after.
       await pause(20 * INTERVAL_MS)
@@ -216,7 +216,7 @@ function start(dataDir: string): Promise<Service> {
 
 /** A service answers before what is installed beside it is loaded. */
 async function change(service: Service, plugin: string, verb: 'load' | 'unload' | 'reload'): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const { plugins } = (await service.request('GET', '/v1/plugins?limit=500')).body
     return !plugins.some(({ name, state }: PluginRecord) => name === plugin && state === 'loading')
   })

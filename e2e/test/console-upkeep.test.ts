@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite, unusedPort } from '@steeple/testkit'
+import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
@@ -12,7 +12,7 @@ import { addAuthenticator } from '../harness/passkey-page.ts'
 import { addPerson, post } from '../harness/people.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { newSigner, packSigned, type Signer } from '../harness/plugins/signed-plugin.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 import { totpAt } from '../harness/totp.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
 
@@ -96,7 +96,7 @@ if (executable !== undefined) {
   about(['alerts'], upkeep)(
     'takes care of an alert, silences it, and takes the silence back',
     async () => {
-      await until(async () => (await alertNow())?.state === 'firing')
+      await eventually(async () => (await alertNow())?.state === 'firing')
       const { page, done } = await shown('/alerts', 'operator')
       const alert = page.getByRole('article', { name: /^running/ })
       await alert.getByText('Critical').waitFor()
@@ -404,7 +404,7 @@ if (executable !== undefined) {
     async () => {
       configure({ log_format: 'console' })
       service.child.kill('SIGHUP')
-      await until(async () => {
+      await eventually(async () => {
         const { settings } = (await service.request('GET', '/v1/settings')).body
         return settings.some(({ awaits_start }: { readonly awaits_start: boolean }) => awaits_start)
       })
@@ -464,7 +464,7 @@ if (executable !== undefined) {
       await dialog.getByLabel('I know what I lose').check()
       await dialog.getByRole('button', { name: 'Restore backup' }).click()
       await page.getByText(/The backup of .* is restored/).waitFor()
-      await until(async () => {
+      await eventually(async () => {
         const { tokens } = (await service.request('GET', '/v1/tokens')).body
         return tokens.every(({ name }: { readonly name: string }) => name !== 'since then')
       })

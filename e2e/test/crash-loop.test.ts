@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { startedProcesses } from '../harness/launch.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import { runSvc, type Service, until } from '../harness/service.ts'
+import { runSvc, type Service } from '../harness/service.ts'
 
 const loop = suite('e2e/crash-loop')
 
@@ -44,15 +44,15 @@ loop(
       })
       for (let round = 0; round < 2; round++) {
         const service = await start()
-        await until(async () => (await plugin(service))?.state === 'running', PATIENCE_MS)
+        await eventually(async () => (await plugin(service))?.state === 'running', PATIENCE_MS)
         await service.request('GET', '/v1/late/reject').catch(() => undefined)
-        await until(async () => service.child.exitCode !== null, PATIENCE_MS)
+        await eventually(async () => service.child.exitCode !== null, PATIENCE_MS)
         assert.is(service.child.exitCode, 1)
         assert.match(service.output(), /a promise was not awaited/)
         assert.ok(service.output().includes(`"plugin_folders":["${folder}"]`))
       }
       const third = await start()
-      await until(async () => (await plugin(third))?.state === 'failed', PATIENCE_MS)
+      await eventually(async () => (await plugin(third))?.state === 'failed', PATIENCE_MS)
       assert.match((await plugin(third))?.error ?? '', /has ended the service 2 times in a row/)
       const { body } = await third.request('GET', '/v1/health')
       assert.ok(
@@ -103,14 +103,14 @@ for (const [how, line] of [
         installVersion(dataDir, { id: 'late', version: '1.0.0', code: sourceOf({ routes: BAD_ROUTES }) })
         for (let round = 0; round < 2; round++) {
           const service = await start()
-          await until(async () => (await plugin(service))?.state === 'running', PATIENCE_MS)
+          await eventually(async () => (await plugin(service))?.state === 'running', PATIENCE_MS)
           if (how === 'loop' && round === 0) await isNotEndedByAStop(service)
           await service.request('GET', `/v1/late/${how}`).catch(() => undefined)
           await ended(service)
-          await until(async () => line.test(service.output()), PATIENCE_MS)
+          await eventually(async () => line.test(service.output()), PATIENCE_MS)
         }
         const third = await start()
-        await until(async () => (await plugin(third))?.state === 'failed', PATIENCE_MS)
+        await eventually(async () => (await plugin(third))?.state === 'failed', PATIENCE_MS)
         assert.match((await plugin(third))?.error ?? '', /has ended the service 2 times in a row/)
         assert.is(await third.stop(), 0)
       } finally {
@@ -120,14 +120,14 @@ for (const [how, line] of [
     { limitMs: 360_000 },
   )
 
-const ended = ({ child }: Service): Promise<void> =>
-  until(async () => child.exitCode !== null || child.signalCode !== null, PATIENCE_MS)
+const ended = ({ child }: Service): Promise<boolean> =>
+  eventually(async () => child.exitCode !== null || child.signalCode !== null, PATIENCE_MS)
 
 /** A process that stands still as a whole, as a suspended machine does, has no loop that does not turn. */
 async function isNotEndedByAStop({ child, request }: Service): Promise<void> {
   const sinceMs = performance.now()
   child.kill('SIGSTOP')
-  await until(async () => performance.now() - sinceMs > 9_000, PATIENCE_MS)
+  await eventually(async () => performance.now() - sinceMs > 9_000, PATIENCE_MS)
   child.kill('SIGCONT')
   assert.is((await request('GET', '/v1/healthz')).status, 200)
 }

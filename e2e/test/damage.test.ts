@@ -1,11 +1,11 @@
 import { chmodSync, constants, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, rounds, suite, testSeed } from '@steeple/testkit'
+import { assert, eventually, rounds, suite, testSeed } from '@steeple/testkit'
 import { flipByte, flipInText, randomFrom, sizeOf, valueIn } from '../harness/database-file.ts'
 import { idsBeyond } from '../harness/event-client.ts'
 import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
-import { type Answer, runSvc, type Service, until } from '../harness/service.ts'
+import { type Answer, runSvc, type Service } from '../harness/service.ts'
 
 const ADMIN = 'damage-test-admin-token-0123456789abcdef'
 const FLIPS = rounds(80)
@@ -58,7 +58,7 @@ damage.before(
     const answers = new Map<string, string>()
     for (const path of READS) answers.set(path, lasting((await service.request('GET', path)).body))
     // A check that is not over goes on where it stopped: what is damaged before that, it would see the next time alone.
-    await until(async () => SCAN_OVER.test(service.output()))
+    await eventually(async () => SCAN_OVER.test(service.output()))
     await service.stop()
     const { entries } = JSON.parse(answers.get('/v1/audit') ?? '') as AuditPage
     truth = { dataDir, viewer: repeated.body.token, answers }
@@ -111,7 +111,7 @@ damage(
       // The name stands in other tables too; the row is found by its state behind it.
       assert.ok(flipInText(join(dir, 'svc.db'), `${name}provision`) > 0)
       const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
-      await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
+      await eventually(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
       if (run.child.exitCode !== null) {
         await assertRefusal(run)
         assert.match(run.stderr(), /nodes_node/)
@@ -314,7 +314,7 @@ function afterWalFlip(base: string, at: number, names: readonly string[]): Promi
   return withCopy(async (dir) => {
     flipByte(join(dir, 'svc.db-wal'), at)
     const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
-    await until(async () => run.child.exitCode !== null || LISTENING.test(run.stdout()))
+    await eventually(async () => run.child.exitCode !== null || LISTENING.test(run.stdout()))
     if (run.child.exitCode !== null) {
       await assertRefusal(run)
       assert.match(run.stderr(), /-wal is damaged|lacks the last \d+ answered commit/)
@@ -351,7 +351,7 @@ function verdictOf(flips: readonly Flip[]): Promise<Verdict> {
   return withCopy(async (dir) => {
     for (const { at, mask } of flips) flipByte(join(dir, 'svc.db'), at, mask)
     const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
-    await until(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
+    await eventually(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
     if (run.child.exitCode !== null) {
       await assertRefusal(run, where)
       return 'refused'
@@ -459,7 +459,7 @@ async function assertReported(service: Service, table: string): Promise<void> {
       ({ name }: { name: string }) => name === 'store',
     )
   // What is found first may be in another table.
-  await until(async () => {
+  await eventually(async () => {
     const { status, detail } = await store()
     return status === 'down' && detail.includes(table)
   })
@@ -469,7 +469,7 @@ async function assertReported(service: Service, table: string): Promise<void> {
       .output()
       .split('\n')
       .find((text) => text.includes('"store is damaged"') && text.includes(table))
-  await until(async () => line() !== undefined)
+  await eventually(async () => line() !== undefined)
   assert.match(line() ?? '', '"level":"error"')
   const doctor = await runSvc(['doctor', '--data-dir', service.dataDir], { SVC_ADMIN_TOKEN: ADMIN })
   assert.is(doctor.code, 1, doctor.stdout + doctor.stderr)

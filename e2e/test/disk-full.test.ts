@@ -1,9 +1,9 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, enterOwnMounts, hasBlockMounts, suite } from '@steeple/testkit'
+import { assert, enterOwnMounts, eventually, hasBlockMounts, suite } from '@steeple/testkit'
 import { startedProcesses } from '../harness/launch.ts'
-import { type Answer, runSvc, type Service, until } from '../harness/service.ts'
+import { type Answer, runSvc, type Service } from '../harness/service.ts'
 import { blockDisk, memoryDisk, type SmallDisk } from '../harness/small-disk.ts'
 
 enterOwnMounts(import.meta.filename)
@@ -41,14 +41,14 @@ async function fullAndFree(small: SmallDisk): Promise<void> {
   const put = await service.request('PUT', '/v1/policy', { body: { sim_swap_cooldown_hours: 7 } })
   assert.is(put.status, 503, JSON.stringify(put.body))
   await readsGoOn(service, policy)
-  await until(async () => (await storeHealth(service)).status !== 'ok')
+  await eventually(async () => (await storeHealth(service)).status !== 'ok')
   assert.match((await storeHealth(service)).detail, /disk is full/)
   const requests = WRITES + 10
   const grown = lines(service).length - linesBefore
   assert.ok(grown <= requests + OTHER_LINES, `${grown} log lines`)
 
   small.free()
-  await until(async () => (await storeHealth(service)).status === 'ok')
+  await eventually(async () => (await storeHealth(service)).status === 'ok')
   const names = await tokenNames(service)
   assert.equal(names.length, new Set(names).size)
   assert.is(names.length, 1 + kept, 'a write that answered 503 was kept, or one that answered 201 was not')
@@ -102,12 +102,12 @@ disk(
       })
       closeSync(log)
       const logged = (): string => readFileSync(logPath, 'utf8')
-      await until(async () => LISTENING.test(logged()))
+      await eventually(async () => LISTENING.test(logged()))
       const url = LISTENING.exec(logged())?.[1] ?? ''
       small.fill()
       for (let i = 0; i < 200; i++) assert.is((await fetch(`${url}/v1/version`)).status, 200)
       small.free()
-      await until(async () => {
+      await eventually(async () => {
         await fetch(`${url}/v1/version`, { headers: { 'x-request-id': 'logged-again' } })
         return logged().includes('logged-again')
       })
@@ -160,7 +160,7 @@ disk(
       assert.is(answer.body.error.code, 'store_unavailable')
       await readsGoOn(service, policy)
       assert.equal(await tokenNames(service), ['before'])
-      await until(async () => (await storeHealth(service)).status !== 'ok')
+      await eventually(async () => (await storeHealth(service)).status !== 'ok')
       assert.is(await service.stop(), 0)
       small.replug()
       const again = await started.start({ dataDir: small.path, adminToken: ADMIN })

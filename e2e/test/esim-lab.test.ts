@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { startedProcesses } from '../harness/launch.ts'
-import { runSvc, type Service, until } from '../harness/service.ts'
+import { runSvc, type Service } from '../harness/service.ts'
 
 const ADDRESS = 'smdp.lab.example'
 const LIMIT = { limitMs: 120_000 }
@@ -72,7 +72,7 @@ async function asked(lab: LabProcess, path: string, body?: object): Promise<Answ
 }
 
 async function phone(lab: LabProcess, name: string, isOn: boolean): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const [found] = (await labPhones(lab.urls.control)).filter((one) => one.phone === name)
     return (found?.state === 'connected' || found?.state === 'idle') === isOn
   })

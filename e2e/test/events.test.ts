@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, rounds, suite } from '@steeple/testkit'
+import { assert, eventually, rounds, suite } from '@steeple/testkit'
 import { mint } from '../harness/credentials.ts'
 import { type EventStream, openEvents, type SentEvent } from '../harness/event-client.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 const ADMIN = 'events-test-admin-token-0123456789abc'
 const KILLS = rounds(8)
@@ -65,7 +65,7 @@ events('sends the mutations in their order, each with id, time, type and subject
     made.push((await mint(service, { name: `e-${index}`, roles: ['viewer'] })).id)
   await service.request('PUT', '/v1/policy', { body: { sim_swap_cooldown_hours: 12 } })
   await service.request('DELETE', `/v1/tokens/${made[0]}`)
-  await until(async () => asked(stream).length >= 22)
+  await eventually(async () => asked(stream).length >= 22)
   assert.equal(
     asked(stream)
       .slice(0, 20)
@@ -89,7 +89,7 @@ events('says nothing of a mutation that was refused', async () => {
   assert.is((await service.request('POST', '/v1/tokens', { body: { name: '', roles: [] } })).status, 400)
   assert.is((await service.request('DELETE', '/v1/tokens/00000000-0000-4000-8000-000000000000')).status, 404)
   const { id } = await mint(service, { name: 'after the refused', roles: ['viewer'] })
-  await until(async () => asked(stream).length > 0)
+  await eventually(async () => asked(stream).length > 0)
   assert.equal(
     asked(stream).map(({ data }) => data.subject),
     [id],
@@ -118,7 +118,7 @@ events(
   async () => {
     const first = await listen()
     await mint(service, { name: 'the first', roles: ['viewer'] })
-    await until(async () => first.events.length > 0)
+    await eventually(async () => first.events.length > 0)
     first.close()
     const seen: SentEvent[] = [...first.events]
     const from = (seen[0]?.id ?? 0) - 1
@@ -128,7 +128,7 @@ events(
       const stop = { isOver: false }
       const writers = Array.from({ length: WRITERS }, (_, who) => write(`r${round}w${who}`, answered, stop))
       const enough = 20 + Math.floor(Math.random() * 40)
-      await until(async () => stream.events.length >= enough)
+      await eventually(async () => stream.events.length >= enough)
       stop.isOver = Math.random() < 0.5
       await service.kill()
       await Promise.all(writers)
@@ -139,12 +139,12 @@ events(
     }
     const last = await listen(seen.at(-1)?.id)
     const { id: end } = await mint(service, { name: 'the last', roles: ['viewer'] })
-    await until(async () => last.events.some(({ data }) => data.subject === end))
+    await eventually(async () => last.events.some(({ data }) => data.subject === end))
     last.close()
     seen.push(...last.events)
 
     const whole = await listen(from)
-    await until(async () => whole.events.length >= seen.length)
+    await eventually(async () => whole.events.length >= seen.length)
     whole.close()
     assert.equal(idsOf(seen), idsOf(whole.events), 'the pieces are the whole')
     assert.equal(seen, whole.events)
@@ -174,7 +174,7 @@ events(
     }
     assert.is((await service.request('POST', '/v1/plugins/guest/unload')).status, 200)
     const { id } = await mint(service, { name: 'after the guest', roles: ['viewer'] })
-    await until(async () => streams.every((stream) => asked(stream).at(-1)?.data.subject === id))
+    await eventually(async () => streams.every((stream) => asked(stream).at(-1)?.data.subject === id))
     const [first] = streams
     assert.equal(first === undefined ? [] : asked(first).map(({ type }) => type), [
       'plugin.load',
@@ -210,7 +210,7 @@ events('asks for the role viewer and for an id that it has sent', async () => {
   assert.is(await status(viewer.token, 'yesterday'), 400)
   assert.is(await status(viewer.token, '-1'), 400)
   const ahead = await listen(999_999_999)
-  await until(async () => ahead.events.length > 0)
+  await eventually(async () => ahead.events.length > 0)
   assert.is(ahead.events[0]?.type, 'gap')
   ahead.close()
 })
@@ -230,7 +230,7 @@ events(
     const deletedMs = performance.now() - startedMs
     assert.is(await two.ended, 'in order')
     const { id } = await mint(service, { name: 'unseen', roles: ['viewer'] })
-    await until(async () => asked(other).at(-1)?.data.subject === id)
+    await eventually(async () => asked(other).at(-1)?.data.subject === id)
     assert.not.ok(one.events.some(({ data }) => data.subject === id))
     other.close()
     process.stdout.write(`\n# a stream ended ${Math.round(deletedMs)} ms after its token was deleted\n`)
@@ -243,14 +243,14 @@ events(
   async () => {
     const before = await mint(service, { name: 'before the stop', roles: ['viewer'] })
     const stream = await listen(0)
-    await until(async () => stream.events.some(({ data }) => data.subject === before.id))
+    await eventually(async () => stream.events.some(({ data }) => data.subject === before.id))
     const seen = stream.events.at(-1)?.id
     assert.is(await service.stop(), 0)
     assert.is(await stream.ended, 'in order')
     service = await start()
     const next = await listen(seen)
     const after = await mint(service, { name: 'after the stop', roles: ['viewer'] })
-    await until(async () => next.events.some(({ data }) => data.subject === after.id))
+    await eventually(async () => next.events.some(({ data }) => data.subject === after.id))
     assert.not.ok(next.events.some(({ data }) => data.subject === before.id))
     next.close()
   },

@@ -5,11 +5,11 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { assert, stretched, suite } from '@steeple/testkit'
+import { assert, eventually, stretched, suite } from '@steeple/testkit'
 import { ANY_PORTS, type LabPhone, labPhones } from '../harness/lab-core.ts'
 import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
 import { childrenOf } from '../harness/open-files.ts'
-import { runSvc, until } from '../harness/service.ts'
+import { runSvc } from '../harness/service.ts'
 
 /** Command lines of running processes that name that text. */
 function processesWith(text: string): readonly string[] {
@@ -56,7 +56,7 @@ function flags(dataDir: string, listen = '127.0.0.1:0'): readonly string[] {
 /** The introduction, once it is printed whole. */
 async function introduced(run: Launched): Promise<string> {
   await urlOf(run)
-  await until(async () => run.stdout().includes('Ctrl-C ends it.'))
+  await eventually(async () => run.stdout().includes('Ctrl-C ends it.'))
   return run.stdout()
 }
 
@@ -99,7 +99,7 @@ first(
     // The status is 503 until the first reconcile pass is over, which nobody who copies a line by hand gets to see.
     const headers = { authorization: `Bearer ${tokens[0]}` }
     const url = await urlOf(run)
-    await until(async () => (await fetch(`${url}/v1/status`, { headers })).status === 200)
+    await eventually(async () => (await fetch(`${url}/v1/status`, { headers })).status === 200)
     for (const curl of curls) {
       const { stdout } = await promisify(execFile)('bash', ['-ec', `${exported}\n${curl} --fail-with-body`])
       assert.not.ok('error' in JSON.parse(stdout), stdout)
@@ -189,14 +189,14 @@ first(
   async () => {
     const warm = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
     // The first one may have to build.
-    await until(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null)
+    await eventually(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null)
     assert.is(warm.child.exitCode, null, warm.stdout() + warm.stderr())
     process.kill(-(warm.child.pid ?? 0), 'SIGTERM')
     assert.is(await warm.exited, 0, warm.stdout() + warm.stderr())
     const begun = performance.now()
     const run = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
     const url = await urlOf(run)
-    await until(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
+    await eventually(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
     const startMs = performance.now() - begun
     const lab = labUrlIn(await introduced(run))
     assert.is((await fetch(`${lab}/phones`)).status, 200)
@@ -221,7 +221,7 @@ first(
   'shows the whole main job in the first minutes: a SIM is issued, attaches, moves data, is suspended and drops',
   async () => {
     const run = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
-    await until(async () => run.stdout().includes('Ctrl-C ends it.') || run.child.exitCode !== null)
+    await eventually(async () => run.stdout().includes('Ctrl-C ends it.') || run.child.exitCode !== null)
     const text = await introduced(run)
     const url = await urlOf(run)
     const lab = labUrlIn(text)
@@ -241,15 +241,15 @@ first(
     const act = async (action: string, body = ''): Promise<LabPhone | undefined> =>
       (await labPhones(lab, 'POST', `/phones/${phone?.phone}/${action}`, body))[0]
     // A phone that was quicker than the write-back tries again by itself within half a minute.
-    await until(async () => (await labPhones(lab))[0]?.state === 'connected')
-    await until(async () => (await ask('', 'GET')).state === 'in-use')
+    await eventually(async () => (await labPhones(lab))[0]?.state === 'connected')
+    await eventually(async () => (await ask('', 'GET')).state === 'in-use')
     const moved = await act('data', '{"up_bytes": 1000, "down_bytes": 50000}')
     assert.equal([moved?.up_bytes, moved?.down_bytes], [1_000, 50_000])
     const suspended = await ask('/suspend?wait=30s')
     assert.equal([suspended.state, suspended.detached], ['suspended', 'yes'])
     assert.is((await labPhones(lab))[0]?.ipv4, null)
     assert.is((await ask('/resume')).state, 'in-use')
-    await until(async () => (await act('attach'))?.state === 'connected')
+    await eventually(async () => (await act('attach'))?.state === 'connected')
     assert.is((await ask('/revoke?wait=30s')).state, 'revoked')
     assert.is((await labPhones(lab))[0]?.ipv4, null)
     const doctor = started.launch(['svc', 'doctor', '--data-dir', dir], AS_ROOT_COMMAND)
@@ -283,14 +283,14 @@ first(
       body: JSON.stringify({ settings: { 'server.country': 'DE', 'plmn.mcc': '262', 'plmn.mnc': '98' } }),
     })
     assert.is(set.status, 200, await set.text())
-    await until(async () => (await countryAt(url)) === 'DE')
+    await eventually(async () => (await countryAt(url)) === 'DE')
     assert.match(readFileSync(join(dir, 'control.yaml'), 'utf8'), /^server:\n +country: DE$/m)
     process.kill(-(run.child.pid ?? 0), 'SIGINT')
     assert.is(await run.exited, 0, run.stdout() + run.stderr())
     const withLab = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
     await introduced(withLab)
     const urlWithLab = await urlOf(withLab)
-    await until(async () => (await countryAt(urlWithLab)) === 'DE')
+    await eventually(async () => (await countryAt(urlWithLab)) === 'DE')
     assert.is(processesWith(`--dir ${dir}/lab-core --plmn 26298 `).length, 1, processesWith(dir).join('\n'))
     process.kill(-(withLab.child.pid ?? 0), 'SIGINT')
     assert.is(await withLab.exited, 0, withLab.stdout() + withLab.stderr())
@@ -307,7 +307,7 @@ first(
     const [serving = 0, ...more] = childrenOf(command)
     assert.ok(serving > 0 && more.length === 0)
     process.kill(serving, 'SIGKILL')
-    await until(async () => run.stdout().split('"listening"').length === 3)
+    await eventually(async () => run.stdout().split('"listening"').length === 3)
     assert.match(run.stderr(), /^steeple: the service was ended \(SIGKILL\); it starts again$/m)
     process.kill(-(run.child.pid ?? 0), 'SIGINT')
     assert.is(await run.exited, 0, run.stdout() + run.stderr())
@@ -371,13 +371,13 @@ first(
     writeFileSync(file, 'server:\n  log_level: info\n')
     const run = started.launch([...flags(dir), '--config', file], { env: { SVC_ADMIN_TOKEN: ADMIN } })
     const url = await urlOf(run)
-    await until(async () => run.stdout().includes('Ctrl-C ends it.'))
-    const logged = async (text: string): Promise<void> => until(async () => run.stdout().includes(text))
+    await eventually(async () => run.stdout().includes('Ctrl-C ends it.'))
+    const logged = (text: string) => eventually(async () => run.stdout().includes(text))
     writeFileSync(file, 'server:\n  log_level: warn\n  log_format: console\n')
     run.child.kill('SIGHUP')
     await logged('"changed keys need a restart"')
     assert.match(run.stdout(), /"keys":\["server\.log_format"\]/)
-    await until(async () => {
+    await eventually(async () => {
       const before = run.stdout().length
       await fetch(`${url}/v1/version`)
       await new Promise((resolve) => setTimeout(resolve, 400))
@@ -390,7 +390,7 @@ first(
     assert.is((await fetch(`${url}/v1/healthz`)).status, 200)
     writeFileSync(file, 'server:\n  log_level: info\n')
     run.child.kill('SIGHUP')
-    await until(async () => {
+    await eventually(async () => {
       await fetch(`${url}/v1/version`, { headers: { 'x-request-id': 'after-reload' } })
       return run.stdout().includes('after-reload')
     })
@@ -444,13 +444,13 @@ first(
       text += chunk
     })
     try {
-      await until(async () => text.includes('Ctrl-C ends it.'))
+      await eventually(async () => text.includes('Ctrl-C ends it.'))
       assert.match(text, /export SVC_TOKEN=svc_[A-Za-z0-9_-]{20,}/)
       assert.ok(processesWith(dir).length >= 2, processesWith(dir).join('\n'))
     } finally {
       terminal.kill('SIGKILL')
     }
-    await until(async () => processesWith(dir).length === 0)
+    await eventually(async () => processesWith(dir).length === 0)
   },
   { limitMs: 360_000 },
 )

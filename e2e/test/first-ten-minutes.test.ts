@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, enterOwnNetwork, stretched, suite, unusedPort } from '@steeple/testkit'
+import { assert, enterOwnNetwork, eventually, stretched, suite, unusedPort } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
-import { until } from '../harness/service.ts'
 import { type TypedShell, takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 
 // The lab core's addresses are free there, and the kernel's rules nobody else's.
@@ -84,7 +83,7 @@ async function startOn(command: string): Promise<Screen> {
     text += chunk
   })
   const exited = once(child, 'exit')
-  await until(async () => text.includes('Ctrl-C ends it.'), START_MS)
+  await eventually(async () => text.includes('Ctrl-C ends it.'), START_MS)
   return { child, text: () => text, exited }
 }
 

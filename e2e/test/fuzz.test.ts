@@ -12,7 +12,7 @@ import { createClient, type Got, type HttpClient } from '../harness/http-client.
 import { type Footprint, INSPECTOR_FLAGS, type Inspector, openInspector } from '../harness/inspector.ts'
 import { fetchOpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import { runSvc, type Service, startService, until } from '../harness/service.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** Requests that are none, or that a proxy and a server may read differently. */
 function notHttp(): readonly Buffer[] {
@@ -134,7 +134,7 @@ fuzz.before(
       credentials: await credentialsOf(service),
       known: await knownThings(service),
     }
-    await until(async () => (await service.request('GET', '/v1/status')).status === 200)
+    await eventually(async () => (await service.request('GET', '/v1/status')).status === 200)
   },
   { limitMs: 1_200_000 },
 )

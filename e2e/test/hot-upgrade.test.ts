@@ -1,4 +1,4 @@
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type Footprint, INSPECTOR_FLAGS, type Inspector, openInspector } from '../harness/inspector.ts'
 import { type Heard, type KeepAlive, keepAlive } from '../harness/keep-alive.ts'
 import { type Load, startLoad, type Task } from '../harness/load.ts'
@@ -6,7 +6,7 @@ import { lastingFiles } from '../harness/open-files.ts'
 import { hotPluginSource } from '../harness/plugins/hot-plugin.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
 import { moduleCost } from '../harness/plugins/module-cost.ts'
-import { type Answer, type Service, startService, until } from '../harness/service.ts'
+import { type Answer, type Service, startService } from '../harness/service.ts'
 
 const UPGRADES = 100
 /** Caches have filled and lazy code is compiled by then. */
@@ -289,7 +289,7 @@ hot(
   async () => {
     const copies = (await metricsText()).match(/^svc_hot_copies\{.*$/gm)
     assert.equal(copies, [`svc_hot_copies{version="${versionOf(UPGRADES + 1)}"} 1`])
-    await until(async () => {
+    await eventually(async () => {
       const { components } = (await service.request('GET', '/v1/health')).body
       const own = components.filter(({ name }: { readonly name: string }) => name === 'hot')
       return own.length === 1 && own[0].detail.startsWith(versionOf(UPGRADES + 1))
@@ -323,7 +323,7 @@ hot(
     const stream = client.stream('/v1/hot/stream', (text) => {
       heard = text
     })
-    await until(async () => heard.includes('event: hello'))
+    await eventually(async () => heard.includes('event: hello'))
     assert.is((await service.request('POST', '/v1/plugins/hot/unload')).body.state, 'unloaded')
     assert.match((await stream).text, /event: bye/)
     assert.is((await slow).status, 200, 'a request in flight is finished')

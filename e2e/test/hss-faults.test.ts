@@ -7,7 +7,7 @@ import { startFailingProxy } from '../harness/hss/failing-proxy.ts'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import { allSynced, cardsCsv, exported, healthOf, importCsv, unsynced } from '../harness/hss/sims.ts'
 import { startedProcesses } from '../harness/launch.ts'
-import { runSvc, type Service, until } from '../harness/service.ts'
+import { runSvc, type Service } from '../harness/service.ts'
 
 /** Remembers the SQN of every subscriber and fails when one was lowered or written again. */
 class SqnBook {
@@ -99,7 +99,7 @@ async function standstill(): Promise<void> {
     const importing = importCsv(service, cardsCsv(OUTAGE_ROWS))
     // It is judged when it is awaited, not while the database is.
     importing.catch(() => undefined)
-    await until(async () => (await database.count()) > 500)
+    await eventually(async () => (await database.count()) > 500)
     database.freeze()
     const end = performance.now() + OUTAGE_MS
     const { imported } = await importing
@@ -138,9 +138,9 @@ faults(
       const book = new SqnBook(mongo)
       proxy.share = 0.5
       await importCsv(service, cardsCsv(2_000))
-      await until(async () => (await mongo.count()) > 100)
+      await eventually(async () => (await mongo.count()) > 100)
       await book.check()
-      await until(async () => (await book.check()) === 2_000)
+      await eventually(async () => (await book.check()) === 2_000)
       proxy.share = 0
       await allSynced(service)
       assert.is(await book.check(), 2_000)
@@ -242,7 +242,7 @@ async function judge(service: Service, told: Told, book: SqnBook): Promise<void>
   }
   assert.is(await book.check(), states.size)
   const suspended = [...states.values()].filter((state) => state === 'suspended').length
-  await until(async () => (await mongo.count({ slice: [] })) === suspended)
+  await eventually(async () => (await mongo.count({ slice: [] })) === suspended)
 }
 
 faults(
@@ -260,7 +260,7 @@ faults(
       const suspended = hashes.slice(0, 5)
       const body = { action: 'suspend', ids: suspended }
       assert.is((await service.request('POST', '/v1/sims/bulk', { body })).body.changed, 5)
-      await until(async () => (await mongo.count({ slice: [] })) === 5)
+      await eventually(async () => (await mongo.count({ slice: [] })) === 5)
 
       proxy.isCut = true
       await mongo.killAndStart()
@@ -274,9 +274,9 @@ faults(
       proxy.isCut = false
       const sqns = new Map(backup.map(({ imsi, security }) => [String(imsi), String(security?.sqn)]))
 
-      await until(async () => (await mongo.count()) === 500)
-      await until(async () => (await mongo.count({ slice: [] })) === 5)
-      await until(async () => (await mongo.count({ 'ambr.downlink.unit': 1 })) === 0)
+      await eventually(async () => (await mongo.count()) === 500)
+      await eventually(async () => (await mongo.count({ slice: [] })) === 5)
+      await eventually(async () => (await mongo.count({ 'ambr.downlink.unit': 1 })) === 0)
       for (const { imsi, security } of await mongo.subscribers.find().toArray()) {
         const before = sqns.get(String(imsi))
         // A card may be ahead of what was lost: what is inserted again begins later than everything before.
@@ -291,7 +291,7 @@ faults(
         { imsi, slice: { $ne: [] } },
         { $unset: { suspended_slice: '', request_cancel_location: '' } },
       )
-      await until(async () => (await mongo.count({ slice: [] })) === 5)
+      await eventually(async () => (await mongo.count({ slice: [] })) === 5)
     } finally {
       await service.stop()
       await proxy.close()

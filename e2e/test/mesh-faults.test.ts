@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, enterOwnMachine, seededDraw, stretched, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, eventually, seededDraw, stretched, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
 import {
   addressesAt,
@@ -15,7 +15,6 @@ import {
   village,
   WAIT_MS,
 } from '../harness/mesh/mesh.ts'
-import { until } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)
 
@@ -141,7 +140,7 @@ faults(
     await healed('a week without the root')
     const ends = members.map(certificateEnd)
     for (const box of five.boxes) await setClock(box, 16 * DAY_S)
-    await until(
+    await eventually(
       async () => members.every((box, at) => certificateEnd(box) > (ends[at] ?? 0) + DAY_S * 1_000),
       3 * WAIT_MS,
     )
@@ -175,7 +174,7 @@ faults(
     const members = five.boxes.slice(1)
     const moved = '10.9.0.101'
     moveTo(root, moved)
-    await until(async () => {
+    await eventually(async () => {
       const rootUrls = members.map(
         (box) =>
           (JSON.parse(readFileSync(join(box.dataDir, 'keys/mesh/mesh.json'), 'utf8')) as { root_url: string })
@@ -184,7 +183,7 @@ faults(
       return rootUrls.every((url) => url === `https://${moved}:8443`)
     }, WAIT_MS)
     // Its heartbeat may have found the root before the loop that follows it.
-    await until(
+    await eventually(
       async () => (await Promise.all(members.map(membershipAt))).every(({ status }) => status === 'ok'),
       WAIT_MS,
     )
@@ -208,11 +207,11 @@ faults(
     const approving = { routes: [OFFERED] }
     const done = await using.ask('POST', `/v1/peers/${(await approved())?.id}/approve`, approving)
     assert.is(done.status, 200, JSON.stringify(done.body))
-    await until(async () => (await approved())?.serving[0] === OFFERED, WAIT_MS)
+    await eventually(async () => (await approved())?.serving[0] === OFFERED, WAIT_MS)
     const early = await heir.svc('mesh', 'take-root')
     assert.match(`${early.code} ${early.stderr}`, /^1 .*the root answers/s)
     await root.kill()
-    await until(async () => (await membershipAt(heir)).status === 'degraded', WAIT_MS)
+    await eventually(async () => (await membershipAt(heir)).status === 'degraded', WAIT_MS)
     const taken = await heir.svc('mesh', 'take-root')
     assert.is(taken.code, 0, taken.stderr)
     for (const box of rest.filter((one) => one !== heir)) {
@@ -227,7 +226,7 @@ faults(
     const now = await addressesAt(heir)
     for (const { name } of rest.filter((one) => one !== heir))
       assert.is(now.get(name), addresses.get(name), name)
-    await until(async () => (await approved())?.serving[0] === OFFERED, WAIT_MS)
+    await eventually(async () => (await approved())?.serving[0] === OFFERED, WAIT_MS)
   },
   MESH_LIMIT,
 )

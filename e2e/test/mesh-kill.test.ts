@@ -12,7 +12,6 @@ import {
   village,
   WAIT_MS,
 } from '../harness/mesh/mesh.ts'
-import { until } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)
 
@@ -112,7 +111,7 @@ kills(
       const isIn = async (at: Box): Promise<boolean> =>
         (await membersAt(at)).some(({ name }) => name === (at === root ? 'box2' : 'box1'))
       // Who was out before it knew of it hears it from the root.
-      await until(async () => (await isIn(root)) === (await isIn(leaver)), WAIT_MS)
+      await eventually(async () => (await isIn(root)) === (await isIn(leaver)), WAIT_MS)
       if (await isIn(root)) continue
       assert.is(await joinMesh(leaver, root), addresses.get('box2'), said)
     }
@@ -137,7 +136,7 @@ kills(
       await delay(draw(ROTATION_MS))
       await victim.kill()
       await victim.start()
-      await until(async () => {
+      await eventually(async () => {
         const now = await keys()
         return now.public_key === next && now.next_public_key === null
       }, WAIT_MS)

@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, enterOwnMachine, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import { type Box, makeBox } from '../harness/mesh/box.ts'
 import { joinMesh, MESH_LIMIT, peersAt, together, WAIT_MS } from '../harness/mesh/mesh.ts'
 import { boxPlace, makeLan, phonePlace } from '../harness/mesh/places.ts'
 import { type Air, openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
-import { until } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)
 
@@ -54,7 +53,7 @@ async function stateNow(): Promise<string> {
 }
 
 async function untilIn(state: string): Promise<void> {
-  await until(async () => (await stateNow()) === state, WAIT_MS)
+  await eventually(async () => (await stateNow()) === state, WAIT_MS)
 }
 
 async function approve(routes: readonly string[]): Promise<void> {
@@ -72,7 +71,10 @@ lifecycle(
     await joinMesh(hill, mast)
     await untilIn('peer')
     await together([mast, hill])
-    await until(async () => (await peersAt(mast)).some(({ advertised }) => advertised[0] === ROUTE), WAIT_MS)
+    await eventually(
+      async () => (await peersAt(mast)).some(({ advertised }) => advertised[0] === ROUTE),
+      WAIT_MS,
+    )
     await approve([ROUTE])
     await untilIn('breakout')
     const { state, breakout } = (await mast.ask('GET', '/v1/status')).body

@@ -17,7 +17,6 @@ import {
   WAIT_MS,
 } from '../harness/mesh/mesh.ts'
 import { INTERNET, type Place, phonePlace } from '../harness/mesh/places.ts'
-import { until } from '../harness/service.ts'
 
 const PORT = 4_242
 const CLIENT = `
@@ -50,7 +49,7 @@ function seenAs(place: Place): string {
 
 /** Waits until the internet sees a place under that address. */
 async function untilSeenAs(place: Place, address: string, limitMs: number): Promise<void> {
-  await until(async () => seenAs(place) === address, limitMs)
+  await eventually(async () => seenAs(place) === address, limitMs)
 }
 
 enterOwnMachine(import.meta.filename)
@@ -80,7 +79,7 @@ mesh(
   'suggests boxes that announce themselves, and makes no peer of one from another mesh',
   async () => {
     const others = five.boxes.slice(1).map(({ nodeId }) => nodeId)
-    await until(async () => {
+    await eventually(async () => {
       const suggested = (await peersAt(root)).filter(({ state }) => state === 'suggested')
       return others.every((id) => suggested.some(({ node_id: nodeId }) => nodeId === id))
     }, WAIT_MS)
@@ -150,15 +149,15 @@ mesh(
     ping.stdout.on('data', (piece: Buffer) => {
       said += piece.toString('latin1')
     })
-    await until(async () => said.includes('icmp_seq=3'), WAIT_MS)
+    await eventually(async () => said.includes('icmp_seq=3'), WAIT_MS)
     const rotated = await second.ask('POST', '/v1/peers/rotate', {})
     assert.is(rotated.status, 200, JSON.stringify(rotated.body))
-    await until(async () => {
+    await eventually(async () => {
       const now = await keyOf()
       return now.public_key !== before.public_key && now.next_public_key === null
     }, WAIT_MS)
     const sofar = said.length
-    await until(async () => said.slice(sofar).split('icmp_seq=').length > 20, WAIT_MS)
+    await eventually(async () => said.slice(sofar).split('icmp_seq=').length > 20, WAIT_MS)
     ping.kill('SIGINT')
     const heard = [...said.matchAll(/icmp_seq=(\d+)/g)].map(([, seq]) => Number(seq))
     const gap = Math.max(...heard.slice(1).map((seq, at) => seq - (heard[at] ?? seq)))
@@ -178,11 +177,14 @@ mesh(
     const begun = performance.now()
     const removed = await root.ask('POST', `/v1/nodes/${fourth.nodeId}/leave`)
     assert.is(removed.status, 200, JSON.stringify(removed.body))
-    await until(async () => others.every((box) => !reaches(fourth, addresses.get(box.name) ?? '')), WAIT_MS)
+    await eventually(
+      async () => others.every((box) => !reaches(fourth, addresses.get(box.name) ?? '')),
+      WAIT_MS,
+    )
     const ms = performance.now() - begun
     // Four echoes that do not come back take two seconds each.
     assert.ok(ms < stretched(10_000 + 8_000), `out after ${ms} ms`)
-    await until(async () => held.every((one) => one.endedMs() !== undefined), WAIT_MS)
+    await eventually(async () => held.every((one) => one.endedMs() !== undefined), WAIT_MS)
     for (const { to, endedMs } of held) {
       const heldMs = (endedMs() ?? Number.POSITIVE_INFINITY) - begun
       assert.ok(heldMs < stretched(10_000), `${to} held the connection for ${heldMs} ms`)
@@ -215,11 +217,11 @@ mesh(
     const [second, third] = [five.box('box2'), five.box('box3')]
     const left = await third.ask('POST', `/v1/nodes/${third.nodeId}/leave`)
     assert.is(left.body.root_told, true, JSON.stringify(left.body))
-    await until(async () => !(await membersAt(second)).some(({ name }) => name === 'box3'), WAIT_MS)
+    await eventually(async () => !(await membersAt(second)).some(({ name }) => name === 'box3'), WAIT_MS)
     await second.stop()
     await joinMesh(third, root)
     // All that it takes is known there: whom it belongs to, and its own key.
-    await until(async () => {
+    await eventually(async () => {
       const told = (await membersAt(third)).filter(({ wireguard }) => wireguard !== null)
       return ['box2', 'box3'].every((name) => told.some((one) => one.name === name))
     }, WAIT_MS)
@@ -229,11 +231,11 @@ mesh(
       (await peersAt(second)).find(
         ({ state, node_id: nodeId }) => state === 'suggested' && nodeId === third.nodeId,
       )
-    await until(async () => (await heard())?.fingerprint === fingerprintOf(third), WAIT_MS)
+    await eventually(async () => (await heard())?.fingerprint === fingerprintOf(third), WAIT_MS)
     const accepted = await second.ask('POST', `/v1/peers/${(await heard())?.id}/accept`, {})
     assert.is(accepted.status, 200, JSON.stringify(accepted.body))
     assert.equal([accepted.body.source, accepted.body.node_id], ['mdns', third.nodeId])
-    await until(
+    await eventually(
       async () => (await peersAt(second)).find(({ node_id: id }) => id === third.nodeId)?.state === 'active',
       WAIT_MS,
     )

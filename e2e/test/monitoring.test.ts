@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, suite, unusedPort } from '@steeple/testkit'
+import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
 import { Ajv } from 'ajv'
 import { parse } from 'yaml'
 import { DASHBOARD, type Dashboard, expressionsOf, metricsIn, misplaced } from '../harness/dashboards.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
-import { runSvc, type Service, startService, until } from '../harness/service.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** Whether Debian's package `prometheus` is here. In CI it must be. */
 function hasPrometheus(): boolean {
@@ -76,7 +76,7 @@ async function startPrometheus(folder: string, target: string, rules: string): P
   child.stderr?.on('data', (chunk) => {
     said = (said + chunk).slice(-10_000)
   })
-  await until(async () => {
+  await eventually(async () => {
     if (child.exitCode !== null) throw new Error(`prometheus ended: ${said}`)
     return await fetch(`http://${listen}/-/ready`).then(
       ({ ok }) => ok,
@@ -157,12 +157,12 @@ async function attachPhones(dataDir: string): Promise<void> {
   await service.request('POST', '/v1/sims', { body: { count: 1 } })
   const states = async (holds: (sim: { state: string; provisioning: { status: string } }) => boolean) =>
     (await service.request('GET', '/v1/sims?limit=100')).body.sims.filter(holds).length
-  await until(async () => (await states((sim) => sim.provisioning.status === 'synced')) === SIMS + 1)
+  await eventually(async () => (await states((sim) => sim.provisioning.status === 'synced')) === SIMS + 1)
   const args = ['sim', 'export', body.batch_id, '--data-dir', dataDir, '--format', 'json']
   const cards = await runSvc(args, lab.env)
   imsis = (JSON.parse(cards.stdout) as { imsi: string }[]).map(({ imsi }) => imsi)
   await labPhones(lab.urls.control, 'POST', '/phones', cards.stdout)
-  await until(async () => (await states((sim) => sim.state === 'in-use')) === SIMS)
+  await eventually(async () => (await states((sim) => sim.state === 'in-use')) === SIMS)
 }
 
 async function scraped(): Promise<string> {
@@ -201,27 +201,27 @@ monitoring(
     const { query } = prometheus
     const amount = async (expression: string): Promise<number | undefined> =>
       (await query(expression))[0]?.value
-    await until(async () => (await amount('up{job="steeple"}')) === 1)
-    await until(async () => (await amount('svc_sim_state{state="in-use"}')) === SIMS)
+    await eventually(async () => (await amount('up{job="steeple"}')) === 1)
+    await eventually(async () => (await amount('svc_sim_state{state="in-use"}')) === SIMS)
     assert.is(await amount('svc_sim_state{state="issued"}'), 1)
     const states = await query('svc_sim_state')
     assert.is(
       states.reduce((sum, { value }) => sum + value, 0),
       SIMS + 1,
     )
-    await until(async () => (await amount('sum by (plmn) (svc_attach_total)')) === SIMS)
+    await eventually(async () => (await amount('sum by (plmn) (svc_attach_total)')) === SIMS)
     // Those who look for attached phones and those who look for sessions do so on their own.
     const listed = async (): Promise<number> =>
       (await service.request('GET', '/v1/sessions?limit=500')).body.sessions.length
-    await until(async () => (await listed()) >= SIMS)
-    await until(async () => (await amount('sum(svc_sessions_active)')) === (await listed()))
+    await eventually(async () => (await listed()) >= SIMS)
+    await eventually(async () => (await amount('sum(svc_sessions_active)')) === (await listed()))
     const [active] = await query('svc_sessions_active')
     assert.equal(Object.keys(active?.labels ?? {}).toSorted(), ['__name__', 'apn', 'instance', 'job', 'plmn'])
     const [attaches] = await query('svc_attach_total')
     assert.equal(Object.keys(attaches?.labels ?? {}).toSorted(), ['__name__', 'instance', 'job', 'plmn'])
     assert.ok((await amount('svc_collectors_lag_seconds')) !== undefined)
     await labPhones(lab.urls.control, 'POST', '/phones/all/detach')
-    await until(async () => (await amount('sum(svc_sessions_active)')) === 0)
+    await eventually(async () => (await amount('sum(svc_sessions_active)')) === 0)
     assert.is(await amount('svc_sim_state{state="in-use"}'), SIMS)
   },
   LIMIT,
@@ -274,7 +274,7 @@ monitoring(
       // A mistake in an expression throws.
       await query(expr)
       if (MAY_BE_EMPTY.some((begin) => `${title}: ${expr}`.startsWith(begin))) continue
-      await until(async () => (await query(expr)).length > 0).catch(() =>
+      await eventually(async () => (await query(expr)).length > 0).catch(() =>
         assert.unreachable(`${title}: ${expr}`),
       )
     }
@@ -294,7 +294,7 @@ async function somethingHappens(): Promise<void> {
   const [cut = '', used = ''] = hashes
   const attached = async (hash: string): Promise<boolean> =>
     (await service.request('GET', `/v1/sims/${hash}`)).body.attached === true
-  for (const hash of [cut, used]) await until(() => attached(hash))
+  for (const hash of [cut, used]) await eventually(() => attached(hash))
   const ask = async (method: string, path: string, body?: unknown): Promise<void> => {
     const answer = await service.request(method, path, body === undefined ? {} : { body })
     assert.is(Math.floor(answer.status / 100), 2, `${path}: ${JSON.stringify(answer.body)}`)
@@ -344,7 +344,7 @@ monitoring(
     const loaded = JSON.stringify(await get('/api/v1/rules'))
     for (const { alert } of rules) assert.match(loaded, `"name":"${alert}"`)
     assert.not.match(loaded, '"health":"err"')
-    await until(async () => (await query('ALERTS')).length === 0).catch(async () =>
+    await eventually(async () => (await query('ALERTS')).length === 0).catch(async () =>
       assert.equal(await query('ALERTS'), []),
     )
   },

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { about } from '../harness/builds/program.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
@@ -17,7 +17,7 @@ import {
 } from '../harness/node-client.ts'
 import { type OpenApi, operationsOf } from '../harness/openapi.ts'
 import { type Sample, sampleOf } from '../harness/sample-request.ts'
-import { runSvc, until } from '../harness/service.ts'
+import { runSvc } from '../harness/service.ts'
 import { hasTlsWitnesses, openWorkshop, run, type Workshop } from '../harness/tls-witness.ts'
 
 const ADMIN = 'node-principals-admin-token-0123456789'
@@ -45,7 +45,7 @@ async function isBehind(node: NodeClient, sim: { batch_id: string; imsi_sha256_1
   const card = await runSvc(args, lab.env)
   await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
   let address = ''
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await admin('GET', `/v1/sessions?imsi=${sim.imsi_sha256_12}`)
     address = body.sessions[0]?.ue_ip ?? ''
     return address !== ''
@@ -57,7 +57,7 @@ async function isBehind(node: NodeClient, sim: { batch_id: string; imsi_sha256_1
   const policy = await admin('PUT', '/v1/policy', { mesh: { allow_route_advertise: true } })
   assert.is(policy.status, 200, JSON.stringify(policy.body))
   let id: string | undefined
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await admin('GET', '/v1/peers')
     id = body.peers.find((peer: { node_id: string }) => peer.node_id === node.id)?.id
     return id !== undefined

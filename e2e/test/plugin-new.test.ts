@@ -3,11 +3,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { MAIN } from '../harness/builds/program.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Registry, startRegistry } from '../harness/plugins/registry.ts'
-import { runSvc, type Service, startService, until } from '../harness/service.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** How a script ended. */
 interface Ran {
@@ -209,7 +209,7 @@ for (const kind of KINDS)
         )
         choose(choice)
         service.child.kill('SIGHUP')
-        await until(async () => (await recordOf(name))?.state === 'running')
+        await eventually(async () => (await recordOf(name))?.state === 'running')
       }
       const record = await recordOf(name)
       assert.equal([record?.kind, record?.state, record?.error], [kind, 'running', null], built.output)
@@ -227,9 +227,9 @@ scaffold(
     for (const apns of [['one'], ['one', 'two'], ['three']]) {
       const { status } = await service.request('PUT', '/v1/policy', { body: { apns } })
       assert.is(status, 200)
-      await until(async () => isDeepStrictEqual(JSON.parse(readFileSync(file, 'utf8')).apns, apns))
+      await eventually(async () => isDeepStrictEqual(JSON.parse(readFileSync(file, 'utf8')).apns, apns))
     }
-    await until(async () => (await service.request('GET', '/v1/core/plan')).body.state === 'in_sync')
+    await eventually(async () => (await service.request('GET', '/v1/core/plan')).body.state === 'in_sync')
     const plan = (await service.request('GET', '/v1/core/plan')).body
     assert.equal([plan.core, plan.driver], ['my_core', 'container'])
     const { entries } = (await service.request('GET', '/v1/audit?action=core.config_apply')).body
@@ -276,7 +276,7 @@ scaffold(
     assert.match(used.output, /^gap +Mind the gap\. [\s\S]*^removed +true$/m)
     assert.match((await run(`svc completion bash ${PLACE}`)).output, /'my-feature write'/)
     // Its reconciler removes a note that has expired.
-    await until(async () => (await service.request('GET', `${path}/brief`)).status === 404)
+    await eventually(async () => (await service.request('GET', `${path}/brief`)).status === 404)
   },
   { limitMs: 360_000 },
 )
@@ -369,7 +369,9 @@ scaffold('refuses to load an older folder in place of what runs', async () => {
 scaffold('a start says where the new feature is', async () => {
   assert.is(await service.stop(), 0)
   service = await started()
-  await until(async () => service.output().includes(`  my-feature     ${service.url}/v1/my-feature/notes`))
+  await eventually(async () =>
+    service.output().includes(`  my-feature     ${service.url}/v1/my-feature/notes`),
+  )
 })
 
 scaffold('no command runs of a plugin that was changed after it was installed', async () => {

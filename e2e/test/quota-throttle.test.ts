@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, enterOwnNetwork, suite } from '@steeple/testkit'
+import { assert, enterOwnNetwork, eventually, suite } from '@steeple/testkit'
 import { type MeteredLab, startMeteredLab } from '../harness/metered-lab.ts'
-import { until } from '../harness/service.ts'
 
 enterOwnNetwork(import.meta.filename)
 
@@ -60,7 +59,7 @@ async function usageOf(hash: string): Promise<Record<string, unknown>> {
 /** Waits until the record says what of it is to be said. */
 async function says(hash: string, wanted: object): Promise<void> {
   let found: object = {}
-  await until(async () => {
+  await eventually(async () => {
     const { throttle: rates, enforcement, over_quota } = await usageOf(hash)
     found = { rates, enforcement, over_quota }
     return JSON.stringify(found) === JSON.stringify(wanted)
@@ -85,7 +84,7 @@ throttle(
     await says(slow, { rates: limited, enforcement: 'throttled', over_quota: true })
     assert.equal(await ratesAtCore(slow), { downlink: SLOW_BPS, uplink: SLOW_BPS })
     assert.equal(await ratesAtCore(free), usual)
-    await until(async () => (await world.get(`/v1/sims/${slow}`)).state === 'in-use', PATIENCE_MS)
+    await eventually(async () => (await world.get(`/v1/sims/${slow}`)).state === 'in-use', PATIENCE_MS)
     // Those of its own, which it gets back.
     const { ambr } = await world.get(`/v1/sims/${slow}`)
     assert.equal(ambr, { downlink_bps: usual.downlink, uplink_bps: usual.uplink })
@@ -96,13 +95,13 @@ throttle(
 throttle(
   'has it attach anew, as a session keeps the rates with which it began, and leaves it on',
   async () => {
-    await until(async () => (await world.phone(slow, 'attach')).state === 'connected', PATIENCE_MS)
-    await until(async () => (await sessionsOf(slow, 'ended')).length === 1, PATIENCE_MS)
-    await until(async () => (await sessionsOf(slow, 'active')).length === 1, PATIENCE_MS)
+    await eventually(async () => (await world.phone(slow, 'attach')).state === 'connected', PATIENCE_MS)
+    await eventually(async () => (await sessionsOf(slow, 'ended')).length === 1, PATIENCE_MS)
+    await eventually(async () => (await sessionsOf(slow, 'active')).length === 1, PATIENCE_MS)
     assert.is((await sessionsOf(free, 'ended')).length, 0)
     const before = await world.moved(slow)
     await world.phone(slow, 'data', { up_bytes: 1_000, down_bytes: 2_000 })
-    await until(async () => (await world.used(slow)).down === before.down + 2_000, PATIENCE_MS)
+    await eventually(async () => (await world.used(slow)).down === before.down + 2_000, PATIENCE_MS)
   },
   { limitMs: 2 * PATIENCE_MS },
 )
@@ -112,7 +111,7 @@ throttle(
   async () => {
     await world.post(`/v1/sims/${slow}/quota`, { add_bytes: 100 * MB })
     await says(slow, { rates: null, enforcement: 'none', over_quota: false })
-    await until(async () => (await ratesAtCore(slow)).uplink === usual.uplink, PATIENCE_MS)
+    await eventually(async () => (await ratesAtCore(slow)).uplink === usual.uplink, PATIENCE_MS)
     assert.equal(await ratesAtCore(slow), usual)
   },
   { limitMs: 2 * PATIENCE_MS },

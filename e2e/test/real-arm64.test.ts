@@ -2,11 +2,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type DebianRoot, debianRoot } from '../containers/debian-root.ts'
 import { enterOwnMachine, machineFolder, madeOutside } from '../containers/own-machine.ts'
 import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
-import { until } from '../harness/service.ts'
 
 /** Programs of the other machine are run by an emulator, without which there is nothing to try. */
 const EMULATOR = '/usr/bin/qemu-aarch64-static'
@@ -132,11 +131,12 @@ async function serving(child: ChildProcess): Promise<Served> {
       said += chunk
     })
   const isOver = (): boolean => child.exitCode !== null
-  await until(async () => isOver() || (await fetch(`${URL_OF_IT}/v1/healthz`)).status === 200, 600_000).catch(
-    (cause: unknown) => {
-      throw new Error(`it does not answer:\n${said}`, { cause })
-    },
-  )
+  await eventually(
+    async () => isOver() || (await fetch(`${URL_OF_IT}/v1/healthz`)).status === 200,
+    600_000,
+  ).catch((cause: unknown) => {
+    throw new Error(`it does not answer:\n${said}`, { cause })
+  })
   assert.not(isOver(), said)
   return { child, over, said: () => said }
 }

@@ -15,7 +15,7 @@ import { startPodman } from '../containers/engine.ts'
 import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
 import { askRegistration, askSession } from '../containers/policy-control.ts'
 import { allSynced, importCard, RECORDED_CARD } from '../containers/provisioning.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)
 needFunctions()
@@ -100,7 +100,7 @@ real(
   async () => {
     await coreInForce(service, PATIENCE_MS)
     assert.equal(await restartedSince(new Map()), CORE_B_ROLES)
-    await until(async () => /driver-core-b\.amf ok/.test(await coreHealth(service)), PATIENCE_MS)
+    await eventually(async () => /driver-core-b\.amf ok/.test(await coreHealth(service)), PATIENCE_MS)
     const said = await engine.output('free5gc-amf')
     assert.match(said, /registered-ue-context/, 'the product asks it who is on')
   },
@@ -159,14 +159,14 @@ real(
     await service.request('POST', `/v1/sims/${hash}/suspend?wait=30s`, { body: {} })
     assert.is((await ask('internet')).status, 400)
     await service.request('POST', `/v1/sims/${hash}/resume`, { body: {} })
-    await until(async () => (await ask('iot.example')).status === 201, PATIENCE_MS)
+    await eventually(async () => (await ask('iot.example')).status === 201, PATIENCE_MS)
     const policies = database.collection('free5gc', 'policyData.ues.smData')
     // The look at what has drifted, every two seconds, may be quicker than the question.
-    await until(async () => {
+    await eventually(async () => {
       await policies.deleteMany({})
       return (await ask('internet')).status === 400
     }, PATIENCE_MS)
-    await until(async () => (await ask('internet')).status === 201, PATIENCE_MS)
+    await eventually(async () => (await ask('internet')).status === 201, PATIENCE_MS)
     await allSynced(service, PATIENCE_MS)
   },
   { limitMs: 3 * PATIENCE_MS },
@@ -180,9 +180,12 @@ real(
     const words = /listen tcp 10\.99\.99\.99:8000: bind/
     configure('05', { ausf: '10.99.99.99' })
     service.child.kill('SIGHUP')
-    await until(async () => words.test(await engine.output(core.containers.ausf)), PATIENCE_MS)
+    await eventually(async () => words.test(await engine.output(core.containers.ausf)), PATIENCE_MS)
     // Between its last words and its end it runs still, with what it refuses.
-    await until(async () => readFileSync(file, 'utf8') === good && (await starts()).has('ausf'), PATIENCE_MS)
+    await eventually(
+      async () => readFileSync(file, 'utf8') === good && (await starts()).has('ausf'),
+      PATIENCE_MS,
+    )
     assert.equal(await restartedSince(before), ['ausf'])
   },
   { limitMs: 2 * PATIENCE_MS },

@@ -1,13 +1,13 @@
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { EPC_ROLES, type EpcRole, startCore } from '../containers/core-containers.ts'
 import { coreHealth, coreInForce } from '../containers/core-health.ts'
 import { startPodman } from '../containers/engine.ts'
 import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
 import { ROOT } from '../harness/launch.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 enterOwnMachine(import.meta.filename)
 
@@ -135,7 +135,7 @@ real(
     const order = await restartedSince(new Map())
     // Those that others connect to come first; SGW-C and SMF come after the MME, whose sessions they would keep.
     assert.equal(order, ['upf', 'sgwu', 'hss', 'pcrf', 'mme', 'sgwc', 'smf'])
-    await until(async () => /daemons ok/.test(await coreHealth(service)), PATIENCE_MS)
+    await eventually(async () => /daemons ok/.test(await coreHealth(service)), PATIENCE_MS)
   },
   { limitMs: 2 * PATIENCE_MS },
 )
@@ -149,11 +149,14 @@ real(
     core.show('ue-info', phones(3))
     await engine.hide()
     reconfigure({ mnc: '05' })
-    await until(async () => (await plan()).subscribers_dropped === 3, PATIENCE_MS)
+    await eventually(async () => (await plan()).subscribers_dropped === 3, PATIENCE_MS)
     const said = await plan()
     assert.equal(restartsIn(said), ['mme', 'sgwc', 'smf'])
     assert.match(said.files.find(({ path }: { path: string }) => path === 'mme.yaml').diff, /\+ +mnc: "05"/)
-    await until(async () => /core degraded: .*socket is missing/.test(await coreHealth(service)), PATIENCE_MS)
+    await eventually(
+      async () => /core degraded: .*socket is missing/.test(await coreHealth(service)),
+      PATIENCE_MS,
+    )
     assert.equal(await restartedSince(before), [], 'somebody was restarted without an engine')
     await engine.show()
     await coreInForce(service, PATIENCE_MS)
@@ -172,7 +175,7 @@ real(
     const before = await starts()
     reconfigure({ mnc: '05', addresses: { mme: '10.99.99.99' } })
     let words = ''
-    await until(async () => {
+    await eventually(async () => {
       words = await coreHealth(service)
       return /core degraded: mme does not get well/.test(words)
     }, PATIENCE_MS)
@@ -207,7 +210,7 @@ real(
     appendFileSync(join(core.configDir, 'hss.yaml'), '# faster\n')
     assert.equal(restartsIn(await plan()), ['hss'])
     service.child.kill('SIGHUP')
-    await until(async () => isDeepStrictEqual(files(), good), PATIENCE_MS)
+    await eventually(async () => isDeepStrictEqual(files(), good), PATIENCE_MS)
     await coreInForce(service, PATIENCE_MS)
     assert.equal(await restartedSince(before), ['hss'])
   },
@@ -219,7 +222,7 @@ real(
   async () => {
     const before = await starts()
     reconfigure({ mnc: '070' })
-    await until(async () => (await restartedSince(before)).includes('mme'), PATIENCE_MS)
+    await eventually(async () => (await restartedSince(before)).includes('mme'), PATIENCE_MS)
     await service.kill()
     assert.equal(await restartedSince(before), ['mme'], 'it was over before the kill')
     service = await start()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { startDatabase } from '../containers/database.ts'
 import { startPodman } from '../containers/engine.ts'
 import { MONGO, runningShells, startMongoContainer } from '../containers/mongo-container.ts'
@@ -21,7 +21,7 @@ import { about } from '../harness/builds/program.ts'
 import { filesOf } from '../harness/canary/files.ts'
 import { bytesNeedle, found, textNeedle } from '../harness/canary/needles.ts'
 import { ROOT } from '../harness/launch.ts'
-import { type Service, startService, until } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 const ADDRESS = ['127.0.0.2', 9090] as const
 const NOBODY = '{"items":[],"pager":{"page":0,"page_size":100,"count":0}}'
@@ -96,7 +96,7 @@ real(
     const state = async (action: string, wants: (doc: unknown) => boolean): Promise<void> => {
       const answer = await service.request('POST', `/v1/sims/${card}/${action}`, { body: {} })
       assert.is(answer.status, 200, JSON.stringify(answer.body))
-      await until(async () => wants(await subscribers.findOne({ imsi: RECORDED_CARD.imsi })))
+      await eventually(async () => wants(await subscribers.findOne({ imsi: RECORDED_CARD.imsi })))
       await allSynced(service, PATIENCE_MS)
     }
     const before = canonical(await subscribers.findOne({ imsi: RECORDED_CARD.imsi }))
@@ -183,7 +183,7 @@ const TROUBLES: readonly Trouble[] = [
 async function isSaid({ what, words }: Stage): Promise<void> {
   const from = performance.now()
   let health = await hssHealth(service)
-  await until(async () => {
+  await eventually(async () => {
     health = await hssHealth(service)
     return !health.isOk && words.test(health.words)
   }, PATIENCE_MS).catch((cause) => {
@@ -196,7 +196,7 @@ for (const { stages, end } of TROUBLES) {
   real(
     `says that ${stages.map(({ what }) => what).join(', ')}, and pushes each subscriber once when all is well`,
     async () => {
-      await until(async () => (await hssHealth(service)).isOk, PATIENCE_MS)
+      await eventually(async () => (await hssHealth(service)).isOk, PATIENCE_MS)
       const held = await book.check()
       for (const [at, stage] of stages.entries()) {
         await stage.begin()
@@ -230,7 +230,7 @@ real(
   'replaces a shell that hangs by itself',
   async () => {
     const held = await book.check()
-    await until(async () => runningShells().length > 0)
+    await eventually(async () => runningShells().length > 0)
     const stuck = runningShells()
     for (const pid of stuck) process.kill(pid, 'SIGSTOP')
     const from = performance.now()
@@ -239,7 +239,7 @@ real(
     assert.is(await book.check(), held + 5)
     process.stdout.write(`\n# the shell hangs: all pushed ${seconds(performance.now() - from)} s later\n`)
     for (const pid of stuck) process.kill(pid, 'SIGCONT')
-    await until(async () => runningShells().every((pid) => !stuck.includes(pid)))
+    await eventually(async () => runningShells().every((pid) => !stuck.includes(pid)))
   },
   { limitMs: 2 * PATIENCE_MS },
 )
@@ -260,13 +260,13 @@ about(['driver-core-b'], real)(
       const provisioned = await docs()
       assert.is(provisioned, readFileSync(FREE5GC_DOCUMENTS, 'utf8').trimEnd())
       await other.request('POST', `/v1/sims/${hash}/suspend`, { body: {} })
-      await until(async () => (await docs()) !== provisioned)
+      await eventually(async () => (await docs()) !== provisioned)
       assert.is((await docs()).replaceAll('suspended-', ''), provisioned)
       await other.request('POST', `/v1/sims/${hash}/resume`, { body: {} })
-      await until(async () => (await docs()) === provisioned)
+      await eventually(async () => (await docs()) === provisioned)
       await allSynced(other, PATIENCE_MS)
       await other.request('POST', `/v1/sims/${hash}/revoke`, { body: {} })
-      await until(async () => (await docs()) === '')
+      await eventually(async () => (await docs()) === '')
     } finally {
       await other.stop()
     }

@@ -2,13 +2,12 @@ import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { debianRoot } from '../containers/debian-root.ts'
 import { startPodman } from '../containers/engine.ts'
 import { enterOwnMachine, madeOutside } from '../containers/own-machine.ts'
 import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
 import { ROOT } from '../harness/launch.ts'
-import { until } from '../harness/service.ts'
 
 /** Debian's libraries and the programs come over the network. */
 const folder = await madeOutside(async (into) => {
@@ -174,7 +173,7 @@ async function ended({ child, over }: Running): Promise<number | null> {
 }
 
 async function answers(said: () => Promise<string>): Promise<void> {
-  await until(async () => (await fetch(`${URL_OF_PACKAGE}/v1/healthz`)).status === 200).catch(
+  await eventually(async () => (await fetch(`${URL_OF_PACKAGE}/v1/healthz`)).status === 200).catch(
     async (cause: unknown) => {
       throw new Error(`it does not answer:\n${await said()}`, { cause })
     },

@@ -1,14 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { simsCsv } from '../bench/store-of-sims.ts'
 import { bootDebian } from '../containers/booted-debian.ts'
 import { enterOwnMachine, madeOutside } from '../containers/own-machine.ts'
 import { lastRelease, type Release } from '../harness/builds/last-release.ts'
 import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
-import { until } from '../harness/service.ts'
 import { takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 import {
   configOfOutside,
@@ -234,8 +233,8 @@ upgrade(
     await box.follow('Upgrade', deb)
     await box.answers()
     await box.debian.must('systemctl', 'kill', '-s', 'KILL', '--kill-who=main', 'steeple')
-    await until(async () => Number(await box.property('NRestarts')) === 1)
-    await until(async () => (await box.ask('GET', '/v1/healthz')).status === 200)
+    await eventually(async () => Number(await box.property('NRestarts')) === 1)
+    await eventually(async () => (await box.ask('GET', '/v1/healthz')).status === 200)
     await box.debian.must('systemctl', 'stop', 'steeple')
     assert.is(await box.property('Result'), 'success')
     const audit = await box.debian.run('runuser', '-u', 'steeple', '--', 'svc', 'audit', 'verify')
@@ -274,16 +273,18 @@ upgrade(
   async () => {
     await equipRadio(box)
     const arm = (on: boolean): Promise<unknown> =>
-      until(async () => (await box.ask('POST', '/v1/tx/arm', { arm: on, profile_id: 'mast' })).status === 200)
+      eventually(
+        async () => (await box.ask('POST', '/v1/tx/arm', { arm: on, profile_id: 'mast' })).status === 200,
+      )
     await arm(true)
-    await until(async () => (await radios(box)).length === 1)
+    await eventually(async () => (await radios(box)).length === 1)
     await arm(false)
-    await until(async () => (await radios(box)).length === 0)
+    await eventually(async () => (await radios(box)).length === 0)
     await arm(true)
-    await until(async () => (await radios(box)).length === 1)
+    await eventually(async () => (await radios(box)).length === 1)
     const [killed = ''] = await radios(box)
     await box.debian.must('systemctl', 'kill', '-s', 'KILL', '--kill-who=main', 'steeple')
-    await until(async () => !(await radios(box)).includes(killed))
+    await eventually(async () => !(await radios(box)).includes(killed))
     await box.answers()
   },
   LIMIT,
@@ -308,7 +309,7 @@ function stepsOf(folder: 'svc' | 'svc.before'): readonly string[] {
 async function isRefused({ source }: RegExp, since = '@0'): Promise<void> {
   const words = RegExp(`it was written by a newer version of ${source}; use that version or restore a backup`)
   let said = ''
-  await until(async () => {
+  await eventually(async () => {
     said = await box.debian.must('journalctl', '-u', 'steeple', '--since', since)
     return words.test(said.slice(-100_000))
   }).catch((cause: unknown) => {
@@ -353,7 +354,7 @@ function withoutMoments(key: string, value: unknown): unknown {
 /** Whether all of it is there, and each phone on in the session that it began with. */
 async function allIsThere(kept: Kept): Promise<void> {
   // Installed plugins are not waited for by the service.
-  await until(async () => (await box.ask('GET', '/v1/field-notes/notes')).status === 200)
+  await eventually(async () => (await box.ask('GET', '/v1/field-notes/notes')).status === 200)
   const now = await keptBy(box)
   assert.equal(ofRelease(now.plugins), ofRelease(kept.plugins))
   assert.equal(asOf(kept.answers, now.answers), kept.answers)
@@ -396,7 +397,7 @@ async function octetsAreThere(): Promise<void> {
   for (const hash of onAir) await box.phone(hash, 'traffic', { up_kbps: 0, down_kbps: 0 })
   // A packet that was under way still counts.
   for (const hash of onAir)
-    await until(async () => {
+    await eventually(async () => {
       const moved = (await box.phones()).find(({ phone }) => phone === hash)?.total
       const usage = await box.get(`/v1/sims/${hash}/usage`)
       return usage.up_bytes === moved?.up_bytes && usage.down_bytes === moved?.down_bytes
@@ -418,13 +419,14 @@ async function fill({ get, post, all, insert, phone }: PackagedBox): Promise<rea
   const others = SIMS - PHONES - 2
   const imported = await post('/v1/sims/import', simsCsv(500_000, others, ['iccid']), 'text/csv')
   assert.is(imported.imported, others)
-  await until(async () =>
+  await eventually(async () =>
     (await get('/v1/sims?q=village')).sims.every(
       (sim: { readonly provisioning: { readonly status: string } }) => sim.provisioning.status === 'synced',
     ),
   )
   await insert(batch)
-  for (const hash of hashes) await until(async () => (await get(`/v1/sims/${hash}`)).first_attach_at !== null)
+  for (const hash of hashes)
+    await eventually(async () => (await get(`/v1/sims/${hash}`)).first_attach_at !== null)
   for (const hash of hashes) await phone(hash, 'traffic', { up_kbps: 8, down_kbps: 80 })
   return hashes
 }

@@ -10,7 +10,7 @@ import { startMongoContainer } from '../containers/mongo-container.ts'
 import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
 import { allSynced, canonical, type KnownCard, wantedDocument } from '../containers/provisioning.ts'
 import { ROOT } from '../harness/launch.ts'
-import { runSvc, type Service, startService, until } from '../harness/service.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** How often the HSS looks at its change stream, ms. */
 const STREAM_MS = 100
@@ -137,7 +137,7 @@ async function attachedPhones(): Promise<number> {
 
 /** Waits until the core got its configuration so many times. */
 async function coreApplied(times: number): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await service.request('GET', '/v1/audit?action=core.config_apply')
     return body.entries.length === times
   }, PATIENCE_MS)
@@ -171,7 +171,7 @@ scenario(
     service = await startService({ dataDir, flags: ['--config', configFile] })
     await coreInForce(service, PATIENCE_MS)
     let health: unknown
-    await until(async () => {
+    await eventually(async () => {
       const { body } = await service.request('GET', '/v1/health')
       health = body.components.filter(({ status }: { status: string }) => status !== 'ok')
       return body.status === 'ok'
@@ -244,7 +244,7 @@ scenario(
   'sees a phone attach',
   async () => {
     assert.is(await phones.attach(first.imsi), 'attached')
-    await until(async () => (await sim()).state === 'in-use', PATIENCE_MS)
+    await eventually(async () => (await sim()).state === 'in-use', PATIENCE_MS)
     const { body } = await service.request('GET', '/v1/sims?state=in-use')
     assert.is(body.sims.length, 1)
     await eventually(async () => {
@@ -269,7 +269,7 @@ scenario(
     assert.equal(doc?.slice, [])
     assert.is(doc?.suspended_slice.length, 1)
     assert.is(await phones.attach(first.imsi), 'refused')
-    await until(async () => (await attachedPhones()) === 0, PATIENCE_MS)
+    await eventually(async () => (await attachedPhones()) === 0, PATIENCE_MS)
     process.stdout.write(`\n# suspended and off ${ms.toFixed(0)} ms after svc sim suspend was typed\n`)
   },
   { limitMs: PATIENCE_MS },
@@ -280,9 +280,9 @@ scenario(
   async () => {
     const resumed = await svc('sim', 'resume', hash)
     assert.is(resumed.state, 'in-use')
-    await until(async () => (await phones.attach(first.imsi)) === 'attached', PATIENCE_MS)
+    await eventually(async () => (await phones.attach(first.imsi)) === 'attached', PATIENCE_MS)
     assert.is(canonical(await subscribers.findOne({ imsi: first.imsi })), wantedDocument(first))
-    await until(async () => (await attachedPhones()) === 1, PATIENCE_MS)
+    await eventually(async () => (await attachedPhones()) === 1, PATIENCE_MS)
   },
   { limitMs: PATIENCE_MS },
 )
@@ -294,7 +294,7 @@ scenario(
     assert.is(revoked.state, 'revoked')
     assert.is(revoked.detached, 'yes')
     assert.is(phones.isOn(first.imsi), false)
-    await until(async () => (await subscribers.findOne({ imsi: first.imsi })) === null, PATIENCE_MS)
+    await eventually(async () => (await subscribers.findOne({ imsi: first.imsi })) === null, PATIENCE_MS)
     assert.is(await phones.attach(first.imsi), 'refused')
     assert.is(Number(await subscribers.countDocuments()), SIMS - 1)
   },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { type Started, startedProcesses } from '../harness/launch.ts'
-import { runSvc, type Service, until } from '../harness/service.ts'
+import { runSvc, type Service } from '../harness/service.ts'
 import { shiftedClock } from '../harness/shifted-clock.ts'
 
 const box = suite('e2e/store-and-clock')
@@ -56,33 +56,33 @@ box(
       const [sim = ''] = await issue(service, 1)
       const look = async (): Promise<string> => (await service.request('GET', '/v1/clock')).body.status
       clock.shift(800 * DAY)
-      await until(async () => (await look()) === 'in_doubt', PATIENCE_MS)
+      await eventually(async () => (await look()) === 'in_doubt', PATIENCE_MS)
       const health = async () => (await service.request('GET', '/v1/health')).body
       const component = async (): Promise<{ status: string; detail: string } | undefined> =>
         (await health()).components.find(({ name }: { name: string }) => name === 'clock')
-      await until(async () => (await component())?.status === 'degraded', PATIENCE_MS)
+      await eventually(async () => (await component())?.status === 'degraded', PATIENCE_MS)
       assert.match((await component())?.detail ?? '', /800 days ahead.*svc clock confirm/)
       const actions = async (): Promise<readonly string[]> => {
         const { body } = await service.request('GET', '/v1/audit?limit=50')
         return (body.entries as readonly { action: string }[]).map(({ action }) => action)
       }
-      await until(async () => (await actions()).includes('clock.doubt'), PATIENCE_MS)
+      await eventually(async () => (await actions()).includes('clock.doubt'), PATIENCE_MS)
       await service.stop()
 
       service = await processes.start(options)
       assert.is(await look(), 'in_doubt', 'at a start, too')
-      await until(async () => (await component())?.status === 'degraded', PATIENCE_MS)
+      await eventually(async () => (await component())?.status === 'degraded', PATIENCE_MS)
       assert.is(await stateOf(service, sim), 'issued')
       const confirm = () =>
         runSvc(['clock', 'confirm'], { SVC_URL: service.url, SVC_TOKEN: service.adminToken })
       assert.is((await confirm()).code, 0)
-      await until(async () => (await stateOf(service, sim)) === 'expired', PATIENCE_MS)
+      await eventually(async () => (await stateOf(service, sim)) === 'expired', PATIENCE_MS)
 
       clock.shift(0)
-      await until(async () => (await look()) === 'in_doubt', PATIENCE_MS)
+      await eventually(async () => (await look()) === 'in_doubt', PATIENCE_MS)
       assert.is(await stateOf(service, sim), 'expired')
       assert.is((await confirm()).code, 0)
-      await until(async () => (await stateOf(service, sim)) === 'issued', PATIENCE_MS)
+      await eventually(async () => (await stateOf(service, sim)) === 'issued', PATIENCE_MS)
       const kept = await actions()
       // By the time that was confirmed the entries of before, the first doubt among them, are too old to be kept.
       for (const action of ['clock.confirm', 'sim.expire', 'sim.unexpire'])

@@ -4,9 +4,8 @@ import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
-import { until } from '../harness/service.ts'
 import {
   curl,
   handshakeOf,
@@ -140,7 +139,7 @@ if (hasTlsWitnesses()) {
     const second = workshop.leaf('second', siteCa, SERVER)
     put(second)
     service.child.kill('SIGHUP')
-    await until(async () => (await presented(ca)) === serialOf(second))
+    await eventually(async () => (await presented(ca)) === serialOf(second))
     assert.equal(await onAgent(agent), { status: 200, reused: true })
     assert.is(stream.isOpen(), true)
     stream.end()
@@ -154,10 +153,10 @@ if (hasTlsWitnesses()) {
       const before = await presented(ca)
       const third = workshop.leaf('third', siteCa, SERVER)
       copyFileSync(third.cert, site.cert)
-      await until(async () => /"problem":"tls\.key_file/.test(service.stdout()))
+      await eventually(async () => /"problem":"tls\.key_file/.test(service.stdout()))
       assert.is(await presented(ca), before)
       copyFileSync(third.key, site.key)
-      await until(async () => (await presented(ca)) === serialOf(third))
+      await eventually(async () => (await presented(ca)) === serialOf(third))
     },
   )
 }

@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, enterOwnNetwork, rounds, suite } from '@steeple/testkit'
+import { assert, enterOwnNetwork, eventually, rounds, suite } from '@steeple/testkit'
 import { growChargingFiles } from '../harness/charging-files.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type Card, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
-import { until } from '../harness/service.ts'
 
 /** Octets of inner packets by the address of the phone (IPv4, or the first half of an IPv6 one). */
 interface Witnessed {
@@ -150,7 +149,7 @@ async function judge(cards: readonly Card[], truthOf: (card: Card) => Octets): P
   for (const card of cards) {
     const truth = truthOf(card)
     let used: Octets | undefined
-    await until(async () => {
+    await eventually(async () => {
       used = await world.used(card.hash)
       return used.up === truth.up && used.down === truth.down
     }, SETTLED_MS).catch(() =>
@@ -176,7 +175,7 @@ async function startTraffic(): Promise<void> {
 async function atRest(read: () => Witnessed): Promise<Witnessed> {
   let before = ''
   let now = read()
-  await until(async () => {
+  await eventually(async () => {
     before = JSON.stringify([...now.up, ...now.down])
     await new Promise((resolve) => setTimeout(resolve, 500))
     now = read()

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { assert, enterOwnNetwork, eventually, suite } from '@steeple/testkit'
 import { type EventStream, openEvents } from '../harness/event-client.ts'
 import { INTERVAL_MS, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
-import { until } from '../harness/service.ts'
 import { type ShiftedClock, shiftedClock } from '../harness/shifted-clock.ts'
 
 enterOwnNetwork(import.meta.filename)
@@ -46,7 +45,7 @@ usage.after(async () => {
 async function ledgerIsTrue(of: readonly string[]): Promise<void> {
   for (const hash of of) {
     let [used, moved]: readonly (Octets | undefined)[] = []
-    await until(async () => {
+    await eventually(async () => {
       used = await world.used(hash)
       moved = await world.moved(hash)
       return used.up === moved.up && used.down === moved.down
@@ -75,7 +74,7 @@ async function isOff(hash: string): Promise<boolean> {
 
 /** The phone is on; one that waits for its next attempt is told to make it. */
 async function comesBack(hash: string): Promise<void> {
-  await until(async () => (await world.phone(hash, 'attach')).state === 'connected', PATIENCE_MS)
+  await eventually(async () => (await world.phone(hash, 'attach')).state === 'connected', PATIENCE_MS)
 }
 
 usage(
@@ -85,7 +84,10 @@ usage(
     await world.insert(cards)
     hashes = cards.map(({ hash }) => hash)
     ;[over = '', barred = '', free = ''] = hashes
-    await until(async () => (await world.get('/v1/sessions?limit=100')).sessions.length === SIMS, PATIENCE_MS)
+    await eventually(
+      async () => (await world.get('/v1/sessions?limit=100')).sessions.length === SIMS,
+      PATIENCE_MS,
+    )
     const { sessions } = await world.get('/v1/sessions?limit=100')
     const seen = new Map(sessions.map((one: { imsi_sha256_12: string }) => [one.imsi_sha256_12, one]))
     for (const { phone, ipv4 } of await world.phones()) {
@@ -151,15 +153,15 @@ usage(
       const { up, down } = await world.moved(over)
       return up + down
     }
-    await until(async () => (await total()) > quota, PATIENCE_MS)
+    await eventually(async () => (await total()) > quota, PATIENCE_MS)
     const exceededAt = performance.now()
-    await until(() => isOff(over), PATIENCE_MS)
+    await eventually(() => isOff(over), PATIENCE_MS)
     const ms = performance.now() - exceededAt
     const moved = await total()
     const { state, suspend_reason } = await sim(over)
     assert.is(state, 'suspended')
     assert.match(String(suspend_reason), /quota/)
-    await until(async () => (await sessionsOf(over)).length === 0, PATIENCE_MS)
+    await eventually(async () => (await sessionsOf(over)).length === 0, PATIENCE_MS)
     await ledgerIsTrue([over])
     assert.is(await total(), moved, 'not one octet after it')
     const ended = await sessionsOf(over, 'ended')
@@ -181,7 +183,7 @@ usage(
       events.events
         .filter(({ type, data }) => STORY.test(type) && JSON.stringify(data).includes(over))
         .map(({ type }) => type)
-    await until(async () => told().length >= 6, PATIENCE_MS / 2).catch(() => undefined)
+    await eventually(async () => told().length >= 6, PATIENCE_MS / 2).catch(() => undefined)
     const story = told()
     // What a single look has seen may cross both edges: the cut does not wait for the telling.
     assert.equal(story.slice(0, 2), ['session.begin', 'sim.quota'])
@@ -196,10 +198,10 @@ usage(
   async () => {
     const { quota_bytes: before } = await world.get(`/v1/sims/${over}/usage`)
     await world.post(`/v1/sims/${over}/quota`, { add_bytes: 20 * MB })
-    await until(async () => (await sim(over)).state === 'in-use', PATIENCE_MS)
+    await eventually(async () => (await sim(over)).state === 'in-use', PATIENCE_MS)
     // What it moves goes on by itself as soon as it is on.
     await comesBack(over)
-    await until(() => isOff(over), PATIENCE_MS)
+    await eventually(() => isOff(over), PATIENCE_MS)
     await ledgerIsTrue([over])
     const { up, down } = await world.used(over)
     assert.ok(up + down >= before + 20 * MB, `${up + down} of ${before + 20 * MB}`)
@@ -215,7 +217,7 @@ usage(
     for (const id of ['collector-mme', 'collectors']) {
       const from = await world.moved(last)
       await world.post(`/v1/plugins/${id}/unload`)
-      await until(async () => (await world.moved(last)).down > from.down + MB, PATIENCE_MS)
+      await eventually(async () => (await world.moved(last)).down > from.down + MB, PATIENCE_MS)
       await world.post(`/v1/plugins/${id}/load`)
     }
     await world.phone(last, 'traffic')
@@ -240,10 +242,10 @@ usage(
     await world.phone(over, 'traffic', {})
     clock.shift(TO_NOON_MS + DAY_MS)
     // A leap is no new period before somebody says that it is right.
-    await until(async () => (await component('clock')).status === 'degraded', PATIENCE_MS)
+    await eventually(async () => (await component('clock')).status === 'degraded', PATIENCE_MS)
     assert.is((await sim(over)).state, 'suspended')
     await world.post('/v1/clock/confirm', {})
-    await until(async () => (await sim(over)).state === 'in-use', PATIENCE_MS)
+    await eventually(async () => (await sim(over)).state === 'in-use', PATIENCE_MS)
     await comesBack(over)
     const { total_bytes: today, over_quota } = await world.get(`/v1/sims/${over}/usage`)
     assert.equal([today, over_quota], [0, false])

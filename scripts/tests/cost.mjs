@@ -1,12 +1,6 @@
 // Loaded before a test file that has a process of its own: says at its end how many seconds of a processor it took, with those of
 // the programs that it started and waited for. A container is not among them: something else waits for it.
-// What this process compiles is kept for the next file; by the environment it would be kept for the programs under test, too.
 import { readFileSync, writeSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
-import { join } from 'node:path'
-import { root } from '../workspace.mjs'
-
-enableCompileCache(join(root, 'node_modules/.cache/tests'))
 
 /** Linux counts in hundredths of a second, whatever its own clock. */
 const TICKS_PER_S = 100

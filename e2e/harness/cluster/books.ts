@@ -1,5 +1,4 @@
-import { assert } from '@steeple/testkit'
-import { until } from '../service.ts'
+import { assert, eventually } from '@steeple/testkit'
 
 /** How long a writer waits for one answer before it asks elsewhere. */
 const PATIENCE_MS = 4_000
@@ -141,7 +140,7 @@ async function pages(
     const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const where = `${path}${path.includes('?') ? '&' : '?'}limit=500${more}`
     let answer = await ask(front, url, 'GET', where).catch(() => undefined)
-    await until(async () => {
+    await eventually(async () => {
       if (answer?.status !== 200) answer = await ask(front, url, 'GET', where)
       return answer.status === 200
     })

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert } from '@steeple/testkit'
+import { assert, eventually } from '@steeple/testkit'
 import pg from 'pg'
 import { startLabCore } from '../lab-core.ts'
-import { runSvc, until } from '../service.ts'
+import { runSvc } from '../service.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import { ask, type Books, judge, startWriters } from './books.ts'
 import { createFleet, type Fleet } from './fleet.ts'
@@ -98,9 +98,12 @@ async function writesAgain({ books, takenAt }: World, sinceMs: number, why: stri
     const longest = gaps.toSorted((a, b) => b.gap - a.gap)[0]
     return longest !== undefined && longest.gap > 2_000 ? longest.ms : Number.NaN
   }
-  await until(async () => !Number.isNaN(gapEnd(takenAt)), FAILOVER_MS)
+  await eventually(async () => !Number.isNaN(gapEnd(takenAt)), FAILOVER_MS)
   const databaseMs = gapEnd(takenAt)
-  await until(async () => firstAfter(books.answeredAt, databaseMs) < Number.POSITIVE_INFINITY, FAILOVER_MS)
+  await eventually(
+    async () => firstAfter(books.answeredAt, databaseMs) < Number.POSITIVE_INFINITY,
+    FAILOVER_MS,
+  )
   const oursMs = firstAfter(books.answeredAt, databaseMs)
   say(
     `${why}: the database takes writes after ${Math.round(databaseMs - sinceMs)} ms, the service ${Math.round(oursMs - databaseMs)} ms later`,
@@ -125,7 +128,7 @@ async function leaderFreezes({ fleet }: World): Promise<void> {
   await issue(fleet, next)
   await pause(FREEZE_MS - (performance.now() - atMs))
   child.kill('SIGCONT')
-  await until(async () => (await fleet.seen(leader))?.role === 'follower', FAILOVER_MS)
+  await eventually(async () => (await fleet.seen(leader))?.role === 'follower', FAILOVER_MS)
   await issue(fleet, leader)
   await pause(3_000)
   const late = fleet.hssCalls().filter(({ instance, atMs: at }) => instance === leader && at > wallMs + 500)
@@ -141,7 +144,7 @@ async function leaderIsCutOff({ fleet, cuts }: World): Promise<void> {
   cuts.get(leader)?.cut()
   await takenOver(fleet, leader, atMs, 'cut between the leader and the database')
   cuts.get(leader)?.mend()
-  await until(async () => (await fleet.seen(leader))?.role === 'follower', FAILOVER_MS)
+  await eventually(async () => (await fleet.seen(leader))?.role === 'follower', FAILOVER_MS)
 }
 
 async function primaryDies(world: World): Promise<void> {
@@ -179,7 +182,7 @@ async function standbyIsCutOff({ patroni, books, takenAt }: World): Promise<void
   patroni.cut(node, standby)
   // A commit waits for the standby until Patroni names another.
   await pause(3_000)
-  await until(
+  await eventually(
     async () => firstAfter(books.answeredAt, performance.now() - 500) < Number.POSITIVE_INFINITY,
     FAILOVER_MS,
   )
@@ -202,10 +205,10 @@ async function keepsTheLeader(
   line.cut()
   await pause(CUT_MS)
   const sinceMs = performance.now()
-  await until(async () => firstAfter(books.answeredAt, sinceMs) < Number.POSITIVE_INFINITY, FAILOVER_MS)
+  await eventually(async () => firstAfter(books.answeredAt, sinceMs) < Number.POSITIVE_INFINITY, FAILOVER_MS)
   const during = books.answeredAt.filter((ms) => ms > atMs).length
   line.mend()
-  await until(
+  await eventually(
     async () => (await Promise.all(NAMES.map((name) => fleet.seen(name)))).every(Boolean),
     FAILOVER_MS,
   )
@@ -252,7 +255,7 @@ async function issue(fleet: Fleet, by: string): Promise<void> {
   const { status, body } = await ask(fleet, fleet.of(by).url, 'POST', '/v1/sims', { body: { count: 3 } })
   assert.is(status, 201, JSON.stringify(body))
   const sims = (body.sims as readonly { imsi_sha256_12: string }[]).map((sim) => sim.imsi_sha256_12)
-  await until(async () => {
+  await eventually(async () => {
     const all = await Promise.all(sims.map((sim) => ask(fleet, fleet.of(by).url, 'GET', `/v1/sims/${sim}`)))
     return all.every((one) => one.body.provisioning.status === 'synced')
   }, FAILOVER_MS)
@@ -268,7 +271,7 @@ let fleet: Fleet | undefined
 try {
   patroni = await startPatroni(dir)
   const direct = new pg.Client({ connectionString: dbUrl(DB_PORT) })
-  await until(async () => {
+  await eventually(async () => {
     const one = new pg.Client({ connectionString: dbUrl(DB_PORT) })
     await one.connect()
     await one.end()
@@ -286,11 +289,11 @@ try {
   for (const name of NAMES) fronts.set(name, await cuttableTo(portOf(name)))
   patroni.proxy(new Map([...fronts].map(([name, { port }]) => [name, port])))
   const front = { token: fleet.token, urls: () => [`http://127.0.0.1:${API_PORT}`] }
-  await until(async () => (await ask(front, front.urls()[0] ?? '', 'GET', '/v1/healthz')).status === 200)
+  await eventually(async () => (await ask(front, front.urls()[0] ?? '', 'GET', '/v1/healthz')).status === 200)
   const writers = startWriters(front, WRITERS)
   const probe = databaseProbe(dbUrl(DB_PORT))
   const world: World = { patroni, fleet, books: writers.books, takenAt: probe.takenAt, cuts, fronts }
-  await until(async () => writers.books.answered.size > 20)
+  await eventually(async () => writers.books.answered.size > 20)
   await issue(fleet, 'a')
   for (const disturb of [
     leaderDies,

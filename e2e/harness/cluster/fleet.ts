@@ -1,7 +1,7 @@
 import { chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert } from '@steeple/testkit'
-import { runSvc, type Service, type StartOptions, startService, until } from '../service.ts'
+import { assert, eventually } from '@steeple/testkit'
+import { runSvc, type Service, type StartOptions, startService } from '../service.ts'
 import { ask, type Front } from './books.ts'
 
 const TOKEN = 'cluster-test-admin-token-0123456789abcdef'
@@ -109,7 +109,7 @@ export async function createFleet({ dir, store, env }: FleetOptions): Promise<Fl
     },
     leader: async (names, limitMs) => {
       let found = ''
-      await until(async () => {
+      await eventually(async () => {
         for (const name of names) if ((await fleet.seen(name))?.role === 'leader') found = name
         return found !== ''
       }, limitMs)
@@ -118,7 +118,7 @@ export async function createFleet({ dir, store, env }: FleetOptions): Promise<Fl
     ledSinceMs: async (name, afterMs) => {
       let ledMs = Number.NaN
       // Its answers may tell of it before its log does.
-      await until(async () => {
+      await eventually(async () => {
         const lines = fleet.of(name).output().split('\n')
         const line = lines.findLast((one) => one.includes('"this instance leads"'))
         ledMs = line === undefined ? Number.NaN : Date.parse(JSON.parse(line).time)

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { until } from '../service.ts'
+import { eventually } from '@steeple/testkit'
 
 /** Where each server is; this side of the bridge is HUB. */
 const HUB = '10.77.0.254'
@@ -20,7 +20,7 @@ export interface Patroni {
   /** Numbers of the synchronous standbys. */
   standbys(): Promise<readonly number[]>
   /** Until one is the primary, one its synchronous standby and one another replica. */
-  whole(): Promise<void>
+  whole(): Promise<unknown>
   /** Signals every process of a node. */
   signal(node: number, name: NodeJS.Signals): void
   /** Starts Patroni of a node again. */
@@ -104,7 +104,7 @@ export async function startPatroni(dir: string): Promise<Patroni> {
     },
     standbys: async () => (await members()).filter(({ role }) => role === 'sync_standby').map(numberOf),
     whole: () =>
-      until(async () => {
+      eventually(async () => {
         const all = await members()
         const roles = all.map(({ role }) => role).sort()
         const isUp = all.every(({ state }) => state === 'running' || state === 'streaming')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
+import { eventually } from '@steeple/testkit'
 import { MAIN } from '../builds/program.ts'
-import { until } from '../service.ts'
 
 /** A shell that somebody who reads types into: what one command sets, the next one has. */
 export interface DocumentShell {
@@ -28,7 +28,7 @@ export function openDocumentShell(cwd: string, env: Readonly<Record<string, stri
       const end = `--- end of ${count}`
       text = ''
       child.stdin.write(`{ ${script}\n} </dev/null\necho "${end}: $?"; echo "${end}: " >&2\n`)
-      await until(async () => text.split(end).length > 2, LIMIT_MS)
+      await eventually(async () => text.split(end).length > 2, LIMIT_MS)
       const code = Number(new RegExp(`${end}: (\\d+)`).exec(text)?.[1])
       return { code, output: text.replaceAll(new RegExp(`${end}: \\d*\\n`, 'g'), '') }
     },

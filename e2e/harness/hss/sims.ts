@@ -1,5 +1,5 @@
-import { assert } from '@steeple/testkit'
-import { type Service, until } from '../service.ts'
+import { assert, eventually } from '@steeple/testkit'
+import type { Service } from '../service.ts'
 
 /** Keys of the published Milenage test set 1. */
 export const TEST_KI = '465b5ce8b199b49faa5f0a2ee238a6bc'
@@ -73,7 +73,7 @@ export async function exportedCount(service: Service, provisioning: string): Pro
 
 /** Waits until the HSS has every SIM that may be on air. A cut waits for a core besides, and there is none here. */
 export async function allSynced(service: Service, limitMs?: number): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const begun = performance.now()
     const sims = await exported(service)
     const isDone = sims.every(({ state, provisioning }) => state === 'suspended' || provisioning === 'synced')

@@ -4,8 +4,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
+import { eventually } from '@steeple/testkit'
 import { MAIN } from '../builds/program.ts'
-import { type Answer, until } from '../service.ts'
+import type { Answer } from '../service.ts'
 import { fakedClock } from './faked-clock.ts'
 import type { BoxPlace } from './places.ts'
 
@@ -104,7 +105,7 @@ export async function makeBox({ name, place, folder, env = {}, flags = [] }: Box
     child.stderr?.on('data', take)
     const exited = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
     running = { child, exited }
-    await until(async () => {
+    await eventually(async () => {
       if (child.exitCode !== null) return true
       return (await ask('GET', '/v1/healthz')).status === 200
     }, START_LIMIT_MS)

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { until } from '../service.ts'
+import { eventually } from '@steeple/testkit'
 import type { Box } from './box.ts'
 
 const PORT = 8_443
@@ -43,7 +43,7 @@ export async function holdConnection(member: Box, other: Box): Promise<HeldConne
     endedMs = performance.now()
   })
   socket.write(`GET /v1/mesh/members HTTP/1.1\r\nhost: ${other.name}\r\n\r\n`)
-  await until(async () => said.includes(member.nodeId) || endedMs !== undefined, SAID_LIMIT_MS)
+  await eventually(async () => said.includes(member.nodeId) || endedMs !== undefined, SAID_LIMIT_MS)
   if (!said.startsWith('HTTP/1.1 200'))
     throw new Error(`${other.name} does not take ${member.name}: ${said.slice(0, 200)}`)
   return { to: other.name, endedMs: () => endedMs }

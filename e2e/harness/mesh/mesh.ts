@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../service.ts'
+import { eventually } from '@steeple/testkit'
 import { type Box, makeBox } from './box.ts'
 import { boxPlace, makeLan } from './places.ts'
 
@@ -129,7 +129,7 @@ export function reaches(box: Box, overlayAddress: string): boolean {
 
 /** Waits until a packet comes back. */
 export async function untilReaches(box: Box, overlayAddress: string): Promise<void> {
-  await until(async () => reaches(box, overlayAddress), WAIT_MS)
+  await eventually(async () => reaches(box, overlayAddress), WAIT_MS)
 }
 
 /** What keeps these boxes from being one mesh in which each reaches each; undefined when nothing does. */
@@ -157,7 +157,7 @@ export async function together(boxes: readonly Box[]): Promise<number> {
   const begun = performance.now()
   let why: string | undefined = 'not looked at'
   try {
-    await until(async () => {
+    await eventually(async () => {
       why = await whyApart(boxes).catch((error: Error) => error.message)
       return why === undefined
     }, WAIT_MS)

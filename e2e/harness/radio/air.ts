@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from '../service.ts'
+import { eventually } from '@steeple/testkit'
 
 /** How a radio falls silent: as srsenb does (60 ms after a signal), or only when it is killed. */
 export type Manners = 'polite' | 'deaf'
@@ -68,7 +68,7 @@ export async function openAir(folder: string): Promise<Air> {
     since,
     isOn: async () => {
       const began = nowMs()
-      await until(async () => (await since(began)).samples > 20)
+      await eventually(async () => (await since(began)).samples > 20)
     },
     close: () => counter.kill('SIGKILL'),
   }

@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { eventually } from '@steeple/testkit'
 import { INSPECTOR_FLAGS } from '../inspector.ts'
 import { type KeepAlive, keepAlive } from '../keep-alive.ts'
-import { type Answer, type RequestOptions, type Service, startService, until } from '../service.ts'
+import { type Answer, type RequestOptions, type Service, startService } from '../service.ts'
 import type { Air } from './air.ts'
 
 const ADMIN = 'disarm-test-admin-token-0123456789abcdef'
@@ -74,7 +75,7 @@ export async function openBox(air: Air, folder: string): Promise<Box> {
     },
     onAir: async () => {
       // A disarm that was not confirmed, or is not stored yet, keeps it from being armed for a moment.
-      await until(async () => {
+      await eventually(async () => {
         const answer = await service.request('POST', '/v1/tx/arm', {
           body: { arm: true, profile_id: 'mast' },
         })

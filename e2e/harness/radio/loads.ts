@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { eventually } from '@steeple/testkit'
 import { openInspector } from '../inspector.ts'
 import { ROOT } from '../launch.ts'
 import { installVersion } from '../plugins/install-version.ts'
-import { until } from '../service.ts'
 import type { SmallDisk } from '../small-disk.ts'
 import { nowMs, type Seen } from './air.ts'
 import type { Box } from './box.ts'
@@ -173,7 +173,7 @@ async function full(box: Box, disk: SmallDisk): Promise<Request> {
     await box.restart()
     await wait(2_500)
   } else disk.free()
-  await until(async () => (await box.request('GET', '/v1/tx/arm')).body.armed === false)
+  await eventually(async () => (await box.request('GET', '/v1/tx/arm')).body.armed === false)
   return request
 }
 
@@ -224,7 +224,7 @@ async function ending(box: Box): Promise<Request> {
 async function turningRed(box: Box): Promise<Request> {
   const askedMs = nowMs()
   const { status } = await box.request('PUT', '/v1/policy', { body: { spectrum: { allow_list: [] } } })
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await box.request('GET', '/v1/tx/arm')
     return body.armed === false && body.transmitter === 'off'
   })
@@ -267,5 +267,5 @@ async function driver(box: Box): Promise<PluginRecord> {
 }
 
 async function driverRuns(box: Box): Promise<void> {
-  await until(async () => (await driver(box)).state === 'running')
+  await eventually(async () => (await driver(box)).state === 'running')
 }

@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { eventually } from '@steeple/testkit'
 import type { BootedDebian } from '../../containers/booted-debian.ts'
 import { type LabPhone, labPhones } from '../lab-core.ts'
 import { ROOT } from '../launch.ts'
-import { type Answer, until } from '../service.ts'
+import type { Answer } from '../service.ts'
 
 /** Where the API of a packaged service is. */
 export const URL_OF_BOX = 'http://127.0.0.1:8080'
@@ -143,7 +144,7 @@ export function packagedBox(debian: BootedDebian): PackagedBox {
     insert: async (batch) => {
       const exported = `svc sim export ${batch} --data-dir /var/lib/svc --format json`
       await debian.must('sh', '-c', `runuser -u steeple -- ${exported} | /usr/lib/steeple/bin/lab insert`)
-      await until(async () => (await labPhones(LAB)).every(({ state }) => state === 'connected'))
+      await eventually(async () => (await labPhones(LAB)).every(({ state }) => state === 'connected'))
     },
     property: async (name) =>
       (await debian.must('systemctl', 'show', '--value', '-p', name, 'steeple')).trim(),
@@ -188,7 +189,7 @@ function commandsOf(heading: string): string {
 }
 
 async function answers(debian: BootedDebian): Promise<void> {
-  await until(async () => (await fetch(`${URL_OF_BOX}/v1/healthz`)).status === 200).catch(
+  await eventually(async () => (await fetch(`${URL_OF_BOX}/v1/healthz`)).status === 200).catch(
     async (cause: unknown) => {
       throw new Error(`it does not answer:\n${(await debian.run('journalctl', '-u', 'steeple')).said}`, {
         cause,

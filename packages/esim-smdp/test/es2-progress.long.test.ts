@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import type { Issued } from '@steeple/sgp22'
-import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { downloadProfile } from '@steeple/virtual-euicc'
 import { readNotification } from '../src/rsp/notification.ts'
 import {
@@ -15,7 +15,6 @@ import {
   pemOf,
   serverUnder,
   startEs2,
-  until,
 } from './support/es2-bed.ts'
 import { eidOf } from './support/pki.ts'
 
@@ -153,7 +152,7 @@ const points = (iccid: string): readonly string[] =>
 progress('tells of a download that goes well, as the client that it is', async () => {
   const { iccid, matchingId } = await ordered()
   await download(matchingId, 1)
-  await until(() => of(iccid).length === 3)
+  await eventually(() => of(iccid).length === 3)
   assert.equal(points(iccid), ['1 Executed-Success', '3 Executed-Success', '4 Executed-Success'])
   const [one] = of(iccid)
   const results = of(iccid).map(({ resultData = '' }) => Buffer.from(resultData, 'base64'))
@@ -172,7 +171,7 @@ progress('tells of a wrong confirmation code, and of one who refuses', async () 
     () => assert.unreachable(),
     () => undefined,
   )
-  await until(() => of(iccid).length === 2)
+  await eventually(() => of(iccid).length === 2)
   assert.equal(points(iccid), ['1 Executed-Success', '2 Failed 8.2.7/3.8'])
   const second = await ordered()
   const refusing = { activationCode: `LPA:1$${HOST}$${second.matchingId}`, baseUrl: all.bed.url }
@@ -180,7 +179,7 @@ progress('tells of a wrong confirmation code, and of one who refuses', async () 
     () => assert.unreachable(),
     () => undefined,
   )
-  await until(() => of(second.iccid).length === 2)
+  await eventually(() => of(second.iccid).length === 2)
   assert.equal(points(second.iccid), ['1 Executed-Success', '3 Failed 8.1/4.2'])
 })
 
@@ -197,7 +196,7 @@ progress('tells nothing of codes that nobody has ordered', async () => {
   })
   const { iccid, matchingId } = await ordered()
   await download(matchingId, 5)
-  await until(() => of(iccid).length === 3)
+  await eventually(() => of(iccid).length === 3)
   assert.is(other.calls() - before, 3)
 })
 
@@ -206,9 +205,9 @@ progress('delivers while the order system is away, and tells it all when it is b
   const { iccid, matchingId } = await ordered()
   await download(matchingId, 6)
   const before = other.calls()
-  await until(() => other.calls() > before)
+  await eventually(() => other.calls() > before)
   other.answer(204)
-  await until(() => of(iccid).length === 3)
+  await eventually(() => of(iccid).length === 3)
   const calls = of(iccid).map(({ header }) => header.functionCallIdentifier)
   assert.is(new Set(calls).size, 3)
 })

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import { type Issued, issueCi, issueEuicc, issueTls } from '@steeple/sgp22'
-import { assert, eventually, type TempDir, type Testbed, tempDir, unusedPort } from '@steeple/testkit'
+import { assert, type TempDir, type Testbed, tempDir, unusedPort } from '@steeple/testkit'
 import { createEuicc, type Euicc } from '@steeple/virtual-euicc'
 import { readTemplate } from '../../src/profile/template-in-force.ts'
 import { startBed } from './bed.ts'
@@ -198,9 +198,3 @@ function replyOf(status: number, text: string): Es2Reply {
   const code = of.status === 'Executed-Success' ? 'ok' : `${data?.subjectCode}/${data?.reasonCode}`
   return { status, code, body, message: data?.message ?? '' }
 }
-
-/** Waits until the condition holds. */
-export const until = (holds: () => boolean | Promise<boolean>): Promise<void> =>
-  eventually(async () => {
-    if (!(await holds())) throw new Error('not yet')
-  })

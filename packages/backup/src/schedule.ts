@@ -101,7 +101,7 @@ export function createSchedule(parts: BackupParts): Schedule {
       const last = newest === undefined ? 'none yet' : timestampFromMs(newest.takenAtMs)
       const detail = trouble ?? (isLate ? `the newest backup is of ${last}` : `newest backup: ${last}`)
       const status = trouble === undefined && !isLate ? 'ok' : 'degraded'
-      return [{ name: 'backup', kind: 'feature', status, detail }]
+      return [{ name: 'backup', kind: 'feature', status, detail, incident: 'backup_overdue' }]
     },
   }
 }

@@ -144,6 +144,15 @@ export {
   reachOf,
 } from './hosts.ts'
 export {
+  type CertificateEnds,
+  certificateEndsRef,
+  INCIDENT_KINDS,
+  type Incident,
+  type IncidentBoard,
+  type IncidentKind,
+  incidentBoardRef,
+} from './incidents.ts'
+export {
   isRecord,
   type JsonSchema,
   NAME_PATTERN,

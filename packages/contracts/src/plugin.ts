@@ -1,6 +1,7 @@
 import type { ClosedItem } from './closed-items.ts'
 import type { PluginCommand } from './command.ts'
 import type { CapabilityNeed, DoctorPlace, Finding, Look } from './doctor.ts'
+import type { IncidentKind } from './incidents.ts'
 import type { Reconciler, RunsOn } from './reconciler.ts'
 import type { Principal, Role } from './roles.ts'
 import type { Reply, Route } from './route.ts'
@@ -119,6 +120,8 @@ export interface ComponentHealth {
   readonly detail: string
   /** Whether the node counts as degraded while this is not ok. */
   readonly required?: boolean
+  /** What operators call it while this is not ok; by its kind where nothing is said. */
+  readonly incident?: IncidentKind
 }
 
 /** What one live copy of a plugin contributes. Data only: the kernel registers and removes it. */

@@ -1,4 +1,5 @@
 import type { ImsiHash } from './drivers.ts'
+import type { IncidentKind } from './incidents.ts'
 import type { RunningPlugin } from './plugin.ts'
 import type { PolicyBundle, RadioProfile, Technology } from './policy.ts'
 import type { Principal, Role } from './roles.ts'
@@ -88,6 +89,7 @@ export interface ComponentState {
   readonly status: 'ok' | 'degraded' | 'down'
   readonly detail: string
   readonly required: boolean
+  readonly incident?: IncidentKind | undefined
   readonly sinceMs: number
   readonly lastOkAtMs: number | undefined
 }

@@ -79,6 +79,7 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
       status,
       detail,
       required,
+      incident: name === 'radios' ? 'no_radio' : 'no_core',
     }))
   }
   return {

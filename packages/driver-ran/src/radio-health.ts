@@ -19,7 +19,8 @@ export interface HealthBasis {
 export function radioHealth(basis: HealthBasis): ComponentHealth {
   const { desired, running, leftBehind } = basis.snapshot
   const required = desired?.isOn === true || running !== undefined || leftBehind !== undefined
-  return { name: 'ran', kind: 'ran', ...verdict(basis), required }
+  const incident = basis.snapshot.isDeviceGone === true ? 'no_radio_power' : 'no_radio'
+  return { name: 'ran', kind: 'ran', ...verdict(basis), required, incident }
 }
 
 /** The health without a configured radio: fine, unless TX is armed and the core knows no radio of somebody else. */

@@ -82,7 +82,19 @@ health('says nothing of air or core before the radio is up, although S1 is', () 
     status: 'degraded',
     detail: 'radio with profile mast is starting',
     required: true,
+    incident: 'no_radio',
   })
+})
+
+health('calls it a device that is gone when no program can open it', () => {
+  const wanted = of({
+    state: 'waiting',
+    desired: ON,
+    problem: 'srsenb cannot open the radio',
+    isDeviceGone: true,
+  })
+  assert.equal([wanted.status, wanted.incident], ['down', 'no_radio_power'])
+  assert.is(of({ state: 'waiting', desired: ON, problem: 'srsenb crashed' }).incident, 'no_radio')
 })
 
 health('is not fine while the radio makes no progress, and shows what it complains of', () => {

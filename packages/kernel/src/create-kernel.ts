@@ -379,7 +379,7 @@ export async function rotateVaultAudited(options: AuditedRotation): Promise<Rota
 
 /** The clock as a component: what it says, or why it is not believed and what to do. */
 function clockHealth({ machineMs, serviceMs, doubt }: ReturnType<ClockJudge['view']>): ComponentHealth {
-  const about = { name: 'clock', kind: 'feature', required: false } as const
+  const about = { name: 'clock', kind: 'feature', required: false, incident: 'clock_wrong' } as const
   if (doubt === undefined) return { ...about, status: 'ok', detail: 'plausible' }
   const detail =
     `${doubt}. The service goes by ${timeText(serviceMs)}; nothing expires, is removed for its age or is renewed. ` +

@@ -131,6 +131,7 @@ function stateOf(now: ComponentHealth, before: ComponentState | undefined, nowMs
     status: now.status,
     detail: now.detail,
     required: now.required ?? false,
+    ...(now.incident === undefined ? {} : { incident: now.incident }),
     sinceMs: before?.status === now.status ? before.sinceMs : nowMs,
     lastOkAtMs: now.status === 'ok' ? nowMs : before?.lastOkAtMs,
   }

@@ -65,5 +65,12 @@ function heartbeatState(heartbeat: HeartbeatRow, name: string, nowMs: number): C
   const detail = isSkewed
     ? `its clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${way}`
     : 'heartbeats come'
-  return { ...common, status: isSkewed ? 'degraded' : 'ok', detail, sinceMs: heartbeat.fresh_since_ms }
+  // It answers, so it is not silent.
+  return {
+    ...common,
+    status: isSkewed ? 'degraded' : 'ok',
+    detail,
+    incident: 'part',
+    sinceMs: heartbeat.fresh_since_ms,
+  }
 }

@@ -2,6 +2,8 @@ import {
   type AgentWatch,
   agentWatchRef,
   type Context,
+  certificateEndsRef,
+  incidentBoardRef,
   lifecycleRef,
   meshStandingRef,
   type NodeRegistry,
@@ -11,16 +13,20 @@ import {
   systemPrincipal,
 } from '@steeple/contracts'
 import { agentStates, isStale } from './agent-components.ts'
+import { certificateEnds, certificateHealth, diskHealth, internetWatch, quietWatch } from './box-health.ts'
 import { clockRoutes } from './clock-routes.ts'
+import { incidentBoard } from './incidents.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { findNode, insertNode, listHeartbeats, putNode, removeHeartbeat, TABLES } from './node-store.ts'
 import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
-import { createRadioLook, serviceRoutes } from './service-routes.ts'
+import { allComponents, createRadioLook, serviceRoutes } from './service-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 
+/** How often phones are counted, ms. */
+const SAMPLE_MS = 10_000
 /** More agents than a mesh has. */
 const MOST_AGENTS = 1_000
 
@@ -52,21 +58,39 @@ export const plugin: Plugin = {
     context.onChange(meshStandingRef, () =>
       context.enqueue(NODE_RESOURCE, context.use(nodeIdentityRef).nodeId),
     )
+    const look = createRadioLook(context)
+    const attached = async (): Promise<number | undefined> => (await look()).attachedUes ?? undefined
+    const incidents = incidentBoard(context.clock, () => allComponents(context), attached)
+    const certificates = certificateEnds(context)
+    const [quiet, internet] = [quietWatch(), internetWatch()]
+    // How many phones were on is known when an incident begins.
+    context.every(SAMPLE_MS, async () => void (await incidents.current()))
     return {
       routes: [
         ...nodeRoutes(context),
         ...clockRoutes(context),
         ...telemetryRoutes(context),
         ...lifecycleRoutes(context, lifecycle),
-        ...serviceRoutes(context, lifecycle, createRadioLook(context)),
+        ...serviceRoutes(context, lifecycle, look, incidents),
       ],
       reconcilers: [nodeReconciler(context, lifecycle)],
       services: new Map<string, object>([
         [agentWatchRef.id, agentWatch(context)],
+        [certificateEndsRef.id, certificates],
+        [incidentBoardRef.id, incidents],
         [lifecycleRef.id, lifecycle],
         [nodeRegistryRef.id, nodeRegistry(context)],
       ]),
       start: () => ensureOwnNode(context),
+      health: async () => {
+        const nowMs = context.clock.nowMs()
+        return [
+          await diskHealth(context.settings.server.data_dir),
+          ...certificateHealth(await certificates.ends(), nowMs),
+          quiet(await attached(), nowMs),
+          await internet(nowMs),
+        ]
+      },
     }
   },
 }

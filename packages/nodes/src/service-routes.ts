@@ -3,6 +3,7 @@ import {
   type Context,
   coreDriverRef,
   healthBoardRef,
+  type IncidentBoard,
   type InstanceView,
   type JsonSchema,
   type MeshStanding,
@@ -26,6 +27,7 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { agentStates } from './agent-components.ts'
 import { degradedReason } from './degraded.ts'
+import { INCIDENT_SCHEMA, incidentRecord } from './incidents.ts'
 import type { NodeLifecycle } from './lifecycle.ts'
 import { type NodeStatus, statusOf } from './lifecycle.ts'
 import { listHeartbeats } from './node-store.ts'
@@ -107,6 +109,11 @@ const COMPONENT_SCHEMA: JsonSchema = objectSchema(
   },
   ['name', 'kind', 'status', 'detail', 'since', 'last_ok_at'],
 )
+
+/** Incidents as answers show them. */
+async function incidentRecords(board: IncidentBoard): Promise<readonly object[]> {
+  return (await board.current()).map(incidentRecord)
+}
 
 /** Everything that is watched: the service and its plugins, then the agents that send heartbeats. */
 export async function allComponents(context: Context): Promise<readonly ComponentState[]> {
@@ -194,6 +201,7 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
       },
       ['name', 'role', 'leader', 'epoch'],
     ),
+    incidents: { type: 'array', items: INCIDENT_SCHEMA },
     components: { type: 'array', items: COMPONENT_SCHEMA },
   },
   [
@@ -212,17 +220,24 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
     'uptime_s',
     'tx',
     'instance',
+    'incidents',
     'components',
   ],
 )
 
 /** The status of this node as it is now. */
-async function statusRecord(context: Context, lifecycle: NodeLifecycle, look: RadioLook): Promise<object> {
+async function statusRecord(
+  context: Context,
+  lifecycle: NodeLifecycle,
+  look: RadioLook,
+  board: IncidentBoard,
+): Promise<object> {
   const { nodeId } = context.use(nodeIdentityRef)
-  const [state, reason, components, radio, gate, standing, last] = await Promise.all([
+  const [state, reason, components, incidents, radio, gate, standing, last] = await Promise.all([
     lifecycle.state(),
     degradedReason(context, nodeId),
     allComponents(context),
+    incidentRecords(board),
     look(),
     context.maybe(txGateRef)?.state(),
     context.maybe(meshStandingRef)?.state(),
@@ -259,6 +274,7 @@ async function statusRecord(context: Context, lifecycle: NodeLifecycle, look: Ra
     ...runningSince(context),
     tx: { armed: gate?.armed ?? false },
     instance: instanceRecord(context.use(serviceInfoRef).instance()),
+    incidents,
     components: components.map(componentRecord),
   }
 }
@@ -298,13 +314,23 @@ function breakoutRecord(standing: Awaited<ReturnType<MeshStanding['state']>> | u
 const HEALTH_SCHEMA = objectSchema(
   {
     status: { type: 'string', description: 'ok, degraded or down; more may come.' },
+    incidents: {
+      type: 'array',
+      items: INCIDENT_SCHEMA,
+      description: 'What is wrong, one for each cause, the gravest first.',
+    },
     components: { type: 'array', items: COMPONENT_SCHEMA },
   },
-  ['status', 'components'],
+  ['status', 'incidents', 'components'],
 )
 
 /** `GET /v1/health` and `GET /v1/status`. */
-export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: RadioLook): readonly Route[] {
+export function serviceRoutes(
+  context: Context,
+  lifecycle: NodeLifecycle,
+  look: RadioLook,
+  board: IncidentBoard,
+): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -317,7 +343,12 @@ export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: 
       conditional: true,
       handle: async () => {
         const components = await allComponents(context)
-        return ok({ status: overallStatus(components), components: components.map(componentRecord) })
+        const incidents = await incidentRecords(board)
+        return ok({
+          status: overallStatus(components),
+          incidents,
+          components: components.map(componentRecord),
+        })
       },
     }),
     route({
@@ -332,7 +363,7 @@ export function serviceRoutes(context: Context, lifecycle: NodeLifecycle, look: 
         if (!context.use(healthBoardRef).isReady) {
           throw notReady('the first reconcile pass is not over; try again in a moment', { retryAfterS: 1 })
         }
-        return ok(await statusRecord(context, lifecycle, look))
+        return ok(await statusRecord(context, lifecycle, look, board))
       },
     }),
   ]

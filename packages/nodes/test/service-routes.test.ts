@@ -1,9 +1,10 @@
 import { coreDriverRef, meshStandingRef, policyRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
+import { incidentBoard } from '../src/incidents.ts'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
-import { createRadioLook, serviceRoutes } from '../src/service-routes.ts'
+import { allComponents, createRadioLook, serviceRoutes } from '../src/service-routes.ts'
 import { codeOf, component, nodesWorld, OTHER_ID, OWN_ID, read, storedNode } from './helpers.ts'
 
 const service = suite('nodes/service-routes')
@@ -13,7 +14,13 @@ async function setting() {
   const { context } = world.fake
   await ensureOwnNode(context)
   const lifecycle = createLifecycle(context)
-  const routes = [...serviceRoutes(context, lifecycle, createRadioLook(context)), ...nodeRoutes(context)]
+  const look = createRadioLook(context)
+  const board = incidentBoard(
+    context.clock,
+    () => allComponents(context),
+    async () => (await look()).attachedUes ?? undefined,
+  )
+  const routes = [...serviceRoutes(context, lifecycle, look, board), ...nodeRoutes(context)]
   return { world, lifecycle, routes }
 }
 
@@ -56,6 +63,7 @@ service('tells the status of a fresh node', async () => {
     version: '1.2.3',
     uptime_s: 2,
     tx: { armed: false },
+    incidents: [],
     components: [],
     instance: { name: '', role: 'alone', leader: '', epoch: 0 },
   })
@@ -175,6 +183,22 @@ service('shows every component with its times', async () => {
   ]
   assert.equal((await read(routes, '/v1/health')).body, {
     status: 'down',
+    incidents: [
+      {
+        id: 'database_gone',
+        kind: 'database_gone',
+        severity: 'critical',
+        title: 'The database is gone',
+        detail: '',
+        component: 'store',
+        effects: [],
+        impact: 'Phones that are on stay on. Changes of SIMs wait until it is back.',
+        phones_off: null,
+        advice: 'Start the database again, then look here.',
+        runbook: '/docs/how-to/on-duty#the-database-is-gone',
+        since: '1970-01-01T00:00:01.000Z',
+      },
+    ],
     components: [
       {
         name: 'store',

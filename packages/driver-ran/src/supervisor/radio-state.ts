@@ -32,6 +32,8 @@ export interface RadioSnapshot {
   readonly facts: RadioFacts | undefined
   /** Why it does not run, or what is wrong with it; undefined when nothing is. */
   readonly problem: string | undefined
+  /** The radio has no device any more: the last program could not open it, and none runs. */
+  readonly isDeviceGone?: boolean
   /** What the running program has complained of in the last minute. */
   readonly complaints: string | undefined
   /** Why a radio of an earlier run could not be ended: it may be on air. */

@@ -133,6 +133,7 @@ export class Supervisor {
   #shown = ''
   /** Why the last attempt came to nothing. */
   #problem: string | undefined
+  #lastExit: ExitClass | undefined
   readonly #refusal: Refusal
   /** Until then nothing is started or restarted: a new copy of this plugin comes. */
   #stillUntilMs = 0
@@ -168,7 +169,8 @@ export class Supervisor {
     const isOff = this.#gate.desired?.isOn !== true || this.#isHeld
     const problem = this.#refusal.reason ?? this.#problem
     const idle = this.#refusal.reason === undefined ? 'waiting' : 'refused'
-    return { ...common, ...NOTHING_RUNS, state: isOff ? 'off' : idle, problem }
+    const isDeviceGone = this.#lastExit === 'device'
+    return { ...common, ...NOTHING_RUNS, state: isOff ? 'off' : idle, problem, isDeviceGone }
   }
 
   /** The process that runs now, for those who watch it more closely. */
@@ -351,6 +353,7 @@ export class Supervisor {
     const running = this.#running
     this.#running = undefined
     const kind = exitClass(program, exit)
+    this.#lastExit = kind
     const text = running?.fault ?? exitText(program, kind, exit)
     if (running?.fault === undefined && !isRetried(kind)) this.#refusal.refuse(start.fingerprint, text)
     if (kind !== 'stopped') {

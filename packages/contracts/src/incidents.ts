@@ -1,0 +1,56 @@
+import { type ServiceRef, serviceRef } from './service-ref.ts'
+import type { ComponentState } from './services.ts'
+
+/**
+ * What an operator calls an outage. More may come.
+ *
+ * `part`: a component that is not well, and is none of the others. Each of those is an incident of its own, as are `certificate_ending` and
+ * `box_silent`; of the other kinds there is one at a time, however many components say it.
+ */
+export const INCIDENT_KINDS = [
+  'disk_full',
+  'database_gone',
+  'no_core',
+  'no_radio_power',
+  'no_radio',
+  'no_internet',
+  'no_registration',
+  'nobody_attached',
+  'clock_wrong',
+  'certificate_ending',
+  'backup_overdue',
+  'box_silent',
+  'part',
+] as const
+export type IncidentKind = (typeof INCIDENT_KINDS)[number]
+
+/** One outage: its cause, and what it means. */
+export interface Incident {
+  /** The same as long as it lasts: its kind, and the component where there may be several of the kind. */
+  readonly id: string
+  readonly kind: IncidentKind
+  /** `critical`: something is down. `warning`: it works, but not well. */
+  readonly severity: 'warning' | 'critical'
+  /** The component that says it. */
+  readonly cause: ComponentState
+  /** Components that are not well because of it, by name. */
+  readonly effects: readonly string[]
+  /** Ms since the epoch. */
+  readonly sinceMs: number
+  /** Phones that were on before and are off now; undefined where it keeps no phone off, or nobody knows. */
+  readonly phonesOff: number | undefined
+}
+
+/** The outages of now, the gravest first. */
+export interface IncidentBoard {
+  current(): Promise<readonly Incident[]>
+}
+export const incidentBoardRef: ServiceRef<IncidentBoard> = serviceRef<IncidentBoard>('nodes.incidents')
+
+/** When certificates end that this service works with. */
+export interface CertificateEnds {
+  /** Ms since the epoch, by the name of each. */
+  ends(): Promise<ReadonlyMap<string, number>>
+}
+export const certificateEndsRef: ServiceRef<CertificateEnds> =
+  serviceRef<CertificateEnds>('nodes.certificates')

@@ -1,0 +1,322 @@
+import {
+  type ComponentState,
+  type Context,
+  INCIDENT_KINDS,
+  type Incident,
+  type IncidentBoard,
+  type IncidentKind,
+  type JsonSchema,
+  objectSchema,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+} from '@steeple/contracts'
+
+/** What a kind follows from: while one of those lasts, it is an effect and no incident of its own. */
+const CAUSES: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
+  database_gone: ['disk_full', 'no_core'],
+  no_core: ['database_gone'],
+  no_radio: ['no_radio_power', 'no_core'],
+  no_registration: ['no_core', 'no_radio', 'no_radio_power', 'database_gone'],
+  nobody_attached: ['no_core', 'no_radio', 'no_radio_power', 'database_gone', 'no_registration'],
+  certificate_ending: ['clock_wrong'],
+  backup_overdue: ['disk_full', 'database_gone'],
+}
+/** Kinds that keep phones off which were on. */
+const KEEPS_OFF: ReadonlySet<IncidentKind> = new Set([
+  ...(['no_core', 'no_radio', 'no_radio_power', 'nobody_attached'] as const),
+])
+/** Kinds of which there may be several at a time. */
+const EACH: ReadonlySet<IncidentKind> = new Set(['certificate_ending', 'box_silent', 'part'])
+/** What a component is called that does not say it itself. */
+const BY_KIND: Readonly<Partial<Record<ComponentState['kind'], IncidentKind>>> = {
+  core: 'no_core',
+  hss: 'database_gone',
+  ran: 'no_radio',
+  store: 'database_gone',
+}
+/** `node/<id>`: the heartbeat of another box, and not what it reports of its parts. */
+const HEARTBEAT = /^node\/[^/]+$/
+
+/** What an operator calls it that a component is not well. */
+function kindOf({ incident, kind, name }: ComponentState): IncidentKind {
+  if (incident !== undefined) return incident
+  if (kind === 'peer') return HEARTBEAT.test(name) ? 'box_silent' : 'part'
+  return BY_KIND[kind] ?? 'part'
+}
+
+/** The components that are one incident, the worst and then the oldest first. */
+interface Group {
+  readonly kind: IncidentKind
+  readonly components: readonly ComponentState[]
+}
+
+function groupsOf(ill: readonly ComponentState[]): readonly Group[] {
+  const groups = Map.groupBy(ill, (component) => {
+    const kind = kindOf(component)
+    return EACH.has(kind) ? `${kind} ${component.name}` : kind
+  })
+  return [...groups.values()].map((components) => ({
+    kind: kindOf(components[0] as ComponentState), // a group has one
+    components: components.toSorted(
+      (one, other) =>
+        Number(isDown(other)) - Number(isDown(one)) ||
+        one.sinceMs - other.sinceMs ||
+        one.name.localeCompare(other.name),
+    ),
+  }))
+}
+
+function isDown({ status }: ComponentState): boolean {
+  return status === 'down'
+}
+
+/**
+ * Whether a group is explained by another. A core that is down takes its subscriber database along; one that works in part lacks that
+ * database. What is a `part` follows the core where it reads from it.
+ */
+function follows(effect: Group, cause: Group): boolean {
+  const first = effect.components[0]
+  if (effect === cause || first === undefined) return false
+  if (effect.kind === 'part')
+    return first.kind === 'collector' && ['no_core', 'disk_full'].includes(cause.kind)
+  const isCoreDown = [effect, cause].some(
+    ({ kind, components }) => kind === 'no_core' && components.some(isDown),
+  )
+  if (effect.kind === 'database_gone' && cause.kind === 'no_core') return isCoreDown && isOfHss(effect)
+  if (effect.kind === 'no_core' && cause.kind === 'database_gone') return !isCoreDown && isOfHss(cause)
+  return CAUSES[effect.kind]?.includes(cause.kind) === true
+}
+
+function isOfHss({ components }: Group): boolean {
+  return components.every(({ kind }) => kind === 'hss')
+}
+
+/** The outages that these components show, each with all that follows from it, the gravest first. */
+export function incidentsOf(
+  components: readonly ComponentState[],
+  phonesOff: number | undefined,
+): readonly Incident[] {
+  // Of several causes the gravest kind counts, whatever order the components come in.
+  const groups = groupsOf(components.filter(({ status }) => status !== 'ok')).toSorted(
+    (one, other) => INCIDENT_KINDS.indexOf(one.kind) - INCIDENT_KINDS.indexOf(other.kind),
+  )
+  const rootOf = (group: Group): Group => {
+    const cause = groups.find((other) => follows(group, other))
+    return cause === undefined ? group : rootOf(cause)
+  }
+  return [...Map.groupBy(groups, rootOf)]
+    .map(([root, all]) => incidentOf(root, all, phonesOff))
+    .toSorted(
+      (one, other) =>
+        Number(other.severity === 'critical') - Number(one.severity === 'critical') ||
+        INCIDENT_KINDS.indexOf(one.kind) - INCIDENT_KINDS.indexOf(other.kind) ||
+        one.sinceMs - other.sinceMs,
+    )
+}
+
+function incidentOf(root: Group, all: readonly Group[], phonesOff: number | undefined): Incident {
+  const { kind, components } = root
+  const cause = components[0] as ComponentState // a group has one
+  const members = all.flatMap((group) => group.components)
+  return {
+    id: EACH.has(kind) ? `${kind}:${cause.name}` : kind,
+    kind,
+    severity: components.some(isDown) ? 'critical' : 'warning',
+    cause,
+    effects: members.filter((one) => one !== cause).map(({ name }) => name),
+    sinceMs: Math.min(...components.map(({ sinceMs }) => sinceMs)),
+    phonesOff: KEEPS_OFF.has(kind) && (phonesOff ?? 0) > 0 ? phonesOff : undefined,
+  }
+}
+
+/** Looks so long before an incident: the core loses its phones before anybody sees that its radio is gone. */
+const BEFORE_MS = 60_000
+
+/** Remembers how many phones were on before an incident began. */
+export function phoneMemory(): (
+  attached: number | undefined,
+  isKeptOff: boolean,
+  nowMs: number,
+) => number | undefined {
+  let seen: readonly { readonly atMs: number; readonly count: number }[] = []
+  return (attached, isKeptOff, nowMs) => {
+    if (!isKeptOff && attached !== undefined)
+      seen = [...seen.filter(({ atMs }) => nowMs - atMs < BEFORE_MS), { atMs: nowMs, count: attached }]
+    if (seen.length === 0) return undefined
+    return Math.max(0, Math.max(...seen.map(({ count }) => count)) - (attached ?? 0))
+  }
+}
+
+/** Whether one of these components is not well in a way that keeps phones off. */
+export function keepsPhonesOff(components: readonly ComponentState[]): boolean {
+  return components.some((one) => one.status !== 'ok' && KEEPS_OFF.has(kindOf(one)))
+}
+
+/** A board that looks at components and phones each time it is asked. */
+export function incidentBoard(
+  clock: Context['clock'],
+  components: () => Promise<readonly ComponentState[]>,
+  attached: () => Promise<number | undefined>,
+): IncidentBoard {
+  const goneOf = phoneMemory()
+  return {
+    current: async () => {
+      const [all, now] = await Promise.all([components(), attached()])
+      return incidentsOf(all, goneOf(now, keepsPhonesOff(all), clock.monotonicMs()))
+    },
+  }
+}
+
+/** What is said of a kind: its name, what it means for phones, and what to do first. */
+interface Words {
+  readonly title: string
+  readonly impact: string
+  readonly advice: string
+  /** The heading of its section in the runbook. */
+  readonly section: string
+}
+
+const PHONES_STAY = 'Phones that are on stay on.'
+
+/** English, for the command, alerts and scripts. The console has its own in each language. */
+const WORDS: Readonly<Record<IncidentKind, Words>> = {
+  disk_full: {
+    title: 'The disk is full',
+    impact: `${PHONES_STAY} Changes are refused until there is space.`,
+    advice: 'Free some space. Writing goes on by itself.',
+    section: 'the-disk-is-full',
+  },
+  database_gone: {
+    title: 'The database is gone',
+    impact: `${PHONES_STAY} Changes of SIMs wait until it is back.`,
+    advice: 'Start the database again, then look here.',
+    section: 'the-database-is-gone',
+  },
+  no_core: {
+    title: 'No core',
+    impact: 'No phone can join the network.',
+    advice: 'Start the core again: see which daemon is down.',
+    section: 'no-core',
+  },
+  no_radio_power: {
+    title: 'The radio device is gone',
+    impact: 'No phone has a network.',
+    advice: 'Look at the power supply and the cable of the radio.',
+    section: 'no-power-for-the-radio',
+  },
+  no_radio: {
+    title: 'No radio',
+    impact: 'No phone has a network.',
+    advice: 'Look at power, cable and program of the radio.',
+    section: 'no-radio',
+  },
+  no_internet: {
+    title: 'No internet',
+    impact: 'Phones have a network, but no data from outside.',
+    advice: 'Look at the modem or router that brings the internet.',
+    section: 'no-internet',
+  },
+  no_registration: {
+    title: 'Phones cannot register',
+    impact: PHONES_STAY,
+    advice: 'See why one of them is refused: svc sim why HASH.',
+    section: 'phones-cannot-register',
+  },
+  nobody_attached: {
+    title: 'No phone has joined for a while',
+    impact: 'No phone uses the network.',
+    advice: 'Switch a phone to flight mode and back. If it joins, all is well.',
+    section: 'nobody-has-attached-for-a-while',
+  },
+  clock_wrong: {
+    title: 'The clock is wrong',
+    impact: `${PHONES_STAY} SIMs do not expire, and nothing old is removed.`,
+    advice: 'Set the clock, or confirm it: svc clock confirm.',
+    section: 'the-clock-is-wrong',
+  },
+  certificate_ending: {
+    title: 'A certificate ends soon',
+    impact: PHONES_STAY,
+    advice: 'Put a new certificate in place before it ends.',
+    section: 'a-certificate-ends',
+  },
+  backup_overdue: {
+    title: 'No recent backup',
+    impact: PHONES_STAY,
+    advice: 'Make a backup now: svc backup.',
+    section: 'a-backup-is-overdue',
+  },
+  box_silent: {
+    title: 'A box does not answer',
+    impact: 'Its phones may still be on: a box needs no other one.',
+    advice: 'Ask somebody there whether its light is on.',
+    section: 'a-box-does-not-answer',
+  },
+  part: {
+    title: 'A part is not well',
+    impact: PHONES_STAY,
+    advice: 'Run svc doctor: it says what to do.',
+    section: 'when-nothing-helps',
+  },
+}
+
+/** The page of the documentation that says what to do about a kind. */
+export function runbookOf(kind: IncidentKind): string {
+  return `/docs/how-to/on-duty#${WORDS[kind].section}`
+}
+
+/** What it is called in English. */
+export function titleOf(kind: IncidentKind): string {
+  return WORDS[kind].title
+}
+
+/** One incident as `GET /v1/health` and `GET /v1/status` show it. */
+export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
+  {
+    id: { type: 'string', description: 'The same as long as the incident lasts.' },
+    kind: { type: 'string', description: `${INCIDENT_KINDS.join(', ')}; more may come.` },
+    severity: { type: 'string', description: 'warning or critical.' },
+    title: { type: 'string' },
+    detail: { type: 'string', description: 'What the component says that is the cause.' },
+    component: { type: 'string', description: 'The component that is the cause.' },
+    effects: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Components that are not well because of it.',
+    },
+    impact: { type: 'string', description: 'What it means for phones.' },
+    phones_off: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description:
+        'Phones that were on before and are off now; null where it keeps no phone off or nobody knows.',
+    },
+    advice: { type: 'string', description: 'What to do first.' },
+    runbook: { type: 'string', description: 'The page of the documentation with all steps.' },
+    since: TIMESTAMP_SCHEMA,
+  },
+  [
+    ...['id', 'kind', 'severity', 'title', 'detail', 'component', 'effects', 'impact', 'phones_off'],
+    ...['advice', 'runbook', 'since'],
+  ],
+)
+
+/** An incident as answers show it. */
+export function incidentRecord({ id, kind, severity, cause, effects, sinceMs, phonesOff }: Incident): object {
+  const { title, impact, advice } = WORDS[kind]
+  return {
+    id,
+    kind,
+    severity,
+    title,
+    detail: cause.detail,
+    component: cause.name,
+    effects,
+    impact:
+      phonesOff === undefined ? impact : `${phonesOff} ${phonesOff === 1 ? 'phone is' : 'phones are'} off.`,
+    phones_off: phonesOff ?? null,
+    advice,
+    runbook: runbookOf(kind),
+    since: timestampFromMs(sinceMs),
+  }
+}

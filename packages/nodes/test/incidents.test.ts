@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs'
+import { type ComponentState, INCIDENT_KINDS, type IncidentKind } from '@steeple/contracts'
+import { assert, fakeClock, suite } from '@steeple/testkit'
+import { certificateHealth, hasDefaultRoute, internetWatch, quietWatch } from '../src/box-health.ts'
+import { incidentBoard, incidentRecord, incidentsOf, runbookOf } from '../src/incidents.ts'
+
+/** Components that are not well become outages, each with its cause. */
+const incidents = suite('nodes/incidents')
+const MINUTE = 60_000
+
+/** A component, ill unless something else is said. */
+function ill(name: string, some: Partial<ComponentState> = {}): ComponentState {
+  const common = { kind: 'feature', status: 'down', detail: `${name} is gone`, required: false } as const
+  return { ...common, name, sinceMs: 1_000, lastOkAtMs: undefined, ...some }
+}
+
+/** The kinds that are shown, each with what follows from it. */
+function shown(components: readonly ComponentState[]): readonly (readonly [IncidentKind, ...string[]])[] {
+  return incidentsOf(components, undefined).map(({ kind, cause, effects }) => [kind, cause.name, ...effects])
+}
+
+incidents('says nothing of what is well', () => {
+  assert.equal(
+    shown([ill('store', { status: 'ok' }), ill('core.daemons', { status: 'ok', kind: 'core' })]),
+    [],
+  )
+})
+
+incidents('makes one of a core that is dead, with its radios, its database and who reads from it', () => {
+  const dead = [
+    ill('collector-mme.mme', { kind: 'collector', sinceMs: 500 }),
+    ill('hss', { kind: 'hss', sinceMs: 600 }),
+    ill('core.radios', { kind: 'core', incident: 'no_radio' }),
+    ill('core.work', { kind: 'core', status: 'degraded' }),
+    ill('core.daemons', { kind: 'core' }),
+    ill('phones', { incident: 'nobody_attached', status: 'degraded' }),
+  ]
+  assert.equal(shown(dead), [
+    ['no_core', 'core.daemons', 'hss', 'core.work', 'core.radios', 'phones', 'collector-mme.mme'],
+  ])
+})
+
+incidents('tells a database that is gone from a core that works in part without it', () => {
+  const gone = [ill('hss', { kind: 'hss' }), ill('core.work', { kind: 'core', status: 'degraded' })]
+  assert.equal(shown(gone), [['database_gone', 'hss', 'core.work']])
+})
+
+incidents('has the full disk first, and its store and backup behind it', () => {
+  const full = [
+    ill('backup', { incident: 'backup_overdue', status: 'degraded' }),
+    ill('store', { kind: 'store', status: 'degraded' }),
+    ill('nodes.disk', { incident: 'disk_full' }),
+  ]
+  assert.equal(shown(full), [['disk_full', 'nodes.disk', 'store', 'backup']])
+})
+
+incidents('keeps apart what has nothing to do with each other, the gravest first', () => {
+  const both = [
+    ill('esim-smdp.smdp', { status: 'degraded' }),
+    ill('alerts.webhook.a', { status: 'degraded' }),
+    ill('node/ab', { kind: 'peer' }),
+    ill('nodes.internet', { incident: 'no_internet' }),
+  ]
+  assert.equal(shown(both), [
+    ['no_internet', 'nodes.internet'],
+    ['box_silent', 'node/ab'],
+    ['part', 'esim-smdp.smdp'],
+    ['part', 'alerts.webhook.a'],
+  ])
+})
+
+incidents('loses no component and shows none twice, whatever is ill', () => {
+  const kinds = ['core', 'hss', 'ran', 'collector', 'store', 'feature', 'peer'] as const
+  const told = [undefined, ...INCIDENT_KINDS]
+  let seed = 1
+  const next = (most: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed % most
+  }
+  for (let round = 0; round < 2_000; round += 1) {
+    const components = Array.from({ length: 1 + next(9) }, (_, index) =>
+      ill(`part-${index}`, {
+        kind: kinds[next(kinds.length)] ?? 'core',
+        incident: told[next(told.length)],
+        status: (['ok', 'degraded', 'down'] as const)[next(3)] ?? 'ok',
+        sinceMs: next(5),
+      }),
+    )
+    const found = incidentsOf(components, 3)
+    const names = found.flatMap(({ cause, effects }) => [cause.name, ...effects])
+    const bad = components.filter(({ status }) => status !== 'ok').map(({ name }) => name)
+    assert.equal(names.toSorted(), bad.toSorted(), JSON.stringify(components))
+    assert.is(new Set(found.map(({ id }) => id)).size, found.length)
+    assert.equal(
+      incidentsOf(components.toReversed(), 3)
+        .map(({ id }) => id)
+        .toSorted(),
+      found.map(({ id }) => id).toSorted(),
+    )
+  }
+})
+
+incidents('counts the phones that were on before the core lost them', async () => {
+  const clock = fakeClock()
+  let components: readonly ComponentState[] = []
+  let attached: number | undefined = 14
+  const board = incidentBoard(
+    clock,
+    async () => components,
+    async () => attached,
+  )
+  assert.equal(await board.current(), [])
+  await clock.advance(10_000)
+  // The core loses its phones first, and then says that its radio is gone.
+  attached = 0
+  assert.equal(await board.current(), [])
+  await clock.advance(10_000)
+  components = [ill('core.radios', { kind: 'core', incident: 'no_radio' })]
+  assert.equal(
+    (await board.current()).map(({ phonesOff }) => phonesOff),
+    [14],
+  )
+  await clock.advance(10 * MINUTE)
+  attached = 2
+  const [incident] = await board.current()
+  assert.is(incident?.phonesOff, 12)
+  assert.ok(
+    incident !== undefined &&
+      (incidentRecord(incident) as { impact: string }).impact === '12 phones are off.',
+  )
+})
+
+incidents('names a section of the runbook that is there, for each kind', () => {
+  const page = readFileSync(new URL('../../../docs/how-to/on-duty.md', import.meta.url), 'utf8')
+  const sections = [...page.matchAll(/^## (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+  for (const kind of INCIDENT_KINDS) assert.ok(sections.includes(runbookOf(kind).split('#')[1] ?? ''), kind)
+})
+
+incidents('misses phones after half an hour, and expects nobody after a day', () => {
+  const look = quietWatch()
+  assert.is(look(0, 0).status, 'ok')
+  assert.is(look(14, 1 * MINUTE).status, 'ok')
+  assert.is(look(2, 5 * MINUTE).status, 'ok')
+  assert.is(look(0, 30 * MINUTE).status, 'ok')
+  assert.is(look(undefined, 36 * MINUTE).status, 'ok')
+  const quiet = look(0, 36 * MINUTE)
+  assert.equal([quiet.status, quiet.incident], ['degraded', 'nobody_attached'])
+  assert.match(quiet.detail, /up to 14 until 1970-01-01T00:05/)
+  assert.is(look(0, 26 * 60 * MINUTE).status, 'ok')
+  const one = quietWatch()
+  one(1, 0)
+  assert.is(one(0, 40 * MINUTE).status, 'ok')
+})
+
+incidents('misses the internet only where there was some', async () => {
+  let isThere = false
+  const look = internetWatch(async () => isThere)
+  assert.is((await look(0)).status, 'ok')
+  isThere = true
+  assert.is((await look(MINUTE)).status, 'ok')
+  isThere = false
+  assert.equal(
+    [(await look(2 * MINUTE)).status, (await look(2 * MINUTE)).detail],
+    ['down', 'no default route; there was one until 1970-01-01T00:01:00.000Z'],
+  )
+})
+
+incidents('reads default routes as Linux lists them', () => {
+  const head = 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n'
+  const via = 'eth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n'
+  const local = 'eth0\t0002A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n'
+  const none = '0'.repeat(32)
+  const via6 = `${none} 00 ${none} 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003 wlan0\n`
+  const lo6 = `${none} 00 ${none} 00 ${none} ffffffff 00000001 00000000 00200200 lo\n`
+  assert.ok(hasDefaultRoute(head + local + via, ''))
+  assert.not(hasDefaultRoute(head + local, lo6))
+  assert.ok(hasDefaultRoute(head, lo6 + via6))
+  assert.not(hasDefaultRoute('', ''))
+})
+
+incidents('tells of certificates two weeks before they end', () => {
+  const day = 86_400_000
+  const ends = new Map([
+    ['node', 30 * day],
+    ['tls.cert_file', 10 * day],
+    ['old', -day],
+  ])
+  assert.equal(
+    certificateHealth(ends, 0).map(({ name, status }) => [name, status]),
+    [
+      ['certificate.node', 'ok'],
+      ['certificate.tls.cert_file', 'degraded'],
+      ['certificate.old', 'down'],
+    ],
+  )
+})
+
+incidents.run()

@@ -29,6 +29,8 @@ export interface Incident {
   /** The same as long as it lasts: its kind, and the component where there may be several of the kind. */
   readonly id: string
   readonly kind: IncidentKind
+  /** In English. */
+  readonly title: string
   /** `critical`: something is down. `warning`: it works, but not well. */
   readonly severity: 'warning' | 'critical'
   /** The component that says it. */

@@ -121,6 +121,7 @@ function incidentOf(root: Group, all: readonly Group[], phonesOff: number | unde
   return {
     id: EACH.has(kind) ? `${kind}:${cause.name}` : kind,
     kind,
+    title: WORDS[kind].title,
     severity: components.some(isDown) ? 'critical' : 'warning',
     cause,
     effects: members.filter((one) => one !== cause).map(({ name }) => name),
@@ -265,11 +266,6 @@ export function runbookOf(kind: IncidentKind): string {
   return `/docs/how-to/on-duty#${WORDS[kind].section}`
 }
 
-/** What it is called in English. */
-export function titleOf(kind: IncidentKind): string {
-  return WORDS[kind].title
-}
-
 /** One incident as `GET /v1/health` and `GET /v1/status` show it. */
 export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
   {
@@ -302,8 +298,17 @@ export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
 )
 
 /** An incident as answers show it. */
-export function incidentRecord({ id, kind, severity, cause, effects, sinceMs, phonesOff }: Incident): object {
-  const { title, impact, advice } = WORDS[kind]
+export function incidentRecord({
+  id,
+  kind,
+  title,
+  severity,
+  cause,
+  effects,
+  sinceMs,
+  phonesOff,
+}: Incident): object {
+  const { impact, advice } = WORDS[kind]
   return {
     id,
     kind,

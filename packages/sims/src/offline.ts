@@ -1,7 +1,6 @@
 import { notFound, type Reader, storeCorrupt, type Vault } from '@steeple/contracts'
 import { parsePlmn } from '@steeple/telecom'
-import { BATCHES, type BatchRow } from './batch/batches.ts'
-import { cardsOfBatch, cardsOfImport } from './batch/cards.ts'
+import { BATCHES, type BatchRow, cardsOfBatch, cardsOfImport } from './batches.ts'
 import { wipe } from './secrets/card.ts'
 import { suciInfo } from './secrets/suci-info.ts'
 

@@ -1,5 +1,5 @@
 import type { Context, Turns, Vault } from '@steeple/contracts'
-import type { AttachedSet, LastAttached } from './attach/attach-state.ts'
+import type { AttachedSet } from './attach/attach-state.ts'
 import type { SimsConfig } from './config.ts'
 import type { CoreBreaker, Detached, EndBoard, OpenCuts } from './provision/cut.ts'
 import type { HssBreaker, UnfixableSubscribers } from './provision/hss-breaker.ts'
@@ -20,7 +20,8 @@ export interface SimsParts {
   readonly cuts: OpenCuts
   readonly unfixable: UnfixableSubscribers
   readonly moves: MoveFeed
-  readonly seen: LastAttached
+  /** The SIM whose phone attached last, as far as this process has seen. */
+  readonly seen: { last: string | undefined }
   readonly attachedSet: AttachedSet
   readonly iccids: IccidIndex
   /** Large imports run one after another: side by side all of them would take longer. */

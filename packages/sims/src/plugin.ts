@@ -14,41 +14,36 @@ import {
   vaultRef,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
-import { attachedSet, nobodyAttached } from './attach/attach-state.ts'
+import { attachedSet } from './attach/attach-state.ts'
 import { attachWatch } from './attach/attach-watch.ts'
-import { BATCHES, removeOldFiles } from './batch/batches.ts'
+import { BATCHES, removeOldFiles } from './batches.ts'
 import type { SimsConfig } from './config.ts'
-import { expireDue } from './expiry.ts'
+import { importRoute } from './import/import-route.ts'
 import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
-import { issueSims } from './issue/issue.ts'
+import { issueSims, simIssuer } from './issue/issue.ts'
 import { ISSUE_BODY, ISSUE_RESULT, type IssueBody } from './issue/issue-schema.ts'
-import { simIssuer } from './issue/issuer.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { networkHealth } from './misfits.ts'
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
-import { coreBreaker, endBoard, openCuts } from './provision/cut.ts'
-import { driftReconciler, slices } from './provision/drift-reconciler.ts'
-import { hssBreaker, unfixableSubscribers } from './provision/hss-breaker.ts'
-import { type OthersInHss, othersInHss, SURVEY_MS } from './provision/others-in-hss.ts'
-import { ratesReconciler } from './provision/rates-reconciler.ts'
-import { simReconciler } from './provision/sim-reconciler.ts'
-import { simRegister } from './register.ts'
-import { bulkRoute } from './routes/bulk-route.ts'
-import { diagnosisRoute } from './routes/diagnosis-route.ts'
-import { exportRoute } from './routes/export-route.ts'
-import { findRoute } from './routes/find-route.ts'
-import { importRoute } from './routes/import-route.ts'
-import { labelRoute } from './routes/label-route.ts'
-import { readRoutes } from './routes/read-routes.ts'
+import { coreBreaker, EndBoard, openCuts } from './provision/cut.ts'
+import { driftReconciler, slices } from './provision/drift.ts'
+import {
+  hssBreaker,
+  type OthersInHss,
+  othersInHss,
+  SURVEY_MS,
+  unfixableSubscribers,
+} from './provision/hss-breaker.ts'
+import { ratesReconciler, simReconciler } from './provision/sim-reconciler.ts'
+import { bulkRoute, labelRoute } from './routes/change-routes.ts'
+import { diagnosisRoute, exportRoute, findRoute, readRoutes } from './routes/read-routes.ts'
 import { stateRoutes } from './routes/state-routes.ts'
 import { registerSealed } from './secrets/card.ts'
-import { iccidBackfill } from './secrets/iccid-backfill.ts'
-import { ICCID_INDEX, iccidIndex } from './secrets/iccid-index.ts'
-import { moveFeed, simCounters, wantedInHss } from './states/change.ts'
+import { ICCID_INDEX, iccidBackfill, iccidIndex } from './secrets/iccid-index.ts'
+import { expireDue, moveFeed, simCounters, wantedInHss } from './states/change.ts'
 import { revokeLater } from './states/revoke-later.ts'
 import { countUnsynced, SIMS, unsyncedSims } from './store/sim-store.ts'
 import { areWordsBuilt, buildWords } from './store/word-store.ts'
-import { subscribers } from './subscribers.ts'
+import { networkHealth, simRegister, subscribers } from './subscribers.ts'
 
 const EXPIRY_MS = 2_000
 const RECOUNT_MS = 30_000
@@ -72,12 +67,12 @@ export const plugin: Plugin<SimsConfig> = {
       counters: simCounters(context.metrics, formatPlmn(context.settings.plmn)),
       hss: hssBreaker(context, unfixable, () => void pushAll(parts)),
       core: coreBreaker(context, vault),
-      detaches: endBoard(),
-      pushes: endBoard(),
+      detaches: new EndBoard(),
+      pushes: new EndBoard(),
       cuts: openCuts(),
       unfixable,
       moves: moveFeed(),
-      seen: nobodyAttached(),
+      seen: { last: undefined },
       attachedSet: attachedSet(context),
       iccids: iccidIndex(context.db, vault),
       imports: createTurns(),

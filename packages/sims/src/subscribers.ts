@@ -1,17 +1,164 @@
 import {
+  type ComponentHealth,
+  type Context,
   type ImsiHash,
   type MutationTx,
   type Principal,
+  type Reader,
+  type SimRegister,
   type Subscribers,
   type SubscriberView,
   type SuspensionReason,
   simNotFound,
   simStateConflict,
 } from '@steeple/contracts'
-import { misfits } from './misfits.ts'
+import { formatPlmn } from '@steeple/telecom'
+import { BATCHES, isLabelOfBatch } from './batches.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
-import { type Changed, changeSim, unsynced, wantedInHss } from './states/change.ts'
-import { apnsOf, lastFirstAttached, SIMS, type SimRow, simsWithQuota } from './store/sim-store.ts'
+import { noCard } from './secrets/card.ts'
+import { type Changed, changeSim, recordedState, unsynced, wantedInHss } from './states/change.ts'
+import { forgetSeen } from './store/attach-store.ts'
+import {
+  apnsOf,
+  lastFirstAttached,
+  SIMS,
+  type SimLifecycle,
+  type SimRow,
+  simsWithQuota,
+} from './store/sim-store.ts'
+import { removeWords } from './store/word-store.ts'
+
+const STATES_AFTER =
+  'select hash, state, suspend_reason from sims_sim where hash > :after order by hash limit :limit'
+
+/** The standing of at most `limit` SIMs with a hash behind `after`, by hash. Not checked. */
+function statesAfter(
+  reader: Reader,
+  after: string,
+  limit: number,
+): Promise<readonly Pick<SimRow, 'hash' | 'state' | 'suspend_reason'>[]> {
+  return reader.all(STATES_AFTER, { after, limit })
+}
+
+/** What keeps a record sees of the SIMs, and how one of them ends for good. */
+export function simRegister(parts: SimsParts): SimRegister {
+  const { context } = parts
+  return {
+    states: async (tx, after, limit) =>
+      (await statesAfter(context.db.join(tx), after, limit)).map(recordedState),
+    remains: async (imsi, tx) => {
+      const reader = tx === undefined ? context.db : context.db.join(tx)
+      const row = await SIMS.find(reader, { hash: imsi })
+      if (row === undefined) return undefined
+      const isUnused = row.attached_at_ms === null
+      const waitsFor = isAwaited(row) ? awaited(parts, row) : undefined
+      return { state: row.state, isUnused, waitsFor }
+    },
+    revokeIn: async (tx, imsi) => {
+      await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
+    },
+    stripIn: async (tx, imsi) => {
+      const own = context.db.join(tx)
+      const row = await revoked(own, imsi)
+      await forgetBeside(own, row)
+      await SIMS.put(own, { ...row, ...EMPTY, secrets_sealed: noCard(parts.vault, row.hash) })
+    },
+    eraseIn: async (tx, imsi, how) => {
+      const own = context.db.join(tx)
+      const row = await revoked(own, imsi)
+      if (isAwaited(row) && how?.isUnheard !== true)
+        throw simStateConflict(`the SIM ${imsi} is revoked, and the HSS must still remove it`)
+      await SIMS.remove(own, { hash: imsi })
+      await forgetBeside(own, row)
+      tx.afterCommit(() => parts.counters.removed(row.state))
+    },
+  }
+}
+
+/** What stays of a row whose holder is forgotten, until the SIM itself is erased: states, dates, rates, and what the HSS is told. */
+type Kept =
+  | keyof SimLifecycle
+  | ('hash' | 'plmn' | 'profile' | 'apns' | 'downlink_bps' | 'uplink_bps' | 'issued_at_ms' | 'expires_at_ms')
+  | ('generation' | 'imsi_sealed' | 'secrets_sealed' | 'cap_bps' | 'reach' | 'as_is')
+  | ('hss_status' | 'hss_driver' | 'hss_error' | 'hss_synced_at_ms' | 'hss_seq')
+
+/** What a row of a SIM has of its holder, beside IMSI and keys. A new column of `SimRow` is in here or in `Kept`. */
+const EMPTY = {
+  label: null,
+  msisdn: null,
+  batch_id: null,
+  iccid_last4: null,
+  iccid_mac: null,
+  quota_bytes: null,
+  usage_bytes: 0,
+  attached_at_ms: null,
+  swapped_at_ms: null,
+  replaces: null,
+} as const satisfies Pick<SimRow, Exclude<keyof SimRow, Kept>>
+
+async function revoked(own: MutationTx, imsi: string): Promise<SimRow> {
+  const row = await SIMS.find(own, { hash: imsi })
+  if (row === undefined) throw simNotFound(imsi)
+  if (row.state !== 'revoked') throw simStateConflict(`the SIM ${imsi} is ${row.state}; revoke it first`)
+  return row
+}
+
+/** Removes what is known of a SIM beside its row. */
+async function forgetBeside(own: MutationTx, row: SimRow): Promise<void> {
+  await removeWords(own, row.hash)
+  await forgetSeen(own, row.hash)
+  const batch = row.batch_id === null ? undefined : await BATCHES.find(own, { id: row.batch_id })
+  if (batch === undefined) return
+  // A label that was given at issue is the batch's too, and says whose SIM it was as long as no other one has it.
+  const isOthers = batch.label !== null && (await isLabelOfBatch(own, batch.id, batch.label, row.hash))
+  const label = isOthers ? batch.label : null
+  await BATCHES.put(own, { ...batch, label, sims: batch.sims - 1 })
+}
+
+function isAwaited({ hss_status, state }: SimRow): boolean {
+  return state !== 'revoked' || hss_status !== 'synced'
+}
+
+function awaited({ hss, core }: SimsParts, { state, hss_error: said }: SimRow): string {
+  if (state !== 'revoked') return `it is ${state}`
+  return hss.view().problem ?? said ?? core.problem() ?? 'the HSS is still to be told'
+}
+
+const OF_OTHER_NETWORKS = ['<', '>']
+  .map((sign) => `select state from sims_sim where plmn ${sign} :plmn`)
+  .join(' union all ')
+const COUNT = `select count(*) as sims from (${OF_OTHER_NETWORKS}) as others where state <> 'revoked'`
+
+/**
+ * That SIMs have numbers of another network than this one (`999-99`), and what to do about it; undefined when none has. A change
+ * of the network's number leaves those of the old one behind.
+ */
+async function misfits(reader: Reader, plmn: string): Promise<string | undefined> {
+  const count = Number((await reader.get<{ readonly sims: number }>(COUNT, { plmn }))?.sims ?? 0)
+  if (count === 0) return undefined
+  const whose = count === 1 ? '1 SIM has an IMSI' : `${count} SIMs have IMSIs`
+  return (
+    `${whose} of another network than ${plmn}, so that their phones do not get on: set plmn back, or put new SIMs in ` +
+    'their place (svc sim issue --replaces HASH), or revoke them'
+  )
+}
+
+/** The same as a component of the health. */
+export async function networkHealth({
+  db,
+  settings,
+}: {
+  readonly db: Reader
+  readonly settings: Pick<Context['settings'], 'plmn'>
+}): Promise<ComponentHealth> {
+  const problem = await misfits(db, formatPlmn(settings.plmn))
+  return {
+    name: 'network',
+    kind: 'feature',
+    status: problem === undefined ? 'ok' : 'degraded',
+    detail: problem ?? 'every SIM is of this network',
+  }
+}
 
 type Verb = 'suspend' | 'resume'
 
@@ -58,7 +205,7 @@ export function subscribers(parts: SimsParts): Subscribers {
     counts: async () => parts.counters.states(),
     misfits: (plmn) => misfits(context.db, plmn),
     lastAttached: async () => {
-      const hash = parts.seen.last() ?? (await lastFirstAttached(context.db))
+      const hash = parts.seen.last ?? (await lastFirstAttached(context.db))
       return hash === undefined ? undefined : await find(hash)
     },
     suspend: (imsi, reason, by) => alone('suspend', imsi, reason, by),

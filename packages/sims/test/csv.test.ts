@@ -1,9 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { type CsvRecord, csvLines, delimiterOf, readRecord } from '../src/import/csv.ts'
+import { isJson, readableBody } from '../src/import/import-route.ts'
 import { cellsFromJson } from '../src/import/json-cells.ts'
 import { csvRows, jsonRows, jsonRowsOf } from '../src/import/read-rows.ts'
-import { isJson, readableBody } from '../src/import/run-import.ts'
 
 const csv = suite('sims/csv')
 const LINE_END = /\r\n|\n|\r/

@@ -3,8 +3,14 @@ import { createPause, type Imsi, type Reader, type Tx } from '@steeple/contracts
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { ascii, sealSim } from '../src/secrets/card.ts'
-import { iccidBackfill } from '../src/secrets/iccid-backfill.ts'
-import { ALL_INDEXED, blockMac, ICCID_INDEX, iccidIndex, wholeMac } from '../src/secrets/iccid-index.ts'
+import {
+  ALL_INDEXED,
+  blockMac,
+  ICCID_INDEX,
+  iccidBackfill,
+  iccidIndex,
+  wholeMac,
+} from '../src/secrets/iccid-index.ts'
 import { hashesByIccidEnd } from '../src/store/iccid-store.ts'
 import { SIMS } from '../src/store/sim-store.ts'
 import { simRow } from './support/rows.ts'

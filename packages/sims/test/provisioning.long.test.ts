@@ -18,9 +18,9 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { networkHealth } from '../src/misfits.ts'
 import { plugin } from '../src/plugin.ts'
 import { SIMS } from '../src/store/sim-store.ts'
+import { networkHealth } from '../src/subscribers.ts'
 import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
 import { simRow } from './support/rows.ts'
 

@@ -1,8 +1,7 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { simsOf } from '../src/store/card-store.ts'
-import { listSims, SIMS } from '../src/store/sim-store.ts'
+import { listSims, SIMS, simsOf } from '../src/store/sim-store.ts'
 import { simRow } from './support/rows.ts'
 
 const shown = suite('sims/shown')

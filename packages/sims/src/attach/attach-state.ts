@@ -5,6 +5,7 @@ import {
   type ImsiHash,
   type ObservedUe,
   type Reader,
+  untilAborted,
 } from '@steeple/contracts'
 import { imsiHash, safeText } from '@steeple/telecom'
 import type { SimsParts } from '../parts.ts'
@@ -94,17 +95,8 @@ export function attachedSet(context: Pick<Context, 'clock' | 'log' | 'maybe' | '
       if (context.maybe(coreDriverRef) === undefined) return undefined
       const ageMs = last === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs() - last.monotonicMs
       if (ageMs <= FRESH_MS || isFailing) return now()
-      const late = new AbortController()
-      const limit = AbortSignal.timeout(WAIT_MS)
-      const waited = new Promise<undefined>((done) => {
-        limit.addEventListener('abort', () => done(undefined), { once: true, signal: late.signal })
-      })
-      try {
-        await Promise.race([look(context.retiring), waited])
-        return now()
-      } finally {
-        late.abort()
-      }
+      await untilAborted(look(context.retiring), AbortSignal.timeout(WAIT_MS)).catch(() => undefined)
+      return now()
     },
   }
 }
@@ -180,20 +172,4 @@ export async function oneAttachState(
   attached: Attached | undefined,
 ): Promise<AttachState> {
   return attachStateIn(row, isGone(row, attached) ? await seenTimes(reader, [row.hash]) : NO_TIMES, attached)
-}
-
-/** The SIM whose phone attached last, as far as this process has seen. */
-export interface LastAttached {
-  last(): string | undefined
-  attached(hash: string): void
-}
-
-export function nobodyAttached(): LastAttached {
-  let last: string | undefined
-  return {
-    last: () => last,
-    attached: (hash) => {
-      last = hash
-    },
-  }
 }

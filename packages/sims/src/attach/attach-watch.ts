@@ -81,7 +81,7 @@ export function attachCount(parts: SimsParts): AttachCount {
 }
 
 /** Looks at who is attached: the first attach of a SIM, each further one, and phones that should be off. */
-export interface AttachWatch {
+interface AttachWatch {
   look(signal: AbortSignal): Promise<void>
 }
 
@@ -184,7 +184,7 @@ async function seen(
     return true
   }
   if (!isTold && isNew && (!isBaseline || row.state === 'issued')) counters.attached(row.plmn)
-  if (isNew && !isBaseline) parts.seen.attached(hash)
+  if (isNew && !isBaseline) parts.seen.last = hash
   if (row.state === 'issued') await firstAttach(parts, hash)
   return false
 }

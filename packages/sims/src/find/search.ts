@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Reader, validationFailed } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
-import { ICCID_END } from '../secrets/iccid-index.ts'
-import { hashesByIccidEnd } from '../store/iccid-store.ts'
+import { ICCID_END, iccidOf } from '../secrets/iccid-index.ts'
+import { cardsWithIccidEnd, hashesByIccidEnd } from '../store/iccid-store.ts'
 import {
   type FoundSim,
   foundAfter,
@@ -19,7 +19,18 @@ import {
   type Searched,
   wordsOf,
 } from '../store/word-store.ts'
-import { hashesByLongIccidEnd } from './iccid-end.ts'
+
+/**
+ * The hashes of SIMs whose ICCID ends with these digits, four at least, revoked ones included. More than four are compared
+ * with the sealed ICCIDs of those that share the last four.
+ */
+export async function hashesByLongIccidEnd(
+  { context, vault }: Pick<SimsParts, 'context' | 'vault'>,
+  digits: string,
+): Promise<ReadonlySet<string>> {
+  const sims = await cardsWithIccidEnd(context.db, digits.slice(-ICCID_END))
+  return new Set(sims.filter((sim) => iccidOf(vault, sim)?.endsWith(digits) === true).map(({ hash }) => hash))
+}
 
 /** Digits of a whole IMSI or ICCID; a search that is part of an address takes fewer. TS 23.003 §2.2, ITU-T E.118. */
 const WHOLE_IDENTIFIER = 14

@@ -44,7 +44,7 @@ export interface ImportDraft {
 }
 
 /** What became of reading a row: a draft, or what is wrong with it. Never a secret in the words. */
-export type ImportRow =
+type ImportRow =
   | { readonly draft: ImportDraft; readonly hash: string }
   | { readonly error: string; readonly hash: string | null }
 

@@ -8,8 +8,80 @@ import { SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords, replaceWords } from '../store/word-store.ts'
 import type { PlannedRow } from './import-plan.ts'
 import { type ImportDraft, type ImportFacts, importRow } from './import-row.ts'
+import type { Overwritten } from './overwritten.ts'
 import type { Rows } from './read-rows.ts'
-import type { Results, RowStatus } from './results.ts'
+
+/** What became of a row. */
+type RowStatus = 'imported' | 'updated' | 'exists' | 'error' | 'not_imported'
+
+/** One line of the report. */
+interface RowResult {
+  readonly row: number
+  readonly line: number | null
+  readonly imsi_sha256_12: string | null
+  readonly status: RowStatus
+  readonly error: string | null
+  /** In a dry run, of a subscriber that the HSS has already. */
+  readonly overwrites?: readonly Overwritten[]
+}
+
+/** How many rows came to what. */
+interface Totals {
+  readonly imported: number
+  readonly updated: number
+  readonly skipped: number
+  readonly failed: number
+}
+
+/** The report of an import while it grows. Rows may come in any order. */
+export interface Results {
+  set(row: PlannedRow, status: RowStatus, error?: string): void
+  /** What importing a row would change in the HSS. */
+  overwrites(row: PlannedRow, changes: readonly Overwritten[]): void
+  /** Takes back what an atomic import was about to do. */
+  withhold(): void
+  readonly hasErrors: boolean
+  totals(): Totals
+  list(): readonly RowResult[]
+}
+
+/** A report without rows yet; of so many. Rows come by hash: a list that did not know its length would become a hash table. */
+export function createResults(rows: number): Results {
+  const results = new Array<RowResult>(rows)
+  const count = (...wanted: readonly RowStatus[]): number =>
+    results.reduce((sum, { status }) => sum + (wanted.includes(status) ? 1 : 0), 0)
+  return {
+    set: ({ number, place, hash }, status, error) => {
+      results[number - 1] = {
+        row: number,
+        line: place.line,
+        imsi_sha256_12: hash ?? null,
+        status,
+        error: error ?? null,
+      }
+    },
+    overwrites: ({ number }, changes) => {
+      const result = results[number - 1]
+      if (result !== undefined) results[number - 1] = { ...result, overwrites: changes }
+    },
+    withhold: () => {
+      results.forEach((result, at) => {
+        if (result.status === 'imported' || result.status === 'updated')
+          results[at] = { ...result, status: 'not_imported' }
+      })
+    },
+    get hasErrors() {
+      return results.some(({ status }) => status === 'error')
+    },
+    totals: () => ({
+      imported: count('imported'),
+      updated: count('updated'),
+      skipped: count('exists', 'not_imported'),
+      failed: count('error'),
+    }),
+    list: () => results,
+  }
+}
 
 /** A row that was read without a fault, with what would be stored of it. */
 export interface Ready {
@@ -22,7 +94,7 @@ export interface Ready {
 }
 
 /** What the rows of one import share. */
-export interface ImportPart {
+interface ImportPart {
   readonly parts: SimsParts
   readonly id: string
   readonly facts: ImportFacts
@@ -115,7 +187,7 @@ export class ImportRows {
     }
     this.#report(ready, verdict)
     if (!isNew) return undefined
-    await addWords(tx, [row])
+    await addWords(tx, row)
     return row
   }
 

@@ -3,8 +3,7 @@ import type { SimsParts } from '../parts.ts'
 import { adopted, heldBy, wantedOf, withSubscribers } from '../provision/push.ts'
 import { openImsi } from '../secrets/card.ts'
 import type { SimRow } from '../store/sim-store.ts'
-import type { Ready } from './import-rows.ts'
-import type { Results } from './results.ts'
+import type { Ready, Results } from './import-rows.ts'
 
 /** One field of a subscriber that the HSS has already and a push would change. Values of keys are null. */
 export interface Overwritten {

@@ -179,7 +179,7 @@ function otherForm(bytes: Buffer): Error {
 const MAX_ROW_BYTES = 16_384
 
 /** A column of a CSV, and what it is read as; null: it is not read. */
-export interface ReadColumn {
+interface ReadColumn {
   readonly name: string
   readonly read_as: Column | null
 }

@@ -22,8 +22,7 @@ import {
   type Plmn,
   parseImsi,
 } from '@steeple/telecom'
-import type { BatchRow } from '../batch/batches.ts'
-import type { NewCard } from '../batch/cards.ts'
+import type { BatchRow, NewCard } from '../batches.ts'
 import type { SimsConfig } from '../config.ts'
 import type { SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/hss-breaker.ts'

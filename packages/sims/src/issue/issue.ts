@@ -8,20 +8,27 @@ import {
   quotaKeeperRef,
   type Reply,
   type Request,
+  type SimCard,
+  type SimCredentials,
+  type SimIssuer,
   simExists,
   simNotFound,
   simStateConflict,
   simSwapCooldown,
+  type Vault,
 } from '@steeple/contracts'
 import { newAttachState } from '../attach/attach-state.ts'
-import { BATCHES, batchDir } from '../batch/batches.ts'
+import { BATCHES, batchDir } from '../batches.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { simRecord } from '../record.ts'
+import { openCard, openImsi, wipeCard } from '../secrets/card.ts'
+import { homeKeysOf, homeNetworkKeys } from '../secrets/suci-info.ts'
 import { changeSim, noteMoves } from '../states/change.ts'
-import { SIMS, type SimRow } from '../store/sim-store.ts'
+import { type CardSim, cardsAmong, cardsOfBatchAfter, SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
+import { viewOf } from '../subscribers.ts'
 import { type DrawnSims, drawSims, type IssuePlan, issuePlan } from './draw-sims.ts'
-import type { IssueBody } from './issue-schema.ts'
+import { ISSUE_BODY, type IssueBody } from './issue-schema.ts'
 
 const HOUR_MS = 3_600_000
 /** Specification, Limits: the cool-down while no policy is loaded. */
@@ -63,13 +70,13 @@ async function mayReplace({ context }: SimsParts, principal: Principal, replaced
 }
 
 /** Who asks for SIMs, and the limits that it counts against. */
-export interface Asker {
+interface Asker {
   readonly principal: Principal
   take(limit: string, cost: number): Promise<void>
 }
 
 /** SIMs on their way into the store. */
-export interface Issue {
+interface Issue {
   readonly plan: IssuePlan
   readonly drawn: DrawnSims
   /** Makes them durable in a mutation, and gives what the audit says of it. Throws `forbidden`, and as `swapOut`. */
@@ -80,7 +87,7 @@ export interface Issue {
  * Checks a body and draws its SIMs. Nothing is stored before `issueIn`.
  * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `capacity_exceeded`, `rate_limited`.
  */
-export async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Asker): Promise<Issue> {
+async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Asker): Promise<Issue> {
   const { context } = parts
   const replaced = body.replaces === undefined ? undefined : await replacedBy(parts, body.replaces)
   const plan = issuePlan(body, {
@@ -153,7 +160,7 @@ async function addSims(parts: SimsParts, tx: MutationTx, { rows, batch }: DrawnS
   await BATCHES.insert(tx, batch)
   for (const row of rows) {
     if (!(await SIMS.insertNew(tx, row))) throw simExists(row.hash)
-    await addWords(tx, [row])
+    await addWords(tx, row)
     if (row.hss_status !== 'synced') tx.dirty(SIM_RESOURCE, row.hash)
   }
   await noteMoves(
@@ -184,7 +191,7 @@ export function policyApns({ context }: SimsParts): readonly string[] {
 }
 
 /** Throws `capacity_exceeded` when `count` more SIMs are too many. */
-export function checkCapacity({ context, counters }: SimsParts, count: number): void {
+function checkCapacity({ context, counters }: SimsParts, count: number): void {
   const { max_sims } = context.config
   if (counters.total + count > max_sims)
     throw capacityExceeded(
@@ -196,4 +203,91 @@ async function replacedBy({ context }: SimsParts, hash: string): Promise<SimRow>
   const row = await SIMS.find(context.db, { hash })
   if (row === undefined) throw simNotFound(hash)
   return row
+}
+
+/** The service that others issue SIMs by, and open what is sealed. */
+export function simIssuer(parts: SimsParts): SimIssuer {
+  const { context, vault } = parts
+  return {
+    bodySchema: ISSUE_BODY,
+    prepare: async (body, asker) => {
+      // The edge has checked it against `bodySchema`.
+      const issue = await prepareIssue(parts, body as IssueBody, asker)
+      const { rows, batch } = issue.drawn
+      const byHash = new Map(rows.map((row) => [row.hash, row]))
+      return {
+        cards: rows.map(cardOf),
+        batchId: batch.id,
+        credentials: (imsi) => {
+          const row = byHash.get(imsi)
+          if (row === undefined) throw simNotFound(imsi)
+          return credentialsOf(vault, row)
+        },
+        issueIn: async (tx) => {
+          const detail = await issue.issueIn(context.db.join(tx))
+          // The event of the mutation is the caller's; whoever listens for SIMs hears of these all the same.
+          for (const { hash, profile } of rows)
+            tx.tell({ type: 'sim.issue', subject: hash, data: { batch_id: batch.id, count: 1, profile } })
+          return { detail }
+        },
+      }
+    },
+    credentials: async (imsi) => {
+      const row = await SIMS.find(context.db, { hash: imsi })
+      if (row === undefined) throw simNotFound(imsi)
+      return credentialsOf(vault, row)
+    },
+    sim: async (imsi) => {
+      const row = await SIMS.find(context.db, { hash: imsi })
+      if (row === undefined) return undefined
+      return {
+        view: viewOf(row),
+        msisdn: row.msisdn ?? undefined,
+        iccid: () => iccidOf(vault, row),
+        credentials: () => credentialsOf(vault, row),
+      }
+    },
+    cards: async (imsis) => (await cardsAmong(context.db, imsis)).map(cardOf),
+    batch: async (batchId, after, limit) =>
+      (await cardsOfBatchAfter(context.db, batchId, after, limit)).map(cardOf),
+    byIccid: async (iccid) => {
+      const hash = await holderOf(parts, iccid)
+      const [card] = hash === undefined ? [] : await cardsAmong(context.db, [hash])
+      return card && cardOf(card)
+    },
+    homeNetworkKeys: async () =>
+      await homeNetworkKeys(context.settings.server.data_dir, homeKeysOf(context.settings)),
+    revokeIn: async (tx, imsi) => {
+      await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
+    },
+  }
+}
+
+async function holderOf({ context, iccids }: SimsParts, iccid: string): Promise<string | undefined> {
+  const mac = (await iccids.mac())(iccid)
+  return await iccids.holder(context.db, { iccid, mac }, await iccids.indexedTo(context.db))
+}
+
+function cardOf(row: CardSim): SimCard {
+  return {
+    // A hash of the store is one.
+    imsi: row.hash as ImsiHash,
+    state: row.state,
+    label: row.label ?? undefined,
+    batchId: row.batch_id ?? undefined,
+    iccidLast4: row.iccid_last4 ?? undefined,
+  }
+}
+
+function iccidOf(vault: Vault, row: SimRow): Uint8Array {
+  const card = openCard(vault, row)
+  const iccid = Uint8Array.from(card.iccid)
+  wipeCard(card)
+  return iccid
+}
+
+function credentialsOf(vault: Vault, row: SimRow): SimCredentials {
+  const imsi = openImsi(vault, row)
+  const card = openCard(vault, row)
+  return { imsi, ...card, wipe: () => wipeCard(card) }
 }

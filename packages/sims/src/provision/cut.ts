@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import {
   type ComponentHealth,
   type Context,
@@ -157,7 +158,7 @@ const SHORTEST_REBLOCK_MS = 5_000
 type Failures = ReadonlyMap<string, string>
 
 /** Cuts off SIMs that may not be on air. */
-export interface Cutter {
+interface Cutter {
   /**
    * Blocks these in the HSS, then has the core let their sessions go and checks that it did, then removes what is revoked
    * or expired. One outcome for each.
@@ -348,35 +349,21 @@ function outcomeOf(parts: SimsParts, mark: Mark, how: Kicked | undefined): Outco
 export type Detached = 'yes' | 'pending' | 'not_attached'
 
 /** Tells those who wait how a work on a SIM ended. */
-export interface EndBoard<How> {
-  /** Waits for the next end of it for that SIM; `pending` when `ms` pass or the signal aborts before. */
-  expect(hash: string, ms: number, signal: AbortSignal): Promise<How | 'pending'>
-  ended(hash: string, how: How): void
-}
+export class EndBoard<How> {
+  readonly #ends = new EventEmitter().setMaxListeners(0)
 
-/** A board without anybody who waits. */
-export function endBoard<How>(): EndBoard<How> {
-  const waiting = new Map<string, Set<(how: How | 'pending') => void>>()
-  return {
-    expect: (hash, ms, signal) =>
-      new Promise((resolve) => {
-        const those = waiting.get(hash) ?? new Set()
-        waiting.set(hash, those)
-        const finish = (how: How | 'pending'): void => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', leave)
-          those.delete(finish)
-          if (those.size === 0 && waiting.get(hash) === those) waiting.delete(hash)
-          resolve(how)
-        }
-        const leave = (): void => finish('pending')
-        const timer = setTimeout(leave, ms)
-        signal.addEventListener('abort', leave, { once: true })
-        if (signal.aborted) leave()
-        those.add(finish)
-      }),
-    ended: (hash, how) => {
-      for (const finish of [...(waiting.get(hash) ?? [])]) finish(how)
-    },
+  /** Waits for the next end of it for that SIM; `pending` when `ms` pass or the signal aborts before. */
+  async expect(hash: string, ms: number, signal: AbortSignal): Promise<How | 'pending'> {
+    try {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(ms)])
+      const [how] = await once(this.#ends, hash, { signal: limited })
+      return how
+    } catch {
+      return 'pending'
+    }
+  }
+
+  ended(hash: string, how: How): void {
+    this.#ends.emit(hash, how)
   }
 }

@@ -1,7 +1,6 @@
 import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable } from '@steeple/contracts'
 import { isSearch, type Search, search } from '../find/search.ts'
 import type { SimsParts } from '../parts.ts'
-import { simsOf } from '../store/card-store.ts'
 import {
   hashesOf,
   listSims,
@@ -9,6 +8,7 @@ import {
   type SimFilter,
   type SimPosition,
   type SimRow,
+  simsOf,
 } from '../store/sim-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }

@@ -1,20 +1,112 @@
 import {
   changeTag,
+  type JsonSchema,
   objectSchema,
   ok,
   PAGE_QUERY,
   type Page,
   pageSchema,
+  type Reply,
   type Route,
   route,
   SIM_PARAMS,
   simNotFound,
+  timestampOrNull,
 } from '@steeple/contracts'
+import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
 import { attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
+import { diagnose } from '../diagnosis/diagnose.ts'
+import { hashesByLongIccidEnd } from '../find/search.ts'
 import type { SimsParts } from '../parts.ts'
-import { changedPart, recordOf, SIM_SCHEMA, simRecord, usageOf } from '../record.ts'
-import { SIMS, type SimFilter, type SimPosition, type SimRow } from '../store/sim-store.ts'
+import {
+  changedPart,
+  type HssView,
+  provisioningOf,
+  recordOf,
+  SIM_SCHEMA,
+  simRecord,
+  type UsedBytes,
+  usageOf,
+} from '../record.ts'
+import { apnsOf, SIMS, type SimFilter, type SimPosition, type SimRow, simsOf } from '../store/sim-store.ts'
+import { areWordsBuilt, hashesByWord, msisdnKey } from '../store/word-store.ts'
 import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
+
+const CHUNK = 500
+
+type Cell = string | number | null
+
+const COLUMNS: readonly (readonly [
+  name: string,
+  cell: (row: SimRow, hss: HssView, used: UsedBytes) => Cell,
+])[] = [
+  ['imsi_sha256_12', (row) => row.hash],
+  ['state', (row) => row.state],
+  ['suspend_reason', (row) => (row.state === 'suspended' ? row.suspend_reason : null)],
+  ['profile', (row) => row.profile],
+  ['apns', (row) => apnsOf(row).join(';')],
+  ['label', (row) => row.label],
+  ['batch_id', (row) => row.batch_id],
+  ['iccid_last4', (row) => row.iccid_last4],
+  ['msisdn', (row) => row.msisdn],
+  ['issued_at', (row) => timestampOrNull(row.issued_at_ms)],
+  ['first_attach_at', (row) => timestampOrNull(row.attached_at_ms)],
+  ['expires_at', (row) => timestampOrNull(row.expires_at_ms)],
+  ['downlink_bps', (row) => row.downlink_bps],
+  ['uplink_bps', (row) => row.uplink_bps],
+  ['quota_bytes', (row) => row.quota_bytes],
+  ['usage_bytes', (row, _hss, used) => used(row)],
+  ['provisioning', (row, hss) => String(provisioningOf(row, hss).status)],
+]
+
+/** `GET /v1/sims/export` */
+export function exportRoute(parts: SimsParts): Route {
+  return route<unknown, SimFilter, unknown>({
+    method: 'GET',
+    path: '/v1/sims/export',
+    role: 'sim:issuer',
+    summary: 'Export all SIMs as CSV, without secrets',
+    description:
+      'Streamed. Takes the filters of the list. Cells that begin with = + - @ are neutralised for spreadsheets.',
+    schema: { query: objectSchema(FILTER_PROPERTIES) },
+    produces: ['text/csv'],
+    errors: ['southbound_unavailable', 'store_corrupt'],
+    handle: async (request) => ({
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': 'attachment; filename="sims.csv"',
+      },
+      stream: csv(parts, filterFrom(request.query)),
+    }),
+  })
+}
+
+async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string> {
+  // With the first rows: what cannot be read is then an answer and not half of one.
+  let head = line(COLUMNS.map(([name]) => name))
+  let after: SimPosition | undefined
+  for (;;) {
+    const rows = await matching(parts, filter, CHUNK, after)
+    const used = await usageOf(parts, rows)
+    const view = parts.hss.view()
+    yield head + rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view, used)))).join('')
+    head = ''
+    const last = rows.at(-1)
+    if (rows.length < CHUNK || last === undefined) return
+    after = { issuedAtMs: last.issued_at_ms, hash: last.hash }
+  }
+}
+
+/** RFC 4180. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
+function line(cells: readonly Cell[]): string {
+  return `${cells.map(cellText).join(',')}\r\n`
+}
+
+function cellText(cell: Cell): string {
+  const text = cell === null ? '' : String(cell)
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
 
 /** The parameter of the routes of one SIM. */
 export interface SimParams {
@@ -59,7 +151,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
 }
 
 /** SIMs as answered, with what is known of their phones. */
-export async function simRecords(parts: SimsParts, rows: readonly SimRow[]): Promise<readonly object[]> {
+async function simRecords(parts: SimsParts, rows: readonly SimRow[]): Promise<readonly object[]> {
   const attachStates = await attachStatesOf(parts.context.db, rows, await parts.attachedSet.fresh())
   const used = await usageOf(parts, rows)
   const view = parts.hss.view()
@@ -80,4 +172,114 @@ async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<
 function positionFrom(after: Page['after']): SimPosition | undefined {
   if (after === undefined) return undefined
   return { issuedAtMs: Number(after[0]), hash: String(after[1]) }
+}
+
+const CHECK = objectSchema(
+  {
+    name: {
+      type: 'string',
+      description:
+        'state, provisioning, subscriber, network, core, radio, attached, attempts or clock; more may come.',
+    },
+    status: { type: 'string', description: 'ok, warning, failed or unknown; more may come.' },
+    detail: { type: 'string' },
+    advice: { type: ['string', 'null'], description: 'What to do about it.' },
+  },
+  ['name', 'status', 'detail', 'advice'],
+)
+const DIAGNOSIS = objectSchema(
+  {
+    imsi_sha256_12: { type: 'string' },
+    verdict: { type: 'string', description: 'The first thing that keeps the phone off, in one sentence.' },
+    checks: { type: 'array', items: CHECK },
+  },
+  ['imsi_sha256_12', 'verdict', 'checks'],
+)
+
+/** `GET /v1/sims/{imsi}/diagnosis` */
+export function diagnosisRoute(parts: SimsParts): Route {
+  return route<SimParams, unknown, unknown>({
+    method: 'GET',
+    path: '/v1/sims/:imsi/diagnosis',
+    role: 'viewer',
+    summary: 'Show why the phone of a SIM is not on the network, and what to do',
+    description: 'Asks the HSS and the core now, for at most 5 s: what does not answer in time is unknown.',
+    schema: { params: SIM_PARAMS, response: DIAGNOSIS },
+    errors: ['sim_not_found', 'store_corrupt'],
+    handle: async (request) => {
+      const hash = request.params.imsi
+      const row = await SIMS.find(parts.context.db, { hash })
+      if (row === undefined) throw simNotFound(hash)
+      return ok({ imsi_sha256_12: hash, ...(await diagnose(parts, row, request.signal)) })
+    },
+  })
+}
+
+interface FindBody {
+  readonly imsi?: string
+  readonly iccid?: string
+  readonly msisdn?: string
+}
+
+/** SIMs that share an identifier: several can have been imported with one MSISDN. */
+const MOST = 100
+
+const BODY: JsonSchema = objectSchema(
+  {
+    imsi: { type: 'string', pattern: '^[0-9]{6,15}$', writeOnly: true },
+    iccid: { type: 'string', pattern: '^[0-9]{18,20}$', writeOnly: true },
+    msisdn: { type: 'string', pattern: '^[0-9]{3,15}$', description: 'Digits without a plus.' },
+  },
+  [],
+  { minProperties: 1 },
+)
+
+/** `POST /v1/sims/find` */
+export function findRoute(parts: SimsParts): Route {
+  return route<unknown, unknown, FindBody>({
+    method: 'POST',
+    path: '/v1/sims/find',
+    role: 'viewer',
+    example: { msisdn: '15550100' },
+    summary: 'Find a SIM by its IMSI, ICCID or number',
+    description:
+      'Changes nothing. Identifiers are in the body, so that no address and no log has them. A SIM must match ' +
+      'everything that you give.',
+    schema: {
+      body: BODY,
+      response: objectSchema({ sims: { type: 'array', items: SIM_SCHEMA } }, ['sims']),
+    },
+    errors: ['validation_failed', 'store_corrupt'],
+    audit: { none: 'it changes nothing' },
+    handle: (request) => find(parts, request.body),
+  })
+}
+
+async function find(parts: SimsParts, body: FindBody): Promise<Reply> {
+  const sets: ReadonlySet<string>[] = []
+  if (body.imsi !== undefined) sets.push(byImsi(body.imsi))
+  if (body.iccid !== undefined) sets.push(await byIccid(parts, body.iccid))
+  if (body.msisdn !== undefined) sets.push(await byMsisdn(parts, body.msisdn))
+  const [first = new Set<string>(), ...others] = sets
+  const hashes = [...first].filter((hash) => others.every((set) => set.has(hash))).slice(0, MOST)
+  const rows = await simsOf(parts.context.db, hashes)
+  const found = rows.filter(({ msisdn }) => body.msisdn === undefined || msisdn === body.msisdn)
+  return ok({ sims: await simRecords(parts, found) })
+}
+
+function byImsi(digits: string): ReadonlySet<string> {
+  const imsi = parseImsi(digits)
+  return new Set(imsi === undefined ? [] : [imsiHash(imsi)])
+}
+
+function byIccid(parts: SimsParts, text: string): Promise<ReadonlySet<string>> {
+  const iccid = parseIccid(text)
+  return hashesByLongIccidEnd(parts, iccid ?? text)
+}
+
+async function byMsisdn(parts: SimsParts, msisdn: string): Promise<ReadonlySet<string>> {
+  const { db } = parts.context
+  if (await areWordsBuilt(db)) return new Set(await hashesByWord(db, msisdnKey(msisdn), MOST))
+  const rows = await matching(parts, { msisdn }, MOST, undefined)
+  return new Set(rows.map(({ hash }) => hash))
 }

@@ -1,5 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  type Context,
   type Db,
   defineTable,
   drawnKey,
@@ -12,6 +14,7 @@ import {
   type Vault,
 } from '@steeple/contracts'
 import { cardsWithIccidEnd, hasIccids, hasMacIn, simsWithIccids, simWithIccid } from '../store/iccid-store.ts'
+import { SIMS } from '../store/sim-store.ts'
 import { openCard, wipeCard } from './card.ts'
 
 /** Digits at the end of an ICCID that are stored in clear. */
@@ -24,12 +27,8 @@ const BLOCK_MAC_OCTETS = 10
 /** Of the keyed hash of a whole ICCID, which is how rows were indexed up to 0.2.0. */
 const WHOLE_MAC_OCTETS = 16
 
-/** Blocks whose hashes are remembered. */
-const MOST_BLOCKS = 256
-
 /** Gives the keyed hash of an ICCID. */
 export interface IccidMac {
-  /** Leave it as it is: others of its block get the same octets. */
   (iccid: string): Uint8Array
   /** All of its hashes. */
   readonly range: MacRange
@@ -48,35 +47,18 @@ export interface MacRange {
  * delivery stand beside each other in an index. With the last four digits it is the one of the whole ICCID.
  */
 export function blockMac(key: KeyObject): IccidMac {
-  const { octetsOf, ...rest } = macUnder(key, BLOCK_MAC_OCTETS)
-  // An import brings those of few blocks in any order.
-  const known = new Map<string, Uint8Array>()
-  const mac = (iccid: string): Uint8Array => {
-    const block = iccid.slice(0, -ICCID_END)
-    const before = known.get(block)
-    if (before !== undefined) return before
-    if (known.size >= MOST_BLOCKS) known.clear()
-    const octets = octetsOf(block)
-    known.set(block, octets)
-    return octets
-  }
-  return Object.assign(mac, rest)
+  return macUnder(key, BLOCK_MAC_OCTETS, (iccid) => iccid.slice(0, -ICCID_END))
 }
 
 /** HMAC-SHA-256 of a whole ICCID. */
 export function wholeMac(key: KeyObject): IccidMac {
-  const { octetsOf, ...rest } = macUnder(key, WHOLE_MAC_OCTETS)
-  return Object.assign((iccid: string) => octetsOf(iccid), rest)
+  return macUnder(key, WHOLE_MAC_OCTETS, (iccid) => iccid)
 }
 
-interface Mac extends Pick<IccidMac, 'range' | 'isUnder'> {
-  octetsOf(text: string): Uint8Array
-}
-
-function macUnder(key: KeyObject, octets: number): Mac {
+function macUnder(key: KeyObject, octets: number, partOf: (iccid: string) => string): IccidMac {
   const mark = createHmac('sha256', key).update('tag').digest().subarray(0, TAG_OCTETS)
-  const octetsOf = (text: string): Uint8Array => {
-    const digest = createHmac('sha256', key).update(text).digest()
+  const mac = (iccid: string): Uint8Array => {
+    const digest = createHmac('sha256', key).update(partOf(iccid)).digest()
     digest.set(mark)
     return digest.subarray(0, octets)
   }
@@ -84,7 +66,7 @@ function macUnder(key: KeyObject, octets: number): Mac {
     one !== null && one.length === octets && mark.every((octet, i) => octet === one[i])
   // No hash is as long as the bound.
   const range = { from: mark, to: Buffer.concat([mark, new Uint8Array(WHOLE_MAC_OCTETS).fill(0xff)]) }
-  return { octetsOf, range, isUnder }
+  return Object.assign(mac, { range, isUnder })
 }
 
 interface IndexRow {
@@ -271,7 +253,7 @@ function hexOf(octets: Uint8Array): string {
 }
 
 /** Remembers that all SIMs up to `hash` are indexed, in the transaction that has done it. */
-export async function noteIndexed(tx: Tx, hash: string): Promise<void> {
+async function noteIndexed(tx: Tx, hash: string): Promise<void> {
   const row = await ICCID_INDEX.find(tx, { id: BLOCKS })
   if (row !== undefined) await ICCID_INDEX.put(tx, { ...row, indexed_to: hash })
 }
@@ -289,5 +271,80 @@ export function iccidOf(
   } catch (error) {
     if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
     throw error
+  }
+}
+
+/** SIMs of one write: short enough not to hold up other writers. */
+const AT_ONCE = 100
+/** How long one call works; called each second, a tenth of a core at most. */
+const WORK_MS = 80
+
+const CARDS_AFTER = `select hash, iccid_last4, iccid_mac, secrets_sealed from sims_sim
+  where hash > :after order by hash limit :limit`
+
+interface Card {
+  readonly hash: string
+  readonly iccid_last4: string | null
+  readonly iccid_mac: Uint8Array | null
+  readonly secrets_sealed: Uint8Array
+}
+
+/**
+ * Indexes the ICCIDs of SIMs that were stored before there was the index, by a version up to 0.2.0,
+ * or under a key that is lost. Each call does a
+ * piece and remembers how far it came, so a restart goes on there; it does nothing once all are indexed.
+ */
+export function iccidBackfill(
+  { db }: Pick<Context, 'db'>,
+  vault: Vault,
+  index: IccidIndex,
+): (signal: AbortSignal) => Promise<void> {
+  let isDone = false
+  return async (signal) => {
+    if (isDone) return
+    const macOf = await index.mac()
+    const endMs = performance.now() + WORK_MS
+    const before = await index.indexedTo(db)
+    let after = before
+    while (after < ALL_INDEXED && performance.now() < endMs) {
+      signal.throwIfAborted()
+      const cards = await db.all<Card>(CARDS_AFTER, { after, limit: AT_ONCE })
+      const upTo = cards.length < AT_ONCE ? ALL_INDEXED : (cards.at(-1)?.hash ?? ALL_INDEXED)
+      await write(db, missing(vault, macOf, cards), upTo)
+      after = upTo
+      await nextTurn()
+    }
+    // Pieces in which nothing was missing are noted in one go.
+    if (after !== before) await db.write((tx) => noteIndexed(tx, after))
+    isDone = after >= ALL_INDEXED
+  }
+}
+
+async function write(db: Context['db'], macs: ReadonlyMap<string, Uint8Array>, upTo: string): Promise<void> {
+  if (macs.size === 0) return
+  await db.write(async (tx) => {
+    for (const [hash, mac] of macs) await give(tx, hash, mac)
+    await noteIndexed(tx, upTo)
+  })
+}
+
+/** The keyed hashes that cards lack, by the hash of their SIM. */
+function missing(vault: Vault, macOf: IccidMac, cards: readonly Card[]): ReadonlyMap<string, Uint8Array> {
+  const macs = new Map<string, Uint8Array>()
+  for (const card of cards) {
+    if (card.iccid_last4 === null || macOf.isUnder(card.iccid_mac)) continue
+    const iccid = iccidOf(vault, card)
+    if (iccid !== undefined) macs.set(card.hash, macOf(iccid))
+  }
+  return macs
+}
+
+async function give(tx: Tx, hash: string, mac: Uint8Array): Promise<void> {
+  try {
+    const row = await SIMS.find(tx, { hash })
+    if (row !== undefined) await SIMS.change(tx, row, { ...row, iccid_mac: mac })
+  } catch (error) {
+    // A damaged row stays as it is; the check of the store reports it.
+    if (!isServiceError(error) || error.code !== storeCorrupt.code) throw error
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   type ImsiHash,
+  isServiceError,
   type Metrics,
   type MutationTx,
   moveRecorderRef,
@@ -11,6 +12,7 @@ import {
   type SubscriberMoves,
   simNotFound,
   simStateConflict,
+  systemPrincipal,
   type Tx,
   untilAborted,
 } from '@steeple/contracts'
@@ -18,12 +20,14 @@ import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import {
   countByState,
   countUnsynced,
+  expiredHashes,
   SIM_STATES,
   SIMS,
   type SimLifecycle,
   type SimRow,
   type SimState,
   type SuspendReason,
+  wronglyExpired,
 } from '../store/sim-store.ts'
 
 /** What became of one SIM by itself. */
@@ -187,7 +191,7 @@ export function moveFeed(): MoveFeed {
 }
 
 /** One move of one SIM. */
-export interface Change {
+interface Change {
   readonly action: SimAction
   readonly reason?: SuspendReason
   /** Of a resume: `override` lifts a suspension by quota although the quota is used up, `keeper` knows of quotas itself. */
@@ -388,5 +392,53 @@ export function simCounters(metrics: Metrics, home: string): SimCounters {
         gauge.set(counts.get(state) ?? 0, { state })
       }
     },
+  }
+}
+
+const CHUNK = 200
+/** Moves at a time: they share commits. */
+const ABREAST = 32
+
+/**
+ * Expires every SIM whose time has come, and gives back to every SIM that a wrong clock has expired what it was. Each
+ * is a move of its own in the audit trail. Does nothing while the clock is not believed.
+ */
+export async function expireDue(parts: SimsParts, signal: AbortSignal): Promise<void> {
+  await moveAll(parts, 'expire', expiredHashes, signal)
+  await moveAll(parts, 'unexpire', wronglyExpired, signal)
+}
+
+type Find = (reader: Reader, nowMs: number, limit: number) => Promise<readonly string[]>
+
+async function moveAll(
+  parts: SimsParts,
+  action: 'expire' | 'unexpire',
+  find: Find,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, db } = parts.context
+  const mayMove = (): boolean => !signal.aborted && clock.doubt?.() === undefined
+  while (mayMove()) {
+    const found = [...(await find(db, clock.nowMs(), CHUNK))]
+    if (found.length === 0) return
+    const worker = async (): Promise<void> => {
+      for (let hash = found.pop(); hash !== undefined && mayMove(); hash = found.pop())
+        await move(parts, action, hash)
+    }
+    await Promise.all(Array.from({ length: ABREAST }, worker))
+  }
+}
+
+async function move(parts: SimsParts, action: 'expire' | 'unexpire', hash: string): Promise<void> {
+  try {
+    await parts.context.mutate(systemPrincipal('sims'), `sim.${action}`, hash, async (tx) => {
+      const { before, after } = await changeSim(parts, tx, hash, { action })
+      const facts = { from: before.state, to: after.state }
+      tx.audit({ detail: facts })
+      tx.event({ type: `sim.${action}`, subject: hash, data: facts })
+    })
+  } catch (error) {
+    // Revoked in this very moment.
+    if (!isServiceError(error) || error.code !== simStateConflict.code) throw error
   }
 }

@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Plugin, Reader, Tx } from '@steeple/contracts'
-import { simsOf } from '../store/card-store.ts'
-import { listed } from '../store/listed.ts'
-import { SIMS, type SimRow } from '../store/sim-store.ts'
+import { listed, SIMS, type SimRow, simsOf } from '../store/sim-store.ts'
 import { unsynced, wantedInHss } from './change.ts'
 
 /** The store that a backup of the same node is about to replace. */

@@ -1,5 +1,5 @@
 import type { Db, Reader, Tx } from '@steeple/contracts'
-import { listed } from './listed.ts'
+import { listed } from './sim-store.ts'
 
 /** When the phones of SIMs were last seen attached, ms since the epoch; those that were not written down are left out. */
 export async function seenTimes(

@@ -1,5 +1,24 @@
 import { defineTable, type Reader, type SqlParams, type SqlValue, type Table } from '@steeple/contracts'
-import { listed } from './listed.ts'
+
+/** Lengths that lists have. */
+const LIST_LENGTHS = [1, 10, 50, 100, 500] as const
+
+/**
+ * A condition that a column is one of some values. Statements are kept by their text: a list has one of few lengths, and
+ * repeats its last value.
+ */
+export function listed(
+  column: string,
+  values: readonly string[],
+): { readonly where: string; readonly params: SqlParams } {
+  const length = LIST_LENGTHS.find((one) => one >= values.length) ?? values.length
+  const names = Array.from({ length }, (_, i) => `in_${i}`)
+  const last = values.at(-1) ?? null
+  return {
+    where: `${column} in (${names.map((name) => `:${name}`).join(', ')})`,
+    params: Object.fromEntries(names.map((name, i) => [name, values[i] ?? last])),
+  }
+}
 
 /** States of a SIM. Contract section 6; `revoked` is terminal. */
 export type SimState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
@@ -249,7 +268,7 @@ const OF_ANOTHER = ['hss_driver is null', 'hss_driver < :driver', 'hss_driver > 
 )
 
 /** A SIM whose subscriber is not in the HSS as it should be. */
-export interface UnsyncedSim {
+interface UnsyncedSim {
   readonly hash: string
   readonly state: SimState
 }
@@ -345,4 +364,42 @@ export async function expiredHashes(
   const found: string[] = []
   for (const state of states) found.push(...(await hashList(reader, DUE, { state, now: nowMs, limit })))
   return found
+}
+
+const CARD_COLUMNS = 'hash, state, label, batch_id, iccid_last4'
+
+/** What is told of a SIM's card. */
+export type CardSim = Pick<SimRow, 'hash' | 'state' | 'label' | 'batch_id' | 'iccid_last4'>
+
+/** Cards by the hashes of their SIMs, at most a hundred, in no order. */
+export async function cardsAmong(reader: Reader, hashes: readonly string[]): Promise<readonly CardSim[]> {
+  if (hashes.length === 0) return []
+  const { where, params } = listed('hash', hashes)
+  return await reader.all<CardSim>(`select ${CARD_COLUMNS} from sims_sim where ${where}`, params)
+}
+
+const CARDS_OF_BATCH = `select ${CARD_COLUMNS} from sims_sim
+  where batch_id = :batch_id and hash > :after order by hash limit :limit`
+
+/** At most `limit` cards of a batch or an import behind a hash, by hash. */
+export function cardsOfBatchAfter(
+  reader: Reader,
+  batchId: string,
+  after: string,
+  limit: number,
+): Promise<readonly CardSim[]> {
+  return reader.all<CardSim>(CARDS_OF_BATCH, { batch_id: batchId, after, limit })
+}
+
+/** Whole rows by their hashes, in no order. Throws `store_corrupt`. */
+export async function simsOf(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {
+  if (hashes.length === 0) return []
+  const { where, params } = listed('hash', hashes)
+  return await SIMS.select(reader, `where ${where}`, params)
+}
+
+/** At most `limit` SIMs of a batch, by hash. Throws `store_corrupt`. */
+export function simsOfBatch(reader: Reader, batchId: string, limit: number): Promise<readonly SimRow[]> {
+  const rest = 'where batch_id = :batch_id order by hash limit :limit'
+  return SIMS.select(reader, rest, { batch_id: batchId, limit })
 }

@@ -35,38 +35,20 @@ function keysOf({ label, msisdn }: Pick<SimRow, 'label' | 'msisdn'>): readonly s
 }
 
 /** What of a SIM its words come from. */
-export type Worded = Pick<SimRow, 'hash' | 'label' | 'msisdn'>
+type Worded = Pick<SimRow, 'hash' | 'label' | 'msisdn'>
 
-/** Words that one statement adds, most first: any number of words is added by few of these. */
-const SIZES = [128, 32, 8, 4, 2, 1] as const
-const ADD: ReadonlyMap<number, string> = new Map(
-  SIZES.map((size) => {
-    const values = Array.from({ length: size }, (_, at) => `(:hash_${at}, :word_${at})`)
-    const sql = `insert into sims_word (hash, word) values ${values.join(', ')} on conflict (hash, word) do nothing`
-    return [size, sql]
-  }),
-)
+const ADD = 'insert into sims_word (hash, word) values (:hash, :word) on conflict (hash, word) do nothing'
 const REMOVE = 'delete from sims_word where hash = :hash'
 
-/** Adds the words of new SIMs, inside the transaction that adds them. */
-export async function addWords(tx: Tx, rows: readonly Worded[]): Promise<void> {
-  const pairs = rows.flatMap((row) => keysOf(row).map((word) => [row.hash, word] as const))
-  for (let from = 0; from < pairs.length; ) {
-    const size = SIZES.find((each) => each <= pairs.length - from) ?? 1
-    const params: Record<string, string> = {}
-    for (const [at, [hash, word]] of pairs.slice(from, from + size).entries()) {
-      params[`hash_${at}`] = hash
-      params[`word_${at}`] = word
-    }
-    await tx.run(ADD.get(size) ?? '', params)
-    from += size
-  }
+/** Adds the words of a new SIM, inside the transaction that adds it. */
+export async function addWords(tx: Tx, row: Worded): Promise<void> {
+  for (const word of keysOf(row)) await tx.run(ADD, { hash: row.hash, word })
 }
 
 /** Puts the words of a changed SIM in the place of those it had. */
 export async function replaceWords(tx: Tx, row: Worded): Promise<void> {
   await tx.run(REMOVE, { hash: row.hash })
-  await addWords(tx, [row])
+  await addWords(tx, row)
 }
 
 /** Forgets the words of a SIM that is removed. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  changeTag,
   type ErrorDetail,
   forbidden,
   isServiceError,
@@ -10,17 +11,21 @@ import {
   type Request,
   type Role,
   type Route,
+  refuseStale,
   route,
+  SIM_PARAMS,
   simNotFound,
+  staleChange,
   validationFailed,
 } from '@steeple/contracts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
+import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
 import { changeSim } from '../states/change.ts'
-import type { SimFilter } from '../store/sim-store.ts'
-import { SIMS } from '../store/sim-store.ts'
+import { SIMS, type SimFilter } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { FILTER_PROPERTIES, matchingHashes } from './filter.ts'
+import type { SimParams } from './read-routes.ts'
 import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './state-routes.ts'
 
 type BulkAction = 'suspend' | 'resume' | 'revoke' | 'label'
@@ -227,7 +232,7 @@ async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBod
 }
 
 /** Gives a SIM another label. Throws `sim_not_found`. */
-export async function relabel(
+async function relabel(
   tx: MutationTx,
   hash: string,
   label: string | null,
@@ -239,4 +244,36 @@ export async function relabel(
   await SIMS.put(tx, after)
   await replaceWords(tx, after)
   return { before, after }
+}
+
+const LABEL_BODY: JsonSchema = objectSchema(
+  { label: { ...NAME_SCHEMA, type: ['string', 'null'], description: 'null removes it.' } },
+  ['label'],
+)
+
+/** `POST /v1/sims/{imsi}/label` */
+export function labelRoute(parts: SimsParts): Route {
+  return route<SimParams, unknown, { readonly label: string | null }>({
+    method: 'POST',
+    path: '/v1/sims/:imsi/label',
+    role: 'sim:issuer',
+    summary: 'Give a SIM a label, to find it again',
+    description: 'A text for people: a name, a place, a shelf. null takes it away.',
+    schema: { params: SIM_PARAMS, body: LABEL_BODY, response: SIM_SCHEMA },
+    errors: ['sim_not_found', staleChange.code, 'store_corrupt'],
+    audit: 'sim.label',
+    guarded: true,
+    handle: async (request) => {
+      const { imsi: hash } = request.params
+      return await request.mutate(hash, async (tx) => {
+        const { before, after } = await relabel(tx, hash, request.body.label)
+        refuseStale(request.header('if-match'), changedPart(before), `the SIM ${hash}`)
+        // A label may be a person's name, which the trail has no need of.
+        tx.audit({ detail: { is_changed: before !== after } })
+        tx.event({ type: 'sim.label', subject: hash, data: {} })
+        const body = await recordOf(parts, after, tx)
+        return { body, headers: { etag: changeTag(changedPart(after), body) } }
+      })
+    },
+  })
 }

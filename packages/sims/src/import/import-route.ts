@@ -2,12 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import {
   createPause,
+  freeOctets,
   isServiceError,
   type MutationTx,
   msFromDuration,
   type Pause,
   type Reply,
   type Request,
+  type Route,
+  route,
   timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
@@ -17,12 +20,11 @@ import { noteMoves } from '../states/change.ts'
 import type { SimRow } from '../store/sim-store.ts'
 import { csvLines } from './csv.ts'
 import { type ImportPlan, type PlannedRow, planImport } from './import-plan.ts'
-import { ImportRows, type Ready } from './import-rows.ts'
-import type { ImportQuery } from './import-schema.ts'
+import { createResults, ImportRows, type Ready, type Results } from './import-rows.ts'
+import { IMPORT_BODY, IMPORT_QUERY, IMPORT_REPORT, type ImportQuery } from './import-schema.ts'
 import { auditCutShort, noteBegun, noteEnded } from './open-imports.ts'
 import { tellOverwritten } from './overwritten.ts'
 import { csvRows, jsonRowsOf, type Rows } from './read-rows.ts'
-import { createResults, type Results } from './results.ts'
 
 /** First octets of files that spreadsheets save when they are not asked for CSV. */
 const WORKBOOKS: readonly (readonly [octets: readonly number[], what: string])[] = [
@@ -97,10 +99,10 @@ function firstRows(rows: readonly Ready[]): readonly object[] {
 }
 
 /** A request of an import. */
-export type ImportRequest = Request<unknown, ImportQuery, Uint8Array | undefined>
+type ImportRequest = Request<unknown, ImportQuery, Uint8Array | undefined>
 
 /** The limit of the policy that counts rows. */
-export const ROWS_LIMIT = 'sim_import_rows'
+const ROWS_LIMIT = 'sim_import_rows'
 
 /** Rows of one transaction: short enough not to hold up other writers and requests. */
 const CHUNK = 250
@@ -115,7 +117,7 @@ type Turn = (work: () => Promise<Reply>) => Promise<Reply>
  * Imports SIMs and reports on each row. `charge` says what the mutation is to take from the limit of rows.
  * Throws `validation_failed` and `malformed_json` for a body that has no rows to read, `rate_limited`.
  */
-export async function runImport(
+async function runImport(
   parts: SimsParts,
   request: ImportRequest,
   charge: (rows: number) => void,
@@ -365,4 +367,54 @@ class Run {
     const { columns } = this.#of.body
     return { ...totals, batch_id: isNothing ? null : id, columns, results: results.list() }
   }
+}
+
+const BODY_LIMIT = 16 * 1024 * 1024
+
+/** Keys of 3GPP TS 35.208 test set 1, which open no network. */
+const IMPORT_EXAMPLE = {
+  sims: [
+    {
+      imsi: '999990000000001',
+      ki: '465b5ce8b199b49faa5f0a2ee238a6bc',
+      opc: 'cd63cb71954a9f4e48a5994e37a02baf',
+      label: 'harbour',
+    },
+  ],
+}
+
+/** `POST /v1/sims/import` */
+export function importRoute(parts: SimsParts): Route {
+  // What a small import is to take in its own transaction; a large one takes before its first.
+  const costs = new WeakMap<object, number>()
+  return route<unknown, ImportQuery, Uint8Array | undefined>({
+    method: 'POST',
+    path: '/v1/sims/import',
+    role: 'sim:issuer',
+    example: IMPORT_EXAMPLE,
+    summary: 'Import SIMs of cards that exist',
+    description:
+      'CSV with a header row (columns in any order and case; comma, semicolon or tab; UTF-8 or UTF-16; as spreadsheets, card ' +
+      'vendors, pySim, Magma and srsEPC write it), or JSON ({"sims": […]}, a list, an object a line; as Ella Core, ' +
+      'Open5GS by mongoexport and free5GC have it). At most 50,000 rows; one bad row never stops the others unless atomic ' +
+      'is asked for. A CSV in which a quote is not closed is refused as a whole. A SIM that is there gets the label of its row when ' +
+      'that is another one. What a row does not say stays as the HSS has it, where it has the subscriber already: number, AMBR, ' +
+      'APNs with their rules; such a SIM has no end. A dry run says what would be overwritten there. The limit ' +
+      'sim_import_rows counts rows, except those of a dry run.',
+    schema: { query: IMPORT_QUERY, body: IMPORT_BODY, response: IMPORT_REPORT },
+    consumes: ['text/csv'],
+    bodyLimit: BODY_LIMIT,
+    rawBody: true,
+    errors: ['validation_failed', 'body_too_large', 'unsupported_media_type', 'rate_limited'],
+    audit: 'sim.import',
+    rateLimit: { name: ROWS_LIMIT, cost: (body: Uint8Array | undefined) => costs.get(body ?? costs) ?? 0 },
+    handle: async (request) => {
+      const { body = new Uint8Array() } = request
+      try {
+        return await runImport(parts, request, (rows) => costs.set(body, rows))
+      } finally {
+        freeOctets(body)
+      }
+    },
+  })
 }

@@ -115,7 +115,7 @@ export const CONSOLE_CHANGES: Bench = bench({
     const cards = await issue(service, lab)
     const events = await openEvents(`${service.url}/v1/events`, { token: service.adminToken })
     const page = await openFirstScreen(browser, service)
-    await page.getByRole('region', { name: 'What happened last' }).getByRole('listitem').first().waitFor()
+    await page.getByRole('region', { name: 'Recent events' }).getByRole('listitem').first().waitFor()
     return { service, page, lab, events, cards }
   },
   act: (world) =>

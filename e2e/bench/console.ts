@@ -265,7 +265,7 @@ const first = bench({
 /** What a browser has asked for until the first screen is there, of the console, its plugins and their texts: path → content. */
 async function firstScreen(browser: Browser, service: Service): Promise<ReadonlyMap<string, Uint8Array>> {
   const page = await openFirstScreen(browser, service)
-  await page.getByRole('region', { name: 'What happened last' }).waitFor()
+  await page.getByRole('region', { name: 'Recent events' }).waitFor()
   const asked = await page.evaluate<readonly string[]>(
     `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)`,
   )

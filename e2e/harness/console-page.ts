@@ -19,7 +19,7 @@ const DESK = { width: 1_280, height: 900 }
 
 /** Signs in with a token, as a person would who pastes it. */
 export async function signInWithToken(page: Page, token: string): Promise<void> {
-  await page.getByRole('button', { name: 'Use a token instead' }).click()
+  await page.getByRole('button', { name: 'Use a token' }).click()
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
@@ -53,8 +53,8 @@ export async function isAccessible(page: Page, what: string): Promise<void> {
 /** Makes the change of a form that shows first what it does to the core, where the build keeps the core at its configuration. */
 export async function applied(form: Locator): Promise<void> {
   if (LACKS.has('core-config')) return form.getByRole('button', { name: 'Save' }).click()
-  await form.getByRole('button', { name: 'Look at what it does' }).click()
-  await form.getByRole('region', { name: 'What it does to the core' }).waitFor()
+  await form.getByRole('button', { name: 'Show effect' }).click()
+  await form.getByRole('region', { name: 'Effect on the core' }).waitFor()
   await form.getByRole('button', { name: 'Apply' }).click()
 }
 

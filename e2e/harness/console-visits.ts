@@ -47,7 +47,7 @@ export function makeVisits(
       await page.emulateMedia({ colorScheme: 'light' })
       await page.setViewportSize({ width: WIDTH, height: HEIGHT })
       await goTo(page, NOWHERE)
-      await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor()
+      await page.getByRole('heading', { level: 1, name: 'This page does not exist' }).waitFor()
       if ((await page.locator('dialog[open]').count()) === 0) free.push(visit)
       else await page.close()
     },

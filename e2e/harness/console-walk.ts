@@ -11,7 +11,7 @@ const OF_PLUGINS: Readonly<Record<string, { readonly path: string; readonly entr
   'esim-smdp': { path: '/esim', entry: 'eSIM' },
   mesh: { path: '/mesh', entry: 'Mesh' },
 }
-const NOT_FOUND = 'There is no such page'
+const NOT_FOUND = 'This page does not exist'
 /** Two frames: what a page asks for when it is shown, it has asked for by then. */
 const IS_SHOWN = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))'
 

@@ -115,18 +115,20 @@ if (executable !== undefined) {
       assert.is((await simOf(hash)).state, 'issued')
       for (const page of [ada, ben])
         await page.getByRole('navigation').getByRole('link', { name: 'Rules' }).click()
-      await ada.getByLabel('Audit trail, days').fill('500')
-      await ben.getByLabel('Arms of the radio per hour').fill('70')
-      await ben.getByRole('button', { name: 'Save the rules' }).click()
-      await ada.getByText('Somebody else has changed the rules meanwhile.').waitFor()
-      assert.is(await ada.getByLabel('Audit trail, days').inputValue(), '500')
-      await ada.getByRole('button', { name: 'Keep mine on top of theirs' }).click()
-      await ada.getByRole('button', { name: 'Save the rules' }).click()
-      await ada.getByText('The rules are in force as revision').waitFor()
+      await ada.getByLabel('Keep audit trail, days').fill('500')
+      await ben.getByLabel('Radio arms per hour').fill('70')
+      await ben.getByRole('button', { name: 'Save rules' }).click()
+      await ada.getByText('Somebody else changed the rules in the meantime.').waitFor()
+      assert.is(await ada.getByLabel('Keep audit trail, days').inputValue(), '500')
+      await ada.getByRole('button', { name: 'Keep my values' }).click()
+      await ada.getByRole('button', { name: 'Save rules' }).click()
+      await ada.getByText('The rules are saved as revision').waitFor()
       const { body } = await service.request('GET', '/v1/policy')
       assert.equal([body.retention_days.audit, body.rate_limits.tx_arm_per_hour], [500, 70])
       // Ben has nothing in his form that is not kept: it follows.
-      await eventually(async () => assert.is(await ben.getByLabel('Audit trail, days').inputValue(), '500'))
+      await eventually(async () =>
+        assert.is(await ben.getByLabel('Keep audit trail, days').inputValue(), '500'),
+      )
       for (const page of [ada, ben]) assert.ok(await page.evaluate('window.sameDocument'))
       for (const opened of people) {
         await opened.page.context().clearCookies()
@@ -147,7 +149,7 @@ if (executable !== undefined) {
         await page.getByRole('heading', { name: 'kiosk at the quay' }).waitFor()
         await page.getByRole('button', { name: 'Suspend' }).click()
         await page.getByRole('button', { name: 'Resume' }).click()
-        await page.getByText('kiosk at the quay may use the network again.').waitFor()
+        await page.getByText('kiosk at the quay is resumed.').waitFor()
         await service.request('POST', `/v1/sims/${hash}/quota`, {
           body: { quota_bytes: 1_000, action: 'suspend' },
         })
@@ -156,18 +158,18 @@ if (executable !== undefined) {
         await page.getByRole('button', { name: 'Resume' }).click()
         await page.getByRole('dialog').getByText('Its quota is used up.').waitFor()
         await isAccessible(page, 'a SIM over its quota')
-        await page.getByRole('dialog').getByRole('button', { name: 'Resume all the same' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Resume anyway' }).click()
         await page.getByRole('button', { name: 'Suspend' }).waitFor()
         assert.is((await simOf(hash)).state, 'issued')
         await confirmed(page, 'Replace')
-        await page.getByText('This is the new SIM. The old one is revoked.').waitFor()
+        await page.getByText('This is the new SIM. The old SIM is revoked.').waitFor()
         assert.is((await simOf(hash)).state, 'revoked')
         const next = new URL(page.url()).pathname.replace('/sims/', '')
         assert.is((await simOf(next)).label, 'kiosk at the quay')
         await page.getByRole('button', { name: 'Revoke', exact: true }).click()
-        await page.getByRole('dialog').getByText('Nothing takes it back').waitFor()
+        await page.getByRole('dialog').getByText('You cannot undo this').waitFor()
         await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-        await page.getByText('It is revoked, which is for good.').waitFor()
+        await page.getByText('This SIM is revoked for good.').waitFor()
         for (const name of ['Suspend', 'Resume', 'Replace', 'Revoke'])
           await page.getByRole('button', { name, exact: true }).waitFor({ state: 'detached' })
         await page.getByRole('button', { name: 'Erase data' }).click()
@@ -187,13 +189,13 @@ if (executable !== undefined) {
     async () => {
       const zoe = await addPerson(service, 'zoe', ['viewer'])
       await asAdmin(`/people/${zoe.id}`, async (page) => {
-        await confirmed(page, 'Reset all ways in')
+        await confirmed(page, 'Reset credentials')
         const shown = page.getByRole('dialog')
-        await shown.getByText('This is shown now and never again.').waitFor()
+        await shown.getByText('You see this only once.').waitFor()
         const password = (await shown.getByRole('code').first().textContent()) ?? ''
         const recovery = (await shown.getByRole('listitem').first().textContent()) ?? ''
         await isAccessible(page, 'ways in that were drawn')
-        await shown.getByRole('button', { name: 'I have kept it' }).click()
+        await shown.getByRole('button', { name: 'I have saved it' }).click()
         const login = async (given: string, code: string): Promise<number> => {
           const body = { username: 'zoe', password: given, code }
           return (await post(service, '/v1/auth/login', { body })).status
@@ -201,10 +203,10 @@ if (executable !== undefined) {
         assert.is(await login(zoe.password, zoe.recovery_codes[0] ?? ''), 401)
         assert.is(await login(password, recovery), 200)
         await confirmed(page, 'New authenticator')
-        await shown.getByText('This is shown now and never again.').waitFor()
+        await shown.getByText('You see this only once.').waitFor()
         assert.not.ok((await shown.textContent())?.includes(password), 'the password stays')
         const another = (await shown.getByRole('listitem').first().textContent()) ?? ''
-        await shown.getByRole('button', { name: 'I have kept it' }).click()
+        await shown.getByRole('button', { name: 'I have saved it' }).click()
         assert.is(await login(password, another), 200)
       })
     },
@@ -232,7 +234,7 @@ if (executable !== undefined) {
         await secrets.getByRole('button', { name: 'Set: api_key' }).click()
         await page.getByRole('dialog').getByLabel('Value').fill(SECRET)
         await page.getByRole('dialog').getByRole('button', { name: 'Set' }).click()
-        await secrets.getByText('sealed in the store').waitFor()
+        await secrets.getByText('encrypted in the store').waitFor()
         await isAccessible(page, 'a plugin with a secret')
         assert.not.ok((await page.content()).includes(SECRET), 'it is shown to nobody')
         await secrets.getByRole('button', { name: 'Remove: api_key' }).click()
@@ -287,7 +289,7 @@ if (executable !== undefined) {
         await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
         await page.clock.setSystemTime(Date.now() + TWO_DAYS_MS)
         await confirmed(page, 'Confirm the clock')
-        await shown.getByText('believed', { exact: true }).waitFor()
+        await shown.getByText('trusted', { exact: true }).waitFor()
         await page.getByRole('navigation').getByRole('link', { name: 'Alerts' }).click()
         await page.getByRole('tab', { name: 'Receivers' }).click()
         const receiver = page.getByRole('article', { name: 'ops' })

@@ -47,10 +47,10 @@ if (executable !== undefined) {
       await page.getByText('The box is not on the air').waitFor()
       const issued = await service.request('POST', '/v1/sims', { body: { label: 'village' } })
       assert.is(issued.status, 201)
-      const happenings = part(page, 'What happened last')
+      const happenings = part(page, 'Recent events')
       await happenings.getByText('SIMs were issued').waitFor({ timeout: 30_000 })
       const people = part(page, 'Subscribers')
-      await people.getByText('Nobody is online').waitFor()
+      await people.getByText('No open sessions').waitFor()
       const { body } = await service.request('GET', '/v1/sims?limit=1')
       await eventually(async () => {
         const { body: listed } = await service.request('GET', '/v1/sims?limit=1')
@@ -70,7 +70,7 @@ if (executable !== undefined) {
       )
       await isAccessible(page, 'overview with somebody on it')
       await people.getByRole('button', { name: `Suspend ${hash}` }).click()
-      await page.getByText(/village is suspended\. Detached in [\d.]+ s\./).waitFor()
+      await page.getByText(/village is suspended\. Its phone was disconnected in [\d.]+ s\./).waitFor()
       await page.getByRole('button', { name: 'Undo' }).click()
       await happenings.getByText('A SIM was resumed').waitFor()
       assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use')
@@ -117,9 +117,11 @@ if (executable !== undefined) {
     async () => {
       const { page, problems } = await browser.open(service.url)
       await signInWithToken(page, service.adminToken)
-      const needs = part(page, 'What needs you')
+      const needs = part(page, 'To do now')
       const { moment } = await withoutTime(page, () =>
-        part(page, 'Radio and core').getByText(/well/).waitFor(),
+        part(page, 'Radio and core')
+          .getByText(/parts? works?\./)
+          .waitFor(),
       )
       const core = needs.getByText('driver-core-a.daemons')
       assert.is(await core.count(), 0)
@@ -134,7 +136,7 @@ if (executable !== undefined) {
         await moment()
         assert.is(await core.count(), 1)
       })
-      const happened = part(page, 'What happened last')
+      const happened = part(page, 'Recent events')
       await happened.getByRole('listitem').filter({ hasText: 'driver-core-a.daemons' }).waitFor()
       assert.equal(problems, [])
       await page.close()

@@ -82,7 +82,7 @@ if (executable !== undefined) {
       const { page, problems } = await asAdmin('/')
       const menu = page.getByRole('navigation')
       await menu.getByRole('link', { name: 'Rules' }).click()
-      const days = page.getByLabel('Audit trail, days')
+      const days = page.getByLabel('Keep audit trail, days')
       await days.fill('512')
       const questions = answering(page, false)
       await page.goBack()
@@ -118,16 +118,16 @@ if (executable !== undefined) {
     'keeps a link that is shown once, however often Escape is pressed',
     async () => {
       const { page, problems } = await asAdmin('/people')
-      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      await page.getByRole('button', { name: 'Invite a person' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Name').fill('grace')
-      await dialog.getByRole('button', { name: 'Make the link' }).click()
+      await dialog.getByRole('button', { name: 'Create link' }).click()
       const shown = dialog.getByRole('img', { name: /QR code/ })
       await shown.waitFor()
       // The browser itself closes a dialog that has refused to be closed.
       for (let press = 0; press < 6; press++) await page.keyboard.press('Escape')
       await eventually(async () => assert.ok(await shown.isVisible()))
-      await dialog.getByRole('button', { name: 'I have kept it' }).click()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
       await dialog.waitFor({ state: 'detached' })
       assert.equal(problems, [])
       await page.close()
@@ -182,7 +182,7 @@ if (executable !== undefined) {
       ]
       const { page, problems } = await browser.open(`${service.url}/people`)
       await signInAs(page, ada)
-      await page.getByRole('button', { name: 'Invite somebody' }).waitFor()
+      await page.getByRole('button', { name: 'Invite a person' }).waitFor()
       const opening = page.waitForEvent('popup')
       await page.evaluate("void open('/')")
       const other = await opening
@@ -190,7 +190,7 @@ if (executable !== undefined) {
       await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
       await signInAs(other, ben)
       await page.getByRole('banner').getByText('Signed in as ben').waitFor()
-      assert.is(await page.getByRole('button', { name: 'Invite somebody' }).count(), 0)
+      assert.is(await page.getByRole('button', { name: 'Invite a person' }).count(), 0)
       assert.equal(problems, [])
       await page.context().clearCookies()
       await other.close()
@@ -207,7 +207,7 @@ if (executable !== undefined) {
       ]
       const { page } = await browser.open(`${service.url}/people`)
       await signInAs(page, emil)
-      await page.getByRole('button', { name: 'Invite somebody' }).waitFor()
+      await page.getByRole('button', { name: 'Invite a person' }).waitFor()
       const login = { username: 'fay', password: fay.password, code: totpAt(fay.totp_uri, Date.now()) }
       const init = {
         method: 'POST',
@@ -222,7 +222,7 @@ if (executable !== undefined) {
       for (const { id, user_name: name } of body.sessions)
         if (name === 'emil') await service.request('DELETE', `/v1/auth/sessions/${id}`)
       await page.getByRole('banner').getByText('Signed in as fay').waitFor()
-      assert.is(await page.getByRole('button', { name: 'Invite somebody' }).count(), 0)
+      assert.is(await page.getByRole('button', { name: 'Invite a person' }).count(), 0)
       await page.context().clearCookies()
       await page.close()
     },

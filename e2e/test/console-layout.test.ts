@@ -139,7 +139,7 @@ if (executable !== undefined) {
     async () => {
       const { url } = world.service
       const { page } = await browser.open(`${url}//evil.example/`)
-      await page.getByRole('button', { name: 'Use a token instead' }).waitFor()
+      await page.getByRole('button', { name: 'Use a token' }).waitFor()
       assert.is(new URL(page.url()).origin, url)
       await page.close()
       const client = createClient(url, 1)

@@ -98,10 +98,10 @@ if (executable !== undefined) {
       const dialog = admin.page.getByRole('dialog')
       await dialog.getByText('no license is acknowledged').waitFor()
       await dialog.getByText('the allow-list has no entry of DE').waitFor()
-      await dialog.getByLabel('The box stands in this country').check()
+      await dialog.getByLabel('The box is in this country').check()
       await dialog.getByLabel('Antenna and power are right').check()
-      assert.ok(await dialog.getByLabel('The licence holds for this place and this carrier').isDisabled())
-      assert.ok(await dialog.getByRole('button', { name: 'Go on the air' }).isDisabled())
+      assert.ok(await dialog.getByLabel('The licence is valid for this place and this carrier').isDisabled())
+      assert.ok(await dialog.getByRole('button', { name: 'Start transmitting' }).isDisabled())
       await isAccessible(admin.page, 'checklist that is closed')
       assert.equal([...problems, ...admin.problems], [])
       await visits.leave(page)
@@ -115,29 +115,29 @@ if (executable !== undefined) {
     async () => {
       const first = await openAs('operator', '/rules')
       const second = await openAs('operator', '/rules')
-      const typed = second.page.getByLabel('Audit trail, days')
+      const typed = second.page.getByLabel('Keep audit trail, days')
       await typed.fill('500')
-      await second.page.getByLabel('Arms of the radio per hour').fill('70')
+      await second.page.getByLabel('Radio arms per hour').fill('70')
       await first.page.getByLabel('There is a licence for this place').check()
       await first.page.getByLabel('Reference').fill('L-7')
-      await first.page.getByRole('button', { name: 'Add an entry' }).click()
+      await first.page.getByRole('button', { name: 'Add entry' }).click()
       const entry = first.page.getByRole('group', { name: 'Entry 1' })
       assert.is(await entry.getByLabel('Country').inputValue(), 'DE')
       await entry.getByLabel('Band').fill('b777')
-      await first.page.getByLabel('Arms of the radio per hour').fill('90')
-      await first.page.getByRole('button', { name: 'Save the rules' }).click()
+      await first.page.getByLabel('Radio arms per hour').fill('90')
+      await first.page.getByRole('button', { name: 'Save rules' }).click()
       await entry.getByText('b777').waitFor()
       assert.is(await first.page.getByLabel('Reference').inputValue(), 'L-7')
       await entry.getByLabel('Band').fill('b7')
-      await first.page.getByRole('button', { name: 'Save the rules' }).click()
-      await first.page.getByText('The rules are in force as revision').waitFor()
-      await second.page.getByText('Somebody else has changed the rules meanwhile.').waitFor()
+      await first.page.getByRole('button', { name: 'Save rules' }).click()
+      await first.page.getByText('The rules are saved as revision').waitFor()
+      await second.page.getByText('Somebody else changed the rules in the meantime.').waitFor()
       await second.page.getByText('You typed 70.').waitFor()
       assert.is(await typed.inputValue(), '500')
       await isAccessible(second.page, 'rules that are stale')
-      await second.page.getByRole('button', { name: 'Keep mine on top of theirs' }).click()
-      await second.page.getByRole('button', { name: 'Save the rules' }).click()
-      await second.page.getByText('The rules are in force as revision').waitFor()
+      await second.page.getByRole('button', { name: 'Keep my values' }).click()
+      await second.page.getByRole('button', { name: 'Save rules' }).click()
+      await second.page.getByText('The rules are saved as revision').waitFor()
       const { body } = await mast.ask('GET', '/v1/policy')
       const { spectrum, retention_days: days, rate_limits: limits } = body
       assert.equal([days.audit, limits.tx_arm_per_hour], [500, 70])
@@ -154,9 +154,9 @@ if (executable !== undefined) {
     'shows the rules to a viewer, and gives no way to change them',
     async () => {
       const { page } = await openAs('viewer', '/rules')
-      await page.getByText('Your role reads these rules.').waitFor()
-      assert.ok(await page.getByLabel('Audit trail, days').isDisabled())
-      await seesNo(page, 'Add an entry')
+      await page.getByText('You can only read these rules.').waitFor()
+      assert.ok(await page.getByLabel('Keep audit trail, days').isDisabled())
+      await seesNo(page, 'Add entry')
       await visits.leave(page)
     },
     LIMIT,
@@ -168,12 +168,12 @@ if (executable !== undefined) {
       const { page, problems } = await openAs('admin', '/radio')
       await page.getByRole('button', { name: 'Arm mast' }).click()
       const dialog = page.getByRole('dialog')
-      const confirm = dialog.getByRole('button', { name: 'Go on the air' })
+      const confirm = dialog.getByRole('button', { name: 'Start transmitting' })
       await dialog.getByText('L-7').waitFor()
       const points = [
-        'The box stands in this country',
-        'The licence holds for this place and this carrier',
-        'The carrier lies in what the licence allows',
+        'The box is in this country',
+        'The licence is valid for this place and this carrier',
+        'The licence allows this carrier',
         'Antenna and power are right',
       ]
       for (const point of points) {
@@ -183,7 +183,7 @@ if (executable !== undefined) {
       await confirm.click()
       await page.getByRole('banner').getByText('On the air', { exact: true }).waitFor()
       await air.isOn()
-      await page.getByText('The box is on the air with the profile mast.').waitFor()
+      await page.getByText('The box is on the air with profile mast.').waitFor()
       await isAccessible(page, 'radio on the air')
       await page.getByRole('button', { name: 'Stop transmitting' }).first().click()
       await page.getByRole('dialog').getByRole('button', { name: 'Stop transmitting' }).click()
@@ -239,8 +239,8 @@ if (executable !== undefined) {
     async () => {
       const { page } = await openAs('operator', '/radio')
       await page.getByLabel('Channels', { exact: true }).fill('3350, 1300')
-      await page.getByRole('button', { name: 'Check', exact: true }).click()
-      const results = page.getByRole('table', { name: 'Channel by channel' })
+      await page.getByRole('button', { name: 'Check channels' }).click()
+      const results = page.getByRole('table', { name: 'Results by channel' })
       await results.getByRole('row').filter({ hasText: '3350' }).getByText('yes').waitFor()
       await results.getByRole('row').filter({ hasText: '1300' }).getByText('no', { exact: true }).waitFor()
       await visits.leave(page)
@@ -252,16 +252,16 @@ if (executable !== undefined) {
     'shows what a change of the core would do, to operators alone',
     async () => {
       const { page, problems } = await openAs('operator', '/core')
-      await page.getByText('The core is to be changed').waitFor()
+      await page.getByText('The core must change').waitFor()
       const file = page.getByRole('group').filter({ has: page.getByText('mme.yaml', { exact: true }) })
       await file.getByText('mme.yaml', { exact: true }).click()
       await file.getByText('network_name:').waitFor()
       await page.getByRole('table', { name: 'Daemons' }).getByText('mme', { exact: true }).waitFor()
-      await page.getByText('No part of the core was restarted by this box.').waitFor()
+      await page.getByText('This box has not restarted any part of the core.').waitFor()
       await isAccessible(page, 'core')
       const viewer = await openAs('viewer', '/core')
-      await viewer.page.getByRole('heading', { name: 'Where this box stands' }).waitFor()
-      assert.is(await viewer.page.getByRole('heading', { name: 'What a change would do now' }).count(), 0)
+      await viewer.page.getByRole('heading', { name: 'State of this box' }).waitFor()
+      assert.is(await viewer.page.getByRole('heading', { name: 'Planned change' }).count(), 0)
       await seesNo(viewer.page, /^Move to/)
       assert.equal([...problems, ...viewer.problems], [])
       await visits.leave(page)

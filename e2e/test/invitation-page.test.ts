@@ -60,7 +60,7 @@ if (executable !== undefined) {
       const { page, problems, hosts } = await opened().open(link)
       await choose(page, PASSWORD, 'another password')
       assert.not.ok(page.url().includes(token), 'the token does not stay in the address')
-      await page.getByText('The two are not the same.').waitFor()
+      await page.getByText('The passwords are not the same.').waitFor()
       await choose(page, PASSWORD)
       const shown = page.getByRole('dialog', { name: 'grace' })
       await shown.getByText('Operator').waitFor()
@@ -89,7 +89,7 @@ if (executable !== undefined) {
     'says so where the link has lost its end, and takes the whole one then',
     async () => {
       const { page, problems } = await opened().open(`${service.url}/v1/auth/invitation`)
-      await page.getByText('holds no invitation').waitFor()
+      await page.getByText('This link is not complete').waitFor()
       assert.is(await page.locator('form').count(), 0)
       // As pasted over the address: the document stays.
       await page.evaluate(`location.hash = '${(await invited('hopper')).token}'`)
@@ -107,6 +107,6 @@ invitation.run()
 
 async function choose(page: Page, password: string, again = password): Promise<void> {
   await page.getByLabel('New password', { exact: true }).fill(password)
-  await page.getByLabel('New password once more').fill(again)
+  await page.getByLabel('Repeat new password').fill(again)
   await page.getByRole('button', { name: 'Accept' }).click()
 }

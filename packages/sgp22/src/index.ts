@@ -1,38 +1,42 @@
 export {
   type Bsp,
+  BspError,
+  type BspKeys,
   bsp,
   type Cmac,
   cmac,
   type EncryptedTag,
+  eidOctets,
   encryptedSegments,
+  KEY_LENGTH,
+  KEY_TYPE,
   MAC_ONLY,
   MAX_ENCRYPTED,
   MAX_MAC_ONLY,
   MAX_SEGMENT,
   macOnlySegments,
-} from './bsp.ts'
-export { BspError } from './bsp-error.ts'
-export {
-  type BspKeys,
-  eidOctets,
-  KEY_LENGTH,
-  KEY_TYPE,
   type OneTimeKey,
   oneTimeKey,
   type RspCurve,
   sessionKeys,
   wipeKeys,
   x963,
-} from './bsp-keys.ts'
+} from './bsp.ts'
 export { SIGNATURE, signP1363, verifyP1363 } from './bsp-sign.ts'
 export { oidOctets, oidText } from './oid.ts'
 export { child, lengthOctets, MAX_DEPTH, readAll, readOne, type Tlv, TlvError, tlv } from './tlv.ts'
+export type { CertificateRole, Extensions, KeyUsage } from './x509.ts'
 export {
   type Certificate,
   CURVE_OIDS,
+  type DistinguishedName,
+  isSameName,
+  isSameText,
   isSignedBy,
+  nameText,
   publicKeyOf,
   readCertificate,
+  X509Error,
 } from './x509.ts'
 export {
   type ChainProblem,
@@ -49,8 +53,6 @@ export {
   type RevocationList,
   readRevocationList,
 } from './x509-crl.ts'
-export { X509Error } from './x509-error.ts'
-export type { Extensions, KeyUsage } from './x509-extensions.ts'
 export type { NameParts } from './x509-issue.ts'
 export {
   type Issued,
@@ -63,5 +65,3 @@ export {
   issueTls,
   newKey,
 } from './x509-issue.ts'
-export { type DistinguishedName, isSameName, isSameText, nameText } from './x509-name.ts'
-export type { CertificateRole } from './x509-role.ts'

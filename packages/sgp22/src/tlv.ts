@@ -55,31 +55,16 @@ export function child(tlv: Tlv, tag: number): Tlv | undefined {
 
 /** An object with its shortest length (DER). `parts` are its value. */
 export function tlv(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
-  let length = 0
-  for (const part of parts) length += part.length
-  const tagLength = octetCount(tag)
-  // Its own octet, and those of a length that does not fit into that.
-  const rest = length < 0x80 ? 0 : octetCount(length)
-  const whole = new Uint8Array(tagLength + 1 + rest + length)
-  put(whole, 0, tag, tagLength)
-  whole[tagLength] = rest === 0 ? length : 0x80 | rest
-  put(whole, tagLength + 1, length, rest)
-  let at = tagLength + 1 + rest
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const head = [...octetsOf(tag), ...lengthOctets(length)]
+  const whole = new Uint8Array(head.length + length)
+  whole.set(head)
+  let at = head.length
   for (const part of parts) {
     whole.set(part, at)
     at += part.length
   }
   return whole
-}
-
-function octetCount(value: number): number {
-  if (value > 0xff_ffff) return 4
-  if (value > 0xffff) return 3
-  return value > 0xff ? 2 : 1
-}
-
-function put(whole: Uint8Array, at: number, value: number, octets: number): void {
-  for (let i = 0; i < octets; i++) whole[at + i] = (value >>> (8 * (octets - 1 - i))) & 0xff
 }
 
 /** The octets of a length. X.690 §8.1.3, shortest form. */

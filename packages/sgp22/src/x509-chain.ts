@@ -1,7 +1,14 @@
 import { createHash, type KeyObject } from 'node:crypto'
-import { type Certificate, isSignedBy, publicKeyOf, readCertificate } from './x509.ts'
-import { X509Error } from './x509-error.ts'
-import { type DistinguishedName, isSameName, isSameText } from './x509-name.ts'
+import {
+  type Certificate,
+  type DistinguishedName,
+  isSameName,
+  isSameText,
+  isSignedBy,
+  publicKeyOf,
+  readCertificate,
+  X509Error,
+} from './x509.ts'
 
 /** What an eUICC shows, and the CI that was chosen for the session. Certificates as DER, or read already. */
 export interface EuiccChain {

@@ -1,9 +1,7 @@
 import { type KeyObject, verify } from 'node:crypto'
 import { oidText } from './oid.ts'
 import { readOne, type Tlv, TlvError } from './tlv.ts'
-import { checkAlgorithm, timeOf } from './x509.ts'
-import { X509Error } from './x509-error.ts'
-import { EXTENSION } from './x509-extensions.ts'
+import { checkAlgorithm, EXTENSION, timeOf, X509Error } from './x509.ts'
 
 /** A list of certificates that their issuer has taken back. RFC 5280 §5, SGP.22 §4.6. */
 export interface RevocationList {

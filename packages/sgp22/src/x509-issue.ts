@@ -7,14 +7,21 @@ import {
   sign,
 } from 'node:crypto'
 import { isIP } from 'node:net'
-import type { RspCurve } from './bsp-keys.ts'
+import type { RspCurve } from './bsp.ts'
 import { oidOctets } from './oid.ts'
 import { readOne, tlv } from './tlv.ts'
-import { type Certificate, ECDSA_SHA256, readCertificate } from './x509.ts'
-import { X509Error } from './x509-error.ts'
-import { EXTENSION, KEY_USAGES, type KeyUsage } from './x509-extensions.ts'
-import { ATTRIBUTE } from './x509-name.ts'
-import { type CertificateRole, ROLE_POLICIES } from './x509-role.ts'
+import {
+  ATTRIBUTE,
+  type Certificate,
+  type CertificateRole,
+  ECDSA_SHA256,
+  EXTENSION,
+  KEY_USAGES,
+  type KeyUsage,
+  ROLE_POLICIES,
+  readCertificate,
+  X509Error,
+} from './x509.ts'
 
 /** Attributes of a name that is to be written; written in this order. */
 export interface NameParts {

@@ -1,7 +1,17 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { type Bsp, bsp, cmac, encryptedSegments, MAX_SEGMENT, macOnlySegments } from '../src/bsp.ts'
-import { type BspKeys, eidOctets, oneTimeKey, sessionKeys } from '../src/bsp-keys.ts'
+import {
+  type Bsp,
+  type BspKeys,
+  bsp,
+  cmac,
+  eidOctets,
+  encryptedSegments,
+  MAX_SEGMENT,
+  macOnlySegments,
+  oneTimeKey,
+  sessionKeys,
+} from '../src/bsp.ts'
 import { ANSWERS, type Answers, hex, octets, PROFILE, RECORDED } from './support/answers.ts'
 
 const segments = suite('sgp22/bsp')

@@ -2,7 +2,7 @@ import { sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { assert, bitsOf, rounds, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import type { RspCurve } from '../src/bsp-keys.ts'
+import type { RspCurve } from '../src/bsp.ts'
 import { readOne, tlv } from '../src/tlv.ts'
 import { readCertificate } from '../src/x509.ts'
 import {

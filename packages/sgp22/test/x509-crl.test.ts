@@ -1,10 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { tlv } from '../src/tlv.ts'
-import { publicKeyOf } from '../src/x509.ts'
+import { publicKeyOf, X509Error } from '../src/x509.ts'
 import { checkEuiccChain } from '../src/x509-chain.ts'
 import { isListSignedBy, isRevocationList, readRevocationList } from '../src/x509-crl.ts'
-import { X509Error } from '../src/x509-error.ts'
 import { extensionTlv, issueRevocationList } from '../src/x509-issue.ts'
 import { below, NOW, newCi } from './support/hierarchy.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { RspCurve } from '../../src/bsp-keys.ts'
+import type { RspCurve } from '../../src/bsp.ts'
 
 /** Known answers on one curve, hexadecimal. */
 export interface Answers {

@@ -1,4 +1,4 @@
-import type { RspCurve } from '../../src/bsp-keys.ts'
+import type { RspCurve } from '../../src/bsp.ts'
 import { type Issued, issueCi, issueEuicc, issueEum } from '../../src/x509-issue.ts'
 
 export const NOW: number = Date.parse('2026-11-22T00:00:00Z')

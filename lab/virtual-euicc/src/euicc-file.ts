@@ -1,7 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { open, readFile, rename } from 'node:fs/promises'
-import type { Curve } from './certificate.ts'
-import { ChainError, type EuiccChain } from './chain.ts'
+import { ChainError, type Curve, type EuiccChain } from './certificate.ts'
 import { createEuicc, type Euicc } from './euicc.ts'
 import type { SavedMemory } from './state.ts'
 

@@ -3,12 +3,15 @@ import { child, readOne, type Tlv, TlvError, tlv } from '@steeple/sgp22'
 import {
   type Certificate,
   CertificateError,
+  type Chain,
+  ChainError,
   checkIssued,
   checkRole,
+  type EuiccChain,
   ROLE,
   readCertificate,
+  readChain,
 } from './certificate.ts'
-import { type Chain, ChainError, type EuiccChain, readChain } from './chain.ts'
 import {
   AUTHENTICATE_ERROR,
   CANCEL_ERROR,
@@ -23,7 +26,6 @@ import { isSignedBy, type OneTimeKey, oneTimeKey, signatureOf } from './ecc.ts'
 import { makeLoader } from './load.ts'
 import { listNotifications, removeNotification, retrieveNotifications } from './notifications.ts'
 import { fromHex, isSame, utf8From } from './octets.ts'
-import type { EuiccParts, Session } from './parts.ts'
 import {
   deleteProfile,
   disableProfile,
@@ -33,7 +35,14 @@ import {
   profilesInfo,
   setNickname,
 } from './profiles.ts'
-import { emptyMemory, memoryFrom, type SavedMemory, savedMemory } from './state.ts'
+import {
+  type EuiccParts,
+  emptyMemory,
+  memoryFrom,
+  type SavedMemory,
+  type Session,
+  savedMemory,
+} from './state.ts'
 
 /** SGP.22 release that this eUICC speaks: 2.4.0. */
 const SVN = Uint8Array.of(2, 4, 0)

@@ -1,5 +1,4 @@
-export { CertificateError, type Curve } from './certificate.ts'
-export { ChainError, type EuiccChain } from './chain.ts'
+export { CertificateError, ChainError, type Curve, type EuiccChain } from './certificate.ts'
 export {
   AUTHENTICATE_ERROR,
   BPP_COMMAND,

@@ -4,9 +4,9 @@ import { isSignedBy, keyMaterial, signatureOf } from './ecc.ts'
 import { eventBits, type Metadata, readMetadata } from './metadata.ts'
 import { keep, notificationMetadata, notifyAll } from './notifications.ts'
 import { fromHex, isSame } from './octets.ts'
-import type { EuiccParts, Session } from './parts.ts'
 import { checkVersion, readProfilePackage } from './profile-package.ts'
 import { type SecureChannel, secureChannel } from './secure-channel.ts'
+import type { EuiccParts, Session } from './state.ts'
 
 /** Command that a segment belongs to. */
 type BppCommand = Code<typeof BPP_COMMAND>

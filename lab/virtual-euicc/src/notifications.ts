@@ -3,8 +3,7 @@ import { CommandError, STATUS } from './codes.ts'
 import { signatureOf } from './ecc.ts'
 import { eventBits, type Metadata, type NotifiedEvent } from './metadata.ts'
 import { integerFrom, integerOctets } from './octets.ts'
-import type { EuiccParts } from './parts.ts'
-import type { KeptNotification } from './state.ts'
+import type { EuiccParts, KeptNotification } from './state.ts'
 
 const NOTHING_TO_DELETE = 1
 

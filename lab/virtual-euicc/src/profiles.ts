@@ -3,9 +3,8 @@ import { CommandError, PROFILE_RESULT, STATUS } from './codes.ts'
 import { readMetadata } from './metadata.ts'
 import { notifyAll } from './notifications.ts'
 import { isSame, utf8From } from './octets.ts'
-import type { EuiccParts } from './parts.ts'
 import { type ProfileContent, readProfilePackage } from './profile-package.ts'
-import type { KeptProfile } from './state.ts'
+import type { EuiccParts, KeptProfile } from './state.ts'
 
 /** A profile on the eUICC, with what its package holds: keys too. */
 export interface InstalledProfile extends ProfileContent {

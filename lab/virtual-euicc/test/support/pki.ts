@@ -1,7 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Curve } from '../../src/certificate.ts'
-import type { EuiccChain } from '../../src/chain.ts'
+import type { Curve, EuiccChain } from '../../src/certificate.ts'
 
 /** The EID of the fixtures' eUICC. */
 export const EID = '89049032123451234512345678901235'

@@ -13,8 +13,7 @@ import { openCapture } from './gtpu/capture.ts'
 import { type GtpuPath, openPath } from './gtpu/path.ts'
 import { makeTraffic, type Traffic } from './gtpu/traffic.ts'
 import { type HssRequests, watchChanges } from './hss/change-stream.ts'
-import { hssOver } from './hss/hss.ts'
-import { delayedCounts, noS6aCounts, type S6aCounts } from './hss/s6a-counts.ts'
+import { delayedCounts, hssOver, noS6aCounts, type S6aCounts } from './hss/hss.ts'
 import { openDaemonLog } from './info/daemon-log.ts'
 import {
   closed,
@@ -26,109 +25,14 @@ import {
   listening,
   pageOf,
 } from './info/info-server.ts'
-import { mmeMetrics, smfMetrics } from './info/metrics.ts'
-import { exposition, metric, processMetrics } from './info/process-metrics.ts'
-import { type Mme, makeMme } from './mme/mme.ts'
-import type { Enb, UeContext } from './mme/ue-context.ts'
+import { hssMetrics, mmeMetrics, pcrfMetrics, smfMetrics, upfMetrics } from './info/metrics.ts'
+import { type Enb, type Mme, makeMme, type UeContext } from './mme/mme.ts'
 import { type Fleet, makeFleet, type StoredPhone } from './phones/fleet.ts'
 import { type PhoneTimers, REAL_TIMERS } from './phones/phone.ts'
 import { type Session, type Sessions, sessionTable } from './smf/sessions.ts'
 import type { Doc } from './store/ejson.ts'
 import { openJournal } from './store/journal.ts'
 import { type Subscribers, subscribersIn } from './store/subscribers.ts'
-
-/** Name and help of a counter. */
-type Row = readonly [string, string]
-
-/** `/metrics` of the HSS, in the recorded order. */
-function hssMetrics(counts: S6aCounts): string {
-  const values: Readonly<Record<string, number>> = {
-    s6a_rx_air: counts.air,
-    s6a_tx_aia: counts.aia,
-    s6a_rx_air_error: counts.airErrors,
-    s6a_rx_ulr: counts.ulr,
-    s6a_tx_ula: counts.ula,
-    s6a_rx_ulr_error: counts.ulrErrors,
-    s6a_tx_clr: counts.clr,
-    s6a_rx_cla: counts.clr,
-    s6a_tx_idr: counts.idr,
-    s6a_rx_ida: counts.idr,
-  }
-  const gauge = (name: string, help: string, value: number): string =>
-    metric(name, 'gauge', help, [` ${value}`])
-  return exposition([
-    ...HSS_COUNTERS.map(([name, help]) => metric(name, 'counter', help, [` ${values[name] ?? 0}`])),
-    gauge('hss_imsi', 'Number of IMSIs attached to HSS', counts.imsis),
-    gauge('hss_impi', 'Number of IMPIs attached to HSS', 0),
-    gauge('hss_impu', 'Number of IMPUs attached to HSS', 0),
-    ...processMetrics(),
-  ])
-}
-
-/** `/metrics` of the PCRF, in the recorded order. Nobody asks it anything here. */
-function pcrfMetrics(): string {
-  const counters = PCRF_COUNTERS.map(([name, help]) => metric(name, 'counter', help, [' 0']))
-  return exposition([...counters, ...processMetrics()])
-}
-
-/** As the daemons say it, mistakes of direction included. */
-const HSS_COUNTERS: readonly Row[] = [
-  ['cx_rx_lir', 'Transmitted Cx LIR messages'],
-  ['cx_rx_uar', 'Received Cx UAR messages'],
-  ['cx_tx_lia', 'Transmitted Cx LIA messages'],
-  ['cx_rx_unknown', 'Received Cx unknown messages'],
-  ['cx_rx_sar', 'Received Cx SAR messages'],
-  ['s6a_rx_pur', 'Transmitted S6a PUR messages'],
-  ['swx_rx_mar_error', 'Received SWx MAR messages failed'],
-  ['cx_tx_uaa', 'Transmitted Cx UAA messages'],
-  ['s6a_rx_pur_error', 'Transmitted S6a PUR messages failed'],
-  ['s6a_tx_clr', 'Transmitted S6a CLR messages'],
-  ['cx_tx_saa', 'Transmitted Cx SAA messages'],
-  ['cx_rx_lir_error', 'Transmitted Cx LIR messages failed'],
-  ['s6a_rx_ulr', 'Transmitted S6a ULR messages'],
-  ['s6a_rx_cla', 'Received S6a CLA messages'],
-  ['s6a_rx_cla_error', 'Received S6a CLA messages failed'],
-  ['s6a_rx_air', 'Received S6a AIR messages'],
-  ['cx_rx_mar', 'Received Cx MAR messages'],
-  ['swx_rx_sar', 'Received SWx SAR messages'],
-  ['s6a_rx_air_error', 'Received S6a AIR messages failed'],
-  ['s6a_rx_ida_error', 'Received S6a IDA messages failed'],
-  ['cx_tx_maa', 'Transmitted Cx MAA messages'],
-  ['swx_rx_mar', 'Received SWx MAR messages'],
-  ['s6a_rx_unknown', 'Received S6a unknown messages'],
-  ['s6a_tx_pua', 'Transmitted S6a PUA messages'],
-  ['swx_rx_unknown', 'Received SWx unknown messages'],
-  ['cx_rx_mar_error', 'Received Cx MAR messages failed'],
-  ['cx_rx_uar_error', 'Received Cx UAR messages failed'],
-  ['s6a_tx_ula', 'Transmitted S6a ULA messages'],
-  ['s6a_rx_ulr_error', 'Transmitted S6a ULR messages failed'],
-  ['s6a_tx_aia', 'Transmitted S6a AIA messages'],
-  ['s6a_tx_idr', 'Transmitted S6a IDR messages'],
-  ['s6a_rx_ida', 'Received S6a IDA messages'],
-  ['cx_rx_sar_error', 'Received Cx SAR messages failed'],
-  ['swx_rx_sar_error', 'Received SWx SAR messages failed'],
-  ['swx_tx_maa', 'Transmitted SWx MAA messages'],
-  ['swx_tx_saa', 'Transmitted SWx SAA messages'],
-]
-
-const PCRF_COUNTERS: readonly Row[] = [
-  ['gx_rx_unknown', 'Received Gx unknown messages'],
-  ['gx_rx_ccr', 'Received Gx CCR messages'],
-  ['gx_rx_ccr_error', 'Received Gx CCR messages failed'],
-  ['gx_rx_raa', 'Received Gx RAA messages'],
-  ['gx_tx_cca', 'Received Gx RAA messages failed'],
-  ['gx_tx_rar', 'Transmitted Gx RAR messages'],
-  ['gx_tx_rar_error', 'Failed to transmit Gx RAR messages'],
-  ['rx_rx_unknown', 'Received Rx unknown messages'],
-  ['rx_rx_aar', 'Received Rx AAR messages'],
-  ['rx_rx_aar_error', 'Received Rx AAR messages failed'],
-  ['rx_rx_asa', 'Received Rx ASA messages'],
-  ['rx_rx_asa_error', 'Received Rx ASA messages failed'],
-  ['rx_rx_str_error', 'Received Rx STR messages failed'],
-  ['rx_tx_aaa', 'Transmitted Rx AAA messages'],
-  ['rx_tx_sar', 'Transmitted Rx SAR messages'],
-  ['rx_tx_sta', 'Transmitted Rx STA messages'],
-]
 
 /** A place to listen or connect at. */
 interface SocketPlace {
@@ -368,40 +272,6 @@ function sessionItem({ imsi, apn, ebi, qci, lease: { ipv4, ipv6 } }: Session): J
     ue_location_timestamp: 0,
   }
   return { supi: `imsi-${imsi}`, pdu: [pdu], ue_activity: 'unknown' }
-}
-
-/** `/metrics` of the UPF, in the recorded order: its counts of packets and volume stay 0, whatever goes through. */
-function upfMetrics(sessions: Sessions): string {
-  const all = sessions.list()
-  const counter = (name: string, help: string, value = 0): string =>
-    metric(name, 'counter', help, [` ${value}`])
-  const none = (name: string, help: string): string => metric(name, 'counter', help, [])
-  const ofApn = Map.groupBy(all, ({ apn }) => apn)
-  const flows = [...ofApn].map(([apn, { length }]) => `{dnn="${apn}"} ${length}`)
-  return exposition([
-    counter('fivegs_ep_n3_gtp_indatapktn3upf', 'Number of incoming GTP data packets on the N3 interface'),
-    counter('fivegs_ep_n3_gtp_outdatapktn3upf', 'Number of outgoing GTP data packets on the N3 interface'),
-    counter(
-      'fivegs_upffunction_sm_n4sessionestabreq',
-      'Number of requested N4 session establishments',
-      sessions.created,
-    ),
-    counter('fivegs_upffunction_sm_n4sessionreport', 'Number of requested N4 session reports'),
-    counter('fivegs_upffunction_sm_n4sessionreportsucc', 'Number of successful N4 session reports'),
-    metric('fivegs_upffunction_upf_sessionnbr', 'gauge', 'Active Sessions', [` ${all.length}`]),
-    metric('pfcp_peers_active', 'gauge', 'Active PFCP peers', [' 1']),
-    none(
-      'fivegs_ep_n3_gtp_indatavolumeqosleveln3upf',
-      'Data volume of incoming GTP data packets per QoS level on the N3 interface',
-    ),
-    none(
-      'fivegs_ep_n3_gtp_outdatavolumeqosleveln3upf',
-      'Data volume of outgoing GTP data packets per QoS level on the N3 interface',
-    ),
-    none('fivegs_upffunction_sm_n4sessionestabfail', 'Number of failed N4 session establishments'),
-    metric('fivegs_upffunction_upf_qosflows', 'gauge', 'Number of QoS flows of UPF', flows),
-    ...processMetrics(),
-  ])
 }
 
 /** `/ue-info` of an MME: every phone it has seen, gone and rejected ones included. */

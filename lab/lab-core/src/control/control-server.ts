@@ -1,19 +1,218 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { ActivationCodeError, ChainError, Es9Error, Es9Refused, LpaError } from '@steeple/virtual-euicc'
 import type { LabClock } from '../clock.ts'
+import { type Esim, type EsimAction, EsimError, type Esims, type EsimWish } from '../esim/esims.ts'
+import { EumError } from '../esim/eum-file.ts'
 import type { Interface } from '../gtpu/frame.ts'
-import type { How, Octets } from '../gtpu/traffic.ts'
+import type { GtpuPath } from '../gtpu/path.ts'
+import type { How, Octets, Traffic } from '../gtpu/traffic.ts'
+import type { Mme } from '../mme/mme.ts'
 import { CardsError, type LabCard, readCards } from '../phones/cards.ts'
 import type { Fleet, NamedPhone } from '../phones/fleet.ts'
-import { esims } from './esim-routes.ts'
-import {
-  askedIn,
-  type ControlAnswer,
-  ControlError,
-  type ControlPlace,
-  type ControlRequest,
-  unknownPath,
-} from './place.ts'
-import { shown } from './shown.ts'
+import type { Phone } from '../phones/phone.ts'
+
+/** A request of the control API, already found to be none of a web page. */
+interface ControlRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly body: string
+}
+
+interface ControlAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** What the control API works on. */
+interface ControlPlace {
+  readonly fleet: Fleet
+  readonly mme: Mme
+  readonly traffic: Traffic
+  readonly path: GtpuPath
+  readonly clock: LabClock
+  readonly esims: Esims
+}
+
+/** A request that cannot be done. */
+class ControlError extends Error {
+  readonly status: number
+  constructor(message: string, options: { readonly status: number; readonly cause?: unknown }) {
+    super(message, options)
+    this.status = options.status
+  }
+}
+
+/** What a body in JSON holds; each part is checked by who takes it. Throws `ControlError`. */
+function askedIn<Asked extends object>(body: string): Asked {
+  try {
+    return (JSON.parse(body) ?? {}) as Asked // all parts are unknown and optional
+  } catch (cause) {
+    throw new ControlError('the body is no JSON', { status: 400, cause })
+  }
+}
+
+/** A path that there is not. */
+function unknownPath(): ControlError {
+  return new ControlError('no such path; GET / says which there are', { status: 404 })
+}
+
+/** An answer waits so long for phones to attach, ms. */
+const SETTLE_MS = 2_000
+const POLL_MS = 10
+
+/** Phones once none of them is attaching, or after a bounded wait. */
+async function shown(
+  chosen: readonly NamedPhone[],
+  name: string,
+  { fleet, clock, traffic }: ControlPlace,
+): Promise<ControlAnswer> {
+  for (let waited = 0; waited < SETTLE_MS; waited += POLL_MS) {
+    if (!chosen.some(({ phone }) => phone.state === 'attaching')) break
+    await clock.sleep(POLL_MS)
+  }
+  const items = chosen.map((named) => phoneRecord(named, fleet, traffic))
+  return { status: 200, body: name === 'all' ? { phones: items } : items[0] }
+}
+
+/** A phone as it is shown: neither its IMSI nor its keys. */
+function phoneRecord(named: NamedPhone, fleet: Fleet, traffic: Traffic): object {
+  const session = fleet.session(named)
+  const moved = traffic.moved(named.imsi)
+  const kept = traffic.kept(named.imsi)
+  return {
+    phone: named.name,
+    state: named.phone.state,
+    problem: named.phone.problem ?? null,
+    apn: session?.apn ?? null,
+    ipv4: session?.lease.ipv4 ?? null,
+    ipv6: session?.lease.ipv6 ?? null,
+    up_bytes: session?.upBytes ?? 0,
+    down_bytes: session?.downBytes ?? 0,
+    traffic: { up_kbps: kept.up / 1000, down_kbps: kept.down / 1000 },
+    total: {
+      up_bytes: moved.upBytes,
+      down_bytes: moved.downBytes,
+      up_packets: moved.upPackets,
+      down_packets: moved.downPackets,
+    },
+  }
+}
+
+type Switched = Pick<Phone, 'powerOff' | 'powerOn' | 'state'>
+
+/** A box tells its HSS of a new SIM within moments of its issue; a download may be faster. */
+const KNOWN_WITHIN_MS = 5_000
+const PAUSE_MS = 100
+
+/**
+ * Switches a phone on. One that the network does not know (yet) holds its card for no good from then on, as TS 24.301
+ * §5.5.1.2.5 has it: it is switched off and on again for a while, as its owner would do. Resolves when it is not barred
+ * or the while is over.
+ */
+export async function switchOn(phone: Switched, clock: LabClock): Promise<void> {
+  phone.powerOn()
+  for (let waited = 0; waited < KNOWN_WITHIN_MS; waited += PAUSE_MS) {
+    if (phone.state === 'barred') {
+      phone.powerOff()
+      phone.powerOn()
+    } else if (phone.state !== 'attaching') return
+    await clock.sleep(PAUSE_MS)
+  }
+}
+
+const ESIM_ACTIONS: readonly string[] = ['enable', 'disable', 'delete'] satisfies readonly EsimAction[]
+
+/** `/esims`: phones that download their SIM. Throws `ControlError`. */
+async function esims(
+  request: ControlRequest,
+  phone: string | undefined,
+  action: string | undefined,
+  place: ControlPlace,
+): Promise<ControlAnswer> {
+  try {
+    if (phone === undefined && request.method === 'GET')
+      return { status: 200, body: { esims: (await place.esims.list()).map(esimRecord) } }
+    if (request.method !== 'POST') throw unknownPath()
+    if (phone === undefined) return await attached(await place.esims.download(wishIn(request.body)), place)
+    if (action === undefined || !ESIM_ACTIONS.includes(action)) throw unknownPath()
+    return await acted(phone, action as EsimAction, place) // one of the list
+  } catch (error) {
+    throw esimProblem(error)
+  }
+}
+
+async function acted(phone: string, action: EsimAction, place: ControlPlace): Promise<ControlAnswer> {
+  const esim = await place.esims.act(phone, action)
+  if (action === 'enable') return attached(esim, place)
+  await place.fleet.remove(phone)
+  return { status: 200, body: { esims: [esimRecord(esim)] } }
+}
+
+/** Its phone is switched on with what the profile holds. */
+async function attached(esim: Esim, place: ControlPlace): Promise<ControlAnswer> {
+  const inserted = await place.fleet.insert([esim.card])
+  await Promise.all(inserted.map(({ phone }) => switchOn(phone, place.clock)))
+  const { status, body } = await shown(inserted, 'all', place)
+  return { status, body: { esims: [esimRecord(esim)], ...(body as object) } } // of `shown`: an object
+}
+
+/** An eSIM as it is shown: neither its IMSI nor its keys. */
+function esimRecord(esim: Esim): object {
+  return {
+    phone: esim.phone,
+    euicc: esim.eidLast4,
+    iccid_last4: esim.iccidLast4,
+    provider: esim.provider,
+    name: esim.name,
+    enabled: esim.isEnabled,
+    waiting_notifications: esim.waiting,
+  }
+}
+
+function wishIn(body: string): EsimWish {
+  const { activation_code, confirmation_code, curve, euicc, server } = askedIn<Wished>(body)
+  if (typeof activation_code !== 'string')
+    throw new ControlError('expected {"activation_code": "LPA:1$…"}', { status: 400 })
+  if (curve !== undefined && curve !== 'P-256' && curve !== 'brainpoolP256r1')
+    throw new ControlError('curve is P-256 or brainpoolP256r1', { status: 400 })
+  if (euicc !== undefined && (typeof euicc !== 'string' || !/^[0-9]{4}$/.test(euicc)))
+    throw new ControlError('euicc takes the last four digits of an EID', { status: 400 })
+  return {
+    activationCode: activation_code,
+    ...(typeof confirmation_code === 'string' ? { confirmationCode: confirmation_code } : {}),
+    ...(curve === undefined ? {} : { curve }),
+    ...(euicc === undefined ? {} : { euicc }),
+    ...(typeof server === 'string' ? { server } : {}),
+  }
+}
+
+interface Wished {
+  readonly activation_code?: unknown
+  readonly confirmation_code?: unknown
+  readonly curve?: unknown
+  readonly euicc?: unknown
+  readonly server?: unknown
+}
+
+/** What an LPA would show. */
+function esimProblem(error: unknown): unknown {
+  if (error instanceof ActivationCodeError) return refused(400, error)
+  if (error instanceof Es9Refused || error instanceof Es9Error || error instanceof LpaError)
+    return refused(409, error)
+  if (error instanceof EsimError || error instanceof EumError || error instanceof ChainError)
+    return refused(409, error)
+  if (error instanceof TypeError)
+    return new ControlError('the SM-DP+ cannot be reached; say where it is with --server', {
+      status: 502,
+      cause: error,
+    })
+  return error
+}
+
+function refused(status: number, error: Error): ControlError {
+  return new ControlError(error.message, { status, cause: error })
+}
 
 /** An answer waits so long for data to be through, ms; they go on after it. */
 const MOVED_MS = 10_000

@@ -1,12 +1,82 @@
 import type { LabClock } from '../clock.ts'
 import type { HssRequests } from '../hss/change-stream.ts'
 import type { Hss, S6aError } from '../hss/hss.ts'
-import type { ApnSubscription, Subscription } from '../hss/subscription.ts'
+import type { Ambr, ApnSubscription, Subscription } from '../hss/subscription.ts'
 import type { AuthVector, Resync } from '../hss/vector.ts'
 import type { DaemonLog } from '../info/daemon-log.ts'
 import type { Session, Sessions } from '../smf/sessions.ts'
-import type { AttachAnswer, PhonePort } from './air.ts'
-import type { Enb, UeContext } from './ue-context.ts'
+
+/** A phone as the network reaches it. Each answer takes as long as the air takes. */
+export interface PhonePort {
+  readonly imeisv: string
+  /** The APN that it asks for; undefined for whatever its subscription has first. */
+  readonly apn?: string | undefined
+  /** NAS Authentication Request. */
+  authenticate(rand: Uint8Array, autn: Uint8Array): AuthAnswer
+  /** Whether it hears its paging and comes back. */
+  paged(): boolean
+  /** NAS Detach Request of the network, re-attach required: whether it answers. */
+  detachRequested(): boolean
+}
+
+/** What a USIM makes of an authentication request. TS 24.301 §5.4.2. */
+export type AuthAnswer =
+  | { readonly kind: 'res'; readonly res: Uint8Array }
+  /** EMM cause 20: another key or a forged request. */
+  | { readonly kind: 'mac_failure' }
+  /** EMM cause 21, with the token that says which SQN the card holds. */
+  | { readonly kind: 'synch_failure'; readonly auts: Uint8Array }
+  /** EMM cause 26: the separation bit is not set. */
+  | { readonly kind: 'not_eps' }
+
+/** How an attach request ended. One that the network leaves unanswered never does. */
+type AttachAnswer =
+  | { readonly kind: 'accepted' }
+  /** Attach Reject. */
+  | { readonly kind: 'rejected'; readonly emmCause: number }
+  /** Authentication Reject. */
+  | { readonly kind: 'authentication_reject' }
+
+/** EMM states as the info API names them. */
+type MmState =
+  | 'deregistered'
+  | 'registered'
+  | 'authentication'
+  | 'security_mode'
+  | 'initial_context_setup'
+  | 'exception'
+
+/** What the MME knows of one phone. It stays after a detach and after a rejection. */
+export interface UeContext {
+  readonly imsi: string
+  phone: PhonePort
+  isConnected: boolean
+  state: MmState
+  /** S1AP ids of the last connection. */
+  ostreamId: number
+  mmeUeId: number
+  enbUeId: number
+  /** µs since the epoch. */
+  locatedAtUs: number
+  ambr: Ambr
+  session: Session | undefined
+  /** The attach under way. */
+  procedure: Promise<unknown>
+  /** Counts attaches, so that an old one changes nothing of a newer. */
+  generation: number
+}
+
+/** The one eNB of the lab and the numbers it gives. */
+export interface Enb {
+  readonly enbId: number
+  /** 28-bit E-UTRAN cell identity. TS 36.413 §9.2.1.38. */
+  readonly cellId: number
+  readonly plmn: string
+  readonly tac: number
+  /** Its address as the MME prints it. */
+  readonly peer: string
+  readonly maxOutStreams: number
+}
 
 /** TS 24.301 §9.9.3.9. */
 const CAUSE_EPS_AND_NON_EPS_NOT_ALLOWED = 8

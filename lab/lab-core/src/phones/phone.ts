@@ -1,6 +1,5 @@
 import type { LabClock } from '../clock.ts'
-import type { PhonePort } from '../mme/air.ts'
-import type { Mme } from '../mme/mme.ts'
+import type { Mme, PhonePort } from '../mme/mme.ts'
 import type { Usim } from './usim.ts'
 
 /** What a phone does at the moment. `barred`: it was told that its card is no good here, until it is switched on again. */

@@ -1,6 +1,6 @@
 import { type MilenageKeys, milenageF1, milenageF2345 } from '@steeple/telecom'
 import { RESYNC_AMF, sqnFrom, sqnOctets, xored } from '../hss/vector.ts'
-import type { AuthAnswer } from '../mme/air.ts'
+import type { AuthAnswer } from '../mme/mme.ts'
 
 /** The highest SEQ taken so far for each of the 32 values of IND. TS 33.102 annex C.2.1. */
 export type SeqArray = readonly number[]

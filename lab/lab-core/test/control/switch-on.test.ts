@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { switchOn } from '../../src/control/esim-routes.ts'
+import { switchOn } from '../../src/control/control-server.ts'
 import type { PhoneState } from '../../src/phones/phone.ts'
 
 const switching = suite('lab-core/switch-on')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { tempDir } from '@steeple/testkit'
 import type { How } from '../../src/gtpu/traffic.ts'
 import { type LabCore, type LabOptions, startLabCore } from '../../src/lab-core.ts'
-import type { Enb } from '../../src/mme/ue-context.ts'
+import type { Enb } from '../../src/mme/mme.ts'
 import type { PhoneTimers } from '../../src/phones/phone.ts'
 
 /** The eNB of the recordings. */

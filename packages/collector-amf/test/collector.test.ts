@@ -1,7 +1,7 @@
 import type { Collection, Collector } from '@steeple/contracts'
 import { free5gcOamRef } from '@steeple/southbound'
 import { assert, type FakeContext, fakeContext, suite } from '@steeple/testkit'
-import { amfCollector } from '../src/collector.ts'
+import { amfCollector } from '../src/plugin.ts'
 import { imsiOf, type ModelCore, modelCore } from './support/model-core.ts'
 
 const sessions = suite('collector-amf/collector')

@@ -1,6 +1,6 @@
 import { free5gcOamRef } from '@steeple/southbound'
 import { type CollectorFixture, collectorConformance, fakeContext } from '@steeple/testkit'
-import { amfCollector } from '../src/collector.ts'
+import { amfCollector } from '../src/plugin.ts'
 import { imsiOf, modelCore } from './support/model-core.ts'
 
 async function make(): Promise<CollectorFixture> {

@@ -3,10 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seededDraw } from '@steeple/testkit'
-import { countRecord, runOf } from '../src/count/count-file.ts'
-import { identityOf, knownFrom, lineFrom } from '../src/count/counted-runs.ts'
-import { DamagedFile } from '../src/format/ber.ts'
-import { recordsIn } from '../src/format/cdr-file.ts'
+import { countRecord, identityOf, knownFrom, lineFrom, runOf } from '../src/count/count-file.ts'
+import { DamagedFile, recordsIn } from '../src/format/cdr-file.ts'
 import { parseRecord } from '../src/format/charging-record.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'test', 'fixtures')

@@ -10,10 +10,15 @@ import {
 } from '@steeple/contracts'
 import type { ChargingRun, Free5gcOam, Registration } from '@steeple/southbound'
 import { imsiHash, inGroups, parseImsi, parseImsiHash } from '@steeple/telecom'
-import { contentOf, countFile, type FileContent } from './count/count-file.ts'
-import { type CountedRun, knownFrom, lineFrom } from './count/counted-runs.ts'
-import { type CdrFolder, cdrFolder, type Listing } from './folder/cdr-folder.ts'
-import type { Reading } from './folder/read-whole.ts'
+import {
+  type CountedRun,
+  contentOf,
+  countFile,
+  type FileContent,
+  knownFrom,
+  lineFrom,
+} from './count/count-file.ts'
+import { type CdrFolder, cdrFolder, type Listing, type Reading } from './folder/cdr-folder.ts'
 import type { CdrMetrics } from './metrics.ts'
 
 /**

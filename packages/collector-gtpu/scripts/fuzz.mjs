@@ -2,13 +2,11 @@
 // Fails on any throw that is not the parser's own, a count beyond what a packet can hold, an input that takes long, or memory
 // that grows. Nine of ten inputs are frames, the others captures of four packets in both formats.
 import { seededDraw } from '@steeple/testkit'
-import { CaptureError } from '../src/capture/capture-error.ts'
-import { captureReader } from '../src/capture/capture-reader.ts'
-import { packetCount } from '../src/child/count-packets.ts'
+import { CaptureError, captureReader } from '../src/capture/capture-reader.ts'
+import { findIpOf, packetCount } from '../src/child/count-packets.ts'
 import { createTally } from '../src/counters/tally.ts'
 import { coreEnds } from '../src/packet/address.ts'
 import { emptyFrame, readIp, VERDICT } from '../src/packet/g-pdu.ts'
-import { findIpOf } from '../src/packet/link.ts'
 import { CORE, CORE_6, frame, mixed, outer, pcapngDrops, pcapngOf, pcapOf } from '../test/support/frames.ts'
 
 const MOST_OCTETS = 65_535

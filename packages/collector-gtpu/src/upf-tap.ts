@@ -1,3 +1,12 @@
+import { eachPaced } from '@steeple/contracts'
+
+/** All of them as a list. Others get their turns meanwhile: a sender that forges addresses makes the list as long as it can be. */
+export async function listed<T>(items: Iterable<T>): Promise<readonly T[]> {
+  const list: T[] = []
+  await eachPaced(items, (item) => list.push(item))
+  return list
+}
+
 /** Octets of one address since its counter's generation began. */
 export interface TapCounter {
   /** IPv4 in dotted form, or an IPv6 prefix `…/64`. */

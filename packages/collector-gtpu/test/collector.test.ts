@@ -1,6 +1,5 @@
 import { assert, fakeClock, fakeMetrics, suite } from '@steeple/testkit'
-import { tapCollector } from '../src/collector.ts'
-import { tapMetrics } from '../src/metrics.ts'
+import { tapCollector, tapMetrics } from '../src/collector.ts'
 import { NO_PACKETS, type TapSnapshot, type UpfTap } from '../src/upf-tap.ts'
 
 const collector = suite('collector-gtpu/collector')

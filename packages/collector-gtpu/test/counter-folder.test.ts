@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { counterFolder, sweepCounterFolders } from '../src/counter-folder.ts'
+import { counterFolder, sweepCounterFolders } from '../src/plugin.ts'
 
 const folders = suite('collector-gtpu/counter-folder')
 const DAY_MS = 86_400_000

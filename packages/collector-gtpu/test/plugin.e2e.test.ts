@@ -8,8 +8,7 @@ import {
   type Settings,
 } from '@steeple/contracts'
 import { assert, eventually, fakeContext, type Overrides, runTool, suite } from '@steeple/testkit'
-import { ownName } from '../src/counter-folder.ts'
-import { plugin } from '../src/plugin.ts'
+import { ownName, plugin } from '../src/plugin.ts'
 import { PACKETS } from './support/exactly.ts'
 import { CORE, frame, pcapOf, truthOf } from './support/frames.ts'
 import { folder, NEVER, send } from './support/taps.ts'

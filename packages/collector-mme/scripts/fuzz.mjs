@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { amfUe, enb, gnb, mmeUe, parsePage, smfPdu } from '@steeple/southbound'
 import { seededDraw } from '@steeple/testkit'
-import { sightingsIn } from '../src/collector.ts'
+import { sightingsIn } from '../src/plugin.ts'
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'southbound', 'fixtures', 'open5gs-info')
 const LONGEST_MS = 50

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { prefix64Of } from '../src/collector.ts'
+import { prefix64Of } from '../src/plugin.ts'
 
 const property = suite('collector-mme/properties')
 

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { openedMsFrom } from '../../src/format/opening-time.ts'
+import { openedMsFrom } from '../../src/format/charging-record.ts'
 
 const opening = suite('collector-cdr/opening time')
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { BUFFER_BYTES, BUFFER_TIMEOUT_MS, filterText, SNAP_LENGTH } from '../../src/child/capture-options.ts'
+import { BUFFER_BYTES, BUFFER_TIMEOUT_MS, filterText, SNAP_LENGTH } from '../../src/child/order.ts'
 
 const SOURCE = fileURLToPath(new URL('count.c', import.meta.url))
 const COMPILER = process.env.CC ?? 'gcc'

@@ -1,5 +1,16 @@
 import { inGroups } from '@steeple/telecom'
-import { CaptureError } from './capture-error.ts'
+
+/** A capture that cannot be read: where, and what is wrong. What came before it is good. */
+export class CaptureError extends Error {
+  /** Offset in the capture. */
+  readonly at: number
+
+  constructor(at: number, what: string) {
+    super(`the capture is damaged at octet ${inGroups(at)}: ${what}`)
+    this.name = 'CaptureError'
+    this.at = at
+  }
+}
 
 /** A packet as large as any tool captures, and what a record has around it. */
 const MOST_RECORD: number = 1024 * 1024

@@ -2,9 +2,8 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { inGroups } from '@steeple/telecom'
 import { interfaceReceived } from '../interface-packets.ts'
 import type { TapState } from '../upf-tap.ts'
-import type { ListedGeneration, ListedTable } from './listing.ts'
+import { handedOn, type ListedGeneration, type ListedTable } from './listing.ts'
 import { insideName, isBack, isInside } from './place.ts'
-import { handedOn } from './reading.ts'
 
 /** So many packets that went into the tunnel, and none came out: what is watched is not the UPF's interface. */
 const TELLING = 100

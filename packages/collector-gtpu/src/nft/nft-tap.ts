@@ -2,8 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
 import { inGroups, safeText } from '@steeple/telecom'
-import { listed } from '../listed.ts'
-import { NO_PACKETS, type TapSnapshot, type TapState, type TapStats, type UpfTap } from '../upf-tap.ts'
+import {
+  listed,
+  NO_PACKETS,
+  type TapSnapshot,
+  type TapState,
+  type TapStats,
+  type UpfTap,
+} from '../upf-tap.ts'
 import {
   absentOf,
   countRefusals,
@@ -15,9 +21,8 @@ import {
   phonePools,
   swallowed,
 } from './inside.ts'
-import { activeOf, type ListedTable, listingReader, nameOf, namesOf } from './listing.ts'
+import { activeOf, countersOf, type ListedTable, listingReader, nameOf, namesOf, statsOf } from './listing.ts'
 import { baseChains, INSIDE, isInside, type TapPlace } from './place.ts'
-import { countersOf, statsOf } from './reading.ts'
 import { dropText, generationText, hooksText, layoutOf, SET_SIZE, tableText } from './ruleset.ts'
 import { isAbsent, type NftRun } from './run-nft.ts'
 

@@ -1,8 +1,7 @@
 import { safeText } from '@steeple/telecom'
 import { assert, rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { CaptureError } from '../../src/capture/capture-error.ts'
-import { captureReader } from '../../src/capture/capture-reader.ts'
+import { CaptureError, captureReader } from '../../src/capture/capture-reader.ts'
 import { frame, mixed, pcapngOf, pcapOf } from '../support/frames.ts'
 
 const capture = suite('collector-gtpu/capture')

@@ -1,6 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { listingReader } from '../../src/nft/listing.ts'
-import { countersOf, receivedOf } from '../../src/nft/reading.ts'
+import { countersOf, listingReader, receivedOf } from '../../src/nft/listing.ts'
 
 const listing = suite('collector-gtpu/listing')
 

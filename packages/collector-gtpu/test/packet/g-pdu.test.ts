@@ -1,10 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { packetCount } from '../../src/child/count-packets.ts'
+import { findIpOf, packetCount } from '../../src/child/count-packets.ts'
 import { createTally } from '../../src/counters/tally.ts'
 import { coreEnds, ipv4From, prefixFrom } from '../../src/packet/address.ts'
 import { emptyFrame, readIp, VERDICT } from '../../src/packet/g-pdu.ts'
-import { findIpOf } from '../../src/packet/link.ts'
 import { type Carried, CORE, CORE_6, frame, merged, outer, RADIO } from '../support/frames.ts'
 
 const gtpu = suite('collector-gtpu/packet')

@@ -1,7 +1,7 @@
 import type { Clock, Collection, Collector, Context } from '@steeple/contracts'
 import { coreInfo, open5gsInfo, open5gsInfoRef } from '@steeple/southbound'
 import { fakeContext } from '@steeple/testkit'
-import { mmeCollector } from '../../src/collector.ts'
+import { mmeCollector } from '../../src/plugin.ts'
 import { type CollectedCore, collectedCore } from './core.ts'
 
 /** A time of the test's own: walks of a moment ago are shared, however long the machine takes. */

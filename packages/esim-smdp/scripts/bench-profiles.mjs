@@ -3,7 +3,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { oneTimeKey } from '@steeple/sgp22'
 import { bindProfile } from '../src/bpp/bind.ts'
-import { storeMetadata } from '../src/bpp/metadata.ts'
+import { storeMetadata } from '../src/es9/profile-of.ts'
 import { loadTemplate } from '../src/profile/template.ts'
 import { BUNDLED, FACTS } from '../test/support/profiles.ts'
 

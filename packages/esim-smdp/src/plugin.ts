@@ -19,29 +19,38 @@ import {
   vaultRef,
 } from '@steeple/contracts'
 import { certificates } from './certs/certificates.ts'
-import { isMadeForLab, makeLabCertificates } from './certs/lab.ts'
+import { isMadeForLab, makeLabCertificates } from './certs/keep.ts'
 import { certStore } from './certs/store.ts'
 import { followSims } from './codes/follow-sims.ts'
+import { issueRoute } from './codes/issue-codes.ts'
 import { closeCodes } from './codes/restored.ts'
 import { configInForce, type EsimConfig } from './config.ts'
 import { createEs2Service } from './es2/service.ts'
+import { ES9_FUNCTIONS, type Es9Function } from './es9/core.ts'
 import { createEs9, type Es9 } from './es9/es9.ts'
-import { ES9_FUNCTIONS, type Es9Function } from './es9/metrics.ts'
 import { callersNetwork } from './es9/peers.ts'
 import type { Handler } from './listen/exchange.ts'
 import { type KeptListener, keptListener } from './listen/kept-listener.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { CertStore, EsimParts, Lookup, ProfileTemplate } from './parts.ts'
 import { templatesInForce } from './profile/template-in-force.ts'
-import { codeRoutes } from './routes/code-routes.ts'
-import { es9Routes } from './routes/es9-routes.ts'
+import { codeRoutes, qrRoute, sheetRoute } from './routes/code-routes.ts'
+import { ES9_PREFIXES, es9Routes } from './routes/es9-routes.ts'
 import { euiccRoutes } from './routes/euicc-routes.ts'
-import { issueRoute } from './routes/issue-route.ts'
-import { qrRoute } from './routes/qr-route.ts'
-import { sheetRoute } from './routes/sheet-route.ts'
-import { CODE_STATES, countCodes } from './store/code-queries.ts'
-import { CALLS, ORDERS, PROGRESS } from './store/es2-rows.ts'
-import { CERTS, CODES, DROPPED, EUICCS, HELD, KEYS, NOTICES, REVOKED, SESSIONS } from './store/rows.ts'
+import { countCodes } from './store/code-queries.ts'
+import { CALLS, ORDERS, PROGRESS } from './store/es2-store.ts'
+import {
+  CERTS,
+  CODE_STATES,
+  CODES,
+  DROPPED,
+  EUICCS,
+  HELD,
+  KEYS,
+  NOTICES,
+  REVOKED,
+  SESSIONS,
+} from './store/rows.ts'
 
 const ONE_CODE = 'select token from esim_smdp_code where hash = :hash limit 1'
 
@@ -77,9 +86,6 @@ export async function removeCodesOf(tx: Tx, hash: string): Promise<number> {
   return codes
 }
 
-/** What LPAs call, and the same without the prefix. Facts section 0. */
-const PREFIXES = ['/gsma/rsp2/es9plus', '/es9plus'] as const
-
 /** ES9+ with TLS for phones, at `esim.listen`; none while eSIM is off. SGP.22 §2.6.6. */
 function phoneListener({ context, certs }: EsimParts, es9: Es9): KeptListener {
   const handlerOf = (name: Es9Function): Handler => {
@@ -91,7 +97,7 @@ function phoneListener({ context, certs }: EsimParts, es9: Es9): KeptListener {
     address: context.config.enabled ? context.config.listen : '',
     material: certs.tls,
     handlers: new Map(
-      PREFIXES.flatMap((prefix) => ES9_FUNCTIONS.map((name) => [`${prefix}/${name}`, handlerOf(name)])),
+      ES9_PREFIXES.flatMap((prefix) => ES9_FUNCTIONS.map((name) => [`${prefix}/${name}`, handlerOf(name)])),
     ),
   })
 }

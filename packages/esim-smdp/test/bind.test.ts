@@ -12,7 +12,7 @@ import {
 } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
 import { type Binding, type BindMode, bindProfile, boundWith } from '../src/bpp/bind.ts'
-import { storeMetadata } from '../src/bpp/metadata.ts'
+import { storeMetadata } from '../src/es9/profile-of.ts'
 import type { RspIdentity } from '../src/parts.ts'
 import { ascii, fixture, hex, octets } from './support/profiles.ts'
 

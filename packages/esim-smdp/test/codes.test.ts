@@ -1,10 +1,9 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { activationCode, base32, qrText } from '../src/codes/activation.ts'
-import { drawMatchingId, drawToken } from '../src/codes/draw.ts'
+import { activationCode, base32, drawMatchingId, drawToken, qrText } from '../src/codes/activation.ts'
 import { qrPath } from '../src/codes/qr.ts'
 import { escaped } from '../src/codes/sheet.ts'
-import { mediaTypeFor } from '../src/routes/qr-route.ts'
+import { mediaTypeFor } from '../src/routes/code-routes.ts'
 
 const codes = suite('esim-smdp/codes')
 

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { assert, rounds, suite, tempDir } from '@steeple/testkit'
 import { OPEN_STATES } from '../src/store/code-queries.ts'
-import { ORDERS } from '../src/store/es2-rows.ts'
+import { ORDERS } from '../src/store/es2-store.ts'
 import { CODES } from '../src/store/rows.ts'
 import { fileDb } from './support/file-db.ts'
 

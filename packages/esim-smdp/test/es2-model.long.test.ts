@@ -1,7 +1,7 @@
 import { assert, rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { OPEN_STATES } from '../src/store/code-queries.ts'
-import { CALLS, ORDERS } from '../src/store/es2-rows.ts'
+import { CALLS, ORDERS } from '../src/store/es2-store.ts'
 import { CODES, type CodeRow } from '../src/store/rows.ts'
 import { type Es2World, es2World } from './support/es2-world.ts'
 import { eidOf } from './support/pki.ts'

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { checkEuiccChain, child, type EuiccIdentity, readOne, verifyP1363 } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
-import { readAuthenticateResponse } from '../src/rsp/authenticate-response.ts'
-import { readDownloadResponse } from '../src/rsp/download-response.ts'
+import { readAuthenticateResponse, readDownloadResponse } from '../src/rsp/euicc-responses.ts'
 import { type OtherNotice, readNotification } from '../src/rsp/notification.ts'
 import { serverSigned1, smdpSigned2 } from '../src/rsp/server-messages.ts'
 

@@ -2,10 +2,8 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { type JsonSchema, objectSchema, type Route, route, validationFailed } from '@steeple/contracts'
 import { type Certificate, type Issued, issueEum, type RspCurve } from '@steeple/sgp22'
 import { authorityOf } from './authority.ts'
-import { esimCertConflict } from './errors.ts'
 import { fits, type HeldCertificate, type NewCertificate } from './held.ts'
-import { type CertParts, keepCertificates } from './keep.ts'
-import { makeLabCertificates } from './lab.ts'
+import { type CertParts, esimCertConflict, keepCertificates, makeLabCertificates } from './keep.ts'
 import { isValidAt, newestFirst } from './sets.ts'
 
 interface LabEumBody {

@@ -11,11 +11,16 @@ import {
 } from '@steeple/contracts'
 import type { RspCurve } from '@steeple/sgp22'
 import { CERTS, DROPPED, REVOKED } from '../store/rows.ts'
-import { esimCertConflict, esimCertNotFound } from './errors.ts'
 import { type CertFile, readFiles } from './files.ts'
 import type { HeldCertificate, NewCertificate } from './held.ts'
 import { hostOf, missingTls, newHierarchy, ownCiOf } from './hierarchy.ts'
-import { type CertParts, keepCertificates, keepRevocations } from './keep.ts'
+import {
+  type CertParts,
+  esimCertConflict,
+  esimCertNotFound,
+  keepCertificates,
+  keepRevocations,
+} from './keep.ts'
 import { labEumRoute } from './lab-eum-route.ts'
 import { planImport } from './plan-import.ts'
 import { CERT_PEM_SCHEMA, CERT_SCHEMA, certRecord, pemOf } from './record.ts'

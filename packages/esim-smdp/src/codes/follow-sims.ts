@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPause, type ImsiHash, systemPrincipal } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
-import { move } from '../states/move.ts'
-import { termsNow } from '../states/terms.ts'
+import { move, termsNow } from '../states/move.ts'
 import { AT_ONCE, codesOfSims, OPEN_STATES, openCodes } from '../store/code-queries.ts'
 import { CODES } from '../store/rows.ts'
 

@@ -1,28 +1,158 @@
 import {
+  DURATION_PATTERN,
   type ErrorDetail,
   type ImsiHash,
+  type JsonSchema,
   type MutationTx,
   msFromDuration,
   notFound,
+  objectSchema,
   type Reply,
   type Request,
+  type Route,
+  route,
   type SimCard,
   type SimCredentials,
   simNotFound,
   simStateConflict,
+  TIMESTAMP_SCHEMA,
   timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
-import { termsNow } from '../states/terms.ts'
+import { termsNow } from '../states/move.ts'
 import { AT_ONCE } from '../store/code-queries.ts'
 import type { NamedEuicc } from '../store/euicc-store.ts'
 import { boundEid } from './bound-eid.ts'
-import { esimCodeConflict } from './conflict.ts'
-import type { EsimIssueBody } from './issue-body.ts'
+import { esimCodeConflict, needReady } from './conflict.ts'
 import { type CodeTerms, type NewCode, newCode } from './new-codes.ts'
 import { type Placed, placeCodes, withoutCode } from './place.ts'
-import { needReady } from './ready.ts'
+
+/** `POST /v1/esim/issue` */
+export function issueRoute(parts: EsimParts): Route {
+  return route<unknown, unknown, EsimIssueBody | undefined>({
+    method: 'POST',
+    path: '/v1/esim/issue',
+    role: 'sim:issuer',
+    summary: 'Issue activation codes',
+    description:
+      'A code for a SIM that exists, for each of a batch that has none, or for new SIMs as POST /v1/sims makes them, with ' +
+      'replaces too: so a subscriber moves from a card to an eSIM. expires_in is how long the code can be used. A code of the same SIM ' +
+      'that nobody has downloaded yet is revoked. Codes count against the limit sim_issue. The activation codes are shown here and by ' +
+      'GET /v1/esim/codes/{token}/qr; nothing else shows them.',
+    example: { label: 'ann', confirmation_code: '4711' },
+    schema: { body: issueBodySchema(parts.issuer.bodySchema), response: ISSUE_ANSWER, status: 201 },
+    errors: [
+      'validation_failed',
+      'esim_disabled',
+      'esim_not_ready',
+      'esim_code_conflict',
+      'not_found',
+      'sim_not_found',
+      'sim_state_conflict',
+      'plmn_mismatch',
+      'sim_exists',
+      'sim_swap_cooldown',
+      'capacity_exceeded',
+      'forbidden',
+      'rate_limited',
+      'store_corrupt',
+    ],
+    audit: 'esim.issue',
+    rateLimit: {
+      name: 'sim_issue',
+      // Those of a batch are counted when it is known how many have none.
+      cost: (body: EsimIssueBody | undefined) => (body?.batch_id === undefined ? (body?.count ?? 1) : 0),
+    },
+    handle: (request) => issueCodes(parts, request),
+  })
+}
+
+/** The body of `POST /v1/esim/issue`: one of `imsi_sha256_12`, `batch_id`, or what `POST /v1/sims` takes. */
+interface EsimIssueBody {
+  readonly imsi_sha256_12?: string
+  readonly batch_id?: string
+  readonly confirmation_code?: string
+  /** Of the code. */
+  readonly expires_in?: string
+  /** Of a new SIM. */
+  readonly sim_expires_in?: string
+  readonly eid?: string
+  readonly ci_pkid?: string
+  /** Of new SIMs. */
+  readonly count?: number
+  readonly label?: string
+}
+
+const DURATION: JsonSchema = { type: 'string', pattern: DURATION_PATTERN, maxLength: 64 }
+
+/** Schema of that body. `sims`: that of `POST /v1/sims`. */
+function issueBodySchema(sims: JsonSchema): JsonSchema {
+  // The service gives the schema of an object.
+  // A default would say that a new SIM is asked for.
+  const { expires_in: _, ...ofSims } = sims.properties as Readonly<Record<string, JsonSchema>>
+  return objectSchema({
+    imsi_sha256_12: {
+      type: 'string',
+      pattern: '^[0-9a-f]{12}$',
+      description:
+        'A code for this SIM. Without this and without batch_id: for a new SIM, with the other properties.',
+    },
+    batch_id: {
+      type: 'string',
+      pattern: '^[a-z0-9-]{1,64}$',
+      description:
+        'A code for each SIM of this batch or import that has none, at most 500 at a time; remaining says how many are left.',
+    },
+    confirmation_code: {
+      type: 'string',
+      pattern: '^[\\x21-\\x7e]{4,64}$',
+      writeOnly: true,
+      description: 'What the phone asks its user for. Tell it by another way than the code.',
+    },
+    expires_in: {
+      ...DURATION,
+      description: 'Until when the code can be used; esim.code_expiry when absent.',
+    },
+    eid: {
+      type: 'string',
+      pattern: '^[0-9]{32}$',
+      writeOnly: true,
+      description: 'The only eUICC that gets the profile. Default: the first one that asks.',
+    },
+    ci_pkid: {
+      type: 'string',
+      pattern: '^[0-9a-fA-F]{40}$',
+      description:
+        'Key identifier of the CI that the eUICC of that EID is of. Needed where certificates of several are in use.',
+    },
+    ...Object.fromEntries(Object.entries(ofSims).map(([name, { default: __, ...schema }]) => [name, schema])),
+    sim_expires_in: { ...DURATION, description: 'Life of a new SIM; as POST /v1/sims when absent.' },
+  })
+}
+
+const ISSUED: Readonly<Record<string, JsonSchema>> = {
+  token: { type: 'string' },
+  activation_code: { type: 'string', description: 'LPA:1$<address>$<matching id>. Shown here and by qr.' },
+  imsi_sha256_12: { type: 'string' },
+  state: { type: 'string', description: 'released; more may come.' },
+  confirmation_required: { type: 'boolean' },
+  expires_at: TIMESTAMP_SCHEMA,
+  iccid_last4: { type: 'string' },
+  eid_last4: { type: ['string', 'null'] },
+  batch_id: { type: ['string', 'null'] },
+}
+const NAMES = Object.keys(ISSUED)
+
+/** Schema of the answer: the first code, and all of them where there may be several. */
+const ISSUE_ANSWER: JsonSchema = objectSchema(
+  {
+    ...ISSUED,
+    codes: { type: 'array', items: objectSchema(ISSUED, NAMES) },
+    remaining: { type: 'integer', description: 'SIMs of the batch that have no code yet: ask again.' },
+  },
+  NAMES,
+)
 
 /** Codes of one request: one transaction, and what the policy allows in an hour when nobody has said otherwise. */
 const PART = 500
@@ -82,7 +212,7 @@ function isFit({ state, iccidLast4 }: SimCard): boolean {
  * Throws `esim_disabled`, `esim_not_ready`, `esim_code_conflict`, `validation_failed`, `sim_not_found`,
  * `sim_state_conflict`, and as `POST /v1/sims`.
  */
-export async function issueCodes(parts: EsimParts, request: IssueRequest): Promise<Reply> {
+async function issueCodes(parts: EsimParts, request: IssueRequest): Promise<Reply> {
   await needReady(parts)
   const body = request.body ?? {}
   checkBody(body)

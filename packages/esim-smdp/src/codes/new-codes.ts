@@ -2,10 +2,8 @@ import type { SimCard, SimCredentials } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import type { NamedEuicc } from '../store/euicc-store.ts'
 import type { CodeRow } from '../store/rows.ts'
-import { activationCode } from './activation.ts'
-import { confirmationDigest } from './confirmation.ts'
+import { activationCode, confirmationDigest, drawMatchingId, drawToken } from './activation.ts'
 import { esimCodeConflict } from './conflict.ts'
-import { drawMatchingId, drawToken } from './draw.ts'
 
 /** What all codes of one request share. */
 export interface CodeTerms {

@@ -1,13 +1,84 @@
-import type { MutationTx } from '@steeple/contracts'
+import { createHash } from 'node:crypto'
+import { type Metrics, type MutationTx, type Principal, systemPrincipal } from '@steeple/contracts'
 import { boundEid } from '../codes/bound-eid.ts'
+import type { ListenedClient } from '../listen/exchange.ts'
 import type { EsimParts } from '../parts.ts'
 import { type Ordered, orderedOf } from '../store/es2-store.ts'
 import type { NamedEuicc } from '../store/euicc-store.ts'
-import type { CodeRow } from '../store/rows.ts'
-import { CODES } from '../store/rows.ts'
-import type { Es2Caller } from './caller.ts'
-import type { Es2Message } from './message.ts'
-import { Es2Refused } from './refusal.ts'
+import { CODES, type CodeRow } from '../store/rows.ts'
+import { type Es2Message, type Es2RefusalName, Es2Refused } from './message.ts'
+
+/** The functions that an order system calls. SGP.22 §5.3. */
+export const ES2_FUNCTIONS = ['downloadOrder', 'confirmOrder', 'cancelOrder', 'releaseProfile'] as const
+export type Es2FunctionName = (typeof ES2_FUNCTIONS)[number]
+/** What became of a call that the order system was to be told by. */
+type ProgressOutcome = 'told' | 'failed' | 'given_up'
+
+/** The series of ES2+. */
+export interface Es2Metrics {
+  called(name: Es2FunctionName, result: 'executed' | 'repeated' | Es2RefusalName): void
+  progress(outcome: ProgressOutcome, by?: number): void
+  waiting(entries: number): void
+}
+
+export function es2Metrics(metrics: Metrics): Es2Metrics {
+  const calls = metrics.counter('svc_esim_smdp_es2_calls_total', 'Calls of ES2+, by function and result.', [
+    'function',
+    'result',
+  ])
+  const progress = metrics.counter(
+    'svc_esim_smdp_progress_total',
+    'Calls of handleDownloadProgressInfo, by outcome.',
+    ['outcome'],
+  )
+  const waiting = metrics.gauge(
+    'svc_esim_smdp_progress_waiting',
+    'Reports of download steps that wait for the order system.',
+  )
+  return {
+    called: (name, result) => calls.inc({ function: name, result }),
+    progress: (outcome, by = 1) => progress.inc({ outcome }, by),
+    waiting: (entries) => waiting.set(entries),
+  }
+}
+
+/** An order system: whoever has a key of the certificates that one authority has given that subject. */
+export interface Es2Caller {
+  /** SHA-256 (hex) of the subject and the authority: a renewed certificate is the same caller, that of another authority is not. */
+  readonly owner: string
+  /** What earlier versions called it: SHA-256 (hex) of the subject alone. */
+  readonly formerOwner: string
+  /** The subject in one line. */
+  readonly subject: string
+  /** Who the audit trail names. */
+  readonly principal: Principal
+}
+
+const MOST_SUBJECT = 128
+
+/** The caller that a client certificate names; the certificate itself was checked by TLS. */
+export function callerOf({
+  subject,
+  sha256,
+  authority,
+}: Pick<ListenedClient, 'subject' | 'sha256' | 'authority'>): Es2Caller {
+  // One without a name is known by itself.
+  const name = subject === '' ? `SHA256=${sha256}` : subject
+  const line = name
+    .replaceAll('\n', ', ')
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .slice(0, MOST_SUBJECT)
+  return {
+    owner: sha256Of(`${name}\n${authority}`),
+    formerOwner: sha256Of(name),
+    subject: line,
+    principal: systemPrincipal(`es2+ ${line}`),
+  }
+}
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
 
 /** One call, as far as it is understood. */
 export interface Es2Call {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Tx } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { REFUSALS, type RefusalName } from '../rsp/refusal.ts'
-import { ORDERS, PROGRESS } from '../store/es2-rows.ts'
+import { ORDERS, PROGRESS } from '../store/es2-store.ts'
 
 /** Steps of a download that an order system is told of. SGP.22 §5.3.5. */
 export const POINTS = { eligibility: 1, confirmation: 2, download: 3, installation: 4 } as const

@@ -4,14 +4,26 @@ import { requestOnce } from '@steeple/http-client'
 import type { Handler } from '../listen/exchange.ts'
 import { type KeptListener, keptListener } from '../listen/kept-listener.ts'
 import type { EsimParts } from '../parts.ts'
-import { ORDERS, PROGRESS, type ProgressRow } from '../store/es2-rows.ts'
-import { progressDue, progressWaiting, pruneCalls, pruneProgress } from '../store/es2-store.ts'
+import {
+  ORDERS,
+  PROGRESS,
+  type ProgressRow,
+  progressDue,
+  progressWaiting,
+  pruneCalls,
+  pruneProgress,
+} from '../store/es2-store.ts'
 import { eidOfRow } from '../store/euicc-store.ts'
 import { CODES, EUICCS } from '../store/rows.ts'
-import { callerOf } from './caller.ts'
-import { iccidOut } from './core.ts'
+import {
+  callerOf,
+  ES2_FUNCTIONS,
+  type Es2FunctionName,
+  type Es2Metrics,
+  es2Metrics,
+  iccidOut,
+} from './core.ts'
 import { createEs2, type Es2 } from './es2.ts'
-import { ES2_FUNCTIONS, type Es2FunctionName, type Es2Metrics, es2Metrics } from './metrics.ts'
 
 const TIMEOUT_MS = 10_000
 /** Octets of an answer that are read; nobody looks at it. */

@@ -9,16 +9,116 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import { type Db, drawnKey, type ImsiHash, msFromDuration, type Vault } from '@steeple/contracts'
+import {
+  type Db,
+  drawnKey,
+  type ImsiHash,
+  type Metrics,
+  msFromDuration,
+  type Vault,
+} from '@steeple/contracts'
 import { TlvError, type VerifiedCertificates, verifiedCertificates } from '@steeple/sgp22'
 import type { CertStore, EsimParts, RspIdentity } from '../parts.ts'
-import { MessageError, upperHex } from '../rsp/members.ts'
+import type { EuiccError } from '../rsp/euicc-responses.ts'
+import { CHALLENGE_OCTETS, MessageError, upperHex } from '../rsp/members.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
-import { CHALLENGE_OCTETS } from '../rsp/tags.ts'
-import type { Terms } from '../states/move.ts'
-import { termsNow } from '../states/terms.ts'
-import { type CodeRow, KEYS, SESSIONS, type SessionRow } from '../store/rows.ts'
-import { type Es9Metrics, es9Metrics } from './metrics.ts'
+import { type Terms, termsNow } from '../states/move.ts'
+import { eidOfRow, shownEid } from '../store/euicc-store.ts'
+import {
+  type CodeRow,
+  type EuiccRow,
+  KEYS,
+  SESSIONS,
+  type SessionRow,
+  type SessionStep,
+} from '../store/rows.ts'
+import { advance } from '../store/session-store.ts'
+
+/** Tells of an eUICC that has to wait: somebody may be trying codes. */
+export async function tellLocked({ parts }: Es9Core, row: EuiccRow): Promise<void> {
+  const { log } = parts.context
+  const data = {
+    eid_sha256_12: shownEid(eidOfRow(parts.vault, row)),
+    eid_last4: row.eid_last4,
+    failures: row.failures,
+    locked_s: Math.ceil(((row.locked_until_ms ?? 0) - row.last_seen_ms) / 1_000),
+  }
+  log.warn(data, 'a device has failed too often and has to wait')
+  await parts.context.observe(async (tx) =>
+    tx.event({ type: 'esim.locked', subject: data.eid_sha256_12, data }),
+  )
+}
+
+/** An eUICC has refused a session, which is over with it, if it is kept. It signs no error: of its code nothing changes. Throws `Refused`. */
+export async function giveUp(core: Es9Core, session: SessionRow, refused: EuiccError): Promise<never> {
+  if (refused.tid !== session.tid) throw new Refused('signature')
+  const { db, log } = core.parts.context
+  log.info({ step: session.step, error: refused.error }, 'an eUICC refused a session')
+  if (session.step !== 'initiated') await db.write((tx) => advance(tx, session, { step: 'ended' }))
+  throw new Refused('euicc_error')
+}
+
+/** The functions of ES9+. SGP.22 §5.6. */
+export const ES9_FUNCTIONS = [
+  'initiateAuthentication',
+  'authenticateClient',
+  'getBoundProfilePackage',
+  'handleNotification',
+  'cancelSession',
+] as const
+export type Es9Function = (typeof ES9_FUNCTIONS)[number]
+
+/** What became of a notification. */
+export type NoticeResult = 'counted' | 'repeated' | 'unreadable' | 'not_verified' | 'unknown_profile'
+/** How a download ended, as far as it came. */
+type DownloadOutcome = 'delivered' | 'installed' | 'failed' | 'cancelled'
+
+/** Bounds of the histogram of a session's time, seconds. */
+const SECONDS = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900]
+/** Of those that are only begun nothing is kept. */
+const STEPS: readonly SessionStep[] = ['authenticated', 'delivered', 'ended']
+
+/** The series of ES9+. */
+interface Es9Metrics {
+  called(name: Es9Function): void
+  refused(reason: RefusalName): void
+  downloaded(outcome: DownloadOutcome): void
+  noticed(result: NoticeResult): void
+  /** Seconds from the first call to the delivery. */
+  took(seconds: number): void
+  sessions(counts: ReadonlyMap<string, number>): void
+}
+
+function es9Metrics(metrics: Metrics): Es9Metrics {
+  const calls = metrics.counter('svc_esim_smdp_calls_total', 'Calls of ES9+ functions.', ['function'])
+  const refusals = metrics.counter(
+    'svc_esim_smdp_refusals_total',
+    'Calls that were refused. `matching_id`: the activation code does not exist.',
+    ['reason'],
+  )
+  const downloads = metrics.counter('svc_esim_smdp_downloads_total', 'Downloads, by outcome.', ['outcome'])
+  const notices = metrics.counter(
+    'svc_esim_smdp_notifications_total',
+    'Notifications of eUICCs, by result.',
+    ['result'],
+  )
+  const seconds = metrics.histogram(
+    'svc_esim_smdp_download_seconds',
+    'Time from the first call of a session to the delivery of the profile.',
+    SECONDS,
+  )
+  const open = metrics.gauge('svc_esim_smdp_sessions', 'Open download sessions, by step.', ['step'])
+  return {
+    called: (name) => calls.inc({ function: name }),
+    refused: (reason) => refusals.inc({ reason }),
+    downloaded: (outcome) => downloads.inc({ outcome }),
+    noticed: (result) => notices.inc({ result }),
+    took: (value) => seconds.observe(value),
+    sessions: (counts) => {
+      for (const step of STEPS) open.set(counts.get(step) ?? 0, { step })
+    },
+  }
+}
 
 /** What the first call of a session says. */
 interface PendingSession {
@@ -66,7 +166,7 @@ function beginningsBy(db: Db, vault: Vault, certs: CertStore): PendingSessions {
     // Only the sessions that are being begun hang on it.
     isReplaced: true,
   })
-  const keys = sessionKeys(drawn)
+  const keys = () => sessionKeys(drawn)
   return {
     begin: async ({ identity, svn, nowMs }) => {
       const block = Buffer.alloc(CHALLENGE_OCTETS)
@@ -129,22 +229,12 @@ function sessionOf(
   }
 }
 
-interface Keys {
-  readonly id: KeyObject
-  readonly challenge: KeyObject
-}
-
 /** Two keys out of the one that was drawn: one for ids, one for challenges. RFC 5869. */
-function sessionKeys(drawn: ReturnType<typeof drawnKey>): () => Promise<Keys> {
-  let made: { readonly of: object; readonly keys: Keys } | undefined
-  return async () => {
-    const key = await drawn()
-    if (made?.of === key) return made.keys
-    const derived = (use: string): KeyObject =>
-      createSecretKey(new Uint8Array(hkdfSync('sha256', key, NONE, use, KEY_OCTETS)))
-    made = { of: key, keys: { id: derived('transaction id'), challenge: derived('server challenge') } }
-    return made.keys
-  }
+async function sessionKeys(drawn: ReturnType<typeof drawnKey>) {
+  const key = await drawn()
+  const derived = (use: string): KeyObject =>
+    createSecretKey(new Uint8Array(hkdfSync('sha256', key, NONE, use, KEY_OCTETS)))
+  return { id: derived('transaction id'), challenge: derived('server challenge') }
 }
 
 function challengeOf(key: KeyObject, tid: Uint8Array): Uint8Array {
@@ -157,48 +247,9 @@ function identityOfMark(certs: CertStore, mark: Uint8Array): RspIdentity | undef
   return certs.identities().find(isIt) ?? certs.identitiesHeld().find(isIt)
 }
 
-const MARKS = new WeakMap<RspIdentity, Uint8Array>()
-
 /** Tells the few sets of one service apart in three octets. */
 function markOf(identity: RspIdentity): Uint8Array {
-  const known = MARKS.get(identity)
-  if (known !== undefined) return known
-  const mark = createHash('sha256').update(identity.id).digest().subarray(0, MARK_OCTETS)
-  MARKS.set(identity, mark)
-  return mark
-}
-
-/** So many are remembered: the eUICCs of downloads that are under way. */
-const MOST = 512
-
-/** Public keys by their text, so that one is read once in a session: that costs as much as a signature. */
-interface PublicKeys {
-  /** The key of a SubjectPublicKeyInfo (DER) that was verified before. */
-  of(spki: Uint8Array): KeyObject
-  keep(spki: Uint8Array, key: KeyObject): void
-}
-
-/** Remembers the newest ones. */
-function publicKeys(): PublicKeys {
-  const kept = new Map<string, KeyObject>()
-  const nameOf = (spki: Uint8Array): string =>
-    Buffer.from(spki.buffer, spki.byteOffset, spki.length).toString('latin1')
-  const put = (name: string, key: KeyObject): KeyObject => {
-    kept.set(name, key)
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MOST) break
-      kept.delete(oldest)
-    }
-    return key
-  }
-  return {
-    of: (spki) => {
-      const name = nameOf(spki)
-      const known = kept.get(name)
-      return known ?? put(name, createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' }))
-    },
-    keep: (spki, key) => void put(nameOf(spki), key),
-  }
+  return createHash('sha256').update(identity.id).digest().subarray(0, MARK_OCTETS)
 }
 
 const DEFAULT_LIFE_MS = 900_000
@@ -209,8 +260,6 @@ export interface Es9Core {
   readonly metrics: Es9Metrics
   /** Certificates of EUMs and eUICCs that were verified before. */
   readonly verified: VerifiedCertificates
-  /** Public keys of eUICCs that were here last. */
-  readonly keys: PublicKeys
   /** Sessions that no eUICC has claimed. */
   readonly pendingSessions: PendingSessions
   nowMs(): number
@@ -230,7 +279,6 @@ export function es9Core(parts: EsimParts): Es9Core {
     parts,
     metrics: es9Metrics(context.metrics),
     verified: verifiedCertificates(),
-    keys: publicKeys(),
     pendingSessions: beginningsBy(context.db, vault, certs),
     nowMs,
     terms: () => termsNow(parts),
@@ -273,6 +321,11 @@ export function simOf(code: Pick<CodeRow, 'hash'>): ImsiHash {
   return code.hash as ImsiHash
 }
 
+/** The key of a SubjectPublicKeyInfo (DER) that was verified before. */
+export function keyOf(spki: Uint8Array): KeyObject {
+  return createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
+}
+
 /** The octets of a transaction id of ours. */
 export function tidOctets(tid: string): Uint8Array {
   return Buffer.from(tid, 'hex')
@@ -280,5 +333,5 @@ export function tidOctets(tid: string): Uint8Array {
 
 /** Standard base64 of octets. */
 export function base64(octets: Uint8Array): string {
-  return Buffer.from(octets.buffer, octets.byteOffset, octets.length).toString('base64')
+  return Buffer.from(octets).toString('base64')
 }

@@ -4,34 +4,37 @@ import { BspError, signP1363, tlv, verifyP1363 } from '@steeple/sgp22'
 import { bindProfile } from '../bpp/bind.ts'
 import { noteStep } from '../es2/progress.ts'
 import type { EsimParts, RspIdentity } from '../parts.ts'
-import { type CancelOk, readCancelResponse } from '../rsp/cancel-response.ts'
-import { type DownloadOk, readDownloadResponse } from '../rsp/download-response.ts'
 import { type EuiccInfo1, isSpoken, readEuiccInfo1 } from '../rsp/euicc-info.ts'
-import { readBody } from '../rsp/json-body.ts'
-import { upperHex } from '../rsp/members.ts'
-import { executedBody, type RefusalName, Refused, refusedBody } from '../rsp/refusal.ts'
+import {
+  type CancelOk,
+  type DownloadOk,
+  readCancelResponse,
+  readDownloadResponse,
+} from '../rsp/euicc-responses.ts'
+import { CHALLENGE_OCTETS, upperHex } from '../rsp/members.ts'
+import { executedBody, type RefusalName, Refused, readBody, refusedBody } from '../rsp/refusal.ts'
 import { serverSigned1 } from '../rsp/server-messages.ts'
-import { CHALLENGE_OCTETS } from '../rsp/tags.ts'
 import { deliverability, move } from '../states/move.ts'
+import { codesDue, isHeldElsewhere } from '../store/code-queries.ts'
 import { isLocked, pruneEuiccs, versionOfRow, withFailure, withoutFailures } from '../store/euicc-store.ts'
 import { putDelivered } from '../store/held-store.ts'
-import { codesDue, isHeldElsewhere } from '../store/order-store.ts'
 import { CODES, type CodeRow, EUICCS, type EuiccRow, type SessionRow } from '../store/rows.ts'
 import { advance, countSessions, pruneSessions, sessionAt } from '../store/session-store.ts'
 import { authenticateClient } from './authenticate.ts'
 import {
   base64,
   type Es9Core,
+  type Es9Function,
   es9Core,
+  giveUp,
   identityOf,
   isOwnAddress,
+  keyOf,
   simOf,
+  tellLocked,
   tidOctets,
   understood,
 } from './core.ts'
-import { giveUp } from './give-up.ts'
-import { tellLocked } from './locks.ts'
-import type { Es9Function } from './metrics.ts'
 import { handleNotification } from './notify.ts'
 import { createPeers } from './peers.ts'
 import { profileOf } from './profile-of.ts'
@@ -64,7 +67,7 @@ async function getBoundProfilePackage(
   const { euicc_key, signature2 } = session
   if (euicc_key === null || signature2 === null || response.tid !== session.tid)
     throw new Refused('signature')
-  const key = core.keys.of(euicc_key)
+  const key = keyOf(euicc_key)
   if (!verifyP1363(key, response.signature, response.signed, signature2)) throw new Refused('signature')
   const open = await openOf(core, session)
   const wrong = confirmationRefusal(core, open, response)
@@ -228,18 +231,15 @@ async function expireSome(core: Es9Core, tx: ObservedTx): Promise<number> {
 const MANY = 20
 const WINDOW_MS = 600_000
 
-/** Counts activation codes that do not exist, whoever tries them: each eUICC has a few before it is locked. */
-interface Guesses {
-  /** One more. True once in a window: when they become many. */
-  saw(nowMs: number): boolean
-}
-
-/** Counts on this instance. */
-function countGuesses(): Guesses {
+/**
+ * Counts activation codes that do not exist, whoever tries them, on this instance: each eUICC has a few before it is locked.
+ * `saw`: one more; true once in a window, when they become many.
+ */
+function countGuesses() {
   let sinceMs = Number.NEGATIVE_INFINITY
   let count = 0
   return {
-    saw: (nowMs) => {
+    saw: (nowMs: number): boolean => {
       if (nowMs - sinceMs >= WINDOW_MS) [sinceMs, count] = [nowMs, 0]
       count += 1
       return count === MANY
@@ -408,7 +408,7 @@ async function cancelSession(core: Es9Core, octets: Uint8Array): Promise<Readonl
     readCancelResponse(body.octets('cancelSessionResponse', 'signature')),
   )
   if (response === undefined) throw new Refused('euicc_error')
-  const key = core.keys.of(session.euicc_key)
+  const key = keyOf(session.euicc_key)
   const isSigned = verifyP1363(key, response.signature, response.signed)
   if (!isSigned || response.tid !== session.tid) throw new Refused('signature')
   if (!isSame(response.owner, identityOf(core, session).ownerOctets)) throw new Refused('owner')

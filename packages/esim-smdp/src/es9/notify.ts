@@ -1,23 +1,20 @@
 import type { ObservedTx } from '@steeple/contracts'
 import { verifyP1363 } from '@steeple/sgp22'
 import { noteStep, type Step } from '../es2/progress.ts'
-import { readBody } from '../rsp/json-body.ts'
 import {
   type InstallNotice,
   type OtherNotice,
   pendingNotification,
   readNotification,
 } from '../rsp/notification.ts'
-import { Refused } from '../rsp/refusal.ts'
+import { Refused, readBody } from '../rsp/refusal.ts'
 import { type CodeEvent, move } from '../states/move.ts'
 import { adoptEarlier } from '../store/adopt-store.ts'
-import { heldAfter } from '../store/held-store.ts'
-import { putNotice } from '../store/notice-store.ts'
-import { codesOfIccid } from '../store/order-store.ts'
+import { codesOfIccid } from '../store/code-queries.ts'
+import { heldAfter, putNotice } from '../store/held-store.ts'
 import { CODES, type CodeRow, EUICCS, HELD, SESSIONS, type SessionRow } from '../store/rows.ts'
 import { advance } from '../store/session-store.ts'
-import { type Es9Core, understood } from './core.ts'
-import type { NoticeResult } from './metrics.ts'
+import { type Es9Core, keyOf, type NoticeResult, understood } from './core.ts'
 import { euiccOfChain, isSame } from './prove-euicc.ts'
 
 /** A notification whose signature is that of its eUICC. */
@@ -58,7 +55,7 @@ function noticeIn(octets: Uint8Array): InstallNotice | OtherNotice | undefined {
 async function provenResult(core: Es9Core, notice: InstallNotice): Promise<Proven | undefined> {
   const session = await SESSIONS.find(core.parts.context.db, { tid: notice.tid })
   if (session === undefined || session.euicc_key === null || session.eid_hash === null) return undefined
-  const key = core.keys.of(session.euicc_key)
+  const key = keyOf(session.euicc_key)
   if (!verifyP1363(key, notice.signature, notice.signed)) return undefined
   return { notice, eidHash: session.eid_hash, session }
 }

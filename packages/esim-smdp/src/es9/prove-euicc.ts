@@ -1,6 +1,6 @@
 import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import { checkEuiccChain, verifyP1363 } from '@steeple/sgp22'
-import type { AuthenticateOk } from '../rsp/authenticate-response.ts'
+import type { AuthenticateOk } from '../rsp/euicc-responses.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { euiccId } from '../store/euicc-store.ts'
 import type { SessionRow } from '../store/rows.ts'
@@ -59,7 +59,6 @@ export function euiccOfChain(
   if ('code' in found)
     throw new Refused(CHAIN_REFUSALS[found.code] ?? 'euicc_certificate', { cause: found.message })
   const { eid, spki, publicKey } = found
-  core.keys.keep(spki, publicKey)
   const { authority } = identity
   return { eid, authority, hash: euiccId(authority, eid), last4: eid.slice(-4), spki, key: publicKey }
 }

@@ -33,18 +33,8 @@ export function partAt(piece: Piece | undefined, ...tags: readonly number[]): Pi
 
 /** The same with each part of that tag changed; itself when none has it. */
 export function withEach(piece: Piece, tag: number, change: (part: Piece) => Piece): Piece {
-  const parts = piece.parts ?? []
-  let changed: Piece[] | undefined
-  // By the index: entries would be an array for each part, of some hundreds in every profile.
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i]
-    if (part?.tag !== tag) continue
-    const now = change(part)
-    if (now === part) continue
-    changed ??= [...parts]
-    changed[i] = now
-  }
-  return changed === undefined ? piece : branch(piece.tag, changed)
+  const parts = piece.parts?.map((part) => (part.tag === tag ? change(part) : part)) ?? []
+  return parts.every((part, i) => part === piece.parts?.[i]) ? piece : branch(piece.tag, parts)
 }
 
 /** The same with the first part of that tag instead, or put in where the order of tags wants it. */

@@ -1,36 +1,232 @@
 import {
   esimCodeNotFound,
   type JsonSchema,
+  notFound,
   objectSchema,
   ok,
   PAGE_QUERY,
   type Page,
   pageSchema,
+  type Reply,
+  type Request,
   type Route,
   route,
+  type SimCard,
+  timestampFromMs,
+  validationFailed,
 } from '@steeple/contracts'
+import { activationOf, qrText } from '../codes/activation.ts'
+import { closedConflict, esimCodeConflict, needEnabled } from '../codes/conflict.ts'
 import { CODE_SCHEMA, codeRecord } from '../codes/record.ts'
 import { ESIM_CODE } from '../codes/restored.ts'
-import { revokeCode } from '../codes/revoke.ts'
+import { PER_PAGE, SHEET_FOOT, SHEET_POLICY, type SheetCard, sheetHead, sheetPage } from '../codes/sheet.ts'
 import type { EsimParts } from '../parts.ts'
+import { move, termsNow } from '../states/move.ts'
 import {
   AT_ONCE,
-  CODE_STATES,
   type CodeFilter,
   type CodePosition,
   heldOfCodes,
   listCodes,
+  printableCodes,
 } from '../store/code-queries.ts'
-import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
+import { CODE_STATES, CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
+
+interface SheetQuery {
+  readonly batch: string
+}
+
+/** Characters of a date in a timestamp. */
+const DATE = 10
+
+/** `GET /v1/esim/sheet` */
+export function sheetRoute(parts: EsimParts): Route {
+  return route<unknown, SheetQuery, unknown>({
+    method: 'GET',
+    path: '/v1/esim/sheet',
+    role: 'sim:issuer',
+    summary: 'Get the cards of a batch to print',
+    description:
+      'A page of HTML that loads nothing: the codes of a batch that can still be downloaded, ten cards on an A4 page, with cut marks.',
+    schema: {
+      query: objectSchema({ batch: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' } }, ['batch']),
+    },
+    produces: ['text/html'],
+    errors: ['validation_failed', 'esim_disabled', 'not_found', 'store_corrupt'],
+    handle: async ({ query: { batch } }) => {
+      needEnabled(parts)
+      const pages = pagesOf(parts, batch)
+      const first = await pages.next()
+      if (first.done === true) throw notFound(`code of batch ${batch} that could be printed`)
+      return {
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': SHEET_POLICY,
+          'cache-control': 'no-store',
+        },
+        stream: sheet(batch, first.value, pages),
+      }
+    },
+  })
+}
+
+async function* sheet(batch: string, first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield sheetHead(`eSIM cards of batch ${batch}`) + first
+  yield* rest
+  yield SHEET_FOOT
+}
+
+async function* pagesOf(parts: EsimParts, batch: string): AsyncGenerator<string, undefined> {
+  for (let after = ''; ; ) {
+    const rows = await printableCodes(parts.context.db, batch, after, PER_PAGE)
+    const closed = await parts.closed.among(
+      ESIM_CODE,
+      rows.map(({ token }) => token),
+    )
+    const open = rows.filter(({ token }) => !closed.has(token))
+    if (open.length > 0) yield await sheetPage(await cardsOf(parts, open))
+    const last = rows.at(-1)
+    if (rows.length < PER_PAGE || last === undefined) return undefined
+    after = last.token
+  }
+}
+
+async function cardsOf(
+  { issuer, vault }: EsimParts,
+  rows: readonly CodeRow[],
+): Promise<readonly SheetCard[]> {
+  // Hashes of rows are hashes.
+  const cards = await issuer.cards(rows.map(({ hash }) => hash as SimCard['imsi']))
+  const labels = new Map<string, string | undefined>(cards.map(({ imsi, label }) => [imsi, label]))
+  return rows.map((row) => ({
+    activationCode: activationOf(vault, row),
+    label: labels.get(row.hash) ?? 'eSIM',
+    iccidLast4: row.iccid_last4,
+    isConfirmed: row.confirmation_sealed !== null,
+    expires: timestampFromMs(row.expires_at_ms).slice(0, DATE),
+  }))
+}
+
+const TYPES = ['image/svg+xml', 'image/png', 'application/json'] as const
+
+/** `GET /v1/esim/codes/{token}/qr` */
+export function qrRoute(parts: EsimParts): Route {
+  return route<TokenParams, unknown, unknown>({
+    method: 'GET',
+    path: '/v1/esim/codes/:token/qr',
+    role: 'sim:issuer',
+    summary: 'Get the QR code of an activation code',
+    description: 'SVG, PNG or JSON, as Accept asks. Anyone who sees it can download the profile.',
+    schema: {
+      params: TOKEN_PARAMS,
+      response: objectSchema(
+        { token: { type: 'string' }, activation_code: { type: 'string' }, qr_text: { type: 'string' } },
+        ['token', 'activation_code', 'qr_text'],
+      ),
+    },
+    produces: [...TYPES],
+    errors: [
+      'validation_failed',
+      'esim_disabled',
+      'esim_code_not_found',
+      'esim_code_conflict',
+      'store_corrupt',
+    ],
+    handle: (request) => qr(parts, request.params.token, request.header('accept')),
+  })
+}
+
+async function qr(parts: EsimParts, token: string, accept: string | undefined): Promise<Reply> {
+  needEnabled(parts)
+  const type = mediaTypeFor(accept, TYPES)
+  if (type === undefined) throw validationFailed(`Accept asks for none of ${TYPES.join(', ')}`)
+  const row = await codeBy(parts, token)
+  if (row.state === 'revoked' || row.state === 'expired' || row.state === 'error')
+    throw esimCodeConflict(`the code ${token} is ${row.state}; issue another one`)
+  if (row.state === 'allocated' || row.state === 'confirmed')
+    throw esimCodeConflict(
+      `the code ${token} is an order that is not released yet; the order system must release it`,
+    )
+  if ((await parts.closed.among(ESIM_CODE, [token])).has(token)) throw closedConflict(row)
+  const activation = activationOf(parts.vault, row)
+  const text = qrText(activation)
+  const headers = { 'content-type': type, 'cache-control': 'no-store', vary: 'accept' }
+  if (type === 'application/json')
+    return { headers, body: { token, activation_code: activation, qr_text: text } }
+  const { qrPng, qrSvg } = await import('../codes/qr.ts')
+  return { headers, body: type === 'image/png' ? await qrPng(text) : await qrSvg(text) }
+}
+
+/**
+ * Which of some media types an `Accept` header asks for most; the first of them for none, and of those alike. Undefined when
+ * it takes none of them. RFC 9110 §12.5.1.
+ */
+export function mediaTypeFor<Type extends string>(
+  accept: string | undefined,
+  types: readonly Type[],
+): Type | undefined {
+  if (accept === undefined || accept.trim() === '') return types[0]
+  const ranges = accept.split(',').map(rangeOf)
+  let best: { readonly type: Type; readonly weight: number } | undefined
+  for (const type of types) {
+    const weight = weightOf(type, ranges)
+    if (weight > (best?.weight ?? 0)) best = { type, weight }
+  }
+  return best?.type
+}
+
+interface Range {
+  readonly name: string
+  readonly weight: number
+}
+
+function rangeOf(text: string): Range {
+  const [name = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
+  const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+  const weight = quality === undefined ? 1 : Number(quality)
+  return { name, weight: weight >= 0 && weight <= 1 ? weight : 0 }
+}
+
+/** The most exact range that fits says it. */
+function weightOf(type: string, ranges: readonly Range[]): number {
+  const [kind = ''] = type.split('/')
+  for (const name of [type, `${kind}/*`, '*/*']) {
+    const found = ranges.find((range) => range.name === name)
+    if (found !== undefined) return found.weight
+  }
+  return 0
+}
+
+/**
+ * Ends a code. What its eUICC holds stays there, and the SIM is what it was.
+ * Throws `esim_code_not_found`, `store_corrupt`.
+ */
+async function revokeCode(
+  parts: EsimParts,
+  request: Request<unknown, unknown, { readonly token: string }>,
+): Promise<Reply> {
+  const { token } = request.body
+  return await request.mutate(token, async (tx) => {
+    const before = await CODES.find(tx, { token })
+    if (before === undefined) throw esimCodeNotFound(token)
+    const [held] = await heldOfCodes(tx, [token])
+    const after = move(before, { kind: 'revoke' }, termsNow(parts)).row
+    if (after !== before) await CODES.put(tx, after)
+    const isHeld = held !== undefined && held.state !== 'deleted'
+    tx.audit({ detail: { imsi_sha256_12: before.hash, from: before.state, is_delivered: isHeld } })
+    tx.event({ type: 'esim.revoke', subject: token, data: { from: before.state } })
+    return { body: codeRecord(after, held, new Set()) }
+  })
+}
 
 /** The parameter of the routes of one code. */
-export interface TokenParams {
+interface TokenParams {
   readonly token: string
 }
 
 const TOKEN: JsonSchema = { type: 'string', pattern: '^e-[0-9a-z]{1,62}$' }
 /** Schema of the parameter `{token}`. */
-export const TOKEN_PARAMS: JsonSchema = objectSchema({ token: TOKEN }, ['token'])
+const TOKEN_PARAMS: JsonSchema = objectSchema({ token: TOKEN }, ['token'])
 
 const FILTER: Readonly<Record<string, JsonSchema>> = {
   state: { type: 'string', enum: CODE_STATES },
@@ -88,7 +284,7 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
 }
 
 /** A code by its token. Throws `esim_code_not_found`, `store_corrupt`. */
-export async function codeBy({ context }: EsimParts, token: string): Promise<CodeRow> {
+async function codeBy({ context }: EsimParts, token: string): Promise<CodeRow> {
   const row = await CODES.find(context.db, { token })
   if (row === undefined) throw esimCodeNotFound(token)
   return row

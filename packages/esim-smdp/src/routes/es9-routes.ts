@@ -8,13 +8,13 @@ import {
   type Route,
   route,
 } from '@steeple/contracts'
+import { ES9_FUNCTIONS, type Es9Function } from '../es9/core.ts'
 import type { Es9 } from '../es9/es9.ts'
-import { ES9_FUNCTIONS, type Es9Function } from '../es9/metrics.ts'
 import { blockList, plainCaller } from '../es9/peers.ts'
 import type { EsimParts } from '../parts.ts'
 
 /** What LPAs call, and the same without the prefix. Facts section 0. */
-const PREFIXES = ['/gsma/rsp2/es9plus', '/es9plus'] as const
+export const ES9_PREFIXES = ['/gsma/rsp2/es9plus', '/es9plus'] as const
 const SUMMARIES: Readonly<Record<Es9Function, string>> = {
   initiateAuthentication: 'Begin a session of a phone with this SM-DP+',
   authenticateClient: 'Authenticate an eUICC and offer it the profile of its activation code',
@@ -68,7 +68,7 @@ function answerOf(name: Es9Function): JsonSchema {
 export function es9Routes(parts: EsimParts, es9: Es9): readonly Route[] {
   const { config } = parts.context
   const proxies = blockList(config.behind_proxy)
-  return PREFIXES.flatMap((prefix) =>
+  return ES9_PREFIXES.flatMap((prefix) =>
     ES9_FUNCTIONS.map((name) =>
       route<unknown, unknown, Uint8Array | undefined>({
         method: 'POST',

@@ -1,10 +1,18 @@
-import { type JsonSchema, objectSchema, ok, type Route, route, timestampFromMs } from '@steeple/contracts'
+import {
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  objectSchema,
+  ok,
+  type Route,
+  route,
+  timestampFromMs,
+  timestampOrNull,
+} from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { eidOfRow, shownEid } from '../store/euicc-store.ts'
 import { heldBy } from '../store/held-store.ts'
 import { EUICCS, type EuiccRow, type HeldRow } from '../store/rows.ts'
 
-const TIME: JsonSchema = { type: ['string', 'null'], format: 'date-time' }
 const PROFILE: JsonSchema = objectSchema({
   token: { type: 'string', description: 'The code that it was delivered by.' },
   imsi_sha256_12: { type: 'string' },
@@ -13,11 +21,11 @@ const PROFILE: JsonSchema = objectSchema({
     enum: ['delivered', 'installed', 'enabled', 'disabled', 'deleted', 'failed'],
     description: 'As the device reported last. It reports when it can, and its user can turn that off.',
   },
-  delivered_at: TIME,
-  installed_at: TIME,
-  enabled_at: TIME,
-  disabled_at: TIME,
-  deleted_at: TIME,
+  delivered_at: NULLABLE_TIMESTAMP_SCHEMA,
+  installed_at: NULLABLE_TIMESTAMP_SCHEMA,
+  enabled_at: NULLABLE_TIMESTAMP_SCHEMA,
+  disabled_at: NULLABLE_TIMESTAMP_SCHEMA,
+  deleted_at: NULLABLE_TIMESTAMP_SCHEMA,
 })
 const EUICC: JsonSchema = objectSchema({
   eid_sha256_12: { type: 'string', description: 'The first 12 characters of the SHA-256 of its EID.' },
@@ -29,9 +37,12 @@ const EUICC: JsonSchema = objectSchema({
       'check.',
   },
   eid_last4: { type: 'string' },
-  first_seen_at: TIME,
-  last_seen_at: TIME,
-  locked_until: { ...TIME, description: 'It has failed too often and has to wait until then.' },
+  first_seen_at: NULLABLE_TIMESTAMP_SCHEMA,
+  last_seen_at: NULLABLE_TIMESTAMP_SCHEMA,
+  locked_until: {
+    ...NULLABLE_TIMESTAMP_SCHEMA,
+    description: 'It has failed too often and has to wait until then.',
+  },
   failures: { type: 'integer', description: 'Failed attempts since its last download, at most of a day.' },
   profiles: { type: 'array', items: PROFILE },
 })
@@ -87,21 +98,17 @@ function euiccRecord(row: EuiccRow, held: readonly HeldRow[], nowMs: number): ob
     eid_last4: row.eid_last4,
     first_seen_at: timestampFromMs(row.first_seen_ms),
     last_seen_at: timestampFromMs(row.last_seen_ms),
-    locked_until: isLocked ? timeOf(row.locked_until_ms) : null,
+    locked_until: isLocked ? timestampOrNull(row.locked_until_ms) : null,
     failures: row.failures,
     profiles: held.map((each) => ({
       token: each.token,
       imsi_sha256_12: each.hash,
       state: each.state,
-      delivered_at: timeOf(each.delivered_at_ms),
-      installed_at: timeOf(each.installed_at_ms),
-      enabled_at: timeOf(each.enabled_at_ms),
-      disabled_at: timeOf(each.disabled_at_ms),
-      deleted_at: timeOf(each.deleted_at_ms),
+      delivered_at: timestampOrNull(each.delivered_at_ms),
+      installed_at: timestampOrNull(each.installed_at_ms),
+      enabled_at: timestampOrNull(each.enabled_at_ms),
+      disabled_at: timestampOrNull(each.disabled_at_ms),
+      deleted_at: timestampOrNull(each.deleted_at_ms),
     })),
   }
-}
-
-function timeOf(ms: number | null): string | null {
-  return ms === null ? null : timestampFromMs(ms)
 }

@@ -1,7 +1,17 @@
 import { readOne, type Tlv, tlv } from '@steeple/sgp22'
-import { onlyChild, tidOf } from './authenticate-response.ts'
-import { integerOf, type MemberList, MessageError, membersOf, octetsIn, signatureIn } from './members.ts'
-import { NOTIFICATION_METADATA, SEQUENCE, SIGNATURE, TID } from './tags.ts'
+import { onlyChild, tidOf } from './euicc-responses.ts'
+import {
+  integerOf,
+  type MemberList,
+  MessageError,
+  membersOf,
+  NOTIFICATION_METADATA,
+  octetsIn,
+  SEQUENCE,
+  SIGNATURE,
+  signatureIn,
+  TID,
+} from './members.ts'
 
 const RESULT_TAG = 0xbf37
 const RESULT_DATA = 0xbf27

@@ -1,12 +1,53 @@
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+/** Longer than anything that an LPA sends: requests have some 2 kB. Facts section 7. */
+const MOST_OCTETS = 65_536
+
+/** The members of a request, each refused by the code that goes with it. */
+interface JsonBody {
+  /** A text. Throws `Refused`. */
+  text(name: string, otherwise: RefusalName): string
+  /** The octets of a base64 text. Throws `Refused`. */
+  octets(name: string, otherwise: RefusalName): Uint8Array
+}
+
+/** Reads the body of a request. Throws `Refused` for what is no JSON object. */
+export function readBody(body: Uint8Array, otherwise: RefusalName): JsonBody {
+  const parsed = parsedOf(body, otherwise)
+  const text = (name: string, refusal: RefusalName): string => {
+    const value: unknown = Object.hasOwn(parsed, name) ? Reflect.get(parsed, name) : undefined
+    if (typeof value !== 'string') throw new Refused(refusal)
+    return value
+  }
+  return {
+    text,
+    octets: (name, refusal) => {
+      // Some LPAs break the lines of what they send.
+      const encoded = text(name, refusal).replaceAll(/\s/g, '')
+      if (encoded.length % 4 !== 0 || !BASE64.test(encoded)) throw new Refused(refusal)
+      return Buffer.from(encoded, 'base64')
+    },
+  }
+}
+
+function parsedOf(body: Uint8Array, otherwise: RefusalName): object {
+  if (body.length > MOST_OCTETS) throw new Refused(otherwise)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(Buffer.from(body).toString('utf8'))
+  } catch (cause) {
+    throw new Refused(otherwise, { cause })
+  }
+  if (typeof parsed !== 'object' || parsed === null) throw new Refused(otherwise)
+  return parsed
+}
+
 /**
  * Why a call of ES9+ is refused: subject code, reason code, and words for a person. SGP.22 §5.2.6, facts section 1.7.
  *
  * A body that cannot be read has the code of what is missing in it: `address` where no request can be made out of a first
  * call, `transaction` in a later one, `signature` for a response of the eUICC that is not one.
  */
-export const REFUSALS: Readonly<
-  Record<RefusalName, readonly [subject: string, reason: string, words: string]>
-> = {
+export const REFUSALS = {
   address: ['8.8.1', '3.8', 'This is not the address of this SM-DP+.'],
   version: ['8.8.3', '3.1', 'The eUICC speaks no version of SGP.22 that this SM-DP+ speaks.'],
   verification_ci: ['8.8.4', '3.7', 'The eUICC knows no CI that certifies this SM-DP+.'],
@@ -33,36 +74,10 @@ export const REFUSALS: Readonly<
   locked: ['8.8.5', '6.4', 'Too many attempts of this device; try again later.'],
   busy: ['8.8', '4.2', 'Too many calls; try again later.'],
   unavailable: ['8.8', '4.2', 'This SM-DP+ cannot do that now; try again later.'],
-}
+} as const
 
 /** Name of a refusal: the label of its metric. */
-export type RefusalName =
-  | 'address'
-  | 'version'
-  | 'verification_ci'
-  | 'signing_ci'
-  | 'transaction'
-  | 'issuer_ci'
-  | 'eum_certificate'
-  | 'eum_expired'
-  | 'euicc_certificate'
-  | 'euicc_expired'
-  | 'signature'
-  | 'euicc_error'
-  | 'memory'
-  | 'matching_id'
-  | 'other_eid'
-  | 'not_released'
-  | 'order_expired'
-  | 'too_many'
-  | 'not_eligible'
-  | 'confirmation_missing'
-  | 'confirmation_refused'
-  | 'confirmation_exceeded'
-  | 'owner'
-  | 'locked'
-  | 'busy'
-  | 'unavailable'
+export type RefusalName = keyof typeof REFUSALS
 
 /** A call that is refused with a code of SGP.22. Thrown inside this package alone; it never reaches the edge. */
 export class Refused extends Error {

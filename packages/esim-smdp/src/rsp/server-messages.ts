@@ -1,5 +1,5 @@
 import { tlv } from '@steeple/sgp22'
-import { SEQUENCE, TID } from './tags.ts'
+import { SEQUENCE, TID } from './members.ts'
 
 /** `serverSigned1`. SGP.22 §5.6.1. */
 export function serverSigned1(of: {

@@ -1,6 +1,17 @@
 import type { SubscriberView } from '@steeple/contracts'
+import type { EsimParts } from '../parts.ts'
 import type { RefusalName } from '../rsp/refusal.ts'
 import type { CodeRow, CodeState } from '../store/rows.ts'
+
+/** What codes move by now. */
+export function termsNow({ context }: Pick<EsimParts, 'context'>): Terms {
+  return {
+    nowMs: Math.floor(context.clock.nowMs()),
+    canExpire: context.clock.doubt?.() === undefined,
+    maxDownloads: context.config.max_downloads,
+    maxConfirmationAttempts: context.config.max_confirmation_attempts,
+  }
+}
 
 /** What a SIM's own state says about delivering its profile; see `standingOf`. */
 export type Deliverability = 'deliverable' | 'expired' | 'gone'
@@ -130,7 +141,7 @@ const deleted: Rule<'deleted'> = (row, _event, terms) => ({
   }),
 })
 
-/** What each state does with each event. What is not there is refused, or changes nothing: see `REFUSED`. */
+/** What each state does with each event. What is not there is refused, or changes nothing. */
 const TABLE: Readonly<Record<CodeState, Rules>> = {
   allocated: {
     confirm: (row, _event, terms) => ({ row: changed(row, terms, { state: 'confirmed' }) }),
@@ -163,17 +174,6 @@ const TABLE: Readonly<Record<CodeState, Rules>> = {
   revoked: {},
 }
 
-/** How a download is refused in a state that has no rule for it. Facts section 1.2. */
-const REFUSED: Readonly<Record<CodeState, RefusalName>> = {
-  allocated: 'not_released',
-  confirmed: 'not_released',
-  released: 'not_released',
-  downloaded: 'not_released',
-  installed: 'not_released',
-  error: 'not_released',
-  expired: 'order_expired',
-  revoked: 'matching_id',
-}
 /** SGP.22 §5.7.14. */
 const CANCEL_WORDS: Readonly<Record<number, string>> = {
   0: 'refused by its user',
@@ -197,7 +197,9 @@ export function move(row: CodeRow, event: CodeEvent, terms: Terms): Move {
   // The table has a rule of a kind under that kind alone.
   const rule = TABLE[row.state][event.kind] as Rule<Kind> | undefined
   if (rule !== undefined) return rule(row, event, terms)
-  return isDownload(event) ? { row, refusal: REFUSED[row.state] } : { row }
+  // Facts section 1.2.
+  const refusal = row.state === 'expired' ? 'order_expired' : 'not_released'
+  return isDownload(event) ? { row, refusal } : { row }
 }
 
 function isDownload({ kind }: CodeEvent): boolean {

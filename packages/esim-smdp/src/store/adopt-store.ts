@@ -1,7 +1,7 @@
 import type { Reader, Tx, Vault } from '@steeple/contracts'
 import { type Authority, onlyAuthority } from '../certs/authority.ts'
 import type { EsimParts } from '../parts.ts'
-import { PROGRESS } from './es2-rows.ts'
+import { PROGRESS } from './es2-store.ts'
 import { eidOfRow, euiccId, type NamedEuicc } from './euicc-store.ts'
 import { CODES, EUICCS, HELD, NOTICES, SESSIONS } from './rows.ts'
 

@@ -4,15 +4,17 @@ import { defineTable, type Table } from '@steeple/contracts'
  * States of a profile that can be downloaded. SGP.22 §3.1.6; `revoked` and `expired` are this service's own ends.
  * `allocated` and `confirmed` are orders by ES2+ that are not released yet.
  */
-export type CodeState =
-  | 'allocated'
-  | 'confirmed'
-  | 'released'
-  | 'downloaded'
-  | 'installed'
-  | 'error'
-  | 'revoked'
-  | 'expired'
+export const CODE_STATES = [
+  'allocated',
+  'confirmed',
+  'released',
+  'downloaded',
+  'installed',
+  'error',
+  'revoked',
+  'expired',
+] as const
+export type CodeState = (typeof CODE_STATES)[number]
 
 /** One activation code and the profile behind it. Times in ms since the epoch. */
 export interface CodeRow {

@@ -1,17 +1,100 @@
 import type { Tlv } from '@steeple/sgp22'
 import { type EuiccInfo2, readEuiccInfo2 } from './euicc-info.ts'
 import {
+  CHALLENGE_OCTETS,
   integerOf,
   type MemberList,
   MessageError,
   membersOf,
+  OTPK,
   objectOf,
   octetsIn,
+  SEQUENCE,
+  SIGNATURE,
   signatureIn,
+  TID,
   textOf,
   upperHex,
 } from './members.ts'
-import { CHALLENGE_OCTETS, SEQUENCE, SIGNATURE, TID } from './tags.ts'
+
+const DOWNLOAD = 'prepareDownloadResponse'
+const DOWNLOAD_MEMBERS: MemberList = { name: DOWNLOAD, tags: [{ tag: SEQUENCE }, { tag: SIGNATURE }] }
+const DOWNLOAD_SIGNED: MemberList = {
+  name: 'euiccSigned2',
+  tags: [{ tag: TID }, { tag: OTPK }, { tag: 0x04, optional: true }],
+}
+const DOWNLOAD_ERROR: MemberList = { name: DOWNLOAD, tags: [{ tag: TID }, { tag: 0x02 }] }
+const POINT_OCTETS = 65
+const HASH_OCTETS = 32
+
+/** What an eUICC has signed to be given a profile. SGP.22 §5.7.5. */
+export interface DownloadOk {
+  readonly isOk: true
+  readonly tid: string
+  /** `euiccSigned2` as it was received. */
+  readonly signed: Uint8Array
+  readonly signature: Uint8Array
+  /** The eUICC's one-time public key, `04 || X || Y`. */
+  readonly otpk: Uint8Array
+  /** `SHA-256(SHA-256(code) || transaction id)`; undefined: no confirmation code was entered. */
+  readonly hashCc: Uint8Array | undefined
+}
+
+/** Reads a `BF21`. Throws `MessageError`, `TlvError`. */
+export function readDownloadResponse(text: Uint8Array): DownloadOk | EuiccError {
+  const choice = onlyChild(objectOf(text, 0xbf21, DOWNLOAD), DOWNLOAD)
+  if (choice.tag === 0xa1) return euiccError(choice, DOWNLOAD_ERROR)
+  if (choice.tag !== 0xa0) throw new MessageError(`${DOWNLOAD} is neither a result nor an error`)
+  const outer = membersOf(choice, DOWNLOAD_MEMBERS)
+  const signed = outer.get(SEQUENCE)
+  const members = membersOf(signed, DOWNLOAD_SIGNED)
+  const otpk = octetsIn(members.get(OTPK), POINT_OCTETS, 'euiccOtpk')
+  if (otpk[0] !== 0x04) throw new MessageError('euiccOtpk is no uncompressed point')
+  const hash = members.maybe(0x04)
+  return {
+    isOk: true,
+    tid: tidOf(members.get(TID)),
+    signed: signed.raw,
+    signature: signatureIn(outer.get(SIGNATURE), 'euiccSignature2'),
+    otpk,
+    hashCc: hash === undefined ? undefined : octetsIn(hash, HASH_OCTETS, 'hashCc'),
+  }
+}
+
+const CANCEL = 'cancelSessionResponse'
+const CANCEL_MEMBERS: MemberList = { name: CANCEL, tags: [{ tag: SEQUENCE }, { tag: SIGNATURE }] }
+const CANCEL_SIGNED: MemberList = {
+  name: 'euiccCancelSessionSigned',
+  tags: [{ tag: TID }, { tag: 0x81 }, { tag: 0x82 }],
+}
+
+/** What an eUICC has signed to end a session. SGP.22 §5.7.14. */
+export interface CancelOk {
+  readonly tid: string
+  readonly signed: Uint8Array
+  readonly signature: Uint8Array
+  /** The value octets of the SM-DP+'s object identifier. */
+  readonly owner: Uint8Array
+  readonly reason: number
+}
+
+/** Reads a `BF41`; undefined for an eUICC that could not end it, which signs nothing. Throws `MessageError`, `TlvError`. */
+export function readCancelResponse(text: Uint8Array): CancelOk | undefined {
+  const choice = onlyChild(objectOf(text, 0xbf41, CANCEL), CANCEL)
+  // An INTEGER with or without its own tag: both are in use. Facts section 1.2.
+  if (choice.tag === 0xa1 || choice.tag === 0x81) return undefined
+  if (choice.tag !== 0xa0) throw new MessageError(`${CANCEL} is neither a result nor an error`)
+  const outer = membersOf(choice, CANCEL_MEMBERS)
+  const signed = outer.get(SEQUENCE)
+  const members = membersOf(signed, CANCEL_SIGNED)
+  return {
+    tid: tidOf(members.get(TID)),
+    signed: signed.raw,
+    signature: signatureIn(outer.get(SIGNATURE), 'euiccCancelSessionSignature'),
+    owner: members.get(0x81).value,
+    reason: integerOf(members.get(0x82), 'reason'),
+  }
+}
 
 const NAME = 'authenticateServerResponse'
 const OK = 0xa0
@@ -107,7 +190,7 @@ export function onlyChild(of: Tlv, name: string): Tlv {
 }
 
 /** Reads an error of an eUICC. Throws `MessageError`. */
-export function euiccError(of: Tlv, list: MemberList): EuiccError {
+function euiccError(of: Tlv, list: MemberList): EuiccError {
   const members = membersOf(of, list)
   const [, number] = list.tags
   return {

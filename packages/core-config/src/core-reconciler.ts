@@ -1,20 +1,182 @@
 import {
+  type ComponentHealth,
   type Context,
+  type CoreApplied,
   type CoreDriver,
   type CorePlan,
   coreConfigRefused,
   coreDriverRef,
   isServiceError,
+  nodeIdentityRef,
   type Outcome,
   type Reconciler,
   type Rendered,
+  systemPrincipal,
   validationFailed,
 } from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
-import type { Applier } from './apply.ts'
-import type { CoreBoard } from './core-board.ts'
-import { coreDesired } from './desired.ts'
-import { noDriverWords, planOf } from './plan.ts'
+import { coreDesired, noDriverWords, planOf } from './plan.ts'
+
+/** Applies sets through a driver; counts, logs and audits what came of it. */
+interface Applier {
+  /** Throws as `CoreDriver.apply` does. What the core refused and the driver left in force is taken back. */
+  apply(driver: CoreDriver, set: Rendered, signal: AbortSignal): Promise<void>
+  /** The core was seen well with that set: what to go back to. */
+  isGood(set: Rendered): void
+}
+
+/** Registers the counter; opens nothing. */
+export function createApplier(context: Context): Applier {
+  const applies = context.metrics.counter(
+    'svc_core_config_apply_total',
+    'Changes of the configuration of the core, by result.',
+    ['result'],
+  )
+  let good: Rendered | undefined
+  const core = (): string => context.settings.core
+  const refused = async (
+    driver: CoreDriver,
+    set: Rendered,
+    error: Error,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const back = await takenBack(driver, set, good, signal)
+    const reason = [errorWords(error), back].filter((words) => words !== '').join('. ')
+    context.log.error({ core: core(), reason }, 'core refused its configuration')
+    await audit(context, 'core.config_refused', { core: core(), reason })
+    if (back !== '') throw coreConfigRefused(reason)
+  }
+  return {
+    isGood: (set) => {
+      good = set
+    },
+    apply: async (driver, set, signal) => {
+      try {
+        const done = await driver.apply(set, signal)
+        good = set
+        applies.inc({ result: 'applied' })
+        const facts = { core: core(), ...factsOf(done) }
+        context.log.info(facts, 'core configuration applied')
+        await audit(context, 'core.config_apply', facts)
+      } catch (error) {
+        signal.throwIfAborted()
+        const isRefused = isServiceError(error) && error.code === coreConfigRefused.code
+        applies.inc({ result: isRefused ? 'refused' : 'failed' })
+        if (isRefused) await refused(driver, set, error, signal)
+        throw error
+      }
+    },
+  }
+}
+
+/** Puts the last good set back when the core holds the refused one all the same: how that went; empty when it does not. */
+async function takenBack(
+  driver: CoreDriver,
+  set: Rendered,
+  good: Rendered | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    const { configSha256 } = await driver.observe(signal)
+    if (configSha256 !== set.sha256) return ''
+    if (good === undefined) return 'There is no earlier configuration to go back to: the refused one stays'
+    await driver.apply(good, signal)
+    return 'The last good configuration is back'
+  } catch (error) {
+    signal.throwIfAborted()
+    return `The way back to the last good configuration failed: ${errorWords(error)}`
+  }
+}
+
+/** What a driver says that it has done; one written in plain JavaScript may say nothing. */
+function factsOf(done: Partial<CoreApplied> | undefined): object {
+  return { changed: done?.changed ?? [], restarted: done?.restarted ?? [] }
+}
+
+/** The trail tells the story; what cannot be written there now is in the log. */
+async function audit(
+  context: Context,
+  action: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const target = context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
+  try {
+    await context.mutate(systemPrincipal('core_config'), action, target, async (tx) => {
+      tx.audit({ detail })
+    })
+  } catch (error) {
+    context.log.error({ err: error, action }, 'audit entry could not be written')
+  }
+}
+
+/** What is known of the core's configuration, for `GET /v1/health`. */
+interface CoreBoard {
+  say(status: ComponentHealth['status'], words: string): void
+  /** The set is in force; what the plan complains of besides is not lost. */
+  inForce(set: Rendered, plan: CorePlan): void
+  /** Nothing may be written: it is nobody's fault that nothing is. */
+  compared(plan: CorePlan): void
+  health(): readonly ComponentHealth[]
+}
+
+/** A board that was told nothing yet. */
+export function coreBoard(context: Context): CoreBoard {
+  let status: ComponentHealth['status'] = 'ok'
+  let detail = 'its configuration was not looked at yet'
+  const say: CoreBoard['say'] = (next, words) => {
+    const isOther = next !== status
+    status = next
+    detail = words
+    if (isOther) context.healthChanged()
+  }
+  return {
+    say,
+    inForce: (set, { dir, problems, originals = [] }) => {
+      const where = dir === '' ? '' : ` in ${dir}`
+      const kept =
+        originals.length === 0
+          ? ''
+          : `; files that were there before are kept in ${originals.join(', ')} (svc core restore-original)`
+      if (problems.length === 0) say('ok', `${counted(set.files.size, 'file')} in force${where}${kept}`)
+      else say('degraded', `${problems.join('; ')}${kept}`)
+    },
+    compared: (plan) => say(...comparedWords(plan)),
+    health: () => [
+      {
+        name: 'core',
+        kind: 'core',
+        status,
+        detail,
+        required: context.settings.southbound.driver === 'container',
+      },
+    ],
+  }
+}
+
+function comparedWords(plan: CorePlan): readonly [ComponentHealth['status'], string] {
+  const why = 'southbound.driver is none'
+  if (plan.state === 'unconfigured')
+    return ['ok', `${why} and no directory is configured: nothing is compared`]
+  if (plan.state === 'unknown') return ['degraded', plan.problems.join('; ')]
+  const where = plan.dir === '' ? '' : ` in ${plan.dir}`
+  if (plan.state === 'in_sync') return ['ok', `${why}: the core's configuration${where} is as it should be`]
+  const files = plan.files.filter(({ change }) => change !== 'same').length
+  const daemons = plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name)
+  const restarts = daemons.length === 0 ? 'nothing restarts' : `${daemons.join(', ')} restart`
+  const what =
+    plan.files.length === 0
+      ? 'the configuration would change'
+      : `${counted(files, 'file')}${where} would change and ${restarts}`
+  const held = plan.held ?? []
+  const asked =
+    held.length === 0 ? '' : `; ${counted(held.length, 'file')} of others would be asked for first`
+  return ['degraded', `${why}: ${what}${asked}; see GET /v1/core/plan`]
+}
+
+/** `3 files`. */
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
 
 /** Reconciler that keeps the core at its configuration; its one key is the node. */
 export const CORE_CONFIG_RESOURCE = 'core_config'
@@ -25,7 +187,7 @@ const RESYNC_MS = 60_000
 const LONGEST_MS = 600_000
 
 /** What the reconciler works with. */
-export interface CoreParts {
+interface CoreParts {
   readonly context: Context
   readonly board: CoreBoard
   readonly applier: Applier
@@ -33,7 +195,7 @@ export interface CoreParts {
 }
 
 /** The reconciler, and what makes it try once more. */
-export interface CoreControl {
+interface CoreControl {
   readonly reconciler: Reconciler
   /** A configuration that the core refused may be tried once more. */
   retry(): void

@@ -6,11 +6,8 @@ import {
   type Plugin,
   policyRef,
 } from '@steeple/contracts'
-import { createApplier } from './apply.ts'
-import { coreBoard } from './core-board.ts'
-import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
-import { planRoute } from './plan-route.ts'
-import { takeOverRoutes } from './take-over-routes.ts'
+import { CORE_CONFIG_RESOURCE, coreBoard, coreReconciler, createApplier } from './core-reconciler.ts'
+import { planRoute, takeOverRoutes } from './core-routes.ts'
 
 /** The owner of the core's settings: renders, plans, applies and rolls back through whichever core driver is installed. */
 export const plugin: Plugin = {

@@ -11,7 +11,7 @@ import { workJudged } from '@steeple/southbound'
 import type { CoreA } from './core-driver.ts'
 
 /** A look at the core every now and then, for health and metrics. */
-export interface CoreWatch {
+interface CoreWatch {
   readonly everyMs: number
   look(signal: AbortSignal): Promise<void>
   health(): readonly ComponentHealth[]

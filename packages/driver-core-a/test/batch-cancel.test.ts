@@ -1,6 +1,6 @@
 import type { HssDriver, Imsi } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { batchCancel } from '../src/kick/batch-cancel.ts'
+import { batchCancel } from '../src/kick/kick.ts'
 import { phone } from './support/phones.ts'
 
 const batch = suite('driver-core-a/batch-cancel')

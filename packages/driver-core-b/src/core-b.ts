@@ -18,10 +18,8 @@ import {
 import { parseImsi } from '@steeple/telecom'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
 import { type Uncharged, unchargedPhones } from './charging/uncharged.ts'
-import { entriesOf } from './diagnose/amf-log.ts'
-import { amfLog, type DiagnoseParts, diagnoser } from './diagnose/diagnose.ts'
-import { type SteerHealth, steerHealth } from './health.ts'
-import { registryMender } from './mend/registry-mender.ts'
+import { amfLog, type DiagnoseParts, diagnoser, entriesOf } from './diagnose/diagnose.ts'
+import { registryMender, type SteerHealth, steerHealth } from './health.ts'
 import { coreUrls } from './places.ts'
 import { renderSettings } from './render/core-plan.ts'
 import {
@@ -38,9 +36,7 @@ import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
 import { functionStates, problemOf, type WatchedCore } from './steer/function-states.ts'
 import { createKick, type Kick, type Kicked } from './steer/kick.ts'
-import { functionLogs } from './work/function-logs.ts'
-import { instancesOf } from './work/registry.ts'
-import { type WorkWatch, workWatch } from './work/work-watch.ts'
+import { functionLogs, instancesOf, type WorkWatch, workWatch } from './work/work-watch.ts'
 
 /** What the driver stands on. */
 interface DriverParts {

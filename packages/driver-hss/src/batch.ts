@@ -9,7 +9,7 @@ import { type DocumentLink, DUPLICATE_KEY, type WriteFailure, type WriteOp } fro
 import { checkSubscriber } from './open5gs/ambr.ts'
 
 /** Subscribers in one request to a database. */
-export const BATCH = 500
+const BATCH = 500
 
 /** Results of a call as they come in. */
 export type Results = Map<Imsi, Error | undefined>

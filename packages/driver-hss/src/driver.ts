@@ -1,7 +1,7 @@
-import type { HssDriver } from '@steeple/contracts'
+import type { ComponentHealth, Context, HssDriver } from '@steeple/contracts'
 
 /** What a look at the other side found. */
-export interface Probe {
+interface Probe {
   readonly isOk: boolean
   /** Where it leads to and what is wrong. No credentials, no subscriber. */
   readonly detail: string
@@ -16,4 +16,53 @@ export interface WriteBackDriver extends HssDriver {
   /** Removes what the core left of removed subscribers. */
   sweep(signal: AbortSignal): Promise<void>
   close(): Promise<void>
+}
+
+/** What was seen of the other side, and since when it is away. */
+interface OutageWatch {
+  answered(probe: Probe): void
+  failed(why: string): void
+  isAway(): boolean
+  health(): ComponentHealth
+}
+
+/**
+ * Watches one driver; nothing is known of its other side yet. `changed` is called each time that it answers again, or was
+ * found to hold something else than before.
+ */
+export function outageWatch(
+  { clock, healthChanged }: Pick<Context, 'clock' | 'healthChanged'>,
+  driver: string,
+  changed: () => void = () => undefined,
+): OutageWatch {
+  let seen: Pick<ComponentHealth, 'status' | 'detail'> = { status: 'ok', detail: `${driver}: not asked yet` }
+  let away: { readonly cause: string; readonly sinceMs: number; last: string } | undefined
+  let known = 0
+  return {
+    answered: ({ isOk, detail, changes = 0 }) => {
+      const isOther = away !== undefined || changes !== known
+      known = changes
+      const isNews = away !== undefined || isOk !== (seen.status === 'ok')
+      away = undefined
+      seen = { status: isOk ? 'ok' : 'degraded', detail }
+      if (isOther) changed()
+      if (isNews) healthChanged()
+    },
+    failed: (why) => {
+      if (away === undefined) {
+        away = { cause: why, sinceMs: clock.monotonicMs(), last: why }
+        healthChanged()
+      }
+      away.last = why
+    },
+    isAway: () => away !== undefined,
+    health: () => {
+      if (away === undefined) return { name: 'hss', kind: 'hss', ...seen }
+      const { cause, last, sinceMs } = away
+      const since = `away for ${Math.round((clock.monotonicMs() - sinceMs) / 1_000)} s`
+      // What came first is the cause: the later words can be its consequence.
+      const detail = cause === last ? `${cause} (${since})` : `${cause} (${since}); now: ${last}`
+      return { name: 'hss', kind: 'hss', status: 'down', detail }
+    },
+  }
 }

@@ -13,7 +13,7 @@ import { dbctlDriver } from './dbctl/dbctl-driver.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { FREE5GC_DATABASE, free5gcDriver } from './free5gc/free5gc-driver.ts'
 import type { DocumentLink, WriteFailure, WriteOp } from './links/document-link.ts'
-import type { ShellHost, ShellListener, ShellProcess } from './links/shell-host.ts'
+import type { ShellHost, ShellListener, ShellProcess } from './links/shell-link.ts'
 import { shellLink } from './links/shell-link.ts'
 import { OPEN5GS_DATABASE, open5gsDriver } from './open5gs/open5gs-driver.ts'
 

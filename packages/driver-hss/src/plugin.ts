@@ -10,8 +10,8 @@ import {
 } from '@steeple/contracts'
 import { errorOf } from './batch.ts'
 import type { WriteBackDriver } from './driver.ts'
+import { outageWatch } from './driver.ts'
 import { makeDriver } from './make-driver.ts'
-import { outageWatch } from './outage-watch.ts'
 
 const MONGO_PORT = 27_017
 

@@ -15,13 +15,10 @@ import {
   txGateRef,
 } from '@steeple/contracts'
 import { machineHints } from './process/preflight.ts'
-import { radioHealth, unconfiguredHealth } from './radio-health.ts'
-import { radioMetrics } from './radio-metrics.ts'
-import { ranDriver } from './ran-driver.ts'
-import { RADIO_KEY, RADIO_RESOURCE, radioReconciler } from './reconcile.ts'
+import { coreView, radioHealth, radioMetrics, unconfiguredHealth } from './radio-health.ts'
+import { RADIO_KEY, RADIO_RESOURCE, radioReconciler, ranDriver } from './ran-driver.ts'
 import type { RadioState } from './supervisor/radio-state.ts'
 import { Supervisor } from './supervisor/supervisor.ts'
-import { coreView } from './watch/core-view.ts'
 import { watchGnbMetrics } from './watch/gnb-metrics.ts'
 
 /** How often the core is asked what it sees, and how long that may take, ms. */

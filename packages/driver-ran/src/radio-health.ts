@@ -1,9 +1,105 @@
-import type { ComponentHealth } from '@steeple/contracts'
-import { mayBeOnAir, ueCountOf } from './stream/radio-facts.ts'
-import type { RadioSnapshot } from './supervisor/radio-state.ts'
+import type { ComponentHealth, CoreObserved, Metrics } from '@steeple/contracts'
+import type { ExitClass } from './process/exit-class.ts'
+import { mayBeOnAir, type RadioFacts, ueCountOf } from './stream/radio-facts.ts'
+import { RADIO_STATES, type RadioSnapshot } from './supervisor/radio-state.ts'
+
+interface RadioMetrics {
+  started(): void
+  exited(kind: ExitClass): void
+  stopped(seconds: number): void
+  /** Sets what is read off a running radio. */
+  show(snapshot: RadioSnapshot): void
+}
+
+/** Declares the metrics of the driver. */
+export function radioMetrics(metrics: Metrics): RadioMetrics {
+  const state = metrics.gauge(
+    'svc_driver_ran_state',
+    'State of the radio: 1 for the present state, 0 for all others.',
+    ['state'],
+  )
+  const connected = metrics.gauge('svc_driver_ran_connected', '1: S1 or NG is up. 0: it is not.')
+  const phones = metrics.gauge('svc_driver_ran_ues', 'Phones that the radio serves.')
+  const starts = metrics.counter('svc_driver_ran_starts_total', 'Radio processes started.')
+  const exits = metrics.counter('svc_driver_ran_exits_total', 'Radio processes ended, by reason.', ['class'])
+  const errors = metrics.counter(
+    'svc_driver_ran_rf_errors_total',
+    'Late, lost and missing samples that the radio reported.',
+  )
+  const accesses = metrics.counter('svc_driver_ran_random_accesses_total', 'Random accesses of phones.')
+  const stops = metrics.histogram(
+    'svc_driver_ran_stop_seconds',
+    'Time until a stop was confirmed.',
+    [0.01, 0.1, 0.5, 0.8, 1, 2, 4, 7],
+  )
+  let last: Pick<RadioFacts, 'rfErrors' | 'randomAccesses'> = { rfErrors: 0, randomAccesses: 0 }
+  return {
+    started: () => {
+      last = { rfErrors: 0, randomAccesses: 0 }
+      starts.inc()
+    },
+    exited: (kind) => exits.inc({ class: kind }),
+    stopped: (seconds) => stops.observe(seconds),
+    show: (snapshot) => {
+      for (const each of RADIO_STATES) state.set(each === snapshot.state ? 1 : 0, { state: each })
+      const { facts } = snapshot
+      connected.set(facts?.isConnected === true ? 1 : 0)
+      phones.set(facts === undefined ? 0 : ueCountOf(facts))
+      if (facts === undefined) return
+      errors.inc({}, Math.max(0, facts.rfErrors - last.rfErrors))
+      accesses.inc({}, Math.max(0, facts.randomAccesses - last.randomAccesses))
+      last = facts
+    },
+  }
+}
+
+/** The core sees no radio although the radio says that it is connected: for so long it may be late, ms. */
+const SHOWN_AFTER_MS = 30_000
+const MENDED_AFTER_MS = 60_000
+/** At most one restart for this reason in so long, ms: a core that does not count radios must not end the service. */
+const RESTART_EVERY_MS = 600_000
+
+/** What to do about what the core sees. */
+interface CoreVerdict {
+  /** Shown in the health; undefined when both agree. */
+  readonly disagreement: string | undefined
+  readonly isRestartDue: boolean
+}
+
+/** Compares the radio's own view of S1 or NG with the core's. */
+interface CoreView {
+  /** One look at both; `core` is undefined when the core cannot be asked. */
+  look(isConnected: boolean, core: CoreObserved | undefined, nowMs: number): CoreVerdict
+}
+
+/** Makes a view that has seen nothing. Times are ms of the monotonic clock. */
+export function coreView(): CoreView {
+  let sinceMs: number | undefined
+  let restartedMs = Number.NEGATIVE_INFINITY
+  return {
+    look: (isConnected, core, nowMs) => {
+      const isMissing = isConnected && core?.radios === 0
+      if (!isMissing) {
+        sinceMs = undefined
+        return { disagreement: undefined, isRestartDue: false }
+      }
+      sinceMs ??= nowMs
+      const forMs = nowMs - sinceMs
+      const isRestartDue = forMs >= MENDED_AFTER_MS && nowMs - restartedMs >= RESTART_EVERY_MS
+      if (isRestartDue) restartedMs = nowMs
+      return {
+        disagreement:
+          forMs >= SHOWN_AFTER_MS
+            ? `the radio says that it is connected, but the core has known none for ${Math.floor(forMs / 1_000)} s`
+            : undefined,
+        isRestartDue,
+      }
+    },
+  }
+}
 
 /** What the health is judged by. */
-export interface HealthBasis {
+interface HealthBasis {
   readonly snapshot: RadioSnapshot
   /** What radio and core disagree about; undefined when they do not. */
   readonly disagreement: string | undefined

@@ -13,21 +13,17 @@ import {
   txGateRef,
 } from '@steeple/contracts'
 import { type CurrentPolicy, openPolicy } from './bundle/current-policy.ts'
-import { policyHistory } from './history.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { principalText } from './principal-text.ts'
-import { txReconciler } from './reconcile.ts'
+import { gateHealth, txReconciler } from './reconcile.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { shownRoutes } from './routes/shown-routes.ts'
 import { spectrumRoutes } from './routes/spectrum-routes.ts'
 import { txRoutes } from './routes/tx-routes.ts'
-import { currentArm, endArm, TABLES } from './store.ts'
+import { currentArm, endArm, policyHistory, principalText, TABLES } from './store.ts'
 import { disarmNote } from './tx/disarm-note.ts'
-import { gateHealth } from './tx/gate-health.ts'
-import { gateMemory } from './tx/gate-memory.ts'
+import { gateMemory, TX_KEY, TX_RESOURCE } from './tx/gate-memory.ts'
 import { transmittersOf } from './tx/transmitters.ts'
 import { txControlOf } from './tx/tx-control.ts'
-import { TX_KEY, TX_RESOURCE } from './tx/tx-resource.ts'
 
 /** How a transmitter that goes on or off is told of. */
 const TX_EVENTS: Readonly<Record<TxGateState['transmitter'], string>> = {

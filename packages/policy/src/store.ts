@@ -1,12 +1,23 @@
 import {
+  type Context,
   defineTable,
+  type PolicyHistory,
+  type PolicyRevision,
+  type Principal,
   type RadioProfile,
   type Reader,
   type Table,
   type TableSpec,
   type TimeSpan,
   type Tx,
+  type TxInterval,
 } from '@steeple/contracts'
+import { changedKeys } from './bundle/changed-keys.ts'
+
+/** A principal in one line, as records show it: `token:tok-1/alice`, without the name where it is the id. */
+export function principalText({ kind, id, name }: Principal): string {
+  return name === id ? `${kind}:${id}` : `${kind}:${id}/${name}`
+}
 
 /** One revision of the policy; the newest is in force. `content` is the JSON of a PolicyContent. */
 export interface BundleRow {
@@ -28,7 +39,7 @@ interface ArmRow {
 }
 
 /** One time span in which TX was armed, for the regulator. Open ends are null; `profile` is the JSON as armed. */
-export interface IntervalRow {
+interface IntervalRow {
   readonly id: string
   readonly profile_id: string
   readonly profile: string
@@ -180,7 +191,7 @@ const INTERVALS_WITHIN = `where started_at_ms < :to_ms and (ended_at_ms is null 
 const ENDED_BEFORE = 'where ended_at_ms < :before order by ended_at_ms, id limit :limit'
 
 /** Revisions made in a span behind revision `after`, oldest first. Throws `store_corrupt`. */
-export function bundlesWithin(
+function bundlesWithin(
   reader: Reader,
   { fromMs, toMs }: TimeSpan,
   after: number,
@@ -192,13 +203,13 @@ export function bundlesWithin(
 }
 
 /** The newest revision below that one which is kept. Throws `store_corrupt`. */
-export async function newestBundleBefore(reader: Reader, revision: number): Promise<BundleRow | undefined> {
+async function newestBundleBefore(reader: Reader, revision: number): Promise<BundleRow | undefined> {
   const rest = 'where revision < :revision order by revision desc limit 1'
   return (await BUNDLES.select(reader, rest, { revision }))[0]
 }
 
 /** Intervals that reach into a span behind that one, oldest first. Throws `store_corrupt`. */
-export function intervalsWithin(
+function intervalsWithin(
   reader: Reader,
   { fromMs, toMs }: TimeSpan,
   after: { readonly startedAtMs: number; readonly id: string } | undefined,
@@ -209,14 +220,58 @@ export function intervalsWithin(
 }
 
 /** Intervals that ended before then, the oldest first. Throws `store_corrupt`. */
-export function endedIntervals(
-  reader: Reader,
-  before: number,
-  limit: number,
-): Promise<readonly IntervalRow[]> {
+function endedIntervals(reader: Reader, before: number, limit: number): Promise<readonly IntervalRow[]> {
   return INTERVALS.select(reader, ENDED_BEFORE, { before, limit })
 }
 
-export async function removeInterval(tx: Tx, id: string): Promise<void> {
+async function removeInterval(tx: Tx, id: string): Promise<void> {
   await INTERVALS.remove(tx, { id })
+}
+
+/** What the policy was and when TX was armed, for whoever keeps a record. */
+export function policyHistory({ db }: Pick<Context, 'db'>): PolicyHistory {
+  return {
+    revisions: async (span, after, limit) => {
+      const rows = await bundlesWithin(db, span, after, limit)
+      const [first] = rows
+      let before = first === undefined ? undefined : await newestBundleBefore(db, first.revision)
+      return rows.map((row) => {
+        const revision = revisionOf(row, before)
+        before = row
+        return revision
+      })
+    },
+    intervals: async (span, after, limit) => (await intervalsWithin(db, span, after, limit)).map(intervalOf),
+    takeIntervals: async (tx, endedBeforeMs, limit) => {
+      const own = db.join(tx)
+      const rows = await endedIntervals(own, endedBeforeMs, limit)
+      for (const { id } of rows) await removeInterval(own, id)
+      return rows.map(intervalOf)
+    },
+  }
+}
+
+function revisionOf(row: BundleRow, before: BundleRow | undefined): PolicyRevision {
+  const changed =
+    before?.revision === row.revision - 1
+      ? changedKeys(JSON.parse(before.content), JSON.parse(row.content)).map(({ key }) => key)
+      : []
+  return { revision: row.revision, atMs: row.updated_at_ms, by: row.updated_by, changed }
+}
+
+function intervalOf(row: IntervalRow): TxInterval {
+  return {
+    id: row.id,
+    profileId: row.profile_id,
+    // Written by `startArm` alone, from a RadioProfile.
+    profile: JSON.parse(row.profile) as RadioProfile,
+    country: row.country,
+    licenseReference: row.license_reference,
+    licenseHolder: row.license_holder,
+    startedAtMs: row.started_at_ms,
+    startedBy: row.started_by,
+    endedAtMs: row.ended_at_ms,
+    endedBy: row.ended_by,
+    endReason: row.end_reason,
+  }
 }

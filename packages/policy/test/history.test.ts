@@ -1,9 +1,8 @@
 import type { TimeSpan, TxInterval } from '@steeple/contracts'
 import { onEachStore, type StoreBox } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
-import { policyHistory } from '../src/history.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { type Arm, endArm, startArm, TABLES } from '../src/store.ts'
+import { type Arm, endArm, policyHistory, startArm, TABLES } from '../src/store.ts'
 
 const END = { by: 'user:ann', reason: 'disarmed' }
 const LICENSE = { reference: 'L-7', holder: 'Dorf "e.V."' }

@@ -83,7 +83,7 @@ const LEAST_SILENT_MS = 60_000
 const LATE_INTERVALS = 2
 const LEAST_LATE_MS = 30_000
 
-export interface ConsumerParts {
+interface ConsumerParts {
   readonly context: Context
   readonly ledger: LedgerWriter
   readonly metrics: SessionMetrics

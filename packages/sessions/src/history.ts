@@ -1,7 +1,7 @@
 import type { Context, ImsiHash, RecordedSession, SessionHistory } from '@steeple/contracts'
 import { volumesFromText } from './join/session.ts'
 import type { SourceOrder } from './ledger/counting.ts'
-import { bestOf } from './routes/session-record.ts'
+import { bestOf } from './routes/session-routes.ts'
 import { sessionNumbers, sessionsBetween, sessionsOfSim } from './store/session-store.ts'
 import type { SessionRow } from './store/tables.ts'
 

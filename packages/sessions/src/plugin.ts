@@ -12,17 +12,24 @@ import {
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { createCollectionConsumer } from './collection-consumer.ts'
-import type { SessionsConfig } from './config.ts'
 import { sessionHistory } from './history.ts'
+import { sourceOrder } from './ledger/counting.ts'
 import { localHours } from './ledger/hours.ts'
 import { ledgerWriter } from './ledger/ledger.ts'
-import { sourceOrder } from './ledger/source-order.ts'
 import { sessionMetrics } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { prune } from './retention.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
 import { SOURCES, TABLES } from './store/tables.ts'
 import { intervalMs, type SourceTimes, sourceTimes, usageLedger } from './usage-ledger.ts'
+
+/** Configuration at `sessions`. Durations as written. */
+export interface SessionsConfig {
+  /** Sources from the one whose octets count first; those that are not named come behind, submissions last. */
+  readonly source_order: readonly string[]
+  /** How long octets of an address that nobody is known to hold wait for its holder. */
+  readonly unattributed_after: string
+}
 
 const LATE_AFTER = 4
 const DAY_MS = 86_400_000

@@ -10,9 +10,9 @@ import {
   type UsageTotals,
   usageListenerRef,
 } from '@steeple/contracts'
+import { OTHER_SUBMISSION, SUBMISSION } from './ledger/counting.ts'
 import type { LocalHours } from './ledger/hours.ts'
 import type { LedgerWriter } from './ledger/ledger.ts'
-import { OTHER_SUBMISSION, SUBMISSION } from './ledger/source-order.ts'
 import type { SourceRow } from './store/tables.ts'
 
 /** Sums over rows of one source. */

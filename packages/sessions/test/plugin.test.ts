@@ -1,6 +1,6 @@
 import { fakeContext, featureConformance, memoryDb } from '@steeple/testkit'
-import type { SessionsConfig } from '../src/config.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import type { SessionsConfig } from '../src/plugin.ts'
 import { plugin } from '../src/plugin.ts'
 
 featureConformance('sessions', async () => {

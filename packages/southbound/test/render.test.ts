@@ -1,8 +1,7 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { parse } from 'yaml'
-import { checkApns, checkPlmn, checkSlices, shown } from '../src/render/problems.ts'
-import { yamlText } from '../src/render/yaml-text.ts'
+import { checkApns, checkPlmn, checkSlices, shown, yamlText } from '../src/render/problems.ts'
 
 const render = suite('southbound/render')
 

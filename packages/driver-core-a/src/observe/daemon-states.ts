@@ -65,7 +65,7 @@ async function asked(
 }
 
 /** What can be said of a daemon. */
-export type DaemonState = 'up' | 'down' | 'unknown'
+type DaemonState = 'up' | 'down' | 'unknown'
 
 /** How long a daemon may take to say that it lives, ms. */
 const ALIVE_MS = 800

@@ -1,6 +1,6 @@
 import type { Clock, Settings } from '@steeple/contracts'
 import type { Engine } from '@steeple/southbound'
-import { daemonLog, newLinesOf } from '../diagnose/daemon-log.ts'
+import { daemonLog, newLinesOf } from '../diagnose/diagnose.ts'
 import { textOf } from '../diagnose/refusals.ts'
 import type { Daemon } from '../render/roles.ts'
 
@@ -45,7 +45,7 @@ const START = /^Configuration: '/
 const SHARED_MS = 900
 
 /** Whether two daemons have a Diameter connection now; undefined when their machine cannot be looked at. */
-export type DiameterLook = (one: Daemon, other: Daemon, signal: AbortSignal) => Promise<boolean | undefined>
+type DiameterLook = (one: Daemon, other: Daemon, signal: AbortSignal) => Promise<boolean | undefined>
 
 /** What logs tell of the daemons, line by line from where they were read to. */
 export interface LogTales {

@@ -18,7 +18,7 @@ export interface AddressRange {
  * A range divided. Parts are aligned blocks of a power of two: the core counts up octet by octet without a carry, so it
  * would hand out addresses of its neighbours from any others. What is left over belongs to nobody.
  */
-export interface RangeParts {
+interface RangeParts {
   /** First and last address, or prefix, of each part as the core's `range` takes them. */
   readonly bounds: readonly { readonly low: string; readonly high: string }[]
   /** How many sessions fit into the smallest part: not network, gateway and last address. */

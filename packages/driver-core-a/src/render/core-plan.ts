@@ -1,9 +1,42 @@
+import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
+import { join } from 'node:path'
 import { type Settings, sectionOf } from '@steeple/contracts'
 import type { PlacedDesired } from '@steeple/southbound'
 import { type AddressRange, hostText } from './address-range.ts'
-import type { HomeKey } from './home-keys.ts'
 import { addressOf, type Daemon, type Generation, METRICS_PORT } from './roles.ts'
+
+/** A home network key of the UDM: what conceals who a phone is. TS 33.501 annex C.3.4. */
+interface HomeKey {
+  readonly id: number
+  /** 1: profile A (X25519). 2: profile B (P-256). */
+  readonly scheme: 1 | 2
+  /** The private key. It ends in a file for the UDM, and nowhere else. */
+  readonly pem: string
+}
+
+/** Where a key is within the configuration directory. */
+export function homeKeyPath(id: number): string {
+  return `hnet/hnet-${id}.key`
+}
+
+/** The keys of the configuration that are there; `missing` names the files of those that are not. */
+export async function homeKeys({ server, core_a }: Settings): Promise<{
+  readonly keys: readonly HomeKey[]
+  readonly missing: readonly string[]
+}> {
+  const keys: HomeKey[] = []
+  const missing: string[] = []
+  for (const { id, scheme } of core_a.hnet) {
+    const path = join(server.data_dir, 'keys', `hnet-${id}.key`)
+    try {
+      keys.push({ id, scheme, pem: await readFile(path, 'utf8') })
+    } catch {
+      missing.push(path)
+    }
+  }
+  return { keys, missing }
+}
 
 /** What a rendering depends on beside the desired state: parts of the configuration. */
 export interface RenderSettings {
@@ -53,7 +86,7 @@ export interface CorePlan {
   readonly at: (daemon: Daemon) => string
 }
 
-export interface Endpoint {
+interface Endpoint {
   readonly address: string
   readonly port: number
 }

@@ -1,8 +1,8 @@
 import type { YamlValue } from '@steeple/southbound'
 import { hostText } from './address-range.ts'
 import type { CorePlan } from './core-plan.ts'
+import { homeKeyPath } from './core-plan.ts'
 import { plmnId, serverAt } from './epc-files.ts'
-import { homeKeyPath } from './home-keys.ts'
 import { type Daemon, SBI_PORT } from './roles.ts'
 
 type Section = { readonly [key: string]: YamlValue }

@@ -13,8 +13,24 @@ import {
 } from '@steeple/southbound'
 import { isTac, tacMax } from '@steeple/telecom'
 import { parseRange } from './address-range.ts'
-import { type CorePlan, dbUriOf, maxUeOf, metricsEndpoint, type RenderSettings } from './core-plan.ts'
-import { hssSection, mmeSection, pcrfSection, sgwcSection, sgwuSection } from './epc-files.ts'
+import {
+  type CorePlan,
+  dbUriOf,
+  homeKeyPath,
+  maxUeOf,
+  metricsEndpoint,
+  type RenderSettings,
+} from './core-plan.ts'
+import {
+  diameterFile,
+  diameterPath,
+  hssSection,
+  mmeSection,
+  pcrfSection,
+  sgwcSection,
+  sgwuSection,
+  speaksDiameter,
+} from './epc-files.ts'
 import {
   amfSection,
   nrfSection,
@@ -24,8 +40,6 @@ import {
   scpSection,
   udmSection,
 } from './five-g-files.ts'
-import { diameterFile, diameterPath, speaksDiameter } from './free-diameter.ts'
-import { homeKeyPath } from './home-keys.ts'
 import {
   addressOf,
   DAEMONS,
@@ -158,7 +172,7 @@ function isNetwork(text: string, network: string): boolean {
 }
 
 /** Daemons that read subscribers from the database themselves; their files may hold its password. */
-export const DATABASE_DAEMONS: readonly Daemon[] = ['hss', 'pcrf', 'udr', 'pcf']
+const DATABASE_DAEMONS: readonly Daemon[] = ['hss', 'pcrf', 'udr', 'pcf']
 
 type Section = { readonly [key: string]: YamlValue }
 

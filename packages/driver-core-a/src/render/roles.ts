@@ -75,7 +75,7 @@ export function isDaemon(role: string): role is Daemon {
 }
 
 /** What decides which daemons there are. */
-export interface RoleNames {
+interface RoleNames {
   readonly addresses: Readonly<Record<string, string>>
   readonly containers: Readonly<Record<string, string>>
   readonly ranProgram: 'srsenb' | 'gnb'

@@ -1,8 +1,7 @@
 import type { YamlValue } from '@steeple/southbound'
 import type { CorePlan } from './core-plan.ts'
-import { serverAt, userPlane } from './epc-files.ts'
+import { diameterMount, serverAt, speaksDiameter, userPlane } from './epc-files.ts'
 import { sbiSection } from './five-g-files.ts'
-import { diameterMount, speaksDiameter } from './free-diameter.ts'
 
 type Section = { readonly [key: string]: YamlValue }
 

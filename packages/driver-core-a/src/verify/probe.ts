@@ -3,10 +3,9 @@ import { type ContainerState, gaugeIn, httpGet, recordOf } from '@steeple/southb
 import type { CorePlaces } from '../core-places.ts'
 import type { DaemonLook } from '../observe/daemon-states.ts'
 import type { LogTales } from '../observe/log-tales.ts'
-import type { TunLook } from '../observe/tun-device.ts'
+import type { TunLook } from '../observe/proc-net.ts'
 import { type Daemon, FACTS, isDaemon } from '../render/roles.ts'
-import type { Bus } from '../sbi/bus.ts'
-import type { H2Answer } from '../sbi/h2-request.ts'
+import type { Bus, H2Answer } from '../sbi/bus.ts'
 
 const LIST_PATH = '/nnrf-nfm/v1/nf-instances'
 /** More functions than any core of this driver has. */
@@ -92,7 +91,7 @@ function parsed({ status, body }: H2Answer): unknown {
 }
 
 /** Where daemons are asked whether they do their work. */
-export type WorkPlaces = Pick<
+type WorkPlaces = Pick<
   CorePlaces,
   'generations' | 'daemons' | 'urlOf' | 'busOf' | 'at' | 'containers' | 'subnet'
 >

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
 import { containerEngine } from '@steeple/lab-core'
 import { assert, runTool, suite, tempDir } from '@steeple/testkit'
-import { daemonLog } from '../../src/diagnose/daemon-log.ts'
+import { daemonLog } from '../../src/diagnose/diagnose.ts'
 
 const log = suite('driver-core-a/daemon-log')
 

@@ -2,7 +2,7 @@ import { type Imsi, southboundUnavailable } from '@steeple/contracts'
 import type { Registration, SmContext } from '@steeple/southbound'
 import { formatPlmn, parseImsi, parsePlmn } from '@steeple/telecom'
 import type { Caller, Service } from '../sbi/caller.ts'
-import { fieldOf, parseJson, textOf } from '../sbi/json.ts'
+import { fieldOf, parseJson, textOf } from '../sbi/http-client.ts'
 
 /** What is asked of the AMF. Everything throws `southbound_unavailable` when it cannot be asked. */
 export interface AmfClient {

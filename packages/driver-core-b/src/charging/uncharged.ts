@@ -1,7 +1,7 @@
 import type { Clock, Imsi, Log } from '@steeple/contracts'
 
 /** What ending uncharged sessions needs. */
-export interface UnchargedParts {
+interface UnchargedParts {
   readonly clock: Clock
   readonly log: Log
   mayMend(): boolean

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { checkApns, checkPlmn, checkSlices, type Found, type PlacedDesired, shown } from '@steeple/southbound'
 import { isTac } from '@steeple/telecom'
-import { databaseOf, type RenderSettings } from './core-plan.ts'
+import { databaseOf, type RenderSettings, releaseTraits } from './core-plan.ts'
 import {
   EXTRA_ROLES,
   FUNCTIONS,
@@ -19,7 +19,6 @@ import {
   phonesIn,
   prefixFor,
 } from './pools.ts'
-import { releaseTraits } from './release.ts'
 
 /** TS 23.003 §19.4.2.3: these stand for "no valid tracking area". */
 const RESERVED_TACS: readonly number[] = [0, 0xfffffe]

@@ -1,10 +1,15 @@
 import { type Rendered, validationFailed } from '@steeple/contracts'
 import { type PlacedDesired, renderedOf, type Section, type YamlValue, yamlText } from '@steeple/southbound'
-import { type CorePlan, databaseOf, type RenderSettings, type SessionPool } from './core-plan.ts'
+import {
+  type CorePlan,
+  databaseOf,
+  type RenderSettings,
+  releaseTraits,
+  type SessionPool,
+} from './core-plan.ts'
 import { functionAddresses, functionsOf, METRICS_PORT, type NetworkFunction, SBI_PORT } from './functions.ts'
 import { ipv4RangeText, parseIpv4Range, partsOf } from './pools.ts'
 import { problemsOf } from './problems.ts'
-import { releaseTraits } from './release.ts'
 
 /** `info.version` that a function compares for equality; the same from 3.4 to 4.2. */
 const INFO_VERSION: Readonly<Record<Exclude<NetworkFunction, 'upf'>, string>> = {

@@ -1,8 +1,7 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import type { HttpAnswer } from '@steeple/http-client'
 import type { HttpCall, HttpClient } from './http-client.ts'
-import type { TokenTarget } from './nrf.ts'
-import type { TokenSource } from './token-source.ts'
+import type { TokenSource, TokenTarget } from './token-source.ts'
 
 /** A service of a network function. */
 export interface Service extends TokenTarget {
@@ -13,7 +12,7 @@ export interface Service extends TokenTarget {
 }
 
 /** One call of a service. */
-export interface ServiceCall {
+interface ServiceCall {
   readonly method: HttpCall['method']
   /** Begins with a slash. */
   readonly path: string

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import { southboundUnavailable } from '@steeple/contracts'
 import type { SmfSession } from '@steeple/southbound'
 import type { Caller, Service } from '../sbi/caller.ts'
-import { parseJson, textOf } from '../sbi/json.ts'
+import { parseJson, textOf } from '../sbi/http-client.ts'
 
 /** What is asked of the SMF. Everything throws `southbound_unavailable` when it cannot be asked. */
 export interface SmfClient {

@@ -1,11 +1,140 @@
 import type { Clock } from '@steeple/contracts'
+import { type Engine, lastWords, newLinesOfOutput } from '@steeple/southbound'
+import { plainLine } from '../diagnose/diagnose.ts'
 import type { NetworkFunction } from '../render/functions.ts'
-import type { Caller } from '../sbi/caller.ts'
-import type { FunctionLogs } from './function-logs.ts'
-import { type Registry, registryAt } from './registry.ts'
+import type { Caller, Service } from '../sbi/caller.ts'
+import { fieldOf, parseJson, textOf } from '../sbi/http-client.ts'
+
+/** Lines of a function that say how one of its interfaces does: the last one of either kind holds. Texts of 3.4 and 4.2. */
+interface Telling {
+  readonly well: RegExp
+  readonly ill: RegExp
+  readonly words: string
+}
+
+const TELLING: Readonly<Partial<Record<NetworkFunction, Telling>>> = {
+  amf: {
+    well: /\bListen on \S/,
+    ill: /\b(Failed to listen: .*)/,
+    words:
+      'it does not listen for base stations (N2), see core_b.addresses.n2 and whether its kernel has SCTP',
+  },
+  smf: {
+    well: /Received PFCP Association Setup Accepted Response from UPF/,
+    ill: /(Failed to setup an association with UPF.*|PFCP Heartbeat error: .*)/,
+    words: 'it has no PFCP association with the UPF (N4), so nobody gets a session',
+  },
+}
+
+/** A function may have spoken so much before the engine notes its start, ms. */
+const EARLY_MS = 300
+
+/** What is known of one run of a container. */
+interface Heard {
+  readonly startedAtMs: number
+  readonly position: string
+  readonly problem: string | undefined
+}
+
+/** What functions say of their interfaces that nobody can be asked about. */
+interface FunctionLogs {
+  /** What the function in `container` complains of since its last start; undefined when of nothing, or nobody can tell. */
+  problemOf(nf: NetworkFunction, container: string, signal: AbortSignal): Promise<string | undefined>
+}
+
+/** Reads the output of containers, each line once. */
+export function functionLogs(engine: Engine): FunctionLogs {
+  const heard = new Map<string, Heard>()
+  return {
+    problemOf: async (nf, container, signal) => {
+      const telling = TELLING[nf]
+      const startedAtMs = telling && (await engine.inspect(container, signal))?.startedAtMs
+      if (telling === undefined || startedAtMs === undefined) return undefined
+      const known = heard.get(container)
+      const before = known?.startedAtMs === startedAtMs ? known : begun(startedAtMs)
+      const { lines, position } = await newLinesOfOutput(engine, container, before.position, signal)
+      let { problem } = before
+      for (const line of lines.map(plainLine)) {
+        if (telling.well.test(line)) problem = undefined
+        const complaint = telling.ill.exec(line)?.[1]
+        if (complaint !== undefined) problem = `${telling.words}: ${lastWords(complaint)}`
+      }
+      heard.set(container, { startedAtMs, position, problem })
+      return problem
+    },
+  }
+}
+
+function begun(startedAtMs: number): Heard {
+  const position = JSON.stringify({ at: new Date(startedAtMs - EARLY_MS).toISOString(), count: 0 })
+  return { startedAtMs, position, problem: undefined }
+}
+
+/** The functions that others look for at the NRF, each with one that does; the UPF knows no NRF. */
+const WANTED_BY: readonly (readonly [NetworkFunction, string])[] = [
+  ['udr', 'UDM'],
+  ['udm', 'AMF'],
+  ['ausf', 'AMF'],
+  ['nssf', 'AMF'],
+  ['pcf', 'SMF'],
+  ['chf', 'SMF'],
+  ['smf', 'AMF'],
+  ['amf', 'SMF'],
+]
+
+/** What the NRF gives who looks for the others. */
+interface Registry {
+  /** Functions that it does not have. */
+  readonly missing: readonly NetworkFunction[]
+  /** Why it does not say; undefined when it does. */
+  readonly problem: string | undefined
+}
+
+const DISCOVERY = '/nnrf-disc/v1/nf-instances'
+
+/**
+ * Asks the NRF at `url` for each of `functions` as the others do (TS 29.510 §5.3.2.2). Throws `southbound_unavailable` when it
+ * cannot be asked.
+ */
+async function registryAt(
+  caller: Caller,
+  url: () => string,
+  functions: readonly NetworkFunction[],
+  signal: AbortSignal,
+): Promise<Registry> {
+  const missing: NetworkFunction[] = []
+  for (const [nf] of WANTED_BY) {
+    if (!functions.includes(nf)) continue
+    const { status, ids } = await instancesOf(caller, url, nf, signal)
+    if (status !== 200)
+      return {
+        missing,
+        problem: `it answers ${status} to who looks for others: it may have lost its database`,
+      }
+    if (ids.length === 0) missing.push(nf)
+  }
+  return { missing, problem: undefined }
+}
+
+/** Under which ids the NRF at `url` has a function, and the status of its answer. Throws as `registryAt`. */
+export async function instancesOf(
+  caller: Caller,
+  url: () => string,
+  nf: NetworkFunction,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly ids: readonly string[] }> {
+  const service: Service = { nfType: 'NRF', scope: 'nnrf-disc', url, file: 'nrfcfg.yaml' }
+  const requester = WANTED_BY.find(([wanted]) => wanted === nf)?.[1] ?? 'AMF'
+  const query = `target-nf-type=${nf.toUpperCase()}&requester-nf-type=${requester}`
+  const call = { method: 'GET', path: `${DISCOVERY}?${query}` } as const
+  const { status, text } = await caller.call(service, call, signal)
+  const found = fieldOf(parseJson(text), 'nfInstances')
+  const there = Array.isArray(found) ? found.filter((one) => textOf(one, 'nfStatus') === 'REGISTERED') : []
+  return { status, ids: there.map((one) => textOf(one, 'nfInstanceId')) }
+}
 
 /** What keeps functions that answer from doing their work, in words that follow their name. */
-export type WorkProblems = ReadonlyMap<NetworkFunction, string>
+type WorkProblems = ReadonlyMap<NetworkFunction, string>
 
 /** Looks for what functions lack although they answer. Nothing throws but the signal's reason: who cannot be asked says nothing. */
 export interface WorkWatch {
@@ -16,7 +145,7 @@ export interface WorkWatch {
 }
 
 /** What is looked at. */
-export interface WorkParts {
+interface WorkParts {
   readonly caller: Caller
   readonly clock: Clock
   readonly functionLogs: FunctionLogs

@@ -20,7 +20,7 @@ import { dbctlTool, type Tool } from './tool.ts'
 const BUDGET_MS = 10_000
 
 /** What the driver needs. */
-export interface DbctlOptions {
+interface DbctlOptions {
   /** Path or name of the executable. */
   readonly path: string
   /** The database that it is told to use; empty for its own default. */

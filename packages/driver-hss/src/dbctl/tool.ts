@@ -10,8 +10,7 @@ import { Int32, Long } from 'bson'
 import type { Doc } from '../links/document-link.ts'
 import { rateParts } from '../open5gs/ambr.ts'
 import { docsOf } from '../open5gs/slices.ts'
-import { type Ran, type RunTool, toolRunner } from './run-tool.ts'
-import { failureIn, linesOf } from './words.ts'
+import { failureIn, linesOf, type Ran, type RunTool, toolRunner } from './run-tool.ts'
 
 const INT32 = /^-?[0-9]{1,10}$/
 const TOKEN =

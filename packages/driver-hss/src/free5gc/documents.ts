@@ -1,15 +1,56 @@
 import type { Subscriber } from '@steeple/contracts'
+import type { PlacedWrite } from '../batch.ts'
 import type { Doc } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
-import { COLLECTIONS, snssaiKey, ueIdOf } from './names.ts'
-import { parseRate, ueRate } from './rate.ts'
-import { isOfSlice } from './read.ts'
-import { docOf } from './same.ts'
+import {
+  asideIdOf,
+  COLLECTIONS,
+  docOf,
+  KEY_FIELDS,
+  keyFields,
+  parseRate,
+  type Spelling,
+  snssaiKey,
+  sqnField,
+  ueIdOf,
+  ueRate,
+} from './names.ts'
+import { docsIn, type Held, isOfSlice } from './read.ts'
 import { dnnConfigurations, policySlices, selectionSlices, snssaiDoc } from './session.ts'
-import { KEY_FIELDS, keyFields, type Spelling, sqnField } from './spelling.ts'
+
+/**
+ * Puts what sessions need aside, or back: the key changes, the documents stay as they are.
+ *
+ * When there are both, those that the core sees are the ones to keep.
+ */
+export function blockWrites(
+  { imsi }: Pick<Subscriber, 'imsi'>,
+  held: Held,
+  toBlocked: boolean,
+): readonly PlacedWrite[] {
+  const [liveId, asideId] = [ueIdOf(imsi), asideIdOf(imsi)]
+  const move = (collection: string): readonly PlacedWrite[] => {
+    const { live, aside } = docsIn(held, collection)
+    const [isLive, isAside] = [live.length > 0, aside.length > 0]
+    const drop = { collection, op: { deleteMany: { filter: { ueId: asideId } } } } as const
+    const dropped = isLive && isAside ? [drop] : []
+    const isMoved = toBlocked ? isLive : isAside && !isLive
+    if (!isMoved) return dropped
+    const [from, to] = toBlocked ? [liveId, asideId] : [asideId, liveId]
+    const update = { $set: { ueId: to } }
+    return [...dropped, { collection, op: { updateMany: { filter: { ueId: from }, update } } }]
+  }
+  return [...move(COLLECTIONS.policySm), ...move(COLLECTIONS.sm)]
+}
+
+/** Takes every document of a subscriber away, its keys first. */
+export function removeWrites({ imsi }: Pick<Subscriber, 'imsi'>): readonly PlacedWrite[] {
+  const filter = { ueId: { $in: [ueIdOf(imsi), asideIdOf(imsi)] } }
+  return Object.values(COLLECTIONS).map((collection) => ({ collection, op: { deleteMany: { filter } } }))
+}
 
 /** What a field should be, given what stands there; undefined when it should not be there at all. */
-export type Fit = (held: unknown) => unknown
+type Fit = (held: unknown) => unknown
 
 /** A document that a subscriber needs. */
 export interface WantedDoc {

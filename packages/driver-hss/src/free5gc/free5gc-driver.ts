@@ -24,14 +24,24 @@ import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink } from '../links/document-link.ts'
 import { lineageOf } from '../links/lineage.ts'
 import type { Snssai } from '../open5gs/document.ts'
-import { blockWrites, removeWrites } from './block.ts'
-import { type ServingNetwork, type WantedDoc, wantedDocs } from './documents.ts'
-import { asideIdOf, COLLECTIONS, policyDnnKey, shortName, snssaiKey, ueIdOf } from './names.ts'
-import { parseRate, sessionRate } from './rate.ts'
+import { blockWrites, removeWrites, type ServingNetwork, type WantedDoc, wantedDocs } from './documents.ts'
+import {
+  asideIdOf,
+  COLLECTIONS,
+  docOf,
+  heldSqn,
+  parseRate,
+  policyDnnKey,
+  type Spelling,
+  same,
+  sessionRate,
+  shortName,
+  snssaiKey,
+  spellingOf,
+  ueIdOf,
+} from './names.ts'
 import { docOfSlice, docsIn, type Held, hasSpelling, isBlockedNow, isOfSlice, readHeld } from './read.ts'
-import { docOf, same } from './same.ts'
 import { sliceOf } from './session.ts'
-import { heldSqn, type Spelling, spellingOf } from './spelling.ts'
 
 /** How the documents of a subscriber differ from what they should be, and what makes them fit. */
 interface Fitting {
@@ -201,7 +211,7 @@ const ONE_EACH: readonly string[] = [COLLECTIONS.auth, COLLECTIONS.policyAm, COL
 const RELEASE_WORDS: Readonly<Record<Spelling, string>> = { v3: '3.4', v4: '4.0' }
 
 /** What the driver needs beside the database. All but the name and the link are asked for at each call. */
-export interface Free5gcOptions {
+interface Free5gcOptions {
   readonly name: string
   readonly link: DocumentLink
   plmn(): Settings['plmn']

@@ -1,12 +1,12 @@
 import type { Imsi } from '@steeple/contracts'
 import type { Doc, DocumentLink } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
+import type { Spelling } from './names.ts'
 import { asideIdOf, COLLECTIONS, readUeId, snssaiKey, ueIdOf } from './names.ts'
 import { sliceOf } from './session.ts'
-import type { Spelling } from './spelling.ts'
 
 /** The documents of a subscriber in one collection: those that the core sees, and those put aside. */
-export interface HeldDocs {
+interface HeldDocs {
   readonly live: readonly Doc[]
   readonly aside: readonly Doc[]
 }

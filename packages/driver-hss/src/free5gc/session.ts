@@ -2,9 +2,7 @@ import type { Subscriber } from '@steeple/contracts'
 import { Int32 } from 'bson'
 import type { Doc } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
-import { policyDnnKey, snssaiKey } from './names.ts'
-import { sessionRate } from './rate.ts'
-import { docOf, numberOf, same } from './same.ts'
+import { docOf, numberOf, policyDnnKey, same, sessionRate, snssaiKey } from './names.ts'
 
 /** An S-NSSAI as a document. */
 export function snssaiDoc({ sst, sd }: Snssai): Doc {

@@ -3,8 +3,29 @@ import { southboundUnavailable } from '@steeple/contracts'
 import { abortable } from '@steeple/southbound'
 import { EJSON, Int32 } from 'bson'
 import type { Doc, DocumentLink, WriteFailure } from './document-link.ts'
-import type { ShellHost, ShellProcess } from './shell-host.ts'
 import { ANSWER_MARK, SHELL_SCRIPT } from './shell-script.ts'
+
+/** A program running somewhere else, with lines in and out. */
+export interface ShellProcess {
+  /** Sends one line. */
+  write(line: string): void
+  /** Ends it and forgets it. Idempotent. */
+  destroy(): void
+}
+
+/** What a program tells. `ended` comes once, with why in words that hold no data of a subscriber. */
+export interface ShellListener {
+  output(bytes: Buffer): void
+  ended(why: string): void
+}
+
+/** Where programs can be started. */
+export interface ShellHost {
+  /** For people. */
+  readonly where: string
+  /** Throws `southbound_unavailable`. */
+  start(command: readonly string[], listener: ShellListener, signal: AbortSignal): Promise<ShellProcess>
+}
 
 /** The longest answer, bytes; more is a shell gone mad. */
 const ANSWER_MAX = 64 * 1024 * 1024

@@ -138,7 +138,7 @@ const CANCEL_MS = 1_100
 const MOST_ADDRESSES = 1_000
 
 /** What the driver needs beside the database. */
-export interface Open5gsOptions {
+interface Open5gsOptions {
   readonly name: string
   readonly link: DocumentLink
   /** The slices that each subscriber gets; asked for at each call. */

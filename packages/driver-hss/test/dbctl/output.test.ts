@@ -3,8 +3,8 @@ import { assert, suite } from '@steeple/testkit'
 import { Int32, Long } from 'bson'
 import fc from 'fast-check'
 import type { Ran } from '../../src/dbctl/run-tool.ts'
+import { failureIn } from '../../src/dbctl/run-tool.ts'
 import { addedBy, deletedBy, helpBy, listedBy, matchedBy, parseShown } from '../../src/dbctl/tool.ts'
-import { failureIn } from '../../src/dbctl/words.ts'
 
 const output = suite('driver-hss/dbctl/output')
 const ran = (output: string, errors = '', code = 0): Ran => ({ output, errors, code })

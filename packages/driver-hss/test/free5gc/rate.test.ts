@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { parseRate, sessionRate, ueRate } from '../../src/free5gc/rate.ts'
+import { parseRate, sessionRate, ueRate } from '../../src/free5gc/names.ts'
 
 const rate = suite('driver-hss/free5gc/rate')
 const anyRate = fc.integer({ min: 1, max: 30_000_000_000_000 })

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Clock, southboundUnavailable } from '@steeple/contracts'
-import { renewalMs } from '../process/lease.ts'
-import type { RadioCommand } from '../process/radio-command.ts'
+import type { RadioCommand } from '../process/guard-script.ts'
+import { renewalMs } from '../process/guard-script.ts'
 import { radioMonitor } from '../process/radio-monitor.ts'
 import {
   GONE_BOUND_MS,
@@ -17,7 +17,7 @@ const LOOK_MS = 50
 const READY_BOUND_MS = 10_000
 
 /** A container that waits for the word to start its radio. */
-export interface WaitingRadio {
+interface WaitingRadio {
   /** Starts the radio in this very turn: the word is written before anything else can be. */
   begin(command: RadioCommand, clock: Clock, listener: RadioListener): RadioProcess
   /** Ends a container that was not begun with. */

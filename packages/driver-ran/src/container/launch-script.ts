@@ -1,4 +1,4 @@
-import type { RadioCommand } from '../process/radio-command.ts'
+import type { RadioCommand } from '../process/guard-script.ts'
 
 /** Name of the script in the radio's directory: the one argument of the container's shell. */
 export const LAUNCH_SCRIPT = 'launch.sh'

@@ -6,7 +6,7 @@ import { abortable, dockerAt, engineProblem, statusOf } from '@steeple/southboun
 const ANSWER_MS = 3_000
 
 /** What the engine says of the container. */
-export interface ContainerLook {
+interface ContainerLook {
   readonly isRunning: boolean
   /** Of its first process, as this machine knows it. */
   readonly pid: number | undefined

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { southboundUnavailable } from '@steeple/contracts'
 
 /** Held as long as this service uses a radio device. */
-export interface DeviceLock {
+interface DeviceLock {
   readonly name: string
   release(): Promise<void>
 }

@@ -1,11 +1,40 @@
-import { type RadioCommand, radioMark } from './radio-command.ts'
+import type { Duplex } from 'node:stream'
+
+/** How one radio is started. */
+export interface RadioCommand {
+  readonly program: 'srsenb' | 'gnb'
+  readonly binary: string
+  readonly args: readonly string[]
+  /** The private directory with its files: its working directory. */
+  readonly directory: string
+  /** Cell id of srsenb's console. */
+  readonly cellId: number
+  /** The radio is killed when the service has not shown for so long that it is alive. */
+  readonly leaseMs: number
+}
+
+/** Where the launcher and its tools are looked up; the service's own environment, with its secrets, is not passed on. */
+const TOOL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** The environment entry by which a radio of that directory is recognised, whatever its program is. */
+export function radioMark(directory: string): string {
+  return `STEEPLE_RADIO=${directory}`
+}
+
+/** The whole environment of a radio. */
+export function radioEnvironment(directory: string): Readonly<Record<string, string>> {
+  return { PATH: TOOL_PATH, HOME: directory, LC_ALL: 'C', STEEPLE_RADIO: directory }
+}
+
+/** The program that sets the parent-death signal (util-linux). */
+export const LAUNCHER = 'setpriv'
 
 /** What runs the guard. Without its start files: it reads those of a shell that a network connection feeds otherwise. */
 export const GUARD_SHELL: readonly string[] = ['/bin/bash', '--norc', '--noprofile', '-c']
 /** The guard's line to the service, on file descriptor 3. It answers each line with another one. */
-export const RADIO_LINE: RegExp = /^radio (\d+)$/
+const RADIO_LINE: RegExp = /^radio (\d+)$/
 /** The service's sign of life. */
-export const BEAT = 'beat\n'
+const BEAT = 'beat\n'
 
 /**
  * The process between the service and the radio: it starts the radio, holds the lease, and ends with the radio's exit code.
@@ -69,4 +98,52 @@ export function guardedArguments(command: RadioCommand, parent: number): readonl
     command.binary,
     ...command.args,
   ]
+}
+
+/** A sign of life goes out this often at least, ms. */
+const RENEW_MS = 500
+
+/** Told of what the guard of a radio says. */
+interface LeaseListener {
+  /** The radio's own process id. */
+  radio(pid: number): void
+  /** The guard has not answered for the whole of a lease: it would not end the radio either. */
+  lost(): void
+}
+
+/** How long after a renewal the next one follows, ms: four fit into a lease. */
+export function renewalMs(leaseMs: number): number {
+  return Math.min(RENEW_MS, leaseMs / 4)
+}
+
+/** Renews the lease of a guard from the event loop until the function that it returns is called. */
+export function renewLease(guard: Duplex, leaseMs: number, listener: LeaseListener): () => void {
+  let unansweredMs: number | undefined
+  let text = ''
+  const beat = (): void => {
+    const nowMs = performance.now()
+    if (unansweredMs !== undefined && nowMs - unansweredMs > leaseMs) {
+      listener.lost()
+      return
+    }
+    unansweredMs ??= nowMs
+    guard.write(BEAT)
+  }
+  guard.on('error', () => undefined) // the guard's end says it
+  guard.on('data', (chunk: Buffer) => {
+    unansweredMs = undefined
+    text += chunk.toString('latin1')
+    const lines = text.split('\n')
+    text = lines.pop()?.slice(0, 64) ?? ''
+    for (const line of lines) {
+      const pid = RADIO_LINE.exec(line)?.[1]
+      if (pid !== undefined) listener.radio(Number(pid))
+    }
+  })
+  beat()
+  const renewal = setInterval(beat, renewalMs(leaseMs)).unref()
+  return () => {
+    clearInterval(renewal)
+    guard.destroy()
+  }
 }

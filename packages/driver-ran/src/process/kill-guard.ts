@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { DISARM_NOTE } from '@steeple/contracts'
 import { descendantsOf, stopAll } from './descendants.ts'
-import { renewalMs } from './lease.ts'
+import { renewalMs } from './guard-script.ts'
 
 const START_BOUND_MS = 5_000
 

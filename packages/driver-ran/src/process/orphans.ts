@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { southboundUnavailable } from '@steeple/contracts'
 import { type Descendant, descendantsOf } from './descendants.ts'
+import { radioMark } from './guard-script.ts'
 import { argumentsOf, hasEnvironment, isAlive, markOf, type ProcessMark, processIds } from './proc-fs.ts'
-import { radioMark } from './radio-command.ts'
 
 /** How long a killed orphan may take to be gone, ms. */
 const GONE_BOUND_MS = 5_000

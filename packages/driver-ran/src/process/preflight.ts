@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { southboundUnavailable } from '@steeple/contracts'
-import { GUARD_SHELL } from './guard-script.ts'
-import { LAUNCHER, radioEnvironment } from './radio-command.ts'
+import { GUARD_SHELL, LAUNCHER, radioEnvironment } from './guard-script.ts'
 
 const CHECK_BOUND_MS = 5_000
 /** Ends with 0 where the guard's script can run. */

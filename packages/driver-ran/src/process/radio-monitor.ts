@@ -1,14 +1,114 @@
 import type { Readable } from 'node:stream'
 import type { Clock } from '@steeple/contracts'
 import { gnbEvent } from '../stream/gnb-line.ts'
-import { lineSplitter } from '../stream/line-splitter.ts'
-import { ownWords } from '../stream/own-words.ts'
-import type { RadioEvent } from '../stream/radio-event.ts'
+import { plainLine, type RadioEvent } from '../stream/radio-event.ts'
 import { freshFacts, nextFacts, type RadioFacts } from '../stream/radio-facts.ts'
 import { srsenbEvent } from '../stream/srsenb-line.ts'
 
+const TROUBLE =
+  /error|invalid|unrecogni[sz]ed|failed|fail |couldn't|could not|cannot|not found|unable|\[E\]|not (?:a )?valid|must be|only one|timed out/iu
+/**
+ * Lines that every start without a core prints, and figures: they explain no exit, and the state of S1 or NG is told elsewhere.
+ */
+const USUAL =
+  /^\[METRICS|^\[S1AP|^\[\w+ *\] \[[DI]\]|^Failed to initiate S1 connection|^S1setup failed|^connect\(\): |^Could not verify|Could not check (?:scaling governor|DRM KMS)|Emergency flush of the logger|scaling governor|real-time priority/iu
+/** Lines that say nothing of a reason: what every start begins with, and what every refusal ends with. */
+const FORMAL = /^$|^--== |^Run with --help|ERROR: Invalid configuration detected/u
+/** What a line of the log begins with: when it was written, and in which subframe. */
+const STAMP = /^\d{4}-\d\d-\d\dT\S+ |\[ *\d+\] /gu
+const KEPT_LINES = 6
+const WORDS_CHARACTERS = 600
+/** Of a program that runs only the newest complaints are shown, so long, ms. */
+const RECENT_MS = 60_000
+const RECENT_LINES = 3
+const RECENT_CHARACTERS = 300
+
+/** The last lines in which the program complains, for a report in its own words. Times are the monotonic clock's, ms. */
+interface OwnWords {
+  note(line: string, nowMs: number): void
+  /** The complaints so far, oldest first, without repetition; undefined when there was none. */
+  text(): string | undefined
+  /** The last line that may be a reason, complaint or not; undefined when there was none. A validator may state what is wrong. */
+  last(): string | undefined
+  /** Those of the last minute. */
+  recent(nowMs: number): string | undefined
+}
+
+/** Keeps the last complaints; bounded. `plainLine` takes identities out. */
+export function ownWords(): OwnWords {
+  const kept = new Map<string, number>()
+  let last: string | undefined
+  return {
+    note: (raw, nowMs) => {
+      const line = plainLine(raw, 240).replaceAll(STAMP, '')
+      if (USUAL.test(line)) return
+      if (!FORMAL.test(line)) last = line
+      if (!TROUBLE.test(line)) return
+      const isNew = !kept.has(line)
+      kept.set(line, nowMs)
+      const [oldest] = kept.keys()
+      if (isNew && kept.size > KEPT_LINES && oldest !== undefined) kept.delete(oldest)
+    },
+    text: () => joined([...kept.keys()], WORDS_CHARACTERS),
+    last: () => last,
+    recent: (nowMs) => {
+      const recent = [...kept].filter(([, atMs]) => nowMs - atMs < RECENT_MS)
+      recent.sort(([, a], [, b]) => a - b)
+      return joined(
+        recent.slice(-RECENT_LINES).map(([line]) => line),
+        RECENT_CHARACTERS,
+      )
+    },
+  }
+}
+
+function joined(lines: readonly string[], characters: number): string | undefined {
+  return lines.length === 0 ? undefined : lines.join(' | ').slice(0, characters)
+}
+
+/** A longer line is cut there; the rest of it is dropped. */
+export const LINE_CHARACTERS = 4_096
+
+/** Cuts a byte stream into lines, however it is split into chunks. */
+interface LineSplitter {
+  /** The lines that this chunk completes, without line ends. */
+  push(chunk: Uint8Array): readonly string[]
+  /** What is left without a line end, when the stream has ended. */
+  end(): readonly string[]
+}
+
+/** A splitter with bounded memory: a line is at most `LINE_CHARACTERS` long. Broken UTF-8 becomes U+FFFD. */
+export function lineSplitter(): LineSplitter {
+  const decoder = new TextDecoder()
+  let rest = ''
+  const take = (text: string): readonly string[] => {
+    const parts = text.split('\n')
+    const last = parts.pop() ?? ''
+    const lines = parts.map((part, index) => bounded(index === 0 ? rest + part : part))
+    rest = bounded(parts.length === 0 ? rest + last : last)
+    return lines.map(withoutReturn)
+  }
+  return {
+    push: (chunk) => take(decoder.decode(chunk, { stream: true })),
+    end: () => {
+      const lines = take(decoder.decode())
+      const left = rest
+      rest = ''
+      return left === '' ? lines : [...lines, withoutReturn(left)]
+    },
+  }
+}
+
+function bounded(line: string): string {
+  return line.length > LINE_CHARACTERS ? line.slice(0, LINE_CHARACTERS) : line
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line
+}
+
 /** What is looked at when the program says something for the first time, and when it says that it is on air. */
-export interface Doubts {
+interface Doubts {
   /** Whether it runs with privileges of its own, or out of the process group that was made for it. */
   isUnguarded(): boolean
   /** Whether what was started has started something else. */
@@ -16,7 +116,7 @@ export interface Doubts {
 }
 
 /** Listens to one radio. */
-export interface RadioMonitor {
+interface RadioMonitor {
   facts(): RadioFacts
   /** Adds what was heard elsewhere than in its output. */
   note(event: RadioEvent): void

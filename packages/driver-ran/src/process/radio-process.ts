@@ -9,11 +9,16 @@ import { mayBeOnAir, type RadioFacts } from '../stream/radio-facts.ts'
 import { muteLine } from '../stream/srsenb-line.ts'
 import { descendantsOf, stopAll } from './descendants.ts'
 import type { RadioExit } from './exit-class.ts'
-import { guardedArguments } from './guard-script.ts'
+import {
+  guardedArguments,
+  LAUNCHER,
+  type RadioCommand,
+  radioEnvironment,
+  radioMark,
+  renewLease,
+} from './guard-script.ts'
 import type { KillGuard } from './kill-guard.ts'
-import { renewLease } from './lease.ts'
 import { isPrivilegedExec, markOf, type ProcessMark } from './proc-fs.ts'
-import { LAUNCHER, type RadioCommand, radioEnvironment, radioMark } from './radio-command.ts'
 import { radioMonitor } from './radio-monitor.ts'
 
 const END_POLL_MS = 20

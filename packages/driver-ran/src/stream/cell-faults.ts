@@ -1,7 +1,7 @@
 import type { RadioEvent } from './radio-event.ts'
 
 /** A line of a program that goes on although no phone can find its cell, or get onto it. */
-export interface CellFaultLine {
+interface CellFaultLine {
   readonly pattern: RegExp
   /** Where the program prints it: srsRAN_4G at 1fab3df8, srsRAN_Project at 4bf15439. */
   readonly source: string

@@ -9,7 +9,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { deviceName } from '../process/device-lock.ts'
-import type { RadioCommand } from '../process/radio-command.ts'
+import type { RadioCommand } from '../process/guard-script.ts'
 import { coreAddressesOf, coreSlicesOf, isVirtualDevice } from '../render/radio-input.ts'
 import { type RadioPlan, renderRadio } from '../render/render-radio.ts'
 import type { DesiredRadio } from './desired-radio.ts'

@@ -14,13 +14,10 @@ import { type ExitClass, exitClass, exitText, isRetried, type RadioExit } from '
 import { endOrphans } from '../process/orphans.ts'
 import type { Haste } from '../process/radio-process.ts'
 import type { DesiredRadio } from './desired-radio.ts'
-import { type GateQuestion, gateQuestion } from './gate-question.ts'
-import { overdue, stallOf } from './overdue.ts'
+import { type GateQuestion, gateQuestion, isSameCarrier } from './desired-radio.ts'
 import { type RadioStart, radioStart } from './radio-start.ts'
-import { NOTHING_RUNS, type RadioSnapshot, runningOf, stateOf } from './radio-state.ts'
-import { Refusal } from './refusal.ts'
-import { prepareStart, type RunningRadio } from './running-radio.ts'
-import { isSameCarrier } from './same-profile.ts'
+import { NOTHING_RUNS, type RadioSnapshot, Refusal, runningOf, stateOf } from './radio-state.ts'
+import { overdue, prepareStart, type RunningRadio, stallOf } from './running-radio.ts'
 
 /** Less its jitter, the first wait is 1 s. */
 const BETWEEN_STARTS = { firstMs: 1_250, longestMs: 60_000 }

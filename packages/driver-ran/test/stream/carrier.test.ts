@@ -1,9 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
 import { renderRadio } from '../../src/render/render-radio.ts'
-import { carrierFault } from '../../src/stream/carrier-check.ts'
 import { gnbEvent } from '../../src/stream/gnb-line.ts'
 import { freshFacts, nextFacts } from '../../src/stream/radio-facts.ts'
 import { srsenbEvent } from '../../src/stream/srsenb-line.ts'
+import { carrierFault } from '../../src/supervisor/running-radio.ts'
 import { gnbInput, radioInput } from '../support/radio-input.ts'
 
 const carrier = suite('driver-ran/carrier')

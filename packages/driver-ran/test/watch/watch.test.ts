@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { coreView } from '../../src/watch/core-view.ts'
+import { coreView } from '../../src/radio-health.ts'
 import { metricsEvents } from '../../src/watch/gnb-metrics.ts'
 
 const watch = suite('driver-ran/watch')

@@ -10,20 +10,20 @@ import {
 } from '@steeple/contracts'
 import { apnProblem, bandwidthsMhz, downlinkSpan, khzFromMhz, mhzFromKhz } from '@steeple/telecom'
 import { allowedRange, channelIn } from '../spectrum/allowed-range.ts'
+import type { PolicyContent } from './bundle-schema.ts'
 import { CONTENT_SCHEMA } from './bundle-schema.ts'
 import { type ChangedKey, changedKeys, isSame } from './changed-keys.ts'
 import { isCountryCode } from './country-codes.ts'
-import type { PolicyContent } from './default-bundle.ts'
 import { schemaProblems } from './schema-problems.ts'
 
 /** Who changes the policy, as `acknowledged_by` shows it, and when. */
-export interface Author {
+interface Author {
   readonly by: string
   readonly nowMs: number
 }
 
 /** The policy after a change. Without changes `content` is what it was. */
-export interface ChangedBundle {
+interface ChangedBundle {
   readonly content: PolicyContent
   readonly changes: readonly ChangedKey[]
 }

@@ -11,7 +11,7 @@ import {
   timestampFromMs,
 } from '@steeple/contracts'
 import { addBundle, type BundleRow, hasBundle, newestBundle } from '../store.ts'
-import { defaultContent, type PolicyContent } from './default-bundle.ts'
+import { defaultContent, type PolicyContent } from './bundle-schema.ts'
 
 /** The policy in force on this instance, kept in memory and re-read from the store. */
 export interface CurrentPolicy extends PolicyReader {

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  namesTag,
   type PolicyBundle,
   policyConflict,
   type Reply,
@@ -11,10 +12,23 @@ import { BUNDLE_PATCH_SCHEMA, BUNDLE_SCHEMA } from '../bundle/bundle-schema.ts'
 import { changeBundle } from '../bundle/change-bundle.ts'
 import type { ChangedKey } from '../bundle/changed-keys.ts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
-import { etagOf, namesRevision } from '../bundle/etag.ts'
-import { principalText } from '../principal-text.ts'
+import { principalText } from '../store.ts'
+import { TX_KEY, TX_RESOURCE } from '../tx/gate-memory.ts'
 import type { TxControl } from '../tx/tx-control.ts'
-import { TX_KEY, TX_RESOURCE } from '../tx/tx-resource.ts'
+
+/** The entity tag of a revision: `"7"`. Source: RFC 9110 §8.8.3. */
+export function etagOf(revision: number): string {
+  return `"${revision}"`
+}
+
+/**
+ * Whether an `If-Match` header names the revision.
+ *
+ * `*` names any. Weak tags and bare numbers count too: a revision never has two contents.
+ */
+export function namesRevision(header: string, revision: number): boolean {
+  return namesTag(header, (tag) => tag === String(revision))
+}
 
 /** Characters of JSON above which the audit entry holds the size of a changed value instead of the value. */
 const AUDITED_LENGTH = 2_000

@@ -28,7 +28,7 @@ export function allowedRange(entry: AllowListEntry): AllowedRange {
 }
 
 /** An entry with its edges as frequencies. */
-export interface ListedEntry {
+interface ListedEntry {
   readonly entry: AllowListEntry
   readonly range: AllowedRange
 }

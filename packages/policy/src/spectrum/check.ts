@@ -47,7 +47,7 @@ export interface CheckResult {
 }
 
 /** What a check is made against. `country` is the node's own, from the configuration. */
-export interface CheckBasis {
+interface CheckBasis {
   readonly country: string
   readonly spectrum: { readonly license: SpectrumLicense } & PolicyBundle['spectrum']
   readonly nowMs: number
@@ -75,7 +75,7 @@ export function checkAsked(body: CheckBody, basis: CheckBasis): CheckResult {
  * absent: so a foreign country can be checked ahead of a move, as far as its entries are in the list already.
  * Throws `validation_failed` for an unknown country or band, a channel in no band, a bandwidth its band does not have.
  */
-export function checkSpectrum(request: CheckRequest, basis: CheckBasis): CheckResult {
+function checkSpectrum(request: CheckRequest, basis: CheckBasis): CheckResult {
   const problems = requestProblems(request)
   if (problems.length > 0) {
     const said = problems.slice(0, 3).map(({ message }) => message)

@@ -18,7 +18,7 @@ export type Coverage =
   | { readonly isCovered: false; readonly reason: string; readonly nearest: readonly number[] }
 
 /** The question put to the allow-list. */
-export interface CoverageQuestion {
+interface CoverageQuestion {
   readonly carrier: CarrierRequest
   /** Whether the node itself will send it: then the band needs a downlink and a limit on EIRP needs a stated EIRP. */
   readonly isForSending: boolean

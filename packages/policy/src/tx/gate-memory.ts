@@ -1,6 +1,10 @@
 import { type Context, type Transmitter, txGateRef } from '@steeple/contracts'
 import type { Arm } from '../store.ts'
 
+/** The reconciler of the gate and its one key. */
+export const TX_RESOURCE = 'tx_gate'
+export const TX_KEY = 'gate'
+
 /** A transmitter that may be on air. */
 export interface HeldTransmitter {
   /** Permits that it was given, so that a confirmation counts for those before it alone. */

@@ -16,12 +16,12 @@ import {
 } from '@steeple/contracts'
 import { type CarrierBlock, carriersOf, isUsableCarrier, mhzFromKhz } from '@steeple/telecom'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
-import { principalText } from '../principal-text.ts'
 import { type ClosedGate, expiryMs } from '../spectrum/layers.ts'
-import { type Arm, currentArm, endArm, startArm } from '../store.ts'
+import { type Arm, currentArm, endArm, principalText, startArm } from '../store.ts'
 import type { DisarmNote } from './disarm-note.ts'
 import { carrierOfProfile, closedGates, disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
 import type { GateMemory, Remembering, UnstoredDisarm } from './gate-memory.ts'
+import { TX_KEY, TX_RESOURCE } from './gate-memory.ts'
 import {
   notArmedText,
   openProfile,
@@ -33,7 +33,6 @@ import {
   unstoredText,
 } from './gate-refusals.ts'
 import type { Transmitters } from './transmitters.ts'
-import { TX_KEY, TX_RESOURCE } from './tx-resource.ts'
 
 /** In whose name TX is disarmed when it cannot be known whether somebody had. */
 const UNREADABLE_NOTE = principalText(systemPrincipal('unreadable-note'))

@@ -1,9 +1,8 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
-import { CONTENT_SCHEMA } from '../../src/bundle/bundle-schema.ts'
+import { CONTENT_SCHEMA, defaultContent, type PolicyContent } from '../../src/bundle/bundle-schema.ts'
 import { bundleProblems, changeBundle } from '../../src/bundle/change-bundle.ts'
-import { defaultContent, type PolicyContent } from '../../src/bundle/default-bundle.ts'
 import { schemaProblems } from '../../src/bundle/schema-problems.ts'
 
 const change = suite('policy/change-bundle')

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { etagOf, namesRevision } from '../../src/bundle/etag.ts'
+import { etagOf, namesRevision } from '../../src/routes/policy-routes.ts'
 
 const etag = suite('policy/etag')
 

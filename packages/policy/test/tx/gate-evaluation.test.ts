@@ -1,6 +1,6 @@
 import type { AllowListEntry, RadioProfile } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { defaultContent } from '../../src/bundle/default-bundle.ts'
+import { defaultContent } from '../../src/bundle/bundle-schema.ts'
 import { carrierOfProfile, closedGates, type GateBasis, gateState } from '../../src/tx/gate-evaluation.ts'
 
 const gates = suite('policy/gate-evaluation')

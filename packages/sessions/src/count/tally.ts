@@ -185,7 +185,7 @@ function sharesOf(
 }
 
 /** Why a volume was not counted. */
-export type Refusal = 'octets' | 'span' | 'backwards'
+type Refusal = 'octets' | 'span' | 'backwards'
 
 /** What a round makes of its volumes; nothing of it is stored yet. */
 export interface Tally {
@@ -204,7 +204,7 @@ export interface Tally {
 }
 
 /** How long octets wait for their session. */
-export interface Patience {
+interface Patience {
   /** After so long the next holder of an address would have been seen, ms. */
   readonly lateMs: number
   /** After so long nobody is waited for, ms. */

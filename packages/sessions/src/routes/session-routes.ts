@@ -1,5 +1,7 @@
 import {
   type Context,
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   PAGE_QUERY,
   type Page,
@@ -7,10 +9,75 @@ import {
   pageSchema,
   type Route,
   route,
+  TIMESTAMP_SCHEMA,
+  timestampOrNull,
 } from '@steeple/contracts'
+import { type SessionVolume, volumesFromText } from '../join/session.ts'
 import type { SourceOrder } from '../ledger/counting.ts'
 import { listSessions, type SessionFilter } from '../store/session-store.ts'
-import { SESSION_SCHEMA, sessionRecord } from './session-record.ts'
+import type { SessionRow } from '../store/tables.ts'
+
+const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
+
+const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  id: { type: 'string' },
+  imsi_sha256_12: { type: 'string' },
+  apn: { type: 'string' },
+  ue_ip: {
+    ...NULLABLE_TEXT,
+    description:
+      'IPv4 address of the phone, or the beginning of its IPv6 prefix; null while it is not known.',
+  },
+  ue_ipv6_prefix: NULLABLE_TEXT,
+  state: { type: 'string', description: 'active, idle or ended; more may come.' },
+  started_at: TIMESTAMP_SCHEMA,
+  ended_at: NULLABLE_TIMESTAMP_SCHEMA,
+  up_bytes: { type: 'integer', description: 'Of the best source that counts it.' },
+  down_bytes: { type: 'integer' },
+  incomplete: { type: 'boolean', description: 'Some bytes may be missing.' },
+  technology: { type: 'string', description: 'lte or nr; more may come.' },
+  cell: NULLABLE_TEXT,
+  source: { type: 'string', description: 'Who saw it first.' },
+  plmn: NULLABLE_TEXT,
+}
+
+/** Schema of a session record. */
+const SESSION_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
+
+/** A session as answered. */
+function sessionRecord(row: SessionRow, order: SourceOrder): Readonly<Record<string, unknown>> {
+  const { up, down, isIncomplete } = bestOf(volumesFromText(row.volumes), order)
+  return {
+    id: String(row.id),
+    imsi_sha256_12: row.imsi,
+    apn: row.apn,
+    ue_ip: row.address ?? row.prefix?.replace(/\/\d+$/, '') ?? null,
+    ue_ipv6_prefix: row.prefix,
+    state: row.state,
+    started_at: timestampOrNull(row.started_at_ms),
+    ended_at: timestampOrNull(row.ended_at_ms),
+    up_bytes: up,
+    down_bytes: down,
+    incomplete: isIncomplete,
+    technology: row.technology,
+    cell: row.cell,
+    source: row.source,
+    plmn: row.plmn,
+  }
+}
+
+/** The figures of the best source; of one that may have missed some, the larger ones of all. */
+export function bestOf(volumes: ReadonlyMap<string, SessionVolume>, order: SourceOrder): SessionVolume {
+  const sorted = [...volumes].sort(([one], [other]) => order(one, other)).map(([, volume]) => volume)
+  const [best] = sorted
+  if (best === undefined) return { up: 0, down: 0, isIncomplete: false }
+  if (!best.isIncomplete) return best
+  return {
+    up: Math.max(...sorted.map(({ up }) => up)),
+    down: Math.max(...sorted.map(({ down }) => down)),
+    isIncomplete: sorted.every((each) => each.isIncomplete),
+  }
+}
 
 const FILTERS = {
   state: {

@@ -14,7 +14,7 @@ const ROWS = 40
 const KEYS = 200
 
 /** Adds rows or replaces those with the same keys, as `table.put` does one by one. No key twice in one call. */
-export type PutAll<Row> = (tx: Tx, rows: readonly Row[]) => Promise<void>
+type PutAll<Row> = (tx: Tx, rows: readonly Row[]) => Promise<void>
 
 /** Makes it for a table. */
 export function putAllInto<Row extends object>(table: Table<Row>): PutAll<Row> {

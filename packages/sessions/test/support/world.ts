@@ -12,8 +12,8 @@ import {
   type Volume,
 } from '@steeple/contracts'
 import { type FakeContext, fakeClock, fakeContext, type MemoryDb, memoryDb } from '@steeple/testkit'
-import type { SessionsConfig } from '../../src/config.ts'
 import { MIGRATIONS } from '../../src/migrations.ts'
+import type { SessionsConfig } from '../../src/plugin.ts'
 import { plugin } from '../../src/plugin.ts'
 import { SESSIONS, type SessionRow } from '../../src/store/tables.ts'
 

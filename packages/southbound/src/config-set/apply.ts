@@ -2,19 +2,18 @@ import { type Clock, coreConfigRefused, southboundUnavailable } from '@steeple/c
 import type { Engine } from '../engine/engine.ts'
 import { type BackupPlace, type Backups, backupsIn } from './backups.ts'
 import { isRestartable } from './changes.ts'
-import type { ConfigSet } from './config-set.ts'
+import type { ConfigSet } from './daemon.ts'
 import { type Restart, restartsOf } from './daemon.ts'
+import { renderedOf, sha256Of } from './files.ts'
 import type { AppliedFile, Manifest } from './manifest.ts'
-import { othersIn } from './others.ts'
-import { appliedFiles, type ConfigSetPlan, planConfigSet } from './plan.ts'
+import { appliedFiles, type ConfigSetPlan, othersIn, planConfigSet } from './plan.ts'
 import { readManifest } from './read-set.ts'
 import { type RestartParts, restartAll } from './restart-set.ts'
-import { renderedOf, sha256Of } from './sha256.ts'
 import { type Addresses, asked, DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
 import { removeLeftovers, stageFiles, writeManifest } from './write-set.ts'
 
 /** What an apply did. */
-export interface ApplyResult {
+interface ApplyResult {
   readonly changed: readonly string[]
   readonly restarted: readonly string[]
   /** Daemons whose files changed, but that nobody restarts: no container is named. */

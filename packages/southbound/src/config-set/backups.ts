@@ -1,9 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { codeOf, diskError } from './disk-errors.ts'
-import { isSafePath } from './paths.ts'
-import { renderedOf } from './sha256.ts'
-import { flushFolder, writeWhole } from './whole-file.ts'
+import { codeOf, diskError, flushFolder, isSafePath, renderedOf, writeWhole } from './files.ts'
 
 /** Copies of our own sets that are kept, beside those in use. */
 const KEPT = 5
@@ -14,7 +11,7 @@ const NAME = /^\d{8}T\d{9}Z-([0-9a-f]{8})$/
 const UNFINISHED = '.unfinished-'
 
 /** The copy of a set. */
-export interface Copy {
+interface Copy {
   readonly name: string
   readonly isNew: boolean
 }

@@ -1,7 +1,6 @@
-import type { ConfigSet } from './config-set.ts'
-import type { Daemon, Drops, Restart } from './daemon.ts'
+import type { ConfigSet, Daemon, Drops, Restart } from './daemon.ts'
+import { sha256Of } from './files.ts'
 import type { Manifest } from './manifest.ts'
-import { sha256Of } from './sha256.ts'
 
 /** One file: what is there (`before`) and what ought to be (`after`). */
 export interface FileChange {

@@ -1,5 +1,5 @@
 import { isRecord } from '@steeple/contracts'
-import { isSafePath } from './paths.ts'
+import { isSafePath } from './files.ts'
 
 /** The name of the manifest in a configuration directory. */
 export const MANIFEST_NAME = '.steeple.json'

@@ -1,3 +1,4 @@
+import type { Backups } from './backups.ts'
 import {
   changeReasons,
   type DaemonChange,
@@ -9,11 +10,10 @@ import {
   shownDaemon,
   unseenReasons,
 } from './changes.ts'
-import type { ConfigSet } from './config-set.ts'
-import { type Drops, dropsOf, type Restart, restartsOf } from './daemon.ts'
+import { type ConfigSet, type Drops, dropsOf, type Restart, restartsOf } from './daemon.ts'
+import { renderedOf, sha256Of } from './files.ts'
 import { type Manifest, NO_MANIFEST, ownPaths } from './manifest.ts'
 import { readFiles, readManifest } from './read-set.ts'
-import { renderedOf, sha256Of } from './sha256.ts'
 
 /** What an apply would do now. */
 export interface ConfigSetPlan {
@@ -38,7 +38,7 @@ export interface ConfigSetPlan {
 }
 
 /** How a directory is compared. */
-export interface PlanOptions {
+interface PlanOptions {
   /** Somebody else writes the files and restarts the daemons: files alone count, whatever the manifest says. */
   readonly comparesOnly?: boolean
 }
@@ -116,4 +116,35 @@ export function appliedFiles({ state }: ConfigSetPlan): ReadonlyMap<string, stri
   if (manifest.applied === undefined || manifest.pending !== undefined) return undefined
   const own = new Map([...found].filter(([path]) => manifest.files[path] !== undefined))
   return renderedOf(own).sha256 === manifest.applied.sha256 ? own : undefined
+}
+
+/** Paths of files in places of ours whose content was not written here: by hand, by a package, by another program. */
+export async function othersIn(
+  { manifest, found }: Pick<ConfigSetPlan['state'], 'manifest' | 'found'>,
+  files: ReadonlyMap<string, string>,
+  backups: Backups,
+): Promise<readonly string[]> {
+  const doubtful = [...found].filter(
+    ([path, content]) => manifest.files[path]?.sha256 !== sha256Of(content) && files.get(path) !== content,
+  )
+  if (doubtful.length === 0) return []
+  const own = await backups.ownSets()
+  return doubtful
+    .filter(([path, content]) => !own.some((set) => set.get(path) === content))
+    .map(([path]) => path)
+}
+
+/**
+ * Of these the ones that an apply has to leave alone until somebody agrees: in places that were never ours. Where a file of
+ * ours was edited, the edit is kept and the file put right.
+ */
+export async function heldFiles(
+  plan: ConfigSetPlan,
+  files: ReadonlyMap<string, string>,
+  backups: Backups,
+): Promise<readonly string[]> {
+  const { manifest } = plan.state
+  const agreed = new Set([...ownPaths(manifest), ...manifest.takenOver])
+  const others = await othersIn(plan.state, files, backups)
+  return others.filter((path) => !agreed.has(path)).toSorted()
 }

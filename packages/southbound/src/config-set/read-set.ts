@@ -2,13 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { southboundUnavailable } from '@steeple/contracts'
-import { openPlain } from '../open-plain.ts'
-import { codeOf, diskError } from './disk-errors.ts'
+import { openPlain } from '../logs/log-file.ts'
+import { codeOf, diskError, placeOf } from './files.ts'
 import { MANIFEST_NAME, type Manifest, NO_MANIFEST, parseManifest } from './manifest.ts'
-import { placeOf } from './paths.ts'
 
 /** The manifest of a directory; `isBroken` when there is one that cannot be read as one. */
-export interface ManifestFound {
+interface ManifestFound {
   readonly manifest: Manifest
   readonly isBroken: boolean
 }

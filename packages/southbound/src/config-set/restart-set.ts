@@ -17,7 +17,7 @@ export interface RestartParts {
 }
 
 /** How restarts ended: who was restarted, and who is not well and why. */
-export interface RestartResult {
+interface RestartResult {
   readonly restarted: readonly Restart[]
   readonly unwell: { readonly restart: Restart; readonly words: string } | undefined
 }

@@ -1,9 +1,8 @@
 import { type Clock, notFound, southboundUnavailable, validationFailed } from '@steeple/contracts'
 import { type BackupPlace, backupsIn } from './backups.ts'
-import type { ConfigSet } from './config-set.ts'
+import type { ConfigSet } from './daemon.ts'
 import { NO_MANIFEST, ownPaths } from './manifest.ts'
-import { heldFiles, othersIn } from './others.ts'
-import { planConfigSet } from './plan.ts'
+import { heldFiles, othersIn, planConfigSet } from './plan.ts'
 import { readFiles, readManifest } from './read-set.ts'
 import { stageFiles, writeManifest } from './write-set.ts'
 
@@ -31,7 +30,7 @@ export async function takeOver(set: KeptSet, named: readonly string[]): Promise<
 }
 
 /** What a restore has put back. */
-export interface Restored {
+interface Restored {
   /** The name of the copy. */
   readonly copy: string
   /** Paths that were written or removed. */

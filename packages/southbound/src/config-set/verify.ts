@@ -1,5 +1,5 @@
 import type { ContainerState, Engine } from '../engine/engine.ts'
-import { lastWords } from '../engine/last-words.ts'
+import { lastWords } from '../engine/engine.ts'
 import { abortable, pause } from '../time-limit.ts'
 
 /** Bounds of an apply, ms unless named otherwise. */
@@ -35,7 +35,7 @@ const EARLY_MS = 300
 const MOST_STARTS = 3
 
 /** How a container took its restart. */
-export interface Settled {
+interface Settled {
   /** That it does not stay up, in words; undefined once it ran for `settleMs` without a restart. */
   readonly problem: string | undefined
   /** The first start that was seen, ms since the epoch: its words are in every run from then on. */

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { codeOf, diskError } from './disk-errors.ts'
+import { codeOf, diskError, type FileOwner, flushFolder, placeOf, writeWhole } from './files.ts'
 import { MANIFEST_NAME, type Manifest } from './manifest.ts'
-import { placeOf } from './paths.ts'
-import { type FileOwner, flushFolder, writeWhole } from './whole-file.ts'
 
 /** Owner writes, group reads: the group of the directory (set-group-ID) is the one of the core's containers. */
 const NEW_FILE: FileOwner = { mode: 0o640 }
@@ -18,7 +16,7 @@ interface Staged {
 }
 
 /** Files that lie whole and flushed beside the places they are for. */
-export interface StagedFiles {
+interface StagedFiles {
   /** Puts them in place and removes what is to go; at any time each file is the old one or the new one, whole. */
   commit(): Promise<void>
   /** Takes them away. */

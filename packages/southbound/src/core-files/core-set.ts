@@ -1,9 +1,49 @@
 import { isAbsolute } from 'node:path'
-import type { Context, Rendered } from '@steeple/contracts'
-import type { ConfigSet } from '../config-set/config-set.ts'
-import type { Daemon } from '../config-set/daemon.ts'
-import { sha256Of } from '../config-set/sha256.ts'
-import type { CoreFilesParts } from './parts.ts'
+import type { Context, CoreDesired, ObservedUe, Rendered, Settings, Technology } from '@steeple/contracts'
+import type { FileChange } from '../config-set/changes.ts'
+import type { ConfigSet, Daemon } from '../config-set/daemon.ts'
+import { sha256Of } from '../config-set/files.ts'
+import type { Limits, Probe } from '../config-set/verify.ts'
+import type { Engine } from '../engine/engine.ts'
+
+/** Where a core's files and daemons are. Roles are the keys: `mme`, `smf`, … */
+export interface CorePlace {
+  /** Absolute path of the directory; empty when none is configured. */
+  readonly configDir: string
+  /** Role → container. */
+  readonly containers: Readonly<Record<string, string>>
+  /** Role → address, as rendered. */
+  readonly addresses: Readonly<Record<string, string>>
+}
+
+/** What a core must be set to, and where the driver's configuration has its daemons listen, by role. */
+export interface PlacedDesired extends CoreDesired {
+  readonly addresses: Readonly<Record<string, string>>
+}
+
+/** What a core driver brings: its files come rendered. */
+export interface CoreFilesParts {
+  /** Also the section of the configuration that messages name. */
+  readonly core: 'core_a' | 'core_b'
+  place(settings: Settings): CorePlace
+  /** The daemons that a set needs by its paths, in the order of their restarts; their containers come from `place`, by name. */
+  daemons(rendered: Rendered): readonly Omit<Daemon, 'container'>[]
+  /** Whether a daemon does its work (information API, peers). Without it a container that stays up is well. */
+  probe?: Probe
+  /** The phones that the core knows now over that technology; for counting only. */
+  ues?(technology: Technology, signal: AbortSignal): Promise<readonly ObservedUe[]>
+  /**
+   * Whether the last words of a daemon say that it waits for something that is away (its database): no reason to take
+   * its files back. The engine starts it again until it is there.
+   */
+  isOutage?(words: string): boolean
+  /** What else people should know of a change of these files: memory that it takes, addresses that move. */
+  notes?(settings: Settings, files: readonly FileChange[], signal: AbortSignal): Promise<readonly string[]>
+  /** Instead of the engine of `hss.engine_socket`. */
+  readonly engine?: Engine
+  /** Where the core needs more time than others, or a test less. */
+  readonly limits?: Partial<Limits>
+}
 
 /** The configuration set of a core as the settings stand. */
 export interface CoreSet extends ConfigSet {

@@ -2,8 +2,36 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { southboundUnavailable } from '@steeple/contracts'
 import type Docker from 'dockerode'
+import { redacted } from '../redact.ts'
 import { shown } from '../render/problems.ts'
 import { abortable } from '../time-limit.ts'
+
+const MOST_LINES = 4
+const MOST_CHARACTERS = 600
+const COMPLAINT = /\b(?:fatal|error|panic|assert\w*|abort\w*|exception|invalid|failed|cannot|no such)\b/i
+
+/**
+ * What a program said before it ended, fit for an error or a log line: its last complaints (its last lines when it has
+ * none), one after the other, without control characters, secrets and subscribers' identities. Empty when it said
+ * nothing.
+ */
+export function lastWords(log: string): string {
+  const lines = log
+    .split(/\r?\n/)
+    .map((line) => plain(line).trim())
+    .filter((line) => line !== '')
+  const complaints = lines.filter((line) => COMPLAINT.test(line))
+  const told = (complaints.length > 0 ? complaints : lines).slice(-MOST_LINES)
+  return redacted([...new Set(told)].join(' | ')).slice(-MOST_CHARACTERS)
+}
+
+/** Without terminal sequences and control characters. */
+function plain(line: string): string {
+  return line
+    .replaceAll(/\p{Cc}\[[0-9;?]*[A-Za-z]/gu, '')
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .slice(0, 2_000)
+}
 
 /** Where engines listen when nobody says otherwise, the first that is there: Docker's, then Podman's. */
 const SOCKETS = ['/var/run/docker.sock', '/run/podman/podman.sock'] as const
@@ -139,7 +167,7 @@ export interface Engine {
 }
 
 /** What may be set beside the defaults. */
-export interface EngineOptions {
+interface EngineOptions {
   /** How long the engine may take to answer, ms; a restart gets its stop timeout on top. */
   readonly answerMs?: number
 }
@@ -274,4 +302,19 @@ function wordsOf(error: unknown): string {
 function reasonOf(error: unknown): string {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown } // checked below
   return code === southboundUnavailable.code ? `the engine gives ${String(message)}` : engineProblem(error)
+}
+
+/** Whether a container runs: `down` also for one that is gone, `unknown` when the engine cannot be asked. */
+export async function containerLook(
+  engine: Engine,
+  container: string,
+  signal: AbortSignal,
+): Promise<'up' | 'down' | 'unknown'> {
+  try {
+    const state = await engine.inspect(container, signal)
+    return state?.isRunning === true ? 'up' : 'down'
+  } catch {
+    signal.throwIfAborted()
+    return 'unknown'
+  }
 }

@@ -1,11 +1,48 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { constants, createReadStream } from 'node:fs'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { southboundUnavailable } from '@steeple/contracts'
-import { openPlain } from '../open-plain.ts'
-import { type NewLines, positionFrom } from './new-lines.ts'
+
+/** Why a file cannot be read, besides the codes of the system. */
+const NO_FILE = 'it is a pipe, a device or a directory where a file must be'
+
+/**
+ * A file, open for reading. Waits for nobody: a pipe that nobody writes would hold one of the few threads that all files
+ * of the service are read by. Throws an error whose `code` says why, for people where the system has no word for it.
+ */
+export async function openPlain(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  if ((await file.stat()).isFile()) return file
+  await file.close()
+  throw Object.assign(new Error(NO_FILE), { code: NO_FILE })
+}
+
+/** What somebody has written to a log since a position, each line once. */
+export interface NewLines {
+  readonly lines: readonly string[]
+  /** For the next call. Says what is in the log by its hash alone. */
+  readonly position: string
+  /** False: some was gone before it was read. */
+  readonly isWhole: boolean
+}
+
+/** A position as `text` that was written by `JSON.stringify`; undefined for anything else, which is as none. */
+export function positionFrom<T extends object>(
+  text: string | undefined,
+  isOne: (value: Partial<T>) => boolean,
+): T | undefined {
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    const isKnown = typeof value === 'object' && value !== null && isOne(value)
+    // The check says that its fields are there.
+    return isKnown ? (value as T) : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** Where in which file: files are known by how they begin, since rotation renames, copies and packs them. */
 interface FilePosition {

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.ts'
-import { type NewLines, positionFrom } from './new-lines.ts'
+import { type NewLines, positionFrom } from './log-file.ts'
 
 /** When the last line was written that was read, and how many of that very moment were. */
 interface OutputPosition {

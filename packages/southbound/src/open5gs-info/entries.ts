@@ -2,6 +2,20 @@ import type { Imsi, Technology } from '@steeple/contracts'
 import { parseImsi } from '@steeple/telecom'
 import { recordOf } from './pages.ts'
 
+/**
+ * The value of a gauge without labels in a page of metrics, undefined when it is not there.
+ *
+ * Source: Prometheus text exposition format 0.0.4.
+ */
+export function gaugeIn(page: string, name: string): number | undefined {
+  for (const line of page.split('\n')) {
+    if (!line.startsWith(`${name} `)) continue
+    const value = Number(line.slice(name.length + 1).split(' ')[0])
+    return Number.isFinite(value) ? value : undefined
+  }
+  return undefined
+}
+
 /** A phone as MME or AMF lists it. */
 export interface UeEntry {
   readonly imsi: Imsi
@@ -38,7 +52,7 @@ export interface RadioEntry {
 }
 
 /** A phone has few sessions; a list beyond this is cut. */
-export const SESSIONS_MAX = 16
+const SESSIONS_MAX = 16
 /** Tracking areas of a base station, TS 36.413 §9.1.8.4 and TS 38.413 §9.2.6.1. */
 const AREAS_MAX = 256
 /** TS 23.003 §9.1: 100 octets at most. */

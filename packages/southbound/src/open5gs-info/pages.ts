@@ -58,12 +58,12 @@ export interface InfoList {
 }
 
 /** So many entries are walked; a longer list is refused, as a bound on time and memory. */
-export const ENTRIES_MAX = 200_000
+const ENTRIES_MAX = 200_000
 const PAGE_ENTRIES = 100
 const LAST_PAGE_MAX = ENTRIES_MAX / PAGE_ENTRIES
 
 /** A page as `parsePage` reads it. */
-export interface Page {
+interface Page {
   readonly items: readonly unknown[]
   readonly hasNext: boolean
 }

@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
+import { renderedOf } from '../../src/config-set/files.ts'
 import { planConfigSet } from '../../src/config-set/plan.ts'
-import { renderedOf } from '../../src/config-set/sha256.ts'
 import { failureOf, filesOf, inWorld, LIMITS } from '../support/world.ts'
 
 const test = suite('southbound/apply')

@@ -1,7 +1,6 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { textOfLog } from '../../src/engine/engine.ts'
-import { lastWords } from '../../src/engine/last-words.ts'
+import { lastWords, textOfLog } from '../../src/engine/engine.ts'
 
 const test = suite('southbound/last-words')
 

@@ -9,9 +9,9 @@ import type {
   Settings,
 } from '@steeple/contracts'
 import { type FakeContext, fakeContext, memoryDb, type Overrides } from '@steeple/testkit'
-import { renderedOf } from '../../src/config-set/sha256.ts'
+import { renderedOf } from '../../src/config-set/files.ts'
 import { type CoreFiles, createCoreFiles } from '../../src/core-files/core-files.ts'
-import type { CoreFilesParts } from '../../src/core-files/parts.ts'
+import type { CoreFilesParts } from '../../src/core-files/core-set.ts'
 import { engineAt } from '../../src/engine/engine.ts'
 import { DAEMONS, LIMITS, type World } from './world.ts'
 

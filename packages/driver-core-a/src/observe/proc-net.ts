@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isIPv4 } from 'node:net'
 import type { ContainerState } from '@steeple/southbound'
 import type { Daemon } from '../render/roles.ts'
 import { TUN_DEVICE } from '../render/session-files.ts'
@@ -42,10 +43,10 @@ function hasDevice(routes: string): boolean {
 }
 
 /** Reads a file of `/proc`. */
-export type ProcReader = (path: string) => Promise<string>
+type ProcReader = (path: string) => Promise<string>
 
 /** Whether the process is that daemon's: a number of the engine's machine may be another process where this service runs. */
-export async function isProcessOf(
+async function isProcessOf(
   daemon: Daemon,
   { id, pid }: Pick<ContainerState, 'id' | 'pid'>,
   read: ProcReader = readText,
@@ -58,6 +59,40 @@ export async function isProcessOf(
 }
 
 /** Text of a file. */
-export async function readText(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
   return await readFile(path, 'utf8')
+}
+
+/** In `/proc/<pid>/net/tcp`, whose columns are: number, own address, other address, state. */
+const ESTABLISHED = '01'
+const DIAMETER_PORT = 3868
+
+/**
+ * Whether the network of a daemon has a connection at the Diameter port of one of these addresses; undefined when its table cannot be
+ * read, or an address is none of IPv4.
+ */
+export async function hasDiameterAt(
+  daemon: Daemon,
+  container: ContainerState | undefined,
+  addresses: readonly string[],
+  read: ProcReader = readText,
+): Promise<boolean | undefined> {
+  if (container === undefined || !(await isProcessOf(daemon, container, read))) return undefined
+  const table = await read(`/proc/${container.pid}/net/tcp`).catch(() => undefined)
+  if (table === undefined || !addresses.every((address) => isIPv4(address))) return undefined
+  const ends = addresses.map((address) => endOf(address, DIAMETER_PORT))
+  return table.split('\n').some((line) => {
+    const [, own = '', other = '', state] = line.trim().split(/\s+/)
+    return state === ESTABLISHED && (ends.includes(own) || ends.includes(other))
+  })
+}
+
+/** `127.0.0.8` at 3868 → `0800007F:0F1C`: the octets of the address in the order of the machine, which is little-endian. */
+function endOf(address: string, port: number): string {
+  const octets = address.split('.').map((octet) => hex(Number(octet), 2))
+  return `${octets.reverse().join('')}:${hex(port, 4)}`
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).toUpperCase().padStart(digits, '0')
 }

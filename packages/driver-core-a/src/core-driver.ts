@@ -130,15 +130,6 @@ interface DeafHssParts {
   mayMend(): boolean
 }
 
-/** Whether the HSS hears of what is written into its database. */
-interface DeafHss {
-  /** A cancel that was asked for did not show within the time of a kick. */
-  unheard(signal: AbortSignal): Promise<void>
-  /** One has shown. */
-  heard(): void
-  health(): ComponentHealth
-}
-
 /** So many in a row, and the HSS is taken for one that no longer listens: one alone may be the phone's. */
 const PATIENCE = 2
 /** Between two restarts for this, ms. */
@@ -148,13 +139,14 @@ const RESTART_REST_MS = 600_000
  * Notices an HSS whose change stream has died: the real one never opens it again after its database went away, and
  * whoever is cut off keeps the connection. It is restarted, once for each time that it went deaf.
  */
-function deafHss({ clock, log, restart, mayMend }: DeafHssParts): DeafHss {
+function deafHss({ clock, log, restart, mayMend }: DeafHssParts) {
   let unheard = 0
   let restartedAtMs: number | undefined
   let isHeard = false
   const isDeaf = (): boolean => unheard >= PATIENCE
   return {
-    unheard: async (signal) => {
+    /** A cancel that was asked for did not show within the time of a kick. */
+    unheard: async (signal: AbortSignal): Promise<void> => {
       unheard += 1
       isHeard = false
       const nowMs = clock.monotonicMs()
@@ -163,12 +155,13 @@ function deafHss({ clock, log, restart, mayMend }: DeafHssParts): DeafHss {
       restartedAtMs = nowMs
       if (await restart(signal)) log.warn({ cancels: unheard }, 'HSS restarted: it did not hear of changes')
     },
-    heard: () => {
+    /** One has shown. */
+    heard: (): void => {
       unheard = 0
       restartedAtMs = undefined
       isHeard = true
     },
-    health: () => {
+    health: (): ComponentHealth => {
       const base = { name: 'hss_events', kind: 'core' } as const
       if (!isDeaf())
         return {
@@ -187,6 +180,8 @@ function deafHss({ clock, log, restart, mayMend }: DeafHssParts): DeafHss {
     },
   }
 }
+
+type DeafHss = ReturnType<typeof deafHss>
 
 const DATABASE_AWAY = /Failed to connect to server \[mongodb|No suitable servers found/i
 

@@ -6,6 +6,7 @@ import {
   isServiceError,
   ranDriverRef,
   timestampFromMs,
+  untilAborted,
 } from '@steeple/contracts'
 import { workJudged } from '@steeple/southbound'
 import type { CoreA } from './core-driver.ts'
@@ -89,20 +90,15 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
     freshHealth: async (signal) => {
       const isOld = context.clock.monotonicMs() - lookedMs > FRESH_MS
       // A core in trouble is looked at by the clock alone: nobody waits for it.
-      if (isOld && last[0] === 'ok') await orAfter(look(signal), HEALTH_WAIT_MS)
+      if (isOld && last[0] === 'ok')
+        await untilAborted(look(signal), AbortSignal.timeout(HEALTH_WAIT_MS)).catch(() => undefined)
       return health()
     },
   }
 }
 
-/** What is known of base stations that were there. */
-interface RadioWatch {
-  look(radios: number | undefined, signal: AbortSignal): Promise<void>
-  judged(): Judgement
-}
-
 /** Misses base stations that were connected, unless the only one is this node's own and is off. */
-function radioWatch(context: Context): RadioWatch {
+function radioWatch(context: Context) {
   let had: { readonly count: number; readonly untilMs: number } | undefined
   let last: Judgement = ['ok', 'no base station was seen yet']
   const isOwnOff = async (signal: AbortSignal): Promise<boolean> => {
@@ -110,8 +106,8 @@ function radioWatch(context: Context): RadioWatch {
     return own !== undefined && own.mode !== 'none' && own.pid === undefined
   }
   return {
-    judged: () => last,
-    look: async (radios, signal) => {
+    judged: (): Judgement => last,
+    look: async (radios: number | undefined, signal: AbortSignal): Promise<void> => {
       // A core that does not tell is told of elsewhere.
       if (radios === undefined) return
       if (radios > 0) {
@@ -153,14 +149,6 @@ function judged(
   if (others === undefined) return ['ok', counts]
   // Besides its own it may serve others; serving others alone it is not the core that this node is set to.
   return [radios === 0 ? 'degraded' : 'ok', `${counts}; ${others}`]
-}
-
-/** Waits for `work`, which goes on when it takes longer. */
-async function orAfter(work: Promise<void>, ms: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  await Promise.race([work.catch(() => undefined), promise])
-  clearTimeout(timer)
 }
 
 function wordsOf(error: unknown): string {

@@ -433,18 +433,7 @@ async function chargingRun(
   return { run: ids.length === 0 ? undefined : ids.toSorted().join(','), isOlderThanSessions: false }
 }
 
-/** What is counted of the core's steering. */
-interface SteerMetrics {
-  kicked(result: Kicked | 'failed'): void
-  token(result: 'ok' | 'failed'): void
-  /** Whether a function answers. */
-  daemon(name: string, isUp: boolean): void
-  /** Registered phones; undefined when the AMF does not tell. */
-  registered(count: number | undefined): void
-  timed<T>(operation: 'kick' | 'list', work: () => Promise<T>): Promise<T>
-}
-
-function steerMetrics({ metrics, clock }: Context): SteerMetrics {
+function steerMetrics({ metrics, clock }: Context) {
   const kicks = metrics.counter('svc_driver_core_b_kicks_total', 'Kicks of phones, by result.', ['result'])
   const tokens = metrics.counter(
     'svc_driver_core_b_tokens_total',
@@ -468,11 +457,13 @@ function steerMetrics({ metrics, clock }: Context): SteerMetrics {
     ['operation'],
   )
   return {
-    kicked: (result) => kicks.inc({ result }),
-    token: (result) => tokens.inc({ result }),
-    daemon: (daemon, isUp) => up.set(isUp ? 1 : 0, { daemon }),
-    registered: (count) => ues.set(count ?? Number.NaN),
-    timed: async (operation, work) => {
+    kicked: (result: Kicked | 'failed'): void => kicks.inc({ result }),
+    token: (result: 'ok' | 'failed'): void => tokens.inc({ result }),
+    /** Whether a function answers. */
+    daemon: (daemon: string, isUp: boolean): void => up.set(isUp ? 1 : 0, { daemon }),
+    /** Registered phones; undefined when the AMF does not tell. */
+    registered: (count: number | undefined): void => ues.set(count ?? Number.NaN),
+    timed: async <T>(operation: 'kick' | 'list', work: () => Promise<T>): Promise<T> => {
       const from = clock.monotonicMs()
       try {
         return await work()
@@ -482,3 +473,5 @@ function steerMetrics({ metrics, clock }: Context): SteerMetrics {
     },
   }
 }
+
+type SteerMetrics = ReturnType<typeof steerMetrics>

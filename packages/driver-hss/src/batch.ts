@@ -5,8 +5,8 @@ import {
   type Subscriber,
   southboundUnavailable,
 } from '@steeple/contracts'
+import { checkSubscriber } from './check-subscriber.ts'
 import { type DocumentLink, DUPLICATE_KEY, type WriteFailure, type WriteOp } from './links/document-link.ts'
-import { checkSubscriber } from './open5gs/ambr.ts'
 
 /** Subscribers in one request to a database. */
 const BATCH = 500

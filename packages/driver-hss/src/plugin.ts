@@ -50,7 +50,9 @@ export const plugin: Plugin = {
     const driver = makeDriver(() => context.settings)
     context.defer(() => driver.close())
     const watch = outageWatch(context, driver.name, () => context.changed(hssDriverRef))
+    let lookedMs = Number.NEGATIVE_INFINITY
     const look = async (signal: AbortSignal): Promise<void> => {
+      lookedMs = context.clock.monotonicMs()
       const limited = AbortSignal.any([signal, AbortSignal.timeout(PROBE_LIMIT_MS)])
       try {
         watch.answered(await driver.probe(limited))
@@ -71,11 +73,13 @@ export const plugin: Plugin = {
         })
     }
     const { driver: chosen, mongo_url: url } = context.settings.hss
-    context.every(url === '' ? PROBE_MS.program : PROBE_MS.question, look, 'each')
+    const probeMs = url === '' ? PROBE_MS.program : PROBE_MS.question
+    const awayMs = chosen === 'dbctl' && url === '' ? AWAY_MS.dial : AWAY_MS.other
     context.every(
-      chosen === 'dbctl' && url === '' ? AWAY_MS.dial : AWAY_MS.other,
+      awayMs,
       async (signal) => {
-        if (watch.isAway()) await look(signal)
+        const agoMs = context.clock.monotonicMs() - lookedMs
+        if (watch.isAway() || agoMs > probeMs - awayMs / 2) await look(signal)
       },
       'each',
     )

@@ -29,7 +29,7 @@ import {
   trimMemory,
 } from './memory.ts'
 import type { SessionMetrics } from './metrics.ts'
-import { changeAllIn, putAllInto, removeAllFrom, rowsIn } from './store/bulk.ts'
+import { putAllInto, removeAllFrom, rowsIn } from './store/bulk.ts'
 import {
   COUNTERS,
   HELD,
@@ -67,7 +67,6 @@ function eventOf(type: string, session: Session): Parameters<ObservedTx['event']
 }
 
 const putSessions = putAllInto(SESSIONS)
-const putOctets = changeAllIn(SESSIONS, { id: 'bigint', volumes: 'text' })
 const putLinks = putAllInto(LINKS)
 const putCounters = putAllInto(COUNTERS)
 const putHeld = putAllInto(HELD)
@@ -208,13 +207,8 @@ async function storeRound(
 async function storeSessions(tx: ObservedTx, { known }: Memory): Promise<void> {
   const sessions = [...known.sessions.values()]
   const changed = sessions.filter(({ isChanged }) => isChanged)
-  const moved = sessions.filter(({ isChanged, isMoved }) => isMoved && !isChanged)
   await putSessions(tx, changed.map(rowFromSession))
-  await putOctets(tx, moved.map(rowFromSession))
-  for (const session of [...changed, ...moved]) {
-    session.isChanged = false
-    session.isMoved = false
-  }
+  for (const session of changed) session.isChanged = false
   const links = sessions.flatMap((session) => [...session.links].filter(({ isChanged }) => isChanged))
   await putLinks(tx, links.map(rowFromLink))
   for (const link of links) link.isChanged = false

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import {
   msFromDuration,
   type Settings,
@@ -17,26 +18,15 @@ export function listAgeMs(settings: Settings): number {
 
 /** Settles as `work` does, or rejects at once when the signal fires or `limitMs` are over. `work` itself goes on. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal, limitMs: number): Promise<T> {
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(southboundUnavailable(`no answer within ${limitMs} ms`)), limitMs)
+  const limit = AbortSignal.timeout(limitMs)
   try {
-    return await untilAborted(work, AbortSignal.any([signal, late.signal]))
-  } finally {
-    clearTimeout(timer)
+    return await untilAborted(work, AbortSignal.any([signal, limit]))
+  } catch (error) {
+    throw error === limit.reason ? southboundUnavailable(`no answer within ${limitMs} ms`) : error
   }
 }
 
 /** Waits; rejects with the signal's reason when it fires. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const stop = (): void => reject(signal.reason)
-  const timer = setTimeout(resolve, ms)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    signal.throwIfAborted()
-    await promise
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
-  }
+  await setTimeout(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
 }

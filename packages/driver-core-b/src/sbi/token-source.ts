@@ -25,19 +25,11 @@ interface Held {
 /** What the NRF answered: a token, or the name of its error. */
 type Grant = { readonly held: Held } | { readonly error: string }
 
-/** What this driver asks of the NRF. Each throws `southbound_unavailable` when it does not answer. */
-interface Nrf {
-  register(signal: AbortSignal): Promise<void>
-  request(target: TokenTarget, signal: AbortSignal): Promise<Grant>
-  /** Takes the profile off. */
-  deregister(token: string | undefined, signal: AbortSignal): Promise<void>
-}
-
 /** The NRF at `nrfUrl`, a base URL without a slash at the end. */
-function nrfAt(http: HttpClient, clock: Clock, nrfUrl: () => string): Nrf {
+function nrfAt(http: HttpClient, clock: Clock, nrfUrl: () => string) {
   const profileUrl = (): string => `${nrfUrl()}/nnrf-nfm/v1/nf-instances/${OWN_ID}`
   return {
-    register: async (signal) => {
+    register: async (signal: AbortSignal): Promise<void> => {
       const profile = {
         nfInstanceId: OWN_ID,
         nfType: 'AF',
@@ -49,7 +41,7 @@ function nrfAt(http: HttpClient, clock: Clock, nrfUrl: () => string): Nrf {
       if (answer.status !== 200 && answer.status !== 201)
         throw southboundUnavailable(`the NRF does not take this node in: it answers ${answer.status}`)
     },
-    request: async ({ nfType, scope }, signal) => {
+    request: async ({ nfType, scope }: TokenTarget, signal: AbortSignal): Promise<Grant> => {
       const form = new URLSearchParams({
         grant_type: 'client_credentials',
         nfInstanceId: OWN_ID,
@@ -62,7 +54,8 @@ function nrfAt(http: HttpClient, clock: Clock, nrfUrl: () => string): Nrf {
       const answer = await http.call({ method: 'POST', url, peer: 'NRF', body }, signal)
       return grantOf(answer, clock.monotonicMs())
     },
-    deregister: async (token, signal) => {
+    /** Takes the profile off. */
+    deregister: async (token: string | undefined, signal: AbortSignal): Promise<void> => {
       await http.call({ method: 'DELETE', url: profileUrl(), peer: 'NRF', token }, signal)
     },
   }

@@ -8,9 +8,9 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import { errorOf, imsiOf, itself, type Results } from '../batch.ts'
+import { checkSubscriber } from '../check-subscriber.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc } from '../links/document-link.ts'
-import { checkSubscriber } from '../open5gs/ambr.ts'
 import { observedOf } from '../open5gs/observed.ts'
 import { docsOf } from '../open5gs/slices.ts'
 import type { Listing } from './tool.ts'
@@ -194,24 +194,13 @@ async function problemOf(tool: Tool, signal: AbortSignal): Promise<Error | undef
   }
 }
 
-/** Subscribers through the tool alone. */
-interface ToolSubscribers {
-  observe(imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, SubscriberObserved>>
-  /** `before`: what the tool lists, for the comparison of APNs. */
-  upsert(subscriber: Subscriber, before: Listing, signal: AbortSignal): Promise<void>
-  remove(imsi: Imsi, signal: AbortSignal): Promise<void>
-  setBlocked(imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<void>
-  /** Throws `not_found` for one that is not there, and with a tool that has no `cancel_location`. */
-  cancelLocation(imsi: Imsi, signal: AbortSignal): Promise<void>
-}
-
 /**
  * What the stock tool can do, and the further commands of a compatible one that has them.
  *
  * Without `block`, a subscriber is blocked by being removed: nothing else of the stock tool bars anybody. It is put
  * back by the next push. What this process pushed is remembered (without keys) for what the listing does not show.
  */
-function toolSubscribers(tool: Tool): ToolSubscribers {
+function toolSubscribers(tool: Tool) {
   const pushed = new Map<Imsi, SubscriberObserved>()
   const has: Has = async (name, signal) => (await tool.extras(signal)).has(name)
   const remember = ({ imsi, apns, ambrBps }: SubscriberObserved, isBlocked: boolean): void => {
@@ -226,7 +215,10 @@ function toolSubscribers(tool: Tool): ToolSubscribers {
   }
 
   return {
-    observe: async (imsis, signal) => {
+    observe: async (
+      imsis: readonly Imsi[],
+      signal: AbortSignal,
+    ): Promise<ReadonlyMap<Imsi, SubscriberObserved>> => {
       signal.throwIfAborted()
       const listing = await tool.listOf(imsis, signal)
       const seen = new Map<Imsi, SubscriberObserved>()
@@ -241,7 +233,8 @@ function toolSubscribers(tool: Tool): ToolSubscribers {
       }
       return seen
     },
-    upsert: async (subscriber, before, signal) => {
+    /** `before`: what the tool lists, for the comparison of APNs. */
+    upsert: async (subscriber: Subscriber, before: Listing, signal: AbortSignal): Promise<void> => {
       checkSubscriber(subscriber)
       const { imsi, isBlocked } = subscriber
       const canBlock = await has('block', signal)
@@ -249,11 +242,11 @@ function toolSubscribers(tool: Tool): ToolSubscribers {
       else await place(subscriber, before, canBlock, signal)
       remember(subscriber, isBlocked)
     },
-    remove: async (imsi, signal) => {
+    remove: async (imsi: Imsi, signal: AbortSignal): Promise<void> => {
       await tool.remove(imsi, signal)
       pushed.delete(imsi)
     },
-    setBlocked: async (imsi, isBlocked, signal) => {
+    setBlocked: async (imsi: Imsi, isBlocked: boolean, signal: AbortSignal): Promise<void> => {
       const trusted = pushed.get(imsi)
       if (await has('block', signal)) {
         if (!(await block(imsi, isBlocked, signal))) throw absent()
@@ -263,7 +256,8 @@ function toolSubscribers(tool: Tool): ToolSubscribers {
       if (isBlocked) await bar(imsi, trusted, signal)
       else if (trusted?.isBlocked !== false) throw absent()
     },
-    cancelLocation: async (imsi, signal) => {
+    /** Throws `not_found` for one that is not there, and with a tool that has no `cancel_location`. */
+    cancelLocation: async (imsi: Imsi, signal: AbortSignal): Promise<void> => {
       if (!(await has('cancel_location', signal))) throw notFound('command cancel_location of this dbctl')
       if (!(await tool.extra('cancel_location', [imsi], signal))) throw absent()
     },

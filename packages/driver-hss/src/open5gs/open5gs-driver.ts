@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   type BatchResult,
   type HssSurvey,
@@ -9,7 +10,7 @@ import {
   type SubscriberObserved,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
-import { Double, EJSON, Int32, Long } from 'bson'
+import { EJSON } from 'bson'
 import {
   checkedWrites,
   chunksOf,
@@ -81,35 +82,9 @@ function at(doc: Doc, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => (value as Doc | null | undefined)?.[key], doc)
 }
 
-/** Nearly all are, field by field, which is a tenth of the work of writing both down; only what seems to differ is written down. */
+/** Of the same types, too; a driver can bring its own copy of `bson`, whose numbers are told apart only once they are written down. */
 function isSame(one: unknown, other: unknown): boolean {
-  return isSurelySame(one, other) || text(one) === text(other)
-}
-
-/** Whether two values are the same and of the same types, as far as can be told without writing them down. */
-function isSurelySame(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true
-  if (one instanceof Int32) return other instanceof Int32 && Object.is(one.value, other.value)
-  if (one instanceof Double) return other instanceof Double && Object.is(one.value, other.value)
-  if (one instanceof Long)
-    return other instanceof Long && one.equals(other) && one.unsigned === other.unsigned
-  if (Array.isArray(one))
-    return (
-      Array.isArray(other) &&
-      one.length === other.length &&
-      one.every((part, nth) => isSurelySame(part, other[nth]))
-    )
-  if (!isPlain(one) || !isPlain(other)) return false
-  const keys = Object.keys(one)
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isSurelySame(one[key], other[key]))
-  )
-}
-
-/** Whether a value is a document and nothing else: dates and octets have what no key of them shows. */
-function isPlain(value: unknown): value is Doc {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  return isDeepStrictEqual(one, other) || text(one) === text(other)
 }
 
 /** Canonical, with types, whatever the order of the fields. */

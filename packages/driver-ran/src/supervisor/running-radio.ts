@@ -29,23 +29,14 @@ const WAKES_PER_TICK = 4
 /** Threads that handle samples: of srsenb, and of gnb. Others go on when no samples flow. */
 const SAMPLE_THREADS = /^(?:TXRX|WORKER\d+|lower_phy.*|phy_worker.*)$/
 
-/** Whether the work of a radio on air goes on. Times are ms of the monotonic clock. */
-interface Progress {
-  /** One look at the process and its children. */
-  look(pid: number | undefined, nowMs: number): void
-  /** For how long it has done nothing; 0 while it works or is not known. */
-  stillMs(nowMs: number): number
-  /** Whether it has ever worked since its start. */
-  readonly hasMoved: boolean
-}
-
 /** Progress of a radio of which nothing is known yet. */
-function radioProgress(): Progress {
+function radioProgress() {
   let last: { readonly wakes: number; readonly atMs: number } | undefined
   let stillSinceMs: number | undefined
   let hasMoved = false
   return {
-    look: (pid, nowMs) => {
+    /** One look at the process and its children. */
+    look: (pid: number | undefined, nowMs: number): void => {
       if (last !== undefined && nowMs - last.atMs < LOOK_MS) return
       const wakes = pid === undefined ? undefined : wakesOf(pid)
       if (wakes === undefined) {
@@ -61,12 +52,15 @@ function radioProgress(): Progress {
       }
       last = { wakes, atMs: nowMs }
     },
-    stillMs: (nowMs) => (stillSinceMs === undefined ? 0 : nowMs - stillSinceMs),
-    get hasMoved() {
+    /** For how long it has done nothing; 0 while it works or is not known. */
+    stillMs: (nowMs: number): number => (stillSinceMs === undefined ? 0 : nowMs - stillSinceMs),
+    get hasMoved(): boolean {
       return hasMoved
     },
   }
 }
+
+type Progress = ReturnType<typeof radioProgress>
 
 /** How often the threads that handle samples were woken, and what they worked; of all threads where none has such a name. */
 function wakesOf(pid: number): number | undefined {

@@ -396,20 +396,8 @@ interface SupervisorOptions {
   readonly backoff?: Backoff
 }
 
-/** Ends what an earlier run of the service has left behind. */
-interface OrphanSweep {
-  /**
-   * Kills processes of this directory, and what runs in the container. Does nothing once that was done.
-   *
-   * Throws `southbound_unavailable` when it cannot be confirmed; then the next call tries.
-   */
-  run(): Promise<void>
-  /** Why the last call could not confirm it: something may be on air. */
-  readonly failure: string | undefined
-}
-
 /** Makes a sweep that has done nothing yet. */
-function orphanSweep(context: Pick<Context, 'settings' | 'log'>, directory: string): OrphanSweep {
+function orphanSweep(context: Pick<Context, 'settings' | 'log'>, directory: string) {
   let hasSwept = false
   let failure: string | undefined
   const sweep = async (): Promise<number> => {
@@ -422,7 +410,12 @@ function orphanSweep(context: Pick<Context, 'settings' | 'log'>, directory: stri
     get failure() {
       return failure
     },
-    run: async () => {
+    /**
+     * Kills processes of this directory, and what runs in the container. Does nothing once that was done.
+     *
+     * Throws `southbound_unavailable` when it cannot be confirmed; then the next call tries.
+     */
+    run: async (): Promise<void> => {
       if (hasSwept) return
       try {
         const ended = await sweep()
@@ -437,3 +430,5 @@ function orphanSweep(context: Pick<Context, 'settings' | 'log'>, directory: stri
     },
   }
 }
+
+type OrphanSweep = ReturnType<typeof orphanSweep>

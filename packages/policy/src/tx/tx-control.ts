@@ -37,24 +37,8 @@ import type { Transmitters } from './transmitters.ts'
 /** In whose name TX is disarmed when it cannot be known whether somebody had. */
 const UNREADABLE_NOTE = principalText(systemPrincipal('unreadable-note'))
 
-/** A disarm that the store does not have yet: held in memory, and in the note so that a restart keeps it. */
-interface UnstoredDisarms {
-  /** The one that is meant for that arm. */
-  of(arm: Arm): UnstoredDisarm | undefined
-  /** It is stored, or what it names is over. */
-  forget(): Promise<void>
-  /** See `TxControl.hold`. */
-  hold(by: string, atMs: number): Promise<boolean>
-  /** See `TxControl.holdItself`. */
-  holdItself(): void
-  /** See `TxControl.recall`. */
-  recall(): Promise<void>
-  /** Takes over what somebody has left in the note meanwhile. Throws `tx_gate_closed` when it cannot be read now. */
-  look(): Promise<void>
-}
-
 /** Over the memory of the gate and its note. */
-function unstoredDisarms(context: Context, memory: GateMemory, note: DisarmNote): UnstoredDisarms {
+function unstoredDisarms(context: Context, memory: GateMemory, note: DisarmNote) {
   const { clock } = context
   const hold = async (by: string, atMs: number): Promise<boolean> => {
     const unstored = { intervalId: memory.lastArm?.intervalId ?? null, atMs, by }
@@ -76,7 +60,8 @@ function unstoredDisarms(context: Context, memory: GateMemory, note: DisarmNote)
   }
   return {
     hold,
-    of: (arm) => {
+    /** The one that is meant for that arm. */
+    of: (arm: Arm): UnstoredDisarm | undefined => {
       const { unstored } = memory
       if (unstored === undefined) return undefined
       const { intervalId, atMs } = unstored
@@ -85,22 +70,26 @@ function unstoredDisarms(context: Context, memory: GateMemory, note: DisarmNote)
       const isMeant = intervalId === null || intervalId === arm.intervalId || arm.armedAtMs <= atMs
       return isMeant ? unstored : undefined
     },
-    forget: async () => {
+    /** It is stored, or what it names is over. */
+    forget: async (): Promise<void> => {
       if (memory.unstored === undefined) return
       memory.unstored = undefined
       // Should it stay, it names an interval that is over.
       await note.write(undefined).catch(() => undefined)
     },
-    holdItself: () => {
+    /** See `TxControl.holdItself`. */
+    holdItself: (): void => {
       if (memory.unstored === undefined) void hold(principalText(systemPrincipal(TX_RESOURCE)), clock.nowMs())
     },
-    recall: async () => {
+    /** See `TxControl.recall`. */
+    recall: async (): Promise<void> => {
       take(await note.read().catch(damaged))
       await note.prepare().catch((error: unknown) => {
         context.log.warn({ err: error }, 'there is no room for the note of a disarm')
       })
     },
-    look: async () => {
+    /** Takes over what somebody has left in the note meanwhile. Throws `tx_gate_closed` when it cannot be read now. */
+    look: async (): Promise<void> => {
       if (memory.unstored !== undefined) return
       const found = await note.read().catch((error: unknown) => {
         if (!(error instanceof Error && 'code' in error)) return damaged(error)
@@ -110,6 +99,8 @@ function unstoredDisarms(context: Context, memory: GateMemory, note: DisarmNote)
     },
   }
 }
+
+type UnstoredDisarms = ReturnType<typeof unstoredDisarms>
 
 /** What an armed transmitter looks like to the reconciler. */
 export interface ArmReview {

@@ -357,7 +357,7 @@ function addToSession(session: Session, source: string, moved: Moved, isIncomple
   volume.down = sumOctets(volume.down, moved.downBytes)
   volume.isIncomplete ||= isIncomplete
   session.volumes.set(source, volume)
-  session.isMoved = true
+  session.isChanged = true
 }
 
 function hold(memory: Memory, tally: Tally, whose: Whose, moved: Moved, nowMs: number): void {

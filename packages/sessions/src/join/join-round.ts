@@ -113,16 +113,7 @@ export function joinRound(
   return joining.settle()
 }
 
-interface Joining {
-  /** Whether the reference is known, and of the same session. */
-  update(source: string, sighting: SessionSighting): boolean
-  find(source: string, sighting: SessionSighting): void
-  /** Ends what the source does not list any more, but of what it could not see. */
-  close(source: string, unseen: readonly Technology[]): void
-  settle(): Joined
-}
-
-function createJoining(known: SessionIndex, round: Round): Joining {
+function createJoining(known: SessionIndex, round: Round) {
   const changes = sessionChanges(known, round)
   const unsettled = new Set<Session>(known.disputed())
   const { nowMs, number } = round
@@ -148,7 +139,8 @@ function createJoining(known: SessionIndex, round: Round): Joining {
     takeOver(session)
   }
   return {
-    update: (source, sighting) => {
+    /** Whether the reference is known, and of the same session. */
+    update: (source: string, sighting: SessionSighting): boolean => {
       const link = known.link(source, sighting.reference)
       if (link === undefined || !isSame(link, sighting, nowMs)) return false
       const isBack = !link.isLive && sighting.state !== 'ended' && !isOpen(link.session)
@@ -156,7 +148,7 @@ function createJoining(known: SessionIndex, round: Round): Joining {
       apply(link, sighting)
       return true
     },
-    find: (source, sighting) => {
+    find: (source: string, sighting: SessionSighting): void => {
       const before = known.link(source, sighting.reference)
       if (before?.isLive === true) leave(before)
       const session = candidateFor(known, source, sighting, number)
@@ -168,11 +160,12 @@ function createJoining(known: SessionIndex, round: Round): Joining {
       apply(link, sighting)
       unsettled.add(owner)
     },
-    close: (source, unseen) => {
+    /** Ends what the source does not list any more, but of what it could not see. */
+    close: (source: string, unseen: readonly Technology[]): void => {
       for (const link of [...known.liveLinks(source)])
         if (link.round !== number && !unseen.includes(link.technology)) leave(link)
     },
-    settle: () => {
+    settle: (): Joined => {
       for (const session of unsettled) settle(session, round, end)
       known.dispute([...unsettled].filter(isDisputed))
       return { began: [...changes.began], ended: [...changes.ended], named: [...changes.named] }
@@ -275,22 +268,7 @@ interface Round {
   nextId(): number
 }
 
-/** Sessions that begin and end in a round. */
-interface SessionChanges {
-  readonly began: ReadonlySet<Session>
-  readonly ended: ReadonlySet<Session>
-  /** Sessions that are new here, or that have an address which they were not known to have. */
-  readonly named: Set<Session>
-  /** A session as a source saw it; others that held its address have ended. */
-  begin(source: string, sighting: SessionSighting): Session
-  /** It was taken for ended, and goes on. */
-  reopen(session: Session): void
-  end(session: Session, atMs: number): void
-  /** Ends others of the same APN with one of its addresses: an address has one holder at a time. */
-  takeOver(session: Session): void
-}
-
-function sessionChanges(known: SessionIndex, round: Round): SessionChanges {
+function sessionChanges(known: SessionIndex, round: Round) {
   const began = new Set<Session>()
   const ended = new Set<Session>()
   const named = new Set<Session>()
@@ -313,7 +291,8 @@ function sessionChanges(known: SessionIndex, round: Round): SessionChanges {
     named,
     end,
     takeOver,
-    begin: (source, sighting) => {
+    /** A session as a source saw it; others that held its address have ended. */
+    begin: (source: string, sighting: SessionSighting): Session => {
       const session = sessionOf(source, sighting, round)
       known.add(session)
       began.add(session)
@@ -322,7 +301,8 @@ function sessionChanges(known: SessionIndex, round: Round): SessionChanges {
       else ended.add(session)
       return session
     },
-    reopen: (session) => {
+    /** It was taken for ended, and goes on. */
+    reopen: (session: Session): void => {
       session.state = 'active'
       session.endedAtMs = undefined
       session.isChanged = true
@@ -352,6 +332,5 @@ function sessionOf(source: string, sighting: SessionSighting, { nowMs, nextId, a
     volumes: new Map(),
     links: new Set(),
     isChanged: true,
-    isMoved: false,
   }
 }

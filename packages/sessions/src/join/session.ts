@@ -27,10 +27,8 @@ export interface Session {
   readonly volumes: Map<string, SessionVolume>
   /** What sources call it, by source and reference. */
   readonly links: Set<Link>
-  /** Differs from its row in more than octets. */
+  /** Differs from its row. */
   isChanged: boolean
-  /** Its octets differ from those of its row. */
-  isMoved: boolean
 }
 
 /** What one source calls a session, and what it last said of it. */
@@ -75,7 +73,6 @@ export function sessionFromRow(row: SessionRow): Session {
     volumes: volumesFromText(row.volumes),
     links: new Set(),
     isChanged: false,
-    isMoved: false,
   }
 }
 

@@ -29,49 +29,13 @@ export function putAllInto<Row extends object>(table: Table<Row>): PutAll<Row> {
   const changed = columns.filter((column) => !table.key.some((key) => key === column))
   const sql = `insert into ${table.name} (${columns.join(', ')}) values ${tuples.join(', ')}
     on conflict (${table.key.join(', ')}) do update set ${changed.map((name) => `${name} = excluded.${name}`).join(', ')}`
-  return inWholes(table, table.columns, names, sql)
-}
-
-/**
- * Makes it for a table: writes some columns of rows that are there, and their sums. `types` are of the columns and of the key. The
- * indexes of other columns are left alone: `putAllInto` rewrites every one of them.
- */
-export function changeAllIn<Row extends object>(
-  table: Table<Row>,
-  types: Partial<Readonly<Record<keyof Row & string, 'bigint' | 'text'>>>,
-): PutAll<Row> {
-  const columns = [...Object.entries<'bigint' | 'text' | undefined>(types), ['row_sum', 'bigint'] as const]
-  const names = Array.from({ length: ROWS * columns.length }, (_, at) => `p${at}`)
-  const tuples = Array.from({ length: ROWS }, (_, row) => {
-    const values = columns.map(([, type], column) => `cast(:p${row * columns.length + column} as ${type})`)
-    return `(${values.join(', ')})`
-  })
-  // Both dialects name the columns of a list of values so.
-  const given = columns.map(([name], column) => ({ name, value: `given.column${column + 1}` }))
-  const isKey = (name: string): boolean => table.key.some((key) => key === name)
-  const own = given
-    .filter(({ name }) => isKey(name))
-    .map(({ name, value }) => `${table.name}.${name} = ${value}`)
-  const set = given.filter(({ name }) => !isKey(name)).map(({ name, value }) => `${name} = ${value}`)
-  const sql = `update ${table.name} set ${set.join(', ')} from (values ${tuples.join(', ')}) as given
-    where ${own.join(' and ')}`
-  return inWholes(table, Object.keys(types), names, sql)
-}
-
-/** Runs the statement for as many rows at a time as it is of, with these columns of each; the rest are put one by one. */
-function inWholes<Row extends object>(
-  table: Table<Row>,
-  columns: readonly string[],
-  names: readonly string[],
-  sql: string,
-): PutAll<Row> {
   return async (tx, rows) => {
     const pause = createPause()
     const whole = rows.length - (rows.length % ROWS)
     // One object for all of them, each filled once the one before is written: to make one of so many names takes longer than to fill it.
     const params: Record<string, SqlValue> = {}
     for (let at = 0; at < whole; at += ROWS) {
-      fill(params, table, columns, names, rows.slice(at, at + ROWS))
+      fill(params, table, names, rows.slice(at, at + ROWS))
       await tx.run(sql, params)
       await pause()
     }
@@ -109,7 +73,6 @@ export function removeAllFrom<Row extends object>(
 function fill<Row extends object>(
   params: Record<string, SqlValue>,
   table: Table<Row>,
-  columns: readonly string[],
   names: readonly string[],
   rows: readonly Row[],
 ): void {
@@ -117,7 +80,7 @@ function fill<Row extends object>(
   for (const row of rows) {
     // The row type lists exactly the columns.
     const values = row as Readonly<Record<string, SqlValue>>
-    for (const column of columns) params[names[at++] ?? ''] = values[column] ?? null
+    for (const column of table.columns) params[names[at++] ?? ''] = values[column] ?? null
     params[names[at++] ?? ''] = rowSum(table.columns, values)
   }
 }

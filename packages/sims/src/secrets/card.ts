@@ -3,8 +3,8 @@ import { type Imsi, storeCorrupt, type Vault } from '@steeple/contracts'
 import type { SimRow } from '../store/sim-store.ts'
 
 const HEX = Buffer.from('0123456789abcdef', 'ascii')
-const COMMA = 0x2c
-const NEWLINE = 0x0a
+const COMMA = Uint8Array.of(0x2c)
+const NEWLINE = Uint8Array.of(0x0a)
 
 /** Writes octets as hexadecimal ASCII, without a string in between that nobody could zero. */
 export function hexAscii(octets: Uint8Array): Uint8Array {
@@ -37,17 +37,7 @@ function nibble(char: number): number {
 
 /** One line of comma-separated cells that need no quotes. */
 export function csvLine(cells: readonly Uint8Array[]): Uint8Array {
-  const length = cells.reduce((sum, cell) => sum + cell.length + 1, 0)
-  const line = new Uint8Array(length)
-  let at = 0
-  for (const cell of cells) {
-    line.set(cell, at)
-    at += cell.length
-    line[at] = COMMA
-    at += 1
-  }
-  line[length - 1] = NEWLINE
-  return line
+  return Buffer.concat(cells.flatMap((cell, i) => [cell, i === cells.length - 1 ? NEWLINE : COMMA]))
 }
 
 /** ASCII octets of a text. */

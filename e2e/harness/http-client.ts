@@ -1,6 +1,8 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { Answer } from './service.ts'
 
 /** A request as it goes on the wire; nothing is added but `Host`, `Connection` and the length of the body. */
 export interface Sent {
@@ -33,8 +35,16 @@ export interface HttpClient {
 
 const SILENCE_LIMIT_MS = 60_000
 
-/** A client for the service at `url` with at most `most` connections, each with these options. */
-export function createClient(url: string, most: number, options: https.AgentOptions = {}): HttpClient {
+/**
+ * A client for the service at `url` with at most `most` connections, each with these options. `problemOf` tells what is wrong with
+ * who answers; nothing when it is undefined.
+ */
+export function createClient(
+  url: string,
+  most: number,
+  options: https.AgentOptions = {},
+  problemOf: (socket: TLSSocket) => string | undefined = () => undefined,
+): HttpClient {
   const { protocol, hostname, port } = new URL(url)
   const node = protocol === 'https:' ? https : http
   const agent = new node.Agent({ keepAlive: true, maxSockets: most, ...options })
@@ -56,8 +66,14 @@ export function createClient(url: string, most: number, options: https.AgentOpti
           (incoming) => receive(incoming, onPiece, resolve, reject),
         )
         outgoing.on('socket', (socket) => {
-          if (!sockets.has(socket)) connections += 1
+          if (sockets.has(socket)) return
+          connections += 1
           sockets.add(socket)
+          if (!(socket instanceof TLSSocket)) return
+          socket.once('secureConnect', () => {
+            const problem = problemOf(socket)
+            if (problem !== undefined) outgoing.destroy(new Error(problem))
+          })
         })
         outgoing.setTimeout(SILENCE_LIMIT_MS, () => outgoing.destroy(new Error('no answer in time')))
         outgoing.on('error', reject)
@@ -67,6 +83,17 @@ export function createClient(url: string, most: number, options: https.AgentOpti
       return connections
     },
     close: () => agent.destroy(),
+  }
+}
+
+/** An answer with its body parsed when it is JSON. */
+export function answerOf({ status, headers, body }: Got): Answer {
+  const text = body.toString('utf8')
+  const isJson = headers['content-type']?.includes('json') === true && text !== ''
+  return {
+    status,
+    headers: new Headers(headers as Record<string, string>),
+    body: isJson ? JSON.parse(text) : text,
   }
 }
 

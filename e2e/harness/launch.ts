@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '@steeple/testkit'
-import { MAIN } from './builds/program.ts'
+import { MAIN, withoutOwnVariables } from './builds/program.ts'
 import { type Service, type StartOptions, startService } from './service.ts'
 
 /** The root of the checkout. */
@@ -92,12 +92,4 @@ export async function urlOf(run: Launched): Promise<string> {
   })
   if (url === undefined) throw new Error(`the service ended:\n${run.stdout()}${run.stderr()}`)
   return url
-}
-
-function withoutOwnVariables(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value]) =>
-      value === undefined || name.startsWith('SVC_') ? [] : [[name, value]],
-    ),
-  )
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { TLSSocket } from 'node:tls'
-import { createClient } from './http-client.ts'
+import { answerOf, createClient } from './http-client.ts'
+import type { Answer } from './service.ts'
 import { type Pair, run, type Workshop } from './tls-witness.ts'
 
 /** A box as the root of a mesh sees it: a certificate of its own, made by openssl, and requests over mutual TLS. */
@@ -9,14 +10,7 @@ export interface NodeClient {
   readonly pair: Pair
   /** A certificate request with the same key. */
   readonly csr: string
-  ask(method: string, path: string, body?: unknown): Promise<NodeAnswer>
-}
-
-/** What a request over mutual TLS answered. */
-export interface NodeAnswer {
-  readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever shape the route documents
-  readonly body: any
+  ask(method: string, path: string, body?: unknown): Promise<Answer>
 }
 
 /** Where nodes are enrolled. */
@@ -74,7 +68,7 @@ export async function ask(
   path: string,
   body: unknown,
   as: { readonly token?: string; readonly pair?: Pair },
-): Promise<NodeAnswer> {
+): Promise<Answer> {
   const headers = {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(as.token === undefined ? {} : { authorization: `Bearer ${as.token}` }),
@@ -82,8 +76,5 @@ export async function ask(
   const own = as.pair && { cert: readFileSync(as.pair.cert), key: readFileSync(as.pair.key) }
   const client = createClient(`https://127.0.0.1:${port}`, 1, { ca, keepAlive: false, ...own })
   const text = body === undefined ? undefined : JSON.stringify(body)
-  const got = await client.send({ method, path, headers, body: text })
-  const all = got.body.toString('utf8')
-  const isJson = String(got.headers['content-type']).includes('json') && all !== ''
-  return { status: got.status, body: isJson ? JSON.parse(all) : all }
+  return answerOf(await client.send({ method, path, headers, body: text }))
 }

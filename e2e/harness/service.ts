@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
-import { MAIN } from './builds/program.ts'
+import { endOf, MAIN, type SvcRun, withoutOwnVariables } from './builds/program.ts'
 
 const START_LIMIT_MS = 180_000
 const POLL_MS = 10
@@ -35,6 +35,7 @@ export interface RequestOptions {
   readonly token?: string | undefined
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
 }
 
 /** An answer with its body parsed when it is JSON. */
@@ -84,21 +85,10 @@ export function runSvc(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   input = '',
-): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, ...args], { env: { ...cleanEnvironment(), ...env } })
-    let stdout = ''
-    let stderr = ''
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk
-    })
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, stdout, stderr }))
-    child.stdin.end(input)
-  })
+): Promise<SvcRun> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...withoutOwnVariables(), ...env } })
+  child.stdin.end(input)
+  return endOf(child)
 }
 
 /** Starts the built product on a free loopback port and waits until it is healthy. */
@@ -121,7 +111,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     ],
     {
       env: {
-        ...cleanEnvironment(),
+        ...withoutOwnVariables(),
         SVC_ADMIN_TOKEN: adminToken,
         // Most tests put plugins in place that nobody has signed. Another program may be one that does not know the variable.
         ...(options.program === undefined ? { SVC_PLUGINS_ALLOW_UNSIGNED: 'true' } : {}),
@@ -204,26 +194,26 @@ function flagsOfItsFirstLine(): readonly string[] {
   return flags.split(' ')
 }
 
-async function ask(url: string, method: string, path: string, options: RequestOptions): Promise<Answer> {
-  const hasBody = options.body !== undefined
+/** One request to the service at `url`; no credential without a `token`. */
+export async function ask(
+  url: string,
+  method: string,
+  path: string,
+  { token, body, headers, signal }: RequestOptions = {},
+): Promise<Answer> {
   const response = await fetch(url + path, {
     method,
     headers: {
-      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
-      ...(hasBody ? { 'content-type': 'application/json' } : {}),
-      ...options.headers,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
     },
-    ...(hasBody
-      ? { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) }
-      : {}),
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
   })
   const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json') === true
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: isJson && text !== '' ? JSON.parse(text) : text,
-  }
+  const isJson = response.headers.get('content-type')?.includes('json') === true && text !== ''
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
 /** User and system time of a process, in steps of 10 ms. */
@@ -232,11 +222,4 @@ export function processorMs(pid: number): number {
     .replace(/^.*\) /, '')
     .split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
-}
-
-function cleanEnvironment(): Record<string, string> {
-  const env: Record<string, string> = {}
-  for (const [name, value] of Object.entries(process.env))
-    if (value !== undefined && !name.startsWith('SVC_')) env[name] = value
-  return env
 }

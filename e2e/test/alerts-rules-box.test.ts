@@ -5,9 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { assert, enterOwnMounts, eventually, suite } from '@steeple/testkit'
 import { type AlertsWitness, alertsWitness } from '../harness/alerts-witness.ts'
 import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
-import { ask, type NodeAnswer, type Root } from '../harness/node-client.ts'
+import { ask, type Root } from '../harness/node-client.ts'
 import { type Air, openAir } from '../harness/radio/air.ts'
 import { OPEN } from '../harness/radio/box.ts'
+import type { Answer } from '../harness/service.ts'
 import { memoryDisk, type SmallDisk } from '../harness/small-disk.ts'
 import { openWorkshop, type Pair, type Workshop } from '../harness/tls-witness.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-receiver.ts'
@@ -34,10 +35,10 @@ let service: Launched
 let root: Root
 let seen: AlertsWitness
 
-const admin = (method: string, path: string, body?: unknown): Promise<NodeAnswer> =>
+const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
   ask(root, method, path, body, { token: ADMIN })
 
-async function must(method: string, path: string, body?: unknown): Promise<NodeAnswer['body']> {
+async function must(method: string, path: string, body?: unknown): Promise<Answer['body']> {
   const answer = await admin(method, path, body)
   assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer.body

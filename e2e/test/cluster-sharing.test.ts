@@ -2,6 +2,7 @@ import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { ask } from '../harness/cluster/books.ts'
 import { createFleet, type Fleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
+import type { RequestOptions } from '../harness/service.ts'
 
 const sharing = suite('e2e/cluster-sharing')
 
@@ -31,16 +32,22 @@ else {
           name: string,
           method: string,
           path: string,
-          more: { readonly body?: unknown; readonly key?: string } = {},
+          more: RequestOptions = {},
           token = fleet.token,
         ): ReturnType<typeof ask> => ask({ token }, fleet.of(name).url, method, path, more)
         await fleet.leader(NAMES, LEADER_MS)
 
-        const wish = { body: { name: 'shared', roles: ['viewer'] }, key: 'the-same-request' }
+        const wish = {
+          body: { name: 'shared', roles: ['viewer'] },
+          headers: { 'idempotency-key': 'the-same-request' },
+        }
         const made = await at('a', 'POST', '/v1/tokens', wish)
         assert.is(made.status, 201, JSON.stringify(made.body))
         const again = await at('b', 'POST', '/v1/tokens', wish)
-        assert.equal([again.status, again.replayed, again.body.id], [201, true, made.body.id])
+        assert.equal(
+          [again.status, again.headers.get('idempotency-replayed'), again.body.id],
+          [201, 'true', made.body.id],
+        )
 
         const { id, token } = made.body
         for (const name of NAMES) assert.is((await at(name, 'GET', '/v1/nodes', {}, token)).status, 200)

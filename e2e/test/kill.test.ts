@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { assert, rounds, suite } from '@steeple/testkit'
 import { LACKS } from '../harness/builds/program.ts'
 import { optionalPlugins } from '../harness/builds/words.ts'
+import { type Books as Answered, judge } from '../harness/cluster/books.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
 const ROUNDS = rounds(200)
@@ -41,13 +42,10 @@ interface Attempt {
   readonly key: string
 }
 
-interface Books {
-  /** Id of every token whose creation was answered, by name. */
-  readonly answered: Map<string, string>
+interface Books extends Pick<Answered, 'answered' | 'replayed'> {
   /** Sent, but the service died before it answered. */
   unanswered: Attempt[]
   count: number
-  replayed: number
 }
 
 kill(
@@ -107,11 +105,9 @@ async function live(env: Readonly<Record<string, string>>, rounds: number): Prom
       await Promise.all(writers)
     }
     const service = await start()
-    const stored = await tokensByName(service)
-    const created = await creationsInAudit(service)
+    await judge({ token: ADMIN }, service.url, books)
     await service.stop()
     assert.ok(books.answered.size > rounds, `${books.answered.size} answers are too few to say anything`)
-    judge(books, stored, created)
     const verdict = await runSvc(['audit', 'verify', '--data-dir', dataDir])
     assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
     return { books, restarts: restarts.slice(1), cpu: cpu.slice(1) }
@@ -122,23 +118,6 @@ async function live(env: Readonly<Record<string, string>>, rounds: number): Prom
 
 function middleOf(sorted: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0
-}
-
-function judge(
-  books: Books,
-  stored: ReadonlyMap<string, readonly string[]>,
-  created: ReadonlyMap<string, number>,
-): void {
-  for (const [name, id] of books.answered)
-    assert.equal(stored.get(name), [id], `${name} was answered with ${id}`)
-  for (const [name, ids] of stored) {
-    assert.is(ids.length, 1, `${name} was applied ${ids.length} times`)
-    assert.is(
-      created.get(ids[0] ?? ''),
-      1,
-      `${name} has ${created.get(ids[0] ?? '')} creations in the audit trail`,
-    )
-  }
 }
 
 async function write(service: Service, books: Books, who: string, stop: { isOver: boolean }): Promise<void> {
@@ -172,41 +151,6 @@ async function repeatUnanswered(service: Service, books: Books): Promise<void> {
   books.unanswered = []
   for (const one of again)
     assert.ok(await attempt(service, books, one), 'the service died without being killed')
-}
-
-async function pages(service: Service, path: string, key: string, see: (item: never) => void): Promise<void> {
-  let cursor: string | null = null
-  do {
-    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const { status, body } = await service.request(
-      'GET',
-      `${path}${path.includes('?') ? '&' : '?'}limit=500${query}`,
-    )
-    assert.is(status, 200, JSON.stringify(body))
-    for (const item of body[key]) see(item as never)
-    cursor = body.next_cursor
-  } while (cursor !== null)
-}
-
-async function tokensByName(service: Service): Promise<ReadonlyMap<string, readonly string[]>> {
-  const found = new Map<string, string[]>()
-  await pages(service, '/v1/tokens', 'tokens', ({ name, id }: { name: string; id: string }) => {
-    found.set(name, [...(found.get(name) ?? []), id])
-  })
-  return found
-}
-
-async function creationsInAudit(service: Service): Promise<ReadonlyMap<string, number>> {
-  const found = new Map<string, number>()
-  await pages(
-    service,
-    '/v1/audit?action=token.create',
-    'entries',
-    ({ target, outcome }: { target: string; outcome: string }) => {
-      if (outcome === 'ok') found.set(target, (found.get(target) ?? 0) + 1)
-    },
-  )
-  return found
 }
 
 kill.run()

@@ -7,17 +7,10 @@ import { assert, eventually, suite } from '@steeple/testkit'
 import { about } from '../harness/builds/program.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
-import {
-  ask,
-  enrollNode,
-  type NodeAnswer,
-  type NodeClient,
-  overOf,
-  type Root,
-} from '../harness/node-client.ts'
+import { ask, enrollNode, type NodeClient, overOf, type Root } from '../harness/node-client.ts'
 import { type OpenApi, operationsOf } from '../harness/openapi.ts'
 import { type Sample, sampleOf } from '../harness/sample-request.ts'
-import { runSvc } from '../harness/service.ts'
+import { type Answer, runSvc } from '../harness/service.ts'
 import { hasTlsWitnesses, openWorkshop, run, type Workshop } from '../harness/tls-witness.ts'
 
 const ADMIN = 'node-principals-admin-token-0123456789'
@@ -37,7 +30,7 @@ let one: NodeClient
 let other: NodeClient
 let third: NodeClient
 
-const admin = (method: string, path: string, body?: unknown): Promise<NodeAnswer> =>
+const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
   ask(root, method, path, body, { token: ADMIN })
 /** A phone with that SIM is online, and its address lies in a network that is approved for the node. */
 async function isBehind(node: NodeClient, sim: { batch_id: string; imsi_sha256_12: string }): Promise<void> {

@@ -5,10 +5,10 @@ import tls from 'node:tls'
 import { assert, suite } from '@steeple/testkit'
 import { HELD_BY, type TokenRole } from '../harness/contract-roles.ts'
 import { startedProcesses, urlOf } from '../harness/launch.ts'
-import { ask, type NodeAnswer, overOf } from '../harness/node-client.ts'
+import { ask, overOf } from '../harness/node-client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
 import { sampleOf } from '../harness/sample-request.ts'
-import { runSvc } from '../harness/service.ts'
+import { type Answer, runSvc } from '../harness/service.ts'
 import type { Pair } from '../harness/tls-witness.ts'
 
 const ADMIN = 'operator-principals-token-0123456789'
@@ -30,7 +30,7 @@ const pairs = new Map<string, Pair>()
 
 const nameOf = (role: TokenRole, which: (typeof EACH)[number] = 'first'): string =>
   `the-${which}-${role.replace(':', '-')}`
-const by = (pair: Pair | undefined, method: string, path: string, body?: unknown): Promise<NodeAnswer> =>
+const by = (pair: Pair | undefined, method: string, path: string, body?: unknown): Promise<Answer> =>
   ask({ port, ca }, method, path, body, pair === undefined ? { token: ADMIN } : { pair })
 
 principals.before(async () => {

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -56,4 +57,29 @@ export function about<Register extends (name: string, ...rest: never[]) => void>
     process.stdout.write(`# not tried: "${name}" is about ${missing.join(', ')}\n`)
   }
   return tell as Register
+}
+
+/** How a command ended. */
+export interface SvcRun {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Waits for the end of a command. */
+export function endOf(child: ChildProcess): Promise<SvcRun> {
+  const text = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (piece: string) => {
+      text[name] += piece
+    })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, ...text }))
+  })
+}
+
+/** The environment of this process without any variable of the service. */
+export function withoutOwnVariables(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_')))
 }

@@ -1,4 +1,5 @@
 import { assert, eventually } from '@steeple/testkit'
+import { type Answer, ask as askOnce, type RequestOptions } from '../service.ts'
 
 /** How long a writer waits for one answer before it asks elsewhere. */
 const PATIENCE_MS = 4_000
@@ -52,12 +53,12 @@ async function create(front: Front, books: Books, name: string, first: number): 
     if (urls.length === 0) throw new Error('the test is over')
     const answer = await ask(front, urls[attempt % urls.length] ?? '', 'POST', '/v1/tokens', {
       body: { name, roles: ['viewer'] },
-      key: `key-${name}`,
+      headers: { 'idempotency-key': `key-${name}` },
     }).catch(() => undefined)
     if (answer?.status === 201) {
       books.answered.set(name, String(answer.body.id))
       books.answeredAt.push(performance.now())
-      if (answer.replayed) books.replayed++
+      if (answer.headers.get('idempotency-replayed') === 'true') books.replayed++
       return
     }
     // Refused for good is nothing that an outage explains: 409 is the same request, still under way elsewhere.
@@ -67,34 +68,15 @@ async function create(front: Front, books: Books, name: string, first: number): 
   }
 }
 
-interface Asked {
-  readonly body?: unknown
-  readonly key?: string
-}
-
 /** One request; rejects when nothing answers in time. */
-export async function ask(
+export function ask(
   { token }: Pick<Front, 'token'>,
   url: string,
   method: string,
   path: string,
-  { body, key }: Asked = {},
-  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever shape the route documents
-): Promise<{ readonly status: number; readonly replayed: boolean; readonly body: any }> {
-  const response = await fetch(url + path, {
-    method,
-    signal: AbortSignal.timeout(PATIENCE_MS),
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(key === undefined ? {} : { 'idempotency-key': key }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json') === true && text !== ''
-  const replayed = response.headers.get('idempotency-replayed') === 'true'
-  return { status: response.status, replayed, body: isJson ? JSON.parse(text) : text }
+  options: RequestOptions = {},
+): Promise<Answer> {
+  return askOnce(url, method, path, { token, signal: AbortSignal.timeout(PATIENCE_MS), ...options })
 }
 
 /** The longest time without an answer that ended after `sinceMs`. */
@@ -104,7 +86,11 @@ export function longestGapMs({ answeredAt }: Books, sinceMs: number): number {
 }
 
 /** Everything that was answered is there once, with one entry of the trail; nothing is there twice. */
-export async function judge(front: Front, url: string, books: Books): Promise<void> {
+export async function judge(
+  front: Pick<Front, 'token'>,
+  url: string,
+  books: Pick<Books, 'answered'>,
+): Promise<void> {
   const stored = new Map<string, string[]>()
   const created = new Map<string, number>()
   await pages(front, url, '/v1/tokens', 'tokens', ({ name, id }: { name: string; id: string }) => {
@@ -129,7 +115,7 @@ export async function judge(front: Front, url: string, books: Books): Promise<vo
 }
 
 async function pages(
-  front: Front,
+  front: Pick<Front, 'token'>,
   url: string,
   path: string,
   key: string,

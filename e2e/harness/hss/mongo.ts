@@ -11,7 +11,8 @@ const CACHE = join(homedir(), '.cache', 'steeple-test')
 const LIBRARY = join(CACHE, 'mongo-java-server-1.47.0')
 /** The shell of the database, as `get-test-mongo.sh` has put it into the cache. */
 export const MONGOSH: string = join(CACHE, 'mongosh-2.12.0', 'node_modules/.bin/mongosh')
-const CLIENT = { promoteValues: false, promoteLongs: false, serverSelectionTimeoutMS: 5_000 } as const
+/** Integers as stored, and no surprises when the server is away. */
+export const CLIENT = { promoteValues: false, promoteLongs: false, serverSelectionTimeoutMS: 5_000 } as const
 
 /** What is missing to run a MongoDB-compatible server and its shell here; undefined when all is there. */
 export function missingMongo(): string | undefined {
@@ -80,15 +81,23 @@ export async function startMongo(): Promise<Mongo> {
   }
 }
 
-async function startJava(port: number): Promise<{ readonly child: ChildProcess; readonly port: number }> {
-  // It lives for a minute: the second compiler would cost more than its programs save.
-  const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
+/** Starts the server at that port. It ends with its standard input. */
+export async function startJava(
+  port: number,
+): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+  // It lives for a minute: the second compiler would cost more than its programs save. Without files of its own in /tmp: their
+  // names are process ids, which are the same in each machine of a test.
+  const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-XX:-UsePerfData']
   const programs = ['-cp', `${LIBRARY}/classes:${LIBRARY}/lib/*`, 'TestMongo']
-  const child = spawn('java', [...flags, ...programs, String(port)], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const child = spawn('java', [...flags, ...programs, String(port)], { stdio: ['pipe', 'pipe', 'pipe'] })
+  let complaints = ''
+  child.stderr.on('data', (chunk) => {
+    complaints = (complaints + chunk).slice(-4_000)
+  })
   const gone = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })
   const first = await Promise.race([once(lines, 'line'), gone.then(() => undefined)])
   const found = /^port (\d+)$/.exec(String(first?.[0]))?.[1]
-  if (found === undefined) throw new Error('the test database did not start')
+  if (found === undefined) throw new Error(`the test database did not start: ${complaints}`)
   return { child, port: Number(found) }
 }

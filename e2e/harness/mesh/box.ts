@@ -1,18 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { request } from 'node:https'
 import { join } from 'node:path'
-import { TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import { eventually } from '@steeple/testkit'
-import { MAIN } from '../builds/program.ts'
+import { endOf, MAIN, type SvcRun, withoutOwnVariables } from '../builds/program.ts'
+import { answerOf, createClient } from '../http-client.ts'
 import type { Answer } from '../service.ts'
 import { fakedClock } from './faked-clock.ts'
 import type { BoxPlace } from './places.ts'
 
 const PORT = 8_443
 const START_LIMIT_MS = 180_000
-const ASK_LIMIT_MS = 60_000
 const OUTPUT_KEPT = 4_000_000
 
 /** A box of the mesh: a place, a data directory, and the service while it runs. */
@@ -46,13 +45,6 @@ export interface Box {
   shiftClock(seconds: number): void
 }
 
-/** How a command ended. */
-export interface SvcRun {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** What a box is started with. */
 export interface BoxOptions {
   readonly name: string
@@ -79,7 +71,7 @@ export async function makeBox({ name, place, folder, env = {}, flags = [] }: Box
     const [file = '', ...inside] = [...place.inside, process.execPath, MAIN, ...args]
     return spawn(file, inside, {
       env: {
-        ...plainEnvironment(),
+        ...withoutOwnVariables(),
         SVC_ADMIN_TOKEN: adminToken,
         SVC_TLS_ENABLED: 'true',
         SVC_PEERING_HEARTBEAT: '2s',
@@ -163,64 +155,27 @@ interface AskedBox {
   readonly adminToken: string
 }
 
-function askBox(
+async function askBox(
   { address, dataDir, adminToken }: AskedBox,
   method: string,
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string>>,
 ): Promise<Answer> {
-  const text = body === undefined ? undefined : JSON.stringify(body)
-  return new Promise((resolve, reject) => {
-    const asked = request(
-      {
-        host: address,
-        port: PORT,
-        method,
-        path,
-        agent: false,
-        // Its times go by the clock of the box, which may be days away from the one here.
-        rejectUnauthorized: false,
-        timeout: ASK_LIMIT_MS,
-        headers: {
-          authorization: `Bearer ${adminToken}`,
-          ...(text === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-      },
-      (incoming) => {
-        let said = ''
-        incoming.setEncoding('utf8')
-        incoming.on('data', (piece: string) => {
-          said += piece
-        })
-        incoming.on('error', reject)
-        incoming.on('end', () => {
-          const isJson = incoming.headers['content-type']?.includes('json') === true
-          resolve({
-            status: incoming.statusCode ?? 0,
-            headers: new Headers(
-              Object.entries(incoming.headers).map(([name, value]): [string, string] => [
-                name,
-                String(value),
-              ]),
-            ),
-            body: isJson && said !== '' ? JSON.parse(said) : said,
-          })
-        })
-      },
-    )
-    asked.on('socket', (socket) => {
-      if (!(socket instanceof TLSSocket)) return
-      socket.once('secureConnect', () => {
-        const problem = strangerProblem(socket, casOf(dataDir))
-        if (problem !== undefined) asked.destroy(new Error(problem))
-      })
-    })
-    asked.on('timeout', () => asked.destroy(new Error(`no answer within ${ASK_LIMIT_MS} ms`)))
-    asked.on('error', reject)
-    asked.end(text)
-  })
+  // Its times go by the clock of the box, which may be days away from the one here.
+  const agent = { keepAlive: false, rejectUnauthorized: false }
+  const client = createClient(`https://${address}:${PORT}`, 1, agent, (socket) =>
+    strangerProblem(socket, casOf(dataDir)),
+  )
+  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  return answerOf(
+    await client.send({
+      method,
+      path,
+      headers: { authorization: `Bearer ${adminToken}`, ...json, ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    }),
+  )
 }
 
 /** What is wrong with the certificate of who answers; undefined when one of the CAs has signed it. */
@@ -230,26 +185,4 @@ function strangerProblem(socket: TLSSocket, cas: readonly string[]): string | un
     .map((pem) => new X509Certificate(pem))
     .some((ca) => leaf?.checkIssued(ca) === true && leaf.verify(ca.publicKey))
   return isKnown ? undefined : `its certificate is from ${leaf?.issuer ?? 'nobody'}`
-}
-
-function endOf(child: ChildProcess): Promise<SvcRun> {
-  let [stdout, stderr] = ['', '']
-  child.stdout?.on('data', (piece: Buffer) => {
-    stdout += piece.toString('utf8')
-  })
-  child.stderr?.on('data', (piece: Buffer) => {
-    stderr += piece.toString('utf8')
-  })
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, stdout, stderr }))
-  })
-}
-
-function plainEnvironment(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value]) =>
-      value === undefined || name.startsWith('SVC_') ? [] : [[name, value]],
-    ),
-  )
 }

@@ -4,7 +4,7 @@ import { eventually } from '@steeple/testkit'
 import type { BootedDebian } from '../../containers/booted-debian.ts'
 import { type LabPhone, labPhones } from '../lab-core.ts'
 import { ROOT } from '../launch.ts'
-import type { Answer } from '../service.ts'
+import { type Answer, ask as askService } from '../service.ts'
 
 /** Where the API of a packaged service is. */
 export const URL_OF_BOX = 'http://127.0.0.1:8080'
@@ -87,24 +87,8 @@ export interface PackagedBox {
 /** A box on `debian`, on which no package is yet. */
 export function packagedBox(debian: BootedDebian): PackagedBox {
   const token = (): string => debian.read('/var/lib/svc/first-token').trim()
-  const ask = async (
-    method: string,
-    path: string,
-    body?: unknown,
-    type = 'application/json',
-  ): Promise<Answer> => {
-    const answer = await fetch(URL_OF_BOX + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${token()}`,
-        ...(body === undefined ? {} : { 'content-type': type }),
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const isJson = answer.headers.get('content-type')?.includes('json') === true
-    const read = isJson ? await answer.json() : await answer.text()
-    return { status: answer.status, headers: answer.headers, body: read }
-  }
+  const ask: PackagedBox['ask'] = (method, path, body, type = 'application/json') =>
+    askService(URL_OF_BOX, method, path, { token: token(), body, headers: { 'content-type': type } })
   const wanted = async (method: string, path: string, body?: unknown, type?: string) => {
     const answer = await ask(method, path, body, type)
     if (answer.status >= 300)

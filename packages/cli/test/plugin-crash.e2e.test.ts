@@ -55,9 +55,16 @@ async function live(
   return { code: await ended, lines }
 }
 
-// A call of Node's own that nobody waits for, long after the setup, when it has been noted that the plugin runs: the
-// error shows no file of the plugin.
-const LATE = `setTimeout(() => { import('node:fs/promises').then((fs) => { void fs.readFile('/nonexistent') }) }, 3_000)`
+/**
+ * Long after the setup, when it has been noted that the plugin runs, a promise is rejected for which nobody waits: the first time an error
+ * of its own, then one of Node's, which shows no file of the plugin.
+ */
+const lateIn = (folder: string): string => `setTimeout(async () => {
+  const fs = await import('node:fs/promises')
+  const isFirst = await fs.mkdir('${folder}/was-here').then(() => true, () => false)
+  if (isFirst) throw new Error('too late')
+  void fs.readFile('/nonexistent')
+}, 3_000)`
 
 crash(
   'goes on without a plugin that ended the service twice by a late rejection, says so, and removes it offline',
@@ -65,7 +72,7 @@ crash(
     await using folder = await tempDir()
     const place = ['--data-dir', folder.path]
     await svc(['node', 'init', ...place])
-    await install(folder.path, 'late', LATE)
+    await install(folder.path, 'late', lateIn(folder.path))
     for (const life of [1, 2]) {
       const { code, lines } = await live(folder.path, [])
       assert.is(code, 1, `life ${life}`)
@@ -83,7 +90,7 @@ crash(
     })
     assert.is(third.code, 0)
     assert.ok(third.lines.some(({ msg, plugin }) => msg === 'plugin failed' && plugin === 'late'))
-    assert.match((await svc(['doctor', ...place])).out, /late@1\.0\.0-\w+ is not loaded/)
+    assert.match((await svc(['doctor', ...place])).out, /late@1\.0\.0-\w{8} is not loaded: an error/)
     const away = await svc(['plugin', 'uninstall', 'late', '--url', 'http://127.0.0.1:1'])
     assert.match(away.err, 'svc plugin uninstall late --offline')
     const removed = await svc(['plugin', 'uninstall', 'late', '--offline', ...place])
@@ -104,6 +111,7 @@ crash(
     const safe = await live(folder.path, ['--safe-mode'], async (env) => {
       const health = await svc(['health', '--json'], { env })
       assert.match(health.out, /safe mode; left alone: deadly@1\.0\.0/)
+      assert.match((await svc(['plugin', 'list'], { env })).out, /deadly +1\.0\.0 +feature +disabled/)
     })
     assert.is(safe.code, 0)
     assert.ok(safe.lines.some(({ msg }) => msg === 'safe mode: installed plugins are left alone'))

@@ -51,7 +51,7 @@ export const plugin: Plugin<AlertsConfig> = {
     const watches = watchesOf(context, metrics)
     const parts: AlertParts = { context, metrics, watches, targets: targetsOf(context.config.webhooks) }
     for (const watch of watches) watch.listen?.()
-    const engine = alertEngine(parts)
+    const look = alertEngine(parts)
     return {
       routes: [
         ...alertRoutes(parts),
@@ -61,7 +61,7 @@ export const plugin: Plugin<AlertsConfig> = {
       reconcilers: [deliveryReconciler(parts)],
       start: async () => {
         if (context.config.enabled)
-          context.every(msFromDuration(context.config.interval) ?? INTERVAL_MS, () => engine.look())
+          context.every(msFromDuration(context.config.interval) ?? INTERVAL_MS, look)
         context.every(SWEEP_MS, (signal) => sweep(parts, signal))
       },
       health: () => webhookHealth(parts),

@@ -1,7 +1,7 @@
 import {
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
-  objectSchema,
+  recordSchema,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
   timestampOrNull,
@@ -11,40 +11,22 @@ import type { AlertRow } from './store/alert-store.ts'
 const TEXT: JsonSchema = { type: 'string' }
 
 /** An alert as routes and webhooks show it. Contract section 10. */
-export const ALERT_SCHEMA: JsonSchema = objectSchema(
-  {
-    id: TEXT,
-    rule: { ...TEXT, description: 'A built-in rule or one of alerts.rules.' },
-    severity: { ...TEXT, description: 'info, warning or critical; more may come.' },
-    state: { ...TEXT, description: 'pending, firing or resolved; more may come.' },
-    subject: { ...TEXT, description: 'What it is about; * stands for all others of the rule.' },
-    message: TEXT,
-    value: { type: ['number', 'null'] },
-    threshold: { type: ['number', 'null'] },
-    started_at: { ...TIMESTAMP_SCHEMA, description: 'When it began to be bad.' },
-    firing_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When it had been bad for long enough.' },
-    resolved_at: NULLABLE_TIMESTAMP_SCHEMA,
-    acked_by: { type: ['string', 'null'] },
-    acked_at: NULLABLE_TIMESTAMP_SCHEMA,
-    silenced_until: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Until when receivers are not told of it.' },
-  },
-  [
-    'id',
-    'rule',
-    'severity',
-    'state',
-    'subject',
-    'message',
-    'value',
-    'threshold',
-    'started_at',
-    'firing_at',
-    'resolved_at',
-    'acked_by',
-    'acked_at',
-    'silenced_until',
-  ],
-)
+export const ALERT_SCHEMA: JsonSchema = recordSchema({
+  id: TEXT,
+  rule: { ...TEXT, description: 'A built-in rule or one of alerts.rules.' },
+  severity: { ...TEXT, description: 'info, warning or critical; more may come.' },
+  state: { ...TEXT, description: 'pending, firing or resolved; more may come.' },
+  subject: { ...TEXT, description: 'What it is about; * stands for all others of the rule.' },
+  message: TEXT,
+  value: { type: ['number', 'null'] },
+  threshold: { type: ['number', 'null'] },
+  started_at: { ...TIMESTAMP_SCHEMA, description: 'When it began to be bad.' },
+  firing_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When it had been bad for long enough.' },
+  resolved_at: NULLABLE_TIMESTAMP_SCHEMA,
+  acked_by: { type: ['string', 'null'] },
+  acked_at: NULLABLE_TIMESTAMP_SCHEMA,
+  silenced_until: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Until when receivers are not told of it.' },
+})
 
 /** The record of an alert; `silencedUntilMs` while nobody is told of it. */
 export function alertRecord(row: AlertRow, silencedUntilMs: number | undefined): object {

@@ -1,7 +1,7 @@
 import { type Reach, reachOf } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { refuseForbidden } from '../src/webhooks/addresses.ts'
+import { refuseForbidden } from '../src/webhooks/judge.ts'
 
 const addresses = suite('alerts/addresses')
 

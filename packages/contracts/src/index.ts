@@ -161,6 +161,7 @@ export {
   PAGE_QUERY,
   PLAIN_TEXT_PATTERN,
   pageSchema,
+  recordSchema,
   SIM_PARAMS,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'

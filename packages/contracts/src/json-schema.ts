@@ -19,12 +19,14 @@ export function objectSchema(
   return { type: 'object', additionalProperties: false, properties, required, ...more }
 }
 
+/** The closed object schema with the given properties, all of which must be present. */
+export function recordSchema(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return objectSchema(properties, Object.keys(properties))
+}
+
 /** A response list page: `{<key>: [item], next_cursor: string|null}`. */
 export function pageSchema(key: string, item: JsonSchema): JsonSchema {
-  return objectSchema({ [key]: { type: 'array', items: item }, next_cursor: { type: ['string', 'null'] } }, [
-    key,
-    'next_cursor',
-  ])
+  return recordSchema({ [key]: { type: 'array', items: item }, next_cursor: { type: ['string', 'null'] } })
 }
 
 /**

@@ -1,6 +1,5 @@
 import { type Reader, sumOctets } from '@steeple/contracts'
-import type { Moment, PeriodClock } from './period-clock.ts'
-import type { Calendar, CalendarPeriod, Period } from './periods.ts'
+import type { Calendar, CalendarPeriod, Moment, Period, PeriodClock } from './periods.ts'
 import { type QuotaRow, quotasOf } from './store/quota-store.ts'
 import { type UsedRow, usedSince } from './store/used-store.ts'
 

@@ -1,9 +1,8 @@
 import type { QuotaKeeper } from '@steeple/contracts'
 import { accountsOf } from './account.ts'
-import { newQuota } from './new-quota.ts'
 import { type FairUseParts, QUOTA_RESOURCE } from './parts.ts'
-import { putQuotaState, quotaStatesOf } from './store/quota-state-store.ts'
-import { QUOTAS, quotasOf } from './store/quota-store.ts'
+import { letGo } from './store/quota-state-store.ts'
+import { newQuota, QUOTAS, quotasOf } from './store/quota-store.ts'
 
 /** What SIMs asks of quotas. */
 export function quotaKeeper(parts: FairUseParts): QuotaKeeper {
@@ -35,9 +34,7 @@ export function quotaKeeper(parts: FairUseParts): QuotaKeeper {
       const own = context.db.join(tx)
       const account = (await accountsOf(own, [imsi], clock)).get(imsi)
       if (account === undefined || !account.isOver || account.isFree) return false
-      const quotaState = (await quotaStatesOf(own, [imsi])).get(imsi)
-      if (quotaState?.held === 'suspend')
-        await putQuotaState(own, { ...quotaState, held: null, held_from_ms: null })
+      await letGo(own, imsi)
       // Another one than the quota may let it on: then it is the quota's turn.
       tx.dirty(QUOTA_RESOURCE, imsi, true)
       if (isOverride) await QUOTAS.put(own, { ...account.quota, free_from_ms: account.startMs })

@@ -2,7 +2,7 @@ import type { Context, Subscribers, UsageLedger } from '@steeple/contracts'
 import type { FairUseConfig } from './config.ts'
 import type { FairUseMetrics } from './metrics.ts'
 import type { NodeReports } from './node-reports.ts'
-import type { PeriodClock } from './period-clock.ts'
+import type { PeriodClock } from './periods.ts'
 import type { Terms } from './steps.ts'
 
 /** What the routes, services and the reconciler of this plugin share. */

@@ -4,6 +4,8 @@ import {
   type Instance,
   type Plugin,
   pageRoutes,
+  type QuotaEdges,
+  type QuotaWatch,
   quotaKeeperRef,
   quotaWatchRef,
   subscribersRef,
@@ -17,8 +19,7 @@ import { fairUseMetrics } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { nodeReports } from './node-reports.ts'
 import type { FairUseParts } from './parts.ts'
-import { periodClock } from './period-clock.ts'
-import { calendarOf } from './periods.ts'
+import { calendarOf, periodClock } from './periods.ts'
 import { quotaReconciler } from './quota-reconciler.ts'
 import { quotaRoute } from './routes/quota-route.ts'
 import { usageRoutes } from './routes/usage-routes.ts'
@@ -26,7 +27,7 @@ import { beginEpoch } from './store/quota-state-store.ts'
 import { QUOTAS, removeQuota } from './store/quota-store.ts'
 import { removeReports } from './store/report-store.ts'
 import { sweep } from './sweep.ts'
-import { countQuotas, quotaEdges, quotaHealth } from './watch.ts'
+import { countQuotas, quotaHealth } from './watch.ts'
 
 const SWEEP_MS = 3_600_000
 const COUNT_MS = 30_000
@@ -46,10 +47,14 @@ export const plugin: Plugin<FairUseConfig> = {
       metrics,
       nodes: nodeReports({ context, metrics }),
     }
-    const edges = quotaEdges()
+    let edges: QuotaEdges | undefined
+    const count = async (): Promise<void> => {
+      edges = await countQuotas(parts)
+    }
+    const watch: QuotaWatch = { edges: async () => edges }
     return {
       services: new Map<string, object>([
-        [quotaWatchRef.id, edges],
+        [quotaWatchRef.id, watch],
         [usageListenerRef.id, usageListener(parts)],
         [quotaKeeperRef.id, quotaKeeper(parts)],
       ]),
@@ -59,8 +64,8 @@ export const plugin: Plugin<FairUseConfig> = {
         // Whoever leads makes all totals anew: on this instance nobody has counted while the plugin was away.
         await context.db.write((tx) => beginEpoch(tx, randomUUID()))
         context.every(SWEEP_MS, (signal) => sweep(parts, signal))
-        context.every(COUNT_MS, () => countQuotas(parts, edges), 'each')
-        await countQuotas(parts, edges)
+        context.every(COUNT_MS, count, 'each')
+        await count()
         context.on('sim.erase', ({ subject }) =>
           context.db.write(async (tx) => {
             await removeQuota(tx, subject)

@@ -16,7 +16,6 @@ import {
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { type Account, accountsOf } from './account.ts'
-import { newQuota } from './new-quota.ts'
 import { type FairUseParts, QUOTA_RESOURCE, termsOf } from './parts.ts'
 import { recount } from './recount.ts'
 import { edgeOf, type Step, stepsOf, throttleBpsOf, WARN_PERCENT } from './steps.ts'
@@ -25,11 +24,12 @@ import {
   beginEpoch,
   epochNow,
   heldOffAfter,
+  letGo,
   putQuotaState,
   type QuotaState,
   quotaStatesOf,
 } from './store/quota-state-store.ts'
-import { hashesAfter, periodsOf, QUOTAS, quotasOf, removeQuota } from './store/quota-store.ts'
+import { hashesAfter, newQuota, periodsOf, QUOTAS, quotasOf, removeQuota } from './store/quota-store.ts'
 
 /** A step that changes a SIM. */
 type Move = Exclude<Step, 'warn' | 'exceed'>
@@ -52,15 +52,6 @@ async function move(parts: FairUseParts, imsi: ImsiHash, step: Move): Promise<vo
     tx.audit({ detail: { ...facts, used_bytes: account.usedBytes, allowance_bytes: account.limitBytes } })
     tx.event({ type: `sim.${step}`, subject: imsi, data: facts })
     tx.afterCommit(() => parts.metrics.done(step))
-  })
-}
-
-/** The quota no longer keeps off whom somebody else does: nothing that the SIM shows has changed. */
-async function letGo({ context }: FairUseParts, imsi: ImsiHash): Promise<void> {
-  await context.db.write(async (tx) => {
-    const quotaState = (await quotaStatesOf(tx, [imsi])).get(imsi)
-    if (quotaState?.held === 'suspend')
-      await putQuotaState(tx, { ...quotaState, held: null, held_from_ms: null })
   })
 }
 
@@ -196,9 +187,7 @@ async function noticeResumed({ context, subscribers }: FairUseParts): Promise<vo
     }
     if (resumed.length > 0)
       await context.db.write(async (tx) => {
-        for (const quotaState of (await quotaStatesOf(tx, resumed)).values())
-          if (quotaState.held === 'suspend')
-            await putQuotaState(tx, { ...quotaState, held: null, held_from_ms: null })
+        for (const hash of resumed) await letGo(tx, hash)
       })
     const last = hashes.at(-1)
     if (hashes.length < CHUNK || last === undefined) return
@@ -349,6 +338,7 @@ async function perform(parts: FairUseParts, view: SubscriberView, step: Step): P
   // Whoever lets it on asks for the quota's turn.
   const isOthers = view.state === 'suspended' && view.suspendReason !== 'quota'
   if (isOthers && step === 'suspend') return
-  if (isOthers && step === 'resume') await letGo(parts, view.imsi)
+  // The quota no longer keeps off whom somebody else does: nothing that the SIM shows has changed.
+  if (isOthers && step === 'resume') await parts.context.db.write((tx) => letGo(tx, view.imsi))
   else await move(parts, view.imsi, step)
 }

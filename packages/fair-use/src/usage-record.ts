@@ -6,6 +6,7 @@ import {
   objectSchema,
   type Reader,
   type Reply,
+  recordSchema,
   type SubscriberView,
   sumOctets,
   TIMESTAMP_SCHEMA,
@@ -22,10 +23,11 @@ import { quotasOf } from './store/quota-store.ts'
 const BYTES: JsonSchema = { type: 'integer' }
 const NULLABLE_BYTES: JsonSchema = { type: ['integer', 'null'] }
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
-const SOURCE: JsonSchema = objectSchema(
-  { up_bytes: BYTES, down_bytes: BYTES, is_incomplete: { type: 'boolean' } },
-  ['up_bytes', 'down_bytes', 'is_incomplete'],
-)
+const SOURCE: JsonSchema = recordSchema({
+  up_bytes: BYTES,
+  down_bytes: BYTES,
+  is_incomplete: { type: 'boolean' },
+})
 
 const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   imsi_sha256_12: { type: 'string' },
@@ -83,10 +85,12 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 /** Schema of a usage record. */
 export const USAGE_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
 
-const POINT: JsonSchema = objectSchema(
-  { at: TIMESTAMP_SCHEMA, up_bytes: BYTES, down_bytes: BYTES, is_incomplete: { type: 'boolean' } },
-  ['at', 'up_bytes', 'down_bytes', 'is_incomplete'],
-)
+const POINT: JsonSchema = recordSchema({
+  at: TIMESTAMP_SCHEMA,
+  up_bytes: BYTES,
+  down_bytes: BYTES,
+  is_incomplete: { type: 'boolean' },
+})
 
 /** The same with a series, where one is asked for. */
 export const USAGE_SERIES_SCHEMA: JsonSchema = objectSchema(

@@ -3,7 +3,6 @@ import {
   createPause,
   type ImsiHash,
   type QuotaEdges,
-  type QuotaWatch,
   sectionOf,
 } from '@steeple/contracts'
 import { type Account, accountsOf } from './account.ts'
@@ -14,27 +13,8 @@ import { countByAction, hashesAfter } from './store/quota-store.ts'
 /** Quotas that are looked at in one go. */
 const LOOK = 500
 
-/** Who is at an edge, as it was last counted here. */
-export interface KeptEdges extends QuotaWatch {
-  keep(edges: QuotaEdges): void
-}
-
-/** Keeps who is at an edge; nothing is known yet. */
-export function quotaEdges(): KeptEdges {
-  let kept: QuotaEdges | undefined
-  return {
-    edges: async () => kept,
-    keep: (edges) => {
-      kept = edges
-    },
-  }
-}
-
-/** Counts quotas, and those that are used up, for the metrics and for those who watch the edges. */
-export async function countQuotas(
-  { context, clock, metrics, ledger }: FairUseParts,
-  edges: KeptEdges,
-): Promise<void> {
+/** Counts quotas, and those that are used up, for the metrics; gives who is at an edge. */
+export async function countQuotas({ context, clock, metrics, ledger }: FairUseParts): Promise<QuotaEdges> {
   const over = new Map<string, number>()
   const warned = new Map<ImsiHash, number>()
   const exceeded = new Map<ImsiHash, number>()
@@ -56,11 +36,11 @@ export async function countQuotas(
     after = last
     await pause()
   }
-  edges.keep({ warned, exceeded })
   metrics.counted(await countByAction(context.db), over)
   const { atMs, reason } = ledger.knownUntil()
   const ageMs = reason === undefined ? 0 : context.clock.nowMs() - (atMs ?? Number.NaN)
   metrics.unknown(Math.max(0, ageMs) / 1_000)
+  return { warned, exceeded }
 }
 
 /** What is used of an allowance, percent; one of 0 is always used up. */

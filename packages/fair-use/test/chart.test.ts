@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { chart } from '../src/commands/chart.ts'
+import { chart } from '../src/commands.ts'
 
 const charts = suite('fair-use/chart')
 

@@ -3,9 +3,7 @@ import type { Database } from '@steeple/store'
 import { onEachStore, type StoreBox } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { newQuota } from '../src/new-quota.ts'
-import { periodClock } from '../src/period-clock.ts'
-import { calendarOf } from '../src/periods.ts'
+import { calendarOf, periodClock } from '../src/periods.ts'
 import {
   beginEpoch,
   epochNow,
@@ -17,6 +15,7 @@ import {
 import {
   countByAction,
   hashesAfter,
+  newQuota,
   periodsOf,
   QUOTAS,
   quotasOf,

@@ -1,7 +1,6 @@
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { periodClock } from '../src/period-clock.ts'
-import { calendarOf } from '../src/periods.ts'
+import { calendarOf, periodClock } from '../src/periods.ts'
 import { type ReportRow, takeReport } from '../src/store/report-store.ts'
 import { REPORT_MS, sweep } from '../src/sweep.ts'
 

@@ -1,11 +1,9 @@
 import type { ImsiHash } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { newQuota } from '../src/new-quota.ts'
 import type { FairUseParts } from '../src/parts.ts'
-import { periodClock } from '../src/period-clock.ts'
-import { calendarOf } from '../src/periods.ts'
-import { countByAction, hashesAfter, QUOTAS } from '../src/store/quota-store.ts'
+import { calendarOf, periodClock } from '../src/periods.ts'
+import { countByAction, hashesAfter, newQuota, QUOTAS } from '../src/store/quota-store.ts'
 import { sweep } from '../src/sweep.ts'
 import { memorySims } from './support/subscribers.ts'
 

@@ -2,11 +2,9 @@ import { type Instance, subscribersRef, usageLedgerRef } from '@steeple/contract
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
 import type { FairUseConfig } from '../src/config.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { newQuota } from '../src/new-quota.ts'
-import { periodClock } from '../src/period-clock.ts'
-import { calendarOf } from '../src/periods.ts'
+import { calendarOf, periodClock } from '../src/periods.ts'
 import { plugin } from '../src/plugin.ts'
-import { QUOTAS } from '../src/store/quota-store.ts'
+import { newQuota, QUOTAS } from '../src/store/quota-store.ts'
 import { LEDGER_MIGRATIONS, testLedger } from './support/ledger.ts'
 import { memorySims } from './support/subscribers.ts'
 

@@ -1,19 +1,19 @@
-/** What a member tells the others about its WireGuard interface. */
+/** What a member tells the others about its WireGuard interface, as it goes over the wire and into the store. */
 export interface PublishedWireguard {
   /** 32 octets, base64. */
-  readonly publicKey: string
+  readonly public_key: string
   /** The key that it goes over to once the others are prepared for it. */
-  readonly nextPublicKey: string | undefined
+  readonly next_public_key: string | null
   /** Next keys of others that it is prepared for. */
   readonly prepared: readonly string[]
-  /** `host:port` as configured; undefined: where the root sees the member come from, with `listenPort`. */
-  readonly endpoint: string | undefined
+  /** `host:port` as configured; null: where the root sees the member come from, with `listen_port`. */
+  readonly endpoint: string | null
   /** UDP port that its WireGuard listens on. */
-  readonly listenPort: number
+  readonly listen_port: number
   /** CIDR; what the member offers to carry. Nobody routes them without approval. */
   readonly advertised: readonly string[]
-  /** What the member routes to others now: `<node id> <CIDR>`. */
-  readonly takes: readonly string[]
+  /** What the member routes to others now: `<node id> <CIDR>`; absent from a node of an earlier version. */
+  readonly takes?: readonly string[]
 }
 
 /** A member of the mesh, as all members see it. */

@@ -6,23 +6,21 @@ import {
   pageRoutes,
 } from '@steeple/contracts'
 import { backhaul } from './backhaul/backhaul.ts'
-import { BACKHAUL_TABLES } from './backhaul/store.ts'
-import { BREAKOUT_TABLES, breakout } from './breakout/breakout.ts'
+import { BACKHAUL_MIGRATIONS, MONTHS, UPLINKS } from './backhaul/store.ts'
+import { breakout } from './breakout/breakout.ts'
 import type { PeeringConfig } from './config.ts'
-import { DISCOVERY_TABLES, discovery } from './discovery/discovery.ts'
-import { ENROLLMENT_TABLES, enrollment } from './enroll/enrollment.ts'
-import type { MeshPart } from './part.ts'
-import { PEERS_TABLES, peers } from './peers/peers.ts'
-
-/** In the order in which they came: ids of migrations grow from part to part (00…, 01…, 02…, 03…, 04…). */
-const TABLES = [ENROLLMENT_TABLES, PEERS_TABLES, DISCOVERY_TABLES, BREAKOUT_TABLES, BACKHAUL_TABLES]
+import { discovery } from './discovery/discovery.ts'
+import { enrollment } from './enroll/enrollment.ts'
+import { CERTIFICATES, MEMBERS, MIGRATIONS, NOTES } from './enroll/rows.ts'
+import { PEER_MIGRATIONS, PEERS } from './peers/peer-store.ts'
+import { peers } from './peers/peers.ts'
 
 /** A mesh of boxes: who belongs to it, and the links between them. */
 export const plugin: Plugin<PeeringConfig> = {
   // What makes WireGuard links.
   doctor: ({ config }) => (config.enabled ? [{ capability: 'CAP_NET_ADMIN', why: 'peering.enabled' }] : []),
-  migrations: TABLES.flatMap(({ migrations }) => migrations),
-  tables: TABLES.flatMap(({ tables }) => tables),
+  migrations: [...MIGRATIONS, ...PEER_MIGRATIONS, ...BACKHAUL_MIGRATIONS],
+  tables: [MEMBERS, CERTIFICATES, NOTES, PEERS, UPLINKS, MONTHS],
   setup: async (context: Context<PeeringConfig>): Promise<Instance> => {
     const belonging = await enrollment(context)
     const { members } = belonging
@@ -40,7 +38,7 @@ export const plugin: Plugin<PeeringConfig> = {
 }
 
 /** Starts in order, stops in the opposite one. */
-function together(parts: readonly MeshPart[]): Instance {
+function together(parts: readonly Instance[]): Instance {
   const backwards = [...parts].reverse()
   const health = async (): Promise<readonly ComponentHealth[]> =>
     (await Promise.all(parts.map((part) => part.health?.() ?? []))).flat()

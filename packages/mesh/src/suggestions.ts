@@ -31,5 +31,4 @@ export interface Suggestions {
    * mesh that this node is in, and of that node id. Throws `peer_untrusted` (409) with the reason.
    */
   confirm(id: string, signal: AbortSignal): Promise<ConfirmedNode>
-  onChange(listener: () => void): () => void
 }

@@ -18,7 +18,7 @@ claimed.after.each(async () => {
 claimed('gives nothing of a peer of an operator to a member that says it has its key', async () => {
   await world.allow(true)
   const { id, public_key, endpoint } = await world.add({ routes: [ROUTE] })
-  const eve = member('eve', { publicKey: public_key, advertised: [ROUTE], endpoint: '203.0.113.9:7' })
+  const eve = member('eve', { public_key, advertised: [ROUTE], endpoint: '203.0.113.9:7' })
   world.members.set([eve], OVERLAY)
   const why = 'the member eve is refused: its key is that of the peer north'
   await eventually(async () => assert.match(await world.health(), why))
@@ -37,7 +37,7 @@ claimed('lets no member claim the key that a peer of an operator goes over to', 
   const next = someKey()
   const told = await world.bed.request('POST', `/v1/peers/${id}/rotate`, { body: { public_key: next } })
   assert.is(told.status, 200)
-  world.members.set([member('eve', { publicKey: next })], OVERLAY)
+  world.members.set([member('eve', { public_key: next })], OVERLAY)
   await eventually(async () => assert.match(await world.health(), 'its key is that of the peer north'))
   assert.is((await world.get(id)).next_public_key, next)
   assert.equal((await world.list()).length, 1)
@@ -76,7 +76,7 @@ claimed('believes no address in a network of this machine', () => {
 claimed('keeps what is approved of a member that changes its key', async () => {
   await world.allow(true)
   const [first, second] = [someKey(), someKey()]
-  world.members.set([member('north', { publicKey: first, advertised: [ROUTE] })], OVERLAY)
+  world.members.set([member('north', { public_key: first, advertised: [ROUTE] })], OVERLAY)
   await eventually(async () => assert.is((await world.list()).length, 1))
   const [peer] = await world.list()
   assert.ok(peer)
@@ -84,7 +84,7 @@ claimed('keeps what is approved of a member that changes its key', async () => {
     body: { routes: [ROUTE] },
   })
   assert.is(approval.status, 200)
-  world.members.set([member('north', { publicKey: second, advertised: [ROUTE] })], OVERLAY)
+  world.members.set([member('north', { public_key: second, advertised: [ROUTE] })], OVERLAY)
   await eventually(async () => assert.is((await world.get(peer.id)).public_key, second))
   assert.equal((await world.get(peer.id)).approved, [ROUTE])
 })

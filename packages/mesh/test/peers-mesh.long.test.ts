@@ -29,8 +29,8 @@ mesh('makes peers of the members and tells them of its own interface', async () 
   await eventually(() => assert.equal(world.link.peer(south.public_key)?.allowedIps, ['100.64.0.2/32']))
   await eventually(() => assert.equal(world.link.link?.routes, ['100.64.0.2/32']))
   const told = await published()
-  assert.is(told.publicKey, world.link.link?.wireguard.publicKey)
-  assert.equal([told.endpoint, told.listenPort], ['box.example.net:51820', 51820])
+  assert.is(told.public_key, world.link.link?.wireguard.publicKey)
+  assert.equal([told.endpoint, told.listen_port], ['box.example.net:51820', 51820])
   assert.equal(told.advertised, ['10.50.0.0/16'])
   world.members.set([])
   await eventually(() => assert.is(world.link.link, undefined))
@@ -107,7 +107,7 @@ mesh('takes a peer that answers for active when the clock was set before the sta
   // Their tunnels are from before a restart, and the time of day was put a week ahead since.
   const handshakeAtS = Math.floor(world.clock.nowMs() / 1_000) - 7 * 86_400
   for (const { wireguard } of [here, away])
-    world.link.intrude({ ...unheardPeer(wireguard?.publicKey ?? ''), handshakeAtS })
+    world.link.intrude({ ...unheardPeer(wireguard?.public_key ?? ''), handshakeAtS })
   world.link.silent.add(away.overlayAddress)
   world.members.set([here, away], OVERLAY)
   const asks = (): number => world.link.echoes.filter((one) => one === away.overlayAddress).length
@@ -116,7 +116,7 @@ mesh('takes a peer that answers for active when the clock was set before the sta
     (await world.bed.events()).filter(({ type }) => type === 'peer.active').map(({ data }) => data)
   await eventually(async () => assert.equal(await active(), [{ name: 'here', state: 'active' }]))
   // Who does not answer is there again with its next handshake.
-  world.shake(away.wireguard?.publicKey ?? '')
+  world.shake(away.wireguard?.public_key ?? '')
   await eventually(async () => assert.equal((await active()).at(-1), { name: 'away', state: 'active' }))
 })
 
@@ -130,14 +130,14 @@ mesh('changes its key once the active members are prepared', async () => {
   const { next_public_key: next } = bodyOf<{ readonly next_public_key: string }>(
     await world.bed.request('POST', '/v1/peers/rotate', { body: {} }),
   )
-  await eventually(async () => assert.is((await published()).nextPublicKey, next))
-  assert.is(world.link.link?.wireguard.publicKey, before.publicKey)
+  await eventually(async () => assert.is((await published()).next_public_key, next))
+  assert.is(world.link.link?.wireguard.publicKey, before.public_key)
   world.shake(public_key)
   world.members.set([withKeys(one, { prepared: [next] })])
   await eventually(() => assert.is(world.link.link?.wireguard.publicKey, next))
   await eventually(async () => {
-    const { publicKey, nextPublicKey } = await published()
-    assert.equal([publicKey, nextPublicKey], [next, undefined])
+    const { public_key, next_public_key } = await published()
+    assert.equal([public_key, next_public_key], [next, null])
   })
 })
 
@@ -145,7 +145,7 @@ mesh('holds the next key of a member with a latch until its packets come under i
   const one = member('south')
   const { id, public_key } = await joined(one)
   const next = someKey()
-  world.members.set([withKeys(one, { nextPublicKey: next })])
+  world.members.set([withKeys(one, { next_public_key: next })])
   await eventually(() => assert.ok(world.link.peer(next)?.pskSha256))
   assert.equal(world.link.peer(next)?.allowedIps, [])
   assert.equal(world.link.peer(public_key)?.allowedIps, ['100.64.0.2/32'])

@@ -5,7 +5,7 @@ import { parseCidr } from '../src/peers/cidr.ts'
 import { memberChanges } from '../src/peers/follow-members.ts'
 import { handshakeStates, linkState } from '../src/peers/handshake-state.ts'
 import type { PeerRow } from '../src/peers/peer-store.ts'
-import { routeProblems } from '../src/peers/route-rules.ts'
+import { routeProblems } from '../src/peers/reserved-networks.ts'
 import type { SeenPeer } from '../src/wireguard/dump.ts'
 import { unheardPeer } from './support/fake-link.ts'
 import { member, someKey } from './support/peers-world.ts'
@@ -245,21 +245,21 @@ plan(
       [],
     )
     const next = someKey()
-    const [told] = memberChanges([row], [changed(south, { nextPublicKey: next })], 3, () => true)
+    const [told] = memberChanges([row], [changed(south, { next_public_key: next })], 3, () => true)
     assert.is(rowOf(told).next_key, next)
     // Its packets came under the next key before the list said so.
     const over = { ...rowOf(told), public_key: next, next_key: null, former_key: row.public_key }
     assert.equal(
-      memberChanges([over], [changed(south, { nextPublicKey: next })], 4, () => true),
+      memberChanges([over], [changed(south, { next_public_key: next })], 4, () => true),
       [],
     )
     assert.equal(
-      memberChanges([over], [changed(south, { publicKey: next })], 5, () => true),
+      memberChanges([over], [changed(south, { public_key: next })], 5, () => true),
       [],
     )
     const [left] = memberChanges([over], [], 6, () => true)
     assert.equal([left?.action, left?.row.removed_by], ['peer.leave', 'mesh'])
-    const [back] = memberChanges([rowOf(left)], [changed(south, { publicKey: next })], 7, () => true)
+    const [back] = memberChanges([rowOf(left)], [changed(south, { public_key: next })], 7, () => true)
     assert.equal([back?.row.id, back?.row.removed_at_ms, back?.row.approved], [row.id, null, '[]'])
     const removed = { ...row, removed_at_ms: 8, removed_by: 'operator' as const }
     assert.equal(
@@ -281,7 +281,7 @@ plan('keeps what was approved of boxes that it meets again under another root, b
   assert.is(back(false), row.approved)
   assert.is(back(true), '[]', 'it was put out of the mesh')
   assert.is(
-    back(false, changed(south, { publicKey: someKey() })),
+    back(false, changed(south, { public_key: someKey() })),
     '[]',
     'the other root gave that id to another',
   )

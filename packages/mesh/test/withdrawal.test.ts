@@ -39,7 +39,7 @@ async function activePeer(dir: string) {
       publish: async () => {},
       onChange: () => () => {},
     },
-    suggestions: { list: () => [], get: () => undefined, confirm: never, onChange: () => () => {} },
+    suggestions: { list: () => [], get: () => undefined, confirm: never },
     // Nothing is sealed.
     vault: {} as Vault,
     driver: link,

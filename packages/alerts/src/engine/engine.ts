@@ -179,39 +179,34 @@ function keyOf(change: { readonly rule: Rule; readonly subject: string }): strin
   return openKey(change.rule.name, change.subject)
 }
 
-/** Looks at everything and keeps the alerts as it is. */
-export interface Engine {
-  /** One look. What cannot be looked at is logged, and stays as it was. */
-  look(): Promise<void>
-}
-
 /** Longest message of an alert, characters. */
 const MOST_CHARACTERS = 500
 
-/** An engine over the watches of the parts. All that it must not forget is in the store. */
-export function alertEngine(parts: AlertParts, limits: Limits = LIMITS): Engine {
+/**
+ * What looks once at everything, over the watches of the parts, and keeps the alerts as it is. What cannot be looked at is logged,
+ * and stays as it was. All that it must not forget is in the store.
+ */
+export function alertEngine(parts: AlertParts): () => Promise<void> {
   const { context } = parts
   const rules = new Set(parts.watches.flatMap((watch) => watch.rules.map(({ name }) => name)))
   const gone: Absences = absences()
-  return {
-    look: async () => {
-      const looks = await looksOf(parts)
-      const nowMs = Math.floor(context.clock.nowMs())
-      const open = await openAlerts(context.db)
-      const silences = await silencesAt(context.db, nowMs)
-      const monotonicMs = context.clock.monotonicMs()
-      const absent = (key: string) => gone.levelOf(key, monotonicMs)
-      const changes = planOf({ rules, looks, open, nowMs, limits, absent })
-      gone.sweep()
-      const untold = open.filter((row) => isToBeTold(row, silences, changes))
-      parts.metrics.open(open)
-      if (changes.length + untold.length === 0) return
-      await context.observe(async (tx) => {
-        for (const change of changes) await apply(parts, tx, change, nowMs, silences)
-        for (const row of untold) await tellLate(parts, tx, row, nowMs)
-      })
-      parts.metrics.open(await openAlerts(context.db))
-    },
+  return async () => {
+    const looks = await looksOf(parts)
+    const nowMs = Math.floor(context.clock.nowMs())
+    const open = await openAlerts(context.db)
+    const silences = await silencesAt(context.db, nowMs)
+    const monotonicMs = context.clock.monotonicMs()
+    const absent = (key: string) => gone.levelOf(key, monotonicMs)
+    const changes = planOf({ rules, looks, open, nowMs, limits: LIMITS, absent })
+    gone.sweep()
+    const untold = open.filter((row) => isToBeTold(row, silences, changes))
+    parts.metrics.open(open)
+    if (changes.length + untold.length === 0) return
+    await context.observe(async (tx) => {
+      for (const change of changes) await apply(parts, tx, change, nowMs, silences)
+      for (const row of untold) await tellLate(parts, tx, row, nowMs)
+    })
+    parts.metrics.open(await openAlerts(context.db))
   }
 }
 

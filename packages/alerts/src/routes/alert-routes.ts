@@ -10,6 +10,7 @@ import {
   pageSchema,
   type Request,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
@@ -32,7 +33,7 @@ const DAY_MS = 86_400_000
 /** A silence that lasts longer is forgotten by whoever asked for it. */
 const MOST_DAYS = 90
 const ID: JsonSchema = { type: 'string', pattern: '^a-[0-9a-f]{16}$' }
-const PARAMS = objectSchema({ id: ID }, ['id'])
+const PARAMS = recordSchema({ id: ID })
 const FILTER: Readonly<Record<string, JsonSchema>> = {
   state: {
     type: 'string',
@@ -87,7 +88,7 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
       example: { until: '2027-01-01T06:00:00.000Z' },
       schema: {
         params: PARAMS,
-        body: objectSchema({ until: { ...TIMESTAMP_SCHEMA, type: ['string', 'null'] } }, ['until']),
+        body: recordSchema({ until: { ...TIMESTAMP_SCHEMA, type: ['string', 'null'] } }),
         response: ALERT_SCHEMA,
       },
       errors: ['alert_not_found', 'store_corrupt', 'validation_failed'],

@@ -5,6 +5,7 @@ import {
   objectSchema,
   ok,
   type Route,
+  recordSchema,
   route,
 } from '@steeple/contracts'
 import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
@@ -26,25 +27,19 @@ const webhookNotFound: ErrorFactory = defineError(
   404,
   'alerts.webhooks has none that is called %s; there are: %s',
 )
-const WEBHOOK_SCHEMA = objectSchema(
-  {
-    name: TEXT,
-    waiting: { ...COUNT, description: 'Messages that are still to be taken.' },
-    parked: { ...COUNT, description: 'Messages that were not taken for a day.' },
-    last_error: { type: ['string', 'null'], description: 'Why one of them was not taken.' },
-  },
-  ['name', 'waiting', 'parked', 'last_error'],
-)
-const TEST_SCHEMA = objectSchema(
-  {
-    webhook: TEXT,
-    id: { ...TEXT, description: 'webhook-id of the message.' },
-    delivered: { type: 'boolean' },
-    error: { type: ['string', 'null'], description: 'Why it was not taken.' },
-    resent: { ...COUNT, description: 'Parked messages that are sent again.' },
-  },
-  ['webhook', 'id', 'delivered', 'error', 'resent'],
-)
+const WEBHOOK_SCHEMA = recordSchema({
+  name: TEXT,
+  waiting: { ...COUNT, description: 'Messages that are still to be taken.' },
+  parked: { ...COUNT, description: 'Messages that were not taken for a day.' },
+  last_error: { type: ['string', 'null'], description: 'Why one of them was not taken.' },
+})
+const TEST_SCHEMA = recordSchema({
+  webhook: TEXT,
+  id: { ...TEXT, description: 'webhook-id of the message.' },
+  delivered: { type: 'boolean' },
+  error: { type: ['string', 'null'], description: 'Why it was not taken.' },
+  resent: { ...COUNT, description: 'Parked messages that are sent again.' },
+})
 
 /** The receivers, and a message to try one. */
 export function webhookRoutes(parts: AlertParts): readonly Route[] {
@@ -57,13 +52,10 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
       description:
         'Deliveries are tried again for 24 hours with growing pauses, then parked. Secrets are not shown.',
       schema: {
-        response: objectSchema(
-          {
-            enabled: { type: 'boolean', description: 'Whether rules are looked at (alerts.enabled).' },
-            webhooks: { type: 'array', items: WEBHOOK_SCHEMA },
-          },
-          ['enabled', 'webhooks'],
-        ),
+        response: recordSchema({
+          enabled: { type: 'boolean', description: 'Whether rules are looked at (alerts.enabled).' },
+          webhooks: { type: 'array', items: WEBHOOK_SCHEMA },
+        }),
       },
       handle: async () => ok({ enabled: parts.context.config.enabled, webhooks: await webhooksOf(parts) }),
     }),

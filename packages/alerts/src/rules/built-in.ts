@@ -17,10 +17,8 @@ import {
 import type { AlertsConfig } from '../config.ts'
 import type { AlertMetrics } from '../metrics.ts'
 import { FACTS } from '../store/fact-store.ts'
-import { levelOf } from './compare.ts'
-import { seriesName } from './growth.ts'
-import { type Finding, type Level, type Look, lookOf, type Rule, type Watch } from './rule.ts'
-import { numberText, thresholdWatch } from './thresholds.ts'
+import { type Finding, type Level, type Look, levelOf, lookOf, type Rule, type Watch } from './rule.ts'
+import { numberText, seriesName, thresholdWatch } from './thresholds.ts'
 
 const HSS: Rule = { name: 'hss_push_failing', severity: 'warning', forMs: 60_000, clearMs: 60_000 }
 const SURGE: Rule = { name: 'session_surge', severity: 'warning', forMs: 60_000, clearMs: 60_000 }

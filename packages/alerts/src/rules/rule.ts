@@ -1,3 +1,4 @@
+import type { AlertRule } from '@steeple/contracts'
 /** How much a person is needed. */
 export type Severity = 'info' | 'warning' | 'critical'
 
@@ -61,4 +62,32 @@ export function lookOf(rule: Rule, findings: ReadonlyMap<string, Finding>, absen
     bad: () => bad,
     at: (subject) => findings.get(subject) ?? { ...UNKNOWN, level: absent },
   }
+}
+
+/** How a rule compares. */
+type Op = AlertRule['op']
+
+/** Whether `value op threshold` holds. */
+function holds(value: number, op: Op, threshold: number): boolean {
+  switch (op) {
+    case '>':
+      return value > threshold
+    case '>=':
+      return value >= threshold
+    case '<':
+      return value < threshold
+    case '<=':
+      return value <= threshold
+    case '==':
+      return value === threshold
+    case '!=':
+      return value !== threshold
+  }
+}
+
+/** The level of a value; one that is no number is unknown. It is good again when it does not hold for `clear` either. */
+export function levelOf(value: number, op: Op, threshold: number, clear: number = threshold): Level {
+  if (Number.isNaN(value)) return 'unknown'
+  if (holds(value, op, threshold)) return 'bad'
+  return clear !== threshold && holds(value, op, clear) ? 'between' : 'good'
 }

@@ -8,6 +8,7 @@ import {
   PLAIN_TEXT_PATTERN,
   pageSchema,
   type Route,
+  recordSchema,
   route,
   timestampFromMs,
   timestampOrNull,
@@ -20,14 +21,11 @@ const KIND = {
   description: 'esim_code, bootstrap_token, invitation, recovery_code; more may come.',
 } as const
 const ID = { type: 'string', minLength: 1, maxLength: 255, pattern: PLAIN_TEXT_PATTERN } as const
-const ITEM = objectSchema(
-  {
-    kind: KIND,
-    id: { type: 'string', description: 'Its id among those of its kind; no secret.' },
-    expires_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When it is over anyway.' },
-  },
-  ['kind', 'id', 'expires_at'],
-)
+const ITEM = recordSchema({
+  kind: KIND,
+  id: { type: 'string', description: 'Its id among those of its kind; no secret.' },
+  expires_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When it is over anyway.' },
+})
 const MOST_IDS = 500
 
 interface Reopening {
@@ -66,10 +64,7 @@ export function closedRoutes({ context }: BackupParts): readonly Route[] {
           },
           ['kind'],
         ),
-        response: objectSchema({ kind: KIND, reopened: { type: 'integer', minimum: 0 } }, [
-          'kind',
-          'reopened',
-        ]),
+        response: recordSchema({ kind: KIND, reopened: { type: 'integer', minimum: 0 } }),
       },
       audit: 'restore.reopen',
       handle: (request) => {

@@ -7,6 +7,7 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   type StagedFindings,
   TIMESTAMP_SCHEMA,
@@ -23,46 +24,31 @@ interface RestoreQuery {
 type RestoreRequest = Request<unknown, RestoreQuery, AsyncIterable<Uint8Array> | undefined>
 
 const COUNTS: JsonSchema = { type: 'object', additionalProperties: { type: 'integer' } }
-const RESPONSE: JsonSchema = objectSchema(
-  {
-    restored_from: { type: 'string', description: 'Id of the node that the backup is of.' },
-    node_name: { type: 'string' },
-    created_at: TIMESTAMP_SCHEMA,
-    version: { type: 'string', description: 'Version of the service that took it.' },
-    schema: {
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'The newest migration of each owner of tables in it.',
-    },
-    counts: { ...COUNTS, description: 'Rows of each table in it.' },
-    present: { ...COUNTS, description: 'Rows of each table of this node now.' },
-    closed: {
-      ...COUNTS,
-      description:
-        'Things for one use that may have been used since the backup, by kind. They do not work until they are reopened ' +
-        '(POST /v1/restore/reopen).',
-    },
-    with_keys: { type: 'boolean' },
-    dry_run: { type: 'boolean' },
-    kept_in: {
-      type: ['string', 'null'],
-      description: 'Where what was before is kept; null after a dry run.',
-    },
+const RESPONSE: JsonSchema = recordSchema({
+  restored_from: { type: 'string', description: 'Id of the node that the backup is of.' },
+  node_name: { type: 'string' },
+  created_at: TIMESTAMP_SCHEMA,
+  version: { type: 'string', description: 'Version of the service that took it.' },
+  schema: {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'The newest migration of each owner of tables in it.',
   },
-  [
-    'restored_from',
-    'node_name',
-    'created_at',
-    'version',
-    'schema',
-    'counts',
-    'present',
-    'closed',
-    'with_keys',
-    'dry_run',
-    'kept_in',
-  ],
-)
+  counts: { ...COUNTS, description: 'Rows of each table in it.' },
+  present: { ...COUNTS, description: 'Rows of each table of this node now.' },
+  closed: {
+    ...COUNTS,
+    description:
+      'Things for one use that may have been used since the backup, by kind. They do not work until they are reopened ' +
+      '(POST /v1/restore/reopen).',
+  },
+  with_keys: { type: 'boolean' },
+  dry_run: { type: 'boolean' },
+  kept_in: {
+    type: ['string', 'null'],
+    description: 'Where what was before is kept; null after a dry run.',
+  },
+})
 const QUERY: JsonSchema = objectSchema({
   dry_run: { type: 'boolean', description: 'Check everything and change nothing.' },
   adopt: { type: 'boolean', description: 'Take a backup of another node too: this node becomes that one.' },

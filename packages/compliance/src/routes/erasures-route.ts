@@ -6,6 +6,7 @@ import {
   type Page,
   pageSchema,
   type Route,
+  recordSchema,
   route,
   simRegisterRef,
   TIMESTAMP_SCHEMA,
@@ -14,18 +15,15 @@ import {
 import type { ComplianceParts } from '../parts.ts'
 import { type ErasureRow, openErasures } from '../store.ts'
 
-const ERASURE = objectSchema(
-  {
-    imsi_sha256_12: { type: 'string' },
-    asked_at: TIMESTAMP_SCHEMA,
-    asked_by: { type: 'string', description: 'kind:id' },
-    waits_for: {
-      type: ['string', 'null'],
-      description: 'What its IMSI is still needed for; null when it is about to go.',
-    },
+const ERASURE = recordSchema({
+  imsi_sha256_12: { type: 'string' },
+  asked_at: TIMESTAMP_SCHEMA,
+  asked_by: { type: 'string', description: 'kind:id' },
+  waits_for: {
+    type: ['string', 'null'],
+    description: 'What its IMSI is still needed for; null when it is about to go.',
   },
-  ['imsi_sha256_12', 'asked_at', 'asked_by', 'waits_for'],
-)
+})
 
 /** `GET /v1/compliance/erasures` */
 export function erasuresRoute(parts: ComplianceParts): Route {

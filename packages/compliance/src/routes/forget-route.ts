@@ -7,6 +7,7 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   simNotFound,
   simRegisterRef,
@@ -25,16 +26,13 @@ interface ForgetBody {
   readonly reason?: string
 }
 
-const PARAMS: JsonSchema = objectSchema(
-  {
-    imsi: {
-      type: 'string',
-      pattern: '^[0-9a-f]{12}$',
-      description: 'The first 12 hexadecimal characters of the SHA-256 of the IMSI, never the IMSI itself.',
-    },
+const PARAMS: JsonSchema = recordSchema({
+  imsi: {
+    type: 'string',
+    pattern: '^[0-9a-f]{12}$',
+    description: 'The first 12 hexadecimal characters of the SHA-256 of the IMSI, never the IMSI itself.',
   },
-  ['imsi'],
-)
+})
 const BODY: JsonSchema = objectSchema({
   revoke: {
     type: 'boolean',
@@ -55,22 +53,19 @@ const BODY: JsonSchema = objectSchema({
     description: 'For the audit trail: the number of the request, and nothing of the person.',
   },
 })
-const RESPONSE: JsonSchema = objectSchema(
-  {
-    imsi_sha256_12: { type: 'string' },
-    status: {
-      type: 'string',
-      description:
-        'pending: all but the IMSI is erased, and that as soon as HSS and core have let the SIM go; it is not found from then ' +
-        'on. erased: it is not found any more.',
-    },
-    waits_for: {
-      type: ['string', 'null'],
-      description: 'What its IMSI is still needed for; null when nothing.',
-    },
+const RESPONSE: JsonSchema = recordSchema({
+  imsi_sha256_12: { type: 'string' },
+  status: {
+    type: 'string',
+    description:
+      'pending: all but the IMSI is erased, and that as soon as HSS and core have let the SIM go; it is not found from then ' +
+      'on. erased: it is not found any more.',
   },
-  ['imsi_sha256_12', 'status', 'waits_for'],
-)
+  waits_for: {
+    type: ['string', 'null'],
+    description: 'What its IMSI is still needed for; null when nothing.',
+  },
+})
 
 /** `POST /v1/sims/{imsi}/forget` */
 export function forgetRoute(parts: ComplianceParts): Route {

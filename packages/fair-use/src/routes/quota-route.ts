@@ -16,12 +16,11 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { accountsOf } from '../account.ts'
-import { newQuota } from '../new-quota.ts'
 import { type FairUseParts, QUOTA_RESOURCE } from '../parts.ts'
 import type { Period } from '../periods.ts'
 import { recount } from '../recount.ts'
 import { epochNow, putQuotaState, quotaStatesOf } from '../store/quota-state-store.ts'
-import { type Action, QUOTAS, type QuotaRow, removeQuota } from '../store/quota-store.ts'
+import { type Action, newQuota, QUOTAS, type QuotaRow, removeQuota } from '../store/quota-store.ts'
 import { usedSince } from '../store/used-store.ts'
 import { changedPart, tagged, USAGE_SCHEMA, usageRecord } from '../usage-record.ts'
 import { BYTES_SCHEMA, knownSim, type SimParams } from './params.ts'

@@ -39,6 +39,14 @@ export async function putQuotaState(tx: Tx, quotaState: QuotaState): Promise<voi
   await tx.run(PUT, { ...quotaState })
 }
 
+const LET_GO = `update fair_use_standing set held = null, held_from_ms = null
+  where hash = :hash and held = 'suspend'`
+
+/** Its quota no longer keeps a SIM off; a rate that it is held to stays. */
+export async function letGo(tx: Tx, hash: string): Promise<void> {
+  await tx.run(LET_GO, { hash })
+}
+
 /** The standings of SIMs; of one without a row a new one. */
 export async function quotaStatesOf(
   reader: Reader,

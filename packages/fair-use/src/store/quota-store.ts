@@ -1,5 +1,5 @@
 import { defineTable, type Reader, type Table, type Tx } from '@steeple/contracts'
-import type { Period } from '../periods.ts'
+import type { Period, PeriodClock } from '../periods.ts'
 import { oneOf, parts } from './listed.ts'
 
 /** What happens to a SIM whose quota is used up. */
@@ -92,4 +92,38 @@ export async function removeQuota(tx: Tx, hash: string): Promise<void> {
   await QUOTAS.remove(tx, { hash })
   await tx.run('delete from fair_use_used where hash = :hash', { hash })
   await tx.run('delete from fair_use_standing where hash = :hash', { hash })
+}
+
+/** What a quota is when nobody says otherwise. Contract section 6. */
+const DEFAULTS = { period: 'month', action: 'suspend' } as const
+
+/** How a quota is to be. */
+interface QuotaWish {
+  readonly period?: Period
+  readonly action?: Action
+  readonly throttleBps?: number | null
+}
+
+/** A quota of which nothing is used. */
+export function newQuota(
+  hash: string,
+  quotaBytes: number,
+  { calendar, now }: PeriodClock,
+  { period = DEFAULTS.period, action = DEFAULTS.action, throttleBps = null }: QuotaWish = {},
+): QuotaRow {
+  const { atMs } = now()
+  return {
+    hash,
+    quota_bytes: quotaBytes,
+    period,
+    action,
+    throttle_bps: throttleBps,
+    since_ms: atMs,
+    first_ms: calendar.spanOf('month', atMs).startMs,
+    base_up_bytes: 0,
+    base_down_bytes: 0,
+    added_bytes: 0,
+    added_from_ms: null,
+    free_from_ms: null,
+  }
 }

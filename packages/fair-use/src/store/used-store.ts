@@ -23,21 +23,15 @@ const COLUMNS = [
   'is_incomplete',
   'updated_at_ms',
 ] as const
-/** Rows of one statement; its text is kept for each. */
-const LENGTHS = [50, 10, 1] as const
+/** Rows of one statement. */
+const AT_ONCE = 50
 /** An octet count that JSON carries exactly ends here: what comes on top stays out. */
 const MOST = Number.MAX_SAFE_INTEGER
 
 /** Adds to rows, or makes them. No two have the same key. */
 export async function addUsed(tx: Tx, rows: readonly UsedRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; ) {
-    const length = LENGTHS.find((one) => one <= rows.length - at) ?? 1
-    await tx.run(ADD.get(length) ?? '', paramsOf(rows.slice(at, at + length)))
-    at += length
-  }
+  for (const part of parts(rows, AT_ONCE)) await tx.run(addSql(part.length), paramsOf(part))
 }
-
-const ADD: ReadonlyMap<number, string> = new Map(LENGTHS.map((length) => [length, addSql(length)]))
 
 function addSql(length: number): string {
   const values = Array.from(

@@ -11,19 +11,14 @@ import {
   timestampFromMs,
   txGateRef,
 } from '@steeple/contracts'
-import { serialOf } from '../certificate.ts'
-import { CERTIFICATE_LIFE_MS, renewalPurpose } from '../enroll/certificate-life.ts'
+import { CERTIFICATE_LIFE_MS, renewalPurpose, serialOf } from '../certificate.ts'
 import { createChanges } from '../enroll/changes.ts'
-import {
-  type MemberRecord,
-  publishedFrom,
-  type WireguardRecord,
-  wireguardRecord,
-} from '../enroll/member-record.ts'
+import { type MemberRecord, wireguardRecord } from '../enroll/member-record.ts'
 import { memberOf } from '../enroll/membership-state.ts'
 import { apiPlace, ownAddress } from '../enroll/own-address.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
+import type { PublishedWireguard } from '../members.ts'
 import { enrolledFrom, newsFrom, refusal } from './answers.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
 import { type RevocationListener, revocationListener } from './revocation-listener.ts'
@@ -38,7 +33,7 @@ interface News {
   /** Asks what is new; waits for it when `mayWait`. */
   ask(membership: MeshMembership, mayWait: boolean): Promise<void>
   /** Keeps what this node tells of its WireGuard, in whatever mesh. */
-  keep(wireguard: WireguardRecord): Promise<void>
+  keep(wireguard: PublishedWireguard): Promise<void>
   /** Sends it to the root unless that has it. */
   send(membership: MeshMembership): Promise<void>
 }
@@ -68,7 +63,7 @@ function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListene
       const wanted = await readNote(context.db, 'wireguard')
       if (wanted === undefined) return
       // Written by `keep`.
-      const record = JSON.parse(wanted) as WireguardRecord
+      const record = JSON.parse(wanted) as PublishedWireguard
       const address = ownAddress(context) ?? null
       const known = memberOf(membershipState.view(), node.nodeId)
       const text = JSON.stringify([record, address])
@@ -93,7 +88,7 @@ function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListene
 }
 
 /** Whether the root has what each keeps. Where this node names no endpoint the root has filled one in. */
-function isTold({ wireguard }: MemberRecord, record: WireguardRecord): boolean {
+function isTold({ wireguard }: MemberRecord, record: PublishedWireguard): boolean {
   if (wireguard === null) return false
   const shown = { ...wireguard, endpoint: record.endpoint && wireguard.endpoint, takes: record.takes ?? [] }
   return textOf(shown) === textOf(record)
@@ -101,14 +96,14 @@ function isTold({ wireguard }: MemberRecord, record: WireguardRecord): boolean {
 
 function isToldAll(
   { wireguard, address }: MemberRecord,
-  { takes = [] }: WireguardRecord,
+  { takes = [] }: PublishedWireguard,
   own: string | null,
 ): boolean {
   return address === own && takes.join() === wireguard?.takes?.join()
 }
 
-function textOf(record: WireguardRecord): string {
-  return JSON.stringify(wireguardRecord(publishedFrom(record)))
+function textOf(record: PublishedWireguard): string {
+  return JSON.stringify(wireguardRecord(record))
 }
 
 const TIMEOUT_MS = 5_000
@@ -320,7 +315,7 @@ const HEARTBEAT_MS = 15_000
 export interface MeshAgent {
   start(): void
   /** Tells the other members of this node's WireGuard; durable here when it resolves. */
-  publish(wireguard: WireguardRecord): Promise<void>
+  publish(wireguard: PublishedWireguard): Promise<void>
   /** Leaves the mesh; says whether the root has heard of it. */
   leave(signal: AbortSignal): Promise<{ readonly isRootTold: boolean }>
   health(): ComponentHealth

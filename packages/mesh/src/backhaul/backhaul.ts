@@ -1,9 +1,11 @@
 import {
   type ComponentHealth,
   type Context,
+  type Instance,
   objectSchema,
   ok,
   type Route,
+  recordSchema,
   route,
   sectionOf,
   sumOctets,
@@ -13,7 +15,6 @@ import {
 import { type KernelRoute, kernelRoutes } from '../breakout/routing-table.ts'
 import type { PeeringConfig } from '../config.ts'
 import type { Links } from '../links.ts'
-import type { MeshPart } from '../part.ts'
 import { addTo, type MonthRow, newestMonths } from './store.ts'
 import { type Uplink, uplinkNames, uplinkOf } from './uplinks.ts'
 
@@ -22,39 +23,33 @@ const MOST_MONTHS = 120
 const SOME_MONTHS = 12
 const OCTETS = { type: 'integer', minimum: 0 } as const
 
-const MONTH = objectSchema(
-  {
-    month: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}$', description: 'By the time zone of the box.' },
-    received_bytes: OCTETS,
-    sent_bytes: OCTETS,
-    total_bytes: OCTETS,
-    from: {
-      ...TIMESTAMP_SCHEMA,
-      description: 'Since when it was counted: later than its first day when it began within it.',
-    },
-    until: { ...TIMESTAMP_SCHEMA, description: 'When it was last counted.' },
+const MONTH = recordSchema({
+  month: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}$', description: 'By the time zone of the box.' },
+  received_bytes: OCTETS,
+  sent_bytes: OCTETS,
+  total_bytes: OCTETS,
+  from: {
+    ...TIMESTAMP_SCHEMA,
+    description: 'Since when it was counted: later than its first day when it began within it.',
   },
-  ['month', 'received_bytes', 'sent_bytes', 'total_bytes', 'from', 'until'],
-)
-const SCHEMA = objectSchema(
-  {
-    interfaces: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'Those that have a default route now and are counted; not that of the mesh.',
-    },
-    cap_bytes: {
-      type: ['integer', 'null'],
-      description: 'What may be carried in a month, peering.backhaul_cap_bytes; null when nothing is said.',
-    },
-    months: {
-      type: 'array',
-      items: MONTH,
-      description: 'Newest first; without those in which nothing was counted.',
-    },
+  until: { ...TIMESTAMP_SCHEMA, description: 'When it was last counted.' },
+})
+const SCHEMA = recordSchema({
+  interfaces: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Those that have a default route now and are counted; not that of the mesh.',
   },
-  ['interfaces', 'cap_bytes', 'months'],
-)
+  cap_bytes: {
+    type: ['integer', 'null'],
+    description: 'What may be carried in a month, peering.backhaul_cap_bytes; null when nothing is said.',
+  },
+  months: {
+    type: 'array',
+    items: MONTH,
+    description: 'Newest first; without those in which nothing was counted.',
+  },
+})
 
 /** `GET /v1/mesh/backhaul`. `names`: interfaces that are counted now. */
 function backhaulRoute(
@@ -109,7 +104,7 @@ export async function backhaul(
   context: Context<PeeringConfig>,
   links: Pick<Links, 'device'>,
   seams: BackhaulSeams = {},
-): Promise<MeshPart> {
+): Promise<Instance> {
   const { clock, db } = context
   const gauge = context.metrics.gauge(METRIC, 'Bytes over the uplinks this month, by direction.', [
     'direction',

@@ -1,5 +1,4 @@
 import { defineTable, type Migration, type Reader, sumOctets, type Table, type Tx } from '@steeple/contracts'
-import type { PartTables } from '../part.ts'
 import type { Uplink } from './uplinks.ts'
 
 /** How far the counters of an interface were taken. */
@@ -21,18 +20,19 @@ export interface MonthRow {
   readonly until_ms: number
 }
 
-const UPLINKS: Table<UplinkRow> = defineTable<UplinkRow>(
+export const UPLINKS: Table<UplinkRow> = defineTable<UplinkRow>(
   'mesh_uplink',
   ['name', 'since', 'received_bytes', 'sent_bytes'],
   ['name'],
 )
-const MONTHS: Table<MonthRow> = defineTable<MonthRow>(
+export const MONTHS: Table<MonthRow> = defineTable<MonthRow>(
   'mesh_backhaul',
   ['month', 'received_bytes', 'sent_bytes', 'from_ms', 'until_ms'],
   ['month'],
 )
 
-const MIGRATIONS: readonly Migration[] = [
+/** Tables of this part; see README. */
+export const BACKHAUL_MIGRATIONS: readonly Migration[] = [
   {
     id: '0401_backhaul',
     up: [
@@ -54,9 +54,6 @@ const MIGRATIONS: readonly Migration[] = [
     ],
   },
 ]
-
-/** Tables of this part; see README. */
-export const BACKHAUL_TABLES: PartTables = { migrations: MIGRATIONS, tables: [UPLINKS, MONTHS] }
 
 /** The newest months, newest first. */
 export function newestMonths(reader: Reader, count: number): Promise<readonly MonthRow[]> {

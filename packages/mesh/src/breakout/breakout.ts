@@ -2,6 +2,7 @@ import {
   type ComponentHealth,
   type Context,
   coreDriverRef,
+  type Instance,
   type MeshStanding,
   meshStandingRef,
   type Outcome,
@@ -10,7 +11,6 @@ import {
 import type { PeeringConfig } from '../config.ts'
 import type { Links } from '../links.ts'
 import type { Members } from '../members.ts'
-import type { MeshPart, PartTables } from '../part.ts'
 import { type Run, systemRun } from '../wireguard/run.ts'
 import { type Forwarding, kernelForwarding, type TranslationTable, translationTable } from './kernel.ts'
 import { type KernelRoute, kernelRoutes } from './routing-table.ts'
@@ -85,8 +85,6 @@ async function deviceOf(ip: (args: readonly string[]) => Promise<string>): Promi
   return route?.dev
 }
 
-export const BREAKOUT_TABLES: PartTables = { migrations: [], tables: [] }
-
 /** Resource and key of the reconciler. */
 export const BREAKOUT_RESOURCE = 'mesh_breakout'
 const KEY = 'breakout'
@@ -106,7 +104,7 @@ export async function breakout(
   members: Members,
   links: Links,
   seams: BreakoutSeams = {},
-): Promise<MeshPart> {
+): Promise<Instance> {
   const kernel = seams.kernel ?? systemKernel()
   const keeper = breakoutKeeper(kernel)
   let seen: Breakout = { mode: 'off', reason: 'not looked at yet', isBroken: false }

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { createSocket, type Socket } from 'node:dgram'
+import { createSocket } from 'node:dgram'
 import { EventEmitter } from 'node:events'
 import type { PeerCertificate } from 'node:tls'
 import {
@@ -7,6 +7,7 @@ import {
   type Context,
   defineError,
   type ErrorFactory,
+  type Instance,
   MESH_SERVER_NAME,
   type MeshIdentity,
   meshAuthorityRef,
@@ -20,7 +21,6 @@ import { fingerprintOf, serialOf } from '../certificate.ts'
 import type { PeeringConfig } from '../config.ts'
 import { type ApiPlace, apiPlace } from '../enroll/own-address.ts'
 import type { Members, PublishedWireguard } from '../members.ts'
-import type { MeshPart, PartTables } from '../part.ts'
 import type { ConfirmedNode, Suggestion, Suggestions } from '../suggestions.ts'
 import {
   type Announcement,
@@ -64,11 +64,6 @@ export function allowance(burst: number, perS: number): Allowance {
  */
 function guardedSocket(nowMs: () => number, isWrong: (error: unknown) => void): EventEmitter {
   const socket = createSocket({ type: 'udp4', reuseAddr: true })
-  return guarded(socket, nowMs, isWrong)
-}
-
-/** As `guardedSocket`, around any socket. */
-function guarded(socket: Socket, nowMs: () => number, isWrong: (error: unknown) => void): EventEmitter {
   const inner = new EventEmitter()
   const messages = allowance(BURST, PER_S)
   const tell = (event: string, ...args: readonly unknown[]): void => {
@@ -270,22 +265,21 @@ function membersFrom(text: string): readonly MemberRecord[] {
 function wireguardFrom({ wireguard }: MemberRecord): PublishedWireguard | undefined {
   if (typeof wireguard !== 'object' || wireguard === null) return undefined
   const told = wireguard as Readonly<Record<string, unknown>>
-  const publicKey = text(told.public_key)
-  const listenPort = told.listen_port
-  if (publicKey === undefined || typeof listenPort !== 'number') return undefined
+  const { public_key, listen_port } = told
+  if (typeof public_key !== 'string' || typeof listen_port !== 'number') return undefined
   return {
-    publicKey,
-    nextPublicKey: text(told.next_public_key),
+    public_key,
+    next_public_key: textOrNull(told.next_public_key),
     prepared: texts(told.prepared),
-    endpoint: text(told.endpoint),
-    listenPort,
+    endpoint: textOrNull(told.endpoint),
+    listen_port,
     advertised: texts(told.advertised),
     takes: texts(told.takes),
   }
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 function texts(value: unknown): readonly string[] {
@@ -298,10 +292,10 @@ export const PER_ADDRESS = 4
 
 /** Nodes that were heard of, in memory. */
 interface Heard {
-  /** Says whether the list is another now. One that finds no place is dropped. */
-  add(suggestion: Suggestion): boolean
-  /** Forgets those that have not been heard since. Says whether there were any. */
-  forget(beforeMs: number): boolean
+  /** One that finds no place is dropped. */
+  add(suggestion: Suggestion): void
+  /** Forgets those that have not been heard since. */
+  forget(beforeMs: number): void
   list(): readonly Suggestion[]
   get(id: string): Suggestion | undefined
 }
@@ -314,32 +308,21 @@ export function heardNodes(): Heard {
   const byId = new Map<string, Suggestion>()
   return {
     add: (suggestion) => {
-      if (byId.has(suggestion.id)) {
-        byId.set(suggestion.id, suggestion)
-        return false
-      }
+      const { id, nodeId, address: there, port } = suggestion
+      const fromThere = [...byId.values()].filter(({ address }) => address === there)
       // What a node said of itself before, such as the certificate of a mesh that it has left.
-      const { nodeId, address: there, port } = suggestion
-      const before = [...byId.values()].filter(
-        (one) => one.nodeId === nodeId && one.address === there && one.port === port,
-      )
-      for (const { id } of before) byId.delete(id)
-      const fromThere = [...byId.values()].filter(({ address }) => address === suggestion.address).length
-      if (byId.size >= HEARD_LIMIT || fromThere >= PER_ADDRESS) return false
-      byId.set(suggestion.id, suggestion)
-      return true
+      const before = fromThere.filter((one) => one.nodeId === nodeId && one.port === port)
+      for (const one of before) if (one.id !== id) byId.delete(one.id)
+      const isFull = byId.size >= HEARD_LIMIT || fromThere.length - before.length >= PER_ADDRESS
+      if (byId.has(id) || !isFull) byId.set(id, suggestion)
     },
     forget: (beforeMs) => {
-      const gone = [...byId.values()].filter(({ heardAtMs }) => heardAtMs < beforeMs)
-      for (const { id } of gone) byId.delete(id)
-      return gone.length > 0
+      for (const { id, heardAtMs } of byId.values()) if (heardAtMs < beforeMs) byId.delete(id)
     },
     list: () => [...byId.values()],
     get: (id) => byId.get(id),
   }
 }
-
-export const DISCOVERY_TABLES: PartTables = { migrations: [], tables: [] }
 
 const LOOK_MS = 60_000
 /** One that misses so many looks is gone. */
@@ -356,19 +339,15 @@ export async function discovery(
   context: Context<PeeringConfig>,
   members: Members,
   { open = openMdnsSocket }: DiscoverySeams = {},
-): Promise<{ readonly part: MeshPart; readonly suggestions: Suggestions }> {
+): Promise<{ readonly part: Instance; readonly suggestions: Suggestions }> {
   const heard = heardNodes()
-  const listeners = new Set<() => void>()
-  const tell = (): void => {
-    for (const listener of listeners) listener()
-  }
   const { enabled, mdns } = context.config
   const place = enabled && mdns ? apiPlace(context) : { port: undefined, why: 'peering.mdns is false' }
   let mdnsSocket: MdnsSocket | undefined
   let problem: string | undefined
   const announce = (): void => mdnsSocket?.announce(announcementOf(context, place))
   const look = async (): Promise<void> => {
-    if (heard.forget(context.clock.monotonicMs() - MISSED * LOOK_MS)) tell()
+    heard.forget(context.clock.monotonicMs() - MISSED * LOOK_MS)
     problem = undefined
     mdnsSocket?.look()
   }
@@ -379,7 +358,7 @@ export async function discovery(
       heard: (service) => {
         const suggestion = suggestionFrom(service, context.clock.monotonicMs())
         const isOwn = suggestion?.nodeId === context.use(nodeIdentityRef).nodeId
-        if (suggestion !== undefined && !isOwn && heard.add(suggestion)) tell()
+        if (suggestion !== undefined && !isOwn) heard.add(suggestion)
       },
       isWrong: (error) => {
         problem = error instanceof Error ? error.message.slice(0, PROBLEM_CHARACTERS) : 'the socket failed'
@@ -399,16 +378,11 @@ export async function discovery(
         await mdnsSocket?.end()
       },
     },
-    suggestions: suggestionsOf(context, members, heard, listeners),
+    suggestions: suggestionsOf(context, members, heard),
   }
 }
 
-function suggestionsOf(
-  context: Context<PeeringConfig>,
-  members: Members,
-  heard: Heard,
-  listeners: Set<() => void>,
-): Suggestions {
+function suggestionsOf(context: Context<PeeringConfig>, members: Members, heard: Heard): Suggestions {
   // A member is a peer by itself: there is nothing to suggest.
   const isMember = (nodeId: string): boolean => members.list().some((member) => member.nodeId === nodeId)
   return {
@@ -421,10 +395,6 @@ function suggestionsOf(
       const caPem = identity.membership()?.caPem ?? context.use(meshAuthorityRef).caPem
       const { isRevoked } = members
       return await confirmNode(suggestion, { tls: identity.tls(), caPem, isRevoked }, signal)
-    },
-    onChange: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
     },
   }
 }

@@ -9,12 +9,13 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
+import { CERTIFICATE_LIFE_MS } from '../certificate.ts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN, PEM_SCHEMA } from '../shapes.ts'
-import { CERTIFICATE_LIFE_MS } from './certificate-life.ts'
 import { machineAddresses } from './own-address.ts'
 import { certifiedAddresses, localNameIn, localNameOf, ownNames, targetOf } from './own-names.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
@@ -53,17 +54,14 @@ const BODY = objectSchema(
 )
 
 /** The answer of an enrollment or a renewal. */
-export const ENROLLED_SCHEMA: JsonSchema = objectSchema(
-  {
-    node_id: NODE_ID_SCHEMA,
-    certificate_pem: PEM_SCHEMA,
-    ca_pem: PEM_SCHEMA,
-    expires_at: TIMESTAMP_SCHEMA,
-    mesh: objectSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }, ['name', 'root_node_id']),
-    overlay_address: { type: 'string', description: 'IPv4 address of the node in the mesh, for good.' },
-  },
-  ['node_id', 'certificate_pem', 'ca_pem', 'expires_at', 'mesh', 'overlay_address'],
-)
+export const ENROLLED_SCHEMA: JsonSchema = recordSchema({
+  node_id: NODE_ID_SCHEMA,
+  certificate_pem: PEM_SCHEMA,
+  ca_pem: PEM_SCHEMA,
+  expires_at: TIMESTAMP_SCHEMA,
+  mesh: recordSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }),
+  overlay_address: { type: 'string', description: 'IPv4 address of the node in the mesh, for good.' },
+})
 
 /** `POST /v1/nodes/{id}/enroll`: with a bootstrap token to join, with the node's certificate to renew it. */
 export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
@@ -80,7 +78,7 @@ export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
       'known by its key and gets its old address.',
     example: { csr_pem: '-----BEGIN CERTIFICATE REQUEST-----…', name: 'mast on the hill' },
     schema: {
-      params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
+      params: recordSchema({ id: NODE_ID_SCHEMA }),
       body: BODY,
       response: ENROLLED_SCHEMA,
     },

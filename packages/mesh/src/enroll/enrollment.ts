@@ -6,6 +6,7 @@ import {
   certificateRevoked,
   expandRoles,
   forbidden,
+  type Instance,
   type MeshMembership,
   meshAuthorityRef,
   meshIdentityRef,
@@ -19,44 +20,36 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   southboundUnavailable,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
 import { type MeshAgent, meshAgent } from '../agent/agent.ts'
-import { askToJoin } from '../agent/join.ts'
 import { type MeshClient, meshClient } from '../agent/mesh-client.ts'
 import type { PeeringConfig } from '../config.ts'
 import type { Members } from '../members.ts'
-import type { MeshPart, PartTables } from '../part.ts'
 import { isIn } from '../peers/cidr.ts'
 import { NODE_ID_SCHEMA } from '../shapes.ts'
 import { enrollRoute } from './enroll-route.ts'
 import { inviteRoute, joinCommand, ownUrl, refuseWithoutTls } from './invite-route.ts'
 import { joinRoute } from './join-route.ts'
 import { GRACE_MS, type KnownCertificate, openMemberList } from './member-list.ts'
-import { type MemberRecord, memberFrom, rootView, wireguardRecord } from './member-record.ts'
+import { type MemberRecord, memberFrom, rootView } from './member-record.ts'
 import { membersRoutes } from './members-routes.ts'
 import { memberOf, openMembershipState } from './membership-state.ts'
-import { MIGRATIONS } from './migrations.ts'
 import { announcedUrl } from './own-address.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import { createRefusals } from './refusals.ts'
 import { renewRoutes } from './renew-routes.ts'
 import { revocationList } from './revocation-list.ts'
-import { CERTIFICATES, MEMBERS, NOTES } from './rows.ts'
 import { findCertificate, findMember, forgetCertificates } from './store.ts'
 import { wordsOf } from './words.ts'
 
 const TIMEOUT_MS = 10_000
 /** Members that get an invitation at once; more are invited one by one. */
 const MOST_INVITED = 200
-
-/** What a member does about a root that has moved or is lost: `POST /v1/mesh/root-address`, `POST /v1/mesh/take-root`. */
-function lostRootRoutes(parts: EnrollParts, client: MeshClient, isRootAway: () => boolean): readonly Route[] {
-  return [rootAddressRoute(parts, client), takeRootRoute(parts, isRootAway)]
-}
 
 function membershipOf({ identity }: EnrollParts): MeshMembership {
   const membership = identity.membership()
@@ -76,11 +69,8 @@ function rootAddressRoute(parts: EnrollParts, client: MeshClient): Route {
       'address at once; its certificate must be that of the root. Otherwise nothing changes.',
     example: { url: 'https://192.0.2.101:8443' },
     schema: {
-      body: objectSchema({ url: { type: 'string', pattern: '^https://[^/?#@\\s]{1,255}$' } }, ['url']),
-      response: objectSchema({ root_url: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }, [
-        'root_url',
-        'root_node_id',
-      ]),
+      body: recordSchema({ url: { type: 'string', pattern: '^https://[^/?#@\\s]{1,255}$' } }),
+      response: recordSchema({ root_url: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }),
     },
     audit: 'mesh.root_address',
     errors: ['node_state_conflict', 'southbound_unavailable'],
@@ -116,30 +106,24 @@ function takeRootRoute(parts: EnrollParts, isRootAway: () => boolean): Route {
       'Refused while the root answers, unless forced.',
     schema: {
       body: objectSchema({ force: { type: 'boolean', default: false } }),
-      response: objectSchema(
-        {
-          mesh: objectSchema({ name: { type: 'string' } }, ['name']),
-          url: { type: 'string' },
-          ca_words: { type: 'string' },
-          expires_at: {
-            ...TIMESTAMP_SCHEMA,
-            type: ['string', 'null'],
-            description: 'Null without other members.',
-          },
-          invitations: {
-            type: 'array',
-            items: objectSchema(
-              {
-                node_id: NODE_ID_SCHEMA,
-                name: { type: 'string' },
-                command: { type: 'string', description: 'To be given on that box, once.' },
-              },
-              ['node_id', 'name', 'command'],
-            ),
-          },
+      response: recordSchema({
+        mesh: recordSchema({ name: { type: 'string' } }),
+        url: { type: 'string' },
+        ca_words: { type: 'string' },
+        expires_at: {
+          ...TIMESTAMP_SCHEMA,
+          type: ['string', 'null'],
+          description: 'Null without other members.',
         },
-        ['mesh', 'url', 'ca_words', 'expires_at', 'invitations'],
-      ),
+        invitations: {
+          type: 'array',
+          items: recordSchema({
+            node_id: NODE_ID_SCHEMA,
+            name: { type: 'string' },
+            command: { type: 'string', description: 'To be given on that box, once.' },
+          }),
+        },
+      }),
       status: 201,
     },
     audit: 'mesh.take_root',
@@ -204,12 +188,10 @@ export function nodeCertificates(parts: EnrollParts): CertificateHolders {
   return {
     holderOf: async (certificate) => {
       if (!context.config.enabled) return undefined
-      const found =
+      const holder =
         identity.membership() === undefined
-          ? memberHere(parts, certificate)
+          ? await memberHere(parts, certificate)
           : memberElsewhere(parts, certificate)
-      // From memory it is there at once.
-      const holder = found instanceof Promise ? await found : found
       if (holder === undefined) return undefined
       const { name: id, notAfterMs } = certificate
       return { kind: 'node', id, name: holder.name, roles: NODE, expiresAtMs: notAfterMs }
@@ -218,15 +200,14 @@ export function nodeCertificates(parts: EnrollParts): CertificateHolders {
 }
 
 /** From memory, unless another instance on the same store may have issued or revoked it. */
-function memberHere(parts: EnrollParts, certificate: ClientCertificate): Found | Promise<Found> {
+async function memberHere(parts: EnrollParts, certificate: ClientCertificate): Promise<Found> {
   const { authority, context, node, memberList } = parts
   const { serial, name, caSha256 } = certificate
   if (caSha256 !== authority.caSha256) return undefined
   if (name === node.nodeId) return node
   if (context.db.dialect === 'sqlite') return memberBy(memberList.certificate(serial), parts, name)
-  return findCertificate(context.db, serial).then((row) =>
-    memberBy(row && { nodeId: row.node_id, isRevoked: row.revoked_at_ms !== null }, parts, name),
-  )
+  const row = await findCertificate(context.db, serial)
+  return memberBy(row && { nodeId: row.node_id, isRevoked: row.revoked_at_ms !== null }, parts, name)
 }
 
 function memberBy(known: KnownCertificate | undefined, { memberList }: EnrollParts, name: string): Found {
@@ -248,28 +229,24 @@ const SWEEP_MS = 86_400_000
 /** How often an instance looks for what another one on the same store has let in or put out. */
 const FOLLOW_MS = 2_000
 
-export const ENROLLMENT_TABLES: PartTables = {
-  migrations: MIGRATIONS,
-  tables: [MEMBERS, CERTIFICATES, NOTES],
-}
-
 /** Who belongs to the mesh: enrollment, certificates, revocation, heartbeats. */
 export async function enrollment(
   context: Context<PeeringConfig>,
-): Promise<{ readonly part: MeshPart; readonly members: Members }> {
+): Promise<{ readonly part: Instance; readonly members: Members }> {
   const parts = await partsOf(context)
   const client = meshClient(parts.identity)
   context.defer(() => client.close())
   const agent = meshAgent(parts, client)
-  const part: MeshPart = {
+  const part: Instance = {
     routes: [
       enrollRoute(parts, createRefusals(context, 'enroll')),
       ...renewRoutes(parts, createRefusals(context, 'renew')),
       leaveRoute(parts, agent.leave),
       ...membersRoutes(parts),
       inviteRoute(parts),
-      ...lostRootRoutes(parts, client, agent.isRootAway),
-      joinRoute(parts, (invitation, signal) => askToJoin(parts, client, invitation, signal)),
+      rootAddressRoute(parts, client),
+      takeRootRoute(parts, agent.isRootAway),
+      joinRoute(parts, client),
     ],
     services: new Map([[nodeCertificatesRef.id, nodeCertificates(parts)]]),
     start: async () => {
@@ -354,15 +331,14 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
         ? (memberList.certificate(serial)?.isRevoked ?? false)
         : membershipState.isRevoked(serial),
     publish: async (wireguard) => {
-      const record = wireguardRecord(wireguard)
       // The root's own is kept at once; in the mesh of another one it is sent there.
       await context.db.write(async (tx) => {
         const own = await findMember(tx, node.nodeId)
-        const text = JSON.stringify(record)
+        const text = JSON.stringify(wireguard)
         if (own !== undefined && own.wireguard !== text)
           await memberList.change(tx, { ...own, wireguard: text })
       })
-      await agent.publish(record)
+      await agent.publish(wireguard)
     },
     onChange: (listener) => {
       const stops = [
@@ -397,19 +373,16 @@ function leaveRoute(parts: EnrollParts, leaveMesh: LeaveMesh): Route {
       'again. Its address in the mesh stays reserved for it. At a member, with its own id: it tells the root and ' +
       'leaves.',
     schema: {
-      params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
-      response: objectSchema(
-        {
-          node_id: NODE_ID_SCHEMA,
-          left: { type: 'boolean' },
-          left_at: NULLABLE_TIMESTAMP_SCHEMA,
-          root_told: {
-            type: 'boolean',
-            description: 'false: the root could not be reached; remove the node there too.',
-          },
+      params: recordSchema({ id: NODE_ID_SCHEMA }),
+      response: recordSchema({
+        node_id: NODE_ID_SCHEMA,
+        left: { type: 'boolean' },
+        left_at: NULLABLE_TIMESTAMP_SCHEMA,
+        root_told: {
+          type: 'boolean',
+          description: 'false: the root could not be reached; remove the node there too.',
         },
-        ['node_id', 'left', 'left_at', 'root_told'],
-      ),
+      }),
     },
     audit: 'node.leave',
     errors: ['node_not_found', 'node_state_conflict'],

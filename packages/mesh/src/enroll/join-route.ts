@@ -4,10 +4,13 @@ import {
   objectSchema,
   type Request,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
+import { askToJoin } from '../agent/join.ts'
+import type { MeshClient } from '../agent/mesh-client.ts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN } from '../shapes.ts'
 import { ownAddress } from './own-address.ts'
 import type { EnrollParts } from './parts.ts'
@@ -21,19 +24,8 @@ interface Body {
   readonly leave?: boolean
 }
 
-/** Asks the root of an invitation. */
-export type AskToJoin = (
-  invitation: {
-    readonly token: string
-    readonly url: string
-    readonly address: string | undefined
-    readonly name: string
-  },
-  signal: AbortSignal,
-) => Promise<MeshMembership>
-
 /** `POST /v1/mesh/join`: this node becomes a member of the mesh that an invitation is for. */
-export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
+export function joinRoute(parts: EnrollParts, client: MeshClient): Route {
   return route<unknown, unknown, Body>({
     method: 'POST',
     path: '/v1/mesh/join',
@@ -65,32 +57,26 @@ export function joinRoute(parts: EnrollParts, askToJoin: AskToJoin): Route {
         },
         ['token', 'url'],
       ),
-      response: objectSchema(
-        {
-          mesh: objectSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }, [
-            'name',
-            'root_node_id',
-          ]),
-          root_url: { type: 'string' },
-          overlay_address: { type: 'string' },
-          ca_sha256: { type: 'string' },
-          ca_words: { type: 'string' },
-          joined_at: TIMESTAMP_SCHEMA,
-        },
-        ['mesh', 'root_url', 'overlay_address', 'ca_sha256', 'ca_words', 'joined_at'],
-      ),
+      response: recordSchema({
+        mesh: recordSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }),
+        root_url: { type: 'string' },
+        overlay_address: { type: 'string' },
+        ca_sha256: { type: 'string' },
+        ca_words: { type: 'string' },
+        joined_at: TIMESTAMP_SCHEMA,
+      }),
     },
     audit: 'mesh.join',
     errors: ['node_state_conflict', 'southbound_unavailable'],
-    handle: (request) => join(parts, request, askToJoin),
+    handle: (request) => join(parts, request, client),
   })
 }
 
-async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>, askToJoin: AskToJoin) {
+async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>, client: MeshClient) {
   const { identity, node, membershipState } = parts
   refuseToJoin(parts, request.body.leave === true)
   const { token, url, name = node.name, address = ownAddress(parts.context) } = request.body
-  const membership = await askToJoin({ token, url, name, address }, request.signal)
+  const membership = await askToJoin(parts, client, { token, url, name, address }, request.signal)
   // The file first, and then the trail: killed between them the node is a member, and has an answer to ask for no more.
   await membershipState.clear()
   await identity.adopt(membership)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Clock, capacityExceeded, type Db, type Tx } from '@steeple/contracts'
+import { addressText, type Cidr, networkOf } from '../peers/cidr.ts'
 import { type Changes, createChanges } from './changes.ts'
 import type { CertificateRow, MemberRow } from './rows.ts'
 import {
@@ -14,18 +15,12 @@ import {
   revokeCertificates,
 } from './store.ts'
 
-/** IPv4 network. */
-interface Network {
-  readonly base: number
-  readonly prefix: number
-}
-
 /** The network's own address and the root's come before the first, the broadcast address after the last. */
 const FIRST = 2
 
 /** The overlay address of the root: the first one of the network. */
 function rootAddress(subnet: string): string {
-  return textOf(networkFrom(subnet).base + 1)
+  return addressAt(subnetOf(subnet), 1)
 }
 
 /**
@@ -36,11 +31,11 @@ function rootAddress(subnet: string): string {
  * `taken`: addresses that somebody has or had. Throws `capacity_exceeded` when nothing else is left.
  */
 export function memberAddress(subnet: string, nodeId: string, taken: ReadonlySet<string>): string {
-  const { base, prefix } = networkFrom(subnet)
-  const count = 2 ** (32 - prefix) - 1 - FIRST
+  const network = subnetOf(subnet)
+  const count = 2 ** (32 - network.prefix) - 1 - FIRST
   const from = createHash('sha256').update(nodeId).digest().readUInt32BE(0)
   for (let step = 0; step < Math.min(count, taken.size + 1); step += 1) {
-    const address = textOf(base + FIRST + ((from + step) % count))
+    const address = addressAt(network, FIRST + ((from + step) % count))
     if (!taken.has(address)) return address
   }
   throw capacityExceeded(
@@ -48,19 +43,15 @@ export function memberAddress(subnet: string, nodeId: string, taken: ReadonlySet
   )
 }
 
-function textOf(value: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.')
+function addressAt({ bits }: Cidr, index: number): string {
+  return addressText({ version: 4, bits: bits + BigInt(index), prefix: 32 })
 }
 
-function networkFrom(subnet: string): Network {
-  const [address = '', bits = '32'] = subnet.split('/')
-  const prefix = Number(bits)
-  const size = 2 ** (32 - prefix)
-  return { base: Math.floor(numberOf(address) / size) * size, prefix }
-}
-
-function numberOf(address: string): number {
-  return address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0)
+/** The schema of the configuration lets nothing else through. */
+function subnetOf(subnet: string): Cidr {
+  const network = networkOf(subnet)
+  if (network === undefined) throw new Error(`peering.subnet ${subnet} is no network`)
+  return network
 }
 
 /** How long after its end a certificate that is not revoked still renews itself. */

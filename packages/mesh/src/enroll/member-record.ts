@@ -6,18 +6,6 @@ import { ownAddress } from './own-address.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
 import type { MemberRow } from './rows.ts'
 
-/** What a member tells of its WireGuard, as JSON. */
-export interface WireguardRecord {
-  readonly public_key: string
-  readonly next_public_key: string | null
-  readonly prepared: readonly string[]
-  readonly endpoint: string | null
-  readonly listen_port: number
-  readonly advertised: readonly string[]
-  /** As `PublishedWireguard.takes`; absent from a node of an earlier version. */
-  readonly takes?: readonly string[]
-}
-
 /** A member as `GET /v1/mesh/members` shows it. */
 export interface MemberRecord {
   readonly node_id: string
@@ -26,7 +14,7 @@ export interface MemberRecord {
   readonly overlay_address: string
   readonly address: string | null
   readonly joined_at: string
-  readonly wireguard: WireguardRecord | null
+  readonly wireguard: PublishedWireguard | null
   /** Of its certificates that have not ended; absent from a root of an earlier version. */
   readonly serials?: readonly string[]
 }
@@ -114,12 +102,12 @@ function memberRecord(row: MemberRow, rootNodeId: string): MemberRecord {
 }
 
 /** The record that was stored by this module. */
-export function wireguardFrom(json: string): WireguardRecord {
-  return JSON.parse(json) as WireguardRecord
+export function wireguardFrom(json: string): PublishedWireguard {
+  return JSON.parse(json) as PublishedWireguard
 }
 
 /** With the endpoint at which the node was seen, where it names none. */
-function reachable(record: WireguardRecord, seen: string | null): WireguardRecord {
+function reachable(record: PublishedWireguard, seen: string | null): PublishedWireguard {
   if (record.endpoint !== null || seen === null) return record
   return { ...record, endpoint: hostPort({ host: seen, port: record.listen_port }) }
 }
@@ -132,32 +120,19 @@ export function memberFrom(record: MemberRecord, ownNodeId: string): Member {
     isRoot: record.is_root,
     isSelf: record.node_id === ownNodeId,
     overlayAddress: record.overlay_address,
-    wireguard: record.wireguard === null ? undefined : publishedFrom(record.wireguard),
+    wireguard: record.wireguard ?? undefined,
   }
 }
 
-/** From its JSON. */
-export function publishedFrom(record: WireguardRecord): PublishedWireguard {
+/** Each field, in one order: the same text for the same. */
+export function wireguardRecord(told: PublishedWireguard): PublishedWireguard {
   return {
-    publicKey: record.public_key,
-    nextPublicKey: record.next_public_key ?? undefined,
-    prepared: record.prepared,
-    endpoint: record.endpoint ?? undefined,
-    listenPort: record.listen_port,
-    advertised: record.advertised,
-    takes: record.takes ?? [],
-  }
-}
-
-/** To its JSON; the same for the same. */
-export function wireguardRecord(published: PublishedWireguard): WireguardRecord {
-  return {
-    public_key: published.publicKey,
-    next_public_key: published.nextPublicKey ?? null,
-    prepared: published.prepared,
-    endpoint: published.endpoint ?? null,
-    listen_port: published.listenPort,
-    advertised: published.advertised,
-    takes: published.takes,
+    public_key: told.public_key,
+    next_public_key: told.next_public_key,
+    prepared: told.prepared,
+    endpoint: told.endpoint,
+    listen_port: told.listen_port,
+    advertised: told.advertised,
+    takes: told.takes ?? [],
   }
 }

@@ -11,19 +11,19 @@ import {
   type Request,
   type Route,
   rateLimited,
+  recordSchema,
   route,
   validationFailed,
 } from '@steeple/contracts'
+import type { PublishedWireguard } from '../members.ts'
 import { isIn, parseCidr } from '../peers/cidr.ts'
 import { parseHostPort } from '../peers/endpoint.ts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
 import {
   MEMBER_SCHEMA,
   type MeshView,
-  publishedFrom,
   rootView,
   WIREGUARD_SCHEMA,
-  type WireguardRecord,
   wireguardFrom,
   wireguardRecord,
 } from './member-record.ts'
@@ -71,7 +71,7 @@ interface Query {
 }
 
 /** What a member tells of itself. */
-interface Told extends WireguardRecord {
+interface Told extends PublishedWireguard {
   readonly address?: string | null
 }
 
@@ -109,20 +109,14 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
         after: { type: 'integer', minimum: 0 },
         wait_s: { type: 'integer', minimum: 0, maximum: LONGEST_WAIT_S },
       }),
-      response: objectSchema(
-        {
-          mesh: objectSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }, [
-            'name',
-            'root_node_id',
-          ]),
-          subnet: { type: 'string' },
-          revision: { type: 'integer' },
-          crl_number: { type: ['integer', 'null'] },
-          crl_pem: { type: ['string', 'null'] },
-          members: { type: 'array', items: MEMBER_SCHEMA },
-        },
-        ['mesh', 'subnet', 'revision', 'crl_number', 'crl_pem', 'members'],
-      ),
+      response: recordSchema({
+        mesh: recordSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }),
+        subnet: { type: 'string' },
+        revision: { type: 'integer' },
+        crl_number: { type: ['integer', 'null'] },
+        crl_pem: { type: ['string', 'null'] },
+        members: { type: 'array', items: MEMBER_SCHEMA },
+      }),
     },
     errors: ['node_state_conflict'],
     handle: async (request) => {
@@ -153,9 +147,9 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
       advertised: ['10.45.0.0/16'],
     },
     schema: {
-      params: objectSchema({ id: NODE_ID_SCHEMA }, ['id']),
+      params: recordSchema({ id: NODE_ID_SCHEMA }),
       body: TOLD_SCHEMA,
-      response: objectSchema({ revision: { type: 'integer' } }, ['revision']),
+      response: recordSchema({ revision: { type: 'integer' } }),
     },
     audit: 'mesh.publish',
     errors: ['node_not_found', 'node_state_conflict', 'rate_limited'],
@@ -169,7 +163,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
       const { address, next_public_key = null, prepared = [], endpoint = null, ...rest } = request.body
       refuseUnsound(endpoint, rest)
       const whole = { ...rest, next_public_key, prepared, endpoint }
-      const wireguard = JSON.stringify(wireguardRecord(publishedFrom(whole)))
+      const wireguard = JSON.stringify(wireguardRecord(whole))
       return await request.mutate(id, async (tx) => {
         const row = await findMember(tx, id)
         if (row === undefined || row.left_at_ms !== null) throw nodeNotFound(id)
@@ -189,7 +183,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
 /** What is no network and no endpoint is heard by all members: it goes no further. Throws `validation_failed`. */
 function refuseUnsound(
   endpoint: string | null,
-  { advertised, takes = [] }: Pick<WireguardRecord, 'advertised' | 'takes'>,
+  { advertised, takes = [] }: Pick<PublishedWireguard, 'advertised' | 'takes'>,
 ): void {
   const details: ErrorDetail[] = []
   if (endpoint !== null && parseHostPort(endpoint) === undefined)
@@ -241,10 +235,7 @@ function crlRoute(parts: EnrollParts): Route {
       'signature counts, not its sender.',
     conditional: true,
     schema: {
-      response: objectSchema({ number: { type: 'integer' }, crl_pem: { type: 'string' } }, [
-        'number',
-        'crl_pem',
-      ]),
+      response: recordSchema({ number: { type: 'integer' }, crl_pem: { type: 'string' } }),
     },
     errors: ['not_found'],
     handle: async () => {
@@ -263,7 +254,7 @@ function caRoute(parts: EnrollParts): Route {
     summary: 'Get the CA of the mesh of this node',
     description:
       'Believed by nobody for itself: compare its SHA-256 with a bootstrap token or with the words of an invitation.',
-    schema: { response: objectSchema({ ca_pem: PEM_SCHEMA }, ['ca_pem']) },
+    schema: { response: recordSchema({ ca_pem: PEM_SCHEMA }) },
     handle: async () => ok({ ca_pem: parts.identity.membership()?.caPem ?? parts.authority.caPem }),
   })
 }

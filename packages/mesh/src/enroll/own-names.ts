@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { localHostName } from '@steeple/contracts'
+import { CERTIFICATE_LIFE_MS } from '../certificate.ts'
 import { NODE_ID_PATTERN } from '../shapes.ts'
-import { CERTIFICATE_LIFE_MS } from './certificate-life.ts'
 import type { MemberRow } from './rows.ts'
 
 const NODE_ID = new RegExp(NODE_ID_PATTERN)

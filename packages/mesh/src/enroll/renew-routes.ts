@@ -11,11 +11,11 @@ import {
   certificateRevoked,
   expandRoles,
   nodeStateConflict,
-  objectSchema,
   ok,
   type Reader,
   type Reply,
   type Route,
+  recordSchema,
   route,
   rowSum,
   type SessionKeys,
@@ -23,9 +23,8 @@ import {
   type Tx,
   unauthenticated,
 } from '@steeple/contracts'
-import { serialOf } from '../certificate.ts'
+import { renewalPurpose, serialOf } from '../certificate.ts'
 import { PEM_SCHEMA } from '../shapes.ts'
-import { renewalPurpose } from './certificate-life.ts'
 import { ENROLLED_SCHEMA, keyDigest, Mutated, prepareRenewal } from './enroll-route.ts'
 import { GRACE_MS } from './member-list.ts'
 import { ownNames } from './own-names.ts'
@@ -122,10 +121,7 @@ export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Ro
       description:
         'The member signs it with the key of its certificate, and sends both to POST /v1/nodes/{id}/enroll.',
       schema: {
-        response: objectSchema({ nonce: { type: 'string' }, expires_in_s: { type: 'integer' } }, [
-          'nonce',
-          'expires_in_s',
-        ]),
+        response: recordSchema({ nonce: { type: 'string' }, expires_in_s: { type: 'integer' } }),
       },
       handle: async () => ok({ nonce: nonces.make(), expires_in_s: NONCE_MS / 1_000 }),
     }),
@@ -144,15 +140,12 @@ export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Ro
         signature: 'MEUC',
       },
       schema: {
-        body: objectSchema(
-          {
-            certificate_pem: { ...PEM_SCHEMA, maxLength: 8_192 },
-            csr_pem: { ...PEM_SCHEMA, maxLength: 8_192 },
-            nonce: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,200}$' },
-            signature: { type: 'string', pattern: '^[A-Za-z0-9+/=]{1,200}$' },
-          },
-          ['certificate_pem', 'csr_pem', 'nonce', 'signature'],
-        ),
+        body: recordSchema({
+          certificate_pem: { ...PEM_SCHEMA, maxLength: 8_192 },
+          csr_pem: { ...PEM_SCHEMA, maxLength: 8_192 },
+          nonce: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,200}$' },
+          signature: { type: 'string', pattern: '^[A-Za-z0-9+/=]{1,200}$' },
+        }),
         response: ENROLLED_SCHEMA,
       },
       bodyLimit: 32_768,

@@ -1,4 +1,5 @@
 import type { Clock } from '@steeple/contracts'
+import { type Changes, createChanges } from '../enroll/changes.ts'
 import type { RefusedMember } from './follow-members.ts'
 import { type HandshakeStates, handshakeStates } from './handshake-state.ts'
 
@@ -31,13 +32,10 @@ export interface Board {
   published: string | undefined
   /** Milliseconds of the last echo, by peer's id. */
   readonly rtt: Map<string, number>
-  onChange(listener: () => void): () => void
-  /** Tells the listeners. */
-  changed(): void
+  readonly changes: Changes
 }
 
 export function createBoard(clock: Clock): Board {
-  const listeners = new Set<() => void>()
   return {
     handshakeStates: handshakeStates(clock),
     problem: undefined,
@@ -53,12 +51,6 @@ export function createBoard(clock: Clock): Board {
     ownKeys: undefined,
     published: undefined,
     rtt: new Map(),
-    onChange: (listener) => {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    changed: () => {
-      for (const listener of listeners) listener()
-    },
+    changes: createChanges(),
   }
 }

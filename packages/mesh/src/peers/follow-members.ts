@@ -73,7 +73,7 @@ export function refusedMembers(
     const own = rows.find(({ node_id }) => node_id === nodeId)
     const others = wanted.filter(({ id }) => id !== own?.id)
     const holder = others.find(
-      ({ public_key, next_key }) => public_key === wireguard.publicKey || next_key === wireguard.publicKey,
+      ({ public_key, next_key }) => public_key === wireguard.public_key || next_key === wireguard.public_key,
     )
     if (holder !== undefined) return [{ nodeId, name, why: `its key is that of the peer ${holder.name}` }]
     const neighbour = others.find(({ address }) => address === overlayAddress)
@@ -113,14 +113,14 @@ function followed(
   { isSelf, wireguard, ...member }: Member,
   terms: FollowTerms,
 ): MemberChange | undefined {
-  if (isSelf || wireguard === undefined || !isKey(wireguard.publicKey)) return undefined
+  if (isSelf || wireguard === undefined || !isKey(wireguard.public_key)) return undefined
   const before =
-    rows.find(({ node_id }) => node_id === member.nodeId) ?? formerHolder(rows, wireguard.publicKey)
+    rows.find(({ node_id }) => node_id === member.nodeId) ?? formerHolder(rows, wireguard.public_key)
   if (before?.removed_by === 'operator' && before.node_id !== null) return undefined
   const taken = rows
     .filter(({ id }) => id !== before?.id)
     .flatMap(({ public_key, next_key }) => (next_key === null ? [public_key] : [public_key, next_key]))
-  if (taken.includes(wireguard.publicKey)) return undefined
+  if (taken.includes(wireguard.public_key)) return undefined
   const row: PeerRow = {
     ...(before ?? newRow(terms.nowMs)),
     ...keysOf(before, wireguard, taken),
@@ -143,8 +143,8 @@ function followed(
  * Whether what was approved of a peer counts for a member. A key is no secret, and nobody has proved it: it is not of whoever says
  * to be that peer. Nor is it of the id alone where a peer comes back, which another root may have given to another box.
  */
-function isSameBox(before: PeerRow, nodeId: string, { publicKey }: PublishedWireguard): boolean {
-  return before.node_id === nodeId && (before.removed_at_ms === null || before.public_key === publicKey)
+function isSameBox(before: PeerRow, nodeId: string, { public_key }: PublishedWireguard): boolean {
+  return before.node_id === nodeId && (before.removed_at_ms === null || before.public_key === public_key)
 }
 
 /**
@@ -209,22 +209,22 @@ function nameOf(
 
 function keysOf(
   before: PeerRow | undefined,
-  { publicKey, nextPublicKey }: PublishedWireguard,
+  { public_key: publicKey, next_public_key: nextKey }: PublishedWireguard,
   taken: readonly string[],
 ): Pick<PeerRow, 'public_key' | 'next_key' | 'former_key'> {
   const isNew = before !== undefined && before.public_key !== publicKey
   // Its packets came under the next key already, and the list is from before.
-  if (isNew && before.former_key === publicKey && nextPublicKey === before.public_key) return before
-  const isSound = nextPublicKey !== undefined && isKey(nextPublicKey) && !taken.includes(nextPublicKey)
+  if (isNew && before.former_key === publicKey && nextKey === before.public_key) return before
+  const isSound = nextKey !== null && isKey(nextKey) && !taken.includes(nextKey)
   return {
     public_key: publicKey,
-    next_key: isSound ? nextPublicKey : null,
+    next_key: isSound ? nextKey : null,
     former_key: isNew ? before.public_key : (before?.former_key ?? null),
   }
 }
 
 function endpointOf({ endpoint }: PublishedWireguard): string | undefined {
-  const parsed = endpoint === undefined ? undefined : parseHostPort(endpoint)
+  const parsed = endpoint === null ? undefined : parseHostPort(endpoint)
   return parsed === undefined ? undefined : endpointText(parsed)
 }
 

@@ -34,7 +34,7 @@ export function linkReconciler(parts: PeersParts): Reconciler {
         board.problem = error instanceof Error ? error.message : String(error)
         return failed(board.problem)
       } finally {
-        board.changed()
+        board.changes.tell()
       }
     },
   }
@@ -171,13 +171,13 @@ async function publishOwn(parts: PeersParts, rows: readonly PeerRow[]): Promise<
   const { members, board, context } = parts
   const { ownKeys, prepared } = board
   if (members.overlay() === undefined || ownKeys === undefined) return
-  const { endpoint, listen_port: listenPort, advertise } = context.config
+  const { endpoint, listen_port, advertise } = context.config
   const wireguard = {
-    publicKey: ownKeys.present,
-    nextPublicKey: ownKeys.next,
+    public_key: ownKeys.present,
+    next_public_key: ownKeys.next ?? null,
     prepared: [...prepared].sort(),
-    endpoint: endpoint === '' ? undefined : endpoint,
-    listenPort,
+    endpoint: endpoint || null,
+    listen_port,
     advertised: advertise.map(spelled),
     takes: isAdvertisingAllowed(parts) ? takenFrom(rows) : [],
   }

@@ -4,8 +4,8 @@ import type { Members } from '../members.ts'
 import type { Suggestions } from '../suggestions.ts'
 import type { LinkDriver } from '../wireguard/link-driver.ts'
 import type { Board } from './board.ts'
+import type { Resolver } from './endpoint.ts'
 import type { OwnKey } from './own-key.ts'
-import type { Resolver } from './resolver.ts'
 
 /** The reconciler of the interface, and its one key. */
 export const LINK_RESOURCE = 'peer_link'

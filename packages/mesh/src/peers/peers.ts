@@ -3,6 +3,7 @@ import {
   type ComponentHealth,
   type Context,
   type ErrorDetail,
+  type Instance,
   nodeIdentityRef,
   nodeStateConflict,
   type Outcome,
@@ -11,6 +12,7 @@ import {
   peerNotFound,
   type Reconciler,
   type Route,
+  recordSchema,
   route,
   systemPrincipal,
   vaultRef,
@@ -18,7 +20,6 @@ import {
 import type { PeeringConfig } from '../config.ts'
 import type { Links } from '../links.ts'
 import type { Members } from '../members.ts'
-import type { MeshPart, PartTables } from '../part.ts'
 import type { ConfirmedNode, Suggestion, Suggestions } from '../suggestions.ts'
 import type { SeenInterface } from '../wireguard/dump.ts'
 import { isKey } from '../wireguard/keys.ts'
@@ -27,15 +28,14 @@ import { systemRun } from '../wireguard/run.ts'
 import { systemLink } from '../wireguard/system-link.ts'
 import { createBoard } from './board.ts'
 import { contains, isIn, parseCidr } from './cidr.ts'
-import { endpointText, parseEndpoint, parseHostPort } from './endpoint.ts'
+import { endpointText, parseEndpoint, parseHostPort, type Resolver, systemResolver } from './endpoint.ts'
 import { newPeerId } from './follow-members.ts'
 import { linkReconciler, takeAway } from './link-reconciler.ts'
 import { ownKey } from './own-key.ts'
 import { KEEPALIVE_S, KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
-import { allPeers, listOf, PEER_MIGRATIONS, PEERS, type PeerRow, peerById } from './peer-store.ts'
+import { allPeers, listOf, PEERS, type PeerRow, peerById } from './peer-store.ts'
 import { PEER_SCHEMA, peerRecord, stateOf } from './record.ts'
 import { isAdvertisingAllowed, spelled } from './reserved-networks.ts'
-import { type Resolver, systemResolver } from './resolver.ts'
 import { ROUTES_SCHEMA, refuse, routeDetails } from './routes/bodies.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { PEER_PARAMS, type PeerParams, peerRoutes } from './routes/peer-routes.ts'
@@ -173,8 +173,6 @@ const ECHO_MS = 15_000
 const COUNT_MS = 15_000
 const STOP_MS = 10_000
 
-export const PEERS_TABLES: PartTables = { migrations: PEER_MIGRATIONS, tables: [PEERS] }
-
 /** Parts that a test may give instead of the machine's. */
 export interface OwnLinkParts {
   readonly driver?: LinkDriver
@@ -187,7 +185,7 @@ export async function peers(
   members: Members,
   suggestions: Suggestions,
   own: OwnLinkParts = {},
-): Promise<{ readonly part: MeshPart; readonly links: Links }> {
+): Promise<{ readonly part: Instance; readonly links: Links }> {
   const keysDir = join(context.settings.server.data_dir, 'keys')
   const vault = context.use(vaultRef)
   vault.register({ table: PEERS.name, key: 'id', columns: ['psk_sealed'] })
@@ -211,7 +209,7 @@ export async function peers(
   return { part: partOf(parts), links: linksOf(parts) }
 }
 
-function partOf(parts: PeersParts): MeshPart {
+function partOf(parts: PeersParts): Instance {
   const { context, members, board } = parts
   return {
     routes: [...peerRoutes(parts), ...keyRoutes(parts), approveRoute(parts), acceptRoute(parts)],
@@ -227,7 +225,7 @@ function partOf(parts: PeersParts): MeshPart {
       await takeAway(parts, AbortSignal.timeout(STOP_MS)).catch((error: unknown) =>
         context.log.warn({ err: error }, 'the WireGuard interface could not be removed'),
       )
-      board.changed()
+      board.changes.tell()
     },
     health: async () => await peersHealth(parts),
   }
@@ -278,7 +276,7 @@ function linksOf({ context, board, members }: PeersParts): Links {
         .filter(([peerId]) => board.active.has(peerId) && takesAll(peerId))
         .flatMap(([, routes]) => routes.filter((cidr) => cidr !== '0.0.0.0/0'))
     },
-    onChange: board.onChange,
+    onChange: board.changes.listen,
   }
 }
 
@@ -299,7 +297,7 @@ function approveRoute(parts: PeersParts): Route {
     example: { routes: ['10.20.0.0/16'] },
     schema: {
       params: PEER_PARAMS,
-      body: objectSchema({ routes: ROUTES_SCHEMA }, ['routes']),
+      body: recordSchema({ routes: ROUTES_SCHEMA }),
       response: PEER_SCHEMA,
     },
     errors: ['peer_not_found', 'validation_failed', 'node_state_conflict', 'store_corrupt'],
@@ -360,7 +358,7 @@ function acceptRoute(parts: PeersParts): Route {
       const heard = suggestions.get(id)
       if (heard === undefined) throw peerNotFound(id)
       const node = await suggestions.confirm(id, request.signal)
-      if (!isKey(node.wireguard.publicKey))
+      if (!isKey(node.wireguard.public_key))
         refuse([{ pointer: '/public_key', message: 'that the node tells is no key of WireGuard' }])
       return await request.mutate(id, async (tx) => {
         const rows = await allPeers(tx)
@@ -384,20 +382,20 @@ function acceptedRow(
   { nodeId, name, wireguard }: ConfirmedNode,
   nowMs: number,
 ): PeerRow {
-  const before = rows.find((row) => row.node_id === nodeId || row.public_key === wireguard.publicKey)
+  const before = rows.find((row) => row.node_id === nodeId || row.public_key === wireguard.public_key)
   if (before !== undefined && before.removed_at_ms === null)
     throw peerExists(`${before.name} (${before.id}) is this node`)
   const isTaken = rows.some((row) => row.name === name && row.removed_at_ms === null)
-  const endpoint = wireguard.endpoint === undefined ? undefined : parseHostPort(wireguard.endpoint)
+  const endpoint = wireguard.endpoint === null ? undefined : parseHostPort(wireguard.endpoint)
   return {
     id: before?.id ?? newPeerId(),
     name: isTaken ? `${name}-${nodeId.slice(0, 8)}` : name,
     source: 'mdns',
-    public_key: wireguard.publicKey,
+    public_key: wireguard.public_key,
     next_key: null,
     former_key: before?.former_key ?? null,
     psk_sealed: before?.psk_sealed ?? null,
-    endpoint: endpointText(endpoint ?? { host: heard.address, port: wireguard.listenPort }),
+    endpoint: endpointText(endpoint ?? { host: heard.address, port: wireguard.listen_port }),
     keepalive_s: KEEPALIVE_S,
     address: before?.address ?? null,
     advertised: JSON.stringify([

@@ -13,7 +13,7 @@ import {
   tempDir,
 } from '@steeple/testkit'
 import { backhaul, monthOf } from '../../src/backhaul/backhaul.ts'
-import { BACKHAUL_TABLES } from '../../src/backhaul/store.ts'
+import { BACKHAUL_MIGRATIONS, MONTHS, UPLINKS } from '../../src/backhaul/store.ts'
 import { type Uplink, uplinkNames, uplinkOf } from '../../src/backhaul/uplinks.ts'
 import { routesFrom4 } from '../../src/breakout/routing-table.ts'
 import type { PeeringConfig } from '../../src/config.ts'
@@ -59,7 +59,8 @@ async function world(use: (at: World) => Promise<void>, config: object = {}): Pr
   ])
   const parts: Awaited<ReturnType<typeof backhaul>>[] = []
   const plugin: Plugin<PeeringConfig> = {
-    ...BACKHAUL_TABLES,
+    migrations: BACKHAUL_MIGRATIONS,
+    tables: [UPLINKS, MONTHS],
     setup: async (context) => {
       const part = await backhaul(
         context,

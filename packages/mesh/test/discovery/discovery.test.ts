@@ -96,10 +96,6 @@ finding('is silent where nobody could use it, and says why', async () => {
 
 finding('suggests others, neither itself nor members, until they are silent for three looks', async () => {
   const { fake, world, list, suggestions, say } = await setting()
-  let changes = 0
-  suggestions.onChange(() => {
-    changes += 1
-  })
   say(OWN)
   say(OTHER)
   say(OTHER)
@@ -107,7 +103,6 @@ finding('suggests others, neither itself nor members, until they are silent for 
     suggestions.list().map(({ nodeId }) => nodeId),
     [OTHER],
   )
-  assert.is(changes, 1)
   const [found] = suggestions.list()
   list.push({
     nodeId: OTHER,
@@ -124,7 +119,6 @@ finding('suggests others, neither itself nor members, until they are silent for 
   assert.ok(suggestions.get(found?.id ?? ''))
   await fake.clock.advance(120_000)
   assert.is(suggestions.get(found?.id ?? ''), undefined)
-  assert.is(changes, 2)
 })
 
 finding('says when the network lets nothing through, and that it does again', async () => {

@@ -61,11 +61,11 @@ agents(
   async () => {
     const [one, two] = [await member('teller'), await member('listener')]
     const published = {
-      publicKey: Buffer.alloc(32, 9).toString('base64'),
-      nextPublicKey: undefined,
+      public_key: Buffer.alloc(32, 9).toString('base64'),
+      next_public_key: null,
       prepared: [],
-      endpoint: undefined,
-      listenPort: 51820,
+      endpoint: null,
+      listen_port: 51820,
       advertised: ['10.9.0.0/16'],
       takes: ['22222222-2222-4333-8444-555555555555 10.8.0.0/16'],
     }

@@ -1,8 +1,8 @@
 import { hkdfSync } from 'node:crypto'
 import type { SessionKeys } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
-import { MIGRATIONS } from '../../src/enroll/migrations.ts'
 import { createNonces } from '../../src/enroll/renew-routes.ts'
+import { MIGRATIONS } from '../../src/enroll/rows.ts'
 
 const nonces = suite('mesh/nonces')
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
-import { renewalPurpose } from '../../src/enroll/certificate-life.ts'
+import { renewalPurpose } from '../../src/certificate.ts'
 import { csrOf } from '../support/requests.ts'
 import { type Box, bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
 

@@ -21,9 +21,9 @@ import type { MeshCall, MeshClient } from '../../src/agent/mesh-client.ts'
 import type { PeeringConfig } from '../../src/config.ts'
 import { openMemberList } from '../../src/enroll/member-list.ts'
 import { openMembershipState } from '../../src/enroll/membership-state.ts'
-import { MIGRATIONS } from '../../src/enroll/migrations.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
 import { revocationList } from '../../src/enroll/revocation-list.ts'
+import { MIGRATIONS } from '../../src/enroll/rows.ts'
 import { bodyOf, type Enrolled, type RootBed } from './root-bed.ts'
 
 /** A box that has joined a root bed; its questions reach the root without a network, as long as it is not cut off. */

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { Plugin } from '@steeple/contracts'
+import type { Instance, Plugin } from '@steeple/contracts'
 import {
   assert,
   type FakeClock,
@@ -13,9 +13,8 @@ import {
 import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
 import type { Member, Members, PublishedWireguard } from '../../src/members.ts'
-import type { MeshPart } from '../../src/part.ts'
-import type { PeerRow } from '../../src/peers/peer-store.ts'
-import { PEERS_TABLES, peers } from '../../src/peers/peers.ts'
+import { PEER_MIGRATIONS, PEERS, type PeerRow } from '../../src/peers/peer-store.ts'
+import { peers } from '../../src/peers/peers.ts'
 import type { Suggestion, Suggestions } from '../../src/suggestions.ts'
 import { newKeyPair } from '../../src/wireguard/keys.ts'
 import { type FakeLink, fakeLink } from './fake-link.ts'
@@ -84,9 +83,10 @@ export async function peersWorld(peering: object = {}): Promise<PeersWorld> {
   const members = fakeMembers()
   const suggested: Suggestion[] = []
   const made: Links[] = []
-  const parts: MeshPart[] = []
+  const parts: Instance[] = []
   const plugin: Plugin<PeeringConfig> = {
-    ...PEERS_TABLES,
+    migrations: PEER_MIGRATIONS,
+    tables: [PEERS],
     setup: async (context) => {
       const { part, links } = await peers(context, members, suggestionsOf(suggested), {
         driver: link,
@@ -183,11 +183,11 @@ export function member(name: string, wireguard: Partial<PublishedWireguard> = {}
     isSelf: false,
     overlayAddress: `100.64.0.${octet}`,
     wireguard: {
-      publicKey: someKey(),
-      nextPublicKey: undefined,
+      public_key: someKey(),
+      next_public_key: null,
       prepared: [],
       endpoint: `192.0.2.${octet}:51820`,
-      listenPort: 51820,
+      listen_port: 51820,
       advertised: [],
       takes: [],
       ...wireguard,
@@ -226,13 +226,12 @@ function suggestionsOf(list: readonly Suggestion[]): Suggestions {
     confirm: async (id) => {
       const heard = list.find((one) => one.id === id)
       if (heard === undefined) throw new Error('nobody was heard')
-      const wireguard = { publicKey: someKey(), nextPublicKey: undefined, prepared: [], endpoint: undefined }
+      const wireguard = { public_key: someKey(), next_public_key: null, prepared: [], endpoint: null }
       return {
         nodeId: heard.nodeId,
         name: heard.name,
-        wireguard: { ...wireguard, listenPort: 51821, advertised: ['10.77.0.0/16'], takes: [] },
+        wireguard: { ...wireguard, listen_port: 51821, advertised: ['10.77.0.0/16'], takes: [] },
       }
     },
-    onChange: () => () => undefined,
   }
 }

@@ -18,12 +18,14 @@ import {
   type TestResponse,
 } from '@steeple/testkit'
 import type { PeeringConfig } from '../../src/config.ts'
-import { ENROLLMENT_TABLES, enrollment } from '../../src/enroll/enrollment.ts'
+import { enrollment } from '../../src/enroll/enrollment.ts'
+import { CERTIFICATES, MEMBERS, MIGRATIONS, NOTES } from '../../src/enroll/rows.ts'
 import { csrOf } from './requests.ts'
 
 /** Enrollment alone: nothing of it touches this machine. */
 export const enrollmentPlugin: Plugin<PeeringConfig> = {
-  ...ENROLLMENT_TABLES,
+  migrations: MIGRATIONS,
+  tables: [MEMBERS, CERTIFICATES, NOTES],
   setup: async (context) => (await enrollment(context)).part,
 }
 

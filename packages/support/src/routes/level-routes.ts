@@ -8,6 +8,7 @@ import {
   objectSchema,
   ok,
   type Route,
+  recordSchema,
   route,
   timestampFromMs,
   validationFailed,
@@ -27,32 +28,26 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
 const TEXT: JsonSchema = { type: 'string' }
 const LEVEL: JsonSchema = { type: 'string', enum: [...LEVELS] }
-const VIEW_SCHEMA = objectSchema(
-  {
-    level: { ...LEVEL, description: 'That of the configuration: what holds where nothing else does.' },
-    components: {
-      type: 'array',
-      items: TEXT,
-      description: 'What writes into the log: plugins, and parts of the kernel.',
-    },
-    holds: {
-      type: 'array',
-      items: objectSchema(
-        {
-          component: { type: ['string', 'null'], description: 'Null: all that have no level of their own.' },
-          level: LEVEL,
-          until: {
-            ...TEXT,
-            format: 'date-time',
-            description: 'Then the level of the configuration holds again.',
-          },
-        },
-        ['component', 'level', 'until'],
-      ),
-    },
+const VIEW_SCHEMA = recordSchema({
+  level: { ...LEVEL, description: 'That of the configuration: what holds where nothing else does.' },
+  components: {
+    type: 'array',
+    items: TEXT,
+    description: 'What writes into the log: plugins, and parts of the kernel.',
   },
-  ['level', 'components', 'holds'],
-)
+  holds: {
+    type: 'array',
+    items: recordSchema({
+      component: { type: ['string', 'null'], description: 'Null: all that have no level of their own.' },
+      level: LEVEL,
+      until: {
+        ...TEXT,
+        format: 'date-time',
+        description: 'Then the level of the configuration holds again.',
+      },
+    }),
+  },
+})
 
 /** `GET /v1/log-level`, `PUT /v1/log-level` */
 export function levelRoutes(parts: SupportParts): readonly Route[] {

@@ -8,10 +8,11 @@ import {
   heldAddresses,
   isAdvertisingAllowed,
   overlayNetwork,
+  overlayProblem,
   peerNetworks,
   reservedNetworks,
+  routeProblems,
 } from '../reserved-networks.ts'
-import { overlayProblem, routeProblems } from '../route-rules.ts'
 
 /** The body of `POST /v1/peers`. Contract section 9. */
 export interface AddBody {

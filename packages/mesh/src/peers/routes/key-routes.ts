@@ -6,6 +6,7 @@ import {
   peerExists,
   peerNotFound,
   type Route,
+  recordSchema,
   route,
 } from '@steeple/contracts'
 import { isKey } from '../../wireguard/keys.ts'
@@ -105,7 +106,7 @@ function peerKeyRoute(parts: PeersParts): Route {
     example: { public_key: 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=' },
     schema: {
       params: PEER_PARAMS,
-      body: objectSchema({ public_key: KEY_SCHEMA }, ['public_key']),
+      body: recordSchema({ public_key: KEY_SCHEMA }),
       response: PEER_SCHEMA,
     },
     errors: ['peer_not_found', 'peer_exists', 'node_state_conflict', 'validation_failed', 'store_corrupt'],

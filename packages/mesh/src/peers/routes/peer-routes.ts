@@ -11,6 +11,7 @@ import {
   peerExists,
   peerNotFound,
   type Route,
+  recordSchema,
   route,
 } from '@steeple/contracts'
 import type { Suggestion } from '../../suggestions.ts'
@@ -30,10 +31,9 @@ export interface PeerParams {
  * Schema of the parameter `{id}`: the forms of a peer's id and of a suggestion's, so that no key or token that is pasted in
  * its place gets into the audit trail.
  */
-export const PEER_PARAMS: JsonSchema = objectSchema(
-  { id: { type: 'string', pattern: '^(p-[0-9a-f]{1,16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$' } },
-  ['id'],
-)
+export const PEER_PARAMS: JsonSchema = recordSchema({
+  id: { type: 'string', pattern: '^(p-[0-9a-f]{1,16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$' },
+})
 
 interface ListQuery {
   readonly removed?: boolean

@@ -31,12 +31,6 @@ interface Asked {
   readonly failure: string | undefined
 }
 
-/** Addresses of sessions. The AMF does not know them, and the SMF tells of one session at a time. */
-interface Addresses {
-  /** Asks for what is not known of these sessions, and whether some of the others are still there. */
-  ask(oam: Free5gcOam, refs: readonly string[], signal: AbortSignal): Promise<Asked>
-}
-
 /** Questions at a time. */
 const PARALLEL = 8
 /** Questions in one go: a fifth of a millisecond of processor time each. */
@@ -44,8 +38,8 @@ const MOST = 3_000
 /** Sessions that are known and asked for again in one go: an address stays for the life of a session. */
 const AGAIN = 200
 
-/** Nothing is known yet. */
-function addresses(): Addresses {
+/** Addresses of sessions. The AMF does not know them, and the SMF tells of one session at a time. */
+function addresses() {
   /** By reference; those that were asked for longest ago first. */
   const known = new Map<string, Answer>()
 
@@ -80,7 +74,8 @@ function addresses(): Addresses {
   }
 
   return {
-    ask: async (oam, refs, signal) => {
+    /** Asks for what is not known of these sessions, and whether some of the others are still there. */
+    ask: async (oam: Free5gcOam, refs: readonly string[], signal: AbortSignal): Promise<Asked> => {
       const live = new Set(refs)
       for (const ref of known.keys()) if (!live.has(ref)) known.delete(ref)
       const open = [...live].filter((ref) => !isSettled(ref))

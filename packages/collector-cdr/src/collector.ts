@@ -90,26 +90,21 @@ function chargedFrom(text: string | undefined): Charged {
   }
 }
 
-/** Looks for sessions of which the CHF writes nothing. */
-interface UnchargedSessions {
-  /** What is known of sessions after `before`, and that of each that is lost octets are missing. Tells the driver of the core. */
-  look(before: Charged, lookedMs: number, signal: AbortSignal): Promise<Look>
-}
-
-interface Look {
-  readonly charged: Charged
-  readonly volumes: readonly Moved[]
-}
-
 /** A list of so long ago still tells, ms. */
 const LIST_AGE_MS = 5_000
 /** How often it is told that octets are missing: the hours of a ledger are longer, ms. */
 const TELL_MS = 60_000
 
-function unchargedSessions(clock: Clock, oam: () => Free5gcOam | undefined): UnchargedSessions {
+/** Looks for sessions of which the CHF writes nothing. */
+function unchargedSessions(clock: Clock, oam: () => Free5gcOam | undefined) {
   let told = { lost: new Set() as ReadonlySet<string>, atMs: Number.NEGATIVE_INFINITY }
   return {
-    look: async (before, lookedMs, signal) => {
+    /** What is known of sessions after `before`, and that of each that is lost octets are missing. Tells the driver of the core. */
+    look: async (
+      before: Charged,
+      lookedMs: number,
+      signal: AbortSignal,
+    ): Promise<{ readonly charged: Charged; readonly volumes: readonly Moved[] }> => {
       const core = oam()
       const seen = core && (await seenAt(core, signal))
       // Where nobody can be asked nothing is known to be lost, and what was lost stays so.
@@ -305,7 +300,7 @@ interface State {
 
 interface Around {
   readonly state: State
-  readonly moved: Tally
+  readonly moved: ReturnType<typeof tally>
   readonly nowMs: number
   readonly metrics: CdrMetrics
 }
@@ -444,20 +439,15 @@ interface Moved {
 }
 
 /** Adds up what moved by subscriber and APN. */
-interface Tally {
-  add(moved: Moved): void
-  volumes(): readonly Volume[]
-}
-
-function tally(): Tally {
+function tally() {
   const sums = new Map<string, Moved>()
   return {
-    add: (moved) => {
+    add: (moved: Moved): void => {
       const key = `${moved.imsi} ${moved.apn ?? ''}`
       const sum = sums.get(key)
       sums.set(key, sum === undefined ? moved : added(sum, moved))
     },
-    volumes: () =>
+    volumes: (): readonly Volume[] =>
       [...sums.values()].map(({ imsi, apn, ...moved }) => ({
         ...moved,
         key: { by: 'imsi', imsi, ...(apn === undefined ? {} : { apn }) },

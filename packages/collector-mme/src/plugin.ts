@@ -168,16 +168,6 @@ function expanded(text: string): readonly string[] {
   return [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
 }
 
-/** When sessions began, as far as this copy has seen them come. */
-interface SessionStarts {
-  /** The sightings of a look, whole but for the unseen technologies, with the times at which their sessions began. */
-  noted(
-    sightings: readonly SessionSighting[],
-    seenAtMs: number,
-    unseen: readonly Technology[],
-  ): readonly SessionSighting[]
-}
-
 interface Begun {
   readonly technology: Technology
   readonly startedAtMs: number | undefined
@@ -191,11 +181,16 @@ const BETWEEN_MS = 5 * 60_000
  * there at the first look, or came while none worked, nothing is known. So a session that has the address of an earlier one,
  * and with it its reference, can be told from it.
  */
-function sessionStarts(): SessionStarts {
+function sessionStarts() {
   let known = new Map<string, Begun>()
   let lookedAtMs: number | undefined
   return {
-    noted: (sightings, seenAtMs, unseen) => {
+    /** The sightings of a look, whole but for the unseen technologies, with the times at which their sessions began. */
+    noted: (
+      sightings: readonly SessionSighting[],
+      seenAtMs: number,
+      unseen: readonly Technology[],
+    ): readonly SessionSighting[] => {
       const isClose = lookedAtMs !== undefined && seenAtMs - lookedAtMs <= BETWEEN_MS
       const begunMs = isClose ? seenAtMs : undefined
       const isUnseen = ([, { technology }]: [string, Begun]): boolean => unseen.includes(technology)

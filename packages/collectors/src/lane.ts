@@ -173,66 +173,118 @@ function isCount(value: unknown): boolean {
 
 /** Intervals without a success after which a collector is down. */
 const DOWN_AFTER = 4
+/** Shortest bound on one poll: a collector with a short interval may still have a slow source, ms. */
+const LEAST_BOUND_MS = 10_000
 
 type State = Pick<ComponentHealth, 'status' | 'detail'>
 
-/** How one collector does. */
-interface CollectorWatch {
-  worked(collection: Collection): void
-  failed(error: unknown): void
-  /** What it saw was counted. */
-  counted(): void
-  /** Why what it sees is not counted now; undefined: nothing keeps it from that. */
-  waiting(why: string | undefined): void
-  /** Seconds since what it saw was last counted, since it came when it never was. */
-  lagS(): number
-  /** With what the collector says of itself. */
-  health(own: ReturnType<NonNullable<Collector['health']>> | undefined): State
+interface LaneOptions {
+  /** The plugin that provides the source. */
+  readonly id: string
+  readonly source: string
+  readonly clock: Clock
+  readonly intervalMs: number
+  readonly metrics: PollMetrics
 }
 
-/** Nothing is known of it yet. */
-function collectorWatch({ monotonicMs }: Pick<Clock, 'monotonicMs'>, intervalMs: number): CollectorWatch {
-  const since = monotonicMs()
-  let lastOkMs: number | undefined
-  let lastCountedMs: number | undefined
-  let seen = ''
-  let failure: string | undefined
-  let obstacle: string | undefined
-  const seconds = (from: number): string => `${Math.round((monotonicMs() - from) / 1_000)} s`
-  const trouble = (): string | undefined => {
-    if (failure === undefined) return undefined
-    const ago = seconds(lastOkMs ?? since)
-    return `${failure} (${lastOkMs === undefined ? `has not worked since it came ${ago} ago` : `last worked ${ago} ago`})`
+/** The polls of one source: one at a time, and the next one only when what the last one gave is counted or given up. */
+export class Lane {
+  readonly id: string
+  isPolling = false
+  /** The last round went on without it. */
+  isSlow = false
+  /** What the last poll gave and nobody has counted yet. */
+  collection: Collection | undefined
+  readonly #options: LaneOptions
+  readonly #sinceMs: number
+  #lastOkMs: number | undefined
+  #lastCountedMs: number | undefined
+  #seen = ''
+  #failure: string | undefined
+  #obstacle: string | undefined
+
+  constructor(options: LaneOptions) {
+    this.#options = options
+    this.id = options.id
+    this.#sinceMs = options.clock.monotonicMs()
   }
-  const state = (): State => {
-    const isLate = monotonicMs() - (lastOkMs ?? since) > DOWN_AFTER * intervalMs
-    const what = trouble()
-    if (what !== undefined) return { status: isLate ? 'down' : 'degraded', detail: what }
-    if (obstacle !== undefined) {
-      return { status: 'degraded', detail: `not counted for ${seconds(lastCountedMs ?? since)}: ${obstacle}` }
+
+  /** A poll runs, or what it gave waits. */
+  get isBusy(): boolean {
+    return this.isPolling || this.collection !== undefined
+  }
+
+  /** Seconds since what it saw was last counted, since it came when it never was. */
+  get lagS(): number {
+    return this.#secondsSince(this.#lastCountedMs ?? this.#sinceMs)
+  }
+
+  /** Asks for what came since the position that is kept. Never rejects. */
+  async poll(collector: Collector, consumer: CollectionConsumer, signal: AbortSignal): Promise<void> {
+    const { id, source, clock, intervalMs, metrics } = this.#options
+    const bound = AbortSignal.any([signal, AbortSignal.timeout(Math.max(intervalMs, LEAST_BOUND_MS))])
+    const fromMs = clock.monotonicMs()
+    this.isPolling = true
+    try {
+      const position = await untilAborted(consumer.position(source), bound)
+      const given = await untilAborted(collector.poll(position, bound), bound)
+      const problem = await collectionProblem(given)
+      if (problem !== undefined) throw new Error(`what it gave cannot be counted: ${problem}`)
+      this.collection = given
+      this.#seen = `${inGroups(given.sightings.length)} sessions, ${inGroups(given.volumes.length)} volumes`
+      this.#lastOkMs = clock.monotonicMs()
+      this.#failure = undefined
+      metrics.polled(id, 'ok', this.#secondsSince(fromMs))
+    } catch (error) {
+      if (signal.aborted) return
+      this.#failure = bound.aborted ? 'it did not answer in time' : safeText(error)
+      metrics.polled(id, 'failed', this.#secondsSince(fromMs))
+    } finally {
+      this.isPolling = false
     }
-    if (isLate) return { status: 'down', detail: `has not answered for ${seconds(lastOkMs ?? since)}` }
-    if (lastOkMs === undefined) return { status: 'ok', detail: 'not asked yet' }
-    return { status: 'ok', detail: `${seen} ${seconds(lastOkMs)} ago` }
   }
-  return {
-    lagS: () => (monotonicMs() - (lastCountedMs ?? since)) / 1_000,
-    worked: ({ sightings, volumes }) => {
-      seen = `${inGroups(sightings.length)} sessions, ${inGroups(volumes.length)} volumes`
-      lastOkMs = monotonicMs()
-      failure = undefined
-    },
-    failed: (error) => {
-      failure = safeText(error)
-    },
-    counted: () => {
-      lastCountedMs = monotonicMs()
-      obstacle = undefined
-    },
-    waiting: (why) => {
-      obstacle = why
-    },
-    health: (own) => (own === undefined ? state() : worse(state(), own)),
+
+  /** What it gave is counted, or not; with why: the same position is polled again. */
+  settle(refusal: string | undefined): void {
+    if (this.collection === undefined) return
+    this.#options.metrics.ended(this.id, refusal === undefined ? 'counted' : 'refused', this.collection)
+    this.collection = undefined
+    this.#obstacle = refusal
+    if (refusal === undefined) this.#lastCountedMs = this.#options.clock.monotonicMs()
+  }
+
+  /** What it sees is not counted now. */
+  waits(why: string): void {
+    this.#obstacle = why
+  }
+
+  /** With what the collector says of itself. */
+  health(own: ReturnType<NonNullable<Collector['health']>> | undefined): State {
+    return own === undefined ? this.#state() : worse(this.#state(), own)
+  }
+
+  #state(): State {
+    const okMs = this.#lastOkMs ?? this.#sinceMs
+    const isLate = this.#secondsSince(okMs) * 1_000 > DOWN_AFTER * this.#options.intervalMs
+    const ago = (fromMs: number): string => `${Math.round(this.#secondsSince(fromMs))} s`
+    if (this.#failure !== undefined) {
+      const last =
+        this.#lastOkMs === undefined
+          ? `has not worked since it came ${ago(okMs)} ago`
+          : `last worked ${ago(okMs)} ago`
+      return { status: isLate ? 'down' : 'degraded', detail: `${this.#failure} (${last})` }
+    }
+    if (this.#obstacle !== undefined) {
+      const counted = ago(this.#lastCountedMs ?? this.#sinceMs)
+      return { status: 'degraded', detail: `not counted for ${counted}: ${this.#obstacle}` }
+    }
+    if (isLate) return { status: 'down', detail: `has not answered for ${ago(okMs)}` }
+    if (this.#lastOkMs === undefined) return { status: 'ok', detail: 'not asked yet' }
+    return { status: 'ok', detail: `${this.#seen} ${ago(okMs)} ago` }
+  }
+
+  #secondsSince(fromMs: number): number {
+    return (this.#options.clock.monotonicMs() - fromMs) / 1_000
   }
 }
 
@@ -243,87 +295,4 @@ function worse(one: State, other: State): State {
   const grade = Math.max(GRADES.indexOf(one.status), GRADES.indexOf(other.status))
   const details = [one, other].map(({ detail }) => detail).filter((detail) => detail !== '')
   return { status: GRADES[grade] ?? 'down', detail: safeText(details.join('; ')) }
-}
-
-/** Shortest bound on one poll: a collector with a short interval may still have a slow source, ms. */
-const LEAST_BOUND_MS = 10_000
-
-/** The polls of one source: one at a time, and the next one only when what the last one gave is counted or given up. */
-export interface Lane {
-  /** The plugin that provides the source. */
-  readonly id: string
-  readonly watch: CollectorWatch
-  /** What the last poll gave and nobody has counted yet. */
-  readonly collection: Collection | undefined
-  readonly isPolling: boolean
-  /** A poll runs, or what it gave waits. */
-  readonly isBusy: boolean
-  /** The last round went on without it. */
-  isSlow: boolean
-  /** Asks for what came since the position that is kept. Never rejects. */
-  poll(collector: Collector, consumer: CollectionConsumer, signal: AbortSignal): Promise<void>
-  /** What it gave is counted, or not; with why: the same position is polled again. */
-  settle(refusal: string | undefined): void
-}
-
-interface LaneOptions {
-  readonly id: string
-  readonly source: string
-  readonly clock: Clock
-  readonly intervalMs: number
-  readonly metrics: PollMetrics
-}
-
-export function createLane({ id, source, clock, intervalMs, metrics }: LaneOptions): Lane {
-  const watch = collectorWatch(clock, intervalMs)
-  let collection: Collection | undefined
-  let isPolling = false
-  const ask = async (
-    collector: Collector,
-    consumer: CollectionConsumer,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const bound = AbortSignal.any([signal, AbortSignal.timeout(Math.max(intervalMs, LEAST_BOUND_MS))])
-    const from = clock.monotonicMs()
-    const seconds = (): number => (clock.monotonicMs() - from) / 1_000
-    try {
-      const position = await untilAborted(consumer.position(source), bound)
-      const given = await untilAborted(collector.poll(position, bound), bound)
-      const problem = await collectionProblem(given)
-      if (problem !== undefined) throw new Error(`what it gave cannot be counted: ${problem}`)
-      collection = given
-      watch.worked(given)
-      metrics.polled(id, 'ok', seconds())
-    } catch (error) {
-      if (signal.aborted) return
-      watch.failed(bound.aborted ? new Error('it did not answer in time') : error)
-      metrics.polled(id, 'failed', seconds())
-    }
-  }
-  return {
-    id,
-    watch,
-    get collection() {
-      return collection
-    },
-    get isPolling() {
-      return isPolling
-    },
-    get isBusy() {
-      return isPolling || collection !== undefined
-    },
-    isSlow: false,
-    poll: async (collector, consumer, signal) => {
-      isPolling = true
-      await ask(collector, consumer, signal)
-      isPolling = false
-    },
-    settle: (refusal) => {
-      if (collection === undefined) return
-      metrics.ended(id, refusal === undefined ? 'counted' : 'refused', collection)
-      collection = undefined
-      if (refusal === undefined) watch.counted()
-      else watch.waiting(refusal)
-    },
-  }
 }

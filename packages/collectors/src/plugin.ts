@@ -1,4 +1,5 @@
 import {
+  type Collection,
   type Collector,
   type ComponentHealth,
   type Context,
@@ -13,44 +14,34 @@ import {
   untilAborted,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
-import { createLane, type Lane, type PollMetrics, pollMetrics } from './lane.ts'
+import { Lane, type PollMetrics, pollMetrics } from './lane.ts'
 
 /** Whoever counts is asked to give up after that, ms. */
 const TAKE_BOUND_MS = 60_000
 
-/** Has all that waits in the lanes counted, together; one hand-over at a time. Never rejects. */
-type HandOver = (signal: AbortSignal) => Promise<void>
-
-/** What it hands over, and how. */
-interface HandOverOptions {
-  /** By source. */
-  readonly lanes: ReadonlyMap<string, Lane>
-  readonly metrics: PollMetrics
-  readonly inTurn: Turns
-}
-
-function handOver(context: Context, { lanes, metrics, inTurn }: HandOverOptions): HandOver {
+/** Has all that waits in the lanes (by source) counted, together; one hand-over at a time. Never rejects. */
+function handOver(context: Context, lanes: ReadonlyMap<string, Lane>, metrics: PollMetrics, inTurn: Turns) {
   let hasFailed = false
   const take = async (sources: readonly string[], signal: AbortSignal): Promise<void> => {
-    const given = sources.flatMap((source) => {
-      const lane = lanes.get(source)
-      return lane?.collection === undefined ? [] : [{ source, lane, collection: lane.collection }]
-    })
+    const given = new Map<string, Collection>()
+    for (const source of sources) {
+      const collection = lanes.get(source)?.collection
+      if (collection !== undefined) given.set(source, collection)
+    }
     const from = context.clock.monotonicMs()
     let refusal: string | undefined
     try {
-      const consumer = context.use(collectionConsumerRef)
       const bound = AbortSignal.any([signal, AbortSignal.timeout(TAKE_BOUND_MS)])
       // Awaited to its end, however long: a poll from a position that is about to move would count twice.
-      await consumer.take(new Map(given.map(({ source, collection }) => [source, collection])), bound)
+      await context.use(collectionConsumerRef).take(given, bound)
     } catch (error) {
       refusal = safeText(error)
       hasFailed = true
     }
     metrics.took(refusal === undefined ? 'ok' : 'failed', (context.clock.monotonicMs() - from) / 1_000)
-    for (const { lane } of given) lane.settle(refusal)
+    for (const source of given.keys()) lanes.get(source)?.settle(refusal)
   }
-  return (signal) =>
+  return (signal: AbortSignal): Promise<void> =>
     inTurn(async () => {
       const waiting = [...lanes].flatMap(([source, lane]) => (lane.collection === undefined ? [] : [source]))
       // What cannot be counted must not keep all others from it for ever: after a failure each goes alone.
@@ -60,27 +51,14 @@ function handOver(context: Context, { lanes, metrics, inTurn }: HandOverOptions)
     })
 }
 
-/** A collector that is there. */
-interface Provided {
-  /** The plugin that provides it. */
-  readonly id: string
-  readonly collector: Collector
-}
-
-/** Collectors by source, and those that cannot be asked. */
-interface Sources {
-  readonly bySource: ReadonlyMap<string, Provided>
-  readonly refused: readonly ComponentHealth[]
-}
-
 const SOURCE = /^[a-z][a-z0-9-]*$/
 
 /**
  * Finds collectors by the plugins that run: each provides `collector.<its id>`. Positions belong to a source: of two plugins
  * with the same one the first is asked, and health says so of the other.
  */
-function findSources(context: Context): Sources {
-  const bySource = new Map<string, Provided>()
+function findSources(context: Context) {
+  const bySource = new Map<string, { readonly id: string; readonly collector: Collector }>()
   const refused: ComponentHealth[] = []
   for (const { name: id } of context.maybe(serviceInfoRef)?.plugins() ?? []) {
     const collector = context.maybe(collectorRef(id))
@@ -106,37 +84,26 @@ const HEALTH_BOUND_MS = 1_000
 
 const NO_CONSUMER = 'no plugin that keeps usage is there (collectors.consumer)'
 
-interface Polling {
-  /**
-   * Asks each that is there and has nothing under way, and has what they give counted together. One that has not answered
-   * after a while is left to itself: what it gives is counted when it comes, and the next rounds don't wait for it.
-   */
-  round(signal: AbortSignal): Promise<void>
-  /** Resolves when nothing is being counted any more. */
-  settled(): Promise<void>
-  health(): Promise<readonly ComponentHealth[]>
-}
-
 /**
  * Nothing of what is seen is kept here: a collector is asked from the position that is kept beside what was counted, and what
  * was not counted is asked for again.
  */
-function polling(context: Context, intervalMs: number): Polling {
+function polling(context: Context, intervalMs: number) {
   const metrics = pollMetrics(context)
   const lanes = new Map<string, Lane>()
   const inTurn = createTurns()
-  const handOverAll = handOver(context, { lanes, metrics, inTurn })
+  const handOverAll = handOver(context, lanes, metrics, inTurn)
   const graceMs = Math.ceil(Math.min(intervalMs * GRACE_PART, MOST_GRACE_MS))
   const laneOf = (source: string, id: string): Lane => {
     const known = lanes.get(source)
     // What the copy of another plugin has under way comes to its end first.
     if (known !== undefined && (known.id === id || known.isBusy)) return known
     if (known !== undefined) metrics.gone(known.id)
-    const made = createLane({ id, source, clock: context.clock, intervalMs, metrics })
+    const made = new Lane({ id, source, clock: context.clock, intervalMs, metrics })
     lanes.set(source, made)
     return made
   }
-  const forgetAllBut = (there: ReadonlyMap<string, Provided>): void => {
+  const forgetAllBut = (there: ReadonlyMap<string, unknown>): void => {
     for (const [source, lane] of lanes) {
       if (there.has(source) || lane.isBusy) continue
       lanes.delete(source)
@@ -148,7 +115,11 @@ function polling(context: Context, intervalMs: number): Polling {
     if (lane.isSlow) await handOverAll(signal)
   }
   return {
-    round: async (signal) => {
+    /**
+     * Asks each that is there and has nothing under way, and has what they give counted together. One that has not answered
+     * after a while is left to itself: what it gives is counted when it comes, and the next rounds don't wait for it.
+     */
+    round: async (signal: AbortSignal): Promise<void> => {
       const { bySource } = findSources(context)
       forgetAllBut(bySource)
       const hasConsumer = context.maybe(collectionConsumerRef) !== undefined
@@ -156,8 +127,8 @@ function polling(context: Context, intervalMs: number): Polling {
       const awaited: Promise<void>[] = []
       for (const [source, { id, collector }] of bySource) {
         const lane = laneOf(source, id)
-        metrics.lag(lane.id, lane.watch.lagS())
-        if (!hasConsumer) lane.watch.waiting(NO_CONSUMER)
+        metrics.lag(lane.id, lane.lagS)
+        if (!hasConsumer) lane.waits(NO_CONSUMER)
         if (!hasConsumer || lane.isBusy) continue
         const visiting = visit(lane, collector, signal)
         asked.push(lane)
@@ -167,23 +138,24 @@ function polling(context: Context, intervalMs: number): Polling {
       for (const lane of asked) lane.isSlow = lane.isPolling
       await handOverAll(signal)
     },
+    /** Resolves when nothing is being counted any more. */
     settled: () => inTurn(async () => undefined),
-    health: async () => {
+    health: async (): Promise<readonly ComponentHealth[]> => {
       const { refused } = findSources(context)
       return [...(await Promise.all([...lanes.values()].map((lane) => healthOf(context, lane)))), ...refused]
     },
   }
 }
 
-async function healthOf(context: Context, { id, watch }: Lane): Promise<ComponentHealth> {
-  const own = async () => await context.maybe(collectorRef(id))?.health?.()
+async function healthOf(context: Context, lane: Lane): Promise<ComponentHealth> {
+  const own = async () => await context.maybe(collectorRef(lane.id))?.health?.()
   let said: Awaited<ReturnType<typeof own>>
   try {
     said = await untilAborted(own(), AbortSignal.timeout(HEALTH_BOUND_MS))
   } catch (error) {
     said = { status: 'degraded', detail: `does not tell how it does: ${safeText(error)}` }
   }
-  return { name: id, kind: 'collector', ...watch.health(said) }
+  return { name: lane.id, kind: 'collector', ...lane.health(said) }
 }
 
 const DEFAULT_INTERVAL_MS = 15_000

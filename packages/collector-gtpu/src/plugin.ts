@@ -19,7 +19,7 @@ import { tapCollector, tapMetrics } from './collector.ts'
 import { checkTap } from './doctor.ts'
 import { interfacePackets } from './interface-packets.ts'
 import { insidePlace } from './nft/inside.ts'
-import { createNftTap, type NftTap } from './nft/nft-tap.ts'
+import { NftTap } from './nft/nft-tap.ts'
 import { nftRun } from './nft/run-nft.ts'
 import type { UpfTap } from './upf-tap.ts'
 
@@ -253,7 +253,7 @@ function nftTap({ config, settings, clock }: Context<TapConfig>, core: readonly 
     v6: core.filter((address) => address.includes(':')),
   }
   const inside = insidePlace(config.inside_iface)
-  return createNftTap({ place, inside, clock, run: nftRun(), carried: () => interfacePackets(iface) })
+  return new NftTap({ place, inside, clock, run: nftRun(), carried: () => interfacePackets(iface) })
 }
 
 /** Its collector, whose readings are counted. */

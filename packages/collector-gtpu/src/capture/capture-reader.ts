@@ -52,12 +52,7 @@ interface Interface {
   drops: number
 }
 
-/** Reads `.pcapng`; undefined when the octets do not begin as one. */
-function pcapngRecords(begin: Uint8Array, handler: CaptureHandler): RecordReader | undefined {
-  if (viewOf(begin).getUint32(0) !== BLOCK.section) return undefined
-  return new PcapngReader(handler)
-}
-
+/** Reads `.pcapng`. */
 class PcapngReader implements RecordReader {
   readonly #handler: CaptureHandler
   #isLittle = true
@@ -269,7 +264,8 @@ export function captureReader(handler: CaptureHandler): CaptureReader {
 }
 
 function formatOf(octets: Uint8Array, handler: CaptureHandler): RecordReader {
-  const found = pcapRecords(octets, handler.packet) ?? pcapngRecords(octets, handler)
+  if (viewOf(octets).getUint32(0) === BLOCK.section) return new PcapngReader(handler)
+  const found = pcapRecords(octets, handler.packet)
   if (found === undefined) throw new CaptureError(0, 'it begins neither as pcap nor as pcapng')
   return found
 }

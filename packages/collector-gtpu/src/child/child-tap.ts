@@ -65,18 +65,6 @@ interface TapChildOptions {
   readonly program?: string
 }
 
-/** A child that is kept alive. */
-interface TapChild {
-  readonly pid: number | undefined
-  /** It has given a sign of life since it was started, as of the last tick. */
-  readonly isWorking: boolean
-  /** Starts it when it is due, ends it when it hangs. Called about every second. */
-  tick(): void
-  state(): TapState
-  /** Lets it write what it has and end. */
-  end(): Promise<void>
-}
-
 const RESTART = { firstMs: 500, longestMs: 60_000 }
 /** A child that ran so long has recovered. */
 const RECOVERED_MS = 60_000
@@ -88,12 +76,8 @@ const END_BOUND_MS = 2_000
 const HEAP_MIB = 128
 const WORDS_CHARACTERS = 1_000
 
-/** Starts nothing before the first tick. */
-function createTapChild(options: TapChildOptions): TapChild {
-  return new Supervised(options)
-}
-
-class Supervised implements TapChild {
+/** A child that is kept alive. Starts nothing before the first tick. */
+class TapChild {
   readonly #options: TapChildOptions
   #child: ChildProcess | undefined
   #ended: Promise<void> = Promise.resolve()
@@ -115,10 +99,12 @@ class Supervised implements TapChild {
     return this.#child?.pid
   }
 
+  /** It has given a sign of life since it was started, as of the last tick. */
   get isWorking(): boolean {
     return this.#child !== undefined && this.#isWorking
   }
 
+  /** Starts it when it is due, ends it when it hangs. Called about every second. */
   tick(): void {
     const nowMs = this.#options.clock.monotonicMs()
     if (this.#child === undefined) {
@@ -148,6 +134,7 @@ class Supervised implements TapChild {
     return { status: this.#isOver ? 'degraded' : 'down', detail: this.#away }
   }
 
+  /** Lets it write what it has and end. */
   async end(): Promise<void> {
     this.#isOver = true
     const child = this.#child
@@ -274,7 +261,7 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
   const reading = (): CounterReading | undefined => readCounters(counters)
   // Of a capture whatever is in it counts, whoever has read it before.
   const older = order.driver === 'pcap' ? reading()?.generation : undefined
-  const child: TapChild = createTapChild({
+  const child = new TapChild({
     order,
     right: order.driver === 'pcap' ? 'net_raw' : undefined,
     files: counters,
@@ -317,7 +304,7 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
       if (found === undefined || !found.header.isAtEnd || isBeginning)
         throw southboundUnavailable(state.status === 'ok' ? 'the tap has just begun to read' : state.detail)
       give(found.header.writes, state)
-      stats = statsOf(found)
+      stats = found.header
       return await snapshotOf(found, order, found.generation === older, clock.nowMs())
     },
     stats: () => stats,
@@ -328,11 +315,6 @@ export function createChildTap(options: ChildTapOptions): ChildTap {
       if (!keep) rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-function statsOf({ header }: CounterReading): TapStats {
-  const { received, dropped, malformed, unmatched, foreign, refused, refusedBytes, missed } = header
-  return { received, dropped, malformed, unmatched, foreign, refused, refusedBytes, missed }
 }
 
 async function snapshotOf(

@@ -1,6 +1,6 @@
 import type { Tally } from '../counters/tally.ts'
 import { type CoreEnds, emptyFrame, readIp, VERDICT, type Verdict } from '../packet/g-pdu.ts'
-import { learnTunnels } from '../packet/tunnels.ts'
+import { Tunnels } from '../packet/tunnels.ts'
 
 /** What a capture's frames begin with, by its DLT. https://www.tcpdump.org/linktypes.html */
 const LINK = {
@@ -69,7 +69,7 @@ export interface PacketCount {
 export function packetCount(ends: CoreEnds, tally: Tally): PacketCount {
   const seen = { received: 0, malformed: 0, unmatched: 0, foreign: 0 }
   const frame = emptyFrame()
-  const tunnels = learnTunnels(tally)
+  const tunnels = new Tunnels(tally)
   let link = -1
   let findIp: FindIp | undefined
   const take = (verdict: Verdict, atMs: number): void => {

@@ -1,23 +1,14 @@
 import { readSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
+import type { TapStats } from '../upf-tap.ts'
 import type { Tally } from './tally.ts'
 
 /** What a child says of itself beside its counters. Numbers of packets, ms since the epoch. */
-export interface CounterHeader {
+export interface CounterHeader extends TapStats {
   /** Counts the writes, over all children that went on with each other's counters. */
   readonly writes: number
   readonly writtenMs: number
   readonly sinceMs: number
-  readonly received: number
-  readonly dropped: number
-  readonly malformed: number
-  readonly unmatched: number
-  readonly foreign: number
-  /** Packets with another phone's address, and octets of them. */
-  readonly refused: number
-  readonly refusedBytes: number
-  /** Packets of the interface that went by while no child looked. */
-  readonly missed: number
   /** What the interface had carried at the time of writing. */
   readonly carried: number
   /** Whether a capture was read to its present end. */

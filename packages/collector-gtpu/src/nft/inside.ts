@@ -85,24 +85,19 @@ export function insideOf({ hooks }: ListedTable): readonly string[] {
 }
 
 /** What the UPF did not let out of what phones have sent into the tunnel. */
-export interface Refusals {
+export class Refusals {
+  #last = { name: '', difference: 0, refused: 0 }
+
   /**
    * Packets of a generation up to now. What is under way at a reading is none of them: the lesser of two readings counts.
    */
-  seen(name: string, generation: ListedGeneration | undefined): number
-}
-
-export function countRefusals(): Refusals {
-  let last = { name: '', difference: 0, refused: 0 }
-  return {
-    seen: (name, generation) => {
-      const before = last.name === name ? last : { difference: 0, refused: 0 }
-      const { offered, left } = tunnelOf(generation)
-      const difference = Math.max(0, offered - left)
-      const refused = Math.max(before.refused, Math.min(before.difference, difference))
-      last = { name, difference, refused }
-      return refused
-    },
+  seen(name: string, generation: ListedGeneration | undefined): number {
+    const before = this.#last.name === name ? this.#last : { difference: 0, refused: 0 }
+    const { offered, left } = tunnelOf(generation)
+    const difference = Math.max(0, offered - left)
+    const refused = Math.max(before.refused, Math.min(before.difference, difference))
+    this.#last = { name, difference, refused }
+    return refused
   }
 }
 

@@ -12,13 +12,13 @@ import {
 } from '../upf-tap.ts'
 import {
   absentOf,
-  countRefusals,
   type InsidePlace,
   insideFor,
   insideOf,
   insideState,
   missedInside,
   phonePools,
+  Refusals,
   swallowed,
 } from './inside.ts'
 import { activeOf, countersOf, type ListedTable, listingReader, nameOf, namesOf, statsOf } from './listing.ts'
@@ -47,17 +47,7 @@ const SETTLE_MS = 50
  * Counts by rules of the kernel. The table outlives this object, and the service: whoever comes next goes on with it. What
  * a generation has counted is taken away only when its final reading was counted.
  */
-export function createNftTap(options: NftTapOptions): NftTap {
-  return new RulesTap(options)
-}
-
-/** A tap whose table may be there before it. */
-export interface NftTap extends UpfTap {
-  /** False also where nobody may look. */
-  isThere(): Promise<boolean>
-}
-
-class RulesTap implements NftTap {
+export class NftTap implements UpfTap {
   readonly #options: NftTapOptions
   #stats: TapStats = NO_PACKETS
   #state: TapState = { status: 'ok', detail: 'not asked yet' }
@@ -66,7 +56,7 @@ class RulesTap implements NftTap {
   #carriedMs = 0
   /** Where what phones send was counted at the last reading; nowhere: at the tunnel. */
   #inside: readonly string[] = []
-  readonly #refusals = countRefusals()
+  readonly #refusals = new Refusals()
   readonly #pools: (inside: readonly string[]) => readonly string[]
   #swallowed = 0
   readonly #layouts = new Map<string, string>()
@@ -93,6 +83,7 @@ class RulesTap implements NftTap {
     }
   }
 
+  /** Whether its table is there before it. False also where nobody may look. */
   async isThere(): Promise<boolean> {
     try {
       return (await this.#list(new AbortController().signal)) !== undefined

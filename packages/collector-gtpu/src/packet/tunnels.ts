@@ -1,16 +1,5 @@
 import { emptyFrame, type Frame } from './g-pdu.ts'
 
-/** What tunnels of phones have shown of whose they are. */
-export interface Tunnels {
-  /**
-   * Whether what a phone has sent may be its own; it is looked at as long as `frame` stays what it is. False: another phone's
-   * address, which is not to be counted.
-   */
-  isOwn(frame: Frame, atMs: number): boolean
-  /** What was not its own up to now. */
-  readonly refused: { readonly packets: number; readonly octets: number }
-}
-
 /** What counts beside it. */
 export interface AddressOctets {
   /** Octets that went to the address of a frame, so far. */
@@ -51,12 +40,9 @@ interface Tunnel {
  * tunnel goes on with that address and `own` is not seen in it for `HOLD_MS`.
  * When `own` comes back in it after that, it was no other session.
  */
-export function learnTunnels(count: AddressOctets): Tunnels {
-  return new LearnedTunnels(count)
-}
-
-class LearnedTunnels implements Tunnels {
-  readonly refused = { packets: 0, octets: 0 }
+export class Tunnels {
+  /** What was not its own up to now. */
+  readonly refused: { packets: number; octets: number } = { packets: 0, octets: 0 }
   readonly #count: AddressOctets
   /** By end of the core, then by number: of IPv4, of IPv6. */
   readonly #v4: Map<number, Tunnel>[] = []
@@ -68,6 +54,10 @@ class LearnedTunnels implements Tunnels {
     this.#count = count
   }
 
+  /**
+   * Whether what a phone has sent may be its own; it is looked at as long as `frame` stays what it is. False: another phone's
+   * address, which is not to be counted.
+   */
   isOwn(frame: Frame, atMs: number): boolean {
     const { isIpv6, core, tunnel: number } = frame
     const ends = isIpv6 ? this.#v6 : this.#v4

@@ -7,7 +7,7 @@ import { eventually, runTool } from '@steeple/testkit'
 import { type ChildTap, createChildTap } from '../../src/child/child-tap.ts'
 import { interfacePackets } from '../../src/interface-packets.ts'
 import { insidePlace } from '../../src/nft/inside.ts'
-import { createNftTap } from '../../src/nft/nft-tap.ts'
+import { NftTap } from '../../src/nft/nft-tap.ts'
 import { nftRun } from '../../src/nft/run-nft.ts'
 import type { TapCounter, TapSnapshot, UpfTap } from '../../src/upf-tap.ts'
 import { type Carried, CORE, CORE_6, frame, pcapOf } from './frames.ts'
@@ -47,7 +47,7 @@ export async function openNft(
     v6: core.filter((address) => address.includes(':')),
   }
   const carried = (): number | undefined => interfacePackets(iface)
-  const tap = createNftTap({
+  const tap = new NftTap({
     place,
     inside: insidePlace(inside),
     clock: systemClock,

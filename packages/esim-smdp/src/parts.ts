@@ -38,6 +38,14 @@ export interface TlsWishes {
   /** Subject key identifiers of authorities that it believes, hexadecimal; empty when it does not say. */
   readonly trustedKeys: readonly string[]
 }
+/** Certificate chain and key, PEM. The same object as long as it is the same certificate. */
+export interface TlsMaterial {
+  /** Of its certificate. */
+  readonly id?: string
+  readonly cert: string
+  readonly key: string
+  readonly curve?: RspIdentity['curve']
+}
 /** The certificates in use. */
 export interface CertStore {
   /** The identities that are complete and valid now, the newest first. */
@@ -47,9 +55,7 @@ export interface CertStore {
   /** Every set that has not been taken back, also those that newer ones have replaced and those that have ended. */
   identitiesHeld(): readonly RspIdentity[]
   /** TLS material for what a client asks for: chain (PEM) and key; undefined when there is none at all. */
-  tls(
-    wishes: TlsWishes,
-  ): { readonly cert: string; readonly key: string; readonly curve?: RspIdentity['curve'] } | undefined
+  tls(wishes: TlsWishes): TlsMaterial | undefined
   /** Whether a certificate was taken back, of whomever it is. */
   isRevoked(certificate: Certificate): boolean
   /** Reads them from the store again. */

@@ -14,7 +14,7 @@ import { assert, suite } from '@steeple/testkit'
 import { type Binding, type BindMode, bindProfile, boundWith } from '../src/bpp/bind.ts'
 import { storeMetadata } from '../src/es9/profile-of.ts'
 import type { RspIdentity } from '../src/parts.ts'
-import { ascii, fixture, hex, octets } from './support/profiles.ts'
+import { fixture, hex, octets } from './support/profiles.ts'
 
 const binds = suite('esim-smdp/bind')
 
@@ -185,7 +185,7 @@ binds('says of a profile what the known answer says', () => {
   assert.ok(hex(storeMetadata({ ...facts, owner: { mcc: '310', mnc: '410' } })).endsWith('b7058003130014'))
 })
 
-binds('keeps names within their limit, never half a character, and refuses what is no icon or ICCID', () => {
+binds('keeps names within their limit, never half a character, and refuses what is no ICCID', () => {
   const facts = {
     iccid: '8999901000000000013',
     spn: 'é'.repeat(40),
@@ -195,12 +195,6 @@ binds('keeps names within their limit, never half a character, and refuses what 
   const metadata = readOne(storeMetadata(facts))
   assert.is(Buffer.from(child(metadata, 0x91)?.value ?? []).toString(), 'é'.repeat(16))
   assert.is(Buffer.from(child(metadata, 0x92)?.value ?? []).toString(), '😀'.repeat(16))
-  const icon = { type: 'png' as const, octets: ascii('icon') }
-  assert.is(hex(child(readOne(storeMetadata({ ...facts, icon })), 0x93)?.value ?? icon.octets), '01')
-  assert.throws(
-    () => storeMetadata({ ...facts, icon: { type: 'jpg', octets: new Uint8Array(1025) } }),
-    /1024/,
-  )
   assert.throws(() => storeMetadata({ ...facts, iccid: '899' }), 'an ICCID has 18 to 20 digits')
 })
 

@@ -5,13 +5,13 @@ import { type Issued, issueCi, issueTls, type RspCurve } from '@steeple/sgp22'
 import { assert, eventually, stretched, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { pemOf } from '../src/certs/record.ts'
 import type { Handler } from '../src/listen/exchange.ts'
-import type { ClientHello } from '../src/listen/tls-listener.ts'
 import {
+  type ClientHello,
   type ListenerLimits,
   listenTls,
-  type Material,
   type TlsListener,
 } from '../src/listen/tls-listener.ts'
+import type { TlsMaterial } from '../src/parts.ts'
 import { run } from './support/programs.ts'
 
 const listening = suite('esim-smdp/listen')
@@ -50,7 +50,7 @@ function newTls(ci: Issued, host: string, notAfterMs = Date.now() + YEAR_MS): Is
     registeredId: '2.999.10',
   })
 }
-const materialOf = ({ certificate, key }: Issued): Material => ({
+const materialOf = ({ certificate, key }: Issued): TlsMaterial => ({
   cert: pemOf(certificate.raw),
   key: String(key.export({ format: 'pem', type: 'pkcs8' })),
 })
@@ -61,7 +61,7 @@ async function fileOf(name: string, text: string): Promise<string> {
 }
 
 interface Listening {
-  readonly material: (hello: ClientHello) => Material | undefined
+  readonly material: (hello: ClientHello) => TlsMaterial | undefined
   readonly handler?: Handler
   readonly clientCa?: string
   readonly limits?: Partial<ListenerLimits>
@@ -70,7 +70,10 @@ async function withListener(of: Listening, work: (listener: TlsListener) => Prom
   const echo: Handler = async ({ octets, client }) => ({
     status: 200,
     headers: { 'content-type': 'application/json' },
-    body: { octets: octets.length, client: client?.name ?? null },
+    body: {
+      octets: octets.length,
+      client: client === undefined ? null : (/^CN=(.*)$/m.exec(client.subject)?.[1] ?? ''),
+    },
   })
   const listener = await listenTls({
     host: '127.0.0.1',
@@ -128,7 +131,7 @@ listening('chooses between curves by what openssl offers, with a name and withou
     p256: materialOf(newTls(p256, 'a.example.org')),
     brainpool: materialOf(newTls(brainpool, 'a.example.org')),
   }
-  const material = ({ groups }: ClientHello): Material =>
+  const material = ({ groups }: ClientHello): TlsMaterial =>
     groups.includes(23) ? of.p256 : { ...of.brainpool, curve: 'brainpoolP256r1' }
   await withListener({ material }, async ({ port }) => {
     const shown = async (...args: readonly string[]): Promise<string> => {
@@ -178,7 +181,7 @@ listening('takes a renewed certificate for new connections, and keeps those that
 listening('shows an expired certificate for what it is, and closes at once without any', async () => {
   const ci = newCi('P-256')
   const file = await fileOf('expired-ci.pem', pemOf(ci.certificate.raw))
-  let material: Material | undefined = materialOf(newTls(ci, 'a.example.org', Date.now() - 86_400_000))
+  let material: TlsMaterial | undefined = materialOf(newTls(ci, 'a.example.org', Date.now() - 86_400_000))
   await withListener({ material: () => material }, async ({ port }) => {
     const expired = await curl(port, 'a.example.org', ['--cacert', file, '-d', 'x'])
     assert.is(expired.code, 60)

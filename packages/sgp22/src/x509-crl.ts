@@ -1,7 +1,6 @@
 import { type KeyObject, verify } from 'node:crypto'
-import { oidText } from './oid.ts'
 import { readOne, type Tlv, TlvError } from './tlv.ts'
-import { checkAlgorithm, EXTENSION, timeOf, X509Error } from './x509.ts'
+import { checkAlgorithm, EXTENSION, partsOf, timeOf, X509Error } from './x509.ts'
 
 /** A list of certificates that their issuer has taken back. RFC 5280 §5, SGP.22 §4.6. */
 export interface RevocationList {
@@ -129,11 +128,7 @@ function extensionsOf(
   list: Tlv | undefined,
 ): readonly { readonly oid: string; readonly isCritical: boolean; readonly value: Tlv }[] {
   return (list?.children() ?? []).map((extension) => {
-    const parts = extension.children()
-    const [id, second] = parts
-    const value = parts.at(-1)
-    const oid = id?.tag === 0x06 ? oidText(id.value) : undefined
-    if (oid === undefined || value?.tag !== 0x04) throw new X509Error('has an extension that cannot be read')
-    return { oid, isCritical: second?.tag === 0x01 && second.value[0] !== 0, value: readOne(value.value) }
+    const { value, ...named } = partsOf(extension)
+    return { ...named, value: readOne(value) }
   })
 }

@@ -250,7 +250,7 @@ function readExtensions(list: Tlv | undefined): Extensions {
   return into
 }
 
-function partsOf(extension: Tlv): { oid: string; isCritical: boolean; value: Uint8Array } {
+export function partsOf(extension: Tlv): { oid: string; isCritical: boolean; value: Uint8Array } {
   const parts = extension.children()
   const [id, second] = parts
   const value = parts.at(-1)

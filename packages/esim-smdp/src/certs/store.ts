@@ -1,5 +1,5 @@
 import type { Context, Vault } from '@steeple/contracts'
-import type { CertStore, TlsWishes } from '../parts.ts'
+import type { CertStore, TlsMaterial, TlsWishes } from '../parts.ts'
 import { CERTS, REVOKED } from '../store/rows.ts'
 import { type HeldCertificate, openCertificate } from './held.ts'
 import { pemOf } from './record.ts'
@@ -15,19 +15,10 @@ import {
   tlsCertificate,
 } from './sets.ts'
 
-/** TLS material of one certificate: stays the same object while it is held. */
-export interface TlsMaterial {
-  readonly id: string
-  readonly curve: 'P-256' | 'brainpoolP256r1'
-  readonly cert: string
-  readonly key: string
-}
-
 /** The certificates of the store, opened, for this plugin's own use. */
 export interface HeldCertificates extends CertStore {
   /** All of them, the newest first. */
   all(): readonly HeldCertificate[]
-  tls(wishes: TlsWishes): TlsMaterial | undefined
   /** Ids of the certificates that sessions and listeners use now. */
   inUse(): ReadonlySet<string>
   /** What is revoked: `revocationId`. */

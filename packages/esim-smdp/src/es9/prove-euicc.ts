@@ -2,18 +2,12 @@ import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import { checkEuiccChain, verifyP1363 } from '@steeple/sgp22'
 import type { AuthenticateOk } from '../rsp/euicc-responses.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
-import { euiccId } from '../store/euicc-store.ts'
+import { euiccId, type NamedEuicc } from '../store/euicc-store.ts'
 import type { SessionRow } from '../store/rows.ts'
 import type { Es9Core } from './core.ts'
 
 /** An eUICC that has proved who it is. */
-export interface ProvenEuicc {
-  /** 32 digits. */
-  readonly eid: string
-  /** Who answers for that EID: the CI of its certificates. */
-  readonly authority: string
-  /** `euiccId` */
-  readonly hash: string
+export interface ProvenEuicc extends NamedEuicc {
   readonly last4: string
   /** SubjectPublicKeyInfo, DER. */
   readonly spki: Uint8Array

@@ -9,13 +9,10 @@ export interface ListenedCall {
   readonly peerAddress: string
   /** With mutual TLS: who the client is by its certificate. */
   readonly client: ListenedClient | undefined
-  header(name: string): string | undefined
 }
 
 /** A client by its certificate. */
 export interface ListenedClient {
-  /** Its common name. */
-  readonly name: string
   /** Its whole subject, one attribute a line. */
   readonly subject: string
   /** Of the certificate, hexadecimal. */
@@ -63,10 +60,6 @@ export async function exchange(
       octets,
       peerAddress: incoming.socket.remoteAddress ?? '',
       client: clientOf(incoming),
-      header: (name) => {
-        const value = incoming.headers[name.toLowerCase()]
-        return Array.isArray(value) ? value.join(', ') : value
-      },
     })
     send(outgoing, answer.status, answer.headers, answer.body)
   } catch (error) {
@@ -151,7 +144,6 @@ function clientOf(incoming: IncomingMessage): ListenedCall['client'] {
   if (certificate === undefined) return undefined
   const { subject, fingerprint256, validTo } = certificate
   return {
-    name: /^CN=(.*)$/m.exec(subject ?? '')?.[1] ?? '',
     subject: subject ?? '',
     sha256: fingerprint256.replaceAll(':', '').toLowerCase(),
     authority: authorityOf(socket),

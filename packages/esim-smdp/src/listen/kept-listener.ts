@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { ComponentHealth, Context } from '@steeple/contracts'
-import type { TlsWishes } from '../parts.ts'
+import type { TlsMaterial, TlsWishes } from '../parts.ts'
 import type { Handler } from './exchange.ts'
-import { listenTls, type Material, type TlsListener } from './tls-listener.ts'
+import { listenTls, type TlsListener } from './tls-listener.ts'
 
 /** A listener of the configuration. */
 export interface KeptListenerOptions {
@@ -14,7 +14,7 @@ export interface KeptListenerOptions {
   /** File of the authorities whose clients alone come in. */
   readonly clientCaFile?: string
   readonly handlers: ReadonlyMap<string, Handler>
-  material(wishes: TlsWishes): Material | undefined
+  material(wishes: TlsWishes): TlsMaterial | undefined
 }
 
 /** A listener that is tried again until it stands. */
@@ -23,8 +23,6 @@ export interface KeptListener {
   stop(): Promise<void>
   /** Undefined while none is configured. */
   health(): ComponentHealth | undefined
-  /** The port that it listens on; undefined while it does not. */
-  port(): number | undefined
 }
 
 /** A client that says nothing of itself. */
@@ -87,7 +85,6 @@ export function keptListener(options: KeptListenerOptions): KeptListener {
       await listener?.stop()
       listener = undefined
     },
-    port: () => listener?.port,
     health: () => {
       if (address === '') return undefined
       // The plugin's name stands before it.

@@ -4,18 +4,13 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Log } from '@steeple/contracts'
 import { callersNetwork } from '../es9/peers.ts'
+import type { TlsMaterial, TlsWishes } from '../parts.ts'
 import { exchange, type Handler } from './exchange.ts'
 
-/** What a client says of itself before TLS begins. */
-export interface ClientHello {
-  /** The name that it asks for; undefined when it sends none. RFC 6066 §3. */
-  readonly host: string | undefined
-  /** IANA numbers of its groups; empty when it sends none. RFC 8422 §5.1.1. */
-  readonly groups: readonly number[]
+/** What a client says of itself before TLS begins: RFC 6066 §3 and §6, RFC 8422 §5.1.1. */
+export interface ClientHello extends TlsWishes {
   /** IANA numbers of its signature schemes. RFC 8446 §4.2.3. */
   readonly signatures: readonly number[]
-  /** SHA-1 of the keys of the authorities that it believes, hexadecimal: subject key identifiers. RFC 6066 §6. */
-  readonly trustedKeys: readonly string[]
 }
 
 /** Larger than any that is sent: those with keys of lattices have 2 KiB. */
@@ -191,13 +186,6 @@ export function peerOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`
 }
 
-/** Certificate chain and key, PEM. The same object as long as it is the same certificate. */
-export interface Material {
-  readonly cert: string
-  readonly key: string
-  readonly curve?: 'P-256' | 'brainpoolP256r1'
-}
-
 /** How much a listener bears. */
 export interface ListenerLimits {
   readonly connections: number
@@ -216,7 +204,7 @@ export interface ListenerOptions {
   readonly host: string
   readonly port: number
   /** By what the client says. Asked at each handshake, so that a renewed one is used at once. */
-  material(hello: ClientHello): Material | undefined
+  material(hello: ClientHello): TlsMaterial | undefined
   /** Authorities (PEM) of clients: with them only clients with a certificate come in. */
   readonly clientCa?: string
   readonly handlers: ReadonlyMap<string, Handler>
@@ -324,7 +312,7 @@ function chooseByHello(
   server.removeAllListeners('connection')
   // What breaks in a handshake is the client's business, and there are many ways to do so.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
-  let present: Material | undefined
+  let present: TlsMaterial | undefined
   let isPresentOld = false
   const take = async (socket: Socket): Promise<void> => {
     const hello = await peekHello(socket, withinMs)
@@ -355,11 +343,11 @@ function chooseByHello(
  * Whether a client takes that certificate in TLS 1.2 alone: brainpool has schemes of its own in 1.3, which hardly a client has.
  * RFC 8734 §3.
  */
-function isOldOnly({ curve }: Material, { signatures }: ClientHello): boolean {
+function isOldOnly({ curve }: TlsMaterial, { signatures }: ClientHello): boolean {
   return curve === 'brainpoolP256r1' && !signatures.includes(BRAINPOOL_TLS13)
 }
 
-function credentials({ cert, key }: Material, clientCa: string | undefined): SecureContextOptions {
+function credentials({ cert, key }: TlsMaterial, clientCa: string | undefined): SecureContextOptions {
   return {
     cert,
     key,

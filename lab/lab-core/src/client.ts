@@ -129,13 +129,8 @@ function printedPhones(
 ): string {
   if (phones === undefined && phone === undefined) return `${JSON.stringify(body)}\n`
   const shown = phones ?? [body as Shown] // has a phone
-  const row = (cells: readonly string[]): string =>
-    `${cells
-      .map((cell, i) => cell.padEnd(WIDTHS[i] ?? 0))
-      .join('  ')
-      .trimEnd()}\n`
   const rows = shown.map((one) =>
-    row([
+    row(WIDTHS, [
       one.phone,
       one.state,
       one.ipv4 ?? '',
@@ -144,10 +139,15 @@ function printedPhones(
       one.problem ?? '',
     ]),
   )
-  return row(['phone', 'state', 'ipv4', 'up', 'down', '']) + rows.join('')
+  return row(WIDTHS, ['phone', 'state', 'ipv4', 'up', 'down', '']) + rows.join('')
 }
 
 const WIDTHS: readonly number[] = [12, 9, 15, 12, 12]
+
+function row(widths: readonly number[], cells: readonly string[]): string {
+  const padded = cells.map((cell, i) => cell.padEnd(widths[i] ?? 0))
+  return `${padded.join('  ').trimEnd()}\n`
+}
 
 function errorIn(body: unknown): string {
   return String((body as { error?: unknown }).error) // of our own server
@@ -199,16 +199,19 @@ interface ShownEsim {
 /** A table of them. */
 function printedEsims(esims: readonly ShownEsim[]): string {
   const widths = [12, 8, 7, 8, 16, 20]
-  const row = (cells: readonly string[]): string =>
-    `${cells
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd()}\n`
   const rows = esims.map((one) => {
     const waiting = one.waiting_notifications
     const note = waiting === 0 ? '' : `${waiting} notifications wait for the SM-DP+`
     const state = one.enabled ? 'enabled' : 'disabled'
-    return row([one.phone, state, `…${one.euicc}`, `…${one.iccid_last4}`, one.provider, one.name, note])
+    return row(widths, [
+      one.phone,
+      state,
+      `…${one.euicc}`,
+      `…${one.iccid_last4}`,
+      one.provider,
+      one.name,
+      note,
+    ])
   })
-  return row(['phone', 'profile', 'euicc', 'iccid', 'provider', 'name', '']) + rows.join('')
+  return row(widths, ['phone', 'profile', 'euicc', 'iccid', 'provider', 'name', '']) + rows.join('')
 }

@@ -12,8 +12,8 @@ import { openEsims } from './esim/esims.ts'
 import { openCapture } from './gtpu/capture.ts'
 import { type GtpuPath, openPath } from './gtpu/path.ts'
 import { makeTraffic, type Traffic } from './gtpu/traffic.ts'
-import { type HssRequests, watchChanges } from './hss/change-stream.ts'
-import { delayedCounts, hssOver, noS6aCounts, type S6aCounts } from './hss/hss.ts'
+import { watchChanges } from './hss/change-stream.ts'
+import { delayedCounts, hssOver, noS6aCounts } from './hss/hss.ts'
 import { openDaemonLog } from './info/daemon-log.ts'
 import {
   closed,
@@ -52,19 +52,14 @@ async function socketPlace(directory: string): Promise<SocketPlace> {
   return { path: `/proc/self/fd/${handle.fd}/${NAME}`, close: () => handle.close() }
 }
 
-/** Runs the words of one command. */
-type RunWords = (words: readonly string[]) => Promise<Ran>
-
-/** A socket that is being served. */
-interface SocketServer {
-  close(): Promise<void>
-}
-
 /**
  * Serves the tool on the socket in `directory`, for its owner alone: a JSON list of words a line, answered by a JSON
  * object `{code, output}` a line, in order. Throws when another lab core serves that directory.
  */
-async function serveSocket(directory: string, run: RunWords): Promise<SocketServer> {
+async function serveSocket(
+  directory: string,
+  run: (words: readonly string[]) => Promise<Ran>,
+): Promise<{ close(): Promise<void> }> {
   const place = await socketPlace(directory)
   if (await isServed(place.path)) throw new Error(`another lab core runs on ${directory}`)
   await rm(place.path, { force: true })
@@ -90,7 +85,7 @@ async function serveSocket(directory: string, run: RunWords): Promise<SocketServ
 }
 
 /** All lines of a moment are run at once, so that they become durable together; their order holds. */
-async function serveLines(socket: Socket, run: RunWords): Promise<void> {
+async function serveLines(socket: Socket, run: (words: readonly string[]) => Promise<Ran>): Promise<void> {
   let last: Promise<void> = Promise.resolve()
   for await (const line of createInterface({ input: socket })) {
     const ran = run(wordsIn(line))
@@ -185,7 +180,7 @@ export async function startLabCore(options: LabOptions): Promise<LabCore> {
     closers.push(async () => hssLog.close())
     const hss = hssOver(subscribers, clock, counts, hssLog.write)
     const mme = makeMme({ enb, hss, sessions, clock, hopMs, log: log.write })
-    void watchChanges(subscribers, counted(mme, counts), hss, clock, stop.signal)
+    void watchChanges({ subscribers, requests: mme, hss, counts, clock, signal: stop.signal })
     const fleet = makeFleet({ journal: stored, mme, sessions, clock, timers, failed })
     closers.push(async () => fleet.close())
     const capture = options.capture === undefined ? undefined : openCapture(options.capture, failed)
@@ -239,20 +234,6 @@ function smfRoutes(sessions: Sessions): InfoRoutes {
 
 function metricsOnly(body: () => string): InfoRoutes {
   return { '/metrics': () => ({ kind: 'metrics', body: body() }) }
-}
-
-/** Requests of the HSS with their count. */
-function counted(requests: HssRequests, counts: S6aCounts): HssRequests {
-  return {
-    cancelLocation: (imsi) => {
-      counts.clr += 1
-      requests.cancelLocation(imsi)
-    },
-    insertSubscriberData: (imsi, subscription) => {
-      counts.idr += 1
-      requests.insertSubscriberData(imsi, subscription)
-    },
-  }
 }
 
 /** `/pdu-info` of an SMF. */

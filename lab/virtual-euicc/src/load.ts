@@ -20,52 +20,33 @@ interface LoadedProfile {
 
 const PACKAGE_OCTETS_MAX = 1024 * 1024
 
-/** What stands behind the head of a package. */
-interface PackageSteps {
-  /** The command that is under way. */
-  command(): BppCommand
-  metadata(): Metadata | undefined
-  /** Takes the next segment; the profile when it was the last. Throws `Refusal`, `TlvError`. */
-  take(segment: Uint8Array, isLast: boolean): LoadedProfile | undefined
-}
-
-interface StepsState {
+/** A package that is being loaded: the lists behind its head, in their order: A0, A1 with 88s, perhaps A2, A3 with 86s. SGP.22 §5.5. */
+interface Loading {
   readonly parts: EuiccParts
   readonly session: Session
   channel: SecureChannel
+  /** The command that is under way, for the result. */
   command: BppCommand
   stage: 'isdp' | 'metadata_head' | 'metadata' | 'keys_or_profile' | 'profile_head' | 'profile'
-  /** Octets of the list that have not come. */
+  /** Octets of the package, and of the list, that have not come. */
+  rest: number
   left: number
   found: { readonly text: Uint8Array; readonly read: Metadata } | undefined
   texts: Uint8Array[]
 }
 
-/** The lists of a package behind its head, in their order: A0, A1 with 88s, perhaps A2, A3 with 86s. SGP.22 §5.5. */
-function packageSteps(parts: EuiccParts, session: Session, channel: SecureChannel): PackageSteps {
-  const state: StepsState = {
-    parts,
-    session,
-    channel,
-    command: BPP_COMMAND.configureIsdp,
-    stage: 'isdp',
-    left: 0,
-    found: undefined,
-    texts: [],
-  }
-  return {
-    command: () => state.command,
-    metadata: () => state.found?.read,
-    take: (segment, isLast) => {
-      step(state, segment)
-      const { stage, found, left, texts } = state
-      if (!isLast || stage !== 'profile' || found === undefined || left !== 0) return undefined
-      return loadedProfile(state.parts, found, Buffer.concat(texts))
-    },
-  }
+/** Takes the next segment; the profile when it was the last. Throws `Refusal`, `TlvError`. */
+function take(loading: Loading, segment: Uint8Array): LoadedProfile | undefined {
+  loading.rest -= segment.length
+  if (loading.rest < 0) throw structure('is longer than it says')
+  step(loading, segment)
+  if (loading.rest > 0) return undefined
+  const { stage, found, left, texts } = loading
+  if (stage !== 'profile' || found === undefined || left !== 0) throw structure('ends before its end')
+  return loadedProfile(loading.parts, found, Buffer.concat(texts))
 }
 
-function step(state: StepsState, segment: Uint8Array): void {
+function step(state: Loading, segment: Uint8Array): void {
   switch (state.stage) {
     case 'isdp':
       if (headOf(segment).tag !== 0xa0) throw structure('has no ConfigureISDP')
@@ -99,7 +80,7 @@ function step(state: StepsState, segment: Uint8Array): void {
   }
 }
 
-function listBegins(state: StepsState, segment: Uint8Array, tag: number): void {
+function listBegins(state: Loading, segment: Uint8Array, tag: number): void {
   const head = headOf(segment)
   if (head.tag !== tag) throw structure('has its parts in another order')
   if (head.length > PACKAGE_OCTETS_MAX)
@@ -111,7 +92,7 @@ function listBegins(state: StepsState, segment: Uint8Array, tag: number): void {
 
 /** Whether the list is whole with this segment. */
 function itemCame(
-  state: StepsState,
+  state: Loading,
   segment: Uint8Array,
   tag: number,
   open: (segment: Uint8Array) => Uint8Array,
@@ -123,7 +104,7 @@ function itemCame(
   return state.left === 0
 }
 
-function sealed(state: StepsState, segment: Uint8Array): Uint8Array {
+function sealed(state: Loading, segment: Uint8Array): Uint8Array {
   const items = readOne(segment).children()
   return Buffer.concat(items.map((one) => state.channel.decrypted(checkedTag(one, 0x87))))
 }
@@ -183,16 +164,6 @@ function loadedProfile(
   return { metadataText: found.text, metadata: found.read, package: text }
 }
 
-/** A package that is being loaded. */
-interface Loading {
-  readonly session: Session
-  /** The command that is under way, for the result. */
-  readonly command: BppCommand
-  readonly metadata: Metadata | undefined
-  /** Takes the next segment; the profile when it was the last. Throws `Refusal`, `TlvError`. */
-  take(segment: Uint8Array): LoadedProfile | undefined
-}
-
 /** InstallBoundProfilePackage, the remote operation. SGP.22 §5.5.1. */
 const INSTALL = 0x01
 /** AES and 128 bits: the only key type. SGP.22 §5.5.1. */
@@ -210,24 +181,16 @@ function beginLoading(parts: EuiccParts, segment: Uint8Array): Loading {
   if (session === undefined || download === undefined)
     throw new CommandError(STATUS.conditionsNotSatisfied, 'no download is prepared')
   const head = headOf(segment)
-  let left = head.length - (segment.length - head.octets)
-  const channel = openChannel(parts, session, download, segment.subarray(head.octets))
-  const steps = packageSteps(parts, session, channel)
   return {
+    parts,
     session,
-    get command() {
-      return steps.command()
-    },
-    get metadata() {
-      return steps.metadata()
-    },
-    take: (next) => {
-      left -= next.length
-      if (left < 0) throw structure('is longer than it says')
-      const loaded = steps.take(next, left === 0)
-      if (left === 0 && loaded === undefined) throw structure('ends before its end')
-      return loaded
-    },
+    channel: openChannel(parts, session, download, segment.subarray(head.octets)),
+    command: BPP_COMMAND.configureIsdp,
+    stage: 'isdp',
+    rest: head.length - (segment.length - head.octets),
+    left: 0,
+    found: undefined,
+    texts: [],
   }
 }
 
@@ -323,7 +286,7 @@ export function makeLoader(parts: EuiccParts): Loader {
       loading = beginLoading(parts, segment)
       return new Uint8Array()
     }
-    const loaded = loading.take(segment)
+    const loaded = take(loading, segment)
     if (loaded === undefined) return new Uint8Array()
     const aid = installed(parts, loading.session, loaded)
     return ended(loading.session, { metadata: loaded.metadata, aid })
@@ -341,7 +304,7 @@ export function makeLoader(parts: EuiccParts): Loader {
         const reason = reasonOf(error)
         if (session?.download === undefined || reason === undefined) throw error
         const command = loading?.command ?? BPP_COMMAND.initialiseSecureChannel
-        return ended(session, { metadata: loading?.metadata, command, reason })
+        return ended(session, { metadata: loading?.found?.read, command, reason })
       }
     },
   }

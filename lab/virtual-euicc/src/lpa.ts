@@ -103,11 +103,6 @@ export function removeOn(euicc: Euicc, sequence: number): void {
   euicc.execute(tlv(0xbf30, tlv(0x80, integerOctets(sequence))))
 }
 
-/** The profiles, as GetProfilesInfo tells them. */
-export function profilesOn(euicc: Euicc): readonly Tlv[] {
-  return child(readOne(euicc.execute(tlv(0xbf2d))), 0xa0)?.children() ?? []
-}
-
 function resultOf(answer: Uint8Array): number {
   return child(readOne(answer), 0x80)?.value[0] ?? 127
 }

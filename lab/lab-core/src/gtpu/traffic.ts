@@ -131,14 +131,8 @@ export function makeTraffic(options: TrafficOptions): Traffic {
   }
 }
 
-interface Sender {
-  /** Sends until so many octets are through; false when the session went, or could not be used any more, before that. */
-  drain(stream: Stream, octets: number): Promise<boolean>
-  countsOf(imsi: string): Counts
-}
-
 /** Sends through sessions, and counts what went out. */
-function makeSender({ path, bearerOf }: TrafficOptions): Sender {
+function makeSender({ path, bearerOf }: TrafficOptions) {
   const counted = new Map<string, Counts>()
   const countsOf = (imsi: string): Counts => {
     const counts = counted.get(imsi) ?? { bytes: { up: 0, down: 0 }, packets: { up: 0, down: 0 } }
@@ -147,7 +141,8 @@ function makeSender({ path, bearerOf }: TrafficOptions): Sender {
   }
   return {
     countsOf,
-    drain: async (stream, all) => {
+    /** Sends until so many octets are through; false when the session went, or could not be used any more, before that. */
+    drain: async (stream: Stream, all: number): Promise<boolean> => {
       const { mover, session, direction } = stream
       const counts = countsOf(mover.imsi)
       const isThere = (): boolean => bearerOf(mover.imsi) === session
@@ -188,12 +183,7 @@ function unlessStopped(signal: AbortSignal): (error: unknown) => void {
 }
 
 /** Says how many octets are due at a rate. */
-interface Pace {
-  /** Waits until at least `least` octets are due; how many are then, in whole packets where that is more. */
-  due(least: number, signal: AbortSignal): Promise<number>
-}
-
-function makePace(clock: LabClock, bitsPerSecond: number): Pace {
+function makePace(clock: LabClock, bitsPerSecond: number) {
   const perMs = bitsPerSecond / 8 / 1000
   let credit = 0
   let atUs = clock.nowUs()
@@ -203,7 +193,8 @@ function makePace(clock: LabClock, bitsPerSecond: number): Pace {
     atUs = nowUs
   }
   return {
-    due: async (least, signal) => {
+    /** Waits until at least `least` octets are due; how many are then, in whole packets where that is more. */
+    due: async (least: number, signal: AbortSignal): Promise<number> => {
       do {
         const ms = Math.ceil((least - credit) / perMs)
         await clock.sleep(Math.min(Math.max(STEP_MS, ms), LONGEST_MS), signal)

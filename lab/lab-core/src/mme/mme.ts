@@ -324,14 +324,7 @@ export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: Mm
 }
 
 /** The S1 association with the eNB, and the numbers that its connections get. */
-interface S1Association {
-  readonly isUp: boolean
-  readonly lastOstreamId: number
-  connect(context: UeContext): void
-  set(isUp: boolean): void
-}
-
-function s1Association(enb: Enb): S1Association {
+function s1Association(enb: Enb) {
   let lastMmeUeId = 0
   let lastOstreamId = 0
   let isUp = true
@@ -342,7 +335,7 @@ function s1Association(enb: Enb): S1Association {
     get lastOstreamId() {
       return lastOstreamId
     },
-    connect: (context) => {
+    connect: (context: UeContext): void => {
       lastMmeUeId += 1
       lastOstreamId = lastOstreamId >= enb.maxOutStreams - 1 ? 1 : lastOstreamId + 1
       Object.assign(context, {
@@ -352,7 +345,7 @@ function s1Association(enb: Enb): S1Association {
         enbUeId: lastMmeUeId,
       })
     },
-    set: (next) => {
+    set: (next: boolean): void => {
       isUp = next
       // A new association counts its streams anew.
       if (isUp) lastOstreamId = 0
@@ -368,7 +361,7 @@ async function cancelLocation(
     clock,
     hopMs,
     radio,
-  }: Pick<MmeOptions, 'sessions' | 'clock' | 'hopMs'> & { readonly radio: S1Association },
+  }: Pick<MmeOptions, 'sessions' | 'clock' | 'hopMs'> & { readonly radio: ReturnType<typeof s1Association> },
 ): Promise<void> {
   await context.procedure
   if (context.state !== 'registered') return

@@ -11,23 +11,17 @@ interface Lease extends Addresses {
   readonly number: number
 }
 
-/** Hands out addresses, the one that has been free longest first. */
-interface AddressPool {
-  /** `type`: 1 IPv4, 2 IPv6, 3 both; fixed ones as they are. Undefined when all are in use. */
-  take(type: number, fixed: Addresses): Lease | undefined
-  give(lease: Lease): void
-}
-
 /** UE number 1 is 10.45.0.2 and 2001:db8:cafe:1::2, as in the recordings; .0 and .1 (the gateway) go to nobody. */
 const FIRST = 1
 const LAST = 0xfffd
 
-/** A pool over 10.45.0.0/16 and 2001:db8:cafe::/48. */
-function addressPool(): AddressPool {
+/** A pool over 10.45.0.0/16 and 2001:db8:cafe::/48: hands out addresses, the one that has been free longest first. */
+function addressPool() {
   const used = new Set<number>()
   let last = FIRST - 1
   return {
-    take: (type, fixed) => {
+    /** `type`: 1 IPv4, 2 IPv6, 3 both; fixed ones as they are. Undefined when all are in use. */
+    take: (type: number, fixed: Addresses): Lease | undefined => {
       if (used.size >= LAST) return undefined
       do last = last >= LAST ? FIRST : last + 1
       while (used.has(last))
@@ -38,7 +32,7 @@ function addressPool(): AddressPool {
         ipv6: type === 1 ? undefined : (fixed.ipv6 ?? ipv6Of(last)),
       }
     },
-    give: ({ number }) => {
+    give: ({ number }: Lease): void => {
       used.delete(number)
     },
   }
@@ -82,7 +76,8 @@ export interface Sessions {
 /** TS 24.301 §9.3.2: the first EPS bearer identity. */
 const FIRST_EBI = 5
 
-export function sessionTable(pool: AddressPool = addressPool()): Sessions {
+export function sessionTable(): Sessions {
+  const pool = addressPool()
   const sessions = new Map<string, Session>()
   let created = 0
   let deleted = 0

@@ -17,16 +17,8 @@ import {
 import { errorWords } from '@steeple/southbound'
 import { coreDesired, noDriverWords, planOf } from './plan.ts'
 
-/** Applies sets through a driver; counts, logs and audits what came of it. */
-interface Applier {
-  /** Throws as `CoreDriver.apply` does. What the core refused and the driver left in force is taken back. */
-  apply(driver: CoreDriver, set: Rendered, signal: AbortSignal): Promise<void>
-  /** The core was seen well with that set: what to go back to. */
-  isGood(set: Rendered): void
-}
-
 /** Registers the counter; opens nothing. */
-export function createApplier(context: Context): Applier {
+function createApplier(context: Context) {
   const applies = context.metrics.counter(
     'svc_core_config_apply_total',
     'Changes of the configuration of the core, by result.',
@@ -47,10 +39,12 @@ export function createApplier(context: Context): Applier {
     if (back !== '') throw coreConfigRefused(reason)
   }
   return {
-    isGood: (set) => {
+    /** The core was seen well with that set: what to go back to. */
+    isGood: (set: Rendered): void => {
       good = set
     },
-    apply: async (driver, set, signal) => {
+    /** Throws as `CoreDriver.apply` does. What the core refused and the driver left in force is taken back. */
+    apply: async (driver: CoreDriver, set: Rendered, signal: AbortSignal): Promise<void> => {
       try {
         const done = await driver.apply(set, signal)
         good = set
@@ -109,21 +103,11 @@ async function audit(
   }
 }
 
-/** What is known of the core's configuration, for `GET /v1/health`. */
-interface CoreBoard {
-  say(status: ComponentHealth['status'], words: string): void
-  /** The set is in force; what the plan complains of besides is not lost. */
-  inForce(set: Rendered, plan: CorePlan): void
-  /** Nothing may be written: it is nobody's fault that nothing is. */
-  compared(plan: CorePlan): void
-  health(): readonly ComponentHealth[]
-}
-
 /** A board that was told nothing yet. */
-export function coreBoard(context: Context): CoreBoard {
+function coreBoard(context: Context) {
   let status: ComponentHealth['status'] = 'ok'
   let detail = 'its configuration was not looked at yet'
-  const say: CoreBoard['say'] = (next, words) => {
+  const say = (next: ComponentHealth['status'], words: string): void => {
     const isOther = next !== status
     status = next
     detail = words
@@ -131,7 +115,8 @@ export function coreBoard(context: Context): CoreBoard {
   }
   return {
     say,
-    inForce: (set, { dir, problems, originals = [] }) => {
+    /** The set is in force; what the plan complains of besides is not lost. */
+    inForce: (set: Rendered, { dir, problems, originals = [] }: CorePlan): void => {
       const where = dir === '' ? '' : ` in ${dir}`
       const kept =
         originals.length === 0
@@ -140,8 +125,9 @@ export function coreBoard(context: Context): CoreBoard {
       if (problems.length === 0) say('ok', `${counted(set.files.size, 'file')} in force${where}${kept}`)
       else say('degraded', `${problems.join('; ')}${kept}`)
     },
-    compared: (plan) => say(...comparedWords(plan)),
-    health: () => [
+    /** Nothing may be written: it is nobody's fault that nothing is. */
+    compared: (plan: CorePlan): void => say(...comparedWords(plan)),
+    health: (): readonly ComponentHealth[] => [
       {
         name: 'core',
         kind: 'core',
@@ -186,17 +172,10 @@ const RESYNC_MS = 60_000
 /** Longest apply: a dozen daemons that need their whole stop timeout, the wait for their health, and the way back. */
 const LONGEST_MS = 600_000
 
-/** What the reconciler works with. */
-interface CoreParts {
-  readonly context: Context
-  readonly board: CoreBoard
-  readonly applier: Applier
-  key(): string
-}
-
 /** The reconciler, and what makes it try once more. */
 interface CoreControl {
   readonly reconciler: Reconciler
+  health(): readonly ComponentHealth[]
   /** A configuration that the core refused may be tried once more. */
   retry(): void
 }
@@ -210,7 +189,8 @@ const FINAL: ReadonlySet<string> = new Set([coreConfigRefused.code, validationFa
  * is reloaded (SIGHUP); what an outage prevented is tried again with backoff. With `southbound.driver: none` it only
  * compares. Over files of others nothing is applied until an operator agrees.
  */
-export function coreReconciler({ context, board, applier, key }: CoreParts): CoreControl {
+export function coreReconciler(context: Context, key: () => string): CoreControl {
+  const [board, applier] = [coreBoard(context), createApplier(context)]
   let mayRetry = false
   /** What the core refused since this process began: not every driver keeps a record. */
   let refusedHere: { readonly sha256: string; readonly words: string } | undefined
@@ -271,6 +251,7 @@ export function coreReconciler({ context, board, applier, key }: CoreParts): Cor
     }
   }
   return {
+    health: board.health,
     retry: () => {
       mayRetry = true
     },

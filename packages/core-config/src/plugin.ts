@@ -6,15 +6,14 @@ import {
   type Plugin,
   policyRef,
 } from '@steeple/contracts'
-import { CORE_CONFIG_RESOURCE, coreBoard, coreReconciler, createApplier } from './core-reconciler.ts'
+import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
 import { planRoute, takeOverRoutes } from './core-routes.ts'
 
 /** The owner of the core's settings: renders, plans, applies and rolls back through whichever core driver is installed. */
 export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
-    const board = coreBoard(context)
     const key = (): string => context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
-    const control = coreReconciler({ context, board, applier: createApplier(context), key })
+    const control = coreReconciler(context, key)
     const wake = (): void => context.enqueue(CORE_CONFIG_RESOURCE, key())
     context.onSettings(() => {
       control.retry()
@@ -25,7 +24,7 @@ export const plugin: Plugin = {
     return {
       reconcilers: [control.reconciler],
       routes: [planRoute(context), ...takeOverRoutes(context, wake)],
-      health: async () => board.health(),
+      health: async () => control.health(),
     }
   },
 }

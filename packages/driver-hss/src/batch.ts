@@ -20,6 +20,21 @@ export function chunksOf<T>(items: readonly T[], size: number = BATCH): readonly
   return Array.from({ length: count }, (_none, index) => items.slice(index * size, (index + 1) * size))
 }
 
+/** What `of` makes of each subscriber that `read` finds, some at a time; without those of which it makes nothing. */
+export async function gathered<Found, Made>(
+  imsis: readonly Imsi[],
+  read: (batch: readonly Imsi[]) => Promise<ReadonlyMap<Imsi, Found>>,
+  of: (found: Found, imsi: Imsi) => Made | undefined,
+): Promise<ReadonlyMap<Imsi, Made>> {
+  const all = new Map<Imsi, Made>()
+  for (const batch of chunksOf(imsis))
+    for (const [imsi, found] of await read(batch)) {
+      const made = of(found, imsi)
+      if (made !== undefined) all.set(imsi, made)
+    }
+  return all
+}
+
 /**
  * Works through `items` in batches. A batch that fails as a whole fails its subscribers and all that follow, since the
  * database is gone; when nothing at all got through, the error is thrown. An aborted signal rejects.

@@ -20,7 +20,7 @@ import { BATCHES, removeOldFiles } from './batches.ts'
 import type { SimsConfig } from './config.ts'
 import { importRoute } from './import/import-route.ts'
 import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
-import { issueSims, simIssuer } from './issue/issue.ts'
+import { issueAsked, simIssuer } from './issue/issue.ts'
 import { ISSUE_BODY, ISSUE_RESULT, type IssueBody } from './issue/issue-schema.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
@@ -224,6 +224,6 @@ function issueRoute(parts: SimsParts): Route {
     ],
     audit: 'sim.issue',
     rateLimit: { name: 'sim_issue', cost: (body: IssueBody | undefined) => body?.count ?? 1 },
-    handle: (request) => issueSims(parts, request),
+    handle: (request) => issueAsked(parts, request),
   })
 }

@@ -16,7 +16,7 @@ import { formatPlmn } from '@steeple/telecom'
 import { BATCHES, isLabelOfBatch } from './batches.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { noCard } from './secrets/card.ts'
-import { type Changed, changeSim, recordedState, unsynced, wantedInHss } from './states/change.ts'
+import { type Changed, recordedState, transitionSim, unsynced, wantedInHss } from './states/change.ts'
 import { forgetSeen } from './store/attach-store.ts'
 import {
   apnsOf,
@@ -55,7 +55,7 @@ export function simRegister(parts: SimsParts): SimRegister {
       return { state: row.state, isUnused, waitsFor }
     },
     revokeIn: async (tx, imsi) => {
-      await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
+      await transitionSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
     },
     stripIn: async (tx, imsi) => {
       const own = context.db.join(tx)
@@ -176,7 +176,7 @@ export function subscribers(parts: SimsParts): Subscribers {
     reason: SuspensionReason,
   ): Promise<Changed> =>
     verb === 'suspend'
-      ? await changeSim(parts, tx, hash, { action: 'suspend', reason })
+      ? await transitionSim(parts, tx, hash, { action: 'suspend', reason })
       : await lift(parts, tx, hash, reason)
   const alone = async (
     verb: Verb,
@@ -236,7 +236,7 @@ async function lift(
   const isOthers = row.state === 'suspended' && row.suspend_reason !== reason
   return isOthers
     ? { before: row, after: row }
-    : await changeSim(parts, tx, hash, {
+    : await transitionSim(parts, tx, hash, {
         action: 'resume',
         ...(reason === 'quota' ? { lift: 'keeper' } : {}),
       })

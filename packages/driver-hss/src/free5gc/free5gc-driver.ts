@@ -12,6 +12,7 @@ import {
 import {
   checkedWrites,
   chunksOf,
+  gathered,
   imsiOf,
   inBatches,
   itself,
@@ -256,17 +257,18 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
   }
   return {
     name,
-    observe: async (imsis, signal) => {
-      const seen = new Map<Imsi, SubscriberObserved>()
-      for (const batch of chunksOf(imsis)) {
-        for (const [imsi, held] of await readHeld(link, batch, 'without keys', signal)) {
-          const observed = observedOf(imsi, held, networkNow())
-          if (observed !== undefined) seen.set(imsi, observed)
-        }
-      }
-      return seen
-    },
-    existing: (imsis, signal) => heldIn(link, options.slices(), imsis, signal),
+    observe: (imsis, signal) =>
+      gathered(
+        imsis,
+        (batch) => readHeld(link, batch, 'without keys', signal),
+        (held, imsi) => observedOf(imsi, held, networkNow()),
+      ),
+    existing: (imsis, signal) =>
+      gathered(
+        imsis,
+        (batch) => readHeld(link, batch, 'without keys', signal),
+        (held) => heldOf(held, options.slices()),
+      ),
     survey: (signal) => surveyOf(link, signal),
     upsert: (subscribers, signal) =>
       inBatches(subscribers, imsiOf, signal, (batch, results) => upsertBatch(batch, results, signal)),
@@ -292,22 +294,6 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     sweep: async () => undefined,
     close: () => link.close(),
   }
-}
-
-async function heldIn(
-  link: DocumentLink,
-  slices: readonly Snssai[],
-  imsis: readonly Imsi[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<Imsi, SubscriberHeld>> {
-  const found = new Map<Imsi, SubscriberHeld>()
-  for (const batch of chunksOf(imsis)) {
-    for (const [imsi, docs] of await readHeld(link, batch, 'without keys', signal)) {
-      const one = heldOf(docs, slices)
-      if (one !== undefined) found.set(imsi, one)
-    }
-  }
-  return found
 }
 
 /** Who can be authenticated, and the addresses in the session documents. */

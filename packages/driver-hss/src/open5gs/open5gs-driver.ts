@@ -6,14 +6,13 @@ import {
   notFound,
   type Subscriber,
   type SubscriberDifference,
-  type SubscriberHeld,
-  type SubscriberObserved,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
 import { EJSON } from 'bson'
 import {
   checkedWrites,
   chunksOf,
+  gathered,
   imsiOf,
   inBatches,
   itself,
@@ -147,8 +146,18 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
   }
   return {
     name,
-    observe: (imsis, signal) => observe(link, options.slices().length, imsis, signal),
-    existing: (imsis, signal) => held(link, options.slices(), imsis, signal),
+    observe: (imsis, signal) =>
+      gathered(
+        imsis,
+        (batch) => read(link, batch, signal),
+        (doc) => observedOf(doc, options.slices().length),
+      ),
+    existing: (imsis, signal) =>
+      gathered(
+        imsis,
+        (batch) => read(link, batch, signal),
+        (doc) => heldOf(doc, options.slices()),
+      ),
     survey: (signal) => surveyOf(link, signal),
     compare: (subscribers, signal) => compare(link, options.slices(), subscribers, signal),
     upsert: (subscribers, signal) =>
@@ -189,38 +198,6 @@ async function read(
   fields: Doc = READ_FIELDS,
 ): Promise<ReadonlyMap<Imsi, Doc>> {
   return byImsi(await link.find(COLLECTION, { imsi: { $in: imsis } }, fields, signal))
-}
-
-async function observe(
-  link: DocumentLink,
-  slices: number,
-  imsis: readonly Imsi[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<Imsi, SubscriberObserved>> {
-  const seen = new Map<Imsi, SubscriberObserved>()
-  for (const batch of chunksOf(imsis)) {
-    for (const [imsi, doc] of await read(link, batch, signal)) {
-      const observed = observedOf(doc, slices)
-      if (observed !== undefined) seen.set(imsi, observed)
-    }
-  }
-  return seen
-}
-
-async function held(
-  link: DocumentLink,
-  slices: readonly Snssai[],
-  imsis: readonly Imsi[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<Imsi, SubscriberHeld>> {
-  const found = new Map<Imsi, SubscriberHeld>()
-  for (const batch of chunksOf(imsis)) {
-    for (const [imsi, doc] of await read(link, batch, signal)) {
-      const one = heldOf(doc, slices)
-      if (one !== undefined) found.set(imsi, one)
-    }
-  }
-  return found
 }
 
 /** Documents that can authenticate, and the addresses in them. */

@@ -8,7 +8,7 @@ import {
 import { imsiHash, safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { markDrifted } from '../provision/push.ts'
-import { changeSim, tellOfSims, wantedInHss } from '../states/change.ts'
+import { tellOfSims, transitionSim, wantedInHss } from '../states/change.ts'
 import {
   addAttaches,
   attachPosition,
@@ -193,7 +193,7 @@ async function firstAttach(parts: SimsParts, hash: ImsiHash): Promise<void> {
   const { context } = parts
   await context
     .mutate(systemPrincipal('sims'), 'sim.attach', hash, async (tx) => {
-      const { before, after } = await changeSim(parts, tx, hash, { action: 'attach' })
+      const { before, after } = await transitionSim(parts, tx, hash, { action: 'attach' })
       tx.audit({ detail: { from: before.state, to: after.state } })
       tx.event({ type: 'sim.attach', subject: hash, data: { from: before.state, to: after.state } })
     })

@@ -23,7 +23,7 @@ import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { simRecord } from '../record.ts'
 import { openCard, openImsi, wipeCard } from '../secrets/card.ts'
 import { homeKeysOf, homeNetworkKeys } from '../secrets/suci-info.ts'
-import { changeSim, noteMoves } from '../states/change.ts'
+import { noteMoves, transitionSim } from '../states/change.ts'
 import { type CardSim, cardsAmong, cardsOfBatchAfter, SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
 import { viewOf } from '../subscribers.ts'
@@ -50,7 +50,7 @@ async function swapOut(parts: SimsParts, tx: MutationTx, hash: string): Promise<
       `the subscriber of SIM ${hash} got it by a swap less than ${hours} h ago; the next swap is possible at ${until} (policy sim_swap_cooldown_hours)`,
     )
   }
-  await changeSim(parts, tx, hash, { action: 'revoke' })
+  await transitionSim(parts, tx, hash, { action: 'revoke' })
 }
 
 /** Who issues, as a batch remembers it. */
@@ -124,7 +124,7 @@ async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Asker): Pr
  * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `sim_swap_cooldown`, `capacity_exceeded`,
  * `forbidden` and `rate_limited` for a SIM that may not be replaced.
  */
-export async function issueSims(
+export async function issueAsked(
   parts: SimsParts,
   request: Request<unknown, unknown, IssueBody | undefined>,
 ): Promise<Reply> {
@@ -258,7 +258,7 @@ export function simIssuer(parts: SimsParts): SimIssuer {
     homeNetworkKeys: async () =>
       await homeNetworkKeys(context.settings.server.data_dir, homeKeysOf(context.settings)),
     revokeIn: async (tx, imsi) => {
-      await changeSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
+      await transitionSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
     },
   }
 }

@@ -21,7 +21,7 @@ import {
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
-import { changeSim } from '../states/change.ts'
+import { transitionSim } from '../states/change.ts'
 import { SIMS, type SimFilter } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { FILTER_PROPERTIES, matchingHashes } from './filter.ts'
@@ -218,7 +218,7 @@ async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBod
     const { before, after } =
       body.action === 'label'
         ? await relabel(tx, hash, body.label ?? null)
-        : await changeSim(parts, tx, hash, {
+        : await transitionSim(parts, tx, hash, {
             action: body.action,
             ...(body.override === true ? { lift: 'override' } : {}),
           })
@@ -236,7 +236,7 @@ async function relabel(
   tx: MutationTx,
   hash: string,
   label: string | null,
-): Promise<Awaited<ReturnType<typeof changeSim>>> {
+): Promise<Awaited<ReturnType<typeof transitionSim>>> {
   const before = await SIMS.find(tx, { hash })
   if (before === undefined) throw simNotFound(hash)
   if (before.label === label) return { before, after: before }

@@ -17,7 +17,7 @@ import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import type { Detached } from '../provision/cut.ts'
 import { MOVED_SIM_SCHEMA, recordOf } from '../record.ts'
-import { type Changed, changeSim, wantedInHss } from '../states/change.ts'
+import { type Changed, transitionSim, wantedInHss } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-store.ts'
 import type { SimParams } from './read-routes.ts'
 
@@ -150,7 +150,7 @@ async function changeState(parts: SimsParts, request: StateRequest, verb: Verb):
   try {
     let changed: Changed | undefined
     const reply = await request.mutate(hash, async (tx) => {
-      changed = await changeSim(parts, tx, hash, {
+      changed = await transitionSim(parts, tx, hash, {
         action: verb,
         ...(request.body?.override === true ? { lift: 'override' } : {}),
       })

@@ -168,7 +168,7 @@ export function noCard(vault: Vault, hash: string): Uint8Array {
   return vault.seal(packCard(card), `sims_sim/${hash}`)
 }
 
-/** The IMSI of a SIM. It goes toward an HSS, a core, a card writer or an eSIM profile and nowhere else. */
+/** The IMSI of a SIM. It goes toward an HSS, a core, a card writer or a profile that is downloaded, and nowhere else. */
 export function openImsi(vault: Vault, row: Pick<SimRow, 'hash' | 'imsi_sealed'>): Imsi {
   const digits = vault.open(row.imsi_sealed, `sims_sim/${row.hash}`)
   try {

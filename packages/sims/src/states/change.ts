@@ -208,7 +208,7 @@ export interface Changed {
  * Moves a SIM inside a transaction: its row, the counters, and what the HSS must hear of it.
  * Throws `sim_not_found`, `sim_state_conflict`.
  */
-export async function changeSim(
+export async function transitionSim(
   parts: SimsParts,
   tx: MutationTx,
   hash: string,
@@ -432,7 +432,7 @@ async function moveAll(
 async function move(parts: SimsParts, action: 'expire' | 'unexpire', hash: string): Promise<void> {
   try {
     await parts.context.mutate(systemPrincipal('sims'), `sim.${action}`, hash, async (tx) => {
-      const { before, after } = await changeSim(parts, tx, hash, { action })
+      const { before, after } = await transitionSim(parts, tx, hash, { action })
       const facts = { from: before.state, to: after.state }
       tx.audit({ detail: facts })
       tx.event({ type: `sim.${action}`, subject: hash, data: facts })

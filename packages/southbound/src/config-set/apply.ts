@@ -1,7 +1,7 @@
 import { type Clock, coreConfigRefused, southboundUnavailable } from '@steeple/contracts'
 import type { Engine } from '../engine/engine.ts'
-import { type BackupPlace, type Backups, backupsIn } from './backups.ts'
 import { isRestartable } from './changes.ts'
+import { type Copies, type CopyPlace, copiesIn } from './copies.ts'
 import type { ConfigSet } from './daemon.ts'
 import { type Restart, restartsOf } from './daemon.ts'
 import { renderedOf, sha256Of } from './files.ts'
@@ -42,10 +42,10 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
   const restarts = plan.state.restarts.filter(isRestartable)
   for (const restart of restarts) await expectContainer(options.engine, restart, signal)
   const bystanders = await bystandersOf(options, plan, signal)
-  const backups = backupsIn(options)
-  const fallback = await fallbackOf(plan, options.files, backups, options.clock)
+  const copies = copiesIn(options)
+  const fallback = await fallbackOf(plan, options.files, copies, options.clock)
   // Before anything is touched: what fails only afterwards would have the core restarted again and again.
-  const copy = await backups.keep(options.files, options.clock.nowMs())
+  const copy = await copies.keep(options.files, options.clock.nowMs())
   const touched = plan.files.filter(({ change }) => change !== 'same')
   const begun = await begin(options, plan, fallback, signal)
   const parts = { ...restartPartsOf(options, options.addresses ?? {}), bystanders }
@@ -54,18 +54,18 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
     const again = plan.state.restarts.filter(
       (one) => restarted.includes(one) || manifest.pending?.daemons.includes(one.daemon.name) === true,
     )
-    const words = await rollBack(options, begun, { restarts: again, bystanders }, backups, signal)
+    const words = await rollBack(options, begun, { restarts: again, bystanders }, copies, signal)
     const { name } = unwell.restart.daemon
     const what = bystanders.includes(unwell.restart)
       ? 'no longer does its work beside the new configuration of others'
       : 'does not get well with its new configuration'
     const why = `${name} ${what}: ${unwell.words}`
     await refuse(options, why)
-    if (copy.isNew) await backups.drop(copy.name)
+    if (copy.isNew) await copies.drop(copy.name)
     throw coreConfigRefused(`${why}. ${words}`)
   }
   await finish(options, plan, copy.name)
-  await backups.prune([copy.name]).catch(() => undefined) // too many copies are no reason to fail
+  await copies.prune([copy.name]).catch(() => undefined) // too many copies are no reason to fail
   return {
     changed: touched.map(({ path }) => path),
     restarted: restarted.map(({ daemon }) => daemon.name),
@@ -116,11 +116,11 @@ async function rollBack(
   options: ApplyOptions,
   begun: Manifest,
   { restarts, bystanders }: Readonly<Record<'restarts' | 'bystanders', readonly Restart[]>>,
-  backups: Backups,
+  copies: Copies,
   signal: AbortSignal,
 ): Promise<string> {
   const fallback = begun.pending?.fallback
-  const good = fallback === undefined ? undefined : await backups.read(fallback)
+  const good = fallback === undefined ? undefined : await copies.read(fallback)
   if (good === undefined || good.size === 0)
     return 'There are no earlier files to go back to: the refused ones stay'
   if (renderedOf(good).sha256 === renderedOf(options.files).sha256)
@@ -144,17 +144,17 @@ async function rollBack(
 async function fallbackOf(
   plan: ConfigSetPlan,
   files: ReadonlyMap<string, string>,
-  backups: Backups,
+  copies: Copies,
   { nowMs }: Clock,
 ): Promise<string | undefined> {
   const { manifest, found } = plan.state
   const known = manifest.applied?.backup ?? manifest.pending?.fallback
-  const isKnown = known !== undefined && (await backups.read(known)) !== undefined
-  const others = await othersIn(plan.state, files, backups)
-  const original = others.length === 0 ? undefined : await backups.keepOriginal(found, nowMs())
+  const isKnown = known !== undefined && (await copies.read(known)) !== undefined
+  const others = await othersIn(plan.state, files, copies)
+  const original = others.length === 0 ? undefined : await copies.keepOriginal(found, nowMs())
   if (isKnown) return known
   if (original !== undefined) return original.name
-  return appliedFiles(plan) === undefined ? undefined : (await backups.keep(found, nowMs())).name
+  return appliedFiles(plan) === undefined ? undefined : (await copies.keep(found, nowMs())).name
 }
 
 /** Puts the files in place; writes down before what is about to happen, and gives that. */
@@ -238,7 +238,7 @@ async function refuse(options: ApplyOptions, words: string): Promise<void> {
 }
 
 /** A set to apply, and with what. */
-export interface ApplyOptions extends ConfigSet, BackupPlace {
+export interface ApplyOptions extends ConfigSet, CopyPlace {
   readonly engine: Engine
   readonly clock: Clock
   /** Asked for each restarted daemon once all of them are up. Without it a container that stays up is well. */

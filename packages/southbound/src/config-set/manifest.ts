@@ -18,7 +18,7 @@ export interface AppliedFile {
  */
 export interface Manifest {
   readonly version: 1
-  /** The set that the core was last seen well with, and the name of its copy among the backups. */
+  /** The set that the core was last seen well with, and the name of its copy. */
   readonly applied:
     | {
         readonly sha256: string

@@ -1,4 +1,3 @@
-import type { Backups } from './backups.ts'
 import {
   changeReasons,
   type DaemonChange,
@@ -10,6 +9,7 @@ import {
   shownDaemon,
   unseenReasons,
 } from './changes.ts'
+import type { Copies } from './copies.ts'
 import { type ConfigSet, type Drops, dropsOf, type Restart, restartsOf } from './daemon.ts'
 import { renderedOf, sha256Of } from './files.ts'
 import { type Manifest, NO_MANIFEST, ownPaths } from './manifest.ts'
@@ -122,13 +122,13 @@ export function appliedFiles({ state }: ConfigSetPlan): ReadonlyMap<string, stri
 export async function othersIn(
   { manifest, found }: Pick<ConfigSetPlan['state'], 'manifest' | 'found'>,
   files: ReadonlyMap<string, string>,
-  backups: Backups,
+  copies: Copies,
 ): Promise<readonly string[]> {
   const doubtful = [...found].filter(
     ([path, content]) => manifest.files[path]?.sha256 !== sha256Of(content) && files.get(path) !== content,
   )
   if (doubtful.length === 0) return []
-  const own = await backups.ownSets()
+  const own = await copies.ownSets()
   return doubtful
     .filter(([path, content]) => !own.some((set) => set.get(path) === content))
     .map(([path]) => path)
@@ -141,10 +141,10 @@ export async function othersIn(
 export async function heldFiles(
   plan: ConfigSetPlan,
   files: ReadonlyMap<string, string>,
-  backups: Backups,
+  copies: Copies,
 ): Promise<readonly string[]> {
   const { manifest } = plan.state
   const agreed = new Set([...ownPaths(manifest), ...manifest.takenOver])
-  const others = await othersIn(plan.state, files, backups)
+  const others = await othersIn(plan.state, files, copies)
   return others.filter((path) => !agreed.has(path)).toSorted()
 }

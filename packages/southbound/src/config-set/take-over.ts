@@ -1,5 +1,5 @@
 import { type Clock, notFound, southboundUnavailable, validationFailed } from '@steeple/contracts'
-import { type BackupPlace, backupsIn } from './backups.ts'
+import { type CopyPlace, copiesIn } from './copies.ts'
 import type { ConfigSet } from './daemon.ts'
 import { NO_MANIFEST, ownPaths } from './manifest.ts'
 import { heldFiles, othersIn, planConfigSet } from './plan.ts'
@@ -7,7 +7,7 @@ import { readFiles, readManifest } from './read-set.ts'
 import { stageFiles, writeManifest } from './write-set.ts'
 
 /** A set, and where copies of what it replaces are kept. */
-export interface KeptSet extends ConfigSet, BackupPlace {
+export interface KeptSet extends ConfigSet, CopyPlace {
   readonly clock: Clock
 }
 
@@ -17,14 +17,14 @@ export interface KeptSet extends ConfigSet, BackupPlace {
  * Throws `validation_failed` when other files than these are in the way, `southbound_unavailable`.
  */
 export async function takeOver(set: KeptSet, named: readonly string[]): Promise<string> {
-  const backups = backupsIn(set)
+  const copies = copiesIn(set)
   const plan = await planConfigSet(set)
-  const held = await heldFiles(plan, set.files, backups)
+  const held = await heldFiles(plan, set.files, copies)
   if (held.length === 0) throw validationFailed('no file of others is in the way of the configuration')
   if ([...new Set(named)].toSorted().join('\n') !== held.join('\n'))
     throw validationFailed(`the files to be replaced are ${held.join(', ')}: name exactly these`)
   const { found, manifest } = plan.state
-  const { name } = await backups.keepOriginal(found, set.clock.nowMs())
+  const { name } = await copies.keepOriginal(found, set.clock.nowMs())
   await writeManifest(set.dir, { ...manifest, takenOver: [...manifest.takenOver, ...held] })
   return name
 }
@@ -44,17 +44,17 @@ interface Restored {
  * Throws `not_found`, `southbound_unavailable`.
  */
 export async function restoreOriginal(set: KeptSet, named: string | undefined): Promise<Restored> {
-  const backups = backupsIn(set)
-  const names = await backups.originals()
+  const copies = copiesIn(set)
+  const names = await copies.originals()
   const copy = named ?? names[0]
   if (copy === undefined || !names.includes(copy))
     throw notFound(`such copy of files that were not written here (there are: ${names.join(', ') || 'none'})`)
-  const files = await backups.read(copy)
+  const files = await copies.read(copy)
   if (files === undefined) throw southboundUnavailable(`the copy ${copy} is damaged; nothing was changed`)
   const { manifest } = await readManifest(set.dir)
   const found = await readFiles(set.dir, new Set([...ownPaths(manifest), ...files.keys()]))
-  if ((await othersIn({ manifest, found }, new Map(), backups)).length > 0)
-    await backups.keepOriginal(found, set.clock.nowMs())
+  if ((await othersIn({ manifest, found }, new Map(), copies)).length > 0)
+    await copies.keepOriginal(found, set.clock.nowMs())
   const after = [...found.keys(), ...files.keys()].map((path) => [path, files.get(path)] as const)
   const changed = new Map(after.filter(([path, content]) => found.get(path) !== content))
   const staged = await stageFiles(set.dir, changed)

@@ -14,8 +14,8 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { applyConfigSet } from '../config-set/apply.ts'
-import { type BackupPlace, backupsIn } from '../config-set/backups.ts'
 import { type FileChange, isRestartable } from '../config-set/changes.ts'
+import { type CopyPlace, copiesIn } from '../config-set/copies.ts'
 import { type Daemon, type Drops, restartsOf } from '../config-set/daemon.ts'
 import { type ConfigSetPlan, heldFiles, planConfigSet, planOfNothing } from '../config-set/plan.ts'
 import { restartAll } from '../config-set/restart-set.ts'
@@ -33,9 +33,9 @@ const BACKUPS = 'core-backups'
 const ORIGINALS = 'core-originals'
 
 /** Where the copies of a core's files lie. */
-function backupPlaceOf({ settings }: Context, core: string): BackupPlace {
+function copyPlaceOf({ settings }: Context, core: string): CopyPlace {
   const { data_dir: dir } = settings.server
-  return { backupDir: join(dir, BACKUPS, core), originalsDir: join(dir, ORIGINALS, core) }
+  return { copiesDir: join(dir, BACKUPS, core), originalsDir: join(dir, ORIGINALS, core) }
 }
 
 /** What an apply works with. */
@@ -58,8 +58,8 @@ async function applySet(
 ): Promise<CoreApplied> {
   signal.throwIfAborted()
   if (set.obstacle !== undefined) throw southboundUnavailable(set.obstacle)
-  const place = backupPlaceOf(context, parts.core)
-  const held = await heldFiles(await planConfigSet(set), set.files, backupsIn(place))
+  const place = copyPlaceOf(context, parts.core)
+  const held = await heldFiles(await planConfigSet(set), set.files, copiesIn(place))
   if (held.length > 0) throw southboundUnavailable(heldWords(set.dir, held))
   return await applyConfigSet(
     {
@@ -217,7 +217,7 @@ async function look(set: CoreSet, context: Context, core: string): Promise<Looke
     const plan = await planConfigSet(set, { comparesOnly })
     const { refused } = plan.state.manifest
     const isRefused = !comparesOnly && !plan.isInSync && refused?.key === set.key
-    const others = await lookAtOthers(set, plan, backupPlaceOf(context, core))
+    const others = await lookAtOthers(set, plan, copyPlaceOf(context, core))
     const problems = [
       ...(plan.state.isManifestBroken
         ? ['what was applied last is not known: .steeple.json is damaged']
@@ -236,11 +236,11 @@ async function look(set: CoreSet, context: Context, core: string): Promise<Looke
 async function lookAtOthers(
   { dir, files }: CoreSet,
   plan: ConfigSetPlan,
-  place: BackupPlace,
+  place: CopyPlace,
 ): Promise<Pick<Looked, 'held' | 'originals' | 'notes' | 'problems'>> {
-  const backups = backupsIn(place)
-  const held = await heldFiles(plan, files, backups)
-  const originals = (await backups.originals()).map((name) => join(place.originalsDir, name))
+  const copies = copiesIn(place)
+  const held = await heldFiles(plan, files, copies)
+  const originals = (await copies.originals()).map((name) => join(place.originalsDir, name))
   return {
     problems: held.length === 0 ? [] : [heldWords(dir, held)],
     notes: originals.length === 0 ? [] : [originalsWords(originals)],
@@ -442,7 +442,7 @@ async function restoreSet(
 
 function keptSetOf(set: CoreSet, { context, parts }: ApplyParts): KeptSet {
   if (set.obstacle !== undefined) throw validationFailed(set.obstacle)
-  return { ...set, ...backupPlaceOf(context, parts.core), clock: context.clock }
+  return { ...set, ...copyPlaceOf(context, parts.core), clock: context.clock }
 }
 
 /** What an error says, fit to be shown. */

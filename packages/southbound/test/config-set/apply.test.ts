@@ -77,7 +77,7 @@ test('removes its own files that are no longer wanted and touches nothing of oth
     assert.is(await world.read('notes.txt'), 'mine')
   }))
 
-test('heals a file that was edited by hand and one that was deleted, and keeps the edit among the backups', () =>
+test('heals a file that was edited by hand and one that was deleted, and keeps the edit among the copies', () =>
   inWorld(async (world) => {
     await applyConfigSet(world.options(filesOf('1')), never)
     await writeFile(join(world.dir, 'mme.yaml'), 'tac: edited\n')

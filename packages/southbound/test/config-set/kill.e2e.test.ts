@@ -17,7 +17,7 @@ const ROUNDS = 14
 async function killed(world: World, version: number, bad: string, afterMs: number): Promise<void> {
   const child = spawn(
     process.execPath,
-    [CHILD, world.dir, world.backupDir, world.engine.socket, String(version), bad],
+    [CHILD, world.dir, world.copiesDir, world.engine.socket, String(version), bad],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   const ended = once(child, 'exit')

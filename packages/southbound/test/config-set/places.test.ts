@@ -16,10 +16,10 @@ test('keeps five good sets, closed to others', () =>
         }),
         never,
       )
-    const names = (await readdir(world.backupDir)).sort()
+    const names = (await readdir(world.copiesDir)).sort()
     assert.is(names.length, 5)
     assert.match(names[0] ?? '', /^19700101T000004000Z-[0-9a-f]{8}$/)
-    const newest = join(world.backupDir, names[4] ?? '')
+    const newest = join(world.copiesDir, names[4] ?? '')
     assert.is((await stat(newest)).mode & 0o777, 0o700)
     assert.is((await stat(join(newest, 'hss.yaml'))).mode & 0o777, 0o600)
     assert.is(await readFile(join(newest, 'hss.yaml'), 'utf8'), 'v: 8\n')

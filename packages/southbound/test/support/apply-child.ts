@@ -4,14 +4,14 @@ import { engineAt } from '../../src/engine/engine.ts'
 import { DAEMONS, filesOf, LIMITS } from './world.ts'
 
 /** Applies one version in a process of its own, which a test kills: says `ready`, waits for a byte, applies. */
-const [dir = '', backupDir = '', socket = '', version = '', bad = ''] = process.argv.slice(2)
+const [dir = '', copiesDir = '', socket = '', version = '', bad = ''] = process.argv.slice(2)
 process.stdout.write('ready\n')
 await once(process.stdin, 'data')
 await applyConfigSet(
   {
     dir,
-    backupDir,
-    originalsDir: `${backupDir}-originals`,
+    copiesDir,
+    originalsDir: `${copiesDir}-originals`,
     files: filesOf(version, bad === '' ? {} : { [bad]: 'bad\n' }),
     daemons: DAEMONS,
     engine: engineAt(socket),

@@ -30,13 +30,13 @@ try {
   assert.is(await world.read('mme.yaml'), filesOf('3').get('mme.yaml'))
   mount('-o', 'remount,rw', world.dir)
 
-  mkdirSync(world.backupDir, { recursive: true })
-  mount('-t', 'tmpfs', '-o', 'ro,size=16k', 'tmpfs', world.backupDir)
+  mkdirSync(world.copiesDir, { recursive: true })
+  mount('-t', 'tmpfs', '-o', 'ro,size=16k', 'tmpfs', world.copiesDir)
   const count = world.engine.restarts.length
-  const backups = await failureOf(applyConfigSet(world.options(filesOf('5')), never))
-  assert.match(backups.message, /backups: it is on a read-only file system/)
+  const copies = await failureOf(applyConfigSet(world.options(filesOf('5')), never))
+  assert.match(copies.message, /copies: it is on a read-only file system/)
   assert.is(world.engine.restarts.length, count)
-  spawnSync('umount', [world.backupDir])
+  spawnSync('umount', [world.copiesDir])
   await applyConfigSet(world.options(filesOf('5')), never)
   assert.is(await world.read('mme.yaml'), filesOf('5').get('mme.yaml'))
 } finally {

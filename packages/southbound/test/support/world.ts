@@ -28,7 +28,7 @@ export const DAEMONS: readonly Daemon[] = [
 export interface World {
   readonly root: TempDir
   readonly dir: string
-  readonly backupDir: string
+  readonly copiesDir: string
   readonly originalsDir: string
   readonly engine: StandInEngine
   /** What each daemon has read at its last start: path → content. */
@@ -54,7 +54,7 @@ export function filesOf(
 export async function makeWorld(): Promise<World> {
   const root = await tempDir()
   const dir = join(root.path, 'config')
-  const backupDir = join(root.path, 'backups')
+  const copiesDir = join(root.path, 'copies')
   const originalsDir = join(root.path, 'originals')
   await mkdir(dir)
   const engine = await startEngine()
@@ -79,13 +79,13 @@ export async function makeWorld(): Promise<World> {
   return {
     root,
     dir,
-    backupDir,
+    copiesDir,
     originalsDir,
     engine,
     running,
     options: (files, more = {}) => ({
       dir,
-      backupDir,
+      copiesDir,
       originalsDir,
       files,
       daemons: DAEMONS,

@@ -17,15 +17,15 @@ interface Copy {
 }
 
 /** Where copies lie. Folders are made when they are needed. */
-export interface BackupPlace {
+export interface CopyPlace {
   /** Of sets that were rendered here. */
-  readonly backupDir: string
+  readonly copiesDir: string
   /** Of what others have written in the places of ours. Nothing is ever removed from it. */
   readonly originalsDir: string
 }
 
 /** Copies of configuration sets, each in a folder of its own (0700, files 0600), in which the files lie as applied. */
-export interface Backups {
+export interface Copies {
   /** Keeps a set that was rendered here. The copy is an older one when that has the same content. */
   keep(files: ReadonlyMap<string, string>, nowMs: number): Promise<Copy>
   /** Keeps what others have written, for good. */
@@ -43,7 +43,7 @@ export interface Backups {
 }
 
 /** The copies in those folders. Throws `southbound_unavailable`. */
-export function backupsIn({ backupDir: dir, originalsDir }: BackupPlace): Backups {
+export function copiesIn({ copiesDir: dir, originalsDir }: CopyPlace): Copies {
   const guarded = async <T>(work: () => Promise<T>, place = dir): Promise<T> => {
     try {
       return await work()

@@ -102,8 +102,8 @@ if (executable !== undefined) {
       assert.is(await name.getAttribute('aria-invalid'), 'true')
       assert.is(await name.evaluate((one) => one.ownerDocument.activeElement === one), true)
       const described = (await name.getAttribute('aria-describedby')) ?? ''
-      assert.is(await page.locator(`#${described}`).textContent(), 'Fülle das aus.')
-      assert.is(await page.getByText('Fülle das aus.').count(), 3)
+      assert.is(await page.locator(`#${described}`).textContent(), 'Füllen Sie das aus.')
+      assert.is(await page.getByText('Füllen Sie das aus.').count(), 3)
       await name.fill('ada')
       assert.is(await name.getAttribute('aria-invalid'), 'false')
       await page.close()

@@ -178,6 +178,7 @@ if (executable !== undefined) {
         assert.ok(await forget.isDisabled())
         await page.getByRole('dialog').getByLabel(`Type ${next} to continue`).fill(next)
         await forget.click()
+        await page.getByText('The data is erased').waitFor()
         await eventually(async () => assert.not((await simOf(next)).label))
       })
     },

@@ -50,7 +50,7 @@ if (executable !== undefined) {
       const happenings = part(page, 'Recent events')
       await happenings.getByText('SIMs were issued').waitFor({ timeout: 30_000 })
       const people = part(page, 'Subscribers')
-      await people.getByText('No open sessions').waitFor()
+      await people.getByText('No phone is online').waitFor()
       const { body } = await service.request('GET', '/v1/sims?limit=1')
       await eventually(async () => {
         const { body: listed } = await service.request('GET', '/v1/sims?limit=1')

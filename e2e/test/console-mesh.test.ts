@@ -171,7 +171,7 @@ if (executable !== undefined) {
         assert.is(await months.getByRole('table').getByRole('row').count(), 2)
         return months
       }
-      const allowance = /all that the way out may carry/
+      const allowance = 'The monthly limit is reached.'
       assert.is(await (await seen(atMast)).getByText(allowance).count(), 0)
       await (await seen(atHill)).getByText(allowance).waitFor()
       await isAccessible(atHill.page, 'a backhaul that is used up')

@@ -213,7 +213,7 @@ if (executable !== undefined) {
         await page.getByRole('dialog').getByRole('link', { name: 'fleet' }).waitFor()
         for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'suspended')
         await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
-        await page.getByText('2 SIMs are on again.').waitFor()
+        await page.getByText('2 SIMs are resumed.').waitFor()
         for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'in-use')
       })
     },
@@ -251,7 +251,7 @@ if (executable !== undefined) {
         await page.getByText('2 imported, 1 with an error').waitFor()
         assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 2)
         await page.getByRole('button', { name: 'Import 2 rows' }).click()
-        await page.getByText('2 there already, 1 with an error').waitFor()
+        await page.getByText('2 already there, 1 with an error').waitFor()
       })
     },
     LIMIT,
@@ -316,7 +316,7 @@ if (executable !== undefined) {
         await card.getByText('Choose a bar').waitFor()
         await card.getByLabel('Period').selectOption('day')
         await chart.waitFor()
-        await card.getByText('Figures').click()
+        await card.getByText('Figures', { exact: true }).click()
         assert.equal(
           await card
             .getByRole('row')

@@ -130,7 +130,7 @@ if (executable !== undefined) {
       )
       const sim = step('5. Test SIM')
       await sim.getByRole('button', { name: 'Issue test SIM' }).click()
-      await sim.getByText('the core has it: yes').waitFor()
+      await sim.getByText('Known to the core: yes').waitFor()
       await isAccessible(page, 'setting up')
       const { body } = await service.request('GET', '/v1/sims?label=test')
       const args = ['sim', 'export', body.sims[0].batch_id, '--data-dir', service.dataDir, '--format', 'json']

@@ -377,7 +377,7 @@ if (executable !== undefined) {
       await page.getByRole('link', { name: 'lantern' }).first().click()
       await page.getByText(/^alice/).waitFor()
       await page.getByRole('button', { name: 'Go back to 1.0.0' }).click()
-      await page.getByRole('button', { name: 'Run version 1.1.0' }).waitFor()
+      await page.getByRole('button', { name: 'Use version 1.1.0' }).waitFor()
       await page.getByText('it took the place of version 1.1.0').waitFor()
       assert.is(await running(), '1.0.0 running')
       await isAccessible(page, 'a plugin')

@@ -288,20 +288,9 @@ damage(
       }
       await service.kill()
       const size = sizeOf(join(base, 'svc.db-wal'))
-      const random = randomFrom(SEED)
-      const header = [0, 3, 6, 10, 11, 14, 17, 23, 26, 31]
-      const within = (from: number): number => Math.floor(from + random() * (size - from))
-      const places = [
-        ...header,
-        ...Array.from({ length: 8 }, () => within(0)),
-        ...Array.from({ length: 4 }, () => within(size - 8_240)),
-      ]
-      let refused = 0
-      for (const at of places) refused += (await afterWalFlip(base, at, names)) ? 1 : 0
-      assert.ok(refused >= header.length, `${refused} of ${places.length} refused`)
-      process.stdout.write(
-        `# WAL: ${refused} of ${places.length} flips refused at the start, the others lost nothing durable\n`,
-      )
+      // In its header, in the middle and in the last frame; store-place.test tries many places.
+      assert.ok(await afterWalFlip(base, 6, names), 'a damaged header was not noticed')
+      for (const at of [Math.floor(size / 2), size - 8_000]) await afterWalFlip(base, at, names)
     } finally {
       rmSync(base, { recursive: true, force: true })
     }

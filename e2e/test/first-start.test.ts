@@ -264,18 +264,17 @@ first(
 )
 
 first(
-  'keeps what is set in the console in a file beside the data, where the machine has no configuration',
+  'keeps what is set in the console in a file beside the data, starts again what was ended, has no lab core when told to',
   async () => {
     const authorization = `Bearer ${ADMIN}`
-    const start = () => started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
+    const run = started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
     const countryAt = async (url: string): Promise<unknown> =>
       (
         (await (await fetch(`${url}/v1/status`, { headers: { authorization } })).json()) as {
           country: unknown
         }
       ).country
-    const run = start()
-    await introduced(run)
+    assert.not.match(await introduced(run), /lab core/)
     const url = await urlOf(run)
     const set = await fetch(`${url}/v1/settings`, {
       method: 'PUT',
@@ -285,6 +284,12 @@ first(
     assert.is(set.status, 200, await set.text())
     await eventually(async () => (await countryAt(url)) === 'DE')
     assert.match(readFileSync(join(dir, 'control.yaml'), 'utf8'), /^server:\n +country: DE$/m)
+    const [command = 0] = childrenOf(run.child.pid ?? 0)
+    const [serving = 0, ...more] = childrenOf(command)
+    assert.ok(serving > 0 && more.length === 0)
+    process.kill(serving, 'SIGKILL')
+    await eventually(async () => run.stdout().split('"listening"').length === 3)
+    assert.match(run.stderr(), /^steeple: the service was ended \(SIGKILL\); it starts again$/m)
     process.kill(-(run.child.pid ?? 0), 'SIGINT')
     assert.is(await run.exited, 0, run.stdout() + run.stderr())
     const withLab = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
@@ -299,24 +304,7 @@ first(
 )
 
 first(
-  'starts the service again when something has ended it, and ends when it is told to',
-  async () => {
-    const run = started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
-    await introduced(run)
-    const [command = 0] = childrenOf(run.child.pid ?? 0)
-    const [serving = 0, ...more] = childrenOf(command)
-    assert.ok(serving > 0 && more.length === 0)
-    process.kill(serving, 'SIGKILL')
-    await eventually(async () => run.stdout().split('"listening"').length === 3)
-    assert.match(run.stderr(), /^steeple: the service was ended \(SIGKILL\); it starts again$/m)
-    process.kill(-(run.child.pid ?? 0), 'SIGINT')
-    assert.is(await run.exited, 0, run.stdout() + run.stderr())
-  },
-  { limitMs: 360_000 },
-)
-
-first(
-  'starts without a lab core when it is told to, when its address is taken, and says so in one line',
+  'starts without a lab core when its address is taken, and says so in one line',
   async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
@@ -327,9 +315,6 @@ first(
     assert.match(without.stderr(), /^steeple: no lab core \(.*EADDRINUSE.*\); the service starts without$/m)
     await ended(without, 'SIGTERM')
     taken.close()
-    const told = started.launch(['start', '--no-lab', ...flags(dir)], AS_ROOT_COMMAND)
-    assert.not.match(await introduced(told), /lab core/)
-    await ended(told, 'SIGTERM')
   },
   { limitMs: 360_000 },
 )

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { type JsonSchema, objectSchema, type Route, route, validationFailed } from '@steeple/contracts'
+import { type JsonSchema, type Route, recordSchema, route, validationFailed } from '@steeple/contracts'
 import { type Certificate, type Issued, issueEum, type RspCurve } from '@steeple/sgp22'
 import { authorityOf } from './authority.ts'
 import { fits, type HeldCertificate, type NewCertificate } from './held.ts'
@@ -21,29 +21,23 @@ const CURVE_NAMES: Readonly<Record<string, RspCurve>> = {
   brainpoolP256r1: 'brainpoolP256r1',
 }
 
-const BODY: JsonSchema = objectSchema(
-  {
-    public_keys: {
-      type: 'array',
-      minItems: 1,
-      maxItems: 2,
-      items: { type: 'string', maxLength: 200, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
-      description:
-        'One on each curve: SubjectPublicKeyInfo (DER) in base64. The private keys stay with their owner.',
-    },
+const BODY: JsonSchema = recordSchema({
+  public_keys: {
+    type: 'array',
+    minItems: 1,
+    maxItems: 2,
+    items: { type: 'string', maxLength: 200, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
+    description:
+      'One on each curve: SubjectPublicKeyInfo (DER) in base64. The private keys stay with their owner.',
   },
-  ['public_keys'],
-)
-const EUM: JsonSchema = objectSchema(
-  {
-    curve: { type: 'string' },
-    iin: { type: 'string', description: 'What EIDs of its eUICCs have to begin with.' },
-    ci: { type: 'string', description: 'The certificate of the CI, DER in base64.' },
-    eum: { type: 'string', description: 'CERT.EUM, DER in base64.' },
-  },
-  ['curve', 'iin', 'ci', 'eum'],
-)
-const RESPONSE: JsonSchema = objectSchema({ eums: { type: 'array', items: EUM } }, ['eums'])
+})
+const EUM: JsonSchema = recordSchema({
+  curve: { type: 'string' },
+  iin: { type: 'string', description: 'What EIDs of its eUICCs have to begin with.' },
+  ci: { type: 'string', description: 'The certificate of the CI, DER in base64.' },
+  eum: { type: 'string', description: 'CERT.EUM, DER in base64.' },
+})
+const RESPONSE: JsonSchema = recordSchema({ eums: { type: 'array', items: EUM } })
 
 /** `POST /v1/esim/certs/lab-eum`: somebody who makes eUICCs in software that this SM-DP+ takes for good ones. */
 export function labEumRoute(parts: CertParts): Route {

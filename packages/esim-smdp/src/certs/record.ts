@@ -1,4 +1,4 @@
-import { type JsonSchema, objectSchema, TIMESTAMP_SCHEMA, timestampFromMs } from '@steeple/contracts'
+import { type JsonSchema, recordSchema, TIMESTAMP_SCHEMA, timestampFromMs } from '@steeple/contracts'
 import { nameText } from '@steeple/sgp22'
 import { isPublished } from './authority.ts'
 import type { HeldCertificate } from './held.ts'
@@ -31,12 +31,9 @@ const RECORD: Readonly<Record<string, JsonSchema>> = {
 }
 
 /** A certificate as lists show it. */
-export const CERT_SCHEMA: JsonSchema = objectSchema(RECORD, Object.keys(RECORD))
+export const CERT_SCHEMA: JsonSchema = recordSchema(RECORD)
 /** One certificate, itself included. */
-export const CERT_PEM_SCHEMA: JsonSchema = objectSchema({ ...RECORD, pem: TEXT }, [
-  ...Object.keys(RECORD),
-  'pem',
-])
+export const CERT_PEM_SCHEMA: JsonSchema = recordSchema({ ...RECORD, pem: TEXT })
 
 /** The record of a certificate. */
 export function certRecord(

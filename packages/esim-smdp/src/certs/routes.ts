@@ -6,6 +6,7 @@ import {
   type Page,
   pageSchema,
   type Route,
+  recordSchema,
   route,
   validationFailed,
 } from '@steeple/contracts'
@@ -44,10 +45,11 @@ const BODY: JsonSchema = objectSchema({
   serial: { type: 'string', pattern: '^[0-9a-fA-F]{2,64}$', maxLength: 64, description: 'Hexadecimal.' },
   restore: { type: 'boolean', description: 'Believe it again, when it was revoked here by hand.' },
 })
-const RESPONSE: JsonSchema = objectSchema(
-  { issuer: { type: 'string' }, serial: { type: 'string' }, revoked: { type: 'boolean' } },
-  ['issuer', 'serial', 'revoked'],
-)
+const RESPONSE: JsonSchema = recordSchema({
+  issuer: { type: 'string' },
+  serial: { type: 'string' },
+  revoked: { type: 'boolean' },
+})
 
 /** `POST /v1/esim/certs/revoke`: an EUM, an eUICC or a certificate of this service is not believed any more. */
 function revokeRoute(parts: CertParts): Route {
@@ -103,17 +105,14 @@ interface CertParams {
   readonly id: string
 }
 /** Schema of `CertParams`. */
-const PARAMS: JsonSchema = objectSchema(
-  {
-    id: {
-      type: 'string',
-      maxLength: 64,
-      pattern: '^[0-9a-f]{64}$',
-      description: 'SHA-256 of the certificate.',
-    },
+const PARAMS: JsonSchema = recordSchema({
+  id: {
+    type: 'string',
+    maxLength: 64,
+    pattern: '^[0-9a-f]{64}$',
+    description: 'SHA-256 of the certificate.',
   },
-  ['id'],
-)
+})
 /** `DELETE /v1/esim/certs/{id}` */
 function removeRoute(parts: CertParts): Route {
   return route<CertParams, unknown, unknown>({
@@ -219,18 +218,15 @@ const IMPORT_BODY: JsonSchema = objectSchema(
   },
   ['files'],
 )
-const CERTS_SCHEMA: JsonSchema = objectSchema({ certs: { type: 'array', items: CERT_SCHEMA } }, ['certs'])
-const IMPORTED_SCHEMA: JsonSchema = objectSchema(
-  {
-    certs: { type: 'array', items: CERT_SCHEMA, description: 'Those that are new.' },
-    unchanged: { type: 'integer', description: 'Certificates that were there already.' },
-    revoked: {
-      type: 'integer',
-      description: 'Certificates that revocation lists among the files have taken back.',
-    },
+const CERTS_SCHEMA: JsonSchema = recordSchema({ certs: { type: 'array', items: CERT_SCHEMA } })
+const IMPORTED_SCHEMA: JsonSchema = recordSchema({
+  certs: { type: 'array', items: CERT_SCHEMA, description: 'Those that are new.' },
+  unchanged: { type: 'integer', description: 'Certificates that were there already.' },
+  revoked: {
+    type: 'integer',
+    description: 'Certificates that revocation lists among the files have taken back.',
   },
-  ['certs', 'unchanged', 'revoked'],
-)
+})
 
 /** `/v1/esim/certs…`: the certificates that this SM-DP+ signs and serves with. */
 export function certRoutes(parts: CertParts): readonly Route[] {

@@ -10,6 +10,7 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   type SimCard,
   type SimCredentials,
@@ -142,16 +143,15 @@ const ISSUED: Readonly<Record<string, JsonSchema>> = {
   eid_last4: { type: ['string', 'null'] },
   batch_id: { type: ['string', 'null'] },
 }
-const NAMES = Object.keys(ISSUED)
 
 /** Schema of the answer: the first code, and all of them where there may be several. */
 const ISSUE_ANSWER: JsonSchema = objectSchema(
   {
     ...ISSUED,
-    codes: { type: 'array', items: objectSchema(ISSUED, NAMES) },
+    codes: { type: 'array', items: recordSchema(ISSUED) },
     remaining: { type: 'integer', description: 'SIMs of the batch that have no code yet: ask again.' },
   },
-  NAMES,
+  Object.keys(ISSUED),
 )
 
 /** Codes of one request: one transaction, and what the policy allows in an hour when nobody has said otherwise. */

@@ -1,7 +1,7 @@
 import {
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
-  objectSchema,
+  recordSchema,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
   timestampOrNull,
@@ -12,18 +12,15 @@ import type { CodeRow, HeldRow } from '../store/rows.ts'
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
 
 const PROFILE: JsonSchema = {
-  ...objectSchema(
-    {
-      state: {
-        type: 'string',
-        description: 'delivered, installed, enabled, disabled, deleted or failed; more may come.',
-      },
-      eid_last4: { type: 'string' },
-      installed_at: NULLABLE_TIMESTAMP_SCHEMA,
-      deleted_at: NULLABLE_TIMESTAMP_SCHEMA,
+  ...recordSchema({
+    state: {
+      type: 'string',
+      description: 'delivered, installed, enabled, disabled, deleted or failed; more may come.',
     },
-    ['state', 'eid_last4', 'installed_at', 'deleted_at'],
-  ),
+    eid_last4: { type: 'string' },
+    installed_at: NULLABLE_TIMESTAMP_SCHEMA,
+    deleted_at: NULLABLE_TIMESTAMP_SCHEMA,
+  }),
   type: ['object', 'null'],
   description: 'Where its profile is, as far as the eUICC has told; null: nowhere.',
 }
@@ -54,7 +51,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 }
 
 /** Schema of a code record. */
-export const CODE_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
+export const CODE_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
 /** A code as answered: neither its matching id nor its confirmation code. `held`: where its profile is. */
 export function codeRecord(

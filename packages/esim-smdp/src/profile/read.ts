@@ -1,7 +1,31 @@
 import { readAll, type Tlv, TlvError } from '@steeple/sgp22'
 import { type ElementName, elementName, hexTag, partName } from './elements.ts'
-import { TemplateError } from './template-error.ts'
 import { headLength, type Piece, partOf } from './tree.ts'
+
+/** What is wrong in a template, and where. */
+interface TemplateFault {
+  /** Offset of the object that is wrong, in octets from the start of the file. */
+  readonly offset: number
+  /** Where that is, in words: `usim (element 8) / ef-imsi / fillFileContent`. */
+  readonly path: string
+  /** What is wrong there. */
+  readonly what: string
+}
+
+/** A profile template that is of no use. */
+export class TemplateError extends Error implements TemplateFault {
+  readonly offset: number
+  readonly path: string
+  readonly what: string
+
+  constructor(fault: TemplateFault, options?: ErrorOptions) {
+    super(`offset ${fault.offset}, ${fault.path}: ${fault.what}`, options)
+    this.name = 'TemplateError'
+    this.offset = fault.offset
+    this.path = fault.path
+    this.what = fault.what
+  }
+}
 
 /** A profile element and where it stands. */
 export interface ProfileElement {

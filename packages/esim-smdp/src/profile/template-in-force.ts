@@ -2,9 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { esimNotReady } from '../codes/conflict.ts'
 import type { EsimConfig } from '../config.ts'
 import type { ProfileTemplate } from '../parts.ts'
-import { MAX_TEMPLATE_OCTETS } from './read.ts'
+import { MAX_TEMPLATE_OCTETS, TemplateError } from './read.ts'
 import { loadLeanTemplate, loadTemplate } from './template.ts'
-import { TemplateError } from './template-error.ts'
 
 /** Beside `src` and `dist`, as it is in the package. */
 const BUNDLED = new URL(

@@ -3,7 +3,7 @@ import type { ProfileFacts, ProfileTemplate, ProfileVersion } from '../parts.ts'
 import { plmnOf } from './coding.ts'
 import { ELEMENT, type ElementName, hexTag, isOfFiles, partName, SERVICE } from './elements.ts'
 import { contentOf, FILE, reachOf, sizeOf, withRecord, withRoomFor } from './files.ts'
-import { integerOf, type ProfileElement, placeOf, readElements } from './read.ts'
+import { integerOf, type ProfileElement, placeOf, readElements, TemplateError } from './read.ts'
 import {
   algorithmsOf,
   identificationOf,
@@ -27,7 +27,6 @@ import {
   withProvider,
 } from './steps.ts'
 import { withNumber, withSuci } from './subscription.ts'
-import { TemplateError } from './template-error.ts'
 import {
   branch,
   leaf,

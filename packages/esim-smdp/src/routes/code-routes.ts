@@ -10,6 +10,7 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   type SimCard,
   timestampFromMs,
@@ -49,7 +50,7 @@ export function sheetRoute(parts: EsimParts): Route {
     description:
       'A page of HTML that loads nothing: the codes of a batch that can still be downloaded, ten cards on an A4 page, with cut marks.',
     schema: {
-      query: objectSchema({ batch: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' } }, ['batch']),
+      query: recordSchema({ batch: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' } }),
     },
     produces: ['text/html'],
     errors: ['validation_failed', 'esim_disabled', 'not_found', 'store_corrupt'],
@@ -119,10 +120,11 @@ export function qrRoute(parts: EsimParts): Route {
     description: 'SVG, PNG or JSON, as Accept asks. Anyone who sees it can download the profile.',
     schema: {
       params: TOKEN_PARAMS,
-      response: objectSchema(
-        { token: { type: 'string' }, activation_code: { type: 'string' }, qr_text: { type: 'string' } },
-        ['token', 'activation_code', 'qr_text'],
-      ),
+      response: recordSchema({
+        token: { type: 'string' },
+        activation_code: { type: 'string' },
+        qr_text: { type: 'string' },
+      }),
     },
     produces: [...TYPES],
     errors: [
@@ -226,7 +228,7 @@ interface TokenParams {
 
 const TOKEN: JsonSchema = { type: 'string', pattern: '^e-[0-9a-z]{1,62}$' }
 /** Schema of the parameter `{token}`. */
-const TOKEN_PARAMS: JsonSchema = objectSchema({ token: TOKEN }, ['token'])
+const TOKEN_PARAMS: JsonSchema = recordSchema({ token: TOKEN })
 
 const FILTER: Readonly<Record<string, JsonSchema>> = {
   state: { type: 'string', enum: CODE_STATES },
@@ -275,7 +277,7 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
         'Nobody can download by it any more. Repeating it changes nothing. A profile that was delivered stays on the phone and ' +
         'the SIM stays what it is: suspend or revoke the SIM to cut it off.',
       example: { token: 'e-0123456789abcdefghjk' },
-      schema: { body: objectSchema({ token: TOKEN }, ['token']), response: CODE_SCHEMA },
+      schema: { body: recordSchema({ token: TOKEN }), response: CODE_SCHEMA },
       errors: ['esim_code_not_found', 'store_corrupt'],
       audit: 'esim.revoke',
       handle: (request) => revokeCode(parts, request),

@@ -1,6 +1,5 @@
-import { readElements } from '../../src/profile/read.ts'
+import { readElements, TemplateError } from '../../src/profile/read.ts'
 import { loadTemplate } from '../../src/profile/template.ts'
-import { TemplateError } from '../../src/profile/template-error.ts'
 import { type Piece, written } from '../../src/profile/tree.ts'
 import { decoded } from './decode.ts'
 import { FACTS, TEMPLATES } from './profiles.ts'

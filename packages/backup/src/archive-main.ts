@@ -35,8 +35,7 @@ try {
 async function pack({ state, passphrase, cost }: PackOrder, more: ByteReader): Promise<void> {
   // Nothing more comes: the end is that of the service, and there is nobody to pack for.
   void more.isOver().then(() => process.exit(1))
-  const release = async (): Promise<void> => undefined
-  await give(writeArchive({ ...state, release }, octetsOf(passphrase), { cost, pace: gentlePace(SHARE) }))
+  await give(writeArchive(state, octetsOf(passphrase), { cost, pace: gentlePace(SHARE) }))
 }
 
 async function read({ passphrase, isCheck }: ReadOrder, source: ByteReader): Promise<void> {

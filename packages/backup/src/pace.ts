@@ -1,13 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How fast work beside the service's own goes on. */
-export interface Pace {
-  /** Called after each piece of work. */
-  rest(): Promise<void>
-}
-
-/** Of a command that nobody else waits for. */
-export const FULL_PACE: Pace = { rest: async () => undefined }
+/** How fast work beside the service's own goes on: called after each piece of work. */
+export type Pace = () => Promise<void>
 
 /** A piece that took longer than any of ours, such as the key from a passphrase, is not rested for at once. */
 const LONGEST_REST_MS = 50
@@ -37,12 +31,10 @@ const PROCESS: PaceParts = {
 export function gentlePace(share: number, { usedMs, sleep }: PaceParts = PROCESS): Pace {
   const times = 1 / share - 1
   let since = usedMs()
-  return {
-    rest: async () => {
-      const restMs = (usedMs() - since) * times
-      if (restMs < SHORTEST_REST_MS) return
-      await sleep(Math.min(restMs, LONGEST_REST_MS))
-      since = usedMs()
-    },
+  return async () => {
+    const restMs = (usedMs() - since) * times
+    if (restMs < SHORTEST_REST_MS) return
+    await sleep(Math.min(restMs, LONGEST_REST_MS))
+    since = usedMs()
   }
 }

@@ -19,7 +19,7 @@ function paceOf(share: number): { work(ms: number): Promise<void>; readonly rest
   return {
     work: async (ms) => {
       usedMs += ms
-      await pace.rest()
+      await pace()
     },
     rests,
   }
@@ -47,10 +47,8 @@ test('a backup rests after each piece that it reads, twice over: for its sums, a
   const pieces = 5
   await using state = await disposable(stateOf({ 'store.db': randomBytes(pieces * 65_536) }))
   let rests = 0
-  const pace = {
-    rest: async () => {
-      rests++
-    },
+  const pace = async () => {
+    rests++
   }
   for await (const _ of writeArchive(state, PASSPHRASE, { cost: CHEAP, pace }));
   assert.is(rests, 2 * pieces)

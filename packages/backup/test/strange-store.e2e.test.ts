@@ -47,8 +47,7 @@ async function changedBackup(
     },
   })
   const pieces: Buffer[] = []
-  const release = async (): Promise<void> => undefined
-  for await (const piece of writeArchive({ facts, files, release }, undefined)) pieces.push(piece)
+  for await (const piece of writeArchive({ facts, files }, undefined)) pieces.push(piece)
   return { file: Buffer.concat(pieces), before }
 }
 

@@ -58,26 +58,9 @@ async function leave(
   const at = context.clock.nowMs()
   const sum = createHash('sha256')
   for (const row of rows) sum.update(`${JSON.stringify(row)}\n`)
-  const sha256 = sum.digest('hex')
-  const said = {
-    kind,
-    at: timestampFromMs(at),
-    before: timestampFromMs(before),
-    first_id: first,
-    last_id: last,
-    removed: rows.length,
-    sha256,
-  }
+  const gone = { first_id: first, last_id: last, removed: rows.length, sha256: sum.digest('hex') }
+  const said = { kind, at: timestampFromMs(at), before: timestampFromMs(before), ...gone }
   const octets = Buffer.from(`svc compliance checkpoint\n${JSON.stringify(said)}`, 'utf8')
   const signature = Buffer.from(context.use(meshIdentityRef).sign(octets)).toString('base64')
-  await addCheckpoint(tx, {
-    at_ms: at,
-    kind,
-    before_ms: before,
-    first_id: first,
-    last_id: last,
-    removed: rows.length,
-    sha256,
-    signature,
-  })
+  await addCheckpoint(tx, { at_ms: at, kind, before_ms: before, ...gone, signature })
 }

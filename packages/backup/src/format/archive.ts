@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { backupDecryptFailed, backupInvalid, type CapturedState, type StateFile } from '@steeple/contracts'
-import { FULL_PACE, type Pace } from '../pace.ts'
+import type { Pace } from '../pace.ts'
 import { type ByteReader, byteReader } from './byte-reader.ts'
 import { type Cost, decrypt, encrypt, MAGIC, newSealing } from './frames.ts'
 import { pack, unpack } from './gzip-seal.ts'
@@ -185,9 +185,9 @@ export interface ArchiveOptions {
 
 /** The octets of a backup of a state; encrypted when a passphrase (its octets) is given. */
 export async function* writeArchive(
-  state: CapturedState,
+  state: Omit<CapturedState, 'release'>,
   passphrase: Buffer | undefined,
-  { cost, pace = FULL_PACE }: ArchiveOptions = {},
+  { cost, pace }: ArchiveOptions = {},
 ): AsyncGenerator<Buffer> {
   // What scrypt takes is given back before anything else takes memory.
   const sealing = passphrase === undefined ? undefined : await newSealing(passphrase, cost)
@@ -273,18 +273,18 @@ async function* hashed(
   }
 }
 
-async function memberOf({ name, size, path }: StateFile, pace: Pace): Promise<Member> {
+async function memberOf({ name, size, path }: StateFile, pace?: Pace): Promise<Member> {
   const digest = createHash('sha256')
   for await (const piece of readPieces(path, pace)) digest.update(piece)
   return { name, size, sha256: digest.digest('hex') }
 }
 
-async function* readPieces(path: string, pace: Pace): AsyncGenerator<Buffer> {
+async function* readPieces(path: string, pace?: Pace): AsyncGenerator<Buffer> {
   await using file = await open(path)
   for (;;) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(PIECE_BYTES), 0, PIECE_BYTES)
     if (bytesRead === 0) return
     yield buffer.subarray(0, bytesRead)
-    await pace.rest()
+    await pace?.()
   }
 }

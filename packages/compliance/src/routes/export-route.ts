@@ -89,14 +89,22 @@ function moveRow({ seq, at_ms, kind, subject, from_state, to_state, reason, how 
   }
 }
 
-async function* intervals({ context }: ComplianceParts, span: TimeSpan): Pages {
-  const history = context.use(policyHistoryRef)
-  for (let after: TxInterval | undefined; ; ) {
-    const page: readonly TxInterval[] = await history.intervals(span, after, PAGE)
-    yield page.map(intervalRow)
-    after = page.at(-1)
+/** Page after page behind the last one that was read, until one is not full. */
+async function* paged<T>(
+  read: (last: T | undefined) => Promise<readonly T[]>,
+  rowOf: (one: T) => ExportRow,
+): Pages {
+  for (let last: T | undefined; ; ) {
+    const page: readonly T[] = await read(last)
+    yield page.map(rowOf)
+    last = page.at(-1)
     if (page.length < PAGE) return
   }
+}
+
+function intervals({ context }: ComplianceParts, span: TimeSpan): Pages {
+  const history = context.use(policyHistoryRef)
+  return paged((last) => history.intervals(span, last, PAGE), intervalRow)
 }
 
 /** The band of a channel that is one of a single band: profiles need not name it. */
@@ -129,20 +137,18 @@ export function intervalRow(interval: TxInterval): ExportRow {
   }
 }
 
-async function* revisions({ context }: ComplianceParts, span: TimeSpan): Pages {
+function revisions({ context }: ComplianceParts, span: TimeSpan): Pages {
   const history = context.use(policyHistoryRef)
-  for (let after = -1; ; ) {
-    const page: readonly PolicyRevision[] = await history.revisions(span, after, PAGE)
-    yield page.map(({ revision, atMs, by, changed }) => ({
+  return paged<PolicyRevision>(
+    (last) => history.revisions(span, last?.revision ?? -1, PAGE),
+    ({ revision, atMs, by, changed }) => ({
       kind: 'policy',
       id: revision,
       at: timestampFromMs(atMs),
       by,
       detail: JSON.stringify(changed),
-    }))
-    after = page.at(-1)?.revision ?? after
-    if (page.length < PAGE) return
-  }
+    }),
+  )
 }
 
 async function* sessions({ context }: ComplianceParts, span: TimeSpan): Pages {
@@ -171,28 +177,26 @@ function sessionRow(session: RecordedSession): ExportRow {
   }
 }
 
-async function* exports({ context }: ComplianceParts, { fromMs, toMs }: TimeSpan): Pages {
+function exports({ context }: ComplianceParts, { fromMs, toMs }: TimeSpan): Pages {
   const trail = context.use(auditTrailRef)
   const filter = { action: EXPORT_ACTION, fromMs, toMs: toMs - 1 }
-  for (let after = 0; ; ) {
-    const page: readonly AuditEntry[] = await trail.listAfter(filter, PAGE, after)
-    yield page.map(({ seq, atMs, principal: { kind, id, name }, outcome, detail }) => ({
+  return paged<AuditEntry>(
+    (last) => trail.listAfter(filter, PAGE, last?.seq ?? 0),
+    ({ seq, atMs, principal: { kind, id, name }, outcome, detail }) => ({
       kind: 'export',
       id: seq,
       at: timestampFromMs(atMs),
       reason: outcome,
       by: name === id ? `${kind}:${id}` : `${kind}:${id}/${name}`,
       detail: JSON.stringify(detail),
-    }))
-    after = page.at(-1)?.seq ?? after
-    if (page.length < PAGE) return
-  }
+    }),
+  )
 }
 
-async function* checkpoints({ context }: ComplianceParts, span: TimeSpan): Pages {
-  for (let after = 0; ; ) {
-    const page: readonly CheckpointRow[] = await checkpointsWithin(context.db, span, after, PAGE)
-    yield page.map(({ id, at_ms, before_ms, first_id, last_id, kind, removed, sha256, signature }) => ({
+function checkpoints({ context }: ComplianceParts, span: TimeSpan): Pages {
+  return paged<CheckpointRow>(
+    (last) => checkpointsWithin(context.db, span, last?.id ?? 0, PAGE),
+    ({ id, at_ms, before_ms, first_id, last_id, kind, removed, sha256, signature }) => ({
       kind: 'checkpoint',
       id,
       at: timestampFromMs(at_ms),
@@ -201,10 +205,8 @@ async function* checkpoints({ context }: ComplianceParts, span: TimeSpan): Pages
       to: last_id,
       reason: 'retention',
       detail: JSON.stringify({ of: kind, removed, sha256, signature }),
-    }))
-    after = page.at(-1)?.id ?? after
-    if (page.length < PAGE) return
-  }
+    }),
+  )
 }
 
 interface ExportQuery {

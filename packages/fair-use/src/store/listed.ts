@@ -20,6 +20,14 @@ export function oneOf(hashes: readonly string[]): { readonly where: string; read
   }
 }
 
+/** Writes a row whole, whether it is there or not; `columns` begin with those of the `keys`. */
+export function putSql(table: string, columns: readonly string[], keys: number): string {
+  const changed = columns.slice(keys).map((column) => `${column} = excluded.${column}`)
+  return `insert into ${table} (${columns.join(', ')})
+    values (${columns.map((column) => `:${column}`).join(', ')})
+    on conflict (${columns.slice(0, keys).join(', ')}) do update set ${changed.join(', ')}`
+}
+
 /** Cuts a list into parts that one statement takes. */
 export function parts<T>(list: readonly T[], size: number = AT_ONCE): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))

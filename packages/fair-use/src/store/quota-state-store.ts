@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '@steeple/contracts'
-import { oneOf, parts } from './listed.ts'
+import { oneOf, parts, putSql } from './listed.ts'
 
 /** What was told and done of a SIM with a quota. */
 export interface QuotaState {
@@ -29,11 +29,7 @@ export function newQuotaState(hash: string): QuotaState {
 }
 
 const COLUMNS = ['hash', 'counted', 'warned', 'exceeded', 'held', 'held_from_ms', 'held_bps'] as const
-const PUT = `insert into fair_use_standing (${COLUMNS.join(', ')})
-  values (${COLUMNS.map((column) => `:${column}`).join(', ')})
-  on conflict (hash) do update set ${COLUMNS.slice(1)
-    .map((column) => `${column} = excluded.${column}`)
-    .join(', ')}`
+const PUT = putSql('fair_use_standing', COLUMNS, 1)
 
 export async function putQuotaState(tx: Tx, quotaState: QuotaState): Promise<void> {
   await tx.run(PUT, { ...quotaState })

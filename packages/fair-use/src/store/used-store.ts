@@ -1,6 +1,6 @@
 import type { Reader, SqlParams, Tx } from '@steeple/contracts'
 import type { CalendarPeriod } from '../periods.ts'
-import { oneOf, parts } from './listed.ts'
+import { oneOf, parts, putSql } from './listed.ts'
 
 /** What a SIM has used in one period of the calendar. Derived from the ledger, in the transactions that write it. */
 export interface UsedRow {
@@ -56,11 +56,7 @@ function paramsOf(rows: readonly UsedRow[]): SqlParams {
   return params
 }
 
-const PUT = `insert into fair_use_used (${COLUMNS.join(', ')})
-  values (${COLUMNS.map((column) => `:${column}`).join(', ')})
-  on conflict (hash, kind, starts_at_ms) do update set ${COLUMNS.slice(3)
-    .map((column) => `${column} = excluded.${column}`)
-    .join(', ')}`
+const PUT = putSql('fair_use_used', COLUMNS, 3)
 
 /** Writes a row as a whole. */
 export async function putUsed(tx: Tx, row: UsedRow): Promise<void> {

@@ -24,11 +24,6 @@ export interface RefusedMember {
   readonly why: string
 }
 
-/** A new id of a peer. */
-export function newPeerId(): string {
-  return `p-${randomBytes(8).toString('hex')}`
-}
-
 /** Members are peers of one another by themselves; those that are refused are on the board. */
 export async function adoptMembers(parts: PeersParts): Promise<void> {
   const { context, members, board } = parts
@@ -178,22 +173,25 @@ function departed(
     }))
 }
 
-/** What of a row its member does not say. */
-function newRow(nowMs: number): Omit<PeerRow, 'name' | 'source' | 'public_key' | 'advertised'> {
+/** A peer that is new, or comes back: what it is known by stays. */
+export function newRow(
+  nowMs: number,
+  before?: PeerRow,
+): Omit<PeerRow, 'name' | 'source' | 'public_key' | 'advertised'> {
   return {
-    id: newPeerId(),
+    id: before?.id ?? `p-${randomBytes(8).toString('hex')}`,
     next_key: null,
-    former_key: null,
+    former_key: before?.former_key ?? null,
     psk_sealed: null,
     endpoint: null,
     keepalive_s: KEEPALIVE_S,
     address: null,
     approved: '[]',
-    node_id: null,
-    fingerprint: null,
+    node_id: before?.node_id ?? null,
+    fingerprint: before?.fingerprint ?? null,
     removed_at_ms: null,
     removed_by: null,
-    created_at_ms: nowMs,
+    created_at_ms: before?.created_at_ms ?? nowMs,
     changed_at_ms: nowMs,
   }
 }

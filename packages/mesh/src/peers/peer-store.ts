@@ -102,6 +102,11 @@ export async function allPeers(reader: Reader): Promise<readonly PeerRow[]> {
   return await PEERS.select(reader, 'order by created_at_ms, id')
 }
 
+/** Those that are wanted, in the order of their making. */
+export async function wantedPeers(reader: Reader): Promise<readonly PeerRow[]> {
+  return await PEERS.select(reader, 'where removed_at_ms is null order by created_at_ms, id')
+}
+
 /** The peer of that id. */
 export async function peerById(reader: Reader, id: string): Promise<PeerRow | undefined> {
   return await PEERS.find(reader, { id })

@@ -29,11 +29,11 @@ import { systemLink } from '../wireguard/system-link.ts'
 import { createBoard } from './board.ts'
 import { contains, isIn, parseCidr } from './cidr.ts'
 import { endpointText, parseEndpoint, parseHostPort, type Resolver, systemResolver } from './endpoint.ts'
-import { newPeerId } from './follow-members.ts'
+import { newRow } from './follow-members.ts'
 import { linkReconciler, takeAway } from './link-reconciler.ts'
 import { ownKey } from './own-key.ts'
-import { KEEPALIVE_S, KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
-import { allPeers, listOf, PEERS, type PeerRow, peerById } from './peer-store.ts'
+import { KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
+import { allPeers, listOf, PEERS, type PeerRow, peerById, wantedPeers } from './peer-store.ts'
 import { PEER_SCHEMA, peerRecord, stateOf } from './record.ts'
 import { isAdvertisingAllowed, spelled } from './reserved-networks.ts'
 import { ROUTES_SCHEMA, refuse, routeDetails } from './routes/bodies.ts'
@@ -116,10 +116,7 @@ async function goOver(parts: PeersParts, id: string, nextKey: string): Promise<v
 }
 
 async function changing({ context }: PeersParts): Promise<readonly string[]> {
-  const rows = await allPeers(context.db)
-  return rows
-    .filter(({ next_key, removed_at_ms }) => next_key !== null && removed_at_ms === null)
-    .map(({ id }) => id)
+  return (await wantedPeers(context.db)).filter(({ next_key }) => next_key !== null).map(({ id }) => id)
 }
 
 /** Names in one line. */
@@ -134,7 +131,7 @@ function peerGauges({ context, board }: PeersParts): () => Promise<void> {
     'Peers on the WireGuard interface that this service did not add.',
   )
   return async () => {
-    const rows = (await allPeers(context.db)).filter(({ removed_at_ms }) => removed_at_ms === null)
+    const rows = await wantedPeers(context.db)
     for (const state of STATES) {
       peers.set(rows.filter((row) => stateOf(row, board) === state).length, { state })
     }
@@ -145,7 +142,7 @@ function peerGauges({ context, board }: PeersParts): () => Promise<void> {
 /** What the links look like, in one line. */
 async function peersHealth({ context, board }: PeersParts): Promise<readonly ComponentHealth[]> {
   if (!context.config.enabled) return []
-  const rows = (await allPeers(context.db)).filter(({ removed_at_ms }) => removed_at_ms === null)
+  const rows = await wantedPeers(context.db)
   if (rows.length === 0 && board.refused.length === 0) return []
   const down = rows.filter((row) => stateOf(row, board) !== 'active')
   const detail =
@@ -388,25 +385,17 @@ function acceptedRow(
   const isTaken = rows.some((row) => row.name === name && row.removed_at_ms === null)
   const endpoint = wireguard.endpoint === null ? undefined : parseHostPort(wireguard.endpoint)
   return {
-    id: before?.id ?? newPeerId(),
+    ...newRow(nowMs, before),
     name: isTaken ? `${name}-${nodeId.slice(0, 8)}` : name,
     source: 'mdns',
     public_key: wireguard.public_key,
-    next_key: null,
-    former_key: before?.former_key ?? null,
     psk_sealed: before?.psk_sealed ?? null,
     endpoint: endpointText(endpoint ?? { host: heard.address, port: wireguard.listen_port }),
-    keepalive_s: KEEPALIVE_S,
     address: before?.address ?? null,
     advertised: JSON.stringify([
       ...new Set(wireguard.advertised.filter((text) => parseCidr(text) !== undefined).map(spelled)),
     ]),
-    approved: '[]',
     node_id: nodeId,
     fingerprint: heard.fingerprint,
-    removed_at_ms: null,
-    removed_by: null,
-    created_at_ms: before?.created_at_ms ?? nowMs,
-    changed_at_ms: nowMs,
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '@steeple/contracts'
 import { isKey } from '../../wireguard/keys.ts'
 import { KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, type PeersParts } from '../parts.ts'
-import { allPeers, PEERS, peerById } from '../peer-store.ts'
+import { allPeers, PEERS, peerById, wantedPeers } from '../peer-store.ts'
 import { PEER_SCHEMA, peerRecord } from '../record.ts'
 import { waitingFor } from '../rotation.ts'
 import { KEY_SCHEMA, refuse } from './bodies.ts'
@@ -139,8 +139,7 @@ function peerKeyRoute(parts: PeersParts): Route {
 async function selfRecord(parts: PeersParts): Promise<object> {
   const { context, board, key, members } = parts
   const next = await key.next()
-  const rows = next === undefined ? [] : await allPeers(context.db)
-  const wanted = rows.filter(({ removed_at_ms }) => removed_at_ms === null)
+  const wanted = next === undefined ? [] : await wantedPeers(context.db)
   return {
     interface: context.config.interface,
     listen_port: context.config.listen_port,

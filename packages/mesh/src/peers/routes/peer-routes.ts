@@ -16,7 +16,7 @@ import {
 } from '@steeple/contracts'
 import type { Suggestion } from '../../suggestions.ts'
 import { endpointText } from '../endpoint.ts'
-import { newPeerId } from '../follow-members.ts'
+import { newRow } from '../follow-members.ts'
 import { KEEPALIVE_S, LINK_KEY, LINK_RESOURCE, type PeersParts } from '../parts.ts'
 import { allPeers, MAX_PEERS, PEERS, type PeerRow, peerById, peersAfter } from '../peer-store.ts'
 import { PEER_SCHEMA, peerRecord, suggestionRecord } from '../record.ts'
@@ -185,30 +185,22 @@ async function addIn(parts: PeersParts, tx: MutationTx, body: AddBody): Promise<
   if (rows.filter(({ removed_at_ms }) => removed_at_ms === null).length >= MAX_PEERS)
     throw capacityExceeded(`there are ${MAX_PEERS} peers; remove one`)
   const nowMs = context.clock.nowMs()
-  const id = sameKey?.id ?? newPeerId()
+  const base = newRow(nowMs, sameKey)
   const routes = JSON.stringify(body.routes.map(spelled))
   const row: PeerRow = {
-    id,
+    ...base,
     name: body.name,
     source: 'static',
     public_key: body.public_key,
-    next_key: null,
-    former_key: sameKey?.former_key ?? null,
     psk_sealed:
       body.preshared_key === undefined
         ? null
-        : vault.seal(Buffer.from(body.preshared_key), `mesh_peer/${id}`),
+        : vault.seal(Buffer.from(body.preshared_key), `mesh_peer/${base.id}`),
     endpoint: endpointText(endpoint),
     keepalive_s: body.keepalive_s ?? KEEPALIVE_S,
     address: addressIn(body.routes),
     advertised: routes,
     approved: routes,
-    node_id: sameKey?.node_id ?? null,
-    fingerprint: sameKey?.fingerprint ?? null,
-    removed_at_ms: null,
-    removed_by: null,
-    created_at_ms: sameKey?.created_at_ms ?? nowMs,
-    changed_at_ms: nowMs,
   }
   await PEERS.put(tx, row)
   return row

@@ -124,6 +124,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
     404,
   ),
   read('/v1/sessions', 'viewer'),
+  read('/v1/usage', 'viewer'),
+  read('/v1/usage/export', 'viewer'),
   read('/v1/sims/{imsi}/usage', 'viewer', `/v1/sims/${NOBODY}/usage`, 404),
   change(
     'POST',

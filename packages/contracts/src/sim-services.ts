@@ -48,6 +48,8 @@ export interface SubscriberMoves {
 export interface Subscribers {
   /** Throws `store_corrupt`. */
   find(imsi: ImsiHash): Promise<SubscriberView | undefined>
+  /** The labels of those that have one, by hash. */
+  labels(imsis: readonly ImsiHash[]): Promise<ReadonlyMap<ImsiHash, string>>
   /** How many are in each state; every state is there. */
   counts(): Promise<ReadonlyMap<SubscriberState, number>>
   /**
@@ -94,6 +96,7 @@ export interface Subscribers {
 }
 export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('sims.subscribers', {
   find: 'function',
+  labels: 'function',
   counts: 'function',
   misfits: 'function?',
   lastAttached: 'function',

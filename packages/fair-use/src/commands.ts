@@ -7,24 +7,9 @@ const PREFIXES = ['', 'K', 'M', 'G', 'T', 'P']
 /** Columns when standard output is no screen. */
 const PAPER_COLUMNS = 80
 
-/** `svc usage HASH`, `svc sim quota HASH` */
+/** `svc usage [HASH]`, `svc sim quota HASH` */
 export const commands: Commands = {
-  usage: async (host) => {
-    const { typed, out, columns } = host
-    const by = typed.by === 'hour' ? 'hour' : 'day'
-    const to = timeOf(host, '--to', typed.to) ?? Date.now()
-    const from = timeOf(host, '--from', typed.from) ?? hourOf(to - SPANS_MS[by])
-    if (from >= to) throw host.usage('--from is not before --to')
-    const query = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), step: by }
-    const path = { imsi: host.simHash(String(typed.hash)) }
-    const data = await host.call('GET /v1/sims/{imsi}/usage', { path, query })
-    if (host.isJson) return host.printRecord(data)
-    const usage = data as unknown as Usage // as the route documents it
-    out(host.fields(usageSummary(usage, host.octets)))
-    out(sources(host, usage))
-    const steps = stepsOf(usage, { by, from, to, localTime: localTimes(usage.time_zone) })
-    out(series(host, steps, columns ?? PAPER_COLUMNS))
-  },
+  usage: async (host) => (host.typed.hash === undefined ? await everybody(host) : await one(host)),
   'sim quota': async (host) => {
     const path = { imsi: host.simHash(String(host.typed.hash)) }
     const body = changeOf(host)
@@ -35,6 +20,62 @@ export const commands: Commands = {
     if (host.isJson) host.out(host.json(data))
     else host.out(host.fields(usageSummary(data as unknown as Usage, host.octets)))
   },
+}
+
+/** How much one SIM has used, and when. */
+async function one(host: CommandHost): Promise<void> {
+  const { typed, out, columns } = host
+  const by = typed.by === 'hour' ? 'hour' : 'day'
+  const to = timeOf(host, '--to', typed.to) ?? Date.now()
+  const from = timeOf(host, '--from', typed.from) ?? hourOf(to - SPANS_MS[by])
+  if (from >= to) throw host.usage('--from is not before --to')
+  const query = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), step: by }
+  const path = { imsi: host.simHash(String(typed.hash)) }
+  const data = await host.call('GET /v1/sims/{imsi}/usage', { path, query })
+  if (host.isJson) return host.printRecord(data)
+  const usage = data as unknown as Usage // as the route documents it
+  out(host.fields(usageSummary(usage, host.octets)))
+  out(sources(host, usage))
+  const steps = stepsOf(usage, { by, from, to, localTime: localTimes(usage.time_zone) })
+  out(series(host, steps, columns ?? PAPER_COLUMNS))
+}
+
+/** Who uses most. */
+async function everybody(host: CommandHost): Promise<void> {
+  const { typed, octets } = host
+  if (typed.by !== undefined && typed.by !== 'day') throw host.usage('--by is of one SIM: name its hash')
+  const { period, from, to, limit } = typed
+  const data = await host.call('GET /v1/usage', { query: { period, from, to, limit } })
+  if (host.isJson) return host.printRecord(data)
+  const usage = data as unknown as AllUsage // as the route documents it
+  const busiest = usage.busiest_hour
+  host.out(
+    host.fields({
+      from: usage.from,
+      used: `${octets(usage.total_bytes)} (${octets(usage.up_bytes)} up, ${octets(usage.down_bytes)} down) by ${usage.sims_count} SIMs`,
+      'busiest hour': busiest === null ? undefined : `${busiest.at}, ${octets(busiest.total_bytes)}`,
+    }),
+  )
+  const columns: readonly CommandColumn[] = [
+    { title: 'SIM', value: 'imsi_sha256_12', fit: 'whole' },
+    { title: 'LABEL', value: 'label' },
+    { title: 'UP', value: 'up_bytes', as: 'bytes' },
+    { title: 'DOWN', value: 'down_bytes', as: 'bytes' },
+    { title: 'TOTAL', value: 'total_bytes', as: 'bytes' },
+  ]
+  if (usage.sims.length > 0) host.out(`\n${host.table(usage.sims, columns)}`)
+}
+
+interface Totals {
+  readonly up_bytes: number
+  readonly down_bytes: number
+  readonly total_bytes: number
+}
+interface AllUsage extends Totals {
+  readonly from: string
+  readonly sims_count: number
+  readonly busiest_hour: (Totals & { readonly at: string }) | null
+  readonly sims: readonly (Totals & { readonly imsi_sha256_12: string })[]
 }
 
 function hourOf(ms: number): number {

@@ -101,4 +101,12 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index sessions_ledger_open on sessions_ledger (is_open, hour_ms)',
     ],
   },
+  {
+    id: '0002_ledger_hours',
+    up: [
+      // All that a look at everybody reads, of the hours that it is about.
+      `create index sessions_ledger_hours on sessions_ledger
+        (hour_ms, imsi, counted_up, counted_down, counted_incomplete)`,
+    ],
+  },
 ]

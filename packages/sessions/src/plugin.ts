@@ -20,6 +20,7 @@ import { sessionMetrics } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { prune } from './retention.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
+import { usageRoutes } from './routes/usage-route.ts'
 import { SOURCES, TABLES } from './store/tables.ts'
 import { intervalMs, type SourceTimes, sourceTimes, usageLedger } from './usage-ledger.ts'
 
@@ -90,13 +91,14 @@ export const plugin: Plugin<SessionsConfig> = {
       heldForMs: msFromDuration(context.config.unattributed_after) ?? DEFAULT_HELD_MS,
       counted: (sources) => times.note(sources.values()),
     })
+    const usage = usageLedger(context, hours, ledger, times)
     return {
       services: new Map<string, object>([
         [collectionConsumerRef.id, consumer],
         [sessionHistoryRef.id, sessionHistory(context, order)],
-        [usageLedgerRef.id, usageLedger(context, hours, ledger, times)],
+        [usageLedgerRef.id, usage],
       ]),
-      routes: sessionRoutes(context, order),
+      routes: [...sessionRoutes(context, order), ...usageRoutes({ context, order, hours, ledger: usage })],
       start: async () => {
         context.every(PRUNE_MS, (signal) => prune(context, signal))
         context.every(RECOUNT_MS, look, 'each')

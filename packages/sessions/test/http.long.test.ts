@@ -4,6 +4,7 @@ import {
   type SessionSighting,
   type UsageLedger,
   usageLedgerRef,
+  type Volume,
 } from '@steeple/contracts'
 import { assert, fakeClock, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
@@ -53,6 +54,7 @@ http('shows a session with all of its fields, and its octets in the ledger', asy
       {
         id: '1',
         imsi_sha256_12: ANN,
+        label: null,
         apn: 'internet',
         ue_ip: '10.45.0.2',
         ue_ipv6_prefix: '2001:db8:0:1::/64',
@@ -168,6 +170,60 @@ http('counts sessions by APN and network in a metric, also those that have gone'
     assert.match(await metric(), 'svc_sessions_active{apn="internet",plmn="999-99"} 1')
     await take([])
     assert.match(await metric(), 'svc_sessions_active{apn="internet",plmn="999-99"} 0')
+  })
+})
+
+http('shows who used most, when, and by which APN, and gives it as CSV', async () => {
+  const seen = [
+    sighting({ reference: 'r1', imsi: ANN }),
+    sighting({ reference: 'r2', imsi: BOB, address: '10.45.0.3' }),
+  ]
+  await bedWith(seen, async (bed) => {
+    const used = (imsi: ImsiHash, upBytes: number, downBytes: number, hoursAgo: number): Volume => {
+      const fromMs = START_MS - hoursAgo * 3_600_000
+      const key = { by: 'imsi', imsi } as const
+      return { key, upBytes, downBytes, fromMs, toMs: fromMs + 1, count: 'delta', isIncomplete: false }
+    }
+    const volumes = [used(BOB, 5_000, 50, 2), used(BOB, 1, 1, 3 * 24), used(ANN, 10, 20, 1)]
+    await bed
+      .service(collectionConsumerRef)
+      ?.take(new Map([['cdr', collection({ volumes, position: 'p1' })]]), new AbortController().signal)
+    const usage = async (query: string): Promise<Readonly<Record<string, unknown>>> => {
+      const { status, body } = await bed.request('GET', `/v1/usage${query}`)
+      assert.is(status, 200, JSON.stringify(body))
+      return body as Readonly<Record<string, unknown>>
+    }
+    const names = (body: Readonly<Record<string, unknown>>): unknown =>
+      (body.sims as readonly { readonly imsi_sha256_12: string; readonly total_bytes: number }[]).map(
+        (one) => [one.imsi_sha256_12, one.total_bytes],
+      )
+    const today = await usage('')
+    assert.equal(names(today), [
+      [BOB, 5_050],
+      [ANN, 1_130],
+    ])
+    assert.equal([today.up_bytes, today.down_bytes, today.total_bytes], [5_110, 1_070, 6_180])
+    assert.equal((today.busiest_hour as { at: string }).at, '2026-11-22T08:00:00.000Z')
+    assert.is((today.series as readonly unknown[]).length, 3)
+    assert.equal(names(await usage('?sort=down&limit=1')), [[ANN, 1_130]])
+    assert.is((await usage('?period=week')).total_bytes, 6_182)
+    assert.is((await usage('?period=week')).step, 'day')
+    assert.equal((today.apns as readonly { apn: string; total_bytes: number }[])[0]?.apn, 'internet')
+    const csv = String((await bed.request('GET', '/v1/usage/export?period=month')).body)
+    assert.equal(csv.split('\r\n'), [
+      'imsi_sha256_12,label,up_bytes,down_bytes,total_bytes',
+      `${BOB},,5001,51,5052`,
+      `${ANN},,110,1020,1130`,
+      '',
+    ])
+    for (const query of [
+      '?period=year',
+      '?from=yesterday',
+      '?from=2026-11-22T10:00:00Z&to=2026-11-22T09:00:00Z',
+      '?period=week&from=2026-11-22T10:00:00Z',
+      '?from=2026-01-01T00:00:00Z',
+    ])
+      assert.is((await bed.request('GET', `/v1/usage${query}`)).status, 400, query)
   })
 })
 

@@ -21,6 +21,7 @@ import { forgetSeen } from './store/attach-store.ts'
 import {
   apnsOf,
   lastFirstAttached,
+  listed,
   SIMS,
   type SimLifecycle,
   type SimRow,
@@ -160,6 +161,22 @@ export async function networkHealth({
   }
 }
 
+/** Hashes that are asked for in one statement. */
+const ABREAST = 500
+
+/** The labels of SIMs that have one. A damaged row has none. */
+async function labelsOf(reader: Reader, imsis: readonly ImsiHash[]): Promise<ReadonlyMap<ImsiHash, string>> {
+  const labels = new Map<ImsiHash, string>()
+  for (let from = 0; from < imsis.length; from += ABREAST) {
+    const { where, params } = listed('hash', imsis.slice(from, from + ABREAST))
+    const { rows } = await SIMS.sound(reader, `where ${where}`, params)
+    // A hash of the store is one.
+    for (const { hash, label } of rows)
+      if (label !== null && label !== '') labels.set(hash as ImsiHash, label)
+  }
+  return labels
+}
+
 type Verb = 'suspend' | 'resume'
 
 /** The service that other plugins see subscribers by. */
@@ -202,6 +219,7 @@ export function subscribers(parts: SimsParts): Subscribers {
   ): Promise<SubscriberView> => viewOf((await move(context.db.join(tx), verb, imsi, reason)).after)
   return {
     find,
+    labels: (imsis) => labelsOf(context.db, imsis),
     counts: async () => parts.counters.states(),
     misfits: (plmn) => misfits(context.db, plmn),
     lastAttached: async () => {

@@ -1,22 +1,5 @@
+import { csvLine } from '@steeple/contracts'
 import { COLUMN_NAMES, type ExportRow } from './columns.ts'
-
-/** What a spreadsheet takes for a formula begins so; and what is neutralised, so that each apostrophe in front is ours. */
-const NEUTRALISED = /^[=+\-@\t\r\n'＝＋－＠]/
-const QUOTED = /[",\r\n]/
-/** No text has a NUL, and strict readers refuse a file with one. */
-const NUL = /\0/g
-
-/** One line of RFC 4180 with its CRLF. Cells are quoted where they have to be, and never a formula. */
-export function csvLine(cells: readonly (string | number | null | undefined)[]): string {
-  let line = ''
-  for (let i = 0; i < cells.length; i++) {
-    if (i > 0) line += ','
-    const cell = cells[i]
-    if (cell === null || cell === undefined || cell === '') continue
-    line += typeof cell === 'number' && cell >= 0 ? cell : cellText(String(cell))
-  }
-  return `${line}\r\n`
-}
 
 /** The line of a row in the columns of the file. */
 export function rowLine(row: ExportRow): string {
@@ -28,13 +11,6 @@ export const HEADER: string = csvLine(COLUMN_NAMES)
 /** The value of a cell as it was before it was neutralised: without the one apostrophe in front. */
 export function plainCell(cell: string): string {
   return cell.startsWith("'") ? cell.slice(1) : cell
-}
-
-function cellText(text: string): string {
-  // Half of a surrogate pair is no character, and UTF-8 has no octets for it.
-  const plain = (text.includes('\0') ? text.replace(NUL, '\uFFFD') : text).toWellFormed()
-  const safe = NEUTRALISED.test(plain) ? `'${plain}` : plain
-  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 /** The cells of one line, without its CRLF. Undefined where it is no line of RFC 4180. */

@@ -1,7 +1,8 @@
+import { csvLine } from '@steeple/contracts'
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { COLUMN_NAMES } from '../../src/file/columns.ts'
-import { cellsOf, csvLine, HEADER, plainCell, rowLine } from '../../src/file/csv.ts'
+import { cellsOf, HEADER, plainCell, rowLine } from '../../src/file/csv.ts'
 import { linesOf } from '../../src/file/verify.ts'
 import { inPieces } from '../support/node.ts'
 

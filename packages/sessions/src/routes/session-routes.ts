@@ -1,5 +1,6 @@
 import {
   type Context,
+  type ImsiHash,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
@@ -9,6 +10,7 @@ import {
   pageSchema,
   type Route,
   route,
+  subscribersRef,
   TIMESTAMP_SCHEMA,
   timestampOrNull,
 } from '@steeple/contracts'
@@ -22,6 +24,7 @@ const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
 const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   id: { type: 'string' },
   imsi_sha256_12: { type: 'string' },
+  label: { ...NULLABLE_TEXT, description: 'Of the SIM; null where it has none.' },
   apn: { type: 'string' },
   ue_ip: {
     ...NULLABLE_TEXT,
@@ -45,11 +48,16 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 const SESSION_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
 
 /** A session as answered. */
-function sessionRecord(row: SessionRow, order: SourceOrder): Readonly<Record<string, unknown>> {
+function sessionRecord(
+  row: SessionRow,
+  order: SourceOrder,
+  label: string | undefined,
+): Readonly<Record<string, unknown>> {
   const { up, down, isIncomplete } = bestOf(volumesFromText(row.volumes), order)
   return {
     id: String(row.id),
     imsi_sha256_12: row.imsi,
+    label: label ?? null,
     apn: row.apn,
     ue_ip: row.address ?? row.prefix?.replace(/\/\d+$/, '') ?? null,
     ue_ipv6_prefix: row.prefix,
@@ -129,8 +137,21 @@ async function sessionPage(
   const rows = await listSessions(context.db, filter, page.limit + 1, before)
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
+  const labels = await labelsOf(
+    context,
+    shown.map(({ imsi }) => imsi),
+  )
   return {
-    sessions: shown.map((row) => sessionRecord(row, order)),
+    sessions: shown.map((row) => sessionRecord(row, order, labels.get(row.imsi))),
     next_cursor: rows.length > page.limit && last !== undefined ? page.cursor([last.id]) : null,
   }
+}
+
+/** The labels of SIMs that have one, by hash. */
+export async function labelsOf(
+  context: Context,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  // Hashes of rows are hashes.
+  return (await context.maybe(subscribersRef)?.labels([...new Set(hashes)] as ImsiHash[])) ?? new Map()
 }

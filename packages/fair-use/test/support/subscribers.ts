@@ -57,6 +57,7 @@ export function memorySims(imsis: readonly ImsiHash[]): MemorySims {
   })
   const service: Subscribers = {
     find: async (imsi) => (sims.has(imsi) ? viewOf(imsi) : undefined),
+    labels: async () => new Map(),
     counts: NOT_ASKED,
     lastAttached: NOT_ASKED,
     suspend: NOT_ASKED,

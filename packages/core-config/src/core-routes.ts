@@ -7,6 +7,7 @@ import {
   objectSchema,
   ok,
   type Route,
+  recordSchema,
   route,
   type Settings,
   southboundUnavailable,
@@ -40,11 +41,8 @@ function takeOverRoute(context: Context, wake: () => void): Route {
       'Before this, nothing is applied over files of others. Name exactly the files in `held` of the plan. A copy of ' +
       'them is kept for good. If the core has a problem with the new files, they are rolled back.',
     schema: {
-      body: objectSchema({ files: { ...PATHS, maxItems: 1_000 } }, ['files']),
-      response: objectSchema({ files: PATHS, copy: { type: 'string', description: 'Folder of the copy.' } }, [
-        'files',
-        'copy',
-      ]),
+      body: recordSchema({ files: { ...PATHS, maxItems: 1_000 } }),
+      response: recordSchema({ files: PATHS, copy: { type: 'string', description: 'Folder of the copy.' } }),
     },
     errors: ['validation_failed', 'southbound_unavailable'],
     audit: 'core.take_over',
@@ -78,18 +76,15 @@ function restoreRoute(context: Context, wake: () => void): Route {
       '`southbound.driver: none` no daemon is restarted.',
     schema: {
       body: objectSchema({ copy: { type: 'string', maxLength: 64 } }),
-      response: objectSchema(
-        {
-          copy: { type: 'string' },
-          changed: PATHS,
-          restarted: PATHS,
-          problem: {
-            type: ['string', 'null'],
-            description: 'Why daemons have not restarted or are not well; null when all are.',
-          },
+      response: recordSchema({
+        copy: { type: 'string' },
+        changed: PATHS,
+        restarted: PATHS,
+        problem: {
+          type: ['string', 'null'],
+          description: 'Why daemons have not restarted or are not well; null when all are.',
         },
-        ['copy', 'changed', 'restarted', 'problem'],
-      ),
+      }),
     },
     errors: ['validation_failed', 'not_found', 'southbound_unavailable'],
     audit: 'core.restore_original',
@@ -162,92 +157,71 @@ const text: JsonSchema = { type: 'string' }
 const nullableText: JsonSchema = { type: ['string', 'null'] }
 
 /** Schema of that answer. */
-const CORE_PLAN_SCHEMA: JsonSchema = objectSchema(
-  {
-    core: { ...text, description: 'The core that the configuration names.' },
-    driver: { type: 'string', enum: ['container', 'none'] },
-    config_dir: text,
-    state: {
-      type: 'string',
-      enum: ['in_sync', 'changes', 'unconfigured', 'unknown'],
-      description: 'unconfigured: no place for the files is named; unknown: it cannot be compared.',
-    },
-    action: {
-      type: 'string',
-      enum: ['restart', 'none', 'unknown'],
-      description: 'What it does to the daemons: none restarts where the core reads its files by itself.',
-    },
-    files: {
-      type: 'array',
-      items: objectSchema(
-        {
-          path: text,
-          change: { type: 'string', enum: ['added', 'changed', 'removed', 'same'] },
-          daemon: nullableText,
-          diff: { ...text, description: 'Unified; passwords and keys are left out.' },
-        },
-        ['path', 'change', 'daemon'],
-      ),
-    },
-    daemons: {
-      type: 'array',
-      description: 'Those that restart first, in that order.',
-      items: objectSchema(
-        {
-          name: text,
-          container: nullableText,
-          action: { type: 'string', enum: ['restart', 'none'] },
-          drops: { type: 'string', enum: ['lte', 'nr', 'all', 'none'] },
-          reason: text,
-          subscribers_dropped: {
-            type: ['integer', 'null'],
-            description: 'Phones that this restart cuts off; null when the core does not tell.',
-          },
-          expected_s: { type: 'integer' },
-        },
-        ['name', 'container', 'action', 'drops', 'reason', 'subscribers_dropped', 'expected_s'],
-      ),
-    },
-    subscribers_dropped: {
-      type: ['integer', 'null'],
-      description: 'How many subscribers lose their connection; null when the core does not tell.',
-    },
-    expected_s: {
-      type: ['integer', 'null'],
-      description:
-        'Until all daemons are back and the phones that were dropped have been told to come back; null when unknown.',
-    },
-    held: {
-      type: 'array',
-      items: text,
-      description:
-        'Files that the service did not write and would replace: nothing is applied before POST /v1/core/take-over names them.',
-    },
-    originals: {
-      type: 'array',
-      items: text,
-      description:
-        'Folders with copies of files that others had written, oldest first. Nothing removes them.',
-    },
-    notes: { type: 'array', items: text, description: 'What else it asks of the machine, such as memory.' },
-    problems: { type: 'array', items: text },
+const CORE_PLAN_SCHEMA: JsonSchema = recordSchema({
+  core: { ...text, description: 'The core that the configuration names.' },
+  driver: { type: 'string', enum: ['container', 'none'] },
+  config_dir: text,
+  state: {
+    type: 'string',
+    enum: ['in_sync', 'changes', 'unconfigured', 'unknown'],
+    description: 'unconfigured: no place for the files is named; unknown: it cannot be compared.',
   },
-  [
-    'core',
-    'driver',
-    'config_dir',
-    'state',
-    'action',
-    'files',
-    'daemons',
-    'subscribers_dropped',
-    'expected_s',
-    'held',
-    'originals',
-    'notes',
-    'problems',
-  ],
-)
+  action: {
+    type: 'string',
+    enum: ['restart', 'none', 'unknown'],
+    description: 'What it does to the daemons: none restarts where the core reads its files by itself.',
+  },
+  files: {
+    type: 'array',
+    items: objectSchema(
+      {
+        path: text,
+        change: { type: 'string', enum: ['added', 'changed', 'removed', 'same'] },
+        daemon: nullableText,
+        diff: { ...text, description: 'Unified; passwords and keys are left out.' },
+      },
+      ['path', 'change', 'daemon'],
+    ),
+  },
+  daemons: {
+    type: 'array',
+    description: 'Those that restart first, in that order.',
+    items: recordSchema({
+      name: text,
+      container: nullableText,
+      action: { type: 'string', enum: ['restart', 'none'] },
+      drops: { type: 'string', enum: ['lte', 'nr', 'all', 'none'] },
+      reason: text,
+      subscribers_dropped: {
+        type: ['integer', 'null'],
+        description: 'Phones that this restart cuts off; null when the core does not tell.',
+      },
+      expected_s: { type: 'integer' },
+    }),
+  },
+  subscribers_dropped: {
+    type: ['integer', 'null'],
+    description: 'How many subscribers lose their connection; null when the core does not tell.',
+  },
+  expected_s: {
+    type: ['integer', 'null'],
+    description:
+      'Until all daemons are back and the phones that were dropped have been told to come back; null when unknown.',
+  },
+  held: {
+    type: 'array',
+    items: text,
+    description:
+      'Files that the service did not write and would replace: nothing is applied before POST /v1/core/take-over names them.',
+  },
+  originals: {
+    type: 'array',
+    items: text,
+    description: 'Folders with copies of files that others had written, oldest first. Nothing removes them.',
+  },
+  notes: { type: 'array', items: text, description: 'What else it asks of the machine, such as memory.' },
+  problems: { type: 'array', items: text },
+})
 
 /** Settings that would be others: the plan is then that of the change. */
 interface PlanQuery {

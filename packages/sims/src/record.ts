@@ -4,6 +4,7 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   quotaKeeperRef,
+  recordSchema,
   TIMESTAMP_SCHEMA,
   type Tx,
   timestampOrNull,
@@ -47,25 +48,19 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
     type: 'integer',
     description: 'What counts against its quota in this period; 0 without a quota: GET …/usage has all.',
   },
-  ambr: objectSchema({ downlink_bps: { type: 'integer' }, uplink_bps: { type: 'integer' } }, [
-    'downlink_bps',
-    'uplink_bps',
-  ]),
+  ambr: recordSchema({ downlink_bps: { type: 'integer' }, uplink_bps: { type: 'integer' } }),
   msisdn: NULLABLE_TEXT,
   replaces: NULLABLE_TEXT,
-  provisioning: objectSchema(
-    {
-      status: { type: 'string', description: 'pending, synced or failed; more may come.' },
-      driver: { type: 'string' },
-      last_error: NULLABLE_TEXT,
-      synced_at: NULLABLE_TIMESTAMP_SCHEMA,
-    },
-    ['status', 'driver', 'last_error', 'synced_at'],
-  ),
+  provisioning: recordSchema({
+    status: { type: 'string', description: 'pending, synced or failed; more may come.' },
+    driver: { type: 'string' },
+    last_error: NULLABLE_TEXT,
+    synced_at: NULLABLE_TIMESTAMP_SCHEMA,
+  }),
 }
 
 /** Schema of a SIM record. */
-export const SIM_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
+export const SIM_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
 /** Schema of a SIM record as suspend, resume and revoke answer it. */
 export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(

@@ -6,6 +6,7 @@ import {
   objectSchema,
   PLAIN_TEXT_PATTERN,
   type PolicyBundle,
+  recordSchema,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
 
@@ -48,8 +49,7 @@ const whole = (minimum: number, maximum: number, description: string): JsonSchem
 })
 const days = (of: string): JsonSchema => whole(1, 36_500, `Days that ${of} are kept.`)
 const perHour = (of: string, most = 1_000_000): JsonSchema => whole(0, most, `${of} per hour and principal.`)
-const all = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema =>
-  objectSchema(properties, Object.keys(properties))
+const all = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => recordSchema(properties)
 const nullableText: JsonSchema = { type: ['string', 'null'], maxLength: 200, pattern: PLAIN_TEXT_PATTERN }
 /** TS 38.104 §5.4.2.1: the highest NR-ARFCN. */
 const channel: JsonSchema = { type: 'integer', minimum: 0, maximum: 3_279_165 }

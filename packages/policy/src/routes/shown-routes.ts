@@ -1,4 +1,4 @@
-import { type Context, type JsonSchema, objectSchema, ok, type Route, route } from '@steeple/contracts'
+import { type Context, type JsonSchema, ok, type Route, recordSchema, route } from '@steeple/contracts'
 import { downlinkSpan, mhzFromKhz } from '@steeple/telecom'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
 import type { TxControl } from '../tx/tx-control.ts'
@@ -9,7 +9,7 @@ const NULLABLE_CHANNEL: JsonSchema = { type: ['integer', 'null'] }
 const MHZ: JsonSchema = { type: 'number' }
 
 function all(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return objectSchema(properties, Object.keys(properties))
+  return recordSchema(properties)
 }
 
 const BLOCK: JsonSchema = { ...all({ low_mhz: MHZ, high_mhz: MHZ }), type: ['object', 'null'] }

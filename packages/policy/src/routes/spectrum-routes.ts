@@ -1,4 +1,11 @@
-import { type Context, type JsonSchema, objectSchema, type Route, route } from '@steeple/contracts'
+import {
+  type Context,
+  type JsonSchema,
+  objectSchema,
+  type Route,
+  recordSchema,
+  route,
+} from '@steeple/contracts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
 import type { CheckBody } from '../spectrum/asked.ts'
 import { type CheckResult, checkAsked } from '../spectrum/check.ts'
@@ -51,36 +58,30 @@ const nullableText: JsonSchema = { type: ['string', 'null'] }
 const nullableMhz: JsonSchema = { type: ['number', 'null'] }
 const gates = ['country-code', 'license', 'allow-list']
 
-const CHANNEL_RESULT: JsonSchema = objectSchema(
-  {
-    channel: { type: 'integer' },
-    bands: { type: 'array', items: { type: 'string' } },
-    band: { ...nullableText, description: 'The band of the allow-list entry that covers the carrier.' },
-    downlink_mhz: nullableMhz,
-    uplink_mhz: nullableMhz,
-    allowed: { type: 'boolean' },
-    gate: { ...nullableText, enum: [...gates, null] },
-    reason: nullableText,
-    nearest_channels: {
-      type: 'array',
-      items: { type: 'integer' },
-      description: 'Channels of this width next to it that the allow-list covers; empty when it is covered.',
-    },
+const CHANNEL_RESULT: JsonSchema = recordSchema({
+  channel: { type: 'integer' },
+  bands: { type: 'array', items: { type: 'string' } },
+  band: { ...nullableText, description: 'The band of the allow-list entry that covers the carrier.' },
+  downlink_mhz: nullableMhz,
+  uplink_mhz: nullableMhz,
+  allowed: { type: 'boolean' },
+  gate: { ...nullableText, enum: [...gates, null] },
+  reason: nullableText,
+  nearest_channels: {
+    type: 'array',
+    items: { type: 'integer' },
+    description: 'Channels of this width next to it that the allow-list covers; empty when it is covered.',
   },
-  ['channel', 'bands', 'band', 'downlink_mhz', 'uplink_mhz', 'allowed', 'gate', 'reason', 'nearest_channels'],
-)
+})
 
-const RESULT: JsonSchema = objectSchema(
-  {
-    allowed: { type: 'boolean' },
-    gate: { type: 'string', enum: [...gates, ''], description: 'The blocking gate; empty when allowed.' },
-    reason: { type: 'string' },
-    technology: { type: 'string', enum: ['lte', 'nr'], description: 'The one that was checked.' },
-    channels_checked: { type: 'integer' },
-    results: { type: 'array', items: CHANNEL_RESULT },
-  },
-  ['allowed', 'gate', 'reason', 'technology', 'channels_checked', 'results'],
-)
+const RESULT: JsonSchema = recordSchema({
+  allowed: { type: 'boolean' },
+  gate: { type: 'string', enum: [...gates, ''], description: 'The blocking gate; empty when allowed.' },
+  reason: { type: 'string' },
+  technology: { type: 'string', enum: ['lte', 'nr'], description: 'The one that was checked.' },
+  channels_checked: { type: 'integer' },
+  results: { type: 'array', items: CHANNEL_RESULT },
+})
 
 /** Channels that an audit entry lists; it counts the others. */
 const AUDITED_CHANNELS = 16

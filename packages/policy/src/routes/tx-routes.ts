@@ -7,6 +7,7 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   southboundUnavailable,
   storeUnavailable,
@@ -100,24 +101,17 @@ const ARM_BODY: JsonSchema = objectSchema(
 )
 
 const gate: JsonSchema = { type: 'string', enum: ['set', 'missing'] }
-const STATE: JsonSchema = objectSchema(
-  {
-    armed: { type: 'boolean' },
-    gates: objectSchema({ country_code: gate, license_ack: gate, allow_list: gate }, [
-      'country_code',
-      'license_ack',
-      'allow_list',
-    ]),
-    profile: { type: ['string', 'null'] },
-    transmitter: {
-      type: 'string',
-      description:
-        'off: everything that was permitted to transmit has reported that it is off. on: something is permitted to ' +
-        'transmit. unconfirmed: it had to stop and has not reported it; it may be on air. More may come.',
-    },
+const STATE: JsonSchema = recordSchema({
+  armed: { type: 'boolean' },
+  gates: recordSchema({ country_code: gate, license_ack: gate, allow_list: gate }),
+  profile: { type: ['string', 'null'] },
+  transmitter: {
+    type: 'string',
+    description:
+      'off: everything that was permitted to transmit has reported that it is off. on: something is permitted to ' +
+      'transmit. unconfirmed: it had to stop and has not reported it; it may be on air. More may come.',
   },
-  ['armed', 'gates', 'profile', 'transmitter'],
-)
+})
 
 /**
  * What the mutation of a disarm leaves for its Idempotency-Key. As a 5xx it is not kept, so that a retry after an

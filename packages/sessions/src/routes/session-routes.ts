@@ -9,6 +9,7 @@ import {
   PLAIN_TEXT_PATTERN,
   pageSchema,
   type Route,
+  recordSchema,
   route,
   subscribersRef,
   TIMESTAMP_SCHEMA,
@@ -45,7 +46,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 }
 
 /** Schema of a session record. */
-const SESSION_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
+const SESSION_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
 /** A session as answered. */
 function sessionRecord(

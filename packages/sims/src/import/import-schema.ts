@@ -1,4 +1,4 @@
-import { type JsonSchema, objectSchema } from '@steeple/contracts'
+import { type JsonSchema, objectSchema, recordSchema } from '@steeple/contracts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 
 /** The query of `POST /v1/sims/import`. */
@@ -19,16 +19,13 @@ export const IMPORT_QUERY: JsonSchema = objectSchema({
 })
 
 /** What a JSON body is; the import itself checks it, row by row. A row with an unknown or wrong property is that row's error alone. */
-export const IMPORT_BODY: JsonSchema = objectSchema(
-  {
-    sims: {
-      type: 'array',
-      description: `At most ${MAX_ROWS} rows with imsi, ki, opc or op, and optionally iccid, msisdn, profile, apns, downlink_bps and uplink_bps, expires_at, label, adm1, pin1, puk1, pin2, puk2.`,
-      items: {},
-    },
+export const IMPORT_BODY: JsonSchema = recordSchema({
+  sims: {
+    type: 'array',
+    description: `At most ${MAX_ROWS} rows with imsi, ki, opc or op, and optionally iccid, msisdn, profile, apns, downlink_bps and uplink_bps, expires_at, label, adm1, pin1, puk1, pin2, puk2.`,
+    items: {},
   },
-  ['sims'],
-)
+})
 
 /** Schema of the report. */
 export const IMPORT_REPORT: JsonSchema = objectSchema(
@@ -49,28 +46,22 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
     columns: {
       type: 'array',
       description: 'Columns of a CSV, and what each is read as; null: it is not read. Empty for JSON.',
-      items: objectSchema({ name: { type: 'string' }, read_as: { type: ['string', 'null'] } }, [
-        'name',
-        'read_as',
-      ]),
+      items: recordSchema({ name: { type: 'string' }, read_as: { type: ['string', 'null'] } }),
     },
     first_rows: {
       type: 'array',
       description: 'Of a dry run: the first rows as they are understood, without their keys.',
-      items: objectSchema(
-        {
-          row: { type: 'integer' },
-          line: { type: ['integer', 'null'] },
-          imsi_sha256_12: { type: 'string' },
-          iccid_last4: { type: ['string', 'null'] },
-          msisdn: { type: ['string', 'null'] },
-          profile: { type: 'string' },
-          apns: { type: 'array', items: { type: 'string' } },
-          label: { type: ['string', 'null'] },
-          expires_at: { type: 'string', format: 'date-time' },
-        },
-        ['row', 'line', 'imsi_sha256_12', 'iccid_last4', 'msisdn', 'profile', 'apns', 'label', 'expires_at'],
-      ),
+      items: recordSchema({
+        row: { type: 'integer' },
+        line: { type: ['integer', 'null'] },
+        imsi_sha256_12: { type: 'string' },
+        iccid_last4: { type: ['string', 'null'] },
+        msisdn: { type: ['string', 'null'] },
+        profile: { type: 'string' },
+        apns: { type: 'array', items: { type: 'string' } },
+        label: { type: ['string', 'null'] },
+        expires_at: { type: 'string', format: 'date-time' },
+      }),
     },
     results: {
       type: 'array',
@@ -89,17 +80,14 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
             type: 'array',
             description:
               'In a dry run, where the HSS has the subscriber already: what importing it would change there. Absent where it has none.',
-            items: objectSchema(
-              {
-                field: { type: 'string' },
-                before: {
-                  type: ['string', 'null'],
-                  description: 'null where it is a secret, or no one value.',
-                },
-                after: { type: ['string', 'null'] },
+            items: recordSchema({
+              field: { type: 'string' },
+              before: {
+                type: ['string', 'null'],
+                description: 'null where it is a secret, or no one value.',
               },
-              ['field', 'before', 'after'],
-            ),
+              after: { type: ['string', 'null'] },
+            }),
           },
         },
         ['row', 'line', 'imsi_sha256_12', 'status', 'error'],

@@ -3,6 +3,7 @@ import {
   type JsonSchema,
   NAME_PATTERN,
   objectSchema,
+  recordSchema,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
 import { MAX_BPS } from '../config.ts'
@@ -52,7 +53,7 @@ export const ISSUE_BODY: JsonSchema = objectSchema({
     description: 'Such as 30d; 1y when absent.',
   },
   expires_at: TIMESTAMP_SCHEMA,
-  ambr: objectSchema({ downlink_bps: BPS, uplink_bps: BPS }, ['downlink_bps', 'uplink_bps']),
+  ambr: recordSchema({ downlink_bps: BPS, uplink_bps: BPS }),
   quota_bytes: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
   msin_start: {
     type: 'string',
@@ -76,19 +77,13 @@ export const ISSUE_BODY: JsonSchema = objectSchema({
 })
 
 /** Schema of the answer. */
-export const ISSUE_RESULT: JsonSchema = objectSchema(
-  {
-    issued: { type: 'integer' },
-    output_dir: {
-      type: 'string',
-      description: 'Directory of the batch on the node; svc sim export unseals it.',
-    },
-    batch_id: { type: 'string' },
-    first: objectSchema({ imsi_sha256_12: { type: 'string' }, expires_at: TIMESTAMP_SCHEMA }, [
-      'imsi_sha256_12',
-      'expires_at',
-    ]),
-    sims: { type: 'array', items: SIM_SCHEMA },
+export const ISSUE_RESULT: JsonSchema = recordSchema({
+  issued: { type: 'integer' },
+  output_dir: {
+    type: 'string',
+    description: 'Directory of the batch on the node; svc sim export unseals it.',
   },
-  ['issued', 'output_dir', 'batch_id', 'first', 'sims'],
-)
+  batch_id: { type: 'string' },
+  first: recordSchema({ imsi_sha256_12: { type: 'string' }, expires_at: TIMESTAMP_SCHEMA }),
+  sims: { type: 'array', items: SIM_SCHEMA },
+})

@@ -11,6 +11,7 @@ import {
   type Request,
   type Role,
   type Route,
+  recordSchema,
   refuseStale,
   route,
   SIM_PARAMS,
@@ -72,39 +73,33 @@ const BODY: JsonSchema = objectSchema(
   },
   ['action'],
 )
-const REPORT: JsonSchema = objectSchema(
-  {
-    changed: { type: 'integer' },
-    unchanged: { type: 'integer' },
-    failed: { type: 'integer' },
-    attached: {
-      type: 'integer',
-      description: 'Phones of changed SIMs that were on when they were suspended or revoked.',
-    },
-    detached: {
-      type: ['integer', 'null'],
-      description: 'How many of these are off by now; null when the answer has not waited for them.',
-    },
-    results: {
-      type: 'array',
-      items: objectSchema(
-        {
-          imsi_sha256_12: { type: 'string' },
-          status: { type: 'string', description: 'changed, unchanged or error; more may come.' },
-          state: { type: ['string', 'null'] },
-          error: {
-            type: ['object', 'null'],
-            additionalProperties: false,
-            required: ['code', 'message'],
-            properties: { code: { type: 'string' }, message: { type: 'string' } },
-          },
-        },
-        ['imsi_sha256_12', 'status', 'state', 'error'],
-      ),
-    },
+const REPORT: JsonSchema = recordSchema({
+  changed: { type: 'integer' },
+  unchanged: { type: 'integer' },
+  failed: { type: 'integer' },
+  attached: {
+    type: 'integer',
+    description: 'Phones of changed SIMs that were on when they were suspended or revoked.',
   },
-  ['changed', 'unchanged', 'failed', 'attached', 'detached', 'results'],
-)
+  detached: {
+    type: ['integer', 'null'],
+    description: 'How many of these are off by now; null when the answer has not waited for them.',
+  },
+  results: {
+    type: 'array',
+    items: recordSchema({
+      imsi_sha256_12: { type: 'string' },
+      status: { type: 'string', description: 'changed, unchanged or error; more may come.' },
+      state: { type: ['string', 'null'] },
+      error: {
+        type: ['object', 'null'],
+        additionalProperties: false,
+        required: ['code', 'message'],
+        properties: { code: { type: 'string' }, message: { type: 'string' } },
+      },
+    }),
+  },
+})
 
 /** `POST /v1/sims/bulk` */
 export function bulkRoute(parts: SimsParts): Route {
@@ -246,10 +241,9 @@ async function relabel(
   return { before, after }
 }
 
-const LABEL_BODY: JsonSchema = objectSchema(
-  { label: { ...NAME_SCHEMA, type: ['string', 'null'], description: 'null removes it.' } },
-  ['label'],
-)
+const LABEL_BODY: JsonSchema = recordSchema({
+  label: { ...NAME_SCHEMA, type: ['string', 'null'], description: 'null removes it.' },
+})
 
 /** `POST /v1/sims/{imsi}/label` */
 export function labelRoute(parts: SimsParts): Route {

@@ -8,6 +8,7 @@ import {
   pageSchema,
   type Reply,
   type Route,
+  recordSchema,
   route,
   SIM_PARAMS,
   simNotFound,
@@ -174,27 +175,21 @@ function positionFrom(after: Page['after']): SimPosition | undefined {
   return { issuedAtMs: Number(after[0]), hash: String(after[1]) }
 }
 
-const CHECK = objectSchema(
-  {
-    name: {
-      type: 'string',
-      description:
-        'state, provisioning, subscriber, network, core, radio, attached, attempts or clock; more may come.',
-    },
-    status: { type: 'string', description: 'ok, warning, failed or unknown; more may come.' },
-    detail: { type: 'string' },
-    advice: { type: ['string', 'null'], description: 'What to do about it.' },
+const CHECK = recordSchema({
+  name: {
+    type: 'string',
+    description:
+      'state, provisioning, subscriber, network, core, radio, attached, attempts or clock; more may come.',
   },
-  ['name', 'status', 'detail', 'advice'],
-)
-const DIAGNOSIS = objectSchema(
-  {
-    imsi_sha256_12: { type: 'string' },
-    verdict: { type: 'string', description: 'The first thing that keeps the phone off, in one sentence.' },
-    checks: { type: 'array', items: CHECK },
-  },
-  ['imsi_sha256_12', 'verdict', 'checks'],
-)
+  status: { type: 'string', description: 'ok, warning, failed or unknown; more may come.' },
+  detail: { type: 'string' },
+  advice: { type: ['string', 'null'], description: 'What to do about it.' },
+})
+const DIAGNOSIS = recordSchema({
+  imsi_sha256_12: { type: 'string' },
+  verdict: { type: 'string', description: 'The first thing that keeps the phone off, in one sentence.' },
+  checks: { type: 'array', items: CHECK },
+})
 
 /** `GET /v1/sims/{imsi}/diagnosis` */
 export function diagnosisRoute(parts: SimsParts): Route {
@@ -247,7 +242,7 @@ export function findRoute(parts: SimsParts): Route {
       'everything that you give.',
     schema: {
       body: BODY,
-      response: objectSchema({ sims: { type: 'array', items: SIM_SCHEMA } }, ['sims']),
+      response: recordSchema({ sims: { type: 'array', items: SIM_SCHEMA } }),
     },
     errors: ['validation_failed', 'store_corrupt'],
     audit: { none: 'it changes nothing' },

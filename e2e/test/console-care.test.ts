@@ -252,7 +252,7 @@ if (executable !== undefined) {
   )
 
   care(
-    'takes a certificate of eSIM back, and believes it again',
+    'revokes a certificate of eSIM, and restores it',
     async () => {
       assert.is((await service.request('POST', '/v1/esim/certs/init', { body: {} })).status, 201)
       const revoked = async (): Promise<number> => {
@@ -266,7 +266,7 @@ if (executable !== undefined) {
         await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
         await row.getByText('revoked').waitFor()
         assert.is(await revoked(), 1)
-        await isAccessible(page, 'a certificate that was taken back')
+        await isAccessible(page, 'a revoked certificate')
         await row.getByRole('button', { name: /^Restore/ }).click()
         await row.getByRole('button', { name: /^Revoke/ }).waitFor()
         assert.is(await revoked(), 0)

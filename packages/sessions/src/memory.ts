@@ -1,7 +1,7 @@
 import type { Reader } from '@steeple/contracts'
 import { isDisputed } from './join/join-round.ts'
 import { linkFromRow, type Session, sessionFromRow } from './join/session.ts'
-import { emptySessionIndex, type SessionIndex } from './join/session-index.ts'
+import { SessionIndex } from './join/session-index.ts'
 import { rowsIn } from './store/bulk.ts'
 import {
   COUNTERS,
@@ -43,7 +43,7 @@ export async function storedRound(reader: Reader): Promise<RoundRow> {
 
 /** Reads what a round needs. Throws `store_corrupt`. */
 export async function readMemory(reader: Reader, round: RoundRow, nowMs: number): Promise<Memory> {
-  const known = emptySessionIndex()
+  const known = new SessionIndex()
   const sinceMs = nowMs - ENDED_KEPT_MS
   const rows = await SESSIONS.select(reader, 'where is_live = 1')
   const late = await SESSIONS.select(reader, 'where ended_at_ms > :since', { since: sinceMs })
@@ -53,7 +53,7 @@ export async function readMemory(reader: Reader, round: RoundRow, nowMs: number)
   const live = await LINKS.select(reader, 'where is_live = 1')
   const others = await rowsIn(reader, LINKS, 'session_id', [...byId.keys()], 'and is_live = 0')
   await rememberLinks(reader, known, [...live, ...others])
-  known.dispute([...known.sessions.values()].filter(isDisputed))
+  known.disputed = [...known.sessions.values()].filter(isDisputed)
   const sources = await SOURCES.select(reader, '')
   const held = await HELD.select(reader, '')
   return {

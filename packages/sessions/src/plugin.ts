@@ -22,7 +22,7 @@ import { prune } from './retention.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
 import { usageRoutes } from './routes/usage-route.ts'
 import { SOURCES, TABLES } from './store/tables.ts'
-import { intervalMs, type SourceTimes, sourceTimes, usageLedger } from './usage-ledger.ts'
+import { intervalMs, type SourceTimes, usageLedger } from './usage-ledger.ts'
 
 /** Configuration at `sessions`. Durations as written. */
 export interface SessionsConfig {
@@ -42,7 +42,7 @@ function sessionHealth(context: Context, times: SourceTimes): ComponentHealth {
     return { ...base, status: 'ok', detail: 'collector.enabled is false: nobody looks for sessions' }
   const nowMs = context.clock.nowMs()
   const lateMs = LATE_AFTER * intervalMs(context)
-  const sources = [...times.all()].filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
+  const sources = times.rows.filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
   const late = sources.filter(({ at_ms: atMs }) => nowMs - atMs > lateMs)
   if (late.length > 0) {
     const words = late.map(({ source, at_ms: atMs }) => `${source} since ${timestampFromMs(atMs)}`)
@@ -77,9 +77,9 @@ export const plugin: Plugin<SessionsConfig> = {
       plmn: formatPlmn(context.settings.plmn),
       apns: context.settings.apns,
     })
-    const times = sourceTimes()
+    const times: SourceTimes = { rows: [] }
     const look = async (): Promise<void> => {
-      times.note(await SOURCES.select(context.db, ''))
+      times.rows = await SOURCES.select(context.db, '')
       await metrics.recount(context.db)
     }
     await look()
@@ -89,7 +89,9 @@ export const plugin: Plugin<SessionsConfig> = {
       metrics,
       intervalMs: intervalMs(context),
       heldForMs: msFromDuration(context.config.unattributed_after) ?? DEFAULT_HELD_MS,
-      counted: (sources) => times.note(sources.values()),
+      counted: (sources) => {
+        times.rows = [...sources.values()]
+      },
     })
     const usage = usageLedger(context, hours, ledger, times)
     return {

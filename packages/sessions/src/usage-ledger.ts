@@ -72,18 +72,7 @@ function countedByHour(
 
 /** Which sources are counted up to when, as this instance knows. */
 export interface SourceTimes {
-  note(sources: Iterable<SourceRow>): void
-  all(): Iterable<SourceRow>
-}
-
-export function sourceTimes(): SourceTimes {
-  let rows: readonly SourceRow[] = []
-  return {
-    note: (sources) => {
-      rows = [...sources]
-    },
-    all: () => rows,
-  }
+  rows: readonly SourceRow[]
 }
 
 const DAY_MS = 86_400_000
@@ -172,7 +161,7 @@ function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedge
   const { enabled = false } = sectionOf(context.settings, 'collector')
   const nowMs = context.clock.nowMs()
   // One that has given nothing for a day has left.
-  const there = [...times.all()].filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
+  const there = times.rows.filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
   const counting = there.filter(({ until_ms: untilMs }) => untilMs !== null)
   if (!enabled) return { atMs: undefined, reason: 'collector.enabled is false: nothing counts octets' }
   if (counting.length === 0) return { atMs: undefined, reason: 'no collector has counted octets yet' }

@@ -115,7 +115,7 @@ export function joinRound(
 
 function createJoining(known: SessionIndex, round: Round) {
   const changes = sessionChanges(known, round)
-  const unsettled = new Set<Session>(known.disputed())
+  const unsettled = new Set<Session>(known.disputed)
   const { nowMs, number } = round
   const { begin, end, takeOver, reopen } = changes
   const leave = (link: Link): void => {
@@ -167,7 +167,7 @@ function createJoining(known: SessionIndex, round: Round) {
     },
     settle: (): Joined => {
       for (const session of unsettled) settle(session, round, end)
-      known.dispute([...unsettled].filter(isDisputed))
+      known.disputed = [...unsettled].filter(isDisputed)
       return { began: [...changes.began], ended: [...changes.ended], named: [...changes.named] }
     },
   }

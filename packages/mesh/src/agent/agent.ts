@@ -29,21 +29,13 @@ const WAIT_S = 50
 const NEWS_TIMEOUT_MS = 65_000
 
 /** What goes to and fro between a member and its root about the members. */
-interface News {
-  /** Asks what is new; waits for it when `mayWait`. */
-  ask(membership: MeshMembership, mayWait: boolean): Promise<void>
-  /** Keeps what this node tells of its WireGuard, in whatever mesh. */
-  keep(wireguard: PublishedWireguard): Promise<void>
-  /** Sends it to the root unless that has it. */
-  send(membership: MeshMembership): Promise<void>
-}
-
-function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListener): News {
+function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListener) {
   const { context, identity, membershipState, node } = parts
   /** What was sent last: a root of an earlier version keeps less of it than it is told. */
   let sent: string | undefined
   return {
-    ask: async (membership, mayWait) => {
+    /** Asks what is new; waits for it when `mayWait`. */
+    ask: async (membership: MeshMembership, mayWait: boolean): Promise<void> => {
       const known = membershipState.view()
       const query = known === undefined || !mayWait ? '' : `?after=${known.revision}&wait_s=${WAIT_S}`
       const answer = await root.call(membership, {
@@ -58,8 +50,11 @@ function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListene
       if (JSON.stringify(view) !== JSON.stringify(known)) await membershipState.takeView(view)
       if (crlPem !== undefined) await heard.take(crlPem)
     },
-    keep: (wireguard) => context.db.write((tx) => putNote(tx, 'wireguard', JSON.stringify(wireguard))),
-    send: async (membership) => {
+    /** Keeps what this node tells of its WireGuard, in whatever mesh. */
+    keep: (wireguard: PublishedWireguard) =>
+      context.db.write((tx) => putNote(tx, 'wireguard', JSON.stringify(wireguard))),
+    /** Sends it to the root unless that has it. */
+    send: async (membership: MeshMembership): Promise<void> => {
       const wanted = await readNote(context.db, 'wireguard')
       if (wanted === undefined) return
       // Written by `keep`.
@@ -188,17 +183,11 @@ function pick(all: readonly MemberRecord[]): readonly MemberRecord[] {
 /** The root gives the same certificate again while half of its life is left, and its clock may be another. */
 const AGAIN_MS = 3_600_000
 
-/** The certificate of this node in the mesh: whether it is to be renewed, and how. */
-interface OwnCertificate {
-  /** Renews it when half of its life is over, also when it has expired. Throws what keeps it from that. */
-  renewWhenDue(membership: MeshMembership, signal: AbortSignal): Promise<void>
-}
-
-function ownCertificate(
-  parts: Pick<EnrollParts, 'context' | 'identity' | 'node'>,
-  root: RootClient,
-): OwnCertificate {
-  const { context, identity, node } = parts
+/**
+ * What renews the certificate of this node in the mesh when half of its life is over, also when it has expired. It throws what
+ * keeps it from that.
+ */
+function certificateRenewal({ context, identity, node }: EnrollParts, root: RootClient) {
   let askedMs = Number.NEGATIVE_INFINITY
   const ask = async (membership: MeshMembership, isExpired: boolean, signal: AbortSignal) => {
     const csrPem = await identity.request()
@@ -219,26 +208,24 @@ function ownCertificate(
     }
     return await root.call(membership, { ...anonymous, method: 'POST', path: '/v1/mesh/renew', body })
   }
-  return {
-    renewWhenDue: async (membership, signal) => {
-      const nowMs = context.clock.nowMs()
-      const endMs = Date.parse(new X509Certificate(membership.certificatePem).validTo)
-      const isExpired = nowMs >= endMs
-      if (nowMs < endMs - CERTIFICATE_LIFE_MS / 2) return
-      const sinceMs = context.clock.monotonicMs() - askedMs
-      if (!isExpired && sinceMs < AGAIN_MS) return
-      const enrolled = enrolledFrom(await ask(membership, isExpired, signal))
-      askedMs = context.clock.monotonicMs()
-      if (enrolled.certificatePem === membership.certificatePem) return
-      // The node may have left meanwhile, or know the root at another address.
-      const now = identity.membership()
-      if (now?.rootNodeId !== membership.rootNodeId) return
-      await identity.adopt({ ...now, certificatePem: enrolled.certificatePem })
-      context.log.info(
-        { serial: serialOf(new X509Certificate(enrolled.certificatePem)) },
-        'certificate of the mesh renewed',
-      )
-    },
+  return async (membership: MeshMembership, signal: AbortSignal): Promise<void> => {
+    const nowMs = context.clock.nowMs()
+    const endMs = Date.parse(new X509Certificate(membership.certificatePem).validTo)
+    const isExpired = nowMs >= endMs
+    if (nowMs < endMs - CERTIFICATE_LIFE_MS / 2) return
+    const sinceMs = context.clock.monotonicMs() - askedMs
+    if (!isExpired && sinceMs < AGAIN_MS) return
+    const enrolled = enrolledFrom(await ask(membership, isExpired, signal))
+    askedMs = context.clock.monotonicMs()
+    if (enrolled.certificatePem === membership.certificatePem) return
+    // The node may have left meanwhile, or know the root at another address.
+    const now = identity.membership()
+    if (now?.rootNodeId !== membership.rootNodeId) return
+    await identity.adopt({ ...now, certificatePem: enrolled.certificatePem })
+    context.log.info(
+      { serial: serialOf(new X509Certificate(enrolled.certificatePem)) },
+      'certificate of the mesh renewed',
+    )
   }
 }
 
@@ -252,12 +239,8 @@ const MOST_COMPONENTS = 32
 const LONGEST_DETAIL = 256
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 
-/** Tells the root how this node is. Throws `southbound_unavailable`. */
-type SendHeartbeat = (membership: MeshMembership, signal: AbortSignal) => Promise<void>
-
-/** Makes the sender. `seq` grows over restarts, lost stores and clocks that go back. */
-function heartbeats(parts: EnrollParts, root: RootClient): SendHeartbeat {
-  const { context, node } = parts
+/** What tells the root how this node is, and throws `southbound_unavailable`. `seq` grows over restarts, lost stores and clocks that go back. */
+function heartbeats({ context, node }: EnrollParts, root: RootClient) {
   let seq: number | undefined
   const nextSeq = async (): Promise<number> => {
     seq ??= Number((await readNote(context.db, 'heartbeat_seq')) ?? 0)
@@ -266,7 +249,7 @@ function heartbeats(parts: EnrollParts, root: RootClient): SendHeartbeat {
     await context.db.write((tx) => putNote(tx, 'heartbeat_seq', String(next)))
     return next
   }
-  return async (membership, signal) => {
+  return async (membership: MeshMembership, signal: AbortSignal): Promise<void> => {
     const board = context.use(healthBoardRef)
     const components = board
       .components()
@@ -331,7 +314,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
   const heard = revocationListener(parts, asking)
   const news = meshNews(parts, asking, heard)
   const root = rootWatch(parts)
-  const certificate = ownCertificate(parts, asking)
+  const renewWhenDue = certificateRenewal(parts, asking)
   const sendHeartbeat = heartbeats(parts, asking)
   const askPeers = peerLists(parts, client, heard.take)
   // What the root then says of this node is no news.
@@ -339,7 +322,7 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
   const present = (): MeshMembership | undefined =>
     context.config.enabled ? identity.membership() : undefined
   const round = async (membership: MeshMembership): Promise<void> => {
-    await certificate.renewWhenDue(membership, context.retiring)
+    await renewWhenDue(membership, context.retiring)
     await news.ask(identity.membership() ?? membership, !root.isAway())
     root.answered(membership)
     const still = present()

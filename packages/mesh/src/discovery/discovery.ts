@@ -37,23 +37,16 @@ const MESSAGE_LIMIT = 1_500
 const BURST = 200
 const PER_S = 40
 
-/** How many may still be read. */
-interface Allowance {
-  take(nowMs: number): boolean
-}
-
-/** A bucket of `burst` that fills by `perS`. */
-export function allowance(burst: number, perS: number): Allowance {
+/** Takes one out of a bucket of `burst` that fills by `perS`; false where there is none. */
+export function allowance(burst: number, perS: number): (nowMs: number) => boolean {
   let left = burst
   let atMs = 0
-  return {
-    take: (nowMs) => {
-      left = Math.min(burst, left + (Math.max(0, nowMs - atMs) / 1_000) * perS)
-      atMs = nowMs
-      if (left < 1) return false
-      left -= 1
-      return true
-    },
+  return (nowMs) => {
+    left = Math.min(burst, left + (Math.max(0, nowMs - atMs) / 1_000) * perS)
+    atMs = nowMs
+    if (left < 1) return false
+    left -= 1
+    return true
   }
 }
 
@@ -65,7 +58,7 @@ export function allowance(burst: number, perS: number): Allowance {
 function guardedSocket(nowMs: () => number, isWrong: (error: unknown) => void): EventEmitter {
   const socket = createSocket({ type: 'udp4', reuseAddr: true })
   const inner = new EventEmitter()
-  const messages = allowance(BURST, PER_S)
+  const mayRead = allowance(BURST, PER_S)
   const tell = (event: string, ...args: readonly unknown[]): void => {
     try {
       inner.emit(event, ...args)
@@ -79,7 +72,7 @@ function guardedSocket(nowMs: () => number, isWrong: (error: unknown) => void): 
     tell('error', error)
   })
   socket.on('message', (message, from) => {
-    if (message.length <= MESSAGE_LIMIT && messages.take(nowMs())) tell('message', message, from)
+    if (message.length <= MESSAGE_LIMIT && mayRead(nowMs())) tell('message', message, from)
   })
   // What multicast-dns calls on a socket.
   return Object.assign(inner, {

@@ -38,24 +38,22 @@ const AT_ONCE = 60
 /** One change more for each of these. */
 const EACH_MS = 2_000
 
-/** How often each member may change what all the others then fetch. */
-interface Allowance {
-  /** Takes one change of that member. Seconds until there is one again, when there is none now; undefined when it is taken. */
-  take(nodeId: string): number | undefined
-}
+/**
+ * How often each member may change what all the others then fetch: takes one change of that member. Seconds until there is one
+ * again, when there is none now; undefined when it is taken.
+ */
+type Allowance = (nodeId: string) => number | undefined
 
 /** By the clock that never goes back; for as many nodes as ask, since those are members. */
-function changeAllowance(clock: Pick<Clock, 'monotonicMs'>): Allowance {
+function changeAllowance(clock: Clock): Allowance {
   const usedUntil = new Map<string, number>()
-  return {
-    take: (nodeId) => {
-      const nowMs = clock.monotonicMs()
-      const fromMs = Math.max(usedUntil.get(nodeId) ?? nowMs, nowMs)
-      const overMs = fromMs + EACH_MS - nowMs - AT_ONCE * EACH_MS
-      if (overMs > 0) return Math.ceil(overMs / 1_000)
-      usedUntil.set(nodeId, fromMs + EACH_MS)
-      return undefined
-    },
+  return (nodeId) => {
+    const nowMs = clock.monotonicMs()
+    const fromMs = Math.max(usedUntil.get(nodeId) ?? nowMs, nowMs)
+    const overMs = fromMs + EACH_MS - nowMs - AT_ONCE * EACH_MS
+    if (overMs > 0) return Math.ceil(overMs / 1_000)
+    usedUntil.set(nodeId, fromMs + EACH_MS)
+    return undefined
   }
 }
 
@@ -204,7 +202,7 @@ function refuseUnsound(
 
 /** Each change makes every member fetch the list. Throws `rate_limited`. */
 function refuseTooMany(allowance: Allowance, id: string): void {
-  const retryAfterS = allowance.take(id)
+  const retryAfterS = allowance(id)
   if (retryAfterS !== undefined)
     throw rateLimited(`this node changes what it tells too often; again in ${retryAfterS} s`, { retryAfterS })
 }
@@ -291,7 +289,7 @@ async function noteAddress(parts: EnrollParts, request: Request, allowance: Allo
   const row = memberList.member(request.principal.id)
   if (row === undefined || row.left_at_ms !== null || row.seen_address === seen) return
   // Its next question says it again.
-  if (allowance.take(row.node_id) !== undefined) return
+  if (allowance(row.node_id) !== undefined) return
   await context.db.write(async (tx) => {
     const now = await findMember(tx, row.node_id)
     if (now !== undefined && now.left_at_ms === null)

@@ -43,9 +43,9 @@ keeping('keeps of a node in one place what it said last', () => {
 })
 
 keeping('lets so many messages through at once, and so many a second', () => {
-  const messages = allowance(10, 2)
+  const mayRead = allowance(10, 2)
   const taken = (atMs: number, count: number): number =>
-    Array.from({ length: count }, () => messages.take(atMs)).filter(Boolean).length
+    Array.from({ length: count }, () => mayRead(atMs)).filter(Boolean).length
   assert.is(taken(1_000_000, 50), 10)
   assert.is(taken(1_000_000, 50), 0)
   assert.is(taken(1_002_000, 50), 4)

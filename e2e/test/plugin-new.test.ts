@@ -379,7 +379,7 @@ scaffold('no command runs of a plugin that was changed after it was installed', 
     `for f in data/plugins/my-feature@*/dist/commands.js; do echo "// changed" >> $f; done; svc my-feature list ${PLACE}`,
   )
   assert.is(code, 2, output)
-  assert.match(output, /there is no command "my-feature"/)
+  assert.match(output, /unknown command 'my-feature'/)
 })
 
 scaffold.run()

@@ -28,17 +28,14 @@ const text = `# The command line
 
 <!-- Made by packages/cli/scripts/make-cli-docs.mjs from the commands. Do not edit. -->
 
-\`svc\` without a command runs the service. \`--help\` after a command shows the same text. \`svc completion bash\` completes words.
+\`svc\` alone shows its commands, and \`--help\` after a command the text that stands here. \`svc completion bash\` completes words.
+Options may stand before or after the command. \`svc serve\` runs the service; options of \`serve\` without a command do the same.
 
 | Exit code | Meaning |
 |---|---|
 | 0 | done |
 | 1 | failed, or the answer is no |
 | 2 | wrong command line |
-
-## The service
-
-${optionList(program.options)}
 
 ## Options of most commands
 

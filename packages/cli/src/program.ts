@@ -6,11 +6,19 @@ import { baseUrl, bearerToken, type ConnectionOptions } from './client/credentia
 import { identityOf } from './client/identity.ts'
 import { connect, isObject, type Json } from './client/service.ts'
 import { dropSession, keepSession, sessionFor } from './client/session.ts'
-import { type CommandError, failure, unreadable, usageError } from './command-error.ts'
+import { failure, unreadable, usageError } from './command-error.ts'
 import { addCommands, type CommandEntry } from './commands/api-commands.ts'
+import { arranged } from './commands/arranged.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { NETWORK_COMMANDS } from './commands/network.ts'
-import { type ListOptions, limitOption, localCommand, placeOptions, restCommand } from './commands/options.ts'
+import {
+  type ListOptions,
+  limitOption,
+  localCommand,
+  placeOptions,
+  restCommand,
+  serviceOptions,
+} from './commands/options.ts'
 import { PLUGIN_COMMANDS } from './commands/plugin.ts'
 import { bundledCommands, installedCommands } from './commands/plugin-commands.ts'
 import { SIM_COMMANDS } from './commands/sim.ts'
@@ -196,30 +204,20 @@ const ENDED_COLUMNS: Columns = [
 export type Serve = (flags: ServiceFlags) => Promise<void>
 
 /** Codes of commander that mean "said what was asked for". */
-const ANSWERS: readonly string[] = ['commander.helpDisplayed', 'commander.version']
+const ANSWERS: readonly string[] = ['commander.helpDisplayed', 'commander.version', 'commander.help']
 
 /** Runs the command of `words`. Throws what it fails with; a mistake in the words is a `CommandError`. */
 export async function runProgram(terminal: Terminal, serve: Serve, words: readonly string[]): Promise<void> {
+  const own = arranged(buildProgram(terminal, serve), words)
+  const isWhole = own.leaf !== undefined && own.leaf !== 'completion'
+  const { program, line } = isWhole
+    ? own
+    : arranged(buildProgram(terminal, serve, await installedCommands(terminal, words)), words)
   try {
-    const own = buildProgram(terminal, serve)
-    const isWhole = isCommandOf(own, words)
-    const program = isWhole ? own : buildProgram(terminal, serve, await installedCommands(terminal, words))
-    await program.parseAsync(words, { from: 'user' })
+    await program.parseAsync(line, { from: 'user' })
   } catch (error) {
-    const fault = error instanceof CommanderError ? parserFault(error) : error
-    if (fault !== undefined) throw fault
+    if (!(error instanceof CommanderError)) throw error
   }
-}
-
-/** Whether the words name a command of this build, so that what is installed beside it does not matter. */
-function isCommandOf(program: Command, words: readonly string[]): boolean {
-  let command: Command | undefined = program
-  for (const word of words) {
-    command = command?.commands.find((one) => one.name() === word)
-    if (command === undefined) return word === '--version'
-    if (command.commands.length === 0) return word !== 'completion'
-  }
-  return false
 }
 
 /** The commands of every build. */
@@ -249,107 +247,66 @@ export function buildProgram(
   installed: readonly CommandEntry[] = [],
 ): Command {
   const program = new Command('svc')
-    .description('The control plane of a mobile network in a box. Without a command, svc runs the service.')
+    .description('The control plane of a mobile network in a box.')
     .enablePositionalOptions()
-    .allowExcessArguments()
-    .showSuggestionAfterError()
-    .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
-      // What commander would print comes back as its error, see `parserFault`.
+      // What commander would print comes back as its error, see `ended`.
       writeErr: () => {},
     })
-    .option('--config <file>', 'YAML configuration (default: /etc/svc/control.yaml)')
-    .option('--data-dir <dir>', 'folder of data and keys (default: /var/lib/svc)')
-  serviceOptions(program)
-    .option('--first-start', 'make the node and a first login if there is none, and show how to use them')
     .version(versionText(), '--version', 'print version and exit')
     .helpOption('--help', 'show what a command takes')
-    .helpCommand(false)
     .configureHelp({ sortSubcommands: true })
-  program.hook('preSubcommand', (_, command) => refuseFlagsBefore(program, command))
-  program.action(async (flags: ServiceFlags) => {
-    refuseWord(program)
-    await serve(flags)
-  })
+    .addHelpText('after', HELP)
+  addServeCommand(program, serve)
   addCommands(program, terminal, [...COMMANDS, ...bundledCommands(), ...installed])
-  program.addHelpText('before', () => knownAlone(program))
   finish(program)
   return program
 }
 
-/** Flags before a command are the service's, and would be ignored: keys would be made in another directory than was asked. */
-function refuseFlagsBefore(program: Command, command: Command): void {
-  const given = program.options.filter(
-    (option) => program.getOptionValueSource(option.attributeName()) === 'cli',
-  )
-  if (given.length === 0) return
-  const flags = given.map(({ long }) => long).join(', ')
-  throw usageError(
-    `${flags} before a command is not looked at; write it behind: svc ${command.name()} … ${flags} …`,
-  )
+const HELP = `
+svc COMMAND --help shows what a command takes. Its options may stand before it: svc --url https://box:8080 status
+svc serve runs the service. Options of serve without a command do the same: svc --config FILE`
+
+/** `svc serve`; flags of the service alone mean it, too. */
+function addServeCommand(program: Command, serve: Serve): void {
+  serviceOptions(placeOptions(program.command('serve').description('run the service')))
+    .option('--first-start', 'make the node and a first login if there is none, and show how to use them')
+    .action(serve)
 }
 
-/** Gives every command the same help option, and every group an answer to a word that is no command of it. */
+/** Gives every command the same help option and says of each mistake where help is. */
 function finish(command: Command): void {
-  for (const child of command.commands) {
-    child.helpOption('--help', 'show what it takes').helpCommand(false).allowExcessArguments(false)
-    if (child.commands.length > 0)
-      child
-        .addHelpText('before', () => knownAlone(child))
-        .allowExcessArguments()
-        .action(() => {
-          refuseWord(child)
-          throw usageError(`${child.name()} needs a command: ${namesOf(child)}`)
-        })
-    finish(child)
+  command
+    .helpCommand(false)
+    .allowExcessArguments(false)
+    .exitOverride((error) => {
+      throw ended(command, error)
+    })
+  for (const child of command.commands) finish(child.helpOption('--help', 'show what it takes'))
+}
+
+/** What the end of the parser means: an answer such as help, which is thrown on as it is, or a mistake. */
+function ended(command: Command, error: CommanderError): Error {
+  const name = nameOf(command)
+  const isGroup = command.commands.length > 0
+  if (error.code === 'commander.help') {
+    if (command.parent !== null) return usageError(`${name} needs a command; ${name} --help shows them`)
+    command.outputHelp()
   }
+  if (ANSWERS.includes(error.code)) return error
+  const said = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ')
+  return usageError(
+    `${said.replace(/\.$/, '')}; ${name} --help shows ${isGroup ? 'the commands' : 'what it takes'}`,
+  )
 }
 
-/** Help is for what there is: `svc tokens --help` asks for no command of it. */
-function knownAlone(group: Command): string {
-  if (group.args[0]?.startsWith('-') === false) refuseWord(group)
-  return ''
-}
-
-function refuseWord(group: Command): void {
-  const [word] = group.args
-  if (word === undefined) return
-  const of = group.parent === null ? '' : ` ${group.name()}`
-  throw usageError(`there is no command${of} ${JSON.stringify(word)}; it is one of ${namesOf(group)}`)
-}
-
-function namesOf(group: Command): string {
-  const names = group.commands.map((command) => command.name())
-  return names
-    .filter((name) => !name.startsWith('__'))
-    .toSorted()
-    .join(', ')
-}
-
-/** The fault behind an error of the parser; undefined when it only answered `--help` or `--version`. */
-function parserFault(error: CommanderError): CommandError | undefined {
-  if (ANSWERS.includes(error.code)) return undefined
-  return usageError(error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' '))
+function nameOf(command: Command): string {
+  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
 }
 
 interface LocalOptions extends PlaceOptions {
   readonly json?: boolean
-}
-
-/** What the service takes, started by itself or by `svc lab`. */
-function serviceOptions(command: Command): Command {
-  return command
-    .option('--listen <address>', 'address for REST and metrics (default: 0.0.0.0:8080)')
-    .addOption(
-      new Option('--log-level <level>', 'log level (default: info)').choices([
-        'debug',
-        'info',
-        'warn',
-        'error',
-      ]),
-    )
-    .option('--safe-mode', 'do not load installed plugins, when one of them stops the service from working')
 }
 
 /** `svc lab`, but in a build without the lab core. */

@@ -19,7 +19,8 @@ const LOG_LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'] satisfi
  */
 export function serviceFlagsOf(words: readonly string[]): ServiceFlags | undefined {
   const flags: Record<string, string | boolean> = {}
-  for (let at = 0; at < words.length; ) {
+  if (words.length === 0) return undefined
+  for (let at = words[0] === 'serve' ? 1 : 0; at < words.length; ) {
     const word = words[at] ?? ''
     const toggle = SWITCHES.get(word)
     const text = toggle === undefined ? textAt(word, words[at + 1]) : undefined

@@ -229,12 +229,16 @@ offline(
   PROCESS_LIMIT,
 )
 
-offline('refuses flags of the service before a command, and makes nothing', async () => {
+offline('takes options before a command as its own', async () => {
   await using folder = await tempDir()
   const { code, err } = await svc(['--data-dir', folder.path, 'node', 'init'])
-  assert.is(code, 2)
-  assert.match(err, /--data-dir before a command is not looked at; write it behind: svc node … --data-dir …/)
-  assert.equal(await readdir(folder.path), [])
+  assert.is(code, 0, err)
+  assert.ok((await readdir(folder.path)).includes('keys'))
+  await using other = await tempDir()
+  const refused = await svc(['--listen', ':1', 'node', '--data-dir', other.path, 'init'])
+  assert.is(refused.code, 2)
+  assert.match(refused.err, /unknown option '--listen'/)
+  assert.equal(await readdir(other.path), [])
 })
 
 offline.run()

@@ -1,6 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
+import { arranged } from '../src/commands/arranged.ts'
 import type { ServiceFlags } from '../src/flags.ts'
-import { runProgram } from '../src/program.ts'
+import { buildProgram, runProgram } from '../src/program.ts'
 import { serviceFlagsOf } from '../src/service-arguments.ts'
 import type { Terminal } from '../src/terminal.ts'
 
@@ -30,7 +31,8 @@ async function byTree(line: readonly string[]): Promise<ServiceFlags | undefined
 
 words('are read without the command tree as the tree reads them', async () => {
   const lines = [
-    [],
+    ['serve'],
+    ['serve', '--safe-mode'],
     ['--data-dir', 'data', '--listen', '127.0.0.1:0'],
     ['--data-dir=a=b', '--log-level=debug', '--first-start'],
     ['--config', 'a.yaml', '--safe-mode', '--config', 'b.yaml'],
@@ -43,7 +45,7 @@ words('are read without the command tree as the tree reads them', async () => {
 })
 
 words('that are not plain flags of the service are left to the command tree', () => {
-  const lines = ['status', '--help', '--version', '--data-dir', '--data-dir=', '--listen --safe-mode']
+  const lines = ['', 'status', '--help', '--version', '--data-dir', '--data-dir=', '--listen --safe-mode']
   const others = [
     '--log-level loud',
     '--safe-mode=yes',
@@ -51,7 +53,24 @@ words('that are not plain flags of the service are left to the command tree', ()
     '--datadir a',
     '-- --safe-mode',
   ]
-  for (const line of [...lines, ...others]) assert.is(serviceFlagsOf(line.split(' ')), undefined, line)
+  for (const line of [...lines, ...others])
+    assert.is(serviceFlagsOf(line === '' ? [] : line.split(' ')), undefined, line)
+})
+
+words('may have options before a command or inside it, and --wait without a duration anywhere', () => {
+  const program = buildProgram(terminal, async () => {})
+  const lines = [
+    ['--url http://box status', 'status --url http://box'],
+    ['--json --token-file=a sim --ca b list --limit 3', 'sim list --json --token-file=a --ca b --limit 3'],
+    ['sim resume --wait 0123456789ab --json', 'sim resume 0123456789ab --json --wait'],
+    ['sim resume --wait 5s 0123456789ab', 'sim resume --wait 5s 0123456789ab'],
+    ['status --wait', 'status --wait'],
+    ['--listen :1 --safe-mode', 'serve --listen :1 --safe-mode'],
+    ['--url http://box sta --help', 'sta'],
+    ['sim --help', 'sim --help'],
+  ]
+  for (const [typed = '', line = ''] of lines)
+    assert.equal(arranged(program, typed.split(' ')).line, line.split(' '), typed)
 })
 
 words.run()

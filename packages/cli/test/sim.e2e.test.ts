@@ -76,6 +76,23 @@ sim(
       ['POST', `/v1/sims/${HASH}/suspend`, { wait: '5s' }, { reason: 'lost' }],
     )
     assert.match(moved.out, /^detached +yes$/m)
+    const outcomes = [
+      [{ status: 'synced', last_error: null }, /^done: the core has it$/m],
+      [{ status: 'pending', last_error: null }, /^asked: the core has not confirmed it yet/m],
+      [
+        { status: 'pending', last_error: 'ECONNREFUSED' },
+        /^asked: the core cannot be reached; it will be done/m,
+      ],
+      [{ status: 'failed', last_error: 'no such IMSI' }, /^asked, but the core refuses it/m],
+    ] as const
+    for (const [provisioning, said] of outcomes) {
+      const resumed = await against(
+        () => ({ body: { ...RECORD, provisioning, detached: 'not_attached' } }),
+        ['sim', 'resume', '--wait', HASH],
+      )
+      assert.equal([resumed.code, resumed.seen[0]?.query], [0, { wait: '10s' }])
+      assert.match(resumed.err, said)
+    }
   },
   PROCESS_LIMIT,
 )

@@ -23,14 +23,15 @@ usage(
   'answers a wrong call with one line and exit code 2',
   async () => {
     const calls: readonly (readonly [readonly string[], RegExp])[] = [
-      [['bogus'], /no command "bogus"/],
-      [['--bogus'], /unknown option '--bogus'/],
+      [['statsu'], /unknown command 'statsu' \(Did you mean status\?\); svc --help/],
+      [['--data-dri', 'x'], /unknown option '--data-dri' \(Did you mean --data-dir\?\); svc serve --help/],
+      [['--url', 'http://box'], /--url needs a command/],
       [['--log-level', 'loud'], /debug, info, warn, error/],
       [['--config'], /argument missing/],
-      [['token'], /token needs a command: create, list, revoke/],
-      [['token', 'melt'], /no command token "melt"/],
-      [['tokens', '--help'], /no command "tokens"/],
-      [['token', 'melt', '--help'], /no command token "melt"/],
+      [['token'], /svc token needs a command; svc token --help/],
+      [['token', 'melt'], /unknown command 'melt'; svc token --help/],
+      [['tokens', '--help'], /unknown command 'tokens' \(Did you mean token\?\)/],
+      [['token', 'melt', '--help'], /unknown command 'melt'; svc token --help/],
       [['token', 'create'], /missing required argument 'name'/],
       [['token', 'create', 'x'], /at least one --role/],
       [['status', '--listen', 'x'], /unknown option '--listen'/],
@@ -50,6 +51,7 @@ usage(
       assert.is(out, '')
       assert.match(err, /^svc: [^\n]+\n$/)
       assert.match(err, message)
+      assert.ok(err.split(/\s+/).length <= 26, err)
       assert.not.match(err, /secret-word/)
     }
   },
@@ -63,6 +65,9 @@ usage(
     assert.is(code, 0)
     assert.match(out, /Usage: svc policy set/)
     assert.is(err, '')
+    const bare = await svc([])
+    assert.equal([bare.code, bare.err], [0, ''])
+    assert.match(bare.out, /^Usage: svc .*^ {2}status .*svc COMMAND --help/ms)
   },
   PROCESS_LIMIT,
 )

@@ -162,8 +162,8 @@ export interface ApiCommand<Operation extends string = string> {
   readonly list?: CommandList
   /** What is shown where the operation answers nothing: `{name}` is the argument of that name. */
   readonly shows?: Readonly<Record<string, unknown>>
-  /** What is said on standard error afterwards. */
-  readonly note?: CommandNote
+  /** What is said on standard error afterwards: of several, the first that holds. */
+  readonly note?: CommandNote | readonly CommandNote[]
   /** The exit code is 1 unless the answer holds this. */
   readonly expects?: Readonly<Record<string, unknown>>
 }
@@ -210,11 +210,11 @@ export interface CommandOption extends CommandValue {
   readonly default?: string
   /** The choice for which nothing is sent. */
   readonly unsent?: string
-  /** What a flag says; true when absent. */
+  /** What a flag says, true when absent; or what `--wait [duration]` says when it stands alone. */
   readonly value?: unknown
 }
 
-/** A sentence for whoever reads along: always, or when the answer holds this. */
+/** A sentence for whoever reads along: always, or when the answer holds this, `provisioning.status` one inside another. */
 export interface CommandNote {
   readonly says: string
   readonly when?: Readonly<Record<string, unknown>>

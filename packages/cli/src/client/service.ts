@@ -84,7 +84,7 @@ function acceptsNode(nodeId: string) {
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ECONNREFUSED:
-    'nothing listens there; start the service with "svc" or name its address with --url or SVC_URL',
+    'nothing listens there; start the service with "svc serve" or name its address with --url or SVC_URL',
   ENOTFOUND: 'the name does not resolve; check --url or SVC_URL',
   EAI_AGAIN: 'the name server does not answer; use an address in --url or SVC_URL',
   ECONNRESET: 'the connection was closed; if the service has tls.enabled, the address begins with https://',

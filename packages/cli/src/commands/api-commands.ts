@@ -2,7 +2,6 @@ import {
   type ApiCommand,
   type CommandGroup,
   type CommandNames,
-  type CommandNote,
   type CommandOption,
   msFromDuration,
   timestampFromMs,
@@ -11,7 +10,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AnyRequest, connect, type Json, objectsOf, type Service } from '../client/service.ts'
 import { failure, usageError } from '../command-error.ts'
 import { printList, printRecord } from '../output/print.ts'
-import { fieldOf } from '../output/table.ts'
+import { fieldOf, valueAt } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 import { gathered, groupOf, type ListOptions, limitOption, positiveInteger, restCommand } from './options.ts'
 
@@ -43,8 +42,9 @@ function addApiCommand(program: Command, terminal: Terminal, spec: ApiCommand): 
 
 /** An option of commander. */
 export function optionOf(flags: string, given: string | CommandOption): Option {
-  const { summary, takes, choices, default: standard } = optionFrom(given)
+  const { summary, takes, choices, default: standard, value } = optionFrom(given)
   const option = new Option(flags, summary)
+  if (option.optional) option.preset(value)
   if (takes === 'count') option.argParser(positiveInteger)
   if (takes === 'list') option.argParser(gathered)
   if (takes === 'ahead') option.argParser(timeAhead)
@@ -84,15 +84,16 @@ async function run(command: Command, terminal: Terminal, spec: ApiCommand): Prom
     printList(terminal, options, whole, list.columns)
   }
   if (!holds(body, spec.expects)) terminal.answer(1)
-  if (note !== undefined) say(terminal, note, body)
+  say(terminal, note, body)
 }
 
-function say(terminal: Terminal, { says, when }: CommandNote, answer: Json): void {
-  if (holds(answer, when)) terminal.err(`${says}\n`)
+function say(terminal: Terminal, notes: ApiCommand['note'], answer: Json): void {
+  const note = [notes ?? []].flat().find(({ when }) => holds(answer, when))
+  if (note !== undefined) terminal.err(`${note.says}\n`)
 }
 
 function holds(answer: Json, wanted: Json = {}): boolean {
-  return Object.entries(wanted).every(([field, value]) => answer[field] === value)
+  return Object.entries(wanted).every(([field, value]) => valueAt(answer, field) === value)
 }
 
 /** What is shown in place of an answer: `{id}` is what the path has there, or what was typed. */

@@ -43,6 +43,21 @@ export function placeOptions(command: Command): Command {
     .option('--data-dir <dir>', 'folder of data and keys (default: from the configuration)')
 }
 
+/** What the service takes besides its place, started by itself or by `svc lab`. */
+export function serviceOptions(command: Command): Command {
+  return command
+    .option('--listen <address>', 'address for REST and metrics (default: 0.0.0.0:8080)')
+    .addOption(
+      new Option('--log-level <level>', 'log level (default: info)').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--safe-mode', 'do not load installed plugins, when one of them stops the service from working')
+}
+
 /** The options of a command that lists. */
 export interface ListOptions extends ConnectionOptions {
   readonly limit: number

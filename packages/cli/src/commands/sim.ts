@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { AnswerOf, ItemOf, RequestOf } from '@steeple/client'
+import type { ApiCommand } from '@steeple/contracts'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json, type List, type Service } from '../client/service.ts'
@@ -29,9 +30,29 @@ interface IssueOptions extends ConnectionOptions, NewSimOptions {
 type ExportOptions = PlaceOptions & { readonly format: 'csv' | 'pysim' | 'json' }
 
 const REASON = { '--reason <text>': 'reason for the audit trail' }
-const UNTIL_OFF = {
-  '--wait <duration>': { summary: 'wait until its phone is off, such as 5s', to: 'query.wait' },
+const WAIT = {
+  '--wait [duration]': {
+    summary: 'wait until the core has it and the phone is off, at most 30s (default: 10s)',
+    to: 'query.wait',
+    value: '10s',
+  },
 }
+const OUTCOME: ApiCommand['note'] = [
+  {
+    when: { 'provisioning.status': 'synced', detached: 'pending' },
+    says: 'asked: the core has it, and the phone is not off yet',
+  },
+  { when: { 'provisioning.status': 'synced' }, says: 'done: the core has it' },
+  {
+    when: { 'provisioning.status': 'failed' },
+    says: 'asked, but the core refuses it; svc sim why shows the reason',
+  },
+  {
+    when: { 'provisioning.last_error': null },
+    says: 'asked: the core has not confirmed it yet; --wait waits for it',
+  },
+  { says: 'asked: the core cannot be reached; it will be done when it is back' },
+]
 
 /** `svc sim issue|list|show|suspend|resume|revoke|quota|forget|find|why|label|import|export` */
 export const SIM_COMMANDS: readonly CommandEntry[] = [
@@ -71,7 +92,8 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
     summary: 'block a SIM and disconnect its phone',
     operation: 'POST /v1/sims/{imsi}/suspend',
     arguments: { hash: SIM_ARGUMENT },
-    options: { ...UNTIL_OFF, ...REASON },
+    options: { ...WAIT, ...REASON },
+    note: OUTCOME,
   },
   {
     usage: 'sim resume <hash>',
@@ -81,18 +103,17 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
     options: {
       ...REASON,
       '--override': 'also when the quota is used up',
-      '--wait <duration>': {
-        summary: 'wait until the HSS lets its phone on again, such as 5s',
-        to: 'query.wait',
-      },
+      ...WAIT,
     },
+    note: OUTCOME,
   },
   {
     usage: 'sim revoke <hash>',
     summary: 'end a SIM for good',
     operation: 'POST /v1/sims/{imsi}/revoke',
     arguments: { hash: SIM_ARGUMENT },
-    options: { ...UNTIL_OFF, ...REASON },
+    options: { ...WAIT, ...REASON },
+    note: OUTCOME,
   },
   (program, terminal) =>
     restCommand(

@@ -41,7 +41,7 @@ function firstCredential(variable: string): string {
   return `
 There is no credential yet. Make the first one:
   export ${variable}=$(openssl rand -hex 32)     # the admin token of this run; it is stored nowhere
-  svc &                                              # the service, with the same flags
+  svc serve &                                        # the service, with the same flags
   svc user add my-name --role admin                  # a person: password, code for the app, recovery codes, shown once
   svc token create my-tool --role admin              # or a token that stays; it is shown once
 

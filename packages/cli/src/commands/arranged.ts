@@ -1,0 +1,79 @@
+import { Command } from 'commander'
+import { usageError } from '../command-error.ts'
+import { placeOptions, restCommand, serviceOptions } from './options.ts'
+
+/** The options that may stand before a command: what says where and how, the same for many commands. */
+const AHEAD = serviceOptions(placeOptions(restCommand(new Command(), 'any', ''))).options
+/** What `--wait` takes. */
+const DURATION = /^\d{1,6}(\.\d+)?[a-z]*$/
+
+/** A command line as the program parses it. */
+interface Arranged {
+  readonly program: Command
+  readonly line: readonly string[]
+  /** The command that it names; undefined where it names none of the program's. */
+  readonly leaf: string | undefined
+}
+
+/**
+ * Puts options that stand before a command, or inside its name, behind it, and `--wait` without a duration at the end. Options without a
+ * command are those of `svc serve`.
+ */
+export function arranged(program: Command, words: readonly string[]): Arranged {
+  const path: string[] = []
+  const ahead: string[] = []
+  let command = program
+  let at = 0
+  while (at < words.length && command.commands.length > 0) {
+    const word = words[at] ?? ''
+    const size = optionSize(word)
+    if (size > 0) ahead.push(...words.slice(at, at + size))
+    else {
+      const next = command.commands.find((one) => one.name() === word)
+      if (next === undefined) break
+      path.push(word)
+      command = next
+    }
+    at += Math.max(1, size)
+  }
+  const rest = words.slice(at)
+  if (command.commands.length === 0)
+    return { program, line: [...path, ...ahead, ...waitLast(command, rest)], leaf: command.name() }
+  const [first] = rest
+  // Help is for what there is: a word that is no command is refused whatever follows it.
+  if (first?.startsWith('-') === false) return { program, line: [...path, first], leaf: undefined }
+  const isService = path.length === 0 && first !== '--help' && words.length > 0
+  if (!isService) return { program, line: [...path, ...rest], leaf: undefined }
+  if (first === '--version') return { program, line: rest, leaf: first }
+  refuseForeign(program, ahead)
+  return { program, line: ['serve', ...words], leaf: 'serve' }
+}
+
+/** Throws `usage` where an option needs a command that is not there. */
+function refuseForeign(program: Command, ahead: readonly string[]): void {
+  const served = program.commands.find((one) => one.name() === 'serve')?.options
+  const foreign = ahead.find(
+    (word) => optionSize(word) > 0 && !served?.some(({ long }) => long === longOf(word)),
+  )
+  if (foreign !== undefined)
+    throw usageError(`${longOf(foreign)} needs a command, such as svc status; svc --help shows the commands`)
+}
+
+/** Of how many words an option is that may stand before a command; 0 for every other word. */
+function optionSize(word: string): number {
+  const option = AHEAD.find((one) => one.long === longOf(word))
+  if (option === undefined) return 0
+  return option.required && !word.includes('=') ? 2 : 1
+}
+
+function longOf(word: string): string {
+  return word.replace(/=.*/s, '')
+}
+
+/** The word behind a bare `--wait` is an argument. */
+function waitLast(command: Command, words: readonly string[]): readonly string[] {
+  const at = words.indexOf('--wait')
+  const isBare = at >= 0 && command.options.some((one) => one.long === '--wait' && one.optional)
+  if (!isBare || words.includes('--') || DURATION.test(words[at + 1] ?? '')) return words
+  return [...words.toSpliced(at, 1), '--wait']
+}

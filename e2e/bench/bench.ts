@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { loadTestbed, type Testbed, type TestbedPlugin } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
-import { processorMs, type Service, type StartOptions, startService } from '../harness/service.ts'
+import { done, processorMs, type Service, type StartOptions, startService } from '../harness/service.ts'
 
 /** One line of the result: what was measured, beside what it is compared to in the same run. */
 export interface Finding {
@@ -153,19 +153,6 @@ export async function started(options?: StartOptions): Promise<Service & AsyncDi
 /** The same, with an end by its block. */
 export function ended(service: Service): Service & AsyncDisposable {
   return { ...service, [Symbol.asyncDispose]: async () => void (await service.stop()) }
-}
-
-/** The body of an answer that is no refusal. */
-export async function done(
-  service: Pick<Service, 'request'>,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Awaited<ReturnType<Service['request']>>['body']> {
-  const answer = await service.request(method, path, body === undefined ? {} : { body })
-  if (answer.status >= 300)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
 }
 
 /** Lets a benchmark do more in an hour than the default policy. */

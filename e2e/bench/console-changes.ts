@@ -7,8 +7,8 @@ import { type EventStream, openEvents } from '../harness/event-client.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
-import { runSvc, type Service } from '../harness/service.ts'
-import { type Bench, bench, done, median, most, quantile, started, times } from './bench.ts'
+import { done, runSvc, type Service } from '../harness/service.ts'
+import { type Bench, bench, median, most, quantile, started, times } from './bench.ts'
 import { browserOf, LIMIT_MS, openFirstScreen } from './console.ts'
 
 const TIMES = 20

@@ -8,11 +8,10 @@ import { type Browser, type CDPSession, chromium, type Page } from 'playwright-c
 import { BROWSER_FLAGS, findBrowser } from '../harness/browser.ts'
 import { openEvents } from '../harness/event-client.ts'
 import { ROOT } from '../harness/launch.ts'
-import type { Service } from '../harness/service.ts'
+import { done, type Service } from '../harness/service.ts'
 import {
   type Bench,
   bench,
-  done,
   type Finding,
   least,
   liftLimits,

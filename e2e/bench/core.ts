@@ -8,13 +8,12 @@ import { ESIM_ENV, type LabEum, newEuicc, prepareEsim } from '../harness/esim.ts
 import { labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
 import { installStandInNetwork, STAND_IN_ENV } from '../harness/plugins/stand-in-network.ts'
-import { processorMs, runSvc, type Service } from '../harness/service.ts'
+import { done, processorMs, runSvc, type Service } from '../harness/service.ts'
 import {
   type Bench,
   bench,
   cpuOf,
   diskFolder,
-  done,
   type Finding,
   least,
   liftLimits,

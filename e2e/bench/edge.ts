@@ -7,13 +7,13 @@ import { type InlinePlugin, tempDir } from '@steeple/testkit'
 import { makeBuild } from '../harness/builds/make-build.ts'
 import { createFleet, type Fleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
+import { done } from '../harness/service.ts'
 import {
   AS_NPM_START,
   type Bench,
   bedOf,
   bench,
   cpuOf,
-  done,
   type Finding,
   least,
   line,

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Service } from '../harness/service.ts'
+import { done, type Service } from '../harness/service.ts'
 import {
   type Bench,
   bench,
   cpuOf,
-  done,
   type Finding,
   least,
   liftLimits,

@@ -27,6 +27,21 @@ export interface AlertsWitness {
   judge(): Promise<void>
 }
 
+/** A configuration with one rule for each number of SIMs up to `most`: each that is issued makes one more fire, for good. */
+export function ruleForEachSim(most: number, url: string, secretFile: string): string {
+  const rules = Array.from({ length: most }, (_, index) => ({
+    name: `sims_${index + 1}`,
+    metric: 'svc_sim_state',
+    op: '>=',
+    threshold: index + 1,
+    for: '0s',
+    severity: 'info',
+  }))
+  const webhooks = [{ name: 'ops', url, secret_file: secretFile, allow_private: true }]
+  // JSON is YAML.
+  return JSON.stringify({ alerts: { enabled: true, interval: '1s', rules, webhooks } })
+}
+
 /** Minutes of `for` and `clear_for`, and a busy machine. */
 const PATIENCE_MS = 240_000
 /** Between two looks: what is waited for takes a minute, and asking is work for the machine. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
 import { type LabProcess, labPhones, startLabCore } from './lab-core.ts'
 import { addPerson } from './people.ts'
-import { runSvc, type Service, startService } from './service.ts'
+import { done, runSvc, type Service, startService } from './service.ts'
 
 /** A box with something on every page of its console, and a lab core beside it. */
 export interface ConsoleWorld {
@@ -101,10 +101,7 @@ export async function furnish(
     ['POST', '/v1/esim/issue', { count: 2, label }],
     ['GET', '/v1/backup'],
   ]
-  for (const [method, path, body] of changes) {
-    const answer = await service.request(method, path, body === undefined ? {} : { body })
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
-  }
+  for (const [method, path, body] of changes) await done(service, method, path, body)
   return {
     '/sims/:hash': `/sims/${subscriber}`,
     '/people/:id': `/people/${id}`,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
 import { type LabPhone, type LabProcess, labPhones, startLabCore } from './lab-core.ts'
-import { type Answer, runSvc, type Service, type StartOptions, startService } from './service.ts'
+import { type Answer, done, runSvc, type Service, type StartOptions, startService } from './service.ts'
 
 /*
  * A lab core at its usual addresses and a service that counts what its phones move, as `npm start` has them; in a network of
@@ -68,12 +68,7 @@ export async function startMeteredLab(folder: string, options: StartOptions = {}
   const env = { ...lab.env, ...METERED, ...options.env }
   const start = (): Promise<Service> => startService({ adminToken: ADMIN, ...options, dataDir, env })
   const { control } = lab.urls
-  const ask = async (method: string, path: string, body?: object): Promise<Answer['body']> => {
-    const answer = await both.service.request(method, path, body === undefined ? {} : { body })
-    if (answer.status >= 300)
-      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-    return answer.body
-  }
+  const ask = (method: string, path: string, body?: object) => done(both.service, method, path, body)
   const both: MeteredLab = {
     lab,
     service: await start().catch(async (error) => {

@@ -216,6 +216,19 @@ export async function ask(
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
+/** The body of an answer that is no refusal. */
+export async function done(
+  service: Pick<Service, 'request'>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer['body']> {
+  const answer = await service.request(method, path, body === undefined ? {} : { body })
+  if (answer.status >= 300)
+    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
 /** User and system time of a process, in steps of 10 ms. */
 export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

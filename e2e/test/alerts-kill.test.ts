@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, rounds, suite } from '@steeple/testkit'
+import { ruleForEachSim } from '../harness/alerts-witness.ts'
 import { type Service, startService } from '../harness/service.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
 
@@ -21,21 +22,6 @@ interface Alert {
   readonly rule: string
   readonly subject: string
   readonly state: string
-}
-
-/** One rule for each number of SIMs: each that is issued makes one more fire, for good. */
-function configuration(url: string, secretFile: string): string {
-  const rules = Array.from({ length: ROUNDS * MOST }, (_, index) => ({
-    name: `sims_${index + 1}`,
-    metric: 'svc_sim_state',
-    op: '>=',
-    threshold: index + 1,
-    for: '0s',
-    severity: 'info',
-  }))
-  const webhooks = [{ name: 'ops', url, secret_file: secretFile, allow_private: true }]
-  // JSON is YAML.
-  return JSON.stringify({ alerts: { enabled: true, interval: '1s', rules, webhooks } })
 }
 
 async function alertsOf(service: Service): Promise<readonly Alert[]> {
@@ -60,7 +46,7 @@ alertsKill(
     }
     const receiver = await startWebhookReceiver(secretFile, treat)
     const config = join(folder, 'control.yaml')
-    writeFileSync(config, configuration(receiver.url, secretFile))
+    writeFileSync(config, ruleForEachSim(ROUNDS * MOST, receiver.url, secretFile))
     const start = (): Promise<Service> =>
       startService({ dataDir: join(folder, 'data'), adminToken: ADMIN, flags: ['--config', config] })
     try {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, rounds, suite, tempDir } from '@steeple/testkit'
-import { alertsWitness, patiently, type SeenAlert } from '../harness/alerts-witness.ts'
+import { alertsWitness, patiently, ruleForEachSim, type SeenAlert } from '../harness/alerts-witness.ts'
 import { ask } from '../harness/cluster/books.ts'
 import { createFleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
@@ -13,20 +13,6 @@ const ROUNDS = rounds(4)
 const LIMIT = { limitMs: 1_200_000 }
 const LEADER_MS = 120_000
 
-/** One rule for each SIM: each that is issued makes one more fire, for good. */
-function configuration(url: string, secretFile: string): string {
-  const rules = Array.from({ length: ROUNDS }, (_, index) => ({
-    name: `sims_${index + 1}`,
-    metric: 'svc_sim_state',
-    op: '>=',
-    threshold: index + 1,
-    for: '0s',
-    severity: 'info',
-  }))
-  const webhooks = [{ name: 'ops', url, secret_file: secretFile, allow_private: true }]
-  return JSON.stringify({ alerts: { enabled: true, interval: '1s', rules, webhooks } })
-}
-
 async function story(): Promise<void> {
   await using dir = await tempDir()
   const schema = await ownSchema()
@@ -35,7 +21,7 @@ async function story(): Promise<void> {
   const secretFile = join(dir.path, 'secret')
   const receiver = await startWebhookReceiver(secretFile, treat)
   const config = join(dir.path, 'control.yaml')
-  writeFileSync(config, configuration(receiver.url, secretFile))
+  writeFileSync(config, ruleForEachSim(ROUNDS, receiver.url, secretFile))
   const env = { SVC_HSS_DRIVER: 'none' }
   const fleet = await createFleet({ dir: dir.path, store: () => schema.url, env })
   const start = (name: string): ReturnType<typeof fleet.start> =>

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, eventually, stretched, suite, unusedPort } from '@steeple/testkit'
+import { withoutOurs } from '../harness/documented/shell.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type TypedShell, takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 
@@ -74,7 +75,7 @@ tutorial(
 async function startOn(command: string): Promise<Screen> {
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
     cwd: ROOT,
-    env: cleanEnv(),
+    env: withoutOurs(),
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   processes.push(child)
@@ -92,14 +93,9 @@ function labAt(screen: Screen): string {
 }
 
 function openShell(env: Readonly<Record<string, string>>): TypedShell {
-  const child = spawn('bash', { cwd: ROOT, env: { ...cleanEnv(), ...env }, stdio: 'pipe' })
+  const child = spawn('bash', { cwd: ROOT, env: { ...withoutOurs(), ...env }, stdio: 'pipe' })
   processes.push(child)
   return typedShell(child)
-}
-
-function cleanEnv(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(([name]) => !/^(SVC_|LAB_CORE_|npm_)/.test(name))
-  return Object.fromEntries(entries)
 }
 
 tutorial.run()

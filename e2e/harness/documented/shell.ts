@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { eventually } from '@steeple/testkit'
 import { MAIN } from '../builds/program.ts'
+import { typedShell } from '../tutorial-steps.ts'
 
 /** A shell that somebody who reads types into: what one command sets, the next one has. */
 export interface DocumentShell {
@@ -9,36 +9,26 @@ export interface DocumentShell {
   end(): void
 }
 
-const LIMIT_MS = 120_000
+const CODE = '--- ended with '
 
 /** Opens one in a folder, with `svc` of this checkout. */
 export function openDocumentShell(cwd: string, env: Readonly<Record<string, string>>): DocumentShell {
   const child = spawn('bash', { cwd, env: { ...withoutOurs(), ...env }, stdio: 'pipe' })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      text += chunk
-    })
+  const shell = typedShell(child)
   child.stdin.write(`svc() { '${process.execPath}' --no-warnings '${MAIN}' "$@"; }\n`)
   child.stdin.write('curl() { command curl --fail-with-body "$@"; }\n')
-  let count = 0
   return {
     run: async (script) => {
-      count += 1
-      const end = `--- end of ${count}`
-      text = ''
-      child.stdin.write(`{ ${script}\n} </dev/null\necho "${end}: $?"; echo "${end}: " >&2\n`)
-      await eventually(async () => text.split(end).length > 2, LIMIT_MS)
-      const code = Number(new RegExp(`${end}: (\\d+)`).exec(text)?.[1])
-      return { code, output: text.replaceAll(new RegExp(`${end}: \\d*\\n`, 'g'), '') }
+      const said = await shell.run(`{ ${script}\n} </dev/null\necho "${CODE}$?"`)
+      const [output = '', code] = said.split(CODE)
+      return { code: Number.parseInt(code ?? '', 10), output }
     },
     end: () => child.kill('SIGKILL'),
   }
 }
 
-function withoutOurs(): Record<string, string> {
-  const entries = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !/^(SVC_|LAB_CORE_|npm_)/.test(entry[0]),
-  )
+/** The environment of this process without what service, lab core and npm read. */
+export function withoutOurs(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !/^(SVC_|LAB_CORE_|npm_)/.test(name))
   return Object.fromEntries(entries)
 }

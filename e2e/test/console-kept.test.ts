@@ -136,6 +136,23 @@ if (executable !== undefined) {
   )
 
   kept(
+    'gives the focus back to what opened a dialog when Escape closes it',
+    async () => {
+      const { page, problems } = await asAdmin('/people')
+      const opener = page.getByRole('button', { name: 'Invite a person' })
+      await opener.click()
+      const dialog = page.getByRole('dialog')
+      await dialog.waitFor()
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      assert.ok(await opener.evaluate((one) => one.ownerDocument.activeElement === one))
+      assert.equal(problems, [])
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  kept(
     'shows every place of the page of a plugin, and goes on when one cannot be drawn, or an address says nonsense',
     async () => {
       const panels = [{ on: 'system', role: 'viewer', module: '/notes-files/panel.js' }]

@@ -1,6 +1,6 @@
 import type { Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { t } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { ErrorNotice } from './notice.tsx'
@@ -15,15 +15,24 @@ export interface DialogProps {
   readonly isFirm?: boolean
 }
 
+/** What had the focus before the dialog that opened last; a dialog that follows another at once has the same opener. */
+let lastOpener: Element | null = null
+
 /** A modal dialog: takes the focus, gives it back, closes by Escape. What it holds is there while it is open. */
 export function Dialog({ isOpen, title, onClose, children, isFirm = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = dialog.current
-    if (element === null || !isOpen || element.open) return
+    if (element === null || !isOpen) return
+    const opener = document.activeElement === document.body ? lastOpener : document.activeElement
+    lastOpener = opener
     element.showModal()
-    return () => element.close()
+    return () => {
+      element.close()
+      // Browsers give the focus back only from a dialog that is still in the page; this one may have left it.
+      if (opener instanceof HTMLElement) opener.focus({ preventScroll: true })
+    }
   }, [isOpen])
   if (!isOpen) return null
   return (

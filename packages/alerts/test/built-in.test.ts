@@ -5,9 +5,12 @@ import {
   type AgentView,
   agentWatchRef,
   type ComponentState,
+  certificateEndsRef,
   clockJudgeRef,
   healthBoardRef,
   type ImsiHash,
+  type Incident,
+  incidentBoardRef,
   type MetricReading,
   metricsReaderRef,
   nodeIdentityRef,
@@ -30,6 +33,7 @@ interface Box {
   readonly agents: AgentView[]
   readonly readings: Map<string, MetricReading>
   clock: { machineMs: number; serviceMs: number; doubt: string | undefined }
+  incidents: Incident[]
   identity: { nodeId: string; name: string; certificateExpiresAtMs: number }
   edges: { warned: Map<ImsiHash, number>; exceeded: Map<ImsiHash, number> } | undefined
   look(rule: string): Promise<Look>
@@ -42,6 +46,7 @@ function box(config: Partial<AlertsConfig> = {}, dataDir = '/'): Box {
   const readings = new Map<string, MetricReading>()
   const state = {
     clock: { machineMs: 0, serviceMs: 0, doubt: undefined as string | undefined },
+    incidents: [] as Incident[],
     identity: { nodeId: 'n', name: 'north', certificateExpiresAtMs: Number.MAX_SAFE_INTEGER },
     edges: undefined as Box['edges'],
   }
@@ -65,6 +70,11 @@ function box(config: Partial<AlertsConfig> = {}, dataDir = '/'): Box {
       [clockJudgeRef.id, { view: () => state.clock }],
       [agentWatchRef.id, { agents: async () => agents }],
       [quotaWatchRef.id, { edges: async () => state.edges }],
+      [
+        certificateEndsRef.id,
+        { ends: async () => new Map([['node', state.identity.certificateExpiresAtMs]]) },
+      ],
+      [incidentBoardRef.id, { current: async () => state.incidents }],
     ]),
   })
   const watches = watchesOf(fake.context, alertMetrics(fake.metrics))
@@ -110,6 +120,56 @@ rules('say that a component is down, and not that one is degraded', async () => 
   )
   assert.is(look.at('core.mme').message, 'core.mme is down: no answer')
   assert.ok(look.rule.forMs > 0 && look.rule.clearMs > 0)
+})
+
+rules('make one alert of an incident, with its words, and none of what follows from it', async () => {
+  const all = box()
+  const [daemons, reader] = [component('core.daemons', 'down'), component('collector.mme', 'down')]
+  all.components.push(daemons, reader, component('nodes.disk', 'down'))
+  const about = { severity: 'critical', effects: [], sinceMs: 0, phonesOff: undefined } as const
+  all.incidents = [
+    {
+      ...about,
+      id: 'no_core',
+      kind: 'no_core',
+      title: 'No core',
+      cause: daemons,
+      effects: ['collector.mme'],
+      phonesOff: 14,
+    },
+    {
+      ...about,
+      id: 'disk_full',
+      kind: 'disk_full',
+      title: 'The disk is full',
+      cause: component('nodes.disk', 'down'),
+    },
+  ]
+  const look = await all.look('component_down')
+  assert.equal([...look.bad()], ['core.daemons'])
+  assert.is(look.at('collector.mme').level, 'between')
+  assert.is(look.at('core.daemons').message, 'No core, 14 phones are off. core.daemons is down: no answer')
+})
+
+rules('say that phones stay away, and that it is over', async () => {
+  const all = box()
+  assert.is((await all.at('nobody_attached', 'phones')).level, 'good')
+  const cause = component('phones', 'degraded')
+  const kind = 'nobody_attached'
+  all.incidents = [
+    {
+      id: kind,
+      kind,
+      title: 'No phone has joined',
+      severity: 'warning',
+      cause,
+      effects: [],
+      sinceMs: 0,
+      phonesOff: 3,
+    },
+  ]
+  const found = await all.at(kind, 'phones')
+  assert.equal([found.level, found.message], ['bad', 'No phone has joined, 3 phones are off: no answer'])
 })
 
 const agent = (more: Partial<AgentView>): AgentView => ({

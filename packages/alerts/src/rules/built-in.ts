@@ -1,16 +1,17 @@
-import { X509Certificate } from 'node:crypto'
-import { readFile, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
 import {
   agentWatchRef,
   type ComponentState,
   type Context,
+  certificateEndsRef,
   clockJudgeRef,
   healthBoardRef,
   type ImsiHash,
+  type Incident,
+  type IncidentKind,
+  incidentBoardRef,
   type MetricReading,
-  meshIdentityRef,
   metricsReaderRef,
-  nodeIdentityRef,
   quotaWatchRef,
   type StateEvent,
 } from '@steeple/contracts'
@@ -166,8 +167,6 @@ const EXPIRED = { rule: ruleOf('certificate_expired', 'critical', 0, 0), left: D
 const SKEW = ruleOf('clock_skew', 'warning', 30_000, 60_000)
 /** Seconds that an agent's clock may be off; half of it is well. As `GET /v1/health` judges them. */
 const MOST_SKEW_S = 10
-/** Certificates do not change from look to look. */
-const CERTIFICATES_MS = 60_000
 const ESIM_METRIC = 'svc_esim_smdp_certificate_expires_seconds'
 
 function ruleOf(name: string, severity: Rule['severity'], forMs: number, clearMs: number): Rule {
@@ -194,15 +193,12 @@ function diskWatch(context: Context, metrics: AlertMetrics): Watch {
 
 /** Certificates that end: the node's own, the one that the listener presents, those of the SM-DP+. */
 function certificateWatch(context: Context): Watch {
-  let read = { untilMs: Number.NEGATIVE_INFINITY, ends: new Map<string, number>() }
   return {
     rules: [EXPIRING.rule, EXPIRED.rule],
     looks: async () => {
-      const monotonicMs = context.clock.monotonicMs()
-      if (monotonicMs >= read.untilMs)
-        read = { untilMs: monotonicMs + CERTIFICATES_MS, ends: await endsOfFiles(context) }
+      const ends = (await context.maybe(certificateEndsRef)?.ends()) ?? []
       const nowMs = context.clock.nowMs()
-      const left = new Map([...read.ends].map(([name, endMs]) => [name, (endMs - nowMs) / 1_000]))
+      const left = new Map([...ends].map(([name, endMs]) => [name, (endMs - nowMs) / 1_000]))
       for (const [name, seconds] of await esimCertificates(context)) left.set(name, seconds)
       return [EXPIRING, EXPIRED].map(({ rule, left: least }) =>
         lookOf(rule, new Map([...left].map(([name, seconds]) => [name, endingOf(name, seconds, least)]))),
@@ -217,30 +213,6 @@ function endingOf(name: string, seconds: number, least: number): Finding {
   const message =
     seconds < 0 ? `the certificate ${name} has ended` : `the certificate ${name} ends in ${days} days`
   return { level: levelOf(seconds, '<', least), value, threshold: least, message }
-}
-
-async function endsOfFiles(context: Context): Promise<Map<string, number>> {
-  const ends = new Map<string, number>()
-  const own = context.maybe(meshIdentityRef)?.tls().cert
-  ends.set(
-    'node',
-    (own === undefined ? undefined : endOf(own)) ?? context.use(nodeIdentityRef).certificateExpiresAtMs,
-  )
-  const { enabled, cert_file: file } = context.settings.tls
-  if (!enabled || file === '') return ends
-  // One that cannot be read is the listener's to complain of.
-  const end = endOf(await readFile(file, 'utf8').catch(() => ''))
-  if (end !== undefined) ends.set('tls.cert_file', end)
-  return ends
-}
-
-/** When the first certificate of a PEM text ends, ms since the epoch. */
-function endOf(pem: string): number | undefined {
-  try {
-    return new X509Certificate(pem).validToDate.getTime()
-  } catch {
-    return undefined
-  }
 }
 
 async function esimCertificates(context: Context): Promise<ReadonlyMap<string, number>> {
@@ -291,11 +263,25 @@ const DOWN: Rule = { name: 'component_down', severity: 'critical', forMs: 60_000
 /** A heartbeat that is missing has been waited for already: three of its intervals. */
 const STALE: Rule = { name: 'heartbeat_stale', severity: 'critical', forMs: 0, clearMs: 30_000 }
 
-/** Components of this service and of agents that are down, and agents that do not show. */
+/** Incidents in which nothing is down, and somebody has to look all the same. */
+const QUIET: readonly IncidentKind[] = ['no_registration', 'nobody_attached', 'backup_overdue']
+const QUIET_RULES: readonly Rule[] = QUIET.map((kind) => ruleOf(kind, 'warning', 60_000, 60_000))
+/** Incidents with rules of their own, which say how full or how wrong it is. */
+const RULED: ReadonlySet<IncidentKind> = new Set(['disk_full', 'clock_wrong', 'certificate_ending'])
+
+/** Components of this service and of agents that are down, and agents that do not show. What follows from an incident is told with it. */
 function componentWatch(context: Context): Watch {
   return {
-    rules: [DOWN, STALE],
+    rules: [DOWN, STALE, ...QUIET_RULES],
     looks: async () => {
+      const incidents = (await context.maybe(incidentBoardRef)?.current()) ?? []
+      const toldElsewhere = new Set(
+        incidents.flatMap(({ kind, cause, effects }) => [
+          ...effects,
+          ...(RULED.has(kind) ? [cause.name] : []),
+        ]),
+      )
+      const words = new Map(incidents.map((incident) => [incident.cause.name, incidentWords(incident)]))
       const agents = (await context.maybe(agentWatchRef)?.agents()) ?? []
       const own = context.use(healthBoardRef).components()
       const reported = agents
@@ -303,7 +289,13 @@ function componentWatch(context: Context): Watch {
         .flatMap(({ components }) => components.slice(1))
       return [
         // What is not listed any more has left with its plugin or its agent.
-        lookOf(DOWN, new Map([...own, ...reported].map(downOf))),
+        lookOf(
+          DOWN,
+          new Map(
+            [...own, ...reported].map((one) => downOf(one, toldElsewhere.has(one.name), words.get(one.name))),
+          ),
+        ),
+        ...QUIET_RULES.map((rule) => quietLook(rule, incidents, words)),
         lookOf(
           STALE,
           new Map(
@@ -319,10 +311,35 @@ function componentWatch(context: Context): Watch {
   }
 }
 
-/** A component that is degraded works: it is no reason to say that it is down, and none to say that it is well. */
-function downOf({ name, status, detail }: ComponentState): readonly [string, Finding] {
-  const level = { ok: 'good', degraded: 'between', down: 'bad' } as const
-  return [name, findingOf(level[status], `${name} is down${detail === '' ? '' : `: ${detail}`}`)]
+/** `No radio, 14 phones are off`; nothing of a component that is an incident by its own name. */
+function incidentWords({ kind, title, phonesOff }: Incident): string {
+  if (kind === 'part') return ''
+  return phonesOff === undefined
+    ? title
+    : `${title}, ${phonesOff === 1 ? '1 phone is' : `${phonesOff} phones are`} off`
+}
+
+/**
+ * A component that is degraded works: it is no reason to say that it is down, and none to say that it is well. The same goes for one that is
+ * down because of another.
+ */
+function downOf(
+  { name, status, detail }: ComponentState,
+  isToldElsewhere: boolean,
+  incident: string | undefined,
+): readonly [string, Finding] {
+  const level = { ok: 'good', degraded: 'between', down: isToldElsewhere ? 'between' : 'bad' } as const
+  const begin = (incident ?? '') === '' ? '' : `${incident}. `
+  return [name, findingOf(level[status], `${begin}${name} is down${detail === '' ? '' : `: ${detail}`}`)]
+}
+
+/** An incident in which nothing is down. */
+function quietLook(rule: Rule, incidents: readonly Incident[], words: ReadonlyMap<string, string>): Look {
+  const found = incidents.filter(({ kind, severity }) => kind === rule.name && severity === 'warning')
+  const findings = found.map(
+    ({ cause }) => [cause.name, findingOf('bad', `${words.get(cause.name)}: ${cause.detail}`)] as const,
+  )
+  return lookOf(rule, new Map(findings), 'good')
 }
 
 function findingOf(level: Level, message: string, value?: number): Finding {

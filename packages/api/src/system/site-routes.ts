@@ -55,7 +55,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         return { status: 302, headers: { Location: `/docs/${FIRST_PAGE}` } }
       },
     }),
-    ...(['/docs/:page', '/docs/:folder/:page'] as const).map((path) =>
+    ...(['/docs/:page', '/docs/:folder/:page', '/docs/:folder/:page/'] as const).map((path) =>
       route({
         method: 'GET',
         path,
@@ -66,7 +66,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         errors: ['not_found'],
         conditional: true,
         handle: async (request: RequestContext) => {
-          // The path of the route says what there is.
+          // The path of the route says what there is. An address with a slash at its end leads to the page.
           const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
           const name = folder === undefined && page === '' ? FIRST_PAGE : page
           const wanted = folder === undefined ? name : `${folder}/${name}`

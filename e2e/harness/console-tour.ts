@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { LANGUAGES, type Language } from '@steeple/contracts'
 import { assert, eventually } from '@steeple/testkit'
 import type { Browser, OpenPage } from './browser.ts'
 import { misfits, objections, type Words, wordsOf } from './console-look.ts'
@@ -23,14 +24,14 @@ interface Tongue {
   readonly judged: Map<string, string | undefined>
 }
 
-/** Words of nearly every English sentence, none of them German. */
+/** Words of nearly every English sentence, none of them of another language of the console. */
 const ENGLISH =
   /\b(?:the|and|is|are|of|with|for|has|have|been|this|that|from|yes|which|cannot|it|there|every|nobody|not|by|to|but|its|they|because|no|when|until|before|after)\b/
 /** A text with fewer letters of its own may well be the same in both. */
 const LEAST_LETTERS = 4
 
 /** What may be said in a language with these texts, where the other one has those. */
-function tongue(language: 'en' | 'de', texts: ListedTexts, others: ListedTexts): Tongue {
+function tongue(language: Language, texts: ListedTexts, others: ListedTexts): Tongue {
   const own = new Set(Object.values(texts))
   return {
     texts,
@@ -40,7 +41,7 @@ function tongue(language: 'en' | 'de', texts: ListedTexts, others: ListedTexts):
         ([, text]) => !own.has(text) && text.replaceAll(/\{[^}]*\}|[^\p{L}]/gu, '').length >= LEAST_LETTERS,
       )
       .map(([key, text]) => [key, patternOf(text)]),
-    words: language === 'de' ? ENGLISH : undefined,
+    words: language === 'en' ? undefined : ENGLISH,
     judged: new Map(),
   }
 }
@@ -75,9 +76,6 @@ function patternOf(text: string): RegExp {
 function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 }
-
-/** Languages of the console. */
-export type Language = 'en' | 'de'
 
 /** A box, a browser, and everything that is to be shown. */
 export interface Tour {
@@ -142,8 +140,17 @@ const MARKUPS = `(({ body }) => {
 
 /** Makes a tour of every page that the console lists. */
 export async function planTour(world: ConsoleWorld, browser: Browser, named: Tour['named']): Promise<Tour> {
-  const [pages, { en, de }] = [await consolePages(), await consoleTexts()]
-  const tongues = { en: tongue('en', en, de), de: tongue('de', de, en) }
+  const pages = await consolePages()
+  const [en, de] = [await textsOf('en'), await textsOf('de')]
+  const others = LANGUAGES.filter((language) => language !== 'en')
+  const told = others.map(
+    async (language) => [language, tongue(language, await textsOf(language), en)] as const,
+  )
+  // As the list of languages has them.
+  const tongues = Object.fromEntries([
+    ['en', tongue('en', en, de)],
+    ...(await Promise.all(told)),
+  ]) as Tour['tongues']
   return { world, browser, pages, named, tongues, judged: new Set() }
 }
 
@@ -178,7 +185,8 @@ export async function walk(tour: Tour, role: TokenRole, language: Language): Pro
  */
 function looksAt(role: TokenRole, language: Language, place: number): readonly Look[] {
   const brief = BRIEF[(place + (language === 'de' ? 1 : 0)) % BRIEF.length] ?? THERE
-  if (role === 'admin') return language === 'en' ? (WHOLE[place % WHOLE.length] ?? THERE) : brief
+  if (role === 'admin' && language === 'en') return WHOLE[place % WHOLE.length] ?? THERE
+  if (role === 'admin' && language === 'de') return brief
   return language === 'en' ? brief : brief.map((look) => ({ ...look, rules: 'none' }))
 }
 
@@ -269,11 +277,7 @@ async function consolePages(): Promise<readonly ListedPage[]> {
   return [...PAGES, ...ofPlugins]
 }
 
-/** All texts of the console, English and German. */
-async function consoleTexts(): Promise<{ readonly en: ListedTexts; readonly de: ListedTexts }> {
-  return { en: await textsOf('en'), de: await textsOf('de') }
-}
-
+/** All texts of the console in a language. */
 async function textsOf(language: string): Promise<ListedTexts> {
   // The console's and those of each plugin, as its build finds them.
   const files = globSync(join(ROOT, `packages/*/texts/${language}.json`)).sort()

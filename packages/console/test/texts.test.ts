@@ -1,14 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { LANGUAGES, type Language } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { isKeptOff } from '../src/app/kept-off.ts'
 import { happened, UNTOLD } from '../src/pages/home/untold.ts'
 import { rowsToImport } from '../src/pages/sims/import-count.ts'
 import { fill } from '../src/text/fill.ts'
 
-/** What the console says, in both languages. */
+/** What the console says, in each of its languages. */
 const texts = suite('console/texts')
 const PACKAGES = new URL('../../', import.meta.url)
-const LANGUAGES = ['en', 'de'] as const
+const OTHERS = LANGUAGES.filter((language) => language !== 'en')
 /** What is said of a number without the name of a thing: it is the same for one and for many. */
 const NAMELESS = [
   ...['audit.verify.running', 'mesh.link.toApprove', 'people.recovery.few', 'ui.selected', 'esim.failures'],
@@ -17,31 +18,80 @@ const NAMELESS = [
   ...['account.password.help', 'signin.accept.help', 'backup.passphrase.help', 'sims.bulk.goOn'],
 ]
 
+/** Words that many English sentences have, and no sentence of another language of the console. */
+const ENGLISH =
+  /\b(?:the|and|are|with|been|this|that|which|cannot|there|every|nobody|not|they|because|when|until|before|after|phone|phones|settings|subscriber|licence)\b/i
+/** A name, a unit or a term of the standards is the same everywhere; a phrase is not. */
+const IS_PHRASE = /\p{L}{4,}\W+\p{L}{4,}/u
+
+function isUntranslated(text: string, english: string): boolean {
+  const said = text.replaceAll(/`[^`]*`|\{[^}]*\}/g, ' ')
+  return (
+    SAME.every((same) => text !== same) && ((text === english && IS_PHRASE.test(said)) || ENGLISH.test(said))
+  )
+}
+
+/** Phrases that are names. */
+const SAME: readonly string[] = []
+
+/** Characters that a text may have where the English one fits: a third more, and short ones some letters. */
+function roomFor(english: string): number {
+  return Math.max(Math.ceil(english.length * 1.5), english.length + 14)
+}
+
 /** All texts of a language by their keys, as they stand in files; some twice where two files say the same. */
-function entriesOf(language: (typeof LANGUAGES)[number]): readonly (readonly [string, string])[] {
+function entriesOf(language: Language): readonly (readonly [string, string])[] {
   return readdirSync(PACKAGES).flatMap((name) => Object.entries(readTexts(name, language)))
 }
 
-function readTexts(name: string, language: (typeof LANGUAGES)[number]): Readonly<Record<string, string>> {
+function readTexts(name: string, language: Language): Readonly<Record<string, string>> {
   const file = new URL(`${name}/texts/${language}.json`, PACKAGES)
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 }
 
-function textsOf(language: (typeof LANGUAGES)[number]): ReadonlyMap<string, string> {
+function textsOf(language: Language): ReadonlyMap<string, string> {
   return new Map(entriesOf(language))
 }
 
-texts('says everything once, in both languages', () => {
-  const [en, de] = LANGUAGES.map((language) => entriesOf(language).map(([key]) => key)) as [
-    string[],
-    string[],
-  ]
+texts('says everything once, in each language', () => {
+  const en = entriesOf('en').map(([key]) => key)
   assert.ok(en.length > 1_500, String(en.length))
-  assert.equal(de, en)
   assert.equal(
     en.filter((key, index) => en.indexOf(key) !== index),
     [],
   )
+  for (const language of OTHERS) {
+    const keys = entriesOf(language).map(([key]) => key)
+    assert.equal(
+      en.filter((key) => !keys.includes(key)),
+      [],
+      `missing in ${language}`,
+    )
+    assert.is(keys.length, en.length, language)
+  }
+})
+
+texts('leaves no text too long for its place', () => {
+  const en = textsOf('en')
+  const long = OTHERS.flatMap((language) =>
+    [...textsOf(language)]
+      .filter(([key, text]) => text.length > roomFor(en.get(key) ?? ''))
+      .map(
+        ([key, text]) =>
+          `${language} ${key}: ${text.length} characters, room for ${roomFor(en.get(key) ?? '')}`,
+      ),
+  )
+  assert.equal(long, [])
+})
+
+texts('leaves nothing in English in another language', () => {
+  const en = textsOf('en')
+  const left = OTHERS.flatMap((language) =>
+    [...textsOf(language)]
+      .filter(([key, text]) => isUntranslated(text, en.get(key) ?? ''))
+      .map(([key, text]) => `${language} ${key}: ${text}`),
+  )
+  assert.equal(left, [])
 })
 
 texts('says what is counted in the form that its number needs, in each language', async () => {
@@ -69,17 +119,21 @@ texts('says what is counted in the form that its number needs, in each language'
   )
 })
 
-texts('names in German what it names in English', async () => {
-  const [en, de] = [textsOf('en'), textsOf('de')]
+texts('names in each language what it names in English', async () => {
+  const en = textsOf('en')
   const namesIn = (text = ''): readonly string[] =>
     [...new Set([...text.matchAll(/\{(\w+)/g)].map(([, name = '']) => name))].sort()
-  assert.equal(
-    [...en].filter(([key, text]) => String(namesIn(text)) !== String(namesIn(de.get(key)))),
-    [],
-  )
+  for (const language of OTHERS) {
+    const other = textsOf(language)
+    assert.equal(
+      [...en].filter(([key, text]) => String(namesIn(text)) !== String(namesIn(other.get(key)))),
+      [],
+      language,
+    )
+  }
 })
 
-texts('says what each code of an error means, in both languages', async () => {
+texts('says what each code of an error means, in each language', async () => {
   const [api, types] = ['api', 'types'].map((name) =>
     readFileSync(new URL(`../../client/src/${name}.ts`, import.meta.url), 'utf8'),
   )
@@ -112,7 +166,7 @@ texts('has each text that a page of a plugin names', () => {
   assert.equal(missing, [])
 })
 
-texts('says in plain words whatever may happen, in both languages', async () => {
+texts('says in plain words whatever may happen, in each language', async () => {
   const reference = readFileSync(new URL('../../../docs/reference/events.md', import.meta.url), 'utf8')
   const types = new Set([...reference.matchAll(/^\| `([a-z_.]+)`/gm)].map(([, type = '']) => type))
   assert.ok(types.size > 100, String(types.size))

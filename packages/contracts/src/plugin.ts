@@ -104,6 +104,10 @@ export interface Manifest {
   readonly machine?: boolean
 }
 
+/** Languages of the console and of printed cards, ISO 639-1. A plugin's `texts` may have a file for each. */
+export const LANGUAGES = ['de', 'en', 'es', 'fr', 'pt'] as const
+export type Language = (typeof LANGUAGES)[number]
+
 /** A plugin that runs, and what it adds to the console. */
 export interface RunningPlugin extends Pick<Manifest, 'pages' | 'panels'> {
   readonly name: string

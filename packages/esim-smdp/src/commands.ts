@@ -159,8 +159,8 @@ export const commands: Commands = {
       )
   },
   'esim sheet': async (host) => {
-    const { batch, out } = host.typed
-    const { body } = await host.open('GET /v1/esim/sheet', { query: { batch } })
+    const { batch, out, language } = host.typed
+    const { body } = await host.open('GET /v1/esim/sheet', { query: { batch, language } })
     const html = await text(body)
     if (typeof out !== 'string') return host.out(html)
     await host.writeSecret(out, html)

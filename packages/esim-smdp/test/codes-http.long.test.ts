@@ -169,6 +169,13 @@ http('prints the cards of a batch on a page that runs nothing', async () => {
   assert.not.ok(/<script|<img|https?:|url\(|@import/i.test(html))
   assert.ok(codes.slice(1).every(({ activation_code }) => html.includes(activation_code)))
   assert.is(errorOf(await bed.request('GET', '/v1/esim/sheet?batch=b-none'), 404).code, 'not_found')
+  const french = await bed.request('GET', `/v1/esim/sheet?batch=${batch_id}&language=fr`)
+  assert.match(String(french.body), /<html lang="fr">[\s\S]*Scannez le code/)
+  assert.not.match(String(french.body), /Scan the/)
+  assert.is(
+    errorOf(await bed.request('GET', `/v1/esim/sheet?batch=${batch_id}&language=xx`), 400).code,
+    'validation_failed',
+  )
 })
 
 http(

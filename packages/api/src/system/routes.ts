@@ -5,6 +5,7 @@ import {
   type ErrorFactory,
   forbidden,
   type JsonSchema,
+  LANGUAGES,
   type NetworkScope,
   networkScope,
   notFound,
@@ -282,7 +283,7 @@ function textsRoute({ kernel }: EdgeCore): Route {
     summary: 'Get the texts of plugins for the console, by language',
     description: 'The texts of all plugins that run, by key; in English where one has none of that language.',
     schema: {
-      params: objectSchema({ language: { enum: ['de', 'en'] } }, ['language']),
+      params: objectSchema({ language: { enum: LANGUAGES } }, ['language']),
       response: { type: 'object', additionalProperties: TEXT },
     },
     conditional: true,

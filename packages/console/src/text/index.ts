@@ -11,19 +11,44 @@ let ownTexts: Texts = {}
 let pluginTexts: Texts = {}
 let language = 'en'
 
-/** The language in force, `en` or `de`: for dates and numbers too. */
+/** The texts of the console in each language that it speaks. */
+const FILES: Readonly<Record<string, () => Promise<{ readonly default: Texts }>>> = {
+  en: () => import('../../texts/en.json'),
+  de: () => import('../../texts/de.json'),
+  es: () => import('../../texts/es.json'),
+  fr: () => import('../../texts/fr.json'),
+  pt: () => import('../../texts/pt.json'),
+}
+/** Two letters each, as in ISO 639-1. */
+export const LANGUAGES: readonly string[] = Object.keys(FILES)
+/** Where this browser keeps the language that a person chose here. */
+const CHOSEN = 'language'
+
+/** The language that was chosen in this browser, empty where it is the browser's own. */
+export function chosenLanguage(): string {
+  const chosen = localStorage.getItem(CHOSEN) ?? ''
+  return LANGUAGES.includes(chosen) ? chosen : ''
+}
+
+/** Keeps the choice and shows the console in it; empty follows the browser. */
+export function chooseLanguage(name: string): void {
+  if (name === '') localStorage.removeItem(CHOSEN)
+  else localStorage.setItem(CHOSEN, name)
+  location.reload()
+}
+
+/** The language in force with its country where the browser names one: for dates and numbers too. */
 export function locale(): string {
   return navigator.languages.find((one) => one.startsWith(language)) ?? language
 }
 
-/** Loads the texts of the browser's language, English when there are none. Before anything is shown. */
+/** Loads the texts of the chosen or the browser's language, English when there are none. Before anything is shown. */
 export async function loadTexts(): Promise<void> {
-  const wanted = navigator.languages.map((one) => one.slice(0, 2)).find((one) => one === 'en' || one === 'de')
-  language = wanted ?? 'en'
+  const spoken = [chosenLanguage(), ...navigator.languages.map((one) => one.slice(0, 2))]
+  language = spoken.find((one) => LANGUAGES.includes(one)) ?? 'en'
   document.documentElement.lang = language
   const loading = loadPluginTexts()
-  ownTexts = (await (language === 'de' ? import('../../texts/de.json') : import('../../texts/en.json')))
-    .default
+  ownTexts = (await FILES[language]?.())?.default ?? {}
   await loading
 }
 

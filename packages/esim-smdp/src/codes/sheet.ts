@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Language } from '@steeple/contracts'
 import { qrText } from './activation.ts'
 
 export interface SheetCard {
@@ -39,15 +40,54 @@ h2 { font-size: 10.5pt; line-height: 1.2; overflow-wrap: anywhere; max-height: 3
 /** Nothing is loaded and nothing runs: the one style sheet is known by its hash. */
 export const SHEET_POLICY: string = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
+/** What a card says. `{until}` is a date as `2026-12-22`. */
+const WORDS: Readonly<
+  Record<
+    Language,
+    { readonly title: string; readonly qr: string; readonly scan: string; readonly code: string }
+  >
+> = {
+  de: {
+    title: 'eSIM-Karten der Serie',
+    qr: 'QR-Code einer eSIM',
+    scan: 'Scannen Sie den Code bis {until} unter „eSIM hinzufügen“.',
+    code: 'Das Telefon fragt nach einem Bestätigungscode. Er steht nicht auf dieser Karte.',
+  },
+  en: {
+    title: 'eSIM cards of batch',
+    qr: 'QR code of an eSIM',
+    scan: 'Scan the code under “Add eSIM” by {until}.',
+    code: 'The phone asks for a confirmation code. It is not on this card.',
+  },
+  es: {
+    title: 'Tarjetas eSIM del lote',
+    qr: 'Código QR de una eSIM',
+    scan: 'Escanee el código en «Añadir eSIM» antes del {until}.',
+    code: 'El teléfono pide un código de confirmación. No está en esta tarjeta.',
+  },
+  fr: {
+    title: 'Cartes eSIM du lot',
+    qr: 'Code QR d’une eSIM',
+    scan: 'Scannez le code sous « Ajouter une eSIM » avant le {until}.',
+    code: 'Le téléphone demande un code de confirmation. Il n’est pas sur cette carte.',
+  },
+  pt: {
+    title: 'Cartões eSIM do lote',
+    qr: 'Código QR de um eSIM',
+    scan: 'Leia o código em “Adicionar eSIM” até {until}.',
+    code: 'O telefone pede um código de confirmação. Ele não está neste cartão.',
+  },
+}
+
 /** What stands before the pages of a sheet. */
-export function sheetHead(title: string): string {
+export function sheetHead(batch: string, language: Language): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(title)}</title>
+<title>${escaped(`${WORDS[language].title} ${batch}`)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
@@ -58,24 +98,25 @@ export function sheetHead(title: string): string {
 export const SHEET_FOOT = '</body>\n</html>\n'
 
 /** One page of at most ten cards. */
-export async function sheetPage(cards: readonly SheetCard[]): Promise<string> {
+export async function sheetPage(cards: readonly SheetCard[], language: Language): Promise<string> {
   // Few boxes print any: what draws them is not loaded before.
   const { qrPath } = await import('./qr.ts')
-  return `<section class="page">\n${cards.map((one) => card(one, qrPath(qrText(one.activationCode)))).join('')}</section>\n`
+  return `<section class="page">\n${cards.map((one) => card(one, qrPath(qrText(one.activationCode)), WORDS[language])).join('')}</section>\n`
 }
 
 function card(
   { activationCode, label, iccidLast4, isConfirmed, expires }: SheetCard,
   { path, modules }: { readonly path: string; readonly modules: number },
+  { qr, scan, code }: (typeof WORDS)[Language],
 ): string {
   const side = modules + 2 * QUIET_MODULES
   const view = `-${QUIET_MODULES} -${QUIET_MODULES} ${side} ${side}`
   return `<article class="card cut">
-<svg viewBox="${view}" role="img" aria-label="QR code of an eSIM"><path d="M-${QUIET_MODULES}-${QUIET_MODULES}h${side}v${side}H-${QUIET_MODULES}z" fill="#fff"/><path d="${path}"/></svg>
+<svg viewBox="${view}" role="img" aria-label="${qr}"><path d="M-${QUIET_MODULES}-${QUIET_MODULES}h${side}v${side}H-${QUIET_MODULES}z" fill="#fff"/><path d="${path}"/></svg>
 <div>
 <h2>${escaped(label)}</h2>
 <p class="end">eSIM …${escaped(iccidLast4)}</p>
-<p class="how">Scan it under “Add eSIM”, until ${escaped(expires)}.${isConfirmed ? ' The phone asks for a confirmation code, which is not on this card.' : ''}</p>
+<p class="how">${scan.replace('{until}', escaped(expires))}${isConfirmed ? ` ${code}` : ''}</p>
 </div>
 <p class="code">${escaped(activationCode)}</p>
 </article>

@@ -1,6 +1,8 @@
 import {
   esimCodeNotFound,
   type JsonSchema,
+  LANGUAGES,
+  type Language,
   notFound,
   objectSchema,
   ok,
@@ -35,6 +37,7 @@ import { CODE_STATES, CODES, type CodeRow, type HeldRow } from '../store/rows.ts
 
 interface SheetQuery {
   readonly batch: string
+  readonly language?: Language
 }
 
 /** Characters of a date in a timestamp. */
@@ -48,15 +51,18 @@ export function sheetRoute(parts: EsimParts): Route {
     role: 'sim:issuer',
     summary: 'Get the cards of a batch to print',
     description:
-      'A page of HTML that loads nothing: the codes of a batch that can still be downloaded, ten cards on an A4 page, with cut marks.',
+      'A page of HTML that loads nothing: the codes of a batch that can still be downloaded, ten cards on an A4 page, with cut marks. In English unless you name another `language`.',
     schema: {
-      query: recordSchema({ batch: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' } }),
+      query: objectSchema(
+        { batch: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' }, language: { enum: LANGUAGES } },
+        ['batch'],
+      ),
     },
     produces: ['text/html'],
     errors: ['validation_failed', 'esim_disabled', 'not_found', 'store_corrupt'],
-    handle: async ({ query: { batch } }) => {
+    handle: async ({ query: { batch, language = 'en' } }) => {
       needEnabled(parts)
-      const pages = pagesOf(parts, batch)
+      const pages = pagesOf(parts, batch, language)
       const first = await pages.next()
       if (first.done === true) throw notFound(`code of batch ${batch} that could be printed`)
       return {
@@ -65,19 +71,23 @@ export function sheetRoute(parts: EsimParts): Route {
           'content-security-policy': SHEET_POLICY,
           'cache-control': 'no-store',
         },
-        stream: sheet(batch, first.value, pages),
+        stream: sheet(sheetHead(batch, language) + first.value, pages),
       }
     },
   })
 }
 
-async function* sheet(batch: string, first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
-  yield sheetHead(`eSIM cards of batch ${batch}`) + first
+async function* sheet(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield first
   yield* rest
   yield SHEET_FOOT
 }
 
-async function* pagesOf(parts: EsimParts, batch: string): AsyncGenerator<string, undefined> {
+async function* pagesOf(
+  parts: EsimParts,
+  batch: string,
+  language: Language,
+): AsyncGenerator<string, undefined> {
   for (let after = ''; ; ) {
     const rows = await printableCodes(parts.context.db, batch, after, PER_PAGE)
     const closed = await parts.closed.among(
@@ -85,7 +95,7 @@ async function* pagesOf(parts: EsimParts, batch: string): AsyncGenerator<string,
       rows.map(({ token }) => token),
     )
     const open = rows.filter(({ token }) => !closed.has(token))
-    if (open.length > 0) yield await sheetPage(await cardsOf(parts, open))
+    if (open.length > 0) yield await sheetPage(await cardsOf(parts, open), language)
     const last = rows.at(-1)
     if (rows.length < PER_PAGE || last === undefined) return undefined
     after = last.token

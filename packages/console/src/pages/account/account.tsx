@@ -4,11 +4,11 @@ import { api } from '../../api/client.ts'
 import { me } from '../../api/session.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { hasPasskeys } from '../../api/ways-in.ts'
-import { t, word } from '../../text/index.ts'
+import { chooseLanguage, chosenLanguage, LANGUAGES, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
-import { Field } from '../../ui/field.tsx'
+import { Field, Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
@@ -206,8 +206,27 @@ export function Page() {
         />
         {isPerson ? null : <Notice>{t('account.noPerson')}</Notice>}
       </section>
+      <LanguageChoice />
       {isPerson ? <Own /> : null}
     </>
+  )
+}
+
+/** The language of the console in this browser. */
+function LanguageChoice() {
+  const nameOf = (code: string): string => new Intl.DisplayNames(code, { type: 'language' }).of(code) ?? code
+  return (
+    <section class="card" aria-label={t('account.language')}>
+      <Select
+        label={t('account.language')}
+        value={chosenLanguage()}
+        onChange={chooseLanguage}
+        options={[
+          { value: '', label: t('account.language.browser') },
+          ...LANGUAGES.map((code) => ({ value: code, label: nameOf(code) })),
+        ]}
+      />
+    </section>
   )
 }
 

@@ -20,7 +20,7 @@ const NAMELESS = [
 
 /** Words that many English sentences have, and no sentence of another language of the console. */
 const ENGLISH =
-  /\b(?:the|and|are|with|been|this|that|which|cannot|there|every|nobody|not|they|because|when|until|before|after|phone|phones|settings|subscriber|licence)\b/i
+  /(?<!\p{L})(?:the|and|are|with|been|this|that|which|cannot|there|every|nobody|not|they|because|when|until|before|after|phone|phones|settings|subscriber)(?!\p{L})/iu
 /** A name, a unit or a term of the standards is the same everywhere; a phrase is not. */
 const IS_PHRASE = /\p{L}{4,}\W+\p{L}{4,}/u
 
@@ -32,11 +32,11 @@ function isUntranslated(text: string, english: string): boolean {
 }
 
 /** Phrases that are names. */
-const SAME: readonly string[] = []
+const SAME: readonly string[] = ['wg://host:port', 'Download, Mbit/s', 'Upload, Mbit/s']
 
-/** Characters that a text may have where the English one fits: a third more, and short ones some letters. */
+/** Characters that a text may have where the English one fits. Pages are looked at in each language besides, for what is cut off. */
 function roomFor(english: string): number {
-  return Math.max(Math.ceil(english.length * 1.5), english.length + 14)
+  return Math.max(Math.ceil(english.length * 1.75), english.length + 21)
 }
 
 /** All texts of a language by their keys, as they stand in files; some twice where two files say the same. */

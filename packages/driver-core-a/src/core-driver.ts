@@ -36,6 +36,7 @@ import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { logTales } from './observe/log-tales.ts'
 import { listUes, type ObserveParts, observeCore, otherNetworks } from './observe/observe-core.ts'
 import { hasDiameterAt, tunLook } from './observe/proc-net.ts'
+import { type RegistrationWatch, registrationWatch } from './observe/registration-watch.ts'
 import { homeKeys, renderSettings } from './render/core-plan.ts'
 import { planNotes } from './render/plan-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
@@ -285,6 +286,7 @@ export interface CoreA {
   /** Sees to it that attached phones have their sessions. */
   readonly sessions: SessionMender
   readonly deaf: DeafHss
+  readonly registration: RegistrationWatch
 }
 
 /** Makes both. Opens nothing. */
@@ -340,6 +342,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     places,
     sessions,
     deaf,
+    registration: registrationWatch({ clock: context.clock, ...logs }),
     others: () => otherNetworks(info, places().plmn),
     driver: {
       render: rendererOf(context),

@@ -22,6 +22,7 @@ export const plugin: Plugin = {
     const watch = coreWatch(context, core)
     context.every(watch.everyMs, watch.look, 'each')
     context.every(core.sessions.everyMs, core.sessions.look, 'machine')
+    context.every(core.registration.everyMs, core.registration.look, 'each')
     return {
       services: new Map<string, object>([
         [coreDriverRef.id, counted(driver, context)],
@@ -31,6 +32,7 @@ export const plugin: Plugin = {
         ...(await watch.freshHealth(context.retiring)),
         core.sessions.health(),
         core.deaf.health(),
+        core.registration.health(),
       ],
       start: async () => {
         // Not awaited: a core that is away must not keep the service from starting.

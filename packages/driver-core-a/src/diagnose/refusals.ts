@@ -122,6 +122,16 @@ export function refusalsIn(logs: readonly string[], imsi: Imsi): readonly UeAtte
   return explained(attempts).reverse().slice(0, MOST_ATTEMPTS)
 }
 
+/** What a line says of whichever phone it names: its digits, and whether it got on, or why not. */
+export function saidOf(
+  raw: string,
+): { readonly who: string; readonly meaning: 'success' | { readonly detail: string } } | undefined {
+  const text = textOf(raw)
+  const [whole, mcc = '', mnc = '', digits = ''] = IDENTITY.exec(text ?? '') ?? []
+  const meaning = whole === undefined ? undefined : meaningOf(text ?? '')
+  return meaning === undefined ? undefined : { who: mcc + mnc + digits, meaning }
+}
+
 /** Why the core has taken no base station, when its log says nothing newer of one; undefined otherwise. */
 export function refusedRadioIn(log: string): string | undefined {
   let words: string | undefined

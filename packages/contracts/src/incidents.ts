@@ -47,12 +47,18 @@ export interface Incident {
 export interface IncidentBoard {
   current(): Promise<readonly Incident[]>
 }
-export const incidentBoardRef: ServiceRef<IncidentBoard> = serviceRef<IncidentBoard>('nodes.incidents')
+export const incidentBoardRef: ServiceRef<IncidentBoard> = serviceRef<IncidentBoard>('nodes.incidents', {
+  current: 'function',
+})
 
 /** When certificates end that this service works with. */
 export interface CertificateEnds {
   /** Ms since the epoch, by the name of each. */
   ends(): Promise<ReadonlyMap<string, number>>
 }
-export const certificateEndsRef: ServiceRef<CertificateEnds> =
-  serviceRef<CertificateEnds>('nodes.certificates')
+export const certificateEndsRef: ServiceRef<CertificateEnds> = serviceRef<CertificateEnds>(
+  'nodes.certificates',
+  {
+    ends: 'function',
+  },
+)

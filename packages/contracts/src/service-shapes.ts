@@ -1,4 +1,5 @@
 import { coreDriverRef, hssDriverRef, type ImsiHash, ranDriverRef } from './drivers.ts'
+import { certificateEndsRef, incidentBoardRef } from './incidents.ts'
 import {
   bootstrapTokensRef,
   meshStandingRef,
@@ -245,9 +246,11 @@ const REFS: readonly ServiceRef<object>[] = [
   agentWatchRef,
   authenticatorRef,
   bootstrapTokensRef,
+  certificateEndsRef,
   collectionConsumerRef,
   coreDriverRef,
   hssDriverRef,
+  incidentBoardRef,
   lifecycleRef,
   meshStandingRef,
   moveRecorderRef,

@@ -113,7 +113,7 @@ if (executable !== undefined) {
   )
 
   about(['driver-core-a'], home)(
-    'shows a part that fails because it is told, and not because time goes by',
+    'shows an outage because it is told, once, with its cause folded below',
     async () => {
       const { page, problems } = await browser.open(service.url)
       await signInWithToken(page, service.adminToken)
@@ -123,8 +123,8 @@ if (executable !== undefined) {
           .getByText(/parts? works?\./)
           .waitFor(),
       )
-      const core = needs.getByText('driver-core-a.daemons')
-      assert.is(await core.count(), 0)
+      await needs.getByText(/^Checked \d+ things at .*: all is well\.$/).waitFor()
+      const core = needs.getByRole('listitem', { name: 'No core', exact: true })
       await lab.stop()
       isLabGone = true
       await eventually(async () => {
@@ -136,8 +136,26 @@ if (executable !== undefined) {
         await moment()
         assert.is(await core.count(), 1)
       })
+      await isAccessible(page, 'overview with an outage')
+      assert.equal(await needs.getByRole('link', { name: 'Open Core' }).getAttribute('href'), '/core')
+      const runbook = (await core.getByRole('link', { name: 'What to do' }).getAttribute('href')) ?? ''
+      assert.is((await fetch(new URL(runbook, service.url))).status, 200)
+      await core.getByText('Cause and what follows').click()
+      await core
+        .getByText(/^Core \(Open5GS\): /)
+        .first()
+        .waitFor()
       const happened = part(page, 'Recent events')
-      await happened.getByRole('listitem').filter({ hasText: 'driver-core-a.daemons' }).waitFor()
+      await happened.getByRole('listitem').filter({ hasText: 'Core (Open5GS)' }).first().waitFor()
+      await eventually(async () => {
+        const { alerts } = (await service.request('GET', '/v1/alerts?state=open')).body
+        const subjects = alerts.map(({ subject }: { subject: string }) => subject)
+        assert.equal(subjects, ['driver-core-a.daemons'])
+      }, 120_000)
+      await page.goto(`${service.url}/alerts`)
+      await page.getByText('1 alert about it').waitFor()
+      assert.is(await page.getByRole('listitem', { name: 'No core', exact: true }).count(), 1)
+      await isAccessible(page, 'alerts with an outage')
       assert.equal(problems, [])
       await page.close()
     },

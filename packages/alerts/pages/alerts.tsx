@@ -3,14 +3,19 @@ import {
   api,
   Button,
   type Column,
+  type ComponentChildren,
   ConfirmDialog,
+  componentText,
   DataTable,
   EmptyState,
   ErrorNotice,
   Facts,
   Field,
   filter,
+  type Incident,
+  IncidentList,
   type ItemOf,
+  isAbout,
   Lamp,
   Loaded,
   may,
@@ -25,9 +30,11 @@ import {
   t,
   toast,
   useAction,
+  useBoard,
   usePages,
   useQuery,
   useState,
+  wellText,
   word,
 } from '@steeple/console/kit'
 
@@ -261,18 +268,42 @@ const GRAVITY = ['critical', 'warning', 'info']
 function OpenAlerts() {
   const query = { state: 'open', limit: 500 } as const
   const alerts = useQuery('/v1/alerts', { query }, { on: ['alert.*'], everyMs: 30_000 })
+  const board = useBoard()
+  const shown = (open: readonly Alert[]) =>
+    open
+      .toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))
+      .map((alert) => <OpenAlert key={alert.id} alert={alert} onChanged={alerts.reload} />)
   return (
     <Loaded query={alerts}>
-      {({ alerts: open }) =>
-        open.length === 0 ? (
-          <EmptyState title={t('alerts.none')}>{t('alerts.none.help')}</EmptyState>
-        ) : (
-          open
-            .toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))
-            .map((alert) => <OpenAlert key={alert.id} alert={alert} onChanged={alerts.reload} />)
+      {({ alerts: open }) => {
+        const isOf = (incident: Incident) => (alert: Alert) => isAbout(incident, alert.subject)
+        const others = open.filter((alert) => !board.incidents.some((incident) => isOf(incident)(alert)))
+        return (
+          <>
+            <IncidentList
+              board={board}
+              under={(incident) => <Notified>{shown(open.filter(isOf(incident)))}</Notified>}
+            />
+            {others.length + board.incidents.length > 0 || board.at === undefined ? (
+              shown(others)
+            ) : (
+              <EmptyState title={wellText(board)}>{t('alerts.none.help')}</EmptyState>
+            )}
+          </>
         )
-      }
+      }}
     </Loaded>
+  )
+}
+
+/** The alerts of an outage: who was notified, and what can be done about that. */
+function Notified({ children }: { readonly children: readonly ComponentChildren[] }) {
+  if (children.length === 0) return null
+  return (
+    <details>
+      <summary>{t('alerts.ofIncident', { count: children.length })}</summary>
+      {children}
+    </details>
   )
 }
 
@@ -392,5 +423,5 @@ function remedyOf(rule: string): string | undefined {
 
 /** What it is about; none where it is about the box as a whole. */
 function subjectText({ subject }: Alert): string {
-  return subject === '*' ? t('alerts.allOthers') : subject
+  return subject === '*' ? t('alerts.allOthers') : componentText(subject)
 }

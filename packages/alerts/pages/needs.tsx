@@ -32,16 +32,20 @@ const PLACES: Readonly<Record<string, string>> = {
 const RULES = '/alerts'
 const MOST_SHOWN = 8
 
-/** The alerts that are open, among what needs somebody; says whom they are about. */
+/** The alerts that are open and say more than the outages above them; says whom they are about. */
 export function Panel({
   Act,
+  isKnown,
   onTold,
 }: {
   readonly Act: Act
+  /** Whether an outage says it already. */
+  readonly isKnown: (subject: string) => boolean
   readonly onTold: (subjects: readonly string[]) => void
 }) {
   const alerts = useQuery('/v1/alerts', { query: { state: 'firing', limit: 50 } }, { on: ['alert.*'] })
-  const firing = alerts.data?.alerts.filter(({ acked_at }) => acked_at === null) ?? []
+  const firing =
+    alerts.data?.alerts.filter(({ acked_at, subject }) => acked_at === null && !isKnown(subject)) ?? []
   const subjects = JSON.stringify(firing.map(({ subject }) => subject))
   useEffect(() => onTold(JSON.parse(subjects)), [subjects])
   return (

@@ -224,6 +224,35 @@ rest(
 )
 
 rest(
+  'says first what is wrong, what it means for phones and what to do, in status and health alike',
+  async () => {
+    const incident = {
+      ...{ id: 'no_radio', kind: 'no_radio', severity: 'critical', title: 'No radio', component: 'ran' },
+      ...{ detail: 'no base station\u001b[2J', effects: [], impact: '14 phones are off.', phones_off: 14 },
+      ...{ advice: 'Look at its cable.', runbook: '/docs/how-to/on-duty#no-radio' },
+      since: '2026-11-28T14:02:03.456Z',
+    }
+    for (const command of ['status', 'health']) {
+      const told = await against(
+        () => ({ body: { status: 'degraded', incidents: [incident], components: [] } }),
+        [command],
+      )
+      const [first, impact, cause, advice, more, space, rest] = told.out.split('\n')
+      assert.equal(
+        [first, impact, cause, advice, space, told.code],
+        [
+          ...['OUTAGE: No radio', '  14 phones are off. Since 2026-11-28 14:02:03Z.'],
+          ...['  Cause: no base station\uFFFD[2J', '  Look at its cable.', '', 0],
+        ],
+      )
+      assert.match(more ?? '', /^ {2}More: http:.*\/docs\/how-to\/on-duty#no-radio$/)
+      assert.match(rest ?? '', /^status +degraded$/)
+    }
+  },
+  PROCESS_LIMIT,
+)
+
+rest(
   'waits for a service that is about to answer, and for one that is about to be well',
   async () => {
     const starting = (before: number): Answer | undefined => {

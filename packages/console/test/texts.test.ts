@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { LANGUAGES, type Language } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
+import { isAbout } from '../src/app/is-about.ts'
 import { isKeptOff } from '../src/app/kept-off.ts'
 import { happened, UNTOLD } from '../src/pages/home/untold.ts'
 import { rowsToImport } from '../src/pages/sims/import-count.ts'
@@ -178,6 +179,35 @@ texts('says in plain words whatever may happen, in each language', async () => {
       language,
     )
   }
+})
+
+texts(
+  'says of each kind of outage what it is, what it means for phones and what to do, in both languages',
+  () => {
+    const source = readFileSync(new URL('../../contracts/src/incidents.ts', import.meta.url), 'utf8')
+    const listed = /INCIDENT_KINDS = \[([^\]]*)\]/.exec(source)?.[1] ?? ''
+    const kinds = [...listed.matchAll(/'(\w+)'/g)].map(([, kind = '']) => kind)
+    assert.ok(kinds.length > 10, String(kinds))
+    for (const language of LANGUAGES) {
+      const all = textsOf(language)
+      const wanted = kinds.flatMap((kind) =>
+        ['title', 'impact', 'do'].map((what) => `incident.${what}.${kind}`),
+      )
+      assert.equal(
+        wanted.filter((key) => !all.has(key)),
+        [],
+        language,
+      )
+    }
+  },
+)
+
+texts('knows an alert that says what an outage says, by its component and what follows', () => {
+  const full = { component: 'nodes.disk', effects: ['store', 'driver-hss.hss'] }
+  assert.equal(
+    ['disk', 'nodes.disk', 'store', 'hss', 'sk', 'clock', '0123456789ab'].map((one) => isAbout(full, one)),
+    [true, true, true, true, false, false, false],
+  )
 })
 
 texts('does not say that nothing needs somebody while a gate is closed', () => {

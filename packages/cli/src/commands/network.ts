@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { ConnectionOptions } from '../client/credentials.ts'
+import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/service.ts'
 import { CommandError, failure, usageError } from '../command-error.ts'
-import { printRecord, printWithTable } from '../output/print.ts'
+import { type Incident, incidentText, printRecord, printWithTable } from '../output/print.ts'
 import type { Terminal } from '../terminal.ts'
 import type { CommandEntry } from './api-commands.ts'
 import { gathered, positiveInteger, positiveNumber, restCommand } from './options.ts'
@@ -154,7 +154,8 @@ async function status(terminal: Terminal, options: StatusOptions): Promise<void>
   const service = connect(terminal, options)
   const { data } = await patiently(waitFrom(options), () => service.get('/v1/status'))
   // People read the components with `svc health`.
-  const { components: _components, ...short } = data
+  const { components: _components, incidents, ...short } = data
+  tellIncidents(terminal, options, incidents)
   printRecord(terminal, options, options.json === true ? data : short)
 }
 
@@ -165,7 +166,8 @@ async function health(terminal: Terminal, options: StatusOptions): Promise<void>
     () => service.get('/v1/health'),
     (answer) => answer.data.status === 'ok',
   )
-  const { components: rows, ...rest } = data
+  const { components: rows, incidents, ...rest } = data
+  tellIncidents(terminal, options, incidents)
   printWithTable(terminal, options, data, { rest, rows }, [
     { title: 'COMPONENT', value: 'name' },
     'kind',
@@ -175,6 +177,15 @@ async function health(terminal: Terminal, options: StatusOptions): Promise<void>
   ])
   const isWell = options.wait === undefined ? data.status !== 'down' : data.status === 'ok'
   if (!isWell) terminal.answer(1)
+}
+
+/** Before all else, and to people alone. A service of an earlier version tells of none. */
+function tellIncidents(
+  terminal: Terminal,
+  options: StatusOptions,
+  incidents: readonly Incident[] | undefined = [],
+): void {
+  if (options.json !== true) terminal.out(incidentText(incidents, baseUrl(terminal, options)))
 }
 
 async function check(terminal: Terminal, options: SpectrumOptions): Promise<void> {

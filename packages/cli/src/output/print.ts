@@ -1,5 +1,6 @@
+import type { AnswerOf } from '@steeple/client'
 import type { Terminal } from '../terminal.ts'
-import { type Column, fields, table } from './table.ts'
+import { type Column, fields, moment, printable, table } from './table.ts'
 
 /** How answers are shown. */
 export interface PrintOptions {
@@ -42,6 +43,24 @@ export function printWithTable<Row>(
   terminal.out(
     isJson === true ? jsonText(record) : `${fields(rest)}\n${table(rows, columns, terminal.columns)}`,
   )
+}
+
+/** One outage of an answer. */
+export type Incident = AnswerOf<'GET', '/v1/health'>['incidents'][number]
+
+/** Outages as people read them: what it is, what it means for phones, since when, and what to do. Nothing where nothing is wrong. */
+export function incidentText(incidents: readonly Incident[], service: URL): string {
+  return incidents
+    .map(({ severity, title, impact, since, advice, runbook, detail }) => {
+      const first = `${severity === 'critical' ? 'OUTAGE' : 'ATTENTION'}: ${title}`
+      const cause = `Cause: ${detail}`
+      const help = `More: ${new URL(runbook, service).href}`
+      return [first, `${impact} Since ${moment(since)}.`, cause, advice, help]
+        .map((line, at) => `${at === 0 ? '' : '  '}${printable(line)}\n`)
+        .join('')
+    })
+    .map((text) => `${text}\n`)
+    .join('')
 }
 
 /** A value as indented JSON with a final newline. */

@@ -188,7 +188,7 @@ export function cell(value: unknown): string {
 }
 
 /** A timestamp as people read it in a table: `2026-11-21 18:52:00Z`. The whole one is in the JSON. */
-function moment(value: unknown): unknown {
+export function moment(value: unknown): unknown {
   return typeof value === 'string'
     ? value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, '$1 $2Z')
     : value

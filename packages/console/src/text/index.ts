@@ -71,6 +71,20 @@ export function word(prefix: string, value: string): string {
   return Object.hasOwn(ownTexts, key) || Object.hasOwn(pluginTexts, key) ? t(key as TextKey) : value
 }
 
+/** What people call a component of the health board. Of several with one name it says which; without a name it is its own. */
+export function componentText(name: string): string {
+  const [, box, part] = /^node\/([^/]+)(?:\/(.+))?$/.exec(name) ?? []
+  if (box !== undefined)
+    return part === undefined ? t('ui.box', { box }) : t('ui.boxPart', { part: componentText(part), box })
+  const parts = name.split('.')
+  for (let length = parts.length; length > 0; length -= 1) {
+    const own = parts.slice(0, length).join('.')
+    const text = word('component', own)
+    if (text !== own) return length === parts.length ? text : `${text} (${parts.slice(length).join('.')})`
+  }
+  return name
+}
+
 /** The values that `word` knows of a prefix. */
 export function wordsOf(prefix: string): readonly string[] {
   const beginning = `${prefix}.`

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@steeple/client'
-import { t, word } from '../text/index.ts'
+import { componentText, t, word } from '../text/index.ts'
 import { Lamp, type Tone } from './lamp.tsx'
 import { Notice } from './notice.tsx'
 import { Said } from './said.tsx'
@@ -21,7 +21,7 @@ export function HealthList({ components }: { readonly components: readonly Compo
           <li key={name}>
             <Lamp
               tone={healthTone(status)}
-              label={t('ui.health.part', { name, status: word('ui.health', status) })}
+              label={t('ui.health.part', { name: componentText(name), status: word('ui.health', status) })}
             />
             <p>
               <Said>{said}</Said>{' '}

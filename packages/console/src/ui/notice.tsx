@@ -37,8 +37,8 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Problem; reado
       {error.details.length === 0 ? null : (
         <ul>
           {error.details.map(({ pointer, message }) => (
-            <li key={pointer + message} lang="en">
-              {message.startsWith(pointer) ? message : `${pointer} ${message}`}
+            <li key={pointer + message}>
+              <Said>{message.startsWith(pointer) ? message : `${pointer} ${message}`}</Said>
             </li>
           ))}
         </ul>

@@ -40,6 +40,11 @@ export function Time({
   )
 }
 
+/** The time of day of a moment (RFC 3339) in the reader's zone: `14:02`. */
+export function clockText(at: string): string {
+  return clockFormat().format(new Date(at))
+}
+
 /** How long something went on; a dash, which says so, while it has no end. */
 export function Lasted({ from, to }: { readonly from: string; readonly to: string | null }) {
   if (to === null) return <abbr title={t('parts.goesOn')}>–</abbr>
@@ -51,6 +56,7 @@ const dayFormat = once(() => new Intl.DateTimeFormat(locale(), { dateStyle: 'med
 const momentFormat = once(
   () => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }),
 )
+const clockFormat = once(() => new Intl.DateTimeFormat(locale(), { timeStyle: 'short' }))
 const fullFormat = once(() => new Intl.DateTimeFormat(locale(), { dateStyle: 'short', timeStyle: 'medium' }))
 const agoFormat = once(() => new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'long' }))
 

@@ -158,8 +158,8 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
   return (
     <ul>
       {lines.map((line) => (
-        <li key={line} lang="en">
-          {line}
+        <li key={line}>
+          <Said>{line}</Said>
         </li>
       ))}
     </ul>

@@ -1,6 +1,6 @@
 import { type Query, useAction, useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
-import { locale, t, word } from '../../text/index.ts'
+import { componentText, locale, t, word } from '../../text/index.ts'
 import { Needs } from './needs.tsx'
 import './home.css'
 import type { AnswerOf, Change } from '@steeple/client'
@@ -8,12 +8,14 @@ import { useEffect, useState } from 'preact/hooks'
 import { listen, recent } from '../../api/changes.ts'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
+import { useBoard } from '../../app/incidents.tsx'
 import { closedGates, GATES } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Bytes } from '../../ui/bytes.tsx'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { healthTone } from '../../ui/health-list.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -192,11 +194,6 @@ function talkersOf(sessions: readonly Session[]): readonly Talker[] {
 
 type Status = AnswerOf<'GET', '/v1/status'>
 
-const TONES: Readonly<Record<string, Tone>> = {
-  ok: 'ok',
-  degraded: 'warn',
-  down: 'bad',
-}
 const KINDS: readonly string[] = ['ran', 'core', 'hss', 'collector']
 
 /** The ways out and to other boxes, and the radio and core behind. */
@@ -241,7 +238,7 @@ function Parts({ status }: { readonly status: Status }) {
       <ul class="home-list">
         {ill.map(({ name, kind, status: state, since }) => (
           <li key={name}>
-            <Lamp tone={TONES[state] ?? 'none'} label={name} />
+            <Lamp tone={healthTone(state)} label={componentText(name)} />
             <span class="fine">
               {word('home.kind', kind)}, {word('home.status', state)}, <Time at={since} relative />
             </span>
@@ -308,7 +305,7 @@ function Happenings() {
 /** Whom or what it happened to, where that says something. */
 function subjectOf(type: string, subject: string) {
   if (HASH.test(subject)) return <SubscriberName hash={subject} />
-  return type.startsWith('health.') ? <strong translate={false}>{subject}</strong> : null
+  return type.startsWith('health.') ? <strong>{componentText(subject)}</strong> : null
 }
 
 function merged(entries: readonly Entry[], changes: readonly Change[]): readonly Happening[] {
@@ -329,37 +326,17 @@ function merged(entries: readonly Entry[], changes: readonly Change[]): readonly
   return [...asked, ...own].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, SHOWN)
 }
 
-/** What the status is told anew by; and how often besides, for counts of a core that tells of nobody. */
-const CHANGES = {
-  on: [
-    ...[
-      'node.*',
-      'plugin.*',
-      'core.*',
-      'peer.*',
-      'clock.*',
-      'tx.*',
-      'lifecycle.*',
-      'config.*',
-      'health.*',
-      'ran.*',
-    ],
-    ...['sim.attached', 'sim.detached', 'sim.many', 'session.*'],
-  ],
-  everyMs: 30_000,
-} as const
-
 /** The first screen: whether the box is on the air, what needs somebody, who is on, what it is connected to, what happened. */
 export function Page() {
-  const status = useQuery('/v1/status', {}, CHANGES)
+  const board = useBoard()
   return (
     <>
       <h1>{t('home.title')}</h1>
       <Truth state={tx.value} />
-      <Needs status={status} />
+      <Needs board={board} />
       <div class="cards">
         <People />
-        <Machinery status={status} />
+        <Machinery status={board.status} />
       </div>
       <Happenings />
     </>

@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
+import { IncidentList, useBoard, wellText } from '../../app/incidents.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
-import { locale, t, word } from '../../text/index.ts'
+import { componentText, locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -153,30 +154,32 @@ function instanceText(
   return t('system.instance.of', { name: instance.name, role: instance.role, leader: instance.leader ?? '–' })
 }
 
-/** Every part: what is not well first, with why and what to do; then all of them to compare. */
+/** Every part: what is wrong first, with what to do; then all of them to compare. */
 function Health() {
-  const health = useQuery(
-    '/v1/health',
-    {},
-    { on: ['health.*', 'ran.*', 'plugin.*', 'core.*', 'clock.*'], everyMs: 30_000 },
-  )
+  const board = useBoard()
+  const { at, components, error, incidents, reload } = board
   return (
     <section class="card" aria-label={t('system.health')}>
       <h2>{t('system.health')}</h2>
-      <Loaded query={health}>
-        {({ status, components }) => (
+      <Loaded
+        query={{
+          data: at === undefined ? undefined : components,
+          error,
+          isLoading: at === undefined && error === undefined,
+          reload,
+        }}
+      >
+        {(rows) => (
           <>
-            <p>
-              <Lamp tone={healthTone(status)} label={word('system.status', status)} />
-            </p>
-            {components
-              .filter((one) => one.status !== 'ok')
-              .map((one) => (
-                <Trouble key={one.name} component={one} />
-              ))}
+            {incidents.length === 0 ? (
+              <p>
+                <Lamp tone="ok" label={wellText(board)} />
+              </p>
+            ) : null}
+            <IncidentList board={board} />
             <DataTable
               label={t('system.health')}
-              rows={components}
+              rows={rows}
               columns={columns()}
               keyOf={({ name }) => name}
             />
@@ -187,35 +190,13 @@ function Health() {
   )
 }
 
-function Trouble({ component }: { readonly component: Component }) {
-  const { name, kind, status, detail, since, last_ok_at } = component
-  const remedy = word('system.do', kind)
-  return (
-    <article class={`notice ${healthTone(status)}`} aria-label={name}>
-      <h3>
-        <Lamp tone={healthTone(status)} label={`${name}: ${word('system.status', status)}`} />
-      </h3>
-      <p>
-        <Said>{detail}</Said>
-      </p>
-      {remedy === kind ? null : <p>{remedy}</p>}
-      <Facts
-        facts={[
-          [t('system.since'), <Time key="since" at={since} relative />],
-          [t('system.lastOk'), last_ok_at === null ? t('system.never') : <Time at={last_ok_at} relative />],
-        ]}
-      />
-    </article>
-  )
-}
-
 function columns(): readonly Column<Component>[] {
   return [
     {
       key: 'name',
       title: t('system.part'),
-      cell: ({ name }) => <span translate={false}>{name}</span>,
-      compare: (a, b) => a.name.localeCompare(b.name),
+      cell: ({ name }) => <span title={name}>{componentText(name)}</span>,
+      compare: (a, b) => componentText(a.name).localeCompare(componentText(b.name)),
     },
     {
       key: 'status',

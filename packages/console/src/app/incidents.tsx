@@ -1,0 +1,191 @@
+import type { AnswerOf } from '@steeple/client'
+import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { api } from '../api/client.ts'
+import { plugins } from '../api/features.ts'
+import { may } from '../api/session.ts'
+import { type Query, useAction, useQuery } from '../api/use-query.ts'
+import { t, word } from '../text/index.ts'
+import { Button, ButtonLink } from '../ui/button.tsx'
+import { type Component, HealthList } from '../ui/health-list.tsx'
+import { Lamp } from '../ui/lamp.tsx'
+import { ErrorNotice } from '../ui/notice.tsx'
+import { Said } from '../ui/said.tsx'
+import { clockText, Time } from '../ui/time.tsx'
+import { pageAt, titleOf } from './pages-here.ts'
+
+type Status = AnswerOf<'GET', '/v1/status'>
+/** One outage, as the service tells it. */
+export type Incident = AnswerOf<'GET', '/v1/health'>['incidents'][number]
+
+/** After which events the status is read again; and how often besides, for counts of a core that tells of nobody. */
+const CHANGES = {
+  on: [
+    ...['node.*', 'plugin.*', 'core.*', 'peer.*', 'clock.*', 'tx.*', 'lifecycle.*', 'config.*'],
+    ...['health.*', 'ran.*', 'sim.attached', 'sim.detached', 'sim.many', 'session.*'],
+  ],
+  everyMs: 30_000,
+} as const
+/** Until the status answers, which it does after the first look at the core. */
+const EARLY_MS = 5_000
+
+/** What was looked at, and what is wrong. */
+export interface Board {
+  readonly status: Query<Status>
+  readonly components: readonly Component[]
+  readonly incidents: readonly Incident[]
+  /** When it was looked at, RFC 3339; undefined while nothing has come. */
+  readonly at: string | undefined
+  readonly error: Query<Status>['error']
+  readonly reload: () => void
+}
+
+/** The status with its outages; the health while there is no status yet. */
+export function useBoard(): Board {
+  const status = useQuery('/v1/status', {}, CHANGES)
+  const isEarly = status.data === undefined && status.error !== undefined
+  const early = useQuery(isEarly ? '/v1/health' : undefined, {}, { on: ['health.*'], everyMs: EARLY_MS })
+  const { data, reload } = isEarly ? early : status
+  const at = useMemo(() => (data === undefined ? undefined : new Date().toISOString()), [data])
+  return {
+    ...{ status, at, reload },
+    components: data?.components ?? [],
+    incidents: data?.incidents ?? [],
+    error: isEarly ? early.error : status.error,
+  }
+}
+
+/** What was looked at when nothing is wrong. */
+export function wellText({ components, at }: Pick<Board, 'components' | 'at'>): string {
+  return t('incident.none', { count: components.length, time: at === undefined ? '' : clockText(at) })
+}
+
+/** Outages, the gravest first: what it is, what it means for phones, and what to do. `under` is shown below each. */
+export function IncidentList({
+  board: { incidents, components, reload },
+  under,
+}: {
+  readonly board: Pick<Board, 'incidents' | 'components' | 'reload'>
+  readonly under?: (incident: Incident) => ComponentChildren
+}) {
+  if (incidents.length === 0) return null
+  return (
+    <ul class="incidents">
+      {incidents.map((incident) => (
+        <IncidentLine key={incident.id} incident={incident} components={components} onDone={reload}>
+          {under?.(incident)}
+        </IncidentLine>
+      ))}
+    </ul>
+  )
+}
+
+function IncidentLine({
+  incident,
+  components,
+  onDone,
+  children,
+}: {
+  readonly incident: Incident
+  readonly components: readonly Component[]
+  readonly onDone: () => void
+  readonly children: ComponentChildren
+}) {
+  const { kind, severity, title, detail, component, effects, runbook, since } = incident
+  const isCritical = severity === 'critical'
+  const said = textOf('title', kind)
+  const [name, advice] = [said ?? title, textOf('do', kind)]
+  const names = [component, ...effects]
+  return (
+    <li class={`notice ${isCritical ? 'bad' : 'warn'}`} aria-label={name}>
+      <p class="sentence">
+        <Lamp tone={isCritical ? 'bad' : 'warn'} label={`${word('incident.severity', severity)}: ${name}`} />
+      </p>
+      <p>
+        <Impact incident={incident} />{' '}
+        <span class="fine">
+          {t('incident.since')} <Time at={since} relative />
+        </span>
+      </p>
+      <p>{advice ?? <Said>{incident.advice}</Said>}</p>
+      <div class="actions">
+        <Mend kind={kind} onDone={onDone} />
+        <Lead kind={kind} component={components.find((one) => one.name === component)} name={component} />
+        <a href={runbook}>{t('incident.runbook')}</a>
+      </div>
+      <details>
+        <summary>{t('incident.cause', { count: effects.length })}</summary>
+        <HealthList components={names.flatMap((one) => components.find(({ name }) => name === one) ?? [])} />
+        {components.some((one) => one.name === component) ? null : <Said>{detail}</Said>}
+      </details>
+      {children}
+    </li>
+  )
+}
+
+/** What the console says of a kind; undefined of one that it does not know. */
+function textOf(what: 'title' | 'impact' | 'do', kind: string): string | undefined {
+  const text = word(`incident.${what}`, kind)
+  return text === kind ? undefined : text
+}
+
+function Impact({ incident: { kind, impact, phones_off } }: { readonly incident: Incident }) {
+  if (phones_off !== null) return <strong>{t('incident.phonesOff', { count: phones_off })}</strong>
+  return <>{textOf('impact', kind) ?? <Said>{impact}</Said>}</>
+}
+
+/** What can be mended from here: the clock, by somebody who sees that it is right. */
+export function Mend({ kind, onDone }: { readonly kind: string; readonly onDone: () => void }) {
+  const confirm = useAction(() => api.post('/v1/clock/confirm', { body: { time: new Date().toISOString() } }))
+  if (kind !== 'clock_wrong' || !may('admin')) return null
+  return (
+    <>
+      <Button isBusy={confirm.isBusy} onClick={() => void confirm.run().then(onDone)}>
+        {t('home.confirmClock')}
+      </Button>
+      {confirm.error === undefined ? null : <ErrorNotice error={confirm.error} />}
+    </>
+  )
+}
+
+/** The page on which an outage is looked at and mended. */
+const PLACES: Readonly<Record<string, string>> = {
+  ...{ database_gone: '/core', no_core: '/core', no_radio: '/radio', no_radio_power: '/radio' },
+  ...{ no_internet: '/mesh', box_silent: '/mesh', no_registration: '/sims', nobody_attached: '/sims' },
+  ...{ backup_overdue: '/backup' },
+}
+/** The same of a part by its kind, and by its plugin. */
+const PLACES_OF_PARTS: Readonly<Record<string, string>> = {
+  ...{ ran: '/radio', core: '/core', hss: '/core', collector: '/sessions' },
+}
+const PLACES_OF_PLUGINS: Readonly<Record<string, string>> = {
+  ...{ policy: '/radio', sims: '/sims', sessions: '/sessions', 'core-config': '/core' },
+}
+/** Where every part says how it is. */
+const PARTS = '/system'
+
+function Lead({
+  kind,
+  component,
+  name,
+}: {
+  readonly kind: string
+  readonly component: Component | undefined
+  readonly name: string
+}) {
+  const page = pageAt(PLACES[kind] ?? placeOf(component?.kind ?? '', name)) ?? pageAt(PARTS)
+  if (page === undefined || page.path === location.pathname) return null
+  const verb = word('incident.act', kind)
+  return (
+    <ButtonLink href={page.path}>
+      {verb === kind ? t('incident.open', { page: titleOf(page) }) : verb}
+    </ButtonLink>
+  )
+}
+
+/** `notes.store` is a part of the plugin `notes`. */
+function placeOf(kind: string, name: string): string {
+  const [plugin = ''] = name.split('.', 1)
+  const own = plugins.value?.find((one) => one.name === plugin)?.pages[0]?.path
+  return PLACES_OF_PARTS[kind] ?? PLACES_OF_PLUGINS[plugin] ?? own ?? PARTS
+}

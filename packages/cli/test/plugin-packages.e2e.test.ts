@@ -81,17 +81,17 @@ build(
   'refuses what is switched on in a build that lacks it, offline and at the start',
   async () => {
     await using root = await tempDir()
-    const cli = await copyOf(root, ['access', 'nodes', 'policy', 'sessions', 'sims', 'alerts'])
-    await writeFile(join(cli, 'left-out.json'), '["alerts"]')
+    const cli = await copyOf(root, ['access', 'nodes', 'policy', 'sessions', 'sims', 'fair-use'])
+    await writeFile(join(cli, 'left-out.json'), '["fair-use"]')
     const file = join(root.path, 'control.yaml')
-    await writeFile(file, `server: {data_dir: ${root.path}}\nalerts: {enabled: true}\n`)
+    await writeFile(file, `server: {data_dir: ${root.path}}\nfairuse: {enabled: true}\n`)
     for (const args of [
       ['config', 'check', file],
       ['--config', file],
     ]) {
       const { code, said } = await run(cli, args)
       assert.is(code, 1)
-      assert.match(said, ':2:19: alerts.enabled is true, and this build has no alerts')
+      assert.match(said, ':2:20: fairuse.enabled is true, and this build has no fair-use')
     }
   },
   PROCESS_LIMIT,

@@ -305,12 +305,14 @@ semantics('warns of where another core has its files and answers, and says which
 
 /** A build without eSIM. */
 const WITHOUT_ESIM: typeof KNOWN = KNOWN.map((section) =>
-  ['alerts', 'esim-smdp', 'mesh'].includes(section.plugin) ? { ...section, origin: 'known' } : section,
+  ['alerts', 'esim-smdp', 'fair-use', 'mesh'].includes(section.plugin)
+    ? { ...section, origin: 'known' }
+    : section,
 )
 
 semantics('refuses what is switched on in a build that lacks it, and says what is missing', () => {
   const cases = [
-    ['alerts: {enabled: true}', 'alerts.enabled is true, and this build has no alerts'],
+    ['fairuse: {enabled: true}', 'fairuse.enabled is true, and this build has no fair-use'],
     ['esim: {enabled: true}', 'esim.enabled is true, and this build has no esim-smdp'],
   ] as const
   for (const [text, refusal] of cases) {
@@ -320,10 +322,14 @@ semantics('refuses what is switched on in a build that lacks it, and says what i
     assert.equal(problems(text.replace('true', 'false'), { sections: WITHOUT_ESIM }), [])
     assert.equal(problems(text), [], 'with the plugin it is accepted')
   }
-  const { warnings } = load('esim: {smdp_address: dp.example}\npeering: {enabled: true}', {
-    sections: WITHOUT_ESIM,
-  })
+  const { warnings } = load(
+    'esim: {smdp_address: dp.example}\npeering: {enabled: true}\nalerts: {enabled: true}',
+    {
+      sections: WITHOUT_ESIM,
+    },
+  )
   assert.equal(warnings, [
+    'control.yaml:3:19: alerts.enabled is set, and this build has no alerts: it has no effect',
     'control.yaml:1:22: esim.smdp_address is set, and this build has no esim-smdp: it has no effect',
     'control.yaml:2:20: peering.enabled is set, and this build has no mesh: it has no effect',
   ])

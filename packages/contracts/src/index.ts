@@ -319,6 +319,7 @@ export {
   tokenMintRef,
   transmitterRef,
   txGateRef,
+  type UsedOfQuota,
   type Vault,
   vaultRef,
 } from './services.ts'

@@ -274,10 +274,17 @@ export const txGateRef: ServiceRef<TxGate> = serviceRef<TxGate>('policy.tx_gate'
 
 // ---- provided by a plugin that keeps quotas ----
 
+/** What a subscriber has used in a period, octets. */
+export interface UsedOfQuota {
+  /** In the present period of the quota; without a quota, in this month. */
+  readonly usedBytes: number
+  /** The quota with what was added for this period; undefined without a quota. */
+  readonly limitBytes: number | undefined
+}
 /** What is used of quotas. Sims asks it where there is one. */
 export interface QuotaKeeper {
-  /** Octets that count against the quota in its present period, of those that have one; in `tx` when it is given. */
-  used(imsis: readonly ImsiHash[], tx?: Tx): Promise<ReadonlyMap<ImsiHash, number>>
+  /** Of all of them; in `tx` when it is given. */
+  used(imsis: readonly ImsiHash[], tx?: Tx): Promise<ReadonlyMap<ImsiHash, UsedOfQuota>>
   /** New subscribers have this quota, with the period and action of `like` where that has one. In the caller's mutation. */
   granted(tx: MutationTx, imsis: readonly ImsiHash[], quotaBytes: number, like?: ImsiHash): Promise<void>
   /**

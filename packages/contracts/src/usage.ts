@@ -154,6 +154,13 @@ export interface UsageLedger {
     fromMs: number,
     toMs: number,
   ): Promise<UsageTotals & { readonly bySource: ReadonlyMap<string, UsageTotals> }>
+  /** Octets of both directions that count in [fromMs, toMs), of those that have any; in `tx` when it is given. */
+  sums(
+    imsis: readonly ImsiHash[],
+    fromMs: number,
+    toMs: number,
+    tx?: Tx,
+  ): Promise<ReadonlyMap<ImsiHash, number>>
   series(
     imsi: ImsiHash,
     fromMs: number,
@@ -171,6 +178,7 @@ export interface UsageLedger {
 export const usageLedgerRef: ServiceRef<UsageLedger> = serviceRef<UsageLedger>('sessions.usage', {
   totals: 'function',
   totalsIn: 'function',
+  sums: 'function',
   series: 'function',
   submit: 'function',
   knownUntil: 'function',

@@ -4,6 +4,8 @@ import {
   bytesText,
   ConfirmDialog,
   Field,
+  locale,
+  Notice,
   numberOf,
   Select,
   StaleChoice,
@@ -15,13 +17,11 @@ import {
   useState,
 } from '@steeple/console/kit'
 import type { Usage } from './quota.tsx'
+import { jumpOf, UNITS, type Unit, unitOf } from './quota-amount.ts'
 
-const UNITS = { MB: 1_000_000, GB: 1_000_000_000 } as const
 const PERIODS = ['day', 'week', 'month', 'none'] as const
 const ACTIONS = ['suspend', 'throttle', 'alert'] as const
 const KBIT = 1_000
-
-type Unit = keyof typeof UNITS
 
 interface DialogProps {
   readonly usage: Usage
@@ -61,19 +61,24 @@ export function QuotaDialog({ usage, etag, onClose, onChanged }: DialogProps) {
     onChanged()
     onClose()
   }
+  const wished = bytesOf(draft.value)
+  const jump = useJump(quota, wished)
   return (
     <ConfirmDialog
       isOpen
       title={t(quota === null ? 'quota.set' : 'quota.change')}
-      confirm={t('quota.save')}
+      confirm={jump.isAsked ? t('quota.jump.go', { now: bytesText(wished) }) : t('quota.save')}
       isBusy={change.isBusy}
       isDisabled={draft.isStale}
       error={draft.isStale ? undefined : change.error}
-      onConfirm={() => void done(false)}
+      onConfirm={() => {
+        if (!jump.asks()) void done(false)
+      }}
       onClose={onClose}
     >
       <div class="stack">
         <WishFields wish={draft.value} onChange={(part) => draft.set({ ...draft.value, ...part })} />
+        {jump.question}
         <StaleNotice draft={draft} text={wishText} onChosen={change.clear} />
         {quota === null || draft.isStale ? null : (
           <Button kind="quiet" onClick={() => void done(true)} isDisabled={change.isBusy}>
@@ -83,6 +88,27 @@ export function QuotaDialog({ usage, etag, onClose, onChanged }: DialogProps) {
       </div>
     </ConfirmDialog>
   )
+}
+
+/** Asks once before an amount that is a hundred times more or less than the one before: the unit may be the wrong one. */
+function useJump(before: number | null, now: number) {
+  const [asked, setAsked] = useState<number | undefined>(undefined)
+  const jump = jumpOf(before, now)
+  const isAsked = jump !== undefined && asked === now
+  const values = { now: bytesText(now), before: bytesText(before ?? 0) }
+  return {
+    isAsked,
+    /** Whether it asks now, so that nothing is to be done yet. */
+    asks: (): boolean => {
+      if (jump !== undefined) setAsked(now)
+      return jump !== undefined && !isAsked
+    },
+    question: isAsked ? (
+      <Notice tone="warn">
+        {t(`quota.jump.${jump.way}`, { ...values, times: jump.times.toLocaleString(locale()) })}
+      </Notice>
+    ) : null,
+  }
 }
 
 function WishFields({
@@ -129,14 +155,16 @@ function WishFields({
 /** Grants more for this period alone. */
 export function TopUpDialog({ usage, etag, onClose, onChanged }: DialogProps) {
   const [amount, setAmount] = useState('1')
-  const [unit, setUnit] = useState<Unit>('GB')
+  const [unit, setUnit] = useState<Unit>(unitOf(usage.quota_bytes ?? UNITS.GB))
   const now = toppedUp(usage)
   const [seen, setSeen] = useState(now)
   const isStale = seen !== now
+  const added = bytesOf({ amount, unit })
+  const jump = useJump(usage.quota_bytes, (usage.quota_bytes ?? 0) + added)
   const add = useAction(() =>
     api.post('/v1/sims/{imsi}/quota', {
       path: { imsi: usage.imsi_sha256_12 },
-      body: { add_bytes: Math.round(numberOf(amount) * UNITS[unit]) },
+      body: { add_bytes: added },
       ifMatch: etag,
     }),
   )
@@ -156,15 +184,18 @@ export function TopUpDialog({ usage, etag, onClose, onChanged }: DialogProps) {
     <ConfirmDialog
       isOpen
       title={t('quota.add')}
-      confirm={t('quota.add')}
+      confirm={jump.isAsked ? t('quota.jump.add', { added: bytesText(added) }) : t('quota.add')}
       isBusy={add.isBusy}
       isDisabled={isStale}
       error={isStale ? undefined : add.error}
-      onConfirm={() => void confirm()}
+      onConfirm={() => {
+        if (!jump.asks()) void confirm()
+      }}
       onClose={onClose}
     >
       <p>{t('quota.add.what')}</p>
       <Amount amount={amount} unit={unit} onAmount={setAmount} onUnit={setUnit} />
+      {jump.question}
       {isStale ? (
         <StaleChoice onKeep={keep} onDrop={onClose}>
           <p>
@@ -181,9 +212,10 @@ function toppedUp({ quota_bytes: quota, added_bytes: added }: Usage): string {
 }
 
 function wishOf({ quota_bytes: quota, period, action }: Usage): Wish {
+  const unit = unitOf(quota ?? UNITS.GB)
   return {
-    amount: quota === null ? '' : String(quota / UNITS.GB),
-    unit: 'GB',
+    amount: quota === null ? '' : String(quota / UNITS[unit]),
+    unit,
     period: known(PERIODS, period, 'month'),
     action: known(ACTIONS, action, 'suspend'),
     rate: '',
@@ -195,9 +227,13 @@ function wishText({ amount, unit, period, action }: Wish): string {
   return `${amount} ${unit}, ${t(`quota.period.${period}`)}. ${t(`quota.action.${action}`)}`
 }
 
-function bodyOf({ amount, unit, period, action, rate }: Wish) {
+function bytesOf({ amount, unit }: Pick<Wish, 'amount' | 'unit'>): number {
+  return Math.round(numberOf(amount) * UNITS[unit])
+}
+
+function bodyOf({ period, action, rate, ...wish }: Wish) {
   return {
-    quota_bytes: Math.round(numberOf(amount) * UNITS[unit]),
+    quota_bytes: bytesOf(wish),
     period,
     action,
     ...(action === 'throttle' && rate !== '' ? { throttle_bps: Math.round(numberOf(rate) * KBIT) } : {}),

@@ -8,11 +8,11 @@ export const columns = (): readonly Column<Sim>[] => [
   { key: 'used', title: t('sims.used'), isNumeric: true, isWide: true, cell: (sim) => <Used sim={sim} /> },
 ]
 
-function Used({ sim: { quota_bytes: quota, usage_bytes: used } }: { readonly sim: Sim }) {
-  if (quota === null) return <>–</>
+function Used({ sim: { allowed_bytes: allowed, usage_bytes: used } }: { readonly sim: Sim }) {
   return (
     <>
-      <Bytes value={used} /> {t('sims.used.of', { quota: bytesText(quota) })}
+      <Bytes value={used} />
+      {allowed === null ? null : ` ${t('sims.used.of', { quota: bytesText(allowed) })}`}
     </>
   )
 }

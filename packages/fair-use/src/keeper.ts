@@ -6,15 +6,19 @@ import { newQuota, QUOTAS, quotasOf } from './store/quota-store.ts'
 
 /** What SIMs asks of quotas. */
 export function quotaKeeper(parts: FairUseParts): QuotaKeeper {
-  const { context, clock } = parts
+  const { context, clock, ledger } = parts
   return {
     used: async (imsis, tx) => {
       const reader = tx === undefined ? context.db : context.db.join(tx)
       const accounts = await accountsOf(reader, imsis, clock)
+      const others = imsis.filter((imsi) => !accounts.has(imsi))
+      const { startMs, endMs } = clock.calendar.spanOf('month', clock.now().atMs)
+      const sums = await ledger.sums(others, startMs, endMs, tx)
       return new Map(
-        imsis.flatMap((imsi) => {
+        imsis.map((imsi) => {
           const account = accounts.get(imsi)
-          return account === undefined ? [] : [[imsi, account.usedBytes] as const]
+          const usedBytes = account?.usedBytes ?? sums.get(imsi) ?? 0
+          return [imsi, { usedBytes, limitBytes: account?.limitBytes }]
         }),
       )
     },

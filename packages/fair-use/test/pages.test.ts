@@ -1,5 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import { forecastOf } from '../pages/forecast.ts'
+import { jumpOf, unitOf } from '../pages/quota-amount.ts'
 import { beginning, placeOf, stepsOf } from '../pages/usage-steps.ts'
 
 /** What the panels of a subscriber make of figures. */
@@ -20,6 +21,22 @@ pages('foresees when a quota is used up, and says nothing where nothing can be s
   assert.is(forecastOf({ ...month, quota_bytes: null }, 10 * day), undefined)
   assert.is(forecastOf({ ...month, total_bytes: 0 }, 10 * day), undefined)
   assert.is(forecastOf(month, 60_000), undefined)
+})
+
+pages('opens a quota in the unit that people say it in, and asks before a hundred times more or less', () => {
+  const [MB, GB] = [1_000_000, 1_000_000_000]
+  assert.equal([5 * MB, 999 * MB, GB, 1.5 * GB, 0].map(unitOf), ['MB', 'MB', 'GB', 'GB', 'GB'])
+  assert.equal(jumpOf(5 * MB, 500 * GB), { way: 'up', times: 100_000 })
+  assert.equal(jumpOf(5 * GB, 500 * GB), { way: 'up', times: 100 })
+  assert.equal(jumpOf(5 * GB, 5 * MB), { way: 'down', times: 1_000 })
+  assert.equal(jumpOf(5 * GB, 0), { way: 'none', times: 0 })
+  for (const [before, now] of [
+    [5 * GB, 495 * GB],
+    [null, 500 * GB],
+    [0, 5 * MB],
+    [5 * GB, Number.NaN],
+  ] as const)
+    assert.is(jumpOf(before, now), undefined, `${before} to ${now}`)
 })
 
 /** A moment of the zone that this runs in. */

@@ -1,6 +1,6 @@
 import { type ImsiHash, quotaWatchRef } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { codeOf, type World, world } from './support/world.ts'
+import { bodyOf, codeOf, type SimBody, type World, world } from './support/world.ts'
 
 const quotas = suite('fair-use/quota-http')
 let all: World
@@ -57,6 +57,27 @@ quotas('lets it on again when the quota is raised, topped up or taken away', asy
   assert.equal([none.quota_bytes, none.remaining_bytes, none.total_bytes], [null, null, 210])
   assert.is(none.enforcement, 'none')
   await all.becomes(hash, 'issued')
+})
+
+quotas('gives the same figures in the list of SIMs and for one SIM', async () => {
+  const [topped] = await issue({ quota_bytes: 300 })
+  const [plain] = await issue()
+  const figures = async (hash: ImsiHash) => {
+    const { sims } = bodyOf<{ sims: readonly SimBody[] }>(await all.bed.request('GET', '/v1/sims'))
+    const listed = sims.find(({ imsi_sha256_12: one }) => one === hash)
+    const [one, usage] = [await all.sim(hash), await all.usage(hash)]
+    assert.equal([one.usage_bytes, one.allowed_bytes], [listed?.usage_bytes, listed?.allowed_bytes])
+    assert.is(one.usage_bytes, usage.total_bytes)
+    const whole = usage.quota_bytes === null ? null : usage.quota_bytes + usage.added_bytes
+    assert.is(one.allowed_bytes, whole)
+    return [one.usage_bytes, one.allowed_bytes]
+  }
+  await all.count(topped, 200, 54)
+  await all.count(plain, 70, 7)
+  assert.equal(await figures(topped), [254, 300])
+  await all.quota(topped, { add_bytes: 1_000 })
+  assert.equal(await figures(topped), [254, 1_300])
+  assert.equal(await figures(plain), [77, null])
 })
 
 quotas('says at once that a rate is lifted with the quota', async () => {

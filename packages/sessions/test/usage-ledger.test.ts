@@ -53,6 +53,17 @@ usage('gives what counts of a span and what each source saw, of that subscriber 
   assert.is(within.upBytes, 3)
 })
 
+usage('sums up what counts of many, in a transaction with what that has counted', async () => {
+  const world = await sessionsWorld()
+  await chargedIn(world, [0, 1, -30])
+  const many = [ANN, BOB, ...Array.from({ length: 250 }, (_, i) => `${i}`.padStart(12, '0') as typeof ANN)]
+  assert.equal(await world.usage.sums(many, TODAY_MS, TODAY_MS + DAY_MS), new Map([[ANN, 22]]))
+  await submitted(world, 5, TODAY_MS + 3 * HOUR_MS)
+  const within = await world.db.write((tx) => world.usage.sums([BOB, ANN], TODAY_MS, TODAY_MS + DAY_MS, tx))
+  assert.equal(within, new Map([[ANN, 27]]))
+  assert.equal(await world.usage.sums([], TODAY_MS, TODAY_MS + DAY_MS), new Map())
+})
+
 usage('gives a series by hours and by local days, without those of which nothing is known', async () => {
   const world = await sessionsWorld()
   await chargedIn(world, [0, 1, 5, -1, -30])

@@ -8,6 +8,7 @@ import {
   TIMESTAMP_SCHEMA,
   type Tx,
   timestampOrNull,
+  type UsedOfQuota,
 } from '@steeple/contracts'
 import { type AttachState, attachStateOf, oneAttachState } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
@@ -44,9 +45,13 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   last_seen_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When its phone was last seen attached.' },
   suspend_reason: { type: ['string', 'null'], description: 'operator, quota or policy; more may come.' },
   quota_bytes: NULLABLE_INTEGER,
+  allowed_bytes: {
+    ...NULLABLE_INTEGER,
+    description: 'The quota with what was added for this period; null without a quota.',
+  },
   usage_bytes: {
     type: 'integer',
-    description: 'What counts against its quota in this period; 0 without a quota: GET …/usage has all.',
+    description: 'What it has used in the period of its quota, or without a quota in this month.',
   },
   ambr: recordSchema({ downlink_bps: { type: 'integer' }, uplink_bps: { type: 'integer' } }),
   msisdn: NULLABLE_TEXT,
@@ -71,19 +76,23 @@ export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
   [...Object.keys(PROPERTIES), 'detached'],
 )
 
-/** What counts against the quota of a row. */
-export type UsedBytes = (row: SimRow) => number
+/** What a row has used in its period, and may use. */
+export type UsedBytes = (row: SimRow) => UsedOfQuota
 
-const AS_STORED: UsedBytes = (row) => row.usage_bytes
+/** That of a new SIM, or of any where nobody keeps quotas. */
+export const unused: UsedBytes = ({ usage_bytes: usedBytes, quota_bytes: limitBytes }) => ({
+  usedBytes,
+  limitBytes: limitBytes ?? undefined,
+})
 
-/** What counts against the quotas of these rows, as the keeper of quotas has it; 0 without a quota or a keeper. */
+/** What these rows have used, as the keeper of quotas has it; nothing without one. */
 export async function usageOf({ context }: SimsParts, rows: readonly SimRow[], tx?: Tx): Promise<UsedBytes> {
   // Hashes of rows are hashes.
-  const limited = rows.filter(({ quota_bytes }) => quota_bytes !== null).map(({ hash }) => hash as ImsiHash)
-  const keeper = limited.length === 0 ? undefined : context.maybe(quotaKeeperRef)
-  if (keeper === undefined) return AS_STORED
-  const used: ReadonlyMap<string, number> = await keeper.used(limited, tx)
-  return ({ hash }) => used.get(hash) ?? 0
+  const hashes = rows.map(({ hash }) => hash as ImsiHash)
+  const used: ReadonlyMap<string, UsedOfQuota> | undefined = await context
+    .maybe(quotaKeeperRef)
+    ?.used(hashes, tx)
+  return (row) => used?.get(row.hash) ?? unused(row)
 }
 
 /**
@@ -95,13 +104,18 @@ export async function recordOf(parts: SimsParts, row: SimRow, tx?: Tx): Promise<
     ? attachStateOf(parts, row)
     : oneAttachState(tx, row, parts.attachedSet.now()))
   const used = await usageOf(parts, [row], tx)
-  return simRecord({ ...row, usage_bytes: used(row) }, parts.hss.view(), attachState)
+  return simRecord(row, parts.hss.view(), attachState, used(row))
 }
 
 type SimRecord = Readonly<Record<string, unknown>>
 
 /** A SIM as answered: no secret, no raw IMSI. */
-export function simRecord(row: SimRow, hss: HssView, attachState: AttachState): SimRecord {
+export function simRecord(
+  row: SimRow,
+  hss: HssView,
+  attachState: AttachState,
+  { usedBytes, limitBytes }: UsedOfQuota,
+): SimRecord {
   return {
     imsi_sha256_12: row.hash,
     profile: row.profile,
@@ -117,7 +131,8 @@ export function simRecord(row: SimRow, hss: HssView, attachState: AttachState): 
     last_seen_at: timestampOrNull(attachState.lastSeenAtMs),
     suspend_reason: row.state === 'suspended' ? row.suspend_reason : null,
     quota_bytes: row.quota_bytes,
-    usage_bytes: row.usage_bytes,
+    allowed_bytes: limitBytes ?? null,
+    usage_bytes: usedBytes,
     ambr: { downlink_bps: row.downlink_bps, uplink_bps: row.uplink_bps },
     msisdn: row.msisdn,
     replaces: row.replaces,

@@ -96,7 +96,7 @@ function changer(): InlinePlugin {
 
 function keeper(): InlinePlugin {
   const service: QuotaKeeper = {
-    used: async (imsis) => new Map(imsis.map((imsi) => [imsi, 77])),
+    used: async (imsis) => new Map(imsis.map((imsi) => [imsi, { usedBytes: 77, limitBytes: 1_234 }])),
     granted: async (_tx, imsis, quotaBytes, like) => void granted.push([imsis.length, quotaBytes, like]),
     keepsOff: async (_tx, imsi, isOverride) => {
       if (isOverride) freed.add(imsi)
@@ -152,8 +152,8 @@ quotas.after(async () => {
   await stopClock()
 })
 
-const show = async (): Promise<SimBody & { readonly usage_bytes: number; readonly quota_bytes: number }> =>
-  bodyOf(await bed.request('GET', `/v1/sims/${HASH}`))
+type Shown = SimBody & Readonly<Record<'usage_bytes' | 'quota_bytes' | 'allowed_bytes', number>>
+const show = async (): Promise<Shown> => bodyOf(await bed.request('GET', `/v1/sims/${HASH}`))
 const change = async (what: string, body: object): Promise<SubscriberView> =>
   bodyOf(await bed.request('POST', `/v1/change/${what}`, { body }))
 /** Waits for the look that notices who comes and goes. */
@@ -181,7 +181,8 @@ quotas('grants the quota of a new SIM, and of what takes its place', async () =>
 })
 
 quotas("shows what counts against the quota, and follows another plugin's change of it", async () => {
-  assert.equal([(await show()).usage_bytes, (await show()).quota_bytes], [77, 1_000])
+  const { usage_bytes: used, quota_bytes: quota, allowed_bytes: allowed } = await show()
+  assert.equal([used, quota, allowed], [77, 1_000, 1_234])
   await change('quota', { bytes: 5_000 })
   assert.is((await show()).quota_bytes, 5_000)
   assert.is((await view())?.quotaBytes, 5_000)

@@ -74,6 +74,14 @@ export function testLedger(db: Db, listener: () => UsageListener | undefined): T
     count: (increments) => db.write((tx) => add(tx, increments)),
     totals: async (imsi, fromMs, toMs) => totalsOf(await rowsOf(db, imsi, fromMs, toMs)),
     totalsIn: async (tx, imsi, fromMs, toMs) => totalsOf(await rowsOf(db.join(tx), imsi, fromMs, toMs)),
+    sums: async (imsis, fromMs, toMs, tx) => {
+      const reader = tx === undefined ? db : db.join(tx)
+      const all = imsis.map(async (imsi) => {
+        const { upBytes, downBytes } = sum(await rowsOf(reader, imsi, fromMs, toMs))
+        return [imsi, upBytes + downBytes] as const
+      })
+      return new Map(await Promise.all(all))
+    },
     series: async (imsi, fromMs, toMs, step) => {
       const lengthMs = step === 'day' ? DAY_MS : DAY_MS / 24
       const byStep = Map.groupBy(await rowsOf(db, imsi, fromMs, toMs), ({ at_ms }) =>

@@ -149,7 +149,8 @@ export class ModelRun {
     const used = await this.#service<QuotaKeeper>(quotaKeeperRef.id)?.used(imsis)
     for (const { imsi, truth } of this.subjects) {
       const account = plainAccount(truth, this.now(), this.isDoubted)
-      assert.is(used?.get(imsi), account?.used, `what ${imsi} has used`)
+      assert.is(used?.get(imsi)?.limitBytes, account?.limit, `what ${imsi} may use`)
+      if (account !== undefined) assert.is(used?.get(imsi)?.usedBytes, account.used, `what ${imsi} has used`)
       this.#checkHeld(imsi, account?.isHeld === true ? truth.quota?.action : undefined)
       if (account === undefined) continue
       const edge = `${imsi} ${new Date(account.startMs).toISOString()} ${account.limit}`

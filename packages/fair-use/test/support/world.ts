@@ -50,6 +50,7 @@ export interface SimBody {
   readonly suspend_reason: string | null
   readonly quota_bytes: number | null
   readonly usage_bytes: number
+  readonly allowed_bytes: number | null
   readonly provisioning: { readonly status: string }
 }
 

@@ -20,7 +20,7 @@ import {
 import { newAttachState } from '../attach/attach-state.ts'
 import { BATCHES, batchDir } from '../batches.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { simRecord } from '../record.ts'
+import { simRecord, unused } from '../record.ts'
 import { openCard, openImsi, wipeCard } from '../secrets/card.ts'
 import { homeKeysOf, homeNetworkKeys } from '../secrets/suci-info.ts'
 import { noteMoves, transitionSim } from '../states/change.ts'
@@ -146,7 +146,7 @@ export async function issueAsked(
           imsi_sha256_12: first?.hash ?? '',
           expires_at: new Date(plan.expiresAtMs).toISOString(),
         },
-        sims: rows.map((row) => simRecord(row, parts.hss.view(), newAttachState(parts))),
+        sims: rows.map((row) => simRecord(row, parts.hss.view(), newAttachState(parts), unused(row))),
       },
     }
   })

@@ -56,7 +56,7 @@ const COLUMNS: readonly (readonly [
   ['downlink_bps', (row) => row.downlink_bps],
   ['uplink_bps', (row) => row.uplink_bps],
   ['quota_bytes', (row) => row.quota_bytes],
-  ['usage_bytes', (row, _hss, used) => used(row)],
+  ['usage_bytes', (row, _hss, used) => used(row).usedBytes],
   ['provisioning', (row, hss) => String(provisioningOf(row, hss).status)],
 ]
 
@@ -156,9 +156,7 @@ async function simRecords(parts: SimsParts, rows: readonly SimRow[]): Promise<re
   const attachStates = await attachStatesOf(parts.context.db, rows, await parts.attachedSet.fresh())
   const used = await usageOf(parts, rows)
   const view = parts.hss.view()
-  return rows.map((row, i) =>
-    simRecord({ ...row, usage_bytes: used(row) }, view, attachStates[i] ?? NEVER_SEEN),
-  )
+  return rows.map((row, i) => simRecord(row, view, attachStates[i] ?? NEVER_SEEN, used(row)))
 }
 
 async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {

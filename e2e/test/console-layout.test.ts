@@ -86,7 +86,7 @@ if (executable !== undefined) {
       assert.is(await linesOf(page, 'td code'), 1)
       assert.equal(await misfits(page), [])
       await goTo(page, '/sessions')
-      await page.getByTitle('Sie dauert an').waitFor()
+      await page.getByTitle('Noch nicht beendet').waitFor()
       assert.equal(await misfits(page), [])
       await page.close()
     },

@@ -149,7 +149,7 @@ if (executable !== undefined) {
         await page.getByRole('heading', { name: 'kiosk at the quay' }).waitFor()
         await page.getByRole('button', { name: 'Suspend' }).click()
         await page.getByRole('button', { name: 'Resume' }).click()
-        await page.getByText('kiosk at the quay is resumed.').waitFor()
+        await page.getByText('kiosk at the quay is resumed. Its phone may use the network again.').waitFor()
         await service.request('POST', `/v1/sims/${hash}/quota`, {
           body: { quota_bytes: 1_000, action: 'suspend' },
         })

@@ -179,7 +179,7 @@ if (executable !== undefined) {
         await page.getByText('online').first().waitFor()
         await isAccessible(page, 'a subscriber')
         await page.getByRole('button', { name: 'Suspend' }).click()
-        await page.getByText(/ferry is suspended\. Its phone was disconnected in [\d.]+ s\./).waitFor()
+        await page.getByText('ferry is suspended. It is blocked in the core. Its phone is off.').waitFor()
         assert.is(await stateOf(hash), 'suspended')
         await page.getByText('suspended by operator', { exact: true }).waitFor()
         await page.getByText(`svc sim resume ${hash} lifts it`).waitFor()

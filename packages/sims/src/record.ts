@@ -12,6 +12,7 @@ import {
 } from '@steeple/contracts'
 import { type AttachState, attachStateOf, oneAttachState } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
+import { isPhoneLeft } from './provision/cut.ts'
 import { apnsOf, type SimRow } from './store/sim-store.ts'
 
 /** Where SIMs are provisioned now. */
@@ -61,6 +62,11 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
     driver: { type: 'string' },
     last_error: NULLABLE_TEXT,
     synced_at: NULLABLE_TIMESTAMP_SCHEMA,
+    waits_for: {
+      type: ['string', 'null'],
+      description:
+        'phone: it is blocked, and its session is not known to be gone; hss: the HSS does not answer; more may come.',
+    },
   }),
 }
 
@@ -156,5 +162,7 @@ export function provisioningOf(row: SimRow, hss: HssView): Readonly<Record<strin
     driver: hss.driver,
     last_error: reason,
     synced_at: isForeign ? null : timestampOrNull(row.hss_synced_at_ms),
+    waits_for:
+      status === 'synced' ? null : isPhoneLeft(row) ? 'phone' : hss.problem === undefined ? null : 'hss',
   }
 }

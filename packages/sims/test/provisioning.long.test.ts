@@ -376,7 +376,10 @@ scene('keeps everything for an HSS that is down and says so', async () => {
   const hash = sims[0]!.imsi_sha256_12
   await eventually(async () => {
     const { provisioning: shown } = await show(hash)
-    assert.equal([shown.status, shown.last_error], ['pending', 'the database is away'])
+    assert.equal(
+      [shown.status, shown.last_error, shown.waits_for],
+      ['pending', 'the database is away', 'hss'],
+    )
   })
   const board = bed.service(healthBoardRef)
   await eventually(() => {
@@ -576,8 +579,8 @@ scene(
     assert.equal([revoked.state, revoked.detached], ['revoked', 'pending'])
     await eventually(() => assert.is(hss.held.get(IMSI)?.isBlocked ?? true, true))
     await eventually(async () => {
-      const { last_error } = (await show()).provisioning
-      assert.is(last_error, 'the core did not say whether the session is gone')
+      const { last_error, waits_for } = (await show()).provisioning
+      assert.equal([last_error, waits_for], ['the core did not say whether the session is gone', 'phone'])
     })
     await eventually(() => assert.not.ok(hss.held.has(IMSI)))
   },

@@ -19,20 +19,34 @@ const told = signal<readonly (Told & { readonly id: number })[]>([])
 let count = 0
 
 /** Says at the edge of the screen what was done, for a while, with a way back where there is one. */
-export function toast(what: Told): void {
+export function toast(what: Told): {
+  /** Says what has come of it since, at the same place; once more where it has gone already. */
+  readonly change: (text: string, tone: Tone) => void
+} {
   count += 1
   const id = count
-  told.value = [...told.value, { ...what, id }]
-  goIn(id, what.undo === undefined ? SHOWN_MS : UNDO_SHOWN_MS)
+  const show = (now: Told): void => {
+    const isShown = told.value.some((one) => one.id === id)
+    told.value = isShown
+      ? told.value.map((one) => (one.id === id ? { ...now, id } : one))
+      : [...told.value, { ...now, id }]
+    goIn(id, now.undo === undefined ? SHOWN_MS : UNDO_SHOWN_MS)
+  }
+  show(what)
+  return { change: (text, tone) => show({ ...what, text, tone }) }
 }
+
+const ends = new Map<number, ReturnType<typeof setTimeout>>()
 
 /** It stays while somebody points at it or is in it by the keyboard. */
 function goIn(id: number, ms: number): void {
-  setTimeout(() => {
+  clearTimeout(ends.get(id))
+  const end = setTimeout(() => {
     const isHeld = document.getElementById(nameOf(id))?.matches(':hover, :focus-within') === true
     if (isHeld) goIn(id, ms)
     else dismiss(id)
   }, ms)
+  ends.set(id, end)
 }
 
 function nameOf(id: number): string {
@@ -84,5 +98,7 @@ export function Toasts() {
 }
 
 function dismiss(id: number): void {
+  clearTimeout(ends.get(id))
+  ends.delete(id)
   told.value = told.value.filter((one) => one.id !== id)
 }

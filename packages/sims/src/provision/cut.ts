@@ -262,10 +262,20 @@ function mayLeave(parts: SimsParts, blocked: Blocks, driver: HssDriver, row: Sim
   return since !== undefined && parts.context.clock.monotonicMs() - since.atMs >= LINGER_MS
 }
 
+/** What is said of a SIM that is blocked, while its session may go on. */
+const STILL_ON = {
+  pending: 'the core has not let the session go yet',
+  unknown: 'the core did not say whether the session is gone',
+} as const
+
+/** Whether a SIM is blocked and nothing but its phone is waited for. */
+export function isPhoneLeft({ state, hss_error }: Pick<SimRow, 'state' | 'hss_error'>): boolean {
+  return wantedInHss(state) !== 'open' && Object.values<string | null>(STILL_ON).includes(hss_error)
+}
+
 /** What is still to be done, in words; undefined when nothing is. */
 function openStep(row: SimRow, how: Kicked | undefined, leaving: readonly SimRow[]): string | undefined {
-  if (how === 'pending') return 'the core has not let the session go yet'
-  if (how === 'unknown') return 'the core did not say whether the session is gone'
+  if (how === 'pending' || how === 'unknown') return STILL_ON[how]
   const isLeft = wantedInHss(row.state) === 'absent' && !leaving.includes(row)
   return isLeft ? 'blocked; about to be removed' : undefined
 }

@@ -17,6 +17,7 @@ export interface SimBody {
     readonly status: string
     readonly driver: string
     readonly last_error: string | null
+    readonly waits_for: string | null
     readonly synced_at: string | null
   }
 }

@@ -19,9 +19,8 @@ import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { whoText } from '../../ui/who.ts'
-import { cutText, timed, WAIT } from '../subscriber/cut.ts'
+import { follow } from '../subscriber/follow.ts'
 import { happened, UNTOLD } from './untold.ts'
 
 const RELABELLED = ['sim.label', 'sim.bulk', 'sim.import']
@@ -148,16 +147,12 @@ function TalkerLine({
   readonly label: string | undefined
 }) {
   const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path: { imsi: hash }, body: {} }))
-  const suspend = useAction(() =>
-    timed(() =>
-      api.post('/v1/sims/{imsi}/suspend', { path: { imsi: hash }, query: { wait: WAIT }, body: {} }),
-    ),
-  )
+  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path: { imsi: hash }, body: {} }))
   const off = async (): Promise<void> => {
-    const result = await suspend.run()
-    if (result?.ok !== true) return
-    const text = cutText('sim.suspended', label ?? hash, result.data)
-    toast({ text, undo: () => void resume.run() })
+    if ((await suspend.run())?.ok === true) follow('suspend', hash, label ?? hash, () => void on())
+  }
+  const on = async (): Promise<void> => {
+    if ((await resume.run())?.ok === true) follow('resume', hash, label ?? hash)
   }
   const error = suspend.error ?? resume.error
   return (

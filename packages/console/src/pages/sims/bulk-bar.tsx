@@ -12,6 +12,7 @@ import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
 import { durationText } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { follow, isCoreAway } from '../subscriber/follow.ts'
 import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
 
 /** What can be done with many SIMs at once. */
@@ -41,6 +42,8 @@ interface BulkProgress {
   readonly left: readonly string[]
   /** What became of those that were online; undefined where nobody is cut off, or nothing waited for that. */
   readonly cut: Cut | undefined
+  /** Whether the core could not be reached when it was asked for. */
+  readonly isAway: boolean
   /** Why it did not go on. */
   readonly error: Problem | undefined
 }
@@ -60,8 +63,11 @@ async function runBulk(
   more: { readonly label?: string | null; readonly reason?: string },
   tell: (progress: BulkProgress) => void,
 ): Promise<BulkProgress> {
-  let progress: BulkProgress = { results: [], left: ids, cut: undefined, error: undefined }
-  const query = ids.length <= PART && CUTTING.includes(action) ? { wait: WAIT } : {}
+  const isAway = action !== 'label' && (await isCoreAway())
+  let progress: BulkProgress = { results: [], left: ids, cut: undefined, isAway, error: undefined }
+  // One alone is followed; nothing comes of waiting for a core that is away.
+  const isWaited = ids.length > 1 && ids.length <= PART && CUTTING.includes(action) && !isAway
+  const query = isWaited ? { wait: WAIT } : {}
   while (progress.left.length > 0) {
     const part = progress.left.slice(0, PART)
     const from = performance.now()
@@ -76,6 +82,7 @@ async function runBulk(
     }
     const { attached: on, detached: off } = answer.data
     progress = {
+      isAway,
       results: [...progress.results, ...answer.data.results],
       cut: off === null || on === 0 ? undefined : { on, off, tookMs: performance.now() - from },
       left: progress.left.slice(PART),
@@ -120,7 +127,7 @@ function BulkDialog({
     setBusy(false)
     const whole = { ...end, results: [...earlier, ...end.results] }
     if (end.error === undefined && whole.results.every(({ status }) => status !== 'error')) {
-      tellDone(action, whole)
+      tellDone(action, whole, rows)
       onClose(true)
     }
   }
@@ -152,6 +159,7 @@ function BulkDialog({
         }}
       >
         <Affected ids={ids} rows={rows} />
+        {isBusy ? <Progress label={t('sim.step.asked')} /> : null}
         <p>{t(`sims.bulk.${action}.what`)}</p>
         <Field
           label={t(action === 'label' ? 'sims.label' : 'sims.reason')}
@@ -267,13 +275,26 @@ function UndoButton({
   )
 }
 
-function tellDone(action: BulkAction, progress: BulkProgress): void {
+function tellDone(action: BulkAction, progress: BulkProgress, rows: readonly Sim[]): void {
   const changed = changedOf(progress)
   const canUndo = OPPOSITES[action] !== undefined && changed.length > 0
+  const undo = (): void => void undone(action, changed)
+  const [first] = changed
+  if (action !== 'label' && first !== undefined && changed.length === 1) {
+    const sim = rows.find(({ imsi_sha256_12: hash }) => hash === first)
+    follow(action, first, sim === undefined ? first : nameOf(sim), canUndo ? undo : undefined)
+    return
+  }
   const done = t(`sims.bulk.${action}.done`, { count: changed.length })
+  const further = progress.isAway
+    ? t('sim.step.away')
+    : progress.cut === undefined
+      ? ''
+      : cutText(progress.cut)
   toast({
-    text: progress.cut === undefined ? done : `${done} ${cutText(progress.cut)}`,
-    ...(canUndo ? { undo: () => void undone(action, changed) } : {}),
+    text: `${done} ${further}`.trim(),
+    tone: progress.isAway ? 'warn' : 'ok',
+    ...(canUndo ? { undo } : {}),
   })
 }
 

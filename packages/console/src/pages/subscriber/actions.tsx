@@ -13,7 +13,7 @@ import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { nameOf, pageOf, type Sim } from '../sims/sim.tsx'
-import { cutText, type SimDialogProps, timed, WAIT } from './cut.ts'
+import { follow, type SimDialogProps } from './follow.ts'
 
 type Open = 'resume' | 'revoke' | 'label' | 'replace'
 
@@ -21,21 +21,19 @@ type Open = 'resume' | 'revoke' | 'label' | 'replace'
 export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'>) {
   const [open, setOpen] = useState<Open | undefined>(undefined)
   const path = { imsi: sim.imsi_sha256_12 }
-  const suspend = useAction(() =>
-    timed(() => api.post('/v1/sims/{imsi}/suspend', { path, query: { wait: WAIT } })),
-  )
+  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path }))
   const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path }))
   const goOn = async (): Promise<void> => {
     const answer = await resume.run()
     if (answer?.ok !== true) return
     onChanged()
-    toast({ text: t('sim.resumed', { name: nameOf(sim) }) })
+    follow('resume', path.imsi, nameOf(sim))
   }
   const stop = async (): Promise<void> => {
     const answer = await suspend.run()
     if (answer?.ok !== true) return
     onChanged()
-    toast({ text: cutText('sim.suspended', nameOf(sim), answer.data), undo: () => void goOn() })
+    follow('suspend', path.imsi, nameOf(sim), () => void goOn())
   }
   const isLive = sim.state === 'issued' || sim.state === 'in-use'
   const dialog = { sim, etag, onClose: () => setOpen(undefined), onChanged }
@@ -104,7 +102,7 @@ function ResumeDialog({ sim, onClose, onChanged }: SimDialogProps) {
   const confirm = async (): Promise<void> => {
     const answer = await resume.run()
     if (answer?.ok !== true) return
-    toast({ text: t('sim.resumed', { name: nameOf(sim) }) })
+    follow('resume', sim.imsi_sha256_12, nameOf(sim))
     onChanged()
     onClose()
   }
@@ -155,18 +153,15 @@ function ReplaceDialog({ sim, onClose }: SimDialogProps) {
 function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
   const [reason, setReason] = useState('')
   const revoke = useAction(() =>
-    timed(() =>
-      api.post('/v1/sims/{imsi}/revoke', {
-        path: { imsi: sim.imsi_sha256_12 },
-        query: { wait: WAIT },
-        body: reason.trim() === '' ? {} : { reason: reason.trim() },
-      }),
-    ),
+    api.post('/v1/sims/{imsi}/revoke', {
+      path: { imsi: sim.imsi_sha256_12 },
+      body: reason.trim() === '' ? {} : { reason: reason.trim() },
+    }),
   )
   const confirm = async (): Promise<void> => {
     const answer = await revoke.run()
     if (answer?.ok !== true) return
-    toast({ text: cutText('sim.revoked', nameOf(sim), answer.data) })
+    follow('revoke', sim.imsi_sha256_12, nameOf(sim))
     onChanged()
     onClose()
   }

@@ -49,6 +49,7 @@ export function Page({ params: { hash = '' } }: PageProps) {
           )}
         </Notice>
       ) : null}
+      <Waiting sim={sim} />
       <Actions sim={sim} etag={read.etag} onChanged={read.reload} />
       <div class="columns">
         <div>
@@ -64,6 +65,13 @@ export function Page({ params: { hash = '' } }: PageProps) {
       <Panels key={hash} on="subscriber.end" sim={sim} />
     </>
   )
+}
+
+/** What the last change still waits for. */
+function Waiting({ sim: { provisioning } }: { readonly sim: Sim }) {
+  const { status, waits_for: waitsFor } = provisioning
+  if (status === 'failed' || waitsFor === null) return null
+  return <Notice tone="warn">{t(waitsFor === 'phone' ? 'sim.step.blocked' : 'sim.step.away')}</Notice>
 }
 
 function Missing({ error }: { readonly error: Parameters<typeof ErrorNotice>[0]['error'] }) {

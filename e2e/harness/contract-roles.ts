@@ -68,6 +68,24 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   gate('/v1/mesh/renew', { body: {} }, 400),
   read('/v1/alerts', 'viewer'),
   read('/v1/alerts/webhooks', 'viewer'),
+  read('/v1/alerts/receivers', 'viewer'),
+  change('POST', '/v1/alerts/receivers', 'admin', { body: {} }, 400),
+  ...(['PUT', 'DELETE'] as const).map((method) =>
+    change(
+      method,
+      '/v1/alerts/receivers/{name}',
+      'admin',
+      { path: '/v1/alerts/receivers/nobody', ...(method === 'PUT' && { body: {} }) },
+      404,
+    ),
+  ),
+  change(
+    'POST',
+    '/v1/alerts/receivers/{name}/test',
+    'operator',
+    { path: '/v1/alerts/receivers/nobody/test', body: {} },
+    404,
+  ),
   change('POST', '/v1/alerts/{id}/ack', 'operator', { path: `/v1/alerts/${NO_ALERT}/ack`, body: {} }, 404),
   change(
     'POST',

@@ -152,6 +152,13 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('alert silence', NO_ALERT, '--for', '1h'),
     call('alert webhooks'),
     call('alert test', 'nobody'),
+    {
+      ...call('alert receiver add', 'typed', '--kind', 'telegram', '--chat', '1'),
+      input: `${world.password}\n`,
+    },
+    call('alert receiver list'),
+    call('alert receiver test', 'nobody'),
+    call('alert receiver remove', 'typed'),
     call('peer list'),
     call('peer show', 'nobody'),
     call('peer key'),

@@ -37,6 +37,7 @@ export async function fillWithSecrets(scene: Scene): Promise<void> {
   await findCards(scene, await issueCards(scene))
   await typeEverywhere(scene)
   await linkBoxes(scene)
+  await addReceivers(scene)
 }
 
 /** A token of each kind: live, expired, deleted, bootstrap, and one that was shown twice. */
@@ -177,6 +178,60 @@ async function typeEverywhere({ service, texts, secrets }: Scene): Promise<void>
     const answer = await service.request(method, path, { body })
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
     if (path === '/v1/tokens') secrets.push(textNeedle('a token with a typed name', answer.body.token))
+  }
+}
+
+/** A receiver of alerts of each kind, with a secret that does not get anywhere, tried, changed, refused and removed. */
+async function addReceivers(scene: Scene): Promise<void> {
+  const { service } = scene
+  const { receiver: secret } = scene.texts
+  // Nothing listens there.
+  const [server, url] = ['http://127.0.0.1:9', `http://127.0.0.1:9/${secret}`]
+  const mail = {
+    host: '127.0.0.1',
+    port: 9,
+    encryption: 'none',
+    user: 'box',
+    from: 'a@b.example',
+    to: 'a@b.example',
+  }
+  const bodies: readonly object[] = [
+    {
+      kind: 'webhook',
+      url,
+      secret: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
+      authorization: secret,
+    },
+    { kind: 'ntfy', server, topic: secret, token: secret },
+    { kind: 'matrix', server, room: '!room:example.org', token: secret },
+    { kind: 'slack', url },
+    { kind: 'telegram', server, chat: '1', token: secret },
+    { kind: 'mail', ...mail, password: secret },
+  ]
+  const path = '/v1/alerts/receivers'
+  for (const [index, body] of bodies.entries()) {
+    const name = `canary-${index}`
+    const request = (method: string, end: string, sent?: object) =>
+      service.request(method, `${path}${end}`, { body: sent })
+    const whole = { name, allow_private: true, ...body }
+    const added = await request('POST', '', whole)
+    assert.is(added.status, 201, JSON.stringify(added.body))
+    const answers = [
+      added,
+      await request('POST', '', whole),
+      await request('POST', '', { ...whole, secret, token: `${secret} ` }),
+      await request('POST', `/${name}/test`, {}),
+      await request('PUT', `/${name}`, {
+        ...body,
+        kind: undefined,
+        host: undefined,
+        server: 'http://127.0.0.1:10',
+      }),
+      await request('GET', ''),
+      await request('DELETE', `/${secret}`),
+    ]
+    for (const answer of answers) keep(scene, `${path} of ${name}`, JSON.stringify(answer.body))
+    if (index > 0) assert.is((await request('DELETE', `/${name}`)).status, 204)
   }
 }
 

@@ -13,6 +13,8 @@ export interface SecretTexts {
   readonly sealed: string
   /** A preshared key of WireGuard. */
   readonly psk: string
+  /** What a receiver of alerts lets in: a token, a topic, the path of a URL, a password. */
+  readonly receiver: string
   /** What somebody types into a field that takes it: data, no secret. */
   readonly typed: string
 }
@@ -27,15 +29,17 @@ export function drawTexts(): SecretTexts {
     password: `correct_Horse-${randomBytes(12).toString('base64url')}`,
     sealed: `sealed-${randomBytes(18).toString('base64url')}`,
     psk: randomBytes(32).toString('base64'),
+    receiver: `receiver-${randomBytes(18).toString('base64url')}`,
     typed: `typed by someone ${randomBytes(8).toString('hex')}`,
   }
 }
 
 /** What of them may be nowhere. The password is searched apart, since some answers name what they refuse. */
-export function needlesOf({ ki, opc, imsi, sealed, psk }: SecretTexts): readonly Needle[] {
+export function needlesOf({ ki, opc, imsi, sealed, psk, receiver }: SecretTexts): readonly Needle[] {
   return [
     textNeedle('the secret of a plugin', sealed),
     ...base64Key('a preshared key', psk),
+    textNeedle('a secret of a receiver of alerts', receiver),
     textNeedle('Ki', ki),
     bytesNeedle('Ki, the bytes', Buffer.from(ki, 'hex')),
     textNeedle('OPc', opc),

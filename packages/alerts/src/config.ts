@@ -1,4 +1,5 @@
 import type { AlertRule, AlertWebhook } from '@steeple/contracts'
+import type { Severity } from './rules/rule.ts'
 
 /** A rule of `alerts.rules`. */
 export interface RuleConfig extends AlertRule {
@@ -12,6 +13,8 @@ export interface RuleConfig extends AlertRule {
 export interface WebhookConfig extends AlertWebhook {
   /** The host of the URL when absent. */
   readonly name?: string
+  /** `info` when absent. */
+  readonly min_severity?: Severity
   readonly allow_private?: boolean
   readonly ca_file?: string
   readonly authorization_file?: string

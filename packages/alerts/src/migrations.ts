@@ -63,4 +63,21 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0002_receiver',
+    up: [
+      `create table alerts_receiver (
+        name text primary key,
+        kind text not null,
+        server text not null,
+        min_severity text not null,
+        is_resolved_too integer not null,
+        allow_private integer not null,
+        link text,
+        settings text not null,
+        secrets_sealed bytea not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
 ]

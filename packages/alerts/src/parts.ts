@@ -1,4 +1,4 @@
-import type { Context } from '@steeple/contracts'
+import type { Context, Reader } from '@steeple/contracts'
 import type { AlertsConfig } from './config.ts'
 import type { AlertMetrics } from './metrics.ts'
 import type { Watch } from './rules/rule.ts'
@@ -9,7 +9,8 @@ import type { Target } from './webhooks/target.ts'
 export interface AlertParts {
   readonly context: Context<AlertsConfig>
   readonly metrics: AlertMetrics
-  readonly targets: readonly Target[]
+  /** The receivers of now; inside a transaction by its reader. */
+  targets(reader?: Reader): Promise<readonly Target[]>
   readonly watches: readonly Watch[]
   /** How names of receivers become addresses; as the system does when absent. */
   readonly resolve?: Resolve

@@ -1,19 +1,28 @@
-import { type Context, type Instance, msFromDuration, type Plugin, pageRoutes } from '@steeple/contracts'
+import {
+  type Context,
+  type Instance,
+  msFromDuration,
+  type Plugin,
+  pageRoutes,
+  vaultRef,
+} from '@steeple/contracts'
 import type { AlertsConfig } from './config.ts'
 import { alertEngine } from './engine/engine.ts'
 import { alertMetrics } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { AlertParts } from './parts.ts'
 import { alertRoutes } from './routes/alert-routes.ts'
+import { receiverRoutes } from './routes/receiver-routes.ts'
 import { webhookRoutes } from './routes/webhook-routes.ts'
 import { watchesOf } from './rules/built-in.ts'
 import { ALERTS, pruneAlerts } from './store/alert-store.ts'
 import { backlogs, DELIVERIES, forgetTarget, pruneParked } from './store/delivery-store.ts'
 import { FACTS } from './store/fact-store.ts'
+import { RECEIVERS } from './store/receiver-store.ts'
 import { pruneSilences, SILENCES } from './store/silence-store.ts'
 import { deliveryReconciler } from './webhooks/deliver.ts'
 import { webhookHealth } from './webhooks/health.ts'
-import { targetsOf } from './webhooks/target.ts'
+import { targetsHere, targetsOf } from './webhooks/target.ts'
 
 const DAY_MS = 86_400_000
 /** Alerts of one transaction: others wait as long. */
@@ -31,7 +40,7 @@ export async function sweep({ context, targets }: AlertParts, signal: AbortSigna
     await pruneSilences(tx, nowMs)
     await pruneParked(tx, nowMs - PARKED_MS)
   })
-  const names = new Set(targets.map(({ name }) => name))
+  const names = new Set((await targets()).map(({ name }) => name))
   for (const target of (await backlogs(context.db)).keys()) {
     if (names.has(target)) continue
     const messages = await context.db.write((tx) => forgetTarget(tx, target))
@@ -45,17 +54,20 @@ const SWEEP_MS = 3_600_000
 /** Alerts: rules over metrics and states, their list, and webhooks. */
 export const plugin: Plugin<AlertsConfig> = {
   migrations: MIGRATIONS,
-  tables: [ALERTS, DELIVERIES, FACTS, SILENCES],
+  tables: [ALERTS, DELIVERIES, FACTS, SILENCES, RECEIVERS],
   setup: async (context: Context<AlertsConfig>): Promise<Instance> => {
     const metrics = alertMetrics(context.metrics)
     const watches = watchesOf(context, metrics)
-    const parts: AlertParts = { context, metrics, watches, targets: targetsOf(context.config.webhooks) }
+    const vault = context.use(vaultRef)
+    const targets = targetsHere(targetsOf(context.config.webhooks), context, vault)
+    const parts: AlertParts = { context, metrics, watches, targets }
     for (const watch of watches) watch.listen?.()
     const look = alertEngine(parts)
     return {
       routes: [
         ...alertRoutes(parts),
         ...webhookRoutes(parts),
+        ...receiverRoutes(parts, vault),
         ...pageRoutes(import.meta.url, '/alerts-files'),
       ],
       reconcilers: [deliveryReconciler(parts)],

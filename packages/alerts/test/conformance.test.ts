@@ -1,4 +1,10 @@
-import { clockJudgeRef, healthBoardRef, metricsReaderRef, nodeIdentityRef } from '@steeple/contracts'
+import {
+  clockJudgeRef,
+  healthBoardRef,
+  metricsReaderRef,
+  nodeIdentityRef,
+  vaultRef,
+} from '@steeple/contracts'
 import { fakeContext, featureConformance, memoryDb } from '@steeple/testkit'
 import type { AlertsConfig } from '../src/config.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
@@ -19,6 +25,7 @@ featureConformance('alerts', async () => {
     [nodeIdentityRef.id, { nodeId: 'n', name: 'north', certificateExpiresAtMs: Number.MAX_SAFE_INTEGER }],
     [healthBoardRef.id, { components: () => [], isReady: true }],
     [metricsReaderRef.id, { read: async () => new Map() }],
+    [vaultRef.id, { keyId: 'k', register: () => undefined }],
     [clockJudgeRef.id, { view: () => ({ machineMs: 0, serviceMs: 0, doubt: undefined }) }],
   ])
   return {

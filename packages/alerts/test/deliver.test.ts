@@ -65,7 +65,12 @@ async function start(webhook: object = {}): Promise<Post> {
     { name: 'ops', url: receiver.url, secret_file: secretFile, allow_private: true, ...webhook },
   ])
   const { context } = fake
-  const parts: AlertParts = { context, metrics: alertMetrics(context.metrics), watches: [], targets }
+  const parts: AlertParts = {
+    context,
+    metrics: alertMetrics(context.metrics),
+    watches: [],
+    targets: async () => targets,
+  }
   const reconciler = deliveryReconciler(parts)
   return {
     fake,
@@ -261,7 +266,7 @@ deliveries('forgets what was meant for a receiver that is none any more', async 
   await using post = await start()
   await post.alert('a')
   await post.fake.clock.advance(1)
-  await sweep({ ...post.parts, targets: [] }, new AbortController().signal)
+  await sweep({ ...post.parts, targets: async () => [] }, new AbortController().signal)
   assert.equal(await post.rows(), [])
 })
 

@@ -23,11 +23,12 @@ import {
   pruneParked,
 } from '../src/store/delivery-store.ts'
 import { FACTS } from '../src/store/fact-store.ts'
+import { allReceivers, RECEIVERS } from '../src/store/receiver-store.ts'
 import { pruneSilences, SILENCES, silencesAt } from '../src/store/silence-store.ts'
 
 async function opened(box: StoreBox): Promise<ReturnType<Database['scoped']>> {
   const db = await box.open()
-  await db.migrate('alerts', MIGRATIONS, [ALERTS, DELIVERIES, FACTS, SILENCES])
+  await db.migrate('alerts', MIGRATIONS, [ALERTS, DELIVERIES, FACTS, SILENCES, RECEIVERS])
   return db.scoped('alerts')
 }
 
@@ -158,5 +159,24 @@ onEachStore('alerts/dialects', (test, store) => {
     assert.equal([...(await silencesAt(db, 10)).keys()], ['r/b'])
     assert.is(await db.write((tx) => pruneSilences(tx, 15)), 1)
     assert.is((await FACTS.find(db, { name: 'f' }))?.subject, 's')
+  })
+
+  test('keeps receivers with what is sealed of them', async () => {
+    await using box = await store()
+    const db = await opened(box)
+    const row = {
+      name: 'maria',
+      kind: 'telegram',
+      server: 'https://api.telegram.org/',
+      min_severity: 'warning',
+      is_resolved_too: 1,
+      allow_private: 0,
+      link: null,
+      settings: '{"chat":"1"}',
+      secrets_sealed: Buffer.from([0, 1, 255]),
+    } as const
+    await db.write((tx) => RECEIVERS.insert(tx, row))
+    const [kept] = await allReceivers(db)
+    assert.equal({ ...kept, secrets_sealed: Buffer.from(kept?.secrets_sealed ?? []) }, row)
   })
 }).run()

@@ -16,7 +16,8 @@ async function send(url: string, more: object = {}): Promise<string> {
     signal: new AbortController().signal,
     resolve: async () => [{ address: '127.0.0.1', family: 4 }] as const,
   }
-  return await post(target, {}, '{}', options).then(
+  const request = { method: 'POST', url: target.url, headers: {}, body: '{}' } as const
+  return await post(target, request, options).then(
     ({ status }) => String(status),
     (error: Error) => error.message,
   )

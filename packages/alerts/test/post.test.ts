@@ -28,9 +28,13 @@ function target(url: string, more: object = {}): Target {
 const message = { id: 'msg_1', body: '{"type":"alert.test"}' }
 const headers = (): Readonly<Record<string, string>> => signedHeaders(message, [SECRET], Date.now())
 
-async function send(to: Target, resolve?: Resolve): Promise<Answer> {
-  const signal = new AbortController().signal
-  return await post(to, headers(), message.body, { signal, ...(resolve && { resolve }) })
+async function send(
+  to: Target,
+  resolve?: Resolve,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Answer> {
+  const request = { method: 'POST', url: to.url, headers: headers(), body: message.body } as const
+  return await post(to, request, { signal, resolve })
 }
 
 async function refusal(work: Promise<unknown>): Promise<string> {
@@ -100,7 +104,7 @@ posts('follows no redirect, and hands over what the receiver asks for', async ()
     for (const status of [301, 302, 307, 308] as const) {
       receiver.answer = status
       const before = receiver.taken.length
-      assert.equal(await send(target(receiver.url)), { status, retryAfterMs: 120_000 })
+      assert.equal(await send(target(receiver.url)), { status, retryAfterMs: 120_000, text: '' })
       assert.is(receiver.taken.length, before + 1)
     }
   } finally {
@@ -116,7 +120,7 @@ posts('gives up on a receiver that resets or never answers, and ends when it is 
   assert.match(await refusal(send(target(receiver.url))), /did not answer within 10 s/)
   const never: Resolve = () => new Promise(() => undefined)
   const ends = new AbortController()
-  const asking = refusal(post(target('http://x.invalid/'), {}, '', { signal: ends.signal, resolve: never }))
+  const asking = refusal(send(target('http://x.invalid/'), never, ends.signal))
   ends.abort()
   assert.is.not(await asking, 'it was taken')
   receiver.answer = 204
@@ -125,10 +129,18 @@ posts('gives up on a receiver that resets or never answers, and ends when it is 
 posts('sends what a file says as Authorization', async () => {
   const file = join(folder.path, 'authorization')
   await writeFile(file, 'Bearer tk_abc\n', { mode: 0o600 })
-  await send(target(receiver.url, { authorization_file: file }))
+  const secret_file = join(folder.path, 'signing')
+  await writeFile(secret_file, SECRET, { mode: 0o600 })
+  const to = target(receiver.url, { authorization_file: file, secret_file })
+  const whole = async (): Promise<Answer> => {
+    const outgoing = await to.outgoing(message, Date.now())
+    if (outgoing.by !== 'http') throw new Error('it is no request')
+    return await post(to, outgoing.request, { signal: AbortSignal.timeout(60_000) })
+  }
+  assert.is((await whole()).status, 204)
   assert.is(receiver.taken.at(-1)?.headers.authorization, 'Bearer tk_abc')
   await writeFile(file, 'Bearer tk_\u0001')
-  const said = await refusal(send(target(receiver.url, { authorization_file: file })))
+  const said = await refusal(whole())
   assert.match(said, /holds no value of a header/)
   assert.not.ok(said.includes('tk_'))
 })
@@ -142,10 +154,8 @@ posts('takes secrets from files that are its own alone, and signs with each of t
   const signed = signedHeaders(message, secrets, Date.now())
   assert.match(signed['webhook-signature'], /^v1,\S+ v1,\S+$/)
   const late = await startReceiver(other)
-  assert.is(
-    (await post(target(late.url), signed, message.body, { signal: AbortSignal.timeout(60_000) })).status,
-    204,
-  )
+  const request = { method: 'POST', url: new URL(late.url), headers: signed, body: message.body } as const
+  assert.is((await post(target(late.url), request, { signal: AbortSignal.timeout(60_000) })).status, 204)
   assert.equal([late.taken.length, late.forged], [1, 0])
   await late.close()
   await chmod(path, 0o640)

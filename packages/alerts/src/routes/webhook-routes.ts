@@ -12,10 +12,14 @@ import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
 import { backlogs, DELIVERIES, lastErrorOf, parkedOf } from '../store/delivery-store.ts'
 import { failureOf } from '../webhooks/deliver.ts'
 import { messageOf } from '../webhooks/message.ts'
+import type { Target } from '../webhooks/target.ts'
 
-interface TestBody {
-  readonly webhook: string
+/** What a test message may do beside. */
+export interface TestBody {
   readonly resend?: boolean
+}
+interface NamedTestBody extends TestBody {
+  readonly webhook: string
 }
 
 /** Messages that are sent again at a request. */
@@ -25,7 +29,7 @@ const COUNT: JsonSchema = { type: 'integer' }
 const webhookNotFound: ErrorFactory = defineError(
   'webhook_not_found',
   404,
-  'alerts.webhooks has none that is called %s; there are: %s',
+  'there is no receiver %s; there are: %s',
 )
 const WEBHOOK_SCHEMA = recordSchema({
   name: TEXT,
@@ -33,13 +37,14 @@ const WEBHOOK_SCHEMA = recordSchema({
   parked: { ...COUNT, description: 'Messages that were not taken for a day.' },
   last_error: { type: ['string', 'null'], description: 'Why one of them was not taken.' },
 })
-const TEST_SCHEMA = recordSchema({
-  webhook: TEXT,
+const TESTED: Readonly<Record<string, JsonSchema>> = {
   id: { ...TEXT, description: 'webhook-id of the message.' },
   delivered: { type: 'boolean' },
   error: { type: ['string', 'null'], description: 'Why it was not taken.' },
   resent: { ...COUNT, description: 'Parked messages that are sent again.' },
-})
+}
+/** How a test message went. */
+export const TEST_SCHEMA: JsonSchema = recordSchema(TESTED)
 
 /** The receivers, and a message to try one. */
 export function webhookRoutes(parts: AlertParts): readonly Route[] {
@@ -59,7 +64,7 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
       },
       handle: async () => ok({ enabled: parts.context.config.enabled, webhooks: await webhooksOf(parts) }),
     }),
-    route<unknown, unknown, TestBody>({
+    route<unknown, unknown, NamedTestBody>({
       method: 'POST',
       path: '/v1/alerts/webhooks/test',
       role: 'operator',
@@ -71,7 +76,7 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
         body: objectSchema({ webhook: { ...TEXT, maxLength: 300 }, resend: { type: 'boolean' } }, [
           'webhook',
         ]),
-        response: TEST_SCHEMA,
+        response: recordSchema({ webhook: TEXT, ...TESTED }),
       },
       errors: ['webhook_not_found'],
       audit: {
@@ -85,7 +90,7 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
 async function webhooksOf({ context, targets }: AlertParts): Promise<readonly object[]> {
   const all = await backlogs(context.db)
   return await Promise.all(
-    targets.map(async ({ name }) => ({
+    (await targets()).map(async ({ name }) => ({
       name,
       waiting: all.get(name)?.waiting ?? 0,
       parked: all.get(name)?.parked ?? 0,
@@ -94,22 +99,31 @@ async function webhooksOf({ context, targets }: AlertParts): Promise<readonly ob
   )
 }
 
-async function test(parts: AlertParts, { webhook, resend }: TestBody, signal: AbortSignal): Promise<object> {
-  const { context, targets } = parts
-  const target = targets.find(({ name }) => name === webhook)
+async function test(parts: AlertParts, body: NamedTestBody, signal: AbortSignal): Promise<object> {
+  const targets = await parts.targets()
+  const target = targets.find(({ name }) => name === body.webhook)
   if (target === undefined)
-    throw webhookNotFound(webhook, targets.map(({ name }) => name).join(', ') || 'none')
-  const atMs = Math.floor(context.clock.nowMs())
-  const text = 'A message to try out this webhook: nothing is wrong.'
+    throw webhookNotFound(body.webhook, targets.map(({ name }) => name).join(', ') || 'none')
+  return { webhook: target.name, ...(await testOf(parts, target, body, signal)) }
+}
+
+/** Sends a message of type `alert.test`, once, and says how it went. */
+export async function testOf(
+  parts: AlertParts,
+  target: Target,
+  { resend }: TestBody,
+  signal: AbortSignal,
+): Promise<object> {
+  const atMs = Math.floor(parts.context.clock.nowMs())
+  const text = 'A message to try out this receiver: nothing is wrong.'
   const message = messageOf(parts, { type: 'alert.test', atMs, text, data: {} })
   const failure = await failureOf(parts, target, message, signal)
   const isDelivered = failure === undefined
   return {
-    webhook,
     id: message.id,
     delivered: isDelivered,
     error: failure?.why ?? null,
-    resent: isDelivered && resend === true ? await sendAgain(parts, webhook, atMs) : 0,
+    resent: isDelivered && resend === true ? await sendAgain(parts, target.name, atMs) : 0,
   }
 }
 

@@ -2,9 +2,9 @@ import { backoffMs, type Outcome, type Reconciler } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
 import { DELIVERIES, type DeliveryRow, dueDeliveries, nextDueMs } from '../store/delivery-store.ts'
-import { post } from './post.ts'
-import { signingSecrets } from './secret-file.ts'
-import { type Message, signedHeaders } from './sign.ts'
+import { sendMail } from './mail.ts'
+import { type Answer, post } from './post.ts'
+import type { Message } from './sign.ts'
 import type { Target } from './target.ts'
 
 /** Messages to one receiver at a time. */
@@ -17,19 +17,20 @@ const BACKOFF = { firstMs: 5_000, longestMs: 3_600_000 }
 const SLICE_MS = 20_000
 /** How long a receiver is left alone after a failure, whatever else waits for it, ms. */
 const REST_MS = 5_000
+/** Characters of an answer that are shown. */
+const MOST_SAID = 200
 /** A message that nobody has taken for so long is parked. Contract section 10. */
 export const GIVE_UP_MS = 86_400_000
 
 /** Sends what waits. Its keys are receivers; level-based: what is to be sent is in the store. */
 export function deliveryReconciler(parts: AlertParts): Reconciler {
-  const targets = new Map(parts.targets.map((target) => [target.name, target]))
   return {
     resource: WEBHOOK_RESOURCE,
     resyncMs: 30_000,
     concurrency: RECEIVERS,
-    keys: async () => [...targets.keys()],
+    keys: async () => (await parts.targets()).map(({ name }) => name),
     reconcile: async ([key = ''], signal) => {
-      const target = targets.get(key)
+      const target = (await parts.targets()).find(({ name }) => name === key)
       return target === undefined ? { state: 'converged' } : await deliver(parts, target, signal)
     },
   }
@@ -112,23 +113,55 @@ function afterFailure(
 
 /** Why the receiver did not take it; undefined when it did. */
 export async function failureOf(
-  { context, resolve }: AlertParts,
+  { context, resolve }: Pick<AlertParts, 'context' | 'resolve'>,
   target: Target,
-  { id, body }: Message,
+  message: Message,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
+  let secrets: readonly string[] = []
   try {
-    const secrets = await signingSecrets(target.secretFile)
-    const headers = signedHeaders({ id, body }, secrets, context.clock.nowMs())
-    const { status, retryAfterMs } = await post(target, headers, body, {
-      signal,
-      ...(resolve !== undefined && { resolve }),
-    })
-    if (status >= 200 && status < 300) return undefined
-    const isElsewhere = status >= 300 && status < 400
-    const why = isElsewhere ? `it answers ${status}, and redirects are not followed` : `it answers ${status}`
-    return { why, retryAfterMs }
+    const outgoing = await target.outgoing(message, context.clock.nowMs())
+    secrets = outgoing.secrets
+    const sending = { signal, resolve }
+    if (outgoing.by === 'http') return failureIn(await post(target, outgoing.request, sending), secrets)
+    await sendMail(target, outgoing.mail, sending)
+    return undefined
   } catch (error) {
-    return { why: safeText(error), retryAfterMs: undefined }
+    return { why: safeText(without(secrets, textOf(error))), retryAfterMs: undefined }
   }
+}
+
+function failureIn(answer: Answer, secrets: readonly string[]): Failure | undefined {
+  const { status, retryAfterMs, text } = answer
+  if (status >= 200 && status < 300) return undefined
+  const said = reasonIn(text)
+  const reason = said === '' ? '' : `: ${safeText(without(secrets, said))}`
+  const isElsewhere = status >= 300 && status < 400
+  return {
+    why: isElsewhere
+      ? `it answers ${status}, and redirects are not followed`
+      : `it answers ${status}${reason}`,
+    retryAfterMs,
+  }
+}
+
+/** What receivers say of what they refuse: Telegram a description, ntfy and Matrix an error, Slack a word; a page says nothing. */
+function reasonIn(text: string): string {
+  try {
+    const { description, error } = JSON.parse(text) as { description?: unknown; error?: unknown } // checked below
+    return [description, error].find((one) => typeof one === 'string') ?? ''
+  } catch {
+    return text.includes('<') ? '' : text.slice(0, MOST_SAID)
+  }
+}
+
+/** A text of somebody else without our secrets, the longest first: one may hold another. */
+function without(secrets: readonly string[], text: string): string {
+  return secrets
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -10,7 +10,8 @@ const LATE_MS = 600_000
 
 /** One component for each receiver: whether it takes what it is sent, and what was given up. */
 export async function webhookHealth(parts: AlertParts): Promise<readonly ComponentHealth[]> {
-  const { context, targets, metrics } = parts
+  const { context, metrics } = parts
+  const targets = await parts.targets()
   const all = await backlogs(context.db)
   metrics.backlog(all)
   const nowMs = context.clock.nowMs()
@@ -18,7 +19,7 @@ export async function webhookHealth(parts: AlertParts): Promise<readonly Compone
     targets.map(async (target): Promise<ComponentHealth> => {
       const { name } = target
       const backlog = all.get(name)
-      const component = { name: `webhook.${name}`, kind: 'feature' } as const
+      const component = { name: `${target.kind}.${name}`, kind: 'feature' } as const
       const useless = await uselessBecause(target)
       if (useless !== undefined)
         return { ...component, status: 'degraded', detail: `nothing can be sent: ${useless}` }

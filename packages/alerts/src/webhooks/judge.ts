@@ -1,12 +1,16 @@
 import { isIP } from 'node:net'
 import { reachOf } from '@steeple/contracts'
-import { authorizationOf, caOf, signingSecrets } from './secret-file.ts'
+import { caOf } from './secret-file.ts'
 import type { Target } from './target.ts'
 
 const NEEDS_TLS = 'http:// is for receivers of this machine or of a private network; use https://'
+const NEEDS_TLS_OF_MAIL =
+  'encryption: none is for receivers of this machine or of a private network; use starttls or tls'
+/** For a look at what would be sent. */
+const NOTHING = { id: 'msg_none', body: '{"type":"alert.test","text":"","data":{"node":{"name":""}}}' }
 
 /** The address that a URL names by number, as the resolver would give it; undefined when it has a name. */
-export function literalOf({ url }: Target): Address | undefined {
+export function literalOf({ url }: Pick<Target, 'url'>): Address | undefined {
   const address = hostOf(url)
   const family = isIP(address)
   return family === 0 ? undefined : { address, family: family === 6 ? 6 : 4 }
@@ -18,23 +22,26 @@ export function hostOf(url: URL): string {
 }
 
 /** Throws an Error that says why none of these addresses may be connected to, and what to do where anything can be done. */
-export function judge({ url, allowPrivate }: Target, addresses: readonly Address[]): void {
-  refuseForbidden(addresses, allowPrivate)
-  if (url.protocol !== 'https:' && addresses.some(({ address }) => reachOf(address) !== 'private'))
-    throw new Error(NEEDS_TLS)
+export function judge(target: Target, addresses: readonly Address[]): void {
+  refuseForbidden(addresses, target.allowPrivate)
+  if (!target.isEncrypted && addresses.some(({ address }) => reachOf(address) !== 'private'))
+    throw new Error(needsTls(target))
+}
+
+function needsTls({ kind }: Target): string {
+  return kind === 'mail' ? NEEDS_TLS_OF_MAIL : NEEDS_TLS
 }
 
 /**
- * What keeps every message from a receiver, as far as its configuration and its files tell: an address that may not be
+ * What keeps every message from a receiver, as far as its fields and its files tell: an address that may not be
  * connected to, TLS that is missing, a secret, a header or a CA that cannot be used. Rejects with an Error that says so.
  */
 export async function refuseUseless(target: Target): Promise<void> {
   const literal = literalOf(target)
   if (literal !== undefined) judge(target, [literal])
-  else if (target.url.protocol !== 'https:' && !target.allowPrivate)
-    throw new Error(`${NEEDS_TLS}, or say allow_private: true where its address is such a one`)
-  await signingSecrets(target.secretFile)
-  await authorizationOf(target.authorizationFile)
+  else if (!target.isEncrypted && !target.allowPrivate)
+    throw new Error(`${needsTls(target)}, or say allow_private: true where its address is such a one`)
+  await target.outgoing(NOTHING, 0)
   await caOf(target.caFile)
 }
 

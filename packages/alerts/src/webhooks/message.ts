@@ -45,7 +45,7 @@ export async function tell(
   row: AlertRow,
   atMs: number,
 ): Promise<void> {
-  const wanting = parts.targets.filter((target) => target.wants(type))
+  const wanting = (await parts.targets(tx)).filter((target) => target.wants(type, row.severity))
   if (wanting.length === 0) return
   const { name } = parts.context.use(nodeIdentityRef)
   const topic: Topic = { type, atMs, text: textOf(type, row, name), data: alertRecord(row, undefined) }

@@ -2,14 +2,15 @@ import { lookup } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { untilAborted } from '@steeple/contracts'
 import { requestOnce } from '@steeple/http-client'
+import type { HttpRequest } from '../receivers/requests.ts'
 import type { Address } from './judge.ts'
 import { hostOf, judge, literalOf } from './judge.ts'
-import { authorizationOf, caOf } from './secret-file.ts'
+import { caOf } from './secret-file.ts'
 import type { Target } from './target.ts'
 
 /** How long an attempt may take, its answer included, ms. */
-const ATTEMPT_MS = 10_000
-/** Octets of the body of an answer that are read; nobody looks at it. */
+export const ATTEMPT_MS = 10_000
+/** Octets of the body of an answer that are read. */
 const MOST_OCTETS = 65_536
 
 /** The addresses of a host name. */
@@ -19,48 +20,39 @@ export interface Answer {
   readonly status: number
   /** Ms that the receiver asks to be left alone for (RFC 9110 §10.2.3), if it names seconds. */
   readonly retryAfterMs: number | undefined
+  /** Its body, where the receiver says why in it. */
+  readonly text: string
 }
 
 /** As the system resolves names, `/etc/hosts` included. */
-export const systemResolve: Resolve = async (host) =>
+const systemResolve: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address, family }) => ({
     address,
     family: family === 6 ? 6 : 4,
   }))
 
 /**
- * Posts to a receiver, once, and gives the status of its answer whatever it is: no redirect is followed. Every address of its
+ * Sends a request to a receiver, once, and gives the status of its answer whatever it is: no redirect is followed. Every address of its
  * name is judged first, and the connection is made to one of those that were judged, so that a name that is answered
  * otherwise a moment later changes nothing. Rejects with an Error without secrets when there is no answer.
  */
 export async function post(
   target: Target,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  { signal, resolve = systemResolve }: { readonly signal: AbortSignal; readonly resolve?: Resolve },
+  { saysWhy, ...sent }: HttpRequest,
+  { signal, resolve }: Sending,
 ): Promise<Answer> {
-  const { url } = target
   const bound = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
-  const addresses = await addressesOf(target, resolve, bound)
-  judge(target, addresses)
-  const authorization = await authorizationOf(target.authorizationFile)
+  const addresses = await judgedAddresses(target, resolve, bound)
   const ca = await caOf(target.caFile)
   const connect = {
     lookup: ((_host, _options, done) => done(null, [...addresses])) satisfies LookupFunction,
     ...(ca !== undefined && { ca }),
   }
   const request = {
-    method: 'POST',
-    url,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'steeple',
-      ...(authorization !== undefined && { authorization }),
-      ...headers,
-    },
-    body,
-    isBodyUnread: true,
-  } as const
+    ...sent,
+    headers: { 'content-type': 'application/json', 'user-agent': 'steeple', ...sent.headers },
+    isBodyUnread: saysWhy !== true,
+  }
   // A connection of its own for each attempt: an old one would be to an address that was judged long ago.
   const answer = await requestOnce({ maxBytes: MOST_OCTETS, connect }, request, bound).catch(
     (error: unknown) => {
@@ -68,7 +60,26 @@ export async function post(
     },
   )
   const seconds = /^\d{1,6}$/.exec(answer.headers['retry-after'] ?? '')?.[0]
-  return { status: answer.status, retryAfterMs: seconds === undefined ? undefined : Number(seconds) * 1_000 }
+  const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1_000
+  return { status: answer.status, retryAfterMs, text: answer.text }
+}
+
+/** How something is sent. */
+export interface Sending {
+  readonly signal: AbortSignal
+  /** As the system does when absent. */
+  readonly resolve?: Resolve | undefined
+}
+
+/** The addresses of a receiver, each of which may be connected to. Rejects with an Error that says why not. */
+export async function judgedAddresses(
+  target: Target,
+  resolve: Resolve = systemResolve,
+  signal: AbortSignal,
+): Promise<readonly Address[]> {
+  const addresses = await addressesOf(target, resolve, signal)
+  judge(target, addresses)
+  return addresses
 }
 
 async function addressesOf(
@@ -85,6 +96,7 @@ async function addressesOf(
   return found
 }
 
-function late(): Error {
+/** What is said of a receiver that takes too long. */
+export function late(): Error {
   return new Error(`it did not answer within ${ATTEMPT_MS / 1_000} s`)
 }

@@ -7,6 +7,14 @@ const MOST_OCTETS = 8_192
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 const LEAST_KEY = 24
 const MOST_KEY = 64
+/** What a secret of Standard Webhooks looks like, in words. */
+export const SIGNING_SECRET: string = `secret of Standard Webhooks: whsec_ and ${LEAST_KEY} to ${MOST_KEY} octets in base64, as "echo whsec_$(openssl rand -base64 32)" makes one`
+
+/** Whether messages can be signed with it. */
+export function isSigningSecret(text: string): boolean {
+  const octets = Buffer.from(SECRET.exec(text)?.[1] ?? '', 'base64').length
+  return octets >= LEAST_KEY && octets <= MOST_KEY
+}
 
 /**
  * The lines of a file with secrets, without empty ones. Throws an Error that names the file and says what is wrong with it,
@@ -43,13 +51,8 @@ export async function secretLines(path: string): Promise<readonly string[]> {
  */
 export async function signingSecrets(path: string): Promise<readonly string[]> {
   const lines = await secretLines(path)
-  lines.forEach((line, index) => {
-    const octets = Buffer.from(SECRET.exec(line)?.[1] ?? '', 'base64').length
-    if (octets < LEAST_KEY || octets > MOST_KEY)
-      throw new Error(
-        `${path}:${index + 1} is no secret of Standard Webhooks: whsec_ and ${LEAST_KEY} to ${MOST_KEY} octets in base64, as "echo whsec_$(openssl rand -base64 32)" makes one`,
-      )
-  })
+  const wrong = lines.findIndex((line) => !isSigningSecret(line))
+  if (wrong >= 0) throw new Error(`${path}:${wrong + 1} is no ${SIGNING_SECRET}`)
   return lines
 }
 

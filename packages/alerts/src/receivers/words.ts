@@ -1,0 +1,67 @@
+import TEXTS from '../../texts/en.json' with { type: 'json' }
+import type { Severity } from '../rules/rule.ts'
+
+/** A message for people. */
+export interface Words {
+  /** One line: how grave, what, where. */
+  readonly title: string
+  /** What happened and what it means for phones, what to do, since when, where to look; a line each. */
+  readonly text: string
+  readonly severity: Severity
+  /** The page of the alert; undefined where nobody has said where the console is. */
+  readonly link: string | undefined
+  readonly isOver: boolean
+}
+
+/** The body of a message, as far as people read it. */
+interface Told {
+  readonly type: string
+  readonly text: string
+  readonly data: {
+    readonly rule?: string
+    readonly severity?: Severity
+    readonly subject?: string
+    readonly message?: string
+    readonly started_at?: string
+    readonly resolved_at?: string | null
+    readonly node: { readonly name: string }
+  }
+}
+
+const GRAVITY: Readonly<Record<Severity, string>> = { critical: 'CRITICAL', warning: 'Warning', info: 'Note' }
+
+/** The same message as people read it; `link` is where the console is. */
+export function wordsOf(body: string, link: string | undefined): Words {
+  const { type, text, data } = JSON.parse(body) as Told // made by `messageOf`
+  const { rule, message, severity = 'info', started_at: since, resolved_at: end } = data
+  const place = link === undefined ? undefined : new URL('/alerts', link).href
+  const isOver = type === 'alert.resolved'
+  if (rule === undefined || message === undefined) {
+    const title = `Test message from ${data.node.name}`
+    return { title, text: linesOf([text, place]), severity, link: place, isOver }
+  }
+  const about = data.subject === undefined || data.subject === rule ? '' : ` (${data.subject})`
+  const lines = isOver
+    ? [`It was: ${message}`, `From ${timeOf(since)} to ${timeOf(end)}.`, place]
+    : [message, textOf(`alerts.do.${rule}`), `Since ${timeOf(since)}.`, place]
+  return {
+    title: `${isOver ? 'Over' : GRAVITY[severity]}: ${textOf(`alerts.rule.${rule}`) ?? rule}${about} on ${data.node.name}`,
+    text: linesOf(lines),
+    severity,
+    link: place,
+    isOver,
+  }
+}
+
+function textOf(key: string): string | undefined {
+  return (TEXTS as Readonly<Record<string, string>>)[key]
+}
+
+/** `2026-11-22 18:00 UTC` */
+function timeOf(at: string | null | undefined): string {
+  return at === undefined || at === null ? 'an unknown time' : `${at.slice(0, 16).replace('T', ' ')} UTC`
+}
+
+function linesOf(lines: readonly (string | undefined)[]): string {
+  return lines.filter((line) => line !== undefined).join('\n')
+}

@@ -43,7 +43,7 @@ export async function importCsv(service: Service, csv: string): Promise<Imported
 export async function unsynced(service: Service): Promise<number> {
   const { body } = await service.request('GET', '/v1/health')
   const found = componentOf(body, 'sims.provisioning')
-  const [, pending, failed] = /(\d+) SIMs wait, (\d+) failed/.exec(found?.detail ?? '') ?? []
+  const [, pending, failed] = /(\d+) SIMs? waits?, (\d+) failed/.exec(found?.detail ?? '') ?? []
   return Number(pending ?? Number.NaN) + Number(failed ?? Number.NaN)
 }
 

@@ -223,7 +223,7 @@ deliveries('parks what nobody takes for a day, says so, and sends on what comes 
   assert.is(health?.status, 'degraded')
   assert.match(
     health?.detail ?? '',
-    /^1 messages were not taken for a day and are parked .*svc alert test ops --resend/,
+    /^1 message was not taken for a day and is parked .*svc alert test ops --resend/,
   )
   post.receiver.answer = 200
   await post.run()

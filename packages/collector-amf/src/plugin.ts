@@ -3,6 +3,7 @@ import {
   type Collector,
   type Context,
   collectorRef,
+  countText,
   type ImsiHash,
   type Instance,
   type Plugin,
@@ -201,7 +202,7 @@ function stateOf(
   { failure, waiting }: Asked,
 ): ReturnType<NonNullable<Collector['health']>> {
   const words = [
-    `${sessions} sessions`,
+    countText(sessions, 'session'),
     ...(missing === 0 ? [] : [`${missing} that the AMF lists and the SMF does not have`]),
     ...(waiting === 0 ? [] : [`the addresses of ${waiting} not known yet`]),
     ...(failure === undefined ? [] : [`new ones without address: ${failure}; see core_b.smf_oam_url`]),

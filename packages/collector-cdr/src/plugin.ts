@@ -2,6 +2,7 @@ import { access, constants, readdir } from 'node:fs/promises'
 import {
   type Context,
   collectorRef,
+  countText,
   type Finding,
   type Instance,
   type Plugin,
@@ -27,7 +28,9 @@ export async function checkCharging({ core, core_b, collector }: Settings): Prom
     const names = await readdir(dir)
     await access(dir, constants.X_OK)
     const files = names.filter((name) => name.endsWith('.cdr')).length
-    return [{ name: NAME, status: 'ok', detail: `${dir} holds ${files} files of charging records` }]
+    return [
+      { name: NAME, status: 'ok', detail: `${dir} holds ${countText(files, 'file')} of charging records` },
+    ]
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'error'
     return [{ name: NAME, status: 'fail', detail: `${dir} cannot be read: ${code}`, remedy: REMEDY }]

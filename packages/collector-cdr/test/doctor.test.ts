@@ -23,7 +23,7 @@ charging('says what is in the directory, that it is missing, and that nobody rea
   await writeFile(join(folder, 'one.cdr'), '')
   await writeFile(join(folder, 'config.json'), '')
   const [there] = await checkCharging(settingsWith(folder))
-  assert.equal([there?.status, there?.detail], ['ok', `${folder} holds 1 files of charging records`])
+  assert.equal([there?.status, there?.detail], ['ok', `${folder} holds 1 file of charging records`])
   const [unread] = await checkCharging(settingsWith(folder, false))
   assert.is(unread?.status, 'warn')
 })

@@ -2,6 +2,7 @@ import {
   type Collector,
   type Context,
   collectorRef,
+  countText,
   type Instance,
   NOTHING_COLLECTED,
   type Plugin,
@@ -282,10 +283,12 @@ function teller({ metrics }: Context): (seen: LastLook) => string {
     mismatches.set(withoutSession, { kind: 'phone_without_session' })
     mismatches.set(withoutPhone, { kind: 'session_without_phone' })
     const odd = [
-      ...(withoutSession === 0 ? [] : [`${withoutSession} connections that the SMF has not`]),
-      ...(withoutPhone === 0 ? [] : [`${withoutPhone} sessions of phones that are not attached any more`]),
+      ...(withoutSession === 0 ? [] : [`${countText(withoutSession, 'connection')} that the SMF has not`]),
+      ...(withoutPhone === 0
+        ? []
+        : [`${countText(withoutPhone, 'session')} of phones that are not attached any more`]),
     ]
-    return [`${sightings.length} sessions`, ...odd].join(', ')
+    return [countText(sightings.length, 'session'), ...odd].join(', ')
   }
 }
 

@@ -110,7 +110,7 @@ collector(
     assert.equal(it.mismatches(), [1, 2])
     assert.match(
       it.collector.health?.().detail ?? '',
-      /^1 sessions, 1 connections that the SMF has not, 2 sessions of phones that are not attached/,
+      /^1 session, 1 connection that the SMF has not, 2 sessions of phones that are not attached/,
     )
   },
 )

@@ -5,6 +5,7 @@ import {
   type Collector,
   type ComponentHealth,
   type Context,
+  countText,
   eachPaced,
   untilAborted,
 } from '@steeple/contracts'
@@ -231,7 +232,7 @@ export class Lane {
       const problem = await collectionProblem(given)
       if (problem !== undefined) throw new Error(`what it gave cannot be counted: ${problem}`)
       this.collection = given
-      this.#seen = `${inGroups(given.sightings.length)} sessions, ${inGroups(given.volumes.length)} volumes`
+      this.#seen = `${countText(inGroups(given.sightings.length), 'session')}, ${countText(inGroups(given.volumes.length), 'volume')}`
       this.#lastOkMs = clock.monotonicMs()
       this.#failure = undefined
       metrics.polled(id, 'ok', this.#secondsSince(fromMs))

@@ -144,7 +144,7 @@ test('polls whatever collector is installed, has a round counted at once, and sh
     install('second')
     await turn()
     assert.equal(takes, [['collector-of-others', 'second']])
-    assert.equal(await health('second'), ['ok', '0 sessions, 1 volumes 0 s ago'])
+    assert.equal(await health('second'), ['ok', '0 sessions, 1 volume 0 s ago'])
     await turn()
     assert.is(counted('second'), 2)
     const labels = { collector: 'second' }
@@ -384,7 +384,7 @@ test('tells of losses, and of what a collector says of itself', () =>
     const [status, detail] = await health('gtpu')
     assert.equal(
       [status, detail],
-      ['degraded', '0 sessions, 1 volumes 0 s ago; 12 packets were dropped, the last of …'],
+      ['degraded', '0 sessions, 1 volume 0 s ago; 12 packets were dropped, the last of …'],
     )
     assert.match((await health('mute'))[1], /does not tell how it does: it is gone/)
     assert.is(value('svc_collectors_lost_packets_total', { collector: 'gtpu' }), 12)

@@ -1,5 +1,6 @@
 import {
   type ComponentHealth,
+  countText,
   type ImsiHash,
   isServiceError,
   type MutationTx,
@@ -82,6 +83,6 @@ export async function erasureHealth({ context }: ComplianceParts): Promise<Compo
   const late = await countErasuresBefore(context.db, context.clock.nowMs() - LATE_MS)
   const about = { name: 'erasures', kind: 'feature' } as const
   if (late === 0) return { ...about, status: 'ok', detail: 'no erasure has waited for an hour' }
-  const detail = `${late} SIMs are to be erased for an hour or longer; svc compliance erasures says what for`
+  const detail = `${countText(late, 'SIM is', 'SIMs are')} to be erased for an hour or longer; svc compliance erasures says what for`
   return { ...about, status: 'degraded', detail }
 }

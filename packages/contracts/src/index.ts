@@ -28,6 +28,7 @@ export {
   SERVICE_CONFIG,
   SERVICE_METRICS,
 } from './config-schema.ts'
+export { countText } from './count-text.ts'
 export { csvLine } from './csv.ts'
 export type { CapabilityNeed, DoctorPlace, Finding, Look } from './doctor.ts'
 export { type DrawnKeyPlace, drawnKey } from './drawn-key.ts'

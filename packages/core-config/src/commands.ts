@@ -1,4 +1,4 @@
-import type { CommandHost, Commands } from '@steeple/contracts'
+import { type CommandHost, type Commands, countText } from '@steeple/contracts'
 
 /** A plan as `GET /v1/core/plan` answers it. */
 interface Plan {
@@ -27,7 +27,7 @@ export const commands: Commands = {
     // Where nothing is compared a list of all that the core would get says nothing.
     if (plan.state === 'unconfigured' || plan.state === 'unknown') {
       const names = files.map(({ path }) => printable(path))
-      if (files.length > 0) out(`\nRendered: ${names.length} files (${names.join(', ')}).\n`)
+      if (files.length > 0) out(`\nRendered: ${countText(names.length, 'file')} (${names.join(', ')}).\n`)
       return
     }
     const rows = daemons.map((row) => ({ ...row, drops: row.action === 'restart' ? row.drops : undefined }))

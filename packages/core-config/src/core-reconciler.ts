@@ -6,6 +6,7 @@ import {
   type CorePlan,
   coreConfigRefused,
   coreDriverRef,
+  countText,
   isServiceError,
   nodeIdentityRef,
   type Outcome,
@@ -122,7 +123,7 @@ function coreBoard(context: Context) {
         originals.length === 0
           ? ''
           : `; files that were there before are kept in ${originals.join(', ')} (svc core restore-original)`
-      if (problems.length === 0) say('ok', `${counted(set.files.size, 'file')} in force${where}${kept}`)
+      if (problems.length === 0) say('ok', `${countText(set.files.size, 'file')} in force${where}${kept}`)
       else say('degraded', `${problems.join('; ')}${kept}`)
     },
     /** Nothing may be written: it is nobody's fault that nothing is. */
@@ -148,20 +149,18 @@ function comparedWords(plan: CorePlan): readonly [ComponentHealth['status'], str
   if (plan.state === 'in_sync') return ['ok', `${why}: the core's configuration${where} is as it should be`]
   const files = plan.files.filter(({ change }) => change !== 'same').length
   const daemons = plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name)
-  const restarts = daemons.length === 0 ? 'nothing restarts' : `${daemons.join(', ')} restart`
+  const restarts =
+    daemons.length === 0
+      ? 'nothing restarts'
+      : `${daemons.join(', ')} ${daemons.length === 1 ? 'restarts' : 'restart'}`
   const what =
     plan.files.length === 0
       ? 'the configuration would change'
-      : `${counted(files, 'file')}${where} would change and ${restarts}`
+      : `${countText(files, 'file')}${where} would change and ${restarts}`
   const held = plan.held ?? []
   const asked =
-    held.length === 0 ? '' : `; ${counted(held.length, 'file')} of others would be asked for first`
+    held.length === 0 ? '' : `; ${countText(held.length, 'file')} of others would be asked for first`
   return ['degraded', `${why}: ${what}${asked}; see GET /v1/core/plan`]
-}
-
-/** `3 files`. */
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Reconciler that keeps the core at its configuration; its one key is the node. */

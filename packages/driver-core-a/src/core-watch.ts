@@ -3,6 +3,7 @@ import {
   type Context,
   type CoreDriver,
   type CoreObserved,
+  countText,
   isServiceError,
   ranDriverRef,
   timestampFromMs,
@@ -145,7 +146,7 @@ function judged(
   if (known.length > 0 && down.length === known.length) return ['down', words]
   if (down.length > 0) return ['degraded', problem === undefined ? words : `${words}; ${problem}`]
   if (problem !== undefined) return ['degraded', problem]
-  const counts = `${radios ?? 'unknown'} base stations, ${attachedUes ?? 'unknown'} phones attached`
+  const counts = `${countText(radios ?? 'unknown', 'base station')}, ${countText(attachedUes ?? 'unknown', 'phone')} attached`
   if (others === undefined) return ['ok', counts]
   // Besides its own it may serve others; serving others alone it is not the core that this node is set to.
   return [radios === 0 ? 'degraded' : 'ok', `${counts}; ${others}`]

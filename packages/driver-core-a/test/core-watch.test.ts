@@ -39,7 +39,7 @@ watch('takes a box before its core for well, and a core that went away for down'
   const { see, told } = watched('none')
   assert.is(await told(), 'ok: no core answers, and none was seen since the start (epc)')
   see('up')
-  assert.is(await told(), 'ok: 1 base stations, 2 phones attached (epc)')
+  assert.is(await told(), 'ok: 1 base station, 2 phones attached (epc)')
   see('down')
   assert.is(await told(), 'down: down: mme (epc)')
 })
@@ -66,7 +66,7 @@ watch('says how many phones there are now to who asks, not how many there were',
   await made.look(patient())
   phones = 3
   await clock.advance(1_001)
-  assert.match((await made.freshHealth(patient()))[0]?.detail ?? '', /^1 base stations, 3 phones attached/)
+  assert.match((await made.freshHealth(patient()))[0]?.detail ?? '', /^1 base station, 3 phones attached/)
 })
 
 watch('tells of functions that answer and do not work, and of base stations that were there', async () => {

@@ -54,7 +54,7 @@ pluginTests(
       const components = bed.service(healthBoardRef)?.components() ?? []
       const seen = components.find(({ name }) => name.endsWith('.daemons'))
       assert.is(seen?.status, 'ok')
-      assert.is(seen?.detail, '1 base stations, 2 phones attached (epc)')
+      assert.is(seen?.detail, '1 base station, 2 phones attached (epc)')
       // The service asks for health every 5 s.
     })
   },
@@ -70,7 +70,7 @@ pluginTests(
       const seen = components.find(({ name }) => name.endsWith('.daemons'))
       assert.is(
         seen?.detail,
-        '0 base stations, 0 phones attached; 1 base stations and 2 phones of another network (001-01) (epc)',
+        '0 base stations, 0 phones attached; 1 base station and 2 phones of another network (001-01) (epc)',
       )
       assert.is(seen?.status, 'degraded')
       // The core is looked at every 10 s, and health every 5 s.

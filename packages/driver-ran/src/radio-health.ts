@@ -1,4 +1,4 @@
-import type { ComponentHealth, CoreObserved, Metrics } from '@steeple/contracts'
+import { type ComponentHealth, type CoreObserved, countText, type Metrics } from '@steeple/contracts'
 import type { ExitClass } from './process/exit-class.ts'
 import { mayBeOnAir, type RadioFacts, ueCountOf } from './stream/radio-facts.ts'
 import { RADIO_STATES, type RadioSnapshot } from './supervisor/radio-state.ts'
@@ -174,7 +174,7 @@ function runningVerdict({ snapshot, disagreement, hints }: HealthBasis, running:
       return degraded(`${air} without core: ${trouble ?? 'lost'}${notes}`)
     case 's1_up': {
       const phones = facts === undefined ? 0 : ueCountOf(facts)
-      const detail = `${air}, connected to the core, ${phones} phones`
+      const detail = `${air}, connected to the core, ${countText(phones, 'phone')}`
       return trouble === undefined
         ? { status: 'ok', detail: `${name} is ${detail}${complaint}` }
         : degraded(`${detail}${why}${complaint}`)

@@ -3,7 +3,13 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { CommandColumn, CommandFailure, CommandHost, Commands } from '@steeple/contracts'
+import {
+  type CommandColumn,
+  type CommandFailure,
+  type CommandHost,
+  type Commands,
+  countText,
+} from '@steeple/contracts'
 
 const CURVES = ['P-256', 'brainpoolP256r1'] as const
 /** A page of the list at its largest: more than a service ever has. */
@@ -269,7 +275,7 @@ async function patience({ err }: CommandHost, waitS: number, parts: readonly Iss
 
 function howToGoOn({ failure }: CommandHost, refusal: CommandFailure, remaining: unknown): Error {
   const when = refusal.retryAfterS === undefined ? '' : ` in ${refusal.retryAfterS} s`
-  const hint = `the codes above are issued; ${String(remaining)} SIMs are left: the same command takes them up${when}, with --wait by itself`
+  const hint = `the codes above are issued; ${countText(String(remaining), 'SIM is', 'SIMs are')} left: the same command goes on${when}, with --wait by itself`
   return failure(refusal.code, refusal.message, hint, refusal)
 }
 

@@ -415,7 +415,7 @@ routes('imports the folder of the configuration at start, whatever lies beside',
       const component = health()
       assert.equal(
         [component.status, component.detail],
-        ['degraded', '1 files of esim.certs_dir are refused; the log says why'],
+        ['degraded', '1 file of esim.certs_dir is refused; the log says why'],
       )
     },
     { config: { certs_dir: folder } },

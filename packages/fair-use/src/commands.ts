@@ -1,4 +1,4 @@
-import type { CommandColumn, CommandHost, Commands } from '@steeple/contracts'
+import { type CommandColumn, type CommandHost, type Commands, countText } from '@steeple/contracts'
 
 const HOUR_MS = 3_600_000
 /** How far back a chart goes when nobody says. */
@@ -52,7 +52,7 @@ async function everybody(host: CommandHost): Promise<void> {
   host.out(
     host.fields({
       from: usage.from,
-      used: `${octets(usage.total_bytes)} (${octets(usage.up_bytes)} up, ${octets(usage.down_bytes)} down) by ${usage.sims_count} SIMs`,
+      used: `${octets(usage.total_bytes)} (${octets(usage.up_bytes)} up, ${octets(usage.down_bytes)} down) by ${countText(usage.sims_count, 'SIM')}`,
       'busiest hour': busiest === null ? undefined : `${busiest.at}, ${octets(busiest.total_bytes)}`,
     }),
   )

@@ -1,5 +1,6 @@
 import {
   type ComponentHealth,
+  countText,
   createPause,
   type ImsiHash,
   type QuotaEdges,
@@ -59,11 +60,11 @@ export async function quotaHealth({ context, ledger }: FairUseParts): Promise<Co
   if (reason !== undefined && isCollecting) {
     const since =
       atMs === undefined ? 'is not known yet' : `is known up to ${new Date(atMs).toISOString()} alone`
-    const detail = `usage ${since}: ${reason}; ${quotas} quotas go by what was counted before`
+    const detail = `usage ${since}: ${reason}; ${countText(quotas, 'quota goes', 'quotas go')} by what was counted before`
     return { ...part, status: 'degraded', detail }
   }
   const facts = [
-    `${quotas} SIMs have a quota`,
+    countText(quotas, 'SIM has a quota', 'SIMs have a quota'),
     ...(context.config.enabled
       ? []
       : ['fairuse.enabled is false: nobody is suspended, whatever a quota says']),

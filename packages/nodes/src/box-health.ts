@@ -4,6 +4,7 @@ import {
   type CertificateEnds,
   type ComponentHealth,
   type Context,
+  countText,
   meshIdentityRef,
   nodeIdentityRef,
   timestampFromMs,
@@ -104,7 +105,7 @@ export function quietWatch(): (attached: number | undefined, nowMs: number) => C
       quietMs < QUIET_MS ||
       quietMs > FORGOTTEN_MS
     )
-      return { ...common, status: 'ok', detail: `${attached ?? 'unknown'} phones attached` }
+      return { ...common, status: 'ok', detail: `${countText(attached ?? 'unknown', 'phone')} attached` }
     const detail = `no phone is attached; there were up to ${last.count} until ${timestampFromMs(last.atMs)}`
     return { ...common, status: 'degraded', detail }
   }

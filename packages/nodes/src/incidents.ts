@@ -1,6 +1,7 @@
 import {
   type ComponentState,
   type Context,
+  countText,
   INCIDENT_KINDS,
   type Incident,
   type IncidentBoard,
@@ -317,8 +318,7 @@ export function incidentRecord({
     detail: cause.detail,
     component: cause.name,
     effects,
-    impact:
-      phonesOff === undefined ? impact : `${phonesOff} ${phonesOff === 1 ? 'phone is' : 'phones are'} off.`,
+    impact: phonesOff === undefined ? impact : `${countText(phonesOff, 'phone is', 'phones are')} off.`,
     phones_off: phonesOff ?? null,
     advice,
     runbook: runbookOf(kind),

@@ -1,6 +1,7 @@
 import {
   type ComponentHealth,
   type Context,
+  countText,
   createTurns,
   hssDriverRef,
   msFromDuration,
@@ -188,8 +189,8 @@ async function hssHealth(parts: SimsParts, others: string): Promise<ComponentHea
   const left =
     unfixable.sims === 0
       ? ''
-      : `; ${unfixable.sims} differ in the HSS whatever is pushed: ${unfixable.reason}`
-  const counts = `${pending} SIMs wait, ${failed} failed${left}${others}`
+      : `; ${countText(unfixable.sims, 'differs', 'differ')} in the HSS whatever is pushed: ${unfixable.reason}`
+  const counts = `${countText(pending, 'SIM waits', 'SIMs wait')}, ${failed} failed${left}${others}`
   return {
     name: 'provisioning',
     kind: 'feature',

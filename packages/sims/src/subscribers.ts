@@ -1,6 +1,7 @@
 import {
   type ComponentHealth,
   type Context,
+  countText,
   type ImsiHash,
   type MutationTx,
   type Principal,
@@ -137,7 +138,7 @@ const COUNT = `select count(*) as sims from (${OF_OTHER_NETWORKS}) as others whe
 async function misfits(reader: Reader, plmn: string): Promise<string | undefined> {
   const count = Number((await reader.get<{ readonly sims: number }>(COUNT, { plmn }))?.sims ?? 0)
   if (count === 0) return undefined
-  const whose = count === 1 ? '1 SIM has an IMSI' : `${count} SIMs have IMSIs`
+  const whose = countText(count, 'SIM has an IMSI', 'SIMs have IMSIs')
   return (
     `${whose} of another network than ${plmn}, so that their phones do not get on: set plmn back, or put new SIMs in ` +
     'their place (svc sim issue --replaces HASH), or revoke them'

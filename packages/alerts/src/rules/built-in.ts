@@ -5,6 +5,7 @@ import {
   type Context,
   certificateEndsRef,
   clockJudgeRef,
+  countText,
   healthBoardRef,
   type ImsiHash,
   type Incident,
@@ -52,7 +53,7 @@ function loadWatch(context: Context): Watch {
               sessions,
               most,
               most * SURGE_CLEAR,
-              `${sessions} sessions, more than policy.max_ues (${most})`,
+              `${countText(sessions ?? 0, 'session')}, more than policy.max_ues (${most})`,
             ),
           ),
         ),
@@ -74,7 +75,7 @@ function hssOf(unsynced: MetricReading | undefined, isAway: boolean): ReturnType
     unsynced?.samples.find(({ labels }) => labels.status === status)?.value
   const failed = count('failed')
   const waiting = isAway ? (count('pending') ?? 0) : 0
-  const refused = `${failed} SIMs could not be written to the HSS`
+  const refused = `${countText(failed ?? 0, 'SIM')} could not be written to the HSS`
   const message = waiting > 0 ? `${refused}, ${waiting} wait for it: it does not answer` : refused
   return of('hss', failed === undefined ? undefined : failed + waiting, 0, 0, message)
 }
@@ -211,7 +212,9 @@ function endingOf(name: string, seconds: number, least: number): Finding {
   const value = Math.round(seconds)
   const days = numberText(Math.round((seconds / DAY_S) * 10) / 10)
   const message =
-    seconds < 0 ? `the certificate ${name} has ended` : `the certificate ${name} ends in ${days} days`
+    seconds < 0
+      ? `the certificate ${name} has ended`
+      : `the certificate ${name} ends in ${countText(days, 'day')}`
   return { level: levelOf(seconds, '<', least), value, threshold: least, message }
 }
 
@@ -314,9 +317,7 @@ function componentWatch(context: Context): Watch {
 /** `No radio, 14 phones are off`; nothing of a component that is an incident by its own name. */
 function incidentWords({ kind, title, phonesOff }: Incident): string {
   if (kind === 'part') return ''
-  return phonesOff === undefined
-    ? title
-    : `${title}, ${phonesOff === 1 ? '1 phone is' : `${phonesOff} phones are`} off`
+  return phonesOff === undefined ? title : `${title}, ${countText(phonesOff, 'phone is', 'phones are')} off`
 }
 
 /**

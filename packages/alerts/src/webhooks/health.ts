@@ -1,4 +1,4 @@
-import type { ComponentHealth } from '@steeple/contracts'
+import { type ComponentHealth, countText } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import type { AlertParts } from '../parts.ts'
 import { type Backlog, backlogs, lastErrorOf } from '../store/delivery-store.ts'
@@ -37,11 +37,13 @@ async function uselessBecause(target: Target): Promise<string | undefined> {
 }
 
 function waitingText(backlog: Backlog | undefined): string {
-  return backlog === undefined ? 'nothing waits' : `${backlog.waiting} messages wait`
+  return backlog === undefined
+    ? 'nothing waits'
+    : countText(backlog.waiting, 'message waits', 'messages wait')
 }
 
 function problemOf({ target, waiting, parked, oldestAtMs }: Backlog, nowMs: number): string | undefined {
   if (parked > 0)
-    return `${parked} messages were not taken for a day and are parked (svc alert test ${target} --resend sends them again), ${waiting} wait`
-  return nowMs - oldestAtMs >= LATE_MS ? `${waiting} messages wait` : undefined
+    return `${countText(parked, 'message was not taken for a day and is parked', 'messages were not taken for a day and are parked')} (svc alert test ${target} --resend sends again what is parked), ${countText(waiting, 'waits', 'wait')}`
+  return nowMs - oldestAtMs >= LATE_MS ? countText(waiting, 'message waits', 'messages wait') : undefined
 }

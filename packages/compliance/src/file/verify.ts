@@ -1,5 +1,5 @@
 import { createHash, type Hash, verify, X509Certificate } from 'node:crypto'
-import { msFromTimestamp } from '@steeple/contracts'
+import { countText, msFromTimestamp } from '@steeple/contracts'
 import { cellsOf, HEADER, plainCell } from './csv.ts'
 import { manifestFrom, manifestLine, type SignedManifest, signedText } from './manifest.ts'
 
@@ -118,7 +118,7 @@ export async function verifyFile(
   if (!last.equals(Buffer.from(manifestLine(manifest), 'utf8')))
     problems.push('the manifest is not written as a node writes it: it was changed')
   if (rows !== manifest.rows)
-    problems.push(`the file has ${rows} rows, and its manifest says ${manifest.rows}`)
+    problems.push(`the file has ${countText(rows, 'row')}, and its manifest says ${manifest.rows}`)
   else if (sha256 !== manifest.sha256)
     problems.push(
       `a row was changed: the rows have the SHA-256 ${sha256}, the manifest says ${manifest.sha256}`,

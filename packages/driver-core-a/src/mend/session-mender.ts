@@ -1,4 +1,11 @@
-import type { Clock, ComponentHealth, Imsi, Log, Technology } from '@steeple/contracts'
+import {
+  type Clock,
+  type ComponentHealth,
+  countText,
+  type Imsi,
+  type Log,
+  type Technology,
+} from '@steeple/contracts'
 import { type CoreInfo, gaugeIn, httpGet } from '@steeple/southbound'
 import type { Daemon } from '../render/roles.ts'
 
@@ -200,12 +207,15 @@ function judged(
   const doing = isSpent
     ? 'they were told to attach again, which did not help: switch them off and on, or restart MME and AMF'
     : 'they are told to attach again'
-  const ofOthers = others === 0 ? '' : ` (${others} of them are not of SIMs of this service: left alone)`
+  const ofOthers =
+    others === 0
+      ? ''
+      : ` (${countText(others, 'of them is', 'of them are')} not of SIMs of this service: left alone)`
   const faults = [
     ...(phones.size === 0
       ? []
       : [
-          `${phones.size} attached phones have no session at the SMF, so no data${ofOthers}${
+          `${countText(phones.size, 'attached phone has', 'attached phones have')} no session at the SMF, so no data${ofOthers}${
             keptOff !== undefined || phones.size === others ? '' : `: ${doing}`
           }`,
         ]),

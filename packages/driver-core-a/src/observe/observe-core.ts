@@ -1,4 +1,5 @@
 import type { CoreObserved, ObservedUe, Technology } from '@steeple/contracts'
+import { countText } from '@steeple/contracts'
 import type { CoreInfo, SharedWalk, UeList } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import { type WorkParts, workProblems } from '../verify/probe.ts'
@@ -31,10 +32,10 @@ export function otherNetworks(info: CoreInfo, ownPlmn: string): string | undefin
   const ues = info.ues.last(LAST_MS)?.value
   const phones = ues === undefined ? new Map<string, number>() : phonesByNetwork(ues, ownPlmn).others
   const counts = [
-    [sum(radios), 'base stations'],
-    [sum(phones), 'phones'],
+    [sum(radios), 'base station'],
+    [sum(phones), 'phone'],
   ] as const
-  const words = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
+  const words = counts.filter(([count]) => count > 0).map(([count, what]) => countText(count, what))
   if (words.length === 0) return undefined
   const names = [...new Set([...radios.keys(), ...phones.keys()])].toSorted().map(plmnWords)
   const shown = names.length > NAMES_MAX ? [...names.slice(0, NAMES_MAX), '…'] : names

@@ -1,4 +1,5 @@
 import type { Clock, ComponentHealth, Imsi, Settings } from '@steeple/contracts'
+import { countText } from '@steeple/contracts'
 import type { Engine } from '@steeple/southbound'
 import { imsiHash } from '@steeple/telecom'
 import { newLinesOf, WRITERS } from '../diagnose/diagnose.ts'
@@ -65,10 +66,14 @@ export function registrationWatch({ clock, engine, settings, generations }: Watc
       const nowMs = clock.monotonicMs()
       const recent = [...refused.values()].filter(({ atMs }) => nowMs - atMs <= RECENT_MS)
       if (recent.length < LEAST_PHONES || nowMs - letOnMs < RECENT_MS)
-        return { ...common, status: 'ok', detail: `${recent.length} phones refused in the last 5 minutes` }
+        return {
+          ...common,
+          status: 'ok',
+          detail: `${countText(recent.length, 'phone')} refused in the last 5 minutes`,
+        }
       const reasons = Map.groupBy(recent, ({ detail }) => detail)
       const [why] = [...reasons].toSorted(([, one], [, other]) => other.length - one.length)[0] ?? ['']
-      const detail = `${recent.length} phones were refused in the last 5 minutes, and none got on; most: ${why}`
+      const detail = `${countText(recent.length, 'phone was', 'phones were')} refused in the last 5 minutes, and none got on; most: ${why}`
       return { ...common, status: 'degraded', detail }
     },
   }

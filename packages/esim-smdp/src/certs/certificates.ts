@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ComponentHealth, type Route, systemPrincipal } from '@steeple/contracts'
+import { type ComponentHealth, countText, type Route, systemPrincipal } from '@steeple/contracts'
 import type { RspIdentity } from '../parts.ts'
 import { DROPPED } from '../store/rows.ts'
 import { PUBLISHED_WORDS } from './authority.ts'
@@ -100,7 +100,7 @@ export function certificateHealth(
     const problem = context.config.enabled && !isMadeForLab(parts) ? problemOf() : undefined
     const all = certs.identities()
     const sets = all.length
-    const words = `${sets} ${sets === 1 ? 'set' : 'sets'}`
+    const words = countText(sets, 'set')
     return {
       name: 'certificates',
       kind: 'feature',
@@ -110,14 +110,15 @@ export function certificateHealth(
   }
   function problemOf(): string | undefined {
     if (certs.unreadable() > 0)
-      return `${certs.unreadable()} certificates in the store cannot be opened; is the vault key the one they were sealed with?`
+      return `${countText(certs.unreadable(), 'certificate')} in the store cannot be opened; is the vault key the one that sealed them?`
     if (certs.identities().length === 0)
       return 'no complete and valid set of CERT.CI, CERT.DPauth and CERT.DPpb; svc esim certs init makes one for a lab, svc esim certs import takes yours'
     if (certs.identities().some(isTest) && !certs.identities().every(isTest))
       return `a test CI of SGP.26 is beside another one: ${PUBLISHED_WORDS}; remove what belongs to one of them (svc esim certs list, svc esim certs remove ID)`
     const files = refused()
     if (files === undefined) return 'esim.certs_dir cannot be read; see the log'
-    if (files > 0) return `${files} files of esim.certs_dir are refused; the log says why`
+    if (files > 0)
+      return `${countText(files, 'file')} of esim.certs_dir ${files === 1 ? 'is' : 'are'} refused; the log says why`
     return endingSoon(context.clock.nowMs())
   }
   function endingSoon(nowMs: number): string | undefined {

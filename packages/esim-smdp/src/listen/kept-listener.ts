@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { ComponentHealth, Context } from '@steeple/contracts'
+import { countText } from '@steeple/contracts'
 import type { TlsMaterial, TlsWishes } from '../parts.ts'
 import type { Handler } from './exchange.ts'
 import { listenTls, type TlsListener } from './tls-listener.ts'
@@ -96,7 +97,11 @@ export function keptListener(options: KeptListenerOptions): KeptListener {
             status: 'down',
             detail: `there is no valid CERT.DPtls for ${key}, so connections are closed at once; svc esim certs init makes one, svc esim certs import takes yours`,
           }
-        : { ...part, status: 'ok', detail: `port ${listener.port}, ${listener.connections} connections` }
+        : {
+            ...part,
+            status: 'ok',
+            detail: `port ${listener.port}, ${countText(listener.connections, 'connection')}`,
+          }
     },
   }
 }

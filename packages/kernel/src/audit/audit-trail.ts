@@ -5,6 +5,7 @@ import {
   type AuditFilter,
   type AuditTrail,
   type Clock,
+  countText,
   createTurns,
   isServiceError,
   type Log,
@@ -214,7 +215,7 @@ async function headOrReason(reader: Reader, seal: AuditSeal): Promise<AuditHead 
     const isThere = (await reader.get(HAS_HEAD)) !== undefined
     if (isThere) return 'the head record is not signed by this node'
     const { count } = (await reader.get<{ count: number }>(COUNT)) ?? { count: 0 }
-    return `the head record is missing, and ${count === 0 ? 'there is no entry: the trail was erased' : `${count} entries are left`}`
+    return `the head record is missing, and ${count === 0 ? 'there is no entry: the trail was erased' : countText(count, 'entry is left', 'entries are left')}`
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type Context,
   type CoreDriver,
   coreDriverRef,
+  countText,
   createTurns,
   type HssDriver,
   msFromDuration,
@@ -135,7 +136,7 @@ export function openCuts(): OpenCuts {
 
 function lateWords(late: readonly number[], nowMs: number): string {
   const longestS = Math.round((nowMs - Math.min(...late)) / 1_000)
-  const who = late.length === 1 ? '1 SIM that is cut off is' : `${late.length} SIMs that are cut off are`
+  const who = countText(late.length, 'SIM that is cut off is', 'SIMs that are cut off are')
   return `${who} not known to be off, for up to ${longestS} s: each SIM says why`
 }
 

@@ -2,6 +2,7 @@ import {
   type BatchResult,
   backoffMs,
   type Context,
+  countText,
   type HssDriver,
   hssDriverRef,
   type Imsi,
@@ -52,7 +53,7 @@ export function othersInHss(parts: Pick<SimsParts, 'context' | 'hss' | 'counters
     view: () =>
       others === 0
         ? ''
-        : `; ${others} ${others === 1 ? 'subscriber' : 'subscribers'} of the HSS ${others === 1 ? 'is' : 'are'} of no SIM here and left alone`,
+        : `; ${countText(others, 'subscriber of the HSS is', 'subscribers of the HSS are')} of no SIM here and left alone`,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Settings } from '@steeple/contracts'
+import { countText, type Settings } from '@steeple/contracts'
 import { apnProblem, isMcc, isMnc } from '@steeple/telecom'
 import { Document, isScalar, Scalar, visit } from 'yaml'
 
@@ -61,7 +61,7 @@ export function checkPlmn({ mcc, mnc }: Settings['plmn'], found: Found): void {
 /** The network's APNs, TS 23.003 §9.1: how many, their syntax, and that none is there twice in another case. */
 export function checkApns(apns: readonly string[], found: Found): void {
   if (apns.length === 0 || apns.length > APNS_MAX)
-    found('apns', `has ${apns.length} entries; allowed are 1 to ${APNS_MAX}`)
+    found('apns', `has ${countText(apns.length, 'entry', 'entries')}; allowed are 1 to ${APNS_MAX}`)
   const seen = new Set<string>()
   for (const [index, apn] of apns.entries()) {
     const problem = apnProblem(apn)
@@ -89,7 +89,7 @@ export function checkSlices(
   found: Found,
 ): void {
   if (slices.length === 0 || slices.length > SLICES_MAX)
-    found(key, `has ${slices.length} entries; allowed are 1 to ${SLICES_MAX}`)
+    found(key, `has ${countText(slices.length, 'entry', 'entries')}; allowed are 1 to ${SLICES_MAX}`)
   const seen = new Set<string>()
   for (const [index, { sst, sd }] of slices.entries()) {
     const at = `${key}.${index}`

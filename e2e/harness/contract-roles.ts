@@ -182,6 +182,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('POST', '/v1/lifecycle/transition', 'operator', { body: { from: 'peer', to: 'on-air' } }, 409),
   change('POST', '/v1/tx/arm', 'sim:admin', { body: { arm: true, profile_id: 'none' } }, 409),
   change('POST', '/v1/tx/disarm', 'operator', {}, 200),
+  change('PUT', '/v1/tx/profiles/{id}', 'sim:admin', { path: '/v1/tx/profiles/none', body: {} }, 400),
+  change('DELETE', '/v1/tx/profiles/{id}', 'sim:admin', { path: '/v1/tx/profiles/none' }, 404),
   change('POST', '/v1/sims', 'sim:issuer', { body: {} }, 201),
   change('POST', '/v1/sims/import', 'sim:issuer', { body: { sims: [] } }, 200),
   change('POST', '/v1/sims/{imsi}/suspend', 'operator', { path: `/v1/sims/${NOBODY}/suspend` }, 404),

@@ -100,6 +100,11 @@ const COMMANDS: Readonly<
   'DELETE /v1/tokens/{id}': ['token revoke'],
   'POST /v1/tx/arm': ['tx arm', { arm: '- svc tx disarm', profile_id: '<profile>' }],
   'POST /v1/tx/disarm': ['tx disarm'],
+  'PUT /v1/tx/profiles/{id}': [
+    'tx profile set',
+    { frequency_mhz: '--frequency', bandwidth_mhz: '--bandwidth' },
+  ],
+  'DELETE /v1/tx/profiles/{id}': ['tx profile remove'],
   'POST /v1/users': ['user add', { roles: '--role', password: '- standard input' }],
   'DELETE /v1/users/{id}': ['user remove'],
   'POST /v1/users/{id}/certificates': ['user cert', { csr_pem: '- made by the command' }],

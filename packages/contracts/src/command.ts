@@ -203,8 +203,11 @@ export interface CommandNames {
 /** An option. */
 export interface CommandOption extends CommandValue {
   readonly summary: string
-  /** What it takes; any text when absent. `list`: several, or with commas; `ahead`: a duration, sent as the time that is so far ahead. */
-  readonly takes?: 'count' | 'list' | 'ahead'
+  /**
+   * What it takes; any text when absent. `count`: a whole number above 0; `number`: any; `list`: several, or with commas; `ahead`: a
+   * duration, sent as the time that is so far ahead.
+   */
+  readonly takes?: 'count' | 'number' | 'list' | 'ahead'
   readonly choices?: readonly string[]
   /** What stands for it when it is not given. */
   readonly default?: string

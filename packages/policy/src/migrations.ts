@@ -39,4 +39,14 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index policy_tx_interval_started on policy_tx_interval (started_at_ms)',
     ],
   },
+  {
+    id: '0002_radio_profiles',
+    up: [
+      `create table policy_radio_profile (
+        id text not null primary key,
+        profile text not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
 ]

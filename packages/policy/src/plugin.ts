@@ -16,6 +16,7 @@ import { type CurrentPolicy, openPolicy } from './bundle/current-policy.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { gateHealth, txReconciler } from './reconcile.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
+import { profileRoutes } from './routes/profile-routes.ts'
 import { shownRoutes } from './routes/shown-routes.ts'
 import { spectrumRoutes } from './routes/spectrum-routes.ts'
 import { txRoutes } from './routes/tx-routes.ts'
@@ -73,6 +74,7 @@ export const plugin: Plugin = {
         ),
         ...txRoutes(control, transmitters, clock),
         ...shownRoutes(context, policy, control),
+        ...profileRoutes(context, control),
       ],
       reconcilers: [
         txReconciler({

@@ -90,8 +90,14 @@ const INTERVALS: Table<IntervalRow> = defineTable<IntervalRow>(
   ],
   ['id'],
 )
+/** A radio profile that does not stand in the configuration file; `profile` is its JSON. */
+interface ProfileRow {
+  readonly id: string
+  readonly profile: string
+}
+const PROFILES: Table<ProfileRow> = defineTable<ProfileRow>('policy_radio_profile', ['id', 'profile'], ['id'])
 /** The checksummed tables, for the integrity scan. */
-export const TABLES: readonly TableSpec[] = [BUNDLES, ARMS, INTERVALS]
+export const TABLES: readonly TableSpec[] = [BUNDLES, ARMS, INTERVALS, PROFILES]
 
 const ARM_ID = 1
 const DISARMED: ArmRow = {
@@ -184,6 +190,26 @@ export async function endArm(
     ended_by: end.by,
     end_reason: end.reason,
   })
+}
+
+/** Radio profiles by name. */
+export type NamedProfiles = Readonly<Record<string, RadioProfile>>
+
+/** The stored radio profiles, by name in its order. Throws `store_corrupt`. */
+export async function storedProfiles(reader: Reader): Promise<NamedProfiles> {
+  const rows = await PROFILES.select(reader, 'order by id')
+  // Written by `putProfile` alone, from a RadioProfile.
+  return Object.fromEntries(rows.map(({ id, profile }) => [id, JSON.parse(profile) as RadioProfile]))
+}
+
+/** Adds a radio profile, or exchanges the one of that name. */
+export async function putProfile(tx: Tx, id: string, profile: RadioProfile): Promise<void> {
+  await PROFILES.put(tx, { id, profile: JSON.stringify(profile) })
+}
+
+/** Removes a radio profile. */
+export async function removeProfile(tx: Tx, id: string): Promise<void> {
+  await PROFILES.remove(tx, { id })
 }
 
 const INTERVALS_WITHIN = `where started_at_ms < :to_ms and (ended_at_ms is null or ended_at_ms >= :from_ms)

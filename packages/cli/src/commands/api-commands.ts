@@ -46,10 +46,16 @@ export function optionOf(flags: string, given: string | CommandOption): Option {
   const option = new Option(flags, summary)
   if (option.optional) option.preset(value)
   if (takes === 'count') option.argParser(positiveInteger)
+  if (takes === 'number') option.argParser(anyNumber)
   if (takes === 'list') option.argParser(gathered)
   if (takes === 'ahead') option.argParser(timeAhead)
   if (choices !== undefined) option.choices(choices)
   return standard === undefined ? option : option.default(standard)
+}
+
+function anyNumber(text: string): number {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It is a number such as 20, 1.4 or -3.')
+  return Number(text)
 }
 
 function timeAhead(text: string): string {

@@ -203,7 +203,7 @@ export const TX_COMMANDS: readonly CommandEntry[] = [
   { group: 'tx', summary: 'the TX gate' },
   {
     usage: 'tx arm <profile>',
-    summary: 'let the radio transmit with a configured profile (ran.profiles)',
+    summary: 'let the radio transmit with a radio profile',
     operation: 'POST /v1/tx/arm',
     arguments: { profile: { to: 'body.profile_id' } },
     body: { arm: true },
@@ -216,6 +216,51 @@ export const TX_COMMANDS: readonly CommandEntry[] = [
     usage: 'tx status',
     summary: 'show the three layers and whether TX is armed',
     operation: 'GET /v1/tx/arm',
+  },
+  { group: 'tx profile', summary: 'radio profiles: what may be armed' },
+  {
+    usage: 'tx profile list',
+    summary: 'list the radio profiles and what keeps each off the air',
+    operation: 'GET /v1/tx/profiles',
+    list: {
+      key: 'profiles',
+      isWhole: true,
+      columns: [
+        { title: 'PROFILE', value: 'id' },
+        ...['technology', 'band', 'channel', 'bandwidth_mhz', 'eirp_dbm', 'source', 'armed'],
+        { title: 'CLOSED', value: 'closed.0.reason' },
+      ],
+    },
+  },
+  {
+    usage: 'tx profile set <id>',
+    summary: 'make or change a radio profile; disarm an armed one first',
+    operation: 'PUT /v1/tx/profiles/{id}',
+    options: {
+      '--technology <technology>': { summary: 'lte or nr', choices: ['lte', 'nr'], default: 'lte' },
+      '--band <band>': 'such as b3 or n78',
+      '--channel <number>': { summary: 'EARFCN or NR-ARFCN of the downlink', takes: 'number' },
+      '--frequency <mhz>': {
+        summary: 'instead of a channel: the centre of the downlink in MHz; needs --band',
+        takes: 'number',
+        to: 'body.frequency_mhz',
+      },
+      '--bandwidth <mhz>': {
+        summary: 'bandwidth of the carrier, MHz',
+        takes: 'number',
+        to: 'body.bandwidth_mhz',
+      },
+      '--eirp-dbm <dbm>': { summary: 'power with the antenna, dBm', takes: 'number' },
+      '--tx-gain-db <db>': { summary: 'gain of the transmitter, dB', takes: 'number' },
+      '--rx-gain-db <db>': { summary: 'gain of the receiver, dB', takes: 'number' },
+      '--dry-run': { summary: 'only say what the gate and the radio would refuse', to: 'query.dry_run' },
+    },
+  },
+  {
+    usage: 'tx profile remove <id>',
+    summary: 'remove a radio profile; disarm an armed one first',
+    operation: 'DELETE /v1/tx/profiles/{id}',
+    shows: { removed: '{id}' },
   },
 ]
 

@@ -13,16 +13,24 @@ function all(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
 }
 
 const BLOCK: JsonSchema = { ...all({ low_mhz: MHZ, high_mhz: MHZ }), type: ['object', 'null'] }
-const PROFILE: JsonSchema = all({
+/** A radio profile as it is shown: judged as an arm of it would be. */
+export const JUDGED_PROFILE: JsonSchema = all({
   id: { type: 'string' },
   technology: TECHNOLOGY,
   channel: { type: 'integer', description: 'Downlink EARFCN or NR-ARFCN.' },
   band: { type: ['string', 'null'] },
   bandwidth_mhz: MHZ,
   eirp_dbm: NULLABLE_NUMBER,
+  tx_gain_db: NULLABLE_NUMBER,
+  rx_gain_db: NULLABLE_NUMBER,
   downlink: BLOCK,
   uplink: { ...BLOCK, description: 'Null where the carrier has none.' },
   armed: { type: 'boolean' },
+  source: {
+    type: 'string',
+    enum: ['file', 'store'],
+    description: 'file: it stands in the configuration file, under ran.profiles, and is changed there.',
+  },
   closed: {
     type: 'array',
     items: all({
@@ -30,6 +38,11 @@ const PROFILE: JsonSchema = all({
       reason: { type: 'string' },
     }),
     description: 'What keeps it off the air now; empty: it may be armed.',
+  },
+  problems: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Why the radio of this box cannot send it, whatever the gate says.',
   },
 })
 const RANGE: JsonSchema = all({
@@ -53,8 +66,10 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
       path: '/v1/tx/profiles',
       role: 'viewer',
       summary: 'List the radio profiles, and whether each may be armed',
-      description: 'Profiles of ran.profiles with their frequencies, and what keeps each off the air now.',
-      schema: { response: all({ profiles: { type: 'array', items: PROFILE } }) },
+      description:
+        'Those of the configuration file (ran.profiles) and those that were made since, with their frequencies and what ' +
+        'keeps each off the air now.',
+      schema: { response: all({ profiles: { type: 'array', items: JUDGED_PROFILE } }) },
       errors: ['store_corrupt'],
       handle: async () => ok({ profiles: await control.profiles() }),
     }),

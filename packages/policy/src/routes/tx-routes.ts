@@ -94,7 +94,7 @@ const ARM_BODY: JsonSchema = objectSchema(
       type: 'string',
       minLength: 1,
       maxLength: 64,
-      description: 'A radio profile of ran.profiles. Required to arm.',
+      description: 'A radio profile of GET /v1/tx/profiles. Required to arm.',
     },
   },
   ['arm'],

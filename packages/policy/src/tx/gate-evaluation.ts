@@ -5,7 +5,7 @@ import { coverageOf } from '../spectrum/coverage.ts'
 import { type ClosedGate, countryGate, licenseGate } from '../spectrum/layers.ts'
 import type { Arm } from '../store.ts'
 
-/** Everything that decides whether TX may be armed. `country` and `profiles` are the configuration's. */
+/** Everything that decides whether TX may be armed. `profiles` are those of the file and the stored ones. */
 export interface GateBasis {
   readonly country: string
   readonly profiles: Readonly<Record<string, RadioProfile>>
@@ -46,7 +46,7 @@ export function disarmReasons(basis: GateBasis, arm: Arm): readonly string[] {
   const configured = profileOf(basis.profiles, arm.profileId)
   const profile =
     configured === undefined
-      ? [`the radio profile ${arm.profileId} is not configured any more`]
+      ? [`the radio profile ${arm.profileId} does not exist any more`]
       : isSame(configured, arm.profile)
         ? []
         : [`the radio profile ${arm.profileId} has changed since it was armed`]

@@ -1,5 +1,5 @@
 import { type Context, type Transmitter, txGateRef } from '@steeple/contracts'
-import type { Arm } from '../store.ts'
+import type { Arm, NamedProfiles } from '../store.ts'
 
 /** The reconciler of the gate and its one key. */
 export const TX_RESOURCE = 'tx_gate'
@@ -37,6 +37,8 @@ export interface GateMemory {
   unstored: UnstoredDisarm | undefined
   /** The armed transmitter as the store gave it last; for the time in which it does not answer. */
   lastArm: Arm | undefined
+  /** The stored profiles as they were read last; for the same time. Undefined: none, as before there were any. */
+  storedProfiles: NamedProfiles | undefined
   /** The service ends: nothing is permitted any more. */
   isClosed: boolean
 }
@@ -61,6 +63,7 @@ function emptyMemory(): GateMemory {
     disarms: 0,
     unstored: undefined,
     lastArm: undefined,
+    storedProfiles: undefined,
     isClosed: false,
   }
 }

@@ -42,7 +42,7 @@ export function openProfile(basis: GateBasis, profileId: string): RadioProfile {
   if (profile !== undefined) return profile
   const known = Object.keys(basis.profiles).join(', ') || 'none'
   const which = profileId === '' ? 'profile_id is required to arm' : `there is no radio profile ${profileId}`
-  const message = `${which}; configured under ran.profiles: ${known}`
+  const message = `${which}; known profiles: ${known}`
   throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
 }
 

@@ -14,12 +14,19 @@ import {
   txGateClosed,
   txNotArmed,
 } from '@steeple/contracts'
-import { type CarrierBlock, carriersOf, isUsableCarrier, mhzFromKhz } from '@steeple/telecom'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
-import { type ClosedGate, expiryMs } from '../spectrum/layers.ts'
-import { type Arm, currentArm, endArm, principalText, startArm } from '../store.ts'
+import { expiryMs } from '../spectrum/layers.ts'
+import {
+  type Arm,
+  currentArm,
+  endArm,
+  type NamedProfiles,
+  principalText,
+  startArm,
+  storedProfiles,
+} from '../store.ts'
 import type { DisarmNote } from './disarm-note.ts'
-import { carrierOfProfile, closedGates, disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
+import { disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
 import type { GateMemory, Remembering, UnstoredDisarm } from './gate-memory.ts'
 import { TX_KEY, TX_RESOURCE } from './gate-memory.ts'
 import {
@@ -32,6 +39,7 @@ import {
   refuseWhileStopping,
   unstoredText,
 } from './gate-refusals.ts'
+import { type JudgedProfile, judgedProfile } from './judged-profile.ts'
 import type { Transmitters } from './transmitters.ts'
 
 /** In whose name TX is disarmed when it cannot be known whether somebody had. */
@@ -126,8 +134,10 @@ export interface TxControl extends TxGate, Remembering {
   beginDisarm(): () => void
   /** The armed transmitter against the gates as they are now; undefined while disarmed. */
   review(): Promise<ArmReview | undefined>
-  /** The configured profiles, each judged as an arm of it would be. */
+  /** All profiles, each judged as an arm of it would be: those of the file in its order, then the others by name. */
   profiles(): Promise<readonly JudgedProfile[]>
+  /** That profile as an arm of it would be judged, whether it is stored or not. */
+  judge(id: string, profile: RadioProfile): Promise<JudgedProfile>
   /**
    * Why an armed transmitter must go off by what was read last from the store; empty when it may stay. For the time in which
    * the store does not answer.
@@ -159,8 +169,13 @@ export function txControlOf(
 ): TxControl {
   const { db } = context
   const unstored = unstoredDisarms(context, memory, note)
-  const basisOf = (bundle: PolicyBundle): GateBasis => basisUnder(context, bundle)
-  const basisNow = async (): Promise<GateBasis> => basisOf(await policy.refresh())
+  const basisOf = (bundle: PolicyBundle, stored: NamedProfiles): GateBasis =>
+    basisUnder(context, bundle, stored)
+  const basisNow = async (): Promise<GateBasis> => {
+    const bundle = await policy.refresh()
+    memory.storedProfiles = await storedProfiles(db)
+    return basisOf(bundle, memory.storedProfiles)
+  }
   const armNow = async (): Promise<Arm | undefined> => {
     const arm = await currentArm(db)
     memory.lastArm = arm
@@ -188,6 +203,12 @@ export function txControlOf(
     transmitters.permitted()
     return arm.profile
   }
+  const judged = (basis: GateBasis, arm: Arm | undefined, id: string, profile: RadioProfile): JudgedProfile =>
+    judgedProfile(basis, id, profile, {
+      isArmed: id === arm?.profileId,
+      isInFile: Object.hasOwn(fileProfiles(context), id),
+      problems: context.maybe(ranDriverRef)?.problems?.(profile) ?? [],
+    })
   return {
     memory,
     ...armCommands(context, { policy, transmitters, memory, note, unstored, basisOf }),
@@ -195,7 +216,12 @@ export function txControlOf(
     holdItself: unstored.holdItself,
     recall: unstored.recall,
     state: async () => gateState(await basisNow(), await armNow(), transmitters.state()),
-    profiles: async () => judgedProfiles(await basisNow(), (await armNow())?.profileId),
+    profiles: async () => {
+      const basis = await basisNow()
+      const arm = await armNow()
+      return Object.entries(basis.profiles).map(([id, profile]) => judged(basis, arm, id, profile))
+    },
+    judge: async (id, profile) => judged(await basisNow(), await armNow(), id, profile),
     permit,
     refuseWhileClosed: async () => refuseClosed(await basisNow(), undefined),
     permitCarrier: async (carrier) => {
@@ -222,7 +248,9 @@ export function txControlOf(
     },
     lastReasons: () => {
       const { lastArm } = memory
-      return lastArm === undefined ? [] : reasonsOf(basisOf(policy.bundle()), lastArm)
+      return lastArm === undefined
+        ? []
+        : reasonsOf(basisOf(policy.bundle(), memory.storedProfiles ?? {}), lastArm)
     },
     close: () => {
       memory.isClosed = true
@@ -230,57 +258,17 @@ export function txControlOf(
   }
 }
 
-function basisUnder({ settings, clock }: Context, { spectrum }: PolicyBundle): GateBasis {
-  const profiles = sectionOf(settings, 'ran').profiles ?? {}
+/** The profiles of the configuration file. No other of the same name counts. */
+export function fileProfiles({ settings }: Pick<Context, 'settings'>): NamedProfiles {
+  return sectionOf(settings, 'ran').profiles ?? {}
+}
+
+function basisUnder(context: Context, { spectrum }: PolicyBundle, stored: NamedProfiles): GateBasis {
+  const { settings, clock } = context
+  const file = fileProfiles(context)
+  const others = Object.entries(stored).filter(([id]) => !Object.hasOwn(file, id))
+  const profiles = { ...file, ...Object.fromEntries(others) }
   return { country: settings.server.country, profiles, spectrum, nowMs: clock.nowMs() }
-}
-
-/** One side of a carrier, MHz. */
-interface BlockRecord {
-  readonly low_mhz: number
-  readonly high_mhz: number
-}
-
-/** A configured radio profile, where its carrier lies, and whether it may be armed now. */
-interface JudgedProfile {
-  readonly id: string
-  readonly technology: RadioProfile['technology']
-  readonly channel: number
-  /** The band that the profile names, else the first in which its channel is one; null: there is none. */
-  readonly band: string | null
-  readonly bandwidth_mhz: number
-  readonly eirp_dbm: number | null
-  readonly downlink: BlockRecord | null
-  readonly uplink: BlockRecord | null
-  readonly armed: boolean
-  /** Empty when it may be armed. */
-  readonly closed: readonly ClosedGate[]
-}
-
-/** All configured profiles in the order of the configuration, each judged as an arm of it would be. */
-function judgedProfiles(basis: GateBasis, armedId: string | undefined): readonly JudgedProfile[] {
-  return Object.entries(basis.profiles).map(([id, profile]) => {
-    const { band, bandwidthMhz } = carrierOfProfile(profile)
-    const carriers = carriersOf(profile.technology, profile.channel, { band, bandwidthMhz })
-    const carrier = carriers.find((one) => isUsableCarrier(one) && one.downlink !== undefined) ?? carriers[0]
-    return {
-      id,
-      technology: profile.technology,
-      channel: profile.channel,
-      band: profile.band ?? carrier?.band ?? null,
-      bandwidth_mhz: profile.bandwidth_mhz,
-      eirp_dbm: profile.eirp_dbm ?? null,
-      downlink: blockRecord(carrier?.downlink),
-      uplink: blockRecord(carrier?.uplink),
-      armed: id === armedId,
-      closed: closedGates(basis, carrierOfProfile(profile)),
-    }
-  })
-}
-
-function blockRecord(block: CarrierBlock | undefined): BlockRecord | null {
-  if (block === undefined) return null
-  return { low_mhz: mhzFromKhz(block.lowKhz), high_mhz: mhzFromKhz(block.highKhz) }
 }
 
 /** What an interval on air ends with. */
@@ -300,8 +288,8 @@ interface ArmParts {
   readonly memory: GateMemory
   readonly note: DisarmNote
   readonly unstored: UnstoredDisarms
-  /** What the gate is judged by, under that policy. */
-  readonly basisOf: (bundle: PolicyBundle) => GateBasis
+  /** What the gate is judged by, under that policy and with those stored profiles. */
+  readonly basisOf: (bundle: PolicyBundle, stored: NamedProfiles) => GateBasis
 }
 
 function armCommands(context: Context, parts: ArmParts): ArmCommands {
@@ -318,10 +306,11 @@ function armCommands(context: Context, parts: ArmParts): ArmCommands {
     arm: async (tx, principal, profileId) => {
       await unstored.look()
       const bundle = await policy.read(tx)
+      const stored = await storedProfiles(tx)
       const armed = await currentArm(tx)
       // What was disarmed is over: a note that came beside the service, or stayed, means no arm of now.
       if (armed === undefined && memory.disarms === 0) await unstored.forget()
-      const basis = basisOf(bundle)
+      const basis = basisOf(bundle, stored)
       // Nothing is awaited between this look and the arm that it makes: a disarm that comes later means that one too.
       refuseUnsettled(memory, transmitters)
       const profile = openProfile(basis, profileId)

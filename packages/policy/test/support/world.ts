@@ -134,12 +134,13 @@ export async function world(
   const instance = await plugin.setup(Object.create(context, { mutate: { value: failing.mutate } }))
   await instance.start?.()
   const call: World['call'] = async (method, path, body, headers = {}) => {
-    const route = instance.routes?.find((each) => each.method === method && each.path === path)
+    const { template, params, query } = addressOf(path)
+    const route = instance.routes?.find((each) => each.method === method && each.path === template)
     if (route === undefined) throw new Error(`no route ${method} ${path}`)
     const request: Request<unknown, unknown, unknown> = {
       id: 'r-1',
-      params: {},
-      query: {},
+      params,
+      query,
       body,
       principal: ALICE,
       peerAddress: '127.0.0.1',
@@ -197,6 +198,19 @@ export async function world(
       db.close()
     },
   }
+}
+
+/** The route that a path means, with its parameters. */
+function addressOf(path: string): {
+  readonly template: string
+  readonly params: object
+  readonly query: object
+} {
+  const [place = '', search] = path.split('?')
+  const query = search === 'dry_run=true' ? { dry_run: true } : {}
+  const id = /^\/v1\/tx\/profiles\/(.+)$/.exec(place)?.[1]
+  if (id === undefined) return { template: place, params: {}, query }
+  return { template: '/v1/tx/profiles/:id', params: { id }, query }
 }
 
 /** A world whose three gates are green. */

@@ -11,7 +11,9 @@ interface Model {
   isExpired: boolean
   /** Countries with an entry that covers the profile. */
   listed: readonly string[]
+  /** Whether the profile stands in the file, and whether it was made beside it. */
   hasProfile: boolean
+  isMade: boolean
   /** Country in which it is armed. */
   armedIn: string | undefined
 }
@@ -27,8 +29,12 @@ function isGreen(model: Model): boolean {
   )
 }
 
+function isKnown({ hasProfile, isMade }: Model): boolean {
+  return hasProfile || isMade
+}
+
 function maySend(model: Model): boolean {
-  return model.armedIn === model.country && isGreen(model) && model.hasProfile
+  return model.armedIn === model.country && isGreen(model) && isKnown(model)
 }
 
 function settingsFor(model: Model): ReturnType<typeof settingsOf> {
@@ -54,11 +60,11 @@ const license =
 const STEPS: Readonly<Record<string, Step>> = {
   arm: async (real, model) => {
     const answer = await real.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'b3-lab' })
-    const couldArm = isGreen(model) && model.hasProfile
+    const couldArm = isGreen(model) && isKnown(model)
     const isFree = model.armedIn === undefined || model.armedIn === model.country
     assert.is(answer.status === 200, couldArm && isFree, JSON.stringify([answer, model]))
     if (!isGreen(model)) assert.is(answer.error, 'tx_gate_closed')
-    else if (!model.hasProfile) assert.is(answer.error, 'validation_failed')
+    else if (!isKnown(model)) assert.is(answer.error, 'validation_failed')
     if (answer.status === 200) {
       model.armedIn = model.country
       real.transmitter.isOnAir = true
@@ -68,6 +74,18 @@ const STEPS: Readonly<Record<string, Step>> = {
     assert.is((await real.call('POST', '/v1/tx/disarm')).status, 200)
     model.armedIn = undefined
     assert.is(real.transmitter.isOnAir, false)
+  },
+  make: async (real, model) => {
+    const answer = await real.call('PUT', '/v1/tx/profiles/b3-lab', PROFILES['b3-lab'])
+    const isFree = !model.hasProfile && model.armedIn === undefined
+    assert.is(answer.status === 200, isFree, JSON.stringify([answer, model]))
+    model.isMade ||= isFree
+  },
+  unmake: async (real, model) => {
+    const answer = await real.call('DELETE', '/v1/tx/profiles/b3-lab')
+    const isFree = !model.hasProfile && model.isMade && model.armedIn === undefined
+    assert.is(answer.status === 204, isFree, JSON.stringify([answer, model]))
+    if (isFree) model.isMade = false
   },
   acknowledge: license(true, undefined),
   acknowledgeForAnHour: license(true, HOUR_MS),
@@ -134,6 +152,7 @@ machine(
           isExpired: false,
           listed: [],
           hasProfile: true,
+          isMade: false,
           armedIn: undefined,
         }
         const real = await world(settingsFor(model))

@@ -258,7 +258,8 @@ export function buildProgram(
     .helpOption('--help', 'show what a command takes')
     .configureHelp({ sortSubcommands: true })
     .addHelpText('after', HELP)
-  addServeCommand(program, serve)
+  const served = addServeCommand(program, serve)
+  program.addHelpText('after', () => servedHelp(served))
   addCommands(program, terminal, [...COMMANDS, ...bundledCommands(), ...installed])
   finish(program)
   return program
@@ -269,10 +270,21 @@ svc COMMAND --help shows what a command takes. Its options may stand before it: 
 svc serve runs the service. Options of serve without a command do the same: svc --config FILE`
 
 /** `svc serve`; flags of the service alone mean it, too. */
-function addServeCommand(program: Command, serve: Serve): void {
-  serviceOptions(placeOptions(program.command('serve').description('run the service')))
+function addServeCommand(program: Command, serve: Serve): Command {
+  return serviceOptions(placeOptions(program.command('serve').description('run the service')))
     .option('--first-start', 'make the node and a first login if there is none, and show how to use them')
     .action(serve)
+}
+
+/** The options of the service, below those of the program. */
+function servedHelp(served: Command): string {
+  const help = served.createHelp()
+  const options = served.options.filter(({ long }) => long !== '--first-start')
+  const width = Math.max(...options.map((option) => help.optionTerm(option).length))
+  const lines = options.map(
+    (option) => `  ${help.optionTerm(option).padEnd(width)}  ${help.optionDescription(option)}`,
+  )
+  return ['', 'Options of the service:', ...lines].join('\n')
 }
 
 /** Gives every command the same help option and says of each mistake where help is. */

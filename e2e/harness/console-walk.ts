@@ -8,6 +8,7 @@ import type { Service } from './service.ts'
 const OF_PLUGINS: Readonly<Record<string, { readonly path: string; readonly entry: string }>> = {
   alerts: { path: '/alerts', entry: 'Alerts' },
   backup: { path: '/backup', entry: 'Backup and restore' },
+  'fair-use': { path: '/usage', entry: 'Usage' },
   'esim-smdp': { path: '/esim', entry: 'eSIM' },
   mesh: { path: '/mesh', entry: 'Mesh' },
 }

@@ -39,7 +39,7 @@ if (executable !== undefined) {
     await temp[Symbol.asyncDispose]()
   }, LIMIT)
 
-  home(
+  about(['fair-use'], home)(
     'says what is, and shows what changes without a reload',
     async () => {
       const { page, problems } = await browser.open(service.url)
@@ -63,13 +63,19 @@ if (executable !== undefined) {
       )
       assert.is(card.code, 0, card.stderr)
       await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
-      await people.getByText(hash).waitFor()
+      await people.getByText('No phone is online').waitFor({ state: 'hidden' })
       // Sessions are told before the SIM is put into use by the same look.
       await eventually(async () =>
         assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use'),
       )
+      await people.getByText('No data was used today.').waitFor()
+      const used = { report_id: 'village', source: 'meter', up_bytes: 1_000_000, down_bytes: 7_600_000 }
+      assert.is((await service.request('POST', `/v1/sims/${hash}/usage`, { body: used })).status, 200)
+      await people.getByText('8.6 MB: 7.6 MB received, 1 MB sent').waitFor()
+      await people.getByRole('img', { name: 'Data for each hour of today' }).waitFor()
+      await people.getByRole('link', { name: 'village' }).waitFor()
       await isAccessible(page, 'overview with somebody on it')
-      await people.getByRole('button', { name: `Suspend ${hash}` }).click()
+      await people.getByRole('button', { name: 'Suspend village' }).click()
       await page.getByText('village is suspended. It is blocked in the core. Its phone is off.').waitFor()
       await page.getByRole('button', { name: 'Undo' }).click()
       await page.getByText('village is resumed. Its phone may use the network again.').waitFor()

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
@@ -258,6 +259,49 @@ if (executable !== undefined) {
   )
 
   about(['fair-use'], sims)(
+    'shows who uses most, in an order that stands in the address, and saves it',
+    async () => {
+      const up = (await issue('uploader', 1)).hashes[0] ?? ''
+      const down = (await issue('downloader', 1)).hashes[0] ?? ''
+      const amounts = [
+        [up, 9_000_000, 1_000_000],
+        [down, 2_000_000, 5_000_000],
+      ] as const
+      for (const [hash, up_bytes, down_bytes] of amounts) {
+        const body = { report_id: 'most', source: 'meter', up_bytes, down_bytes }
+        assert.is((await service.request('POST', `/v1/sims/${hash}/usage`, { body })).status, 200)
+      }
+      await as('viewer', '/', async (page) => {
+        await page.getByRole('navigation').getByRole('link', { name: 'Usage', exact: true }).click()
+        const table = page.getByRole('table', { name: 'Top SIMs' })
+        const first = async (name: string): Promise<void> => {
+          const links = table.getByRole('link', { name: /loader$/ })
+          await eventually(async () => assert.is(await links.first().textContent(), name))
+        }
+        await first('uploader')
+        await table.getByRole('button', { name: 'Received' }).click()
+        await first('downloader')
+        assert.match(page.url(), /\/usage\?sort=down$/)
+        await page.getByLabel('Period').selectOption('7 days')
+        assert.match(page.url(), /period=week/)
+        await page.reload()
+        await first('downloader')
+        await page.locator('.plot canvas').waitFor()
+        await page.getByText('Figures').click()
+        await isAccessible(page, 'usage')
+        const saved = page.waitForEvent('download')
+        await page.getByRole('button', { name: 'Save as CSV' }).click()
+        const lines = (await readFile(await (await saved).path(), 'utf8')).trim().split('\r\n')
+        assert.match(lines[0] ?? '', /^imsi_sha256_12,label,/)
+        assert.ok(lines.includes(`${down},downloader,2000000,5000000,7000000`), lines.join('\n'))
+        await table.getByRole('link', { name: 'downloader' }).click()
+        await page.getByRole('heading', { level: 1, name: 'downloader' }).waitFor()
+      })
+    },
+    LIMIT,
+  )
+
+  about(['fair-use'], sims)(
     'sets a quota, tops it up, and takes it away',
     async () => {
       const { hashes } = await issue('kiosk', 1)
@@ -274,6 +318,15 @@ if (executable !== undefined) {
         await page.getByText('100 MB of 3 GB this month').waitFor()
         await isAccessible(page, 'a quota')
         await page.getByRole('button', { name: 'Change quota' }).click()
+        const [amount, unit] = [page.getByLabel('Amount'), page.getByLabel('Unit')]
+        await amount.fill('5')
+        await unit.selectOption('MB')
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.getByText('Before, it was 2 GB: 400 times as much. Go on?').waitFor()
+        await page.getByRole('button', { name: 'Set 5 MB' }).click()
+        await page.getByText('100 MB of 1 GB this month').waitFor()
+        await page.getByRole('button', { name: 'Change quota' }).click()
+        assert.equal([await amount.inputValue(), await unit.inputValue()], ['5', 'MB'])
         await page.getByRole('button', { name: 'Remove quota' }).click()
         await page.getByText('No quota.').waitFor()
         const { body } = await service.request('GET', `/v1/sims/${hash}/usage`)

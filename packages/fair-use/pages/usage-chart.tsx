@@ -54,7 +54,7 @@ export function UsageChart({ hash }: { readonly hash: string }) {
 }
 
 /** The picture, what is in it in words, and its figures. */
-function Counted({ steps, length }: { readonly steps: readonly Step[]; readonly length: StepLength }) {
+export function Counted({ steps, length }: { readonly steps: readonly Step[]; readonly length: StepLength }) {
   const bars = useBars(steps)
   const when = useMemo(() => momentText(length), [length])
   const highest = Math.max(0, ...steps.map(totalOf))

@@ -171,6 +171,9 @@ export interface DataTableProps<Row> {
   readonly empty?: ComponentChildren
   /** Below the rows: a button for the next page, for instance. */
   readonly footer?: ComponentChildren
+  /** How the rows are ordered as they come, and what is told of another wish; without it the table orders them. */
+  readonly sorting?: Sorting
+  readonly onSort?: (sorting: Sorting) => void
 }
 
 /** Rows before the last one from where on the next page is read. */
@@ -179,8 +182,12 @@ const NEAR_END = 60
 /** A table that draws what can be seen of 10,000 rows; arrow keys move along the rows, Enter opens one, space selects it. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, rows, columns, keyOf, selected, onSelect } = props
-  const [sorting, setSorting] = useState<Sorting>(undefined)
-  const sorted = useMemo(() => sort(rows, columns, sorting), [rows, columns, sorting])
+  const [own, setOwn] = useState<Sorting>(undefined)
+  const [sorting, onSort] = props.onSort === undefined ? [own, setOwn] : [props.sorting, props.onSort]
+  const sorted = useMemo(
+    () => (props.onSort === undefined ? sort(rows, columns, own) : rows),
+    [rows, columns, own, props.onSort === undefined],
+  )
   const frame = useRef<HTMLDivElement>(null)
   const { first, last, above, below, show } = useWindow(frame, sorted.length)
   const [active, setActive] = useState(0)
@@ -226,10 +233,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const width = columns.length + (selected === undefined ? 0 : 1)
   return (
     <>
-      {rows.length < 2 ? null : <SortBy columns={columns} sorting={sorting} onSort={setSorting} />}
+      {rows.length < 2 ? null : <SortBy columns={columns} sorting={sorting} onSort={onSort} />}
       <div class="table-frame" ref={frame}>
         <table class="rows" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={onKey}>
-          <Head {...props} sorting={sorting} onSort={setSorting} />
+          <Head {...props} sorting={sorting} onSort={onSort} />
           <tbody>
             <Spacer height={above} width={width} />
             {sorted.slice(first, last).map((row, index) => {

@@ -3,8 +3,8 @@ import { t, word } from '../../text/index.ts'
 import { Bytes } from '../../ui/bytes.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Lasted, Time } from '../../ui/time.tsx'
-import { pageOf } from '../sims/sim.tsx'
 
 /** A session of a phone. */
 export type Session = ItemOf<'/v1/sessions'>
@@ -16,7 +16,7 @@ export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
   const whose: Column<Session> = {
     key: 'sim',
     title: t('sessions.sim'),
-    cell: ({ imsi_sha256_12: hash }) => <a href={pageOf(hash)}>{hash}</a>,
+    cell: ({ imsi_sha256_12: hash, label }) => <SubscriberName hash={hash} label={label} />,
   }
   return [
     ...(isOfOne ? [] : [whose]),
@@ -58,8 +58,17 @@ export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
       cell: ({ technology }) => word('sessions.technology', technology),
     },
     { key: 'cell', title: t('sessions.cell'), isWide: true, isTight: true, cell: ({ cell }) => cell ?? '–' },
+    ...(isOfOne ? [] : [HASH()]),
   ]
 }
+
+const HASH = (): Column<Session> => ({
+  key: 'hash',
+  title: t('sims.hash'),
+  isWide: true,
+  isTight: true,
+  cell: ({ imsi_sha256_12: hash }) => <code>{hash}</code>,
+})
 
 /** What some source may have missed is said. */
 function Octets({ value, isIncomplete }: { readonly value: number; readonly isIncomplete: boolean }) {

@@ -116,7 +116,7 @@ if (executable !== undefined) {
       for (const page of [ada, ben])
         await page.getByRole('navigation').getByRole('link', { name: 'Rules' }).click()
       await ada.getByLabel('Keep audit trail, days').fill('500')
-      await ben.getByLabel('Radio arms per hour').fill('70')
+      await ben.getByLabel('Profiles armed per hour').fill('70')
       await ben.getByRole('button', { name: 'Save rules' }).click()
       await ada.getByText('Somebody else changed the rules in the meantime.').waitFor()
       assert.is(await ada.getByLabel('Keep audit trail, days').inputValue(), '500')
@@ -262,7 +262,7 @@ if (executable !== undefined) {
       await asAdmin('/esim?tab=certs', async (page) => {
         const row = page.getByRole('row', { name: /signs eSIMs/ }).first()
         await row.getByRole('button', { name: /^Revoke/ }).click()
-        await page.getByRole('dialog').getByText('What was delivered stays.').waitFor()
+        await page.getByRole('dialog').getByText('eSIMs that were delivered stay.').waitFor()
         await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
         await row.getByText('revoked').waitFor()
         assert.is(await revoked(), 1)

@@ -53,7 +53,7 @@ async function addressesOfPlugins(kernel: Kernel, url: string): Promise<readonly
     const place = `  ${name.padEnd(13)}  ${url}`
     return link === undefined || token === undefined
       ? `${place}${path}`
-      : `${place}${link.replace('{token}', token)}  (opens it signed in, once)`
+      : `${place}${link.replace('{token}', token)}  (signs you in; works once)`
   })
   return Promise.all(lines)
 }
@@ -97,7 +97,7 @@ const TOKEN_FILE = 'first-token'
 /** How a minted token is told. */
 function shown(token: string, dataDir: string): readonly string[] {
   const onScreen = [
-    'An admin token, shown this once and stored only as a hash:',
+    'Your admin token. Save it now: it is shown only once, and the box stores only its hash.',
     '',
     `  export SVC_TOKEN=${token}`,
   ]
@@ -111,11 +111,11 @@ function shown(token: string, dataDir: string): readonly string[] {
     return onScreen
   }
   return [
-    'An admin token lies in a file that you alone can read, since what is printed here is kept somewhere:',
+    'Your admin token is in a file that only you can read. It is not printed, because this output is kept in a file or a log.',
     '',
     `  export SVC_TOKEN=$(cat ${file})`,
     '',
-    'Remove the file when the token is kept elsewhere; it is stored only as a hash beside.',
+    'Save the token somewhere else, then delete the file. The box itself stores only the hash of the token.',
   ]
 }
 

@@ -182,7 +182,7 @@ function countedBy(isTapped: boolean, capture: string | undefined): string {
     return 'not counted: this build is without collector-gtpu, or the tunnels are at another port than 2152'
   return capture === undefined
     ? 'counted by rules of the kernel (nft) on the loopback interface'
-    : "counted from the lab core's own capture of what it sends, since nft is not permitted or not there (root, or CAP_NET_ADMIN)"
+    : 'counted from a capture that the lab core writes; to count in the kernel, install nft and run as root or with CAP_NET_ADMIN'
 }
 
 /** What a newcomer is told of the lab core: below the addresses of the service, and what to try. */
@@ -192,10 +192,10 @@ function welcomeOf(address: string, counted: string): string {
   return JSON.stringify({
     addresses: [
       `  lab core       ${address}  (a stand-in for core, radio and phones)`,
-      `  data           ${counted}`,
+      `  usage          ${counted}`,
     ],
     trial: [
-      'A SIM, and a phone of the lab core that attaches with it (README.md, "The first ten minutes"):',
+      'Issue a SIM and put it into a phone of the lab core ({url}/docs/tutorials/first-ten-minutes.html has more):',
       `  BATCH=$({curl} -H "Authorization: Bearer {token}" -H 'Content-Type: application/json' {url}/v1/sims -d '{}' | sed 's/.*"batch_id":"\\([^"]*\\)".*/\\1/')`,
       `  ${svc} sim export "$BATCH" --data-dir {data_dir} --format json | ${lab} insert`,
       '',

@@ -275,7 +275,7 @@ requests('hides what an unknown exception says, and logs it once with the reques
   const answer = await world.ask('/v1/broken', { token, headers: { 'x-request-id': 'broken-1' } })
   assert.is(answer.status, 500)
   assert.equal(answer.body, {
-    error: { code: 'internal', message: 'the service failed; its log has the request id' },
+    error: { code: 'internal', message: 'the service failed; look for the request id in its log' },
   })
   const logged = world.kernel.lines.filter(
     (line) => line.level === 'error' && line.facts.request_id === 'broken-1',

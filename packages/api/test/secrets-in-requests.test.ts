@@ -31,7 +31,7 @@ secrets('does not repeat a long limit: it is no page size but perhaps a number o
   const world = await serveRoutes([list])
   try {
     const ask = (limit: string) => world.ask(`/v1/list?limit=${limit}`, { token: ADMIN_TOKEN })
-    assert.is((await ask('501')).body.error.message, 'limit is 501; allowed is 1 to 500')
+    assert.is((await ask('501')).body.error.message, 'limit is 501; send one of 1 to 500')
     const { status, body } = await ask('999991234567890')
     assert.equal([status, body.error.code], [400, 'invalid_limit'])
     assert.not.match(body.error.message, '99999')

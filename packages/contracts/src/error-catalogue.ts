@@ -1,6 +1,10 @@
 import { defineError, type ErrorFactory, type ServiceError } from './errors.ts'
 
-export const malformedJson: ErrorFactory = defineError('malformed_json', 400, 'the body is not JSON: %s')
+export const malformedJson: ErrorFactory = defineError(
+  'malformed_json',
+  400,
+  'the body is not JSON: %s; correct it and send it again',
+)
 export const validationFailed: ErrorFactory = defineError('validation_failed', 400, '%s')
 export const invalidCursor: ErrorFactory = defineError(
   'invalid_cursor',
@@ -10,7 +14,7 @@ export const invalidCursor: ErrorFactory = defineError(
 export const invalidLimit: ErrorFactory = defineError(
   'invalid_limit',
   400,
-  'limit is %s; allowed is 1 to 500',
+  'limit is %s; send one of 1 to 500',
 )
 export const backupInvalid: ErrorFactory = defineError(
   'backup_invalid',
@@ -52,32 +56,64 @@ export const bootstrapTokenInvalid: ErrorFactory = defineError(
   401,
   'the bootstrap token is unknown, used or expired; create another one',
 )
-export const forbidden: ErrorFactory = defineError('forbidden', 403, 'this route needs the role %s')
+export const forbidden: ErrorFactory = defineError(
+  'forbidden',
+  403,
+  'this route needs the role %s; use a credential that has it',
+)
 export const notFound: ErrorFactory = defineError('not_found', 404, 'there is no %s')
 export const featureNotInstalled: ErrorFactory = defineError(
   'feature_not_installed',
   404,
   'this service runs without the feature %s; load its plugin or use a build that has it',
 )
-export const nodeNotFound: ErrorFactory = defineError('node_not_found', 404, 'there is no node %s')
-export const peerNotFound: ErrorFactory = defineError('peer_not_found', 404, 'there is no peer %s')
-export const tokenNotFound: ErrorFactory = defineError('token_not_found', 404, 'there is no token %s')
-export const userNotFound: ErrorFactory = defineError('user_not_found', 404, 'there is no user %s')
-export const simNotFound: ErrorFactory = defineError('sim_not_found', 404, 'there is no SIM %s')
+export const nodeNotFound: ErrorFactory = defineError(
+  'node_not_found',
+  404,
+  'there is no node %s; look for it in the list of nodes',
+)
+export const peerNotFound: ErrorFactory = defineError(
+  'peer_not_found',
+  404,
+  'there is no peer %s; look for it in the list of peers',
+)
+export const tokenNotFound: ErrorFactory = defineError(
+  'token_not_found',
+  404,
+  'there is no token %s; look for its id in the list of tokens',
+)
+export const userNotFound: ErrorFactory = defineError(
+  'user_not_found',
+  404,
+  'there is no user %s; look for it in the list of users',
+)
+export const simNotFound: ErrorFactory = defineError(
+  'sim_not_found',
+  404,
+  'there is no SIM %s; look for it in the list of SIMs',
+)
 export const esimCodeNotFound: ErrorFactory = defineError(
   'esim_code_not_found',
   404,
-  'there is no eSIM code %s',
+  'there is no eSIM code %s; look for it in the list of codes',
 )
-export const pluginNotFound: ErrorFactory = defineError('plugin_not_found', 404, 'there is no plugin %s')
+export const pluginNotFound: ErrorFactory = defineError(
+  'plugin_not_found',
+  404,
+  'there is no plugin %s; look for it in the list of plugins',
+)
 export const methodNotAllowed: ErrorFactory = defineError(
   'method_not_allowed',
   405,
-  '%s is not allowed here; allowed: %s',
+  'the method %s is not allowed here; use %s',
 )
 export const invalidTransition: ErrorFactory = defineError('invalid_transition', 409, '%s')
 export const simStateConflict: ErrorFactory = defineError('sim_state_conflict', 409, '%s')
-export const simExists: ErrorFactory = defineError('sim_exists', 409, 'the SIM %s exists already')
+export const simExists: ErrorFactory = defineError(
+  'sim_exists',
+  409,
+  'the SIM %s exists already; choose another IMSI',
+)
 export const simSwapCooldown: ErrorFactory = defineError('sim_swap_cooldown', 409, '%s')
 export const plmnMismatch: ErrorFactory = defineError('plmn_mismatch', 409, '%s')
 export const txGateClosed: ErrorFactory = defineError('tx_gate_closed', 409, '%s')
@@ -137,7 +173,7 @@ export const rateLimited: ErrorFactory = defineError('rate_limited', 429, '%s')
 export const internal: ErrorFactory = defineError(
   'internal',
   500,
-  'the service failed; its log has the request id',
+  'the service failed; look for the request id in its log',
 )
 /** Code `store_corrupt` is additive to the contract's list: a stored row fails its checksum and is not served. */
 export const storeCorrupt: ErrorFactory = defineError(
@@ -232,7 +268,7 @@ export const pluginFailed: ErrorFactory = defineError('plugin_failed', 500, 'plu
 export const pluginDependencyMissing: ErrorFactory = defineError(
   'plugin_dependency_missing',
   500,
-  'nobody provides the service %s',
+  'nobody provides the service %s; load a plugin that does',
 )
 /** A configuration that the core does not get well with: which daemon, its last words, how the way back went. */
 export const coreConfigRefused: ErrorFactory = defineError('core_config_refused', 500, '%s')

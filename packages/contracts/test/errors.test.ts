@@ -36,6 +36,15 @@ errors('gives each code a status of the specification that fits', () => {
     assert.is(statusOf[code], 503)
 })
 
+errors('says in at most 25 words what is wrong, and what to do', () => {
+  for (const make of ERROR_CATALOGUE) {
+    const { message } = make('…', '…', '…')
+    assert.ok(message.split(/\s+/).length <= 25, `${make.code} is too long: ${message}`)
+    // What ends in a value leaves the remedy to it.
+    assert.ok(message.includes(';') || message.endsWith('…'), `${make.code} has no remedy: ${message}`)
+  }
+})
+
 errors('fills the values into the message in order and keeps the rest beside it', () => {
   const make = defineError('toy_broken', 409, 'toy %s lacks %s')
   const cause = new Error('glue')

@@ -46,7 +46,14 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
         ),
       },
       ['error'],
-      { example: { error: { code: 'sim_not_found', message: 'there is no SIM 0123456789ab' } } },
+      {
+        example: {
+          error: {
+            code: 'sim_not_found',
+            message: 'there is no SIM 0123456789ab; look for it in the list of SIMs',
+          },
+        },
+      },
     ),
   },
   parameters: {

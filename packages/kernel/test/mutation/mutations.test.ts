@@ -112,7 +112,11 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     ])
     assert.equal(
       errors.map((error) => error?.message),
-      ['the SIM a exists already', 'this route needs the role admin', 'secret-canary'],
+      [
+        'the SIM a exists already; choose another IMSI',
+        'this route needs the role admin; use a credential that has it',
+        'secret-canary',
+      ],
     )
     assert.equal(await TOY.select(bench.db, ''), [])
     assert.equal(bench.dirty, [])

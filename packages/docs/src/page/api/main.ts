@@ -121,7 +121,12 @@ function startView({ groups }: ApiDocument): HTMLElement {
     ),
     sample(
       JSON.stringify(
-        { error: { code: 'sim_not_found', message: 'there is no SIM 0123456789ab' } },
+        {
+          error: {
+            code: 'sim_not_found',
+            message: 'there is no SIM 0123456789ab; look for it in the list of SIMs',
+          },
+        },
         undefined,
         2,
       ),

@@ -94,8 +94,8 @@ function refuseForeignStore(directory: string, storeFile: string | undefined): v
   const size = statSync(storeFile, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return
   throw secretsInvalid(
-    `there is a store ${storeFile} and no key of it, ${join(directory, lost)}; put back the keys directory that ` +
-      'belongs to this store, or move the store away to start again; nothing was changed',
+    `there is a store ${storeFile} and no key of it, ${join(directory, lost)}; put back the keys directory of this store, ` +
+      'or move the store away',
   )
 }
 

@@ -90,7 +90,6 @@ function wrongKey(vault: KernelVault, directory: string, sealedUnder: string | u
   const named = sealedUnder === undefined ? 'another key' : `the key ${sealedUnder}`
   return secretsInvalid(
     `${path} (key ${vault.keyId}) is not the key of this store, which is sealed under ${named}; ` +
-      'put back the keys directory that belongs to this store, or the store that belongs to these keys; instances of one ' +
-      'store share them: copy the whole keys directory; the store was not changed',
+      'put back the whole keys directory of this store',
   )
 }

@@ -24,7 +24,7 @@ export async function learnColumns(tx: WriterTx, owner: string, tables: readonly
     const shorter = Math.min(known.length, columns.length)
     if (known.slice(0, shorter).join() !== columns.slice(0, shorter).join())
       throw storeInvalid(
-        `${owner} lists the columns of ${name} as ${columns.join(', ')}; rows are stored with ${known.join(', ')}. List those first and in that order, new ones behind them, and leave none out`,
+        `${owner} lists the columns of ${name} as ${columns.join(', ')}; rows are stored with ${known.join(', ')}; keep that order, and add behind it`,
       )
     if (columns.length > known.length) await tx.run(PUT, { name, columns: JSON.stringify(columns) })
     spec.learn?.(known)

@@ -108,7 +108,7 @@ export function postgresError(error: unknown): unknown {
   if (POSTGRES_CORRUPT.has(code)) return storeCorrupt('the database', { cause: error })
   if (code.startsWith('23')) return new ConstraintError(POSTGRES_CONSTRAINTS[code] ?? 'other', error)
   if (code === POSTGRES_BAD_TEXT)
-    return validationFailed('a text holds U+0000, which cannot be stored', { cause: error })
+    return validationFailed('a text holds U+0000, which cannot be stored; remove it', { cause: error })
   if (isConnectionError(error))
     return storeUnavailable('the database does not answer; it is asked again by itself', { cause: error })
   const remedy = POSTGRES_UNAVAILABLE[code.slice(0, 2)]

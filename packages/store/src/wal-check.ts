@@ -130,7 +130,7 @@ export async function checkAnswered(path: string): Promise<void> {
     await pause(PAUSE_MS)
   }
   throw storeInvalid(
-    `${loss}; put back what is missing beside ${path}, or restore a backup; to go on without these commits, run: svc store accept --data-dir ${dirname(path)}`,
+    `${loss}; put what is missing beside ${path}, restore a backup, or go on without: svc store accept --data-dir ${dirname(path)}`,
   )
 }
 

@@ -141,8 +141,8 @@ function refuse({ directory, anchor, dataDir }: StorePresence, what: string): vo
   const sinceMs = record.beganAtMs[0]
   const since = sinceMs === undefined ? '' : ` since ${new Date(sinceMs).toISOString()}`
   throw storeInvalid(
-    `${what}, but this node has kept one${since}: put it back, or restore a backup; ` +
-      `to start again without its SIMs and its audit trail, run: svc store new --data-dir ${dataDir}`,
+    `${what}, but this node has kept one${since}; restore it or a backup, ` +
+      `or begin empty (svc store new --data-dir ${dataDir})`,
   )
 }
 

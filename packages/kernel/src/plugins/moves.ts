@@ -133,7 +133,9 @@ export async function unload(parts: Moving, name: string): Promise<void> {
     throw pluginStateConflict(`plugin ${name} is not loaded${isLoading ? ' yet' : hint}`)
   }
   if (live.found.manifest.essential === true)
-    throw pluginStateConflict(`plugin ${name} is part of every build and cannot be unloaded`)
+    throw pluginStateConflict(
+      `plugin ${name} is part of every build and cannot be unloaded; choose another one`,
+    )
   refuseRequired(parts, name)
   await parts.set.apply([{ id: name }])
   parts.entries.of(name).wasUnloaded = true

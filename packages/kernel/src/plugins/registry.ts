@@ -169,7 +169,10 @@ export class PluginRegistry {
     return await this.#inTurn(async () => {
       await this.#parts.catalogue.scan()
       const { essential } = this.#parts.entries.record(name)
-      if (essential) throw pluginStateConflict(`plugin ${name} is part of every build and cannot be disabled`)
+      if (essential)
+        throw pluginStateConflict(
+          `plugin ${name} is part of every build and cannot be disabled; choose another one`,
+        )
       refuseRequired(this.#parts, name)
       this.#parts.kept.change(name, { isDisabled: true })
       if (this.#parts.entries.of(name).live !== undefined) await unload(this.#parts, name)

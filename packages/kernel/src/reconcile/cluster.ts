@@ -286,8 +286,7 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   const { instance, machine } = settings.cluster
   if (db.side === undefined && (instance !== '' || machine !== ''))
     throw storeInvalid(
-      'cluster.instance is set and the store is a file of this machine: several instances share a PostgreSQL ' +
-        '(store.url); with SQLite leave cluster.instance and cluster.machine empty',
+      'several instances share a PostgreSQL (store.url); with SQLite leave cluster.instance and cluster.machine empty',
     )
   return db.side === undefined ? alone(settings) : await amongOthers(options, db.side)
 }

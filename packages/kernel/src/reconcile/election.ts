@@ -153,8 +153,8 @@ class Candidate implements Leadership {
     const row = this.#seen?.row
     if (this.#term !== undefined || row === undefined || row.keys === this.#options.keys) return
     throw secretsInvalid(
-      `the keys of this instance are not those of ${row.name || 'the instance'} that leads: copy its keys directory ` +
-        '(vault.key, audit.key, jwt.key, node.json and the rest) into <data_dir>/keys; instances of one store share them',
+      `the keys of this instance are not those of ${row.name || 'the instance'} that leads; ` +
+        'copy its keys directory, whole, into <data_dir>/keys',
     )
   }
 

@@ -47,7 +47,7 @@ export function createStaging(parts: StateParts): Staging {
   return {
     begin: () => {
       if (isRestorePending(parts.dataDir))
-        throw storeUnavailable('a restore was decided; the service starts anew')
+        throw storeUnavailable('a restore was accepted; the service restarts')
       if (isBusy) throw storeUnavailable('another restore is under way; try again when it is over')
       isBusy = true
       rmSync(staging, { recursive: true, force: true })

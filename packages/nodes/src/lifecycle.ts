@@ -203,7 +203,8 @@ function meshFollower(context: Context): () => Promise<LifecycleState | undefine
     if (next === undefined) return undefined
     await context.mutate(systemPrincipal('nodes'), 'lifecycle.transition', nodeId, async (tx) => {
       const now = await findNode(tx, nodeId)
-      if (now?.state !== row.state) throw invalidTransition('the lifecycle moved meanwhile')
+      if (now?.state !== row.state)
+        throw invalidTransition('the lifecycle has changed meanwhile; read it and try again')
       await moveNode(tx, now, next.to, clock.nowMs())
       await recordMove(context, tx, now, next.to)
       const detail = { from: spelling(row.state), to: spelling(next.to), forced: false, why: next.why }
@@ -314,7 +315,8 @@ export function createLifecycle(context: Context): NodeLifecycle {
       const row = await findNode(db, ownId())
       if (gate === undefined || gate.armed || row === undefined || !isOnAir(row.state)) return false
       await context.mutate(systemPrincipal('nodes'), 'lifecycle.transition', row.node_id, async (tx) => {
-        if (gateMoves !== movesBefore) throw invalidTransition('the TX gate moved meanwhile')
+        if (gateMoves !== movesBefore)
+          throw invalidTransition('the TX gate has changed meanwhile; read it and try again')
         await txDisarmed(tx)
         tx.audit({
           detail: { from: spelling(row.state), to: 'register', forced: false, why: 'TX is not armed' },

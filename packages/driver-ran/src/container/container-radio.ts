@@ -30,7 +30,10 @@ export async function endContainer(container: RadioContainer): Promise<boolean> 
   let wasRunning = false
   while ((await container.look())?.isRunning === true) {
     wasRunning = true
-    if (performance.now() > endMs) throw southboundUnavailable('the container of the radio cannot be ended')
+    if (performance.now() > endMs)
+      throw southboundUnavailable(
+        'the container of the radio cannot be ended; cut the power of the radio if it must be off',
+      )
     await container.kill()
     await wait(LOOK_MS)
   }
@@ -133,7 +136,10 @@ function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioL
       const end = await Promise.race([gone.promise, late])
       bound.abort()
       clearTimeout(killing)
-      if (end === 'late') throw southboundUnavailable('the engine does not confirm that the radio is gone')
+      if (end === 'late')
+        throw southboundUnavailable(
+          'the engine does not confirm that the radio is gone; cut its power if it must be off',
+        )
     },
   }
 }

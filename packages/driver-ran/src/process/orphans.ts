@@ -34,7 +34,7 @@ export async function endOrphans(directory: string): Promise<number> {
   while (left.length > 0) {
     if (performance.now() > endMs) {
       throw southboundUnavailable(
-        `a radio that an earlier run of the service left behind cannot be ended (process ${left.map(({ pid }) => pid).join(', ')}): ` +
+        `a radio that an earlier run left behind cannot be ended (process ${left.map(({ pid }) => pid).join(', ')}): ` +
           'it may be on air',
       )
     }

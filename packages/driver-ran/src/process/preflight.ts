@@ -22,8 +22,8 @@ export async function requireLauncher(): Promise<void> {
     })
   } catch (error) {
     throw southboundUnavailable(
-      'no radio is started: setpriv (with --pdeathsig) or setsid of util-linux, or /bin/bash from 4.3 on is missing, and ' +
-        'without them a service that dies or hangs would leave the transmitter on (Debian: apt install util-linux bash)',
+      'no radio starts: setpriv --pdeathsig, setsid or bash 4.3 is missing, and nothing would stop it after a crash ' +
+        '(Debian: apt install util-linux bash)',
       { cause: error },
     )
   }

@@ -27,11 +27,11 @@ export function refuseWhileStopping(memory: GateMemory, stops: number): void {
 
 /** Refuses an arm while a disarm before it is not over: not stored, or not confirmed by the transmitter. */
 export function refuseUnsettled({ unstored }: GateMemory, transmitters: Transmitters): void {
-  if (unstored !== undefined) throw invalidTransition(`TX cannot be armed now: ${unstoredText(unstored)}`)
+  if (unstored !== undefined)
+    throw invalidTransition(`TX cannot be armed now: ${unstoredText(unstored)}; try again later`)
   if (!transmitters.isAwaited()) return
   throw invalidTransition(
-    'TX cannot be armed now: a transmitter that was told to stop has not confirmed yet that it is off; ' +
-      'try again when GET /v1/tx/arm says so',
+    'TX cannot be armed now: a transmitter has not confirmed its stop yet; wait until GET /v1/tx/arm shows that it has',
   )
 }
 

@@ -67,8 +67,8 @@ export function transmittersOf(
     changed(state())
     if (failure === undefined) return
     throw southboundUnavailable(
-      `the transmitter has not confirmed that it is off (${boundMs} ms at most): it may still be on air. Cut its power if ` +
-        'it must be off now; it is told again every second',
+      `the transmitter may still be on air: it confirmed no stop in ${boundMs} ms (repeated every second); ` +
+        'cut its power if it must be off',
       { cause: failure.reason },
     )
   }

@@ -17,7 +17,7 @@ import { type ReportRow, reportedBy } from './store/report-store.ts'
 export const usageImplausible: ErrorFactory = defineError(
   'usage_implausible',
   409,
-  'not counted: node %s cannot know of this usage of SIM %s: %s',
+  'not counted: node %s cannot know this usage of SIM %s: %s; check its clock and routes',
 )
 
 /** No phone of a single carrier is faster: 1 Gbit/s. Octets a second. */
@@ -72,11 +72,7 @@ export function nodeReports({ context, metrics }: Pick<FairUseParts, 'context' |
       for (const session of sessions)
         if (session.address !== null && (await mesh?.carries?.(node.id, session.address)) === true)
           return session
-      throw usageImplausible(
-        node.id,
-        hash,
-        'no session of it then has an address in a network approved for that node',
-      )
+      throw usageImplausible(node.id, hash, 'no session had an address approved for it')
     },
     bound: async (tx, report, session, node) => {
       const { startedAtMs, endedAtMs } = session

@@ -38,7 +38,7 @@ export async function unsealBatch(place: BatchPlace, batchId: string, format: Ca
 
 async function unsealImport(place: BatchPlace, id: string, format: CardFormat): Promise<string> {
   const found = await cardsOfImport(place.reader, place.vault, id)
-  if (found === undefined) throw notFound(`batch ${id}`)
+  if (found === undefined) throw notFound(`batch ${id}; look for it in the list of SIMs`)
   const text = Buffer.from(found.csv).toString('ascii')
   wipe(found.csv)
   const suci = format === 'json' ? await suciInfo(place.dataDir, place.homeKeys) : undefined

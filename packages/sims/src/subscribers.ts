@@ -69,7 +69,9 @@ export function simRegister(parts: SimsParts): SimRegister {
       const own = context.db.join(tx)
       const row = await revoked(own, imsi)
       if (isAwaited(row) && how?.isUnheard !== true)
-        throw simStateConflict(`the SIM ${imsi} is revoked, and the HSS must still remove it`)
+        throw simStateConflict(
+          `the SIM ${imsi} is revoked, and the HSS must still remove it; try again later`,
+        )
       await SIMS.remove(own, { hash: imsi })
       await forgetBeside(own, row)
       tx.afterCommit(() => parts.counters.removed(row.state))

@@ -359,7 +359,7 @@ function hostFor(asked: string | undefined, address: string): string {
     throw validationFailed(
       host === ''
         ? 'host is missing, and esim.smdp_address is empty; say the host name under which phones reach this SM-DP+'
-        : 'host is no host name and no address',
+        : 'host is neither a host name nor an address; correct it',
       { details: [{ pointer: '/host', message: 'has to be a host name or an address' }] },
     )
   return host

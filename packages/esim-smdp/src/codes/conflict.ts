@@ -18,7 +18,7 @@ export async function needReady(parts: EsimParts): Promise<void> {
   if (parts.certs.identities().length === 0) await parts.makeCertificates()
   if (parts.certs.identities().length === 0)
     throw esimNotReady(
-      'there is no complete and valid set of certificates; make one for a lab with svc esim certs init, or import one with svc esim certs import',
+      'no set of certificates is complete and valid; svc esim certs import adds one, svc esim certs init makes one for a lab',
     )
   const phones = parts.phones()
   if (phones?.status === 'down') throw esimNotReady(`no phone could download it: ${phones.detail}`)
@@ -34,6 +34,6 @@ export const esimNotReady: ErrorFactory = defineError('esim_not_ready', 409, '%s
 /** A restore has closed the code: somebody may have got the profile by it. */
 export function closedConflict({ token, hash }: Pick<CodeRow, 'token' | 'hash'>): Error {
   return esimCodeConflict(
-    `code ${token} of SIM ${hash} was closed by a restore, since it may have been used after the backup; if nobody has used it, let it be used again (svc reopen ${ESIM_CODE} ${token}), else issue a new SIM with replaces`,
+    `a restore closed code ${token} of SIM ${hash}; if nobody used it since the backup: svc reopen ${ESIM_CODE} ${token}, else issue a SIM with replaces`,
   )
 }

@@ -171,7 +171,7 @@ async function batchPart(parts: EsimParts, request: IssueRequest, batchId: strin
     else if (cards.length < PART) cards.push(card)
     else seen.remaining += 1
   }
-  if (seen.sims === 0) throw notFound(`batch ${batchId}`)
+  if (seen.sims === 0) throw notFound(`batch ${batchId}; look for it in the list of SIMs`)
   if (cards.length === 0)
     throw esimCodeConflict(
       `no SIM of batch ${batchId} is without a code` +
@@ -309,16 +309,19 @@ async function euiccOf(
   { eid, ci_pkid: ciPkid }: EsimIssueBody,
 ): Promise<NamedEuicc | undefined> {
   if (eid === undefined && ciPkid !== undefined)
-    throw validationFailed('/ci_pkid goes with eid', {
+    throw validationFailed('/ci_pkid goes with eid; send both or neither', {
       details: [{ pointer: '/ci_pkid', message: 'goes with eid' }],
     })
   if (eid === undefined) return undefined
   const euicc = await boundEid(parts, eid, ciPkid)
   if (typeof euicc === 'object') return euicc
   if (euicc === 'ci_unknown')
-    throw validationFailed('no set of certificates in use is under the CI that ci_pkid names', {
-      details: [{ pointer: '/ci_pkid', message: 'has to be the key identifier of a CI in use' }],
-    })
+    throw validationFailed(
+      'no certificates in use belong to the CI ci_pkid; choose another one, or leave it out',
+      {
+        details: [{ pointer: '/ci_pkid', message: 'has to be the key identifier of a CI in use' }],
+      },
+    )
   const cis = parts.certs.identities().map((set) => set.ciPkid)
   throw esimCodeConflict(
     `certificates of several CIs are in use, and an EID counts under one alone; say in ci_pkid which one the eUICC is of: ${cis.join(', ')}`,

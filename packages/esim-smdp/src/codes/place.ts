@@ -75,7 +75,7 @@ function boundTo(row: CodeRow, others: readonly CodeRow[], held: ReadonlyMap<str
   const place = `the eUICC …${holder.eid_last4 ?? '????'}`
   if (holder.state !== 'revoked' && holder.state !== 'expired' && holder.state !== 'error')
     throw esimCodeConflict(
-      `the profile of SIM ${row.hash} was delivered to ${place} by code ${holder.token}; to deliver it there again revoke that code first (POST /v1/esim/revoke), for another phone issue a new SIM with replaces`,
+      `code ${holder.token} has delivered SIM ${row.hash} to ${place}; to repeat that, revoke the code; for another phone, issue a SIM with replaces`,
     )
   if (row.eid_hash !== null && row.eid_hash !== holder.eid_hash)
     throw esimCodeConflict(

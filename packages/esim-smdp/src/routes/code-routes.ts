@@ -64,7 +64,8 @@ export function sheetRoute(parts: EsimParts): Route {
       needEnabled(parts)
       const pages = pagesOf(parts, batch, language)
       const first = await pages.next()
-      if (first.done === true) throw notFound(`code of batch ${batch} that could be printed`)
+      if (first.done === true)
+        throw notFound(`code of batch ${batch} that could be printed; issue codes for it first`)
       return {
         headers: {
           'content-type': 'text/html; charset=utf-8',

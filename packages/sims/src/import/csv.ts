@@ -177,7 +177,7 @@ class LineReader {
 
 function unclosed(line: number, cell: number): Error {
   return validationFailed(
-    `line ${line}: the quote that opens in cell ${cell} is not closed in that line; close it, or double it if it is part of a quoted text. Nothing was imported`,
+    `line ${line}: the quote that opens in cell ${cell} is not closed in that line; close it, or double it inside quoted text`,
   )
 }
 

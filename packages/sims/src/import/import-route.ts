@@ -156,7 +156,7 @@ async function planAndRun(
 
 async function rowsOf(request: ImportRequest, pause: Pause): Promise<Rows> {
   const { body } = request
-  if (body === undefined) throw validationFailed('the import has no body')
+  if (body === undefined) throw validationFailed('the import has no body; send the file of cards')
   const octets = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const readable = await readableBody(octets, pause)
   const isCalledJson = /json/i.test(request.header('content-type') ?? '')

@@ -150,9 +150,12 @@ function askedImsis(
   if (body.imsi !== undefined) {
     const imsi = parseImsi(body.imsi)
     if (imsi === undefined || !isImsiOf(plmn, imsi))
-      throw plmnMismatch(`the IMSI is not one of the network ${formatPlmn(plmn)}`, {
-        details: [{ pointer: '/imsi', message: `must begin with ${plmn.mcc}${plmn.mnc}` }],
-      })
+      throw plmnMismatch(
+        `the IMSI is not one of the network ${formatPlmn(plmn)}; choose one that begins with it`,
+        {
+          details: [{ pointer: '/imsi', message: `must begin with ${plmn.mcc}${plmn.mnc}` }],
+        },
+      )
     return [imsi]
   }
   if (body.msin_start === undefined) return undefined
@@ -333,7 +336,9 @@ async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Pr
     if (!drawn.has(hash) && !(await isTaken(context.db, hash))) drawn.set(hash, imsi)
   }
   if (drawn.size < count)
-    throw capacityExceeded(`the network ${formatPlmn(plmn)} has no ${count} free subscriber numbers`)
+    throw capacityExceeded(
+      `the network ${formatPlmn(plmn)} has no ${count} free subscriber numbers; issue fewer SIMs`,
+    )
   return [...drawn]
     .map(([hash, imsi]) => ({ hash, imsi }))
     .sort((one, other) => (one.imsi < other.imsi ? -1 : 1))

@@ -50,7 +50,7 @@ function takeOverRoute(context: Context, wake: () => void): Route {
       const { files } = request.body
       const driver = driverOf(context)
       if (driver.takeOver === undefined)
-        throw southboundUnavailable('this core driver writes over no files of others')
+        throw southboundUnavailable('this core driver cannot replace files that others wrote; move them away')
       const set = await driver.render(coreDesired(context))
       const copy = await driver.takeOver(set, files, request.signal)
       await request.mutate('core', async (tx) => {
@@ -91,7 +91,7 @@ function restoreRoute(context: Context, wake: () => void): Route {
     handle: async (request) => {
       const driver = driverOf(context)
       if (driver.restoreOriginal === undefined)
-        throw southboundUnavailable('this core driver keeps no files of others')
+        throw southboundUnavailable('this core driver keeps no copies of files; put them back by hand')
       const set = await driver.render(coreDesired(context))
       const done = await driver.restoreOriginal(set, request.body.copy, request.signal)
       const { copy, changed, restarted, problem = null } = done

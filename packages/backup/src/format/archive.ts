@@ -68,7 +68,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   for await (const piece of reader.rest()) {
     padding += piece.length
     if (padding > MOST_PADDING || piece.some((octet) => octet !== 0))
-      throw backupInvalid('something was added behind its end')
+      throw backupInvalid('something was added behind its end; use another copy')
   }
 }
 
@@ -83,9 +83,10 @@ async function nextFile(
   const { name, size, type } = parseHeader(block)
   if (type === EXTENDED && attributes === undefined)
     return await nextFile(reader, await readAttributes(reader, size))
-  if (type !== REGULAR) throw backupInvalid('it holds something that is no file')
+  if (type !== REGULAR) throw backupInvalid('it holds something that is no file; use another copy')
   const whole = Number(attributes?.get('size') ?? size)
-  if (!Number.isSafeInteger(whole) || whole < 0) throw backupInvalid('it holds a file of no size')
+  if (!Number.isSafeInteger(whole) || whole < 0)
+    throw backupInvalid('it holds a file of no size; use another copy')
   return { name: attributes?.get('path') ?? name, size: whole, chunks: exactly(reader, whole) }
 }
 
@@ -141,12 +142,13 @@ function sumOf(block: Buffer): number {
 function parseHeader(block: Buffer): { readonly name: string; readonly size: number; readonly type: string } {
   const text = (at: number, length: number): string =>
     (block.toString('utf8', at, at + length).split('\0')[0] ?? '').trim()
-  if (Number.parseInt(text(148, 8), 8) !== sumOf(block)) throw backupInvalid('it is damaged')
+  if (Number.parseInt(text(148, 8), 8) !== sumOf(block))
+    throw backupInvalid('it is damaged; use another copy')
   return { name: text(0, LONGEST_NAME), size: Number.parseInt(text(124, 12), 8), type: text(156, 1) }
 }
 
 async function readAttributes(reader: ByteReader, size: number): Promise<ReadonlyMap<string, string>> {
-  if (size > LONGEST_EXTENDED) throw backupInvalid('it is damaged')
+  if (size > LONGEST_EXTENDED) throw backupInvalid('it is damaged; use another copy')
   const bytes = await reader.take(size)
   await reader.take(paddingOf(size))
   if (bytes.length < size) throw notWhole()
@@ -163,7 +165,7 @@ async function readAttributes(reader: ByteReader, size: number): Promise<Readonl
 }
 
 function notWhole(): Error {
-  return backupInvalid('its end is missing')
+  return backupInvalid('its end is missing; use another copy')
 }
 
 const PIECE_BYTES = 65_536
@@ -216,18 +218,19 @@ export async function readArchive(
   const files = readTar(unpack(await plainOf(byteReader(source), passphrase)))
   const first = await files.next()
   if (first.done === true || first.value.name !== MANIFEST_NAME || first.value.size > MANIFEST_LIMIT_BYTES)
-    throw backupInvalid('it does not begin with a manifest')
+    throw backupInvalid('it does not begin with a manifest; use another copy')
   const manifest = parseManifest((await whole(first.value.chunks)).toString('utf8'))
   await sink.room?.(manifest.members.reduce((bytes, { size }) => bytes + size, 0))
   const missing = new Map(manifest.members.map((member) => [member.name, member]))
   for await (const { name, size, chunks } of files) {
     const member = missing.get(name)
     if (member === undefined || member.size !== size)
-      throw backupInvalid('it holds a file that its manifest does not name')
+      throw backupInvalid('it holds a file that its manifest does not name; use another copy')
     missing.delete(name)
     const digest = createHash('sha256')
     await sink.add(name, size, hashed(chunks, digest))
-    if (digest.digest('hex') !== member.sha256) throw backupInvalid(`${name} is not what its manifest says`)
+    if (digest.digest('hex') !== member.sha256)
+      throw backupInvalid(`${name} is not what its manifest says; use another copy`)
   }
   if (missing.size > 0) throw backupInvalid(`it lacks ${[...missing.keys()].slice(0, 3).join(', ')}`)
   return manifest
@@ -244,7 +247,8 @@ async function plainOf(
       throw backupDecryptFailed('it is encrypted; give its passphrase in X-Backup-Passphrase')
     return decrypt(all, passphrase)
   }
-  if (!begin.subarray(0, GZIP.length).equals(GZIP)) throw backupInvalid('it is no backup of this service')
+  if (!begin.subarray(0, GZIP.length).equals(GZIP))
+    throw backupInvalid('it is no backup of this service; use another copy')
   return all.rest()
 }
 

@@ -83,7 +83,8 @@ export async function* decrypt(source: ByteReader, passphrase: Buffer): AsyncGen
     if (sealed.length < length + TAG_BYTES) throw truncated()
     yield open(key, header, number, head, sealed)
     if (!isLast) continue
-    if (!(await source.isOver())) throw backupDecryptFailed('something was added behind its end')
+    if (!(await source.isOver()))
+      throw backupDecryptFailed('something was added behind its end; use another copy')
     return
   }
 }
@@ -103,14 +104,16 @@ function newHeader(cost: Cost): Header {
 
 function parseHeader(bytes: Buffer): Header {
   if (bytes.length < HEADER_BYTES) throw truncated()
-  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw backupDecryptFailed('it is no encrypted backup')
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC))
+    throw backupDecryptFailed('it is no encrypted backup; use another copy')
   const version = bytes.readUInt8(8)
   if (version !== VERSION) throw backupVersionUnsupported(`of format ${version}`)
   const [logN, r, p] = [bytes.readUInt8(9), bytes.readUInt8(10), bytes.readUInt8(11)]
   const frameBytes = bytes.readUInt32BE(12)
   const isBounded =
     logN >= 1 && logN <= MOST_COST.logN && r >= 1 && r <= MOST_COST.r && p >= 1 && p <= MOST_COST.p
-  if (!isBounded || frameBytes !== FRAME_BYTES) throw backupDecryptFailed('its header is damaged')
+  if (!isBounded || frameBytes !== FRAME_BYTES)
+    throw backupDecryptFailed('its header is damaged; use another copy')
   return { bytes, logN, r, p, frameBytes, salt: bytes.subarray(16) }
 }
 
@@ -125,7 +128,7 @@ async function keyOf({ logN, r, p, salt }: Header, passphrase: Buffer): Promise<
     })
   } catch (cause) {
     // Some numbers that are within bounds make no scrypt together (RFC 7914 §6).
-    throw backupDecryptFailed('its header is damaged', { cause })
+    throw backupDecryptFailed('its header is damaged; use another copy', { cause })
   }
 }
 
@@ -157,10 +160,13 @@ function open(key: Buffer, header: Header, number: number, head: Buffer, sealed:
 }
 
 function damaged(number: number, cause?: unknown): Error {
-  const what = number === 0 ? 'the passphrase is another one, or the file is damaged' : 'the file is damaged'
-  return backupDecryptFailed(`${what} (frame ${number})`, { cause })
+  const reason =
+    number === 0
+      ? 'the passphrase is another one, or the file is damaged; check the passphrase, or use another copy'
+      : `the file is damaged (frame ${number}); use another copy`
+  return backupDecryptFailed(reason, { cause })
 }
 
 function truncated(): Error {
-  return backupDecryptFailed('its end is missing')
+  return backupDecryptFailed('its end is missing; use another copy')
 }

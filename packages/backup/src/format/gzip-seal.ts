@@ -54,12 +54,12 @@ export async function* unpack(source: AsyncIterable<Uint8Array>): AsyncGenerator
     for await (const piece of through(unsealed(counted()), createGunzip({ chunkSize: PIECE_BYTES }))) {
       unpacked += piece.length
       if (unpacked > FIRST_BYTES + MOST_TIMES * packed)
-        throw backupInvalid('it unpacks to far more than a backup does')
+        throw backupInvalid('it unpacks to far more than a backup does; use another copy')
       yield piece
     }
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith('Z_') || isServiceError(error)) throw error
-    throw backupInvalid('it is damaged, or not whole', { cause: error })
+    throw backupInvalid('it is damaged, or not whole; use another copy', { cause: error })
   }
 }
 
@@ -75,7 +75,8 @@ async function* unsealed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buff
     digest.update(piece)
     yield piece
   }
-  if (!held.equals(sealOf(digest.digest('hex')))) throw backupInvalid('it is damaged, or not whole')
+  if (!held.equals(sealOf(digest.digest('hex'))))
+    throw backupInvalid('it is damaged, or not whole; use another copy')
 }
 
 async function* through(source: AsyncIterable<Uint8Array>, change: Transform): AsyncGenerator<Buffer> {

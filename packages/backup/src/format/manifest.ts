@@ -51,7 +51,7 @@ export function parseManifest(text: string): Manifest {
   const { keys: hasKeys, members } = raw
   if (typeof id !== 'string' || typeof name !== 'string' || typeof hasKeys !== 'boolean') throw malformed()
   if (Number.isNaN(takenAtMs) || !Array.isArray(members) || !members.every(isMember)) throw malformed()
-  if (members.length > MOST_MEMBERS) throw backupInvalid(`it holds ${members.length} files`)
+  if (members.length > MOST_MEMBERS) throw backupInvalid(`it holds ${members.length} files; use another copy`)
   return {
     format: raw.format,
     facts: {
@@ -99,5 +99,5 @@ function isMember(value: unknown): value is Member {
 }
 
 function malformed(cause?: unknown): Error {
-  return backupInvalid('its manifest cannot be read', { cause })
+  return backupInvalid('its manifest cannot be read; use another copy', { cause })
 }

@@ -91,7 +91,7 @@ export async function askToJoin(
 function rootFrom(text: string): { readonly url: string; readonly rootNodeId: string | undefined } {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.protocol !== 'https:' || url.username !== '' || url.search !== '')
-    throw nodeStateConflict('the address of the root is https://host:port as the invitation says')
+    throw nodeStateConflict('the address of the root is https://host:port; copy it from the invitation')
   const id = url.hash.slice(1)
   return { url: url.origin, rootNodeId: id === '' ? undefined : id }
 }
@@ -141,7 +141,8 @@ async function pinnedCa(
   } catch {
     ca = undefined
   }
-  if (ca === undefined) throw nodeStateConflict(`${url} is no root of a mesh: it shows no CA`)
+  if (ca === undefined)
+    throw nodeStateConflict(`${url} is not the root of a mesh: it shows no CA; check the address`)
   const sha256 = createHash('sha256').update(ca.raw).digest('hex')
   if (!sha256.startsWith(pinned))
     throw nodeStateConflict(

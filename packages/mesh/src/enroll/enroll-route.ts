@@ -201,7 +201,8 @@ export async function prepareRenewal(
       : await issue(parts, id, key, { addresses, localName: newest && localNameIn(newest.pem) })
   return async (tx) => {
     const row = await findMember(tx, id)
-    if (row === undefined || row.left_at_ms !== null) throw nodeStateConflict(`the node ${id} is no member`)
+    if (row === undefined || row.left_at_ms !== null)
+      throw nodeStateConflict(`the node ${id} is not a member; invite it again`)
     refuseOtherKey(row, keySha256)
     const certificate = fresh ?? (await newestCertificate(tx, id))
     if (certificate === undefined)

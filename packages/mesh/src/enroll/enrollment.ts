@@ -84,7 +84,8 @@ function rootAddressRoute(parts: EnrollParts, client: MeshClient): Route {
       })
       if (status !== 200) throw southboundUnavailable(`${url} answered ${status}`)
       const now = membershipOf(parts)
-      if (now.rootNodeId !== rootNodeId) throw nodeStateConflict('this node has another root by now')
+      if (now.rootNodeId !== rootNodeId)
+        throw nodeStateConflict('this node has another root now; repeat the change')
       await identity.adopt({ ...now, rootUrl: url })
       return await request.mutate(node.nodeId, async (tx) => {
         tx.audit({ detail: { root: url } })

@@ -157,7 +157,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
       if (request.principal.kind !== 'node' || request.principal.id !== id)
         throw forbidden('node, for its own id')
       if (identity.membership() !== undefined)
-        throw nodeStateConflict('only the root keeps what members tell')
+        throw nodeStateConflict('this node is not the root; send this to the root')
       const { address, next_public_key = null, prepared = [], endpoint = null, ...rest } = request.body
       refuseUnsound(endpoint, rest)
       const whole = { ...rest, next_public_key, prepared, endpoint }

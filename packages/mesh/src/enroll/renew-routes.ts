@@ -169,7 +169,7 @@ export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Ro
 }
 
 function badNonce(): Error {
-  return unauthenticated('the nonce is not known or has expired')
+  return unauthenticated('the nonce is not known or has expired; ask for another one')
 }
 
 /** The member whose old certificate signed the request. Throws `unauthenticated`, `certificate_revoked`. */
@@ -178,20 +178,20 @@ function holderOf({ memberList, context }: EnrollParts, body: Body): string {
   try {
     certificate = new X509Certificate(body.certificate_pem)
   } catch (cause) {
-    throw unauthenticated('the certificate is none', { cause })
+    throw unauthenticated('the certificate cannot be read; join again', { cause })
   }
   const known = memberList.certificate(serialOf(certificate))
-  if (known === undefined) throw unauthenticated('the certificate is not known')
+  if (known === undefined) throw unauthenticated('the certificate is not known; join again')
   if (known.isRevoked) throw certificateRevoked()
   if (context.clock.nowMs() > Date.parse(certificate.validTo) + GRACE_MS)
     throw unauthenticated('the certificate ended too long ago; join again')
   // A serial is no secret: the certificate must be of the key that was recorded, before anything is computed with it.
   const key = certificate.publicKey.export({ format: 'der', type: 'spki' })
   if (memberList.member(known.nodeId)?.key_sha256 !== keyDigest(key))
-    throw unauthenticated('the certificate is not known')
+    throw unauthenticated('the certificate is not known; join again')
   const text = renewalPurpose(body.nonce, body.csr_pem)
   if (!verify('sha256', text, certificate.publicKey, Buffer.from(body.signature, 'base64')))
-    throw unauthenticated('the signature does not hold')
+    throw unauthenticated('the signature is wrong; sign with the key of the certificate')
   return known.nodeId
 }
 
@@ -203,7 +203,7 @@ async function renew(
 ): Promise<Reply> {
   const { context, authority, identity, memberList } = parts
   if (!context.config.enabled || identity.membership() !== undefined)
-    throw nodeStateConflict('this node is the root of no mesh')
+    throw nodeStateConflict('this node is not the root of a mesh; ask the root')
   const key = await authority.readRequest(
     csrPem,
     ownNames({ id, name: memberList.member(id)?.name, address: undefined, peerAddress }),

@@ -308,7 +308,7 @@ function approveRoute(parts: PeersParts): Route {
         if (row === undefined || row.removed_at_ms !== null) throw peerNotFound(id)
         if (routes.length > 0 && !isAdvertisingAllowed(parts))
           throw nodeStateConflict(
-            'mesh.allow_route_advertise of the policy is false: routes cannot be approved',
+            'routes cannot be approved while mesh.allow_route_advertise is false; set it in the policy',
           )
         const advertised = listOf(row.advertised)
         const unknown = routes.flatMap((text, index): readonly ErrorDetail[] =>
@@ -381,7 +381,7 @@ function acceptedRow(
 ): PeerRow {
   const before = rows.find((row) => row.node_id === nodeId || row.public_key === wireguard.public_key)
   if (before !== undefined && before.removed_at_ms === null)
-    throw peerExists(`${before.name} (${before.id}) is this node`)
+    throw peerExists(`${before.name} (${before.id}) is this node; name another one`)
   const isTaken = rows.some((row) => row.name === name && row.removed_at_ms === null)
   const endpoint = wireguard.endpoint === null ? undefined : parseHostPort(wireguard.endpoint)
   return {

@@ -392,7 +392,7 @@ async function audit(context: Context, detail: Readonly<Record<string, unknown>>
 /** Agrees to what an apply replaces; gives the folder of the copy. Throws as `takeOver` does. */
 async function takeOverSet(set: CoreSet, named: readonly string[], parts: ApplyParts): Promise<string> {
   if (parts.context.settings.southbound.driver === 'none')
-    throw validationFailed('southbound.driver is none: nothing is written, so there is nothing to agree to')
+    throw validationFailed('southbound.driver is none, so nothing is written; set it to container first')
   const kept = keptSetOf(set, parts)
   return join(kept.originalsDir, await takeOver(kept, named))
 }

@@ -120,9 +120,12 @@ function peerKeyRoute(parts: PeersParts): Route {
         const row = await peerById(tx, id)
         if (row === undefined || row.removed_at_ms !== null) throw peerNotFound(id)
         if (row.source === 'mesh')
-          throw nodeStateConflict(`${row.name} is a member of the mesh: its node tells its keys itself`)
+          throw nodeStateConflict(
+            `${row.name} is a member of the mesh and sends its keys itself; change them there`,
+          )
         const other = rows.find((one) => one.id !== id && [one.public_key, one.next_key].includes(nextKey))
-        if (other !== undefined) throw peerExists(`the peer ${other.name} (${other.id}) has this public key`)
+        if (other !== undefined)
+          throw peerExists(`the peer ${other.name} (${other.id}) has this public key; make another one`)
         const isSame = row.public_key === nextKey
         const changed = { ...row, next_key: isSame ? null : nextKey, changed_at_ms: context.clock.nowMs() }
         await PEERS.put(tx, changed)

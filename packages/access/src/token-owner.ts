@@ -156,7 +156,7 @@ export async function tokenMakerText(reader: Reader, maker: Principal): Promise<
   const text = createdByText(maker)
   if (maker.kind !== 'token') return text
   const own = await findById(reader, maker.id)
-  if (own === undefined) throw unauthenticated('the token that makes this one is no more')
+  if (own === undefined) throw unauthenticated('the token that asks was removed; use another one')
   const owner = ownerIdOf(own)
   return owner === undefined ? text : JSON.stringify({ ...JSON.parse(text), owner })
 }

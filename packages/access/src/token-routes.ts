@@ -83,7 +83,7 @@ export function tokenRoutes(
       handle: (request) => {
         const { id } = request.params
         // Whoever pastes the token itself must not find it in the answer and, for good, in the audit trail.
-        if (!TOKEN_ID.test(id)) throw tokenNotFound('with such an id; GET /v1/tokens has the ids')
+        if (!TOKEN_ID.test(id)) throw tokenNotFound('with such an id')
         return request.mutate(id, async (tx) => {
           const row = await findById(tx, id)
           if (row === undefined || !(await endToken(tx, row.id, context.clock.nowMs())))

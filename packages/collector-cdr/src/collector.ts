@@ -200,8 +200,8 @@ const HASH_LENGTH = 12
 
 function unreadable(): Error {
   return southboundUnavailable(
-    'what is kept of the charging records that were counted was written by another release of this service; ' +
-      'go back to that release, or delete the position of the source cdr and accept that what the CHF still shows counts again',
+    'the position of the source cdr is from another release; return to that release, or delete it: ' +
+      'records that the CHF still shows count again',
   )
 }
 

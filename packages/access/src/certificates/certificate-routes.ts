@@ -135,7 +135,7 @@ function newCertificateRecord(row: CertificateRow, pem: string, caPem: string): 
 const certificateNotFound: ErrorFactory = defineError(
   'certificate_not_found',
   404,
-  'the user has no certificate %s',
+  'the user has no certificate %s; look for its serial in the list of certificates',
 )
 
 const DAY_MS = 86_400_000

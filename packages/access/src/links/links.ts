@@ -44,7 +44,7 @@ export interface Links {
 export const linkInvalid: ErrorFactory = defineError(
   'link_invalid',
   401,
-  'the link is unknown, used or older than five minutes, or what it was made with has ended; ask for another one',
+  'the link is unknown, used, older than five minutes, or of a login that has ended; make another one',
 )
 
 /** The form of a link's token. */

@@ -31,7 +31,7 @@ export interface OwnProof {
 export const personNeeded: ErrorFactory = defineError(
   'person_needed',
   409,
-  'only people who have logged in have a password and recovery codes; log in first',
+  'a token has no password and no recovery codes; log in as a person first',
 )
 
 async function personOf(

@@ -91,7 +91,7 @@ export function createSessions(parts: SessionParts): Sessions {
         await claim?.(tx)
         // It may have been removed while its password was checked.
         const now = await findUser(tx, user.id)
-        if (now === undefined) throw unauthenticated('the user is gone')
+        if (now === undefined) throw unauthenticated('the user was removed; ask an admin to add it')
         await endOverSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
         await putUser(tx, { ...now, last_login_at_ms: nowMs })
         await insertSession(tx, session)

@@ -44,8 +44,16 @@ const FILTER: Readonly<Record<string, JsonSchema>> = {
   rule: { type: 'string', pattern: '^[a-z][a-z0-9_-]{0,63}$' },
 }
 
-const alertNotFound: ErrorFactory = defineError('alert_not_found', 404, 'there is no alert %s')
-const alertStateConflict: ErrorFactory = defineError('alert_state_conflict', 409, 'the alert %s is over')
+const alertNotFound: ErrorFactory = defineError(
+  'alert_not_found',
+  404,
+  'there is no alert %s; look for it in the list of alerts',
+)
+const alertStateConflict: ErrorFactory = defineError(
+  'alert_state_conflict',
+  409,
+  'the alert %s is over; choose one that is open',
+)
 
 /** The list of alerts, and what people do with one. */
 export function alertRoutes(parts: AlertParts): readonly Route[] {

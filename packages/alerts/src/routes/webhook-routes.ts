@@ -29,7 +29,7 @@ const COUNT: JsonSchema = { type: 'integer' }
 const webhookNotFound: ErrorFactory = defineError(
   'webhook_not_found',
   404,
-  'there is no receiver %s; there are: %s',
+  'there is no receiver %s; use one of: %s',
 )
 const WEBHOOK_SCHEMA = recordSchema({
   name: TEXT,

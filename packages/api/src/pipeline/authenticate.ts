@@ -170,7 +170,8 @@ export function createAuthenticate(
 function tokenFrom(authorization: string | undefined): string {
   if (authorization === undefined) throw unauthenticated('send Authorization: Bearer <token>')
   const token = authorization.length > MAX_CREDENTIAL_CHARS ? undefined : BEARER.exec(authorization)?.[1]
-  if (token === undefined) throw unauthenticated('the header is not Authorization: Bearer <token>')
+  if (token === undefined)
+    throw unauthenticated('the header is malformed; send Authorization: Bearer <token>')
   return token
 }
 
@@ -185,7 +186,7 @@ async function knownPrincipal(kernel: EdgeKernel, token: string, keep: Keep): Pr
   // Read before the question: what is revoked while it is answered makes the answer stale.
   const epoch = authenticator?.epoch
   const principal = await authenticator?.authenticate(token)
-  if (principal === undefined) throw unauthenticated('the token is not known')
+  if (principal === undefined) throw unauthenticated('the token is not known; create another one')
   keep(principal, epoch)
   return principal
 }
@@ -197,9 +198,10 @@ async function bootstrapPrincipal(
   nodeId: string | undefined,
 ): Promise<BootstrapPrincipal> {
   // The same words as for an unknown token: elsewhere a bootstrap token is not even looked up.
-  if (access !== 'bootstrap' || nodeId === undefined) throw unauthenticated('the token is not known')
+  if (access !== 'bootstrap' || nodeId === undefined)
+    throw unauthenticated('the token is not known; create another one')
   const checked = await kernel.service(bootstrapTokensRef)?.check(token, nodeId)
-  if (checked === undefined) throw unauthenticated('the token is not known')
+  if (checked === undefined) throw unauthenticated('the token is not known; create another one')
   const roles = expandRoles(checked.roles)
   return { kind: 'token', id: checked.id, name: 'bootstrap', roles, isBootstrap: true }
 }
@@ -307,7 +309,7 @@ export const roles: Concern = concern('roles', ['credentials'], (app) => {
 const foreignPage: ErrorFactory = defineError(
   'forbidden',
   403,
-  'the request comes from a page of another origin, with the certificate of the browser; do it on a page of this service, or with a token',
+  'a page of another origin sent this request with the certificate of the browser; use a page of this service, or a token',
 )
 /** Values of `Sec-Fetch-Site` of what a page of this very service asks, or a person by hand. Fetch Metadata §2.4. */
 const OWN_SITES: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none'])

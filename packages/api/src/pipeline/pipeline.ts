@@ -193,7 +193,9 @@ function unmatched(context: RequestContext, { memory, kernel }: EdgeCore): Servi
     return methodNotAllowed(method, context.allow)
   }
   const absent = kernel.features().find(({ prefix }) => isUnder(path, prefix) && !memory.hasUnder(prefix))
-  return absent === undefined ? notFound('such path') : featureNotInstalled(absent.plugin)
+  return absent === undefined
+    ? notFound('such path; /v1/docs lists the routes')
+    : featureNotInstalled(absent.plugin)
 }
 
 /** A prefix may have parameters: `/v1/sims/:imsi/quota`. */

@@ -317,7 +317,7 @@ interface ErrorBody {
 function answerableError(thrown: unknown, declared: readonly ErrorCode[]): ServiceError {
   if (!isServiceError(thrown)) return internal({ cause: thrown })
   if (thrown.code === pluginDependencyMissing.code) {
-    return notReady('a part of the service that this route needs is not loaded', { cause: thrown })
+    return notReady('this route needs a plugin that is not loaded; load it', { cause: thrown })
   }
   const { code, status } = thrown
   const isPublic =

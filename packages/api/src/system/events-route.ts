@@ -140,7 +140,7 @@ async function* eventStream(
   const reserved = context.principal.roles.has('admin') ? 0 : Math.floor(limits.eventStreams / RESERVED_PART)
   const most = limits.eventStreams - reserved
   if (metrics.eventStreams >= most) {
-    throw notReady(`all ${most} event streams are in use`, { retryAfterS: 5 })
+    throw notReady(`all ${most} event streams are in use; close one or try again later`, { retryAfterS: 5 })
   }
   const owner = `${context.principal.kind}:${context.principal.id}`
   const own = core.streams.get(owner) ?? 0
@@ -267,7 +267,7 @@ export function eventsRoute(core: EdgeCore): Route {
 function positionFrom(lastEventId: string | undefined): number | undefined {
   if (lastEventId === undefined || lastEventId === '') return undefined
   if (/^[0-9]{1,15}$/.test(lastEventId)) return Number(lastEventId)
-  throw validationFailed('Last-Event-ID is not an id of this stream', {
+  throw validationFailed('Last-Event-ID is not an id of this stream; start again without it', {
     details: [{ pointer: '/Last-Event-ID', message: 'must be an id that this stream has sent' }],
   })
 }

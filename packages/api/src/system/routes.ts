@@ -161,7 +161,7 @@ export function createMetricsText({ kernel, metrics }: MetricsSources): () => Pr
 const outsideNetwork: ErrorFactory = defineError(
   forbidden.code,
   forbidden.status,
-  'metrics are served to the networks of auth.metrics_allow alone, through a proxy when server.trusted_proxies names it',
+  'metrics are served only to networks in auth.metrics_allow; add yours there, and your proxy to server.trusted_proxies',
 )
 
 const EXPOSITION = 'text/plain; version=0.0.4; charset=utf-8'
@@ -183,7 +183,8 @@ function metricsRoute(core: EdgeCore): Route {
     produces: ['text/plain'],
     errors: [forbidden.code, notFound.code],
     handle: async (request: RequestContext) => {
-      if (!kernel.settings.telemetry.metrics) throw notFound('metrics page while telemetry.metrics is off')
+      if (!kernel.settings.telemetry.metrics)
+        throw notFound('metrics page; set telemetry.metrics to have one')
       // The address of a proxy that is not trusted says nothing of who asks.
       const isHidden = request.proxy === undefined && request.header('x-forwarded-for') !== undefined
       if (isHidden || !scope.has(request.peerAddress)) throw outsideNetwork()

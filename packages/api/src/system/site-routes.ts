@@ -108,7 +108,7 @@ function openSite(folder: string | undefined): Site {
       return names.some((name) => name.startsWith(path.replace(/\/?$/, '/'))) ? FIRST_PAGE : undefined
     },
     file: (path) => {
-      if (folder === undefined || !names.includes(path)) throw notFound(`/docs/${path}`)
+      if (folder === undefined || !names.includes(path)) throw notFound(`/docs/${path}; begin at /docs`)
       const kept = packed.get(path) ?? readFile(join(folder, path)).then(packDocument)
       packed.set(path, kept)
       return kept

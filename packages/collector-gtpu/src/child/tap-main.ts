@@ -193,7 +193,7 @@ function pcapModule(): PcapModule {
   } catch (error) {
     const words = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
     throw new Error(
-      `the package pcap is not there or was not built (${words}); take collector.upf.driver nft, or install libpcap-dev, make, g++ and python3 and run npm run native`,
+      `the package pcap is not there (${words}); take collector.upf.driver nft, or install libpcap-dev, make, g++ and python3 and run npm run native`,
       { cause: error },
     )
   }

@@ -28,7 +28,7 @@ const text = `# The command line
 
 <!-- Made by packages/cli/scripts/make-cli-docs.mjs from the commands. Do not edit. -->
 
-\`svc\` alone shows its commands, and \`--help\` after a command the text that stands here. \`svc completion bash\` completes words.
+\`svc\` alone lists its commands. \`svc <command> --help\` shows the text of this page. \`svc completion bash\` completes words.
 Options may stand before or after the command. \`svc serve\` runs the service; options of \`serve\` without a command do the same.
 
 | Exit code | Meaning |

@@ -249,7 +249,7 @@ function addImportCommand(program: Command, terminal: Terminal): void {
   restCommand(
     program,
     'sim import <file>',
-    'import SIMs of cards that exist: CSV or JSON of many tools; - for standard input',
+    'import existing cards from a CSV or JSON file; - reads standard input',
   )
     .option('--dry-run', 'report what would be done and change nothing')
     .option('--atomic', 'all rows or none')

@@ -79,7 +79,7 @@ if (executable !== undefined) {
       await page.getByText('village is suspended. It is blocked in the core. Its phone is off.').waitFor()
       await page.getByRole('button', { name: 'Undo' }).click()
       await page.getByText('village is resumed. Its phone may use the network again.').waitFor()
-      await happenings.getByText('A SIM was resumed').waitFor()
+      await happenings.getByText('A SIM was resumed village').waitFor()
       assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use')
       assert.equal(problems, [])
       await page.close()

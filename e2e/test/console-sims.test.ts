@@ -147,7 +147,7 @@ if (executable !== undefined) {
         await page.getByRole('button', { name: 'Show SIMs' }).click()
         await eventually(async () => assert.is(await page.getByRole('link', { name: 'quay' }).count(), 2))
         await issue('market', 1)
-        const { body } = await service.request('GET', '/v1/sims?label=quay')
+        const { body } = await service.request('GET', '/v1/sims?q=quay')
         const [one] = body.sims
         for (const words of ['qua', one.imsi_sha256_12, one.iccid_last4]) {
           await page.goto(`${service.url}/sims`)
@@ -202,7 +202,7 @@ if (executable !== undefined) {
       await insert(fleet)
       for (const hash of hashes) await eventually(async () => assert.is(await stateOf(hash), 'in-use'))
       await service.request('POST', `/v1/sims/${hashes[0]}/revoke`)
-      await as('operator', '/sims?label=fleet', async (page) => {
+      await as('operator', '/sims?q=fleet', async (page) => {
         await page.getByLabel('Select all', { exact: true }).check()
         await page.getByText('3 selected').waitFor()
         await page.getByRole('button', { name: 'Suspend' }).click()
@@ -211,7 +211,7 @@ if (executable !== undefined) {
         await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
         await page.getByText('2 changed, 0 unchanged, 1 failed.').waitFor()
         await page.getByText(/2 were online: all disconnected after [\d.]+ s\./).waitFor()
-        await page.getByRole('dialog').getByRole('link', { name: 'fleet' }).waitFor()
+        await page.getByRole('dialog').getByRole('link', { name: 'fleet' }).first().waitFor()
         for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'suspended')
         await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
         await page.getByText('2 SIMs are resumed.').waitFor()

@@ -11,6 +11,7 @@ import {
   pageSchema,
   type Route,
   route,
+  simLabels,
   TIMESTAMP_SCHEMA,
   validationFailed,
 } from '@steeple/contracts'
@@ -46,13 +47,20 @@ const ENTRY_SCHEMA: JsonSchema = objectSchema(
     ]),
     action: { type: 'string' },
     target: { type: 'string' },
+    label: {
+      type: ['string', 'null'],
+      description: 'The label that the target has now, where it is a SIM. No part of the chain.',
+    },
     outcome: { type: 'string', description: 'ok, denied or failed; more may come.' },
     request_id: { type: ['string', 'null'] },
     detail: { type: 'object', additionalProperties: true },
     hash: { type: 'string' },
     prev_hash: { type: 'string' },
   },
-  ['seq', 'at', 'principal', 'action', 'target', 'outcome', 'request_id', 'detail', 'hash', 'prev_hash'],
+  [
+    ...['seq', 'at', 'principal', 'action', 'target', 'label', 'outcome'],
+    ...['request_id', 'detail', 'hash', 'prev_hash'],
+  ],
 )
 
 /** The routes under `/v1/audit`. */
@@ -102,13 +110,17 @@ async function auditPage(context: Context, filter: AuditFilter, page: Page): Pro
   const entries = await context.use(auditTrailRef).list(filter, page.limit + 1, beforeSeq)
   const shown = entries.slice(0, page.limit)
   const last = shown.at(-1)
+  const labels = await simLabels(
+    context,
+    shown.map(({ target }) => target),
+  )
   return {
-    entries: shown.map(entryRecord),
+    entries: shown.map((entry) => entryRecord(entry, labels.get(entry.target))),
     next_cursor: entries.length > page.limit && last !== undefined ? page.cursor([last.seq]) : null,
   }
 }
 
-function entryRecord(entry: AuditEntry): object {
+function entryRecord(entry: AuditEntry, label: string | undefined): object {
   const { kind, id, name } = entry.principal
   return {
     seq: entry.seq,
@@ -116,6 +128,7 @@ function entryRecord(entry: AuditEntry): object {
     principal: { kind, id, name },
     action: entry.action,
     target: entry.target,
+    label: label ?? null,
     outcome: entry.outcome,
     request_id: entry.requestId ?? null,
     detail: entry.detail,

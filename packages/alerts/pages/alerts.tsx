@@ -331,6 +331,7 @@ function remedyOf(rule: string): string | undefined {
 }
 
 /** What it is about; none where it is about the box as a whole. */
-function subjectText({ subject }: Alert): string {
+function subjectText({ subject, label }: Alert): string {
+  if (label !== null) return label
   return subject === '*' ? t('alerts.allOthers') : componentText(subject)
 }

@@ -17,6 +17,10 @@ export const ALERT_SCHEMA: JsonSchema = recordSchema({
   severity: { ...TEXT, description: 'info, warning or critical; more may come.' },
   state: { ...TEXT, description: 'pending, firing or resolved; more may come.' },
   subject: { ...TEXT, description: 'What it is about; * stands for all others of the rule.' },
+  label: {
+    type: ['string', 'null'],
+    description: 'Of the SIM that it is about. Null for others, and in messages to receivers.',
+  },
   message: TEXT,
   value: { type: ['number', 'null'] },
   threshold: { type: ['number', 'null'] },
@@ -28,14 +32,15 @@ export const ALERT_SCHEMA: JsonSchema = recordSchema({
   silenced_until: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Until when receivers are not told of it.' },
 })
 
-/** The record of an alert; `silencedUntilMs` while nobody is told of it. */
-export function alertRecord(row: AlertRow, silencedUntilMs: number | undefined): object {
+/** The record of an alert; `silencedUntilMs` while nobody is told of it. A label may name a person: no receiver is sent it. */
+export function alertRecord(row: AlertRow, silencedUntilMs: number | undefined, label?: string): object {
   return {
     id: row.id,
     rule: row.rule,
     severity: row.severity,
     state: row.state,
     subject: row.subject,
+    label: label ?? null,
     message: row.message,
     value: row.value,
     threshold: row.threshold,

@@ -339,6 +339,7 @@ export {
   type SubscriberView,
   type SuspensionReason,
   simIssuerRef,
+  simLabels,
   subscribersRef,
 } from './sim-services.ts'
 export { type StateChange, type StateTeller, stateNews, stateTeller } from './state-teller.ts'

@@ -1,5 +1,6 @@
 import type { Imsi, ImsiHash } from './drivers.ts'
 import type { JsonSchema } from './json-schema.ts'
+import type { Context } from './plugin.ts'
 import type { Principal } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
 import type { MutationTx } from './store.ts'
@@ -109,6 +110,19 @@ export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('
   withQuota: 'function',
   moves: 'function',
 })
+
+const HASH = /^[0-9a-f]{12}$/
+
+/** The labels of those subjects (of events, audit entries, alerts) that are SIMs and have one. */
+export async function simLabels(
+  context: Pick<Context, 'maybe'>,
+  subjects: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  // What looks like a hash may be none: then no SIM has it.
+  const hashes = [...new Set(subjects)].filter((one) => HASH.test(one)) as ImsiHash[]
+  if (hashes.length === 0) return new Map()
+  return (await context.maybe(subscribersRef)?.labels(hashes)) ?? new Map()
+}
 
 /** What a profile holds of one SIM, in the clear: only for an HSS, a card writer or an eSIM profile. */
 export interface SimCredentials {

@@ -99,16 +99,19 @@ export const BATCHES: Table<BatchRow> = defineTable<BatchRow>(
 )
 
 const LABEL_OF_BATCH = `select hash from sims_sim
-  where batch_id = :batch_id and label = :label and hash <> :but limit 1`
+  where batch_id = :batch_id and (label = :label or substr(label, 1, :length) = :begin) and hash <> :but limit 1`
 
-/** Whether a SIM of a batch other than `but` has that label. */
+/** Whether a SIM of a batch other than `but` has that label, or it with a number. */
 export async function isLabelOfBatch(
   reader: Reader,
   batch_id: string,
   label: string,
   but: string,
 ): Promise<boolean> {
-  return (await reader.get(LABEL_OF_BATCH, { batch_id, label, but })) !== undefined
+  const begin = `${label} `
+  return (
+    (await reader.get(LABEL_OF_BATCH, { batch_id, label, begin, length: begin.length, but })) !== undefined
+  )
 }
 
 /** The directory of one batch, as the answer of an issue names it. Nothing is written there. */

@@ -48,6 +48,21 @@ http('issues a batch in the order of its numbers, and names a directory for it',
   assert.is(output_dir, join(bed.dataDir, 'batches', batch_id))
 })
 
+http('numbers the labels of SIMs that are issued together, all of one width', async () => {
+  const { sims } = await issue({ count: 10, label: 'village' })
+  const labels = sims.map(({ label }) => label)
+  assert.equal(
+    [labels.length, labels[0], labels[8], labels[9]],
+    [10, 'village 01', 'village 09', 'village 10'],
+  )
+  assert.is((await issue({ label: 'village' })).sims[0]?.label, 'village', 'one has no number')
+  const found: { sims: SimBody[] } = bodyOf(await bed.request('GET', '/v1/sims?q=village&limit=500'))
+  assert.is(found.sims.length, 11)
+  const long = { count: 100, label: 'x'.repeat(61) }
+  assert.is(codeOf(await bed.request('POST', '/v1/sims', { body: long }), 400), 'validation_failed')
+  assert.is((await issue({ count: 10, label: 'x'.repeat(61) })).sims[0]?.label?.length, 64)
+})
+
 http('gives an IMSI to one of several who ask for it at once, and keeps nothing of the others', async () => {
   const before = await stored()
   const asked = Array.from({ length: 4 }, () =>
@@ -100,7 +115,8 @@ http('lists page by page without a gap and by filter', async () => {
   } while (cursor !== null)
   assert.equal(seen.toSorted(), sims.map((sim) => sim.imsi_sha256_12).toSorted())
   const first = seen[0] ?? ''
-  for (const query of [`q=${first.slice(0, 9)}`, `profile=iot&label=pages&state=issued&q=${first}`]) {
+  const label = encodeURIComponent(sims.find((sim) => sim.imsi_sha256_12 === first)?.label ?? '')
+  for (const query of [`q=${first.slice(0, 9)}`, `profile=iot&label=${label}&state=issued&q=${first}`]) {
     const page: { sims: SimBody[] } = bodyOf(await bed.request('GET', `/v1/sims?${query}`))
     assert.equal(
       page.sims.map((sim) => sim.imsi_sha256_12),
@@ -197,7 +213,7 @@ http('answers a repeated key with the first result and issues nothing more', asy
   const second = await bed.request('POST', '/v1/sims', request)
   assert.equal(second.body, first.body)
   assert.is(second.headers.get('idempotency-replayed'), 'true')
-  assert.is(bodyOf<{ sims: SimBody[] }>(await bed.request('GET', '/v1/sims?label=once')).sims.length, 2)
+  assert.is(bodyOf<{ sims: SimBody[] }>(await bed.request('GET', '/v1/sims?q=once')).sims.length, 2)
 })
 
 http('keeps a raw IMSI out of audit and events', async () => {

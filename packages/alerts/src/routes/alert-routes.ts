@@ -12,6 +12,7 @@ import {
   type Route,
   recordSchema,
   route,
+  simLabels,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
   validationFailed,
@@ -113,11 +114,19 @@ async function pageOf({ context }: AlertParts, filter: AlertFilter, page: Page):
   const silences = await silencesAt(context.db, context.clock.nowMs())
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
+  const labels = await simLabels(
+    context,
+    shown.map(({ subject }) => subject),
+  )
   return {
-    alerts: shown.map((row) => alertRecord(row, silenceOf(row, silences))),
+    alerts: shown.map((row) => alertRecord(row, silenceOf(row, silences), labels.get(row.subject))),
     next_cursor:
       rows.length > page.limit && last !== undefined ? page.cursor([last.started_at_ms, last.id]) : null,
   }
+}
+
+async function labelOf({ context }: AlertParts, subject: string): Promise<string | undefined> {
+  return (await simLabels(context, [subject])).get(subject)
 }
 
 function silenceOf(row: AlertRow, silences: ReadonlyMap<string, SilenceRow>): number | undefined {
@@ -142,7 +151,8 @@ async function ack(parts: AlertParts, request: Request<IdParams>): ReturnType<Ro
       await ALERTS.put(tx, acked)
       if (row.is_told === 1) await tell(parts, tx, 'alert.acked', acked, nowMs)
     }
-    return { body: alertRecord(acked, silenceOf(acked, await silencesAt(tx, nowMs))) }
+    const label = await labelOf(parts, subject)
+    return { body: alertRecord(acked, silenceOf(acked, await silencesAt(tx, nowMs)), label) }
   })
 }
 
@@ -163,7 +173,7 @@ async function silence(
     const key = openKey(rule, subject)
     if (untilMs === undefined) await SILENCES.remove(tx, { open_key: key })
     else await SILENCES.put(tx, { open_key: key, until_ms: untilMs, silenced_by: request.principal.name })
-    return { body: alertRecord(row, untilMs) }
+    return { body: alertRecord(row, untilMs, await labelOf(parts, subject)) }
   })
 }
 

@@ -406,7 +406,7 @@ function newSimOptions(command: Command): Command {
       'highest uplink rate of a new SIM, bit/s; needs --downlink-bps',
       positiveInteger,
     )
-    .option('--label <text>', 'label to find them again')
+    .option('--label <text>', 'label to find them again; several SIMs are numbered behind it: village 01')
     .option('--replaces <hash>', 'SIM swap: revoke this SIM and replace it, such as a card by an eSIM')
 }
 

@@ -1,6 +1,5 @@
 import {
   type Context,
-  type ImsiHash,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
@@ -11,7 +10,7 @@ import {
   type Route,
   recordSchema,
   route,
-  subscribersRef,
+  simLabels,
   TIMESTAMP_SCHEMA,
   timestampOrNull,
 } from '@steeple/contracts'
@@ -138,7 +137,7 @@ async function sessionPage(
   const rows = await listSessions(context.db, filter, page.limit + 1, before)
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
-  const labels = await labelsOf(
+  const labels = await simLabels(
     context,
     shown.map(({ imsi }) => imsi),
   )
@@ -146,13 +145,4 @@ async function sessionPage(
     sessions: shown.map((row) => sessionRecord(row, order, labels.get(row.imsi))),
     next_cursor: rows.length > page.limit && last !== undefined ? page.cursor([last.id]) : null,
   }
-}
-
-/** The labels of SIMs that have one, by hash. */
-export async function labelsOf(
-  context: Context,
-  hashes: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  // Hashes of rows are hashes.
-  return (await context.maybe(subscribersRef)?.labels([...new Set(hashes)] as ImsiHash[])) ?? new Map()
 }

@@ -7,6 +7,7 @@ import {
   type Reader,
   type Route,
   route,
+  simLabels,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
   type UsageLedger,
@@ -15,7 +16,7 @@ import {
 import { volumesFromText } from '../join/session.ts'
 import type { SourceOrder } from '../ledger/counting.ts'
 import type { LocalHours } from '../ledger/hours.ts'
-import { bestOf, labelsOf } from './session-routes.ts'
+import { bestOf } from './session-routes.ts'
 
 interface UsageQuery {
   readonly period?: 'today' | 'week' | 'month'
@@ -203,7 +204,7 @@ async function usageBody(parts: UsageParts, query: UsageQuery): Promise<object> 
     context.db.get<{ readonly sims: number }>(COUNT, params),
     apnsOf(parts, span),
   ])
-  const labels = await labelsOf(
+  const labels = await simLabels(
     context,
     top.map(({ imsi }) => imsi),
   )
@@ -294,7 +295,7 @@ async function* csv({ context }: UsageParts, span: Span, sort: keyof typeof ORDE
   yield csvLine(COLUMNS)
   for (let skip = 0; ; skip += MOST) {
     const rows = await topOf(context.db, span, sort, MOST, skip)
-    const labels = await labelsOf(
+    const labels = await simLabels(
       context,
       rows.map(({ imsi }) => imsi),
     )

@@ -38,7 +38,7 @@ import {
 } from '../secrets/card.ts'
 import type { IccidMac } from '../secrets/iccid-index.ts'
 import { apnsOf, isTaken, type SimRow } from '../store/sim-store.ts'
-import type { IssueBody } from './issue-schema.ts'
+import { type IssueBody, LABEL_CHARACTERS } from './issue-schema.ts'
 
 /** What is to be issued, once the parts of a body fit each other. */
 export interface IssuePlan {
@@ -50,6 +50,7 @@ export interface IssuePlan {
   readonly uplinkBps: number
   readonly quotaBytes: number | null
   readonly msisdn: string | null
+  /** Of the batch; its SIMs have numbers behind it. */
   readonly label: string | null
   /** The IMSIs asked for; undefined when they are to be drawn. */
   readonly imsis: readonly Imsi[] | undefined
@@ -110,6 +111,12 @@ function* combinationProblems(body: IssueBody, count: number): Generator<ErrorDe
   for (const key of FOR_ONE)
     if (count > 1 && body[key] !== undefined)
       yield { pointer: `/${key}`, message: `is for one SIM, and count is ${count}` }
+  const room = LABEL_CHARACTERS - ` ${count}`.length
+  if (count > 1 && (body.label ?? '').length > room)
+    yield {
+      pointer: '/label',
+      message: `must have at most ${room} characters: ${count} SIMs are numbered behind it`,
+    }
   if (body.imsi !== undefined && body.msin_start !== undefined)
     yield { pointer: '/msin_start', message: 'cannot go with imsi' }
   if (body.expires_in !== undefined && body.expires_at !== undefined)
@@ -291,7 +298,10 @@ export async function drawSims(
     const { nowMs } = plan
     const id = batchId(nowMs)
     const mac = await parts.iccids.mac()
-    const rows = cards.map((card) => newRow(parts, plan, card, { id, nowMs, replaced, mac }))
+    const rows = cards.map((card, i) => {
+      const label = labelOf(plan, i)
+      return newRow(parts, plan, card, { id, nowMs, replaced, mac, label })
+    })
     const batch: BatchRow = {
       id,
       created_at_ms: nowMs,
@@ -308,6 +318,12 @@ export async function drawSims(
     for (const { card } of cards) wipeCard(card)
     if (op !== undefined) wipe(op)
   }
+}
+
+/** SIMs that are issued together are numbered: `village 01` to `village 10`. */
+function labelOf({ label, count }: Pick<IssuePlan, 'label' | 'count'>, place: number): string | null {
+  if (label === null || count === 1) return label
+  return `${label} ${String(place + 1).padStart(String(count).length, '0')}`
 }
 
 const LETTERS = '0123456789abcdefghijklmnopqrstuv'
@@ -363,6 +379,7 @@ function newRow(
     readonly nowMs: number
     readonly replaced: SimRow | undefined
     readonly mac: IccidMac
+    readonly label: string | null
   },
 ): SimRow {
   const iccid = Buffer.from(card.iccid).toString('ascii')
@@ -382,7 +399,7 @@ function newRow(
     reach: null,
     as_is: null,
     msisdn: plan.msisdn,
-    label: plan.label,
+    label: facts.label,
     batch_id: facts.id,
     iccid_last4: iccid.slice(-4),
     iccid_mac: facts.mac(iccid),

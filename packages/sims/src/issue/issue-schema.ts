@@ -25,11 +25,13 @@ export interface IssueBody {
   readonly replaces?: string
 }
 
+/** Characters that a label has at most. */
+export const LABEL_CHARACTERS = 64
 /** A short text without control characters, and not of spaces alone. */
 export const NAME_SCHEMA: JsonSchema = {
   type: 'string',
   minLength: 1,
-  maxLength: 64,
+  maxLength: LABEL_CHARACTERS,
   pattern: NAME_PATTERN,
 }
 const BPS: JsonSchema = { type: 'integer', minimum: 1, maximum: MAX_BPS }
@@ -67,7 +69,11 @@ export const ISSUE_BODY: JsonSchema = objectSchema({
     description: 'One SIM with this very IMSI.',
   },
   msisdn: { type: 'string', pattern: '^[0-9]{3,15}$', description: 'Digits without a plus; for one SIM.' },
-  label: NAME_SCHEMA,
+  label: {
+    ...NAME_SCHEMA,
+    description:
+      'Who or what they are for. Of several SIMs the label of each has its number: village 01 to village 10.',
+  },
   replaces: {
     type: 'string',
     pattern: '^[0-9a-f]{12}$',

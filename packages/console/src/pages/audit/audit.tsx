@@ -14,6 +14,7 @@ import { Field, Select } from '../../ui/field.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
 import { happened } from '../home/untold.ts'
@@ -283,13 +284,18 @@ function columns(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
         </Button>
       ),
     },
-    { key: 'target', title: t('audit.target'), cell: ({ target }) => <code>{target}</code>, isWide: true },
+    { key: 'target', title: t('audit.target'), cell: (entry) => <Target entry={entry} />, isWide: true },
     {
       key: 'outcome',
       title: t('audit.outcome'),
       cell: ({ outcome }) => <Lamp tone={toneOf(outcome)} label={word('audit.outcome', outcome)} />,
     },
   ]
+}
+
+/** What it was done to: a SIM by its label. */
+function Target({ entry: { target, label } }: { readonly entry: Entry }) {
+  return label === null ? <code>{target}</code> : <SubscriberName hash={target} label={label} />
 }
 
 /** All of one entry. */
@@ -305,7 +311,8 @@ function EntryDialog({ entry, onClose }: { readonly entry: Entry; readonly onClo
           [t('audit.who'), who === kind ? who : `${who} (${kind})`],
           [t('audit.whoId'), <code key="id">{principal.id}</code>],
           [t('audit.action'), <code key="action">{entry.action}</code>],
-          [t('audit.target'), <code key="target">{target}</code>],
+          [t('audit.target'), <Target key="target" entry={entry} />],
+          [t('sims.hash'), entry.label === null ? undefined : <code key="sim">{target}</code>],
           [
             t('audit.outcome'),
             <Lamp key="outcome" tone={toneOf(entry.outcome)} label={word('audit.outcome', entry.outcome)} />,

@@ -4,7 +4,9 @@ import { componentText, locale, t, word } from '../../text/index.ts'
 import { Needs } from './needs.tsx'
 import './home.css'
 import type { AnswerOf, Change } from '@steeple/client'
-import { recent } from '../../api/changes.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { listen, recent } from '../../api/changes.ts'
+import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useBoard } from '../../app/incidents.tsx'
 import { closedGates, GATES } from '../../app/kept-off.ts'
@@ -156,8 +158,40 @@ interface Happening {
   readonly at: string
   readonly type: string
   readonly subject: string
+  /** Of the SIM that it happened to, where that is known. */
+  readonly label?: string | null
   /** Who did it; undefined for what happens by itself. */
   readonly who: string | undefined
+}
+
+/** What changes labels. */
+const RELABELLED = ['sim.label', 'sim.bulk', 'sim.import']
+
+/** Labels of a few SIMs that an event names: events have none. Read once, and after they may have changed. */
+function useLabels(hashes: readonly string[]): ReadonlyMap<string, string> {
+  const [labels, setLabels] = useState<ReadonlyMap<string, string>>(new Map())
+  const wanted = hashes.toSorted().join(' ')
+  useEffect(() => {
+    if (wanted === '') return undefined
+    let isOver = false
+    const look = async (): Promise<void> => {
+      const found = await Promise.all(wanted.split(' ').map(labelOf))
+      if (!isOver) setLabels(new Map(found.flat()))
+    }
+    void look()
+    const stop = listen(RELABELLED, () => void look())
+    return () => {
+      isOver = true
+      stop()
+    }
+  }, [wanted])
+  return labels
+}
+
+async function labelOf(hash: string): Promise<readonly (readonly [hash: string, label: string])[]> {
+  const answer = await api.get('/v1/sims/{imsi}', { path: { imsi: hash } })
+  const label = answer.ok ? answer.data.label : null
+  return label === null ? [] : [[hash, label]]
 }
 
 const SHOWN = 10
@@ -173,16 +207,18 @@ function Happenings() {
     { on: ['*'] },
   )
   const rows = merged(trail.data?.entries ?? [], recent.value)
+  const unnamed = rows.filter(({ subject, label }) => label === undefined && HASH.test(subject))
+  const labels = useLabels([...new Set(unnamed.map(({ subject }) => subject))])
   const audit = ifPage('/audit')
   return (
     <section class="card" aria-labelledby="happenings">
       <h2 id="happenings">{t('home.happenings')}</h2>
       {rows.length === 0 ? <p>{t('home.happenings.none')}</p> : null}
       <ol class="home-list">
-        {rows.map(({ key, at, type, subject, who }) => (
+        {rows.map(({ key, at, type, subject, label, who }) => (
           <li key={key}>
             <span class="words">
-              {word('event', type)} {subjectOf(type, subject)}
+              {word('event', type)} {subjectOf(type, subject, label ?? labels.get(subject))}
             </span>
             <span class="fine by-whom">
               {who === undefined ? null : <span>{who}</span>}
@@ -197,8 +233,8 @@ function Happenings() {
 }
 
 /** Whom or what it happened to, where that says something. */
-function subjectOf(type: string, subject: string) {
-  if (HASH.test(subject)) return <SubscriberName hash={subject} />
+function subjectOf(type: string, subject: string, label: string | undefined) {
+  if (HASH.test(subject)) return <SubscriberName hash={subject} label={label ?? null} />
   return type.startsWith('health.') ? <strong>{componentText(subject)}</strong> : null
 }
 
@@ -210,6 +246,7 @@ function merged(entries: readonly Entry[], changes: readonly Change[]): readonly
       at: entry.at,
       type: happened(entry),
       subject: entry.target,
+      label: entry.label,
       who: entry.principal.kind === 'system' ? undefined : whoText(entry.principal),
     }))
   const isTold = ({ type, at }: Change): boolean =>

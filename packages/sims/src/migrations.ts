@@ -161,4 +161,12 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index sims_sim_plmn on sims_sim (plmn)',
     ],
   },
+  {
+    id: '0014_sorted',
+    // What a list is sorted by; the state has its own index already.
+    up: [
+      'create index sims_sim_by_label on sims_sim (lower(label), issued_at_ms, hash) where label is not null',
+      'create index sims_sim_by_expiry on sims_sim (expires_at_ms, issued_at_ms, hash)',
+    ],
+  },
 ]

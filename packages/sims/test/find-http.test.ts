@@ -30,7 +30,7 @@ const PEOPLE = [
   { imsi: imsi(4) },
 ]
 
-const all = async (query: string): Promise<readonly number[]> => {
+const inOrder = async (query: string): Promise<readonly number[]> => {
   const found: string[] = []
   let cursor: string | null = null
   do {
@@ -41,8 +41,9 @@ const all = async (query: string): Promise<readonly number[]> => {
     found.push(...page.sims.map((sim) => sim.imsi_sha256_12))
     cursor = page.next_cursor
   } while (cursor !== null)
-  return found.map((hash) => PEOPLE.findIndex((_, i) => hashOf(i + 1) === hash) + 1).sort()
+  return found.map((hash) => PEOPLE.findIndex((_, i) => hashOf(i + 1) === hash) + 1)
 }
+const all = async (query: string): Promise<readonly number[]> => (await inOrder(query)).toSorted()
 const q = (text: string, more = ''): Promise<readonly number[]> => all(`q=${encodeURIComponent(text)}${more}`)
 const found = async (body: object): Promise<readonly string[]> =>
   bodyOf<{ sims: readonly SimBody[] }>(await bed.request('POST', '/v1/sims/find', { body })).sims.map(
@@ -82,6 +83,43 @@ http('keeps to pages, and to the other filters', async () => {
   assert.equal(await all('msisdn=17099345'), [])
   assert.equal(await all('iccid_last4=0011'), [2])
   assert.is(codeOf(await bed.request('GET', '/v1/sims?iccid_last4=11'), 400), 'validation_failed')
+})
+
+http('sorts on the server, page by page, in both directions', async () => {
+  const listed = async (query: string): Promise<readonly number[]> => {
+    const [once, paged] = [await inOrder(`${query}&limit=100`), await inOrder(`${query}&limit=1`)]
+    assert.equal(paged, once, query)
+    return once
+  }
+  assert.equal(await listed('sort=label'), [1, 2, 3, 4])
+  // Without a label behind all others.
+  assert.equal(await listed('sort=-label'), [3, 2, 1, 4])
+  assert.equal(await listed('sort=-label&q=harbour'), [2, 1])
+  bodyOf(await bed.request('POST', `/v1/sims/${hashOf(2)}/suspend`, { body: {} }))
+  assert.is((await listed('sort=-state'))[0], 2)
+  assert.is((await listed('sort=state')).at(-1), 2)
+  bodyOf(await bed.request('POST', `/v1/sims/${hashOf(2)}/resume`, { body: {} }))
+  for (const sort of ['expires_at', 'last_seen', 'used'])
+    for (const way of ['', '-']) assert.is(new Set(await listed(`sort=${way}${sort}`)).size, 4)
+  assert.is(codeOf(await bed.request('GET', '/v1/sims?sort=imsi'), 400), 'validation_failed')
+  const { next_cursor: cursor } = bodyOf<{ next_cursor: string }>(
+    await bed.request('GET', '/v1/sims?sort=label&limit=1'),
+  )
+  const other = await bed.request('GET', `/v1/sims?sort=-label&limit=1&cursor=${encodeURIComponent(cursor)}`)
+  assert.is(codeOf(other, 400), 'invalid_cursor')
+})
+
+http('says how many SIMs a filter means', async () => {
+  const total = async (query: string): Promise<unknown> =>
+    bodyOf<{ total: unknown }>(await bed.request('GET', `/v1/sims?limit=1&${query}`)).total
+  assert.equal(
+    [await total(''), await total('state=revoked'), await total('q=harbour'), await total('label=truck-7')],
+    [4, 0, 2, 1],
+  )
+  assert.is(await total('expires_before=2020-01-01T00:00:00Z'), 0)
+  assert.is(await total('expires_after=2020-01-01T00:00:00Z'), 4)
+  const wrong = await bed.request('GET', '/v1/sims?expires_before=soon')
+  assert.is(codeOf(wrong, 400), 'validation_failed')
 })
 
 http('takes no whole IMSI or ICCID in an address, and says where it goes', async () => {

@@ -2,6 +2,7 @@ import type { Reader } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { countUnsynced, foundAfter, lastFirstAttached, unsyncedSims } from '../src/store/sim-store.ts'
+import { listSorted } from '../src/store/sorted-store.ts'
 
 const order = suite('sims/index-order')
 
@@ -48,6 +49,10 @@ order('finds what waits for the HSS, a label and the SIM seen last by indexes', 
   await countUnsynced(explaining)
   await foundAfter(explaining, { label: 'van' }, 10, { issuedAtMs: 1, hash: 'a' })
   await lastFirstAttached(explaining)
+  const at = { issuedAtMs: 1, hash: 'a' }
+  await listSorted(explaining, {}, 'label', true, 10, { ...at, value: 'van' })
+  await listSorted(explaining, {}, 'state', false, 10, { ...at, value: 'issued' })
+  await listSorted(explaining, {}, 'expires_at', true, 10, { ...at, value: 1 })
   const waiting = 'SEARCH sims_sim USING COVERING INDEX sims_sim_waiting'
   assert.equal(plans, [
     `${waiting} (hss_status=?)`,
@@ -57,6 +62,10 @@ order('finds what waits for the HSS, a label and the SIM seen last by indexes', 
     `${waiting} (hss_status=?)`,
     'SEARCH sims_sim USING INDEX sims_sim_labelled (label=? AND (issued_at_ms,hash)<(?,?))',
     'SEARCH sims_sim USING INDEX sims_sim_first_attached (attached_at_ms>?)',
+    'SEARCH sims_sim USING INDEX sims_sim_by_label (<expr><?)',
+    'SCAN sims_sim USING INDEX sims_sim_issued',
+    'SEARCH sims_sim USING COVERING INDEX sims_sim_state ((state,issued_at_ms,hash)>(?,?,?))',
+    'SEARCH sims_sim USING COVERING INDEX sims_sim_by_expiry ((expires_at_ms,issued_at_ms,hash)<(?,?,?))',
   ])
   db.close()
 })

@@ -119,16 +119,35 @@ export async function search(
   after: SimPosition | undefined,
 ): Promise<readonly FoundSim[]> {
   const reader = parts.context.db
+  const { isFound, candidates } = await planOf(parts, { filter, present })
+  return candidates === undefined
+    ? await lookThrough(reader, filter, isFound, limit, after)
+    : await pickFrom(reader, filter, candidates, isFound, limit, after)
+}
+
+/** How many SIMs a search finds; undefined where it would look through all of them. Throws `validation_failed`. */
+export async function countFound(parts: SimsParts, asked: Search): Promise<number | undefined> {
+  const plan = await planOf(parts, asked)
+  if (plan.candidates === undefined) return undefined
+  const { db } = parts.context
+  const { candidates, isFound } = plan
+  return (await pickFrom(db, asked.filter, candidates, isFound, candidates.size, undefined)).length
+}
+
+/** How a search goes about it. */
+interface Plan {
+  readonly isFound: (sim: FoundSim) => boolean
+  readonly candidates: ReadonlySet<string> | undefined
+}
+
+async function planOf(parts: SimsParts, { filter, present }: Search): Promise<Plan> {
   const terms = filter.q === undefined ? [] : termsOf(filter.q)
   const longEnds = await longEndsOf(parts, terms)
   const isFound = (sim: FoundSim): boolean =>
     isMatch(sim, terms, longEnds) &&
     (filter.msisdn === undefined || sim.msisdn === filter.msisdn) &&
     (filter.attached === undefined || (present?.has(sim.hash) === true) === filter.attached)
-  const candidates = await candidatesOf(parts, { filter, present }, terms, longEnds)
-  return candidates === undefined
-    ? await lookThrough(reader, filter, isFound, limit, after)
-    : await pickFrom(reader, filter, candidates, isFound, limit, after)
+  return { isFound, candidates: await candidatesOf(parts, { filter, present }, terms, longEnds) }
 }
 
 /** The smallest set of hashes that holds everything searched for; undefined when there is no small one. */

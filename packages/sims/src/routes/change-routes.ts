@@ -25,7 +25,7 @@ import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
 import { transitionSim } from '../states/change.ts'
 import { SIMS, type SimFilter } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
-import { FILTER_PROPERTIES, matchingHashes } from './filter.ts'
+import { FILTER_PROPERTIES, filterFrom, matchingHashes } from './filter.ts'
 import type { SimParams } from './read-routes.ts'
 import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './state-routes.ts'
 
@@ -148,7 +148,7 @@ function checkParts(body: BulkBody): void {
 
 async function idsOf(parts: SimsParts, body: BulkBody): Promise<readonly string[]> {
   if (body.ids !== undefined) return body.ids
-  const ids = await matchingHashes(parts, body.filter ?? {}, MOST + 1)
+  const ids = await matchingHashes(parts, filterFrom(body.filter ?? {}), MOST + 1)
   if (ids.length <= MOST) return ids
   const message = `matches more than ${MOST} SIMs; narrow it`
   throw validationFailed(`/filter ${message}`, { details: [{ pointer: '/filter', message }] })

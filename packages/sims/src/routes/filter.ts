@@ -1,7 +1,15 @@
-import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable } from '@steeple/contracts'
-import { isSearch, type Search, search } from '../find/search.ts'
+import {
+  type JsonSchema,
+  msFromTimestamp,
+  PLAIN_TEXT_PATTERN,
+  southboundUnavailable,
+  validationFailed,
+} from '@steeple/contracts'
+import { countFound, isSearch, type Search, search } from '../find/search.ts'
+import { sortedSims } from '../find/sorted.ts'
 import type { SimsParts } from '../parts.ts'
 import {
+  countSims,
   hashesOf,
   listSims,
   SIM_STATES,
@@ -10,6 +18,7 @@ import {
   type SimRow,
   simsOf,
 } from '../store/sim-store.ts'
+import type { SortPosition } from '../store/sorted-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
 
@@ -25,6 +34,12 @@ export const FILTER_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
     pattern: '^[0-9]{3,15}$',
     description: 'Exactly this number, digits without a plus.',
   },
+  expires_after: {
+    type: 'string',
+    format: 'date-time',
+    description: 'SIMs that expire then or later.',
+  },
+  expires_before: { type: 'string', format: 'date-time', description: 'SIMs that expire earlier.' },
   attached: {
     type: 'boolean',
     description: 'SIMs with a phone that is attached now, or without. 503 while the core gives no list.',
@@ -37,12 +52,49 @@ export const FILTER_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   },
 }
 
-/** The filters of a query, without `limit` and `cursor`. */
+/** The filters of a query, without `limit`, `cursor` and `sort`. Throws `validation_failed` for what is no time. */
 export function filterFrom(query: SimFilter): SimFilter {
+  for (const name of ['expires_after', 'expires_before'] as const)
+    if (query[name] !== undefined && msFromTimestamp(query[name]) === undefined) throw noTime(`/${name}`)
   const names = Object.keys(FILTER_PROPERTIES) as readonly (keyof SimFilter)[] // they are the filter's
   return Object.fromEntries(
     names.map((name) => [name, query[name]]).filter(([, value]) => value !== undefined),
   )
+}
+
+function noTime(pointer: string): Error {
+  const message = 'must be a timestamp such as 2026-11-01T00:00:00Z'
+  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+}
+
+/**
+ * How many SIMs a filter means; undefined where only looking at every SIM would tell. Throws as `matching` does.
+ */
+export async function countMatching(parts: SimsParts, filter: SimFilter): Promise<number | undefined> {
+  if (!isSearch(filter)) return await countSims(parts.context.db, filter)
+  return await countFound(parts, await searchOf(parts, filter))
+}
+
+/** At most `limit` SIMs of a filter in an order, and where they stand in it. Throws as `matching` does. */
+export async function matchingSorted(
+  parts: SimsParts,
+  filter: SimFilter,
+  sort: string,
+  limit: number,
+  after: SortPosition | undefined,
+): Promise<readonly { readonly row: SimRow; readonly at: SortPosition }[]> {
+  const found = await sortedSims(parts, filter, sort, limit, after, () =>
+    matchingHashes(parts, filter, Number.MAX_SAFE_INTEGER),
+  )
+  const rows = await simsOf(
+    parts.context.db,
+    found.map(({ hash }) => hash),
+  )
+  const byHash = new Map(rows.map((row) => [row.hash, row]))
+  return found.flatMap((at) => {
+    const row = byHash.get(at.hash)
+    return row === undefined ? [] : [{ row, at }]
+  })
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   ok,
   PAGE_QUERY,
   type Page,
-  pageSchema,
   type Reply,
   type Route,
   recordSchema,
@@ -18,6 +17,7 @@ import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
 import { attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
 import { diagnose } from '../diagnosis/diagnose.ts'
 import { hashesByLongIccidEnd } from '../find/search.ts'
+import { SORT_VALUES } from '../find/sorted.ts'
 import type { SimsParts } from '../parts.ts'
 import {
   changedPart,
@@ -31,7 +31,7 @@ import {
 } from '../record.ts'
 import { apnsOf, SIMS, type SimFilter, type SimPosition, type SimRow, simsOf } from '../store/sim-store.ts'
 import { areWordsBuilt, hashesByWord, msisdnKey } from '../store/word-store.ts'
-import { FILTER_PROPERTIES, filterFrom, matching } from './filter.ts'
+import { countMatching, FILTER_PROPERTIES, filterFrom, matching, matchingSorted } from './filter.ts'
 
 const CHUNK = 500
 
@@ -114,19 +114,36 @@ export interface SimParams {
   readonly imsi: string
 }
 
+interface ListQuery extends SimFilter {
+  readonly sort?: string
+}
+
+const SORT: JsonSchema = {
+  type: 'string',
+  enum: SORT_VALUES,
+  description: 'With - in front: descending. SIMs without a value come last. Without it: newest first.',
+}
+
 /** The list of SIMs and one SIM. */
 export function readRoutes(parts: SimsParts): readonly Route[] {
   return [
-    route<unknown, SimFilter, unknown>({
+    route<unknown, ListQuery, unknown>({
       method: 'GET',
       path: '/v1/sims',
       role: 'viewer',
-      summary: 'List the SIMs, newest first, or search them',
+      summary: 'List the SIMs, newest first or sorted, or search them',
       description:
         'Filters can be combined. q finds words of labels, and ends of card and phone numbers; identifiers as a whole go to POST /v1/sims/find.',
       schema: {
-        query: objectSchema({ ...PAGE_QUERY, ...FILTER_PROPERTIES }),
-        response: pageSchema('sims', SIM_SCHEMA),
+        query: objectSchema({ ...PAGE_QUERY, ...FILTER_PROPERTIES, sort: SORT }),
+        response: recordSchema({
+          sims: { type: 'array', items: SIM_SCHEMA },
+          next_cursor: { type: ['string', 'null'] },
+          total: {
+            type: ['integer', 'null'],
+            description: 'SIMs of all pages. null: a search that would have to look at every SIM to tell.',
+          },
+        }),
       },
       errors: ['validation_failed', 'southbound_unavailable', 'store_corrupt'],
       paged: true,
@@ -159,13 +176,44 @@ async function simRecords(parts: SimsParts, rows: readonly SimRow[]): Promise<re
   return rows.map((row, i) => simRecord(row, view, attachStates[i] ?? NEVER_SEEN, used(row)))
 }
 
-async function simPage(parts: SimsParts, query: SimFilter, page: Page): Promise<object> {
-  const found = await matching(parts, filterFrom(query), page.limit + 1, positionFrom(page.after))
+async function simPage(parts: SimsParts, query: ListQuery, page: Page): Promise<object> {
+  const filter = filterFrom(query)
+  const total = (await countMatching(parts, filter)) ?? null
+  const { rows, next } = await (query.sort === undefined
+    ? newestPage(parts, filter, page)
+    : sortedPage(parts, filter, query.sort, page))
+  return {
+    sims: await simRecords(parts, rows),
+    next_cursor: next === undefined ? null : page.cursor(next),
+    total,
+  }
+}
+
+/** Rows of one page, and where the next one begins; undefined behind the last. */
+interface FoundPage {
+  readonly rows: readonly SimRow[]
+  readonly next: readonly (string | number)[] | undefined
+}
+
+async function newestPage(parts: SimsParts, filter: SimFilter, page: Page): Promise<FoundPage> {
+  const found = await matching(parts, filter, page.limit + 1, positionFrom(page.after))
+  const rows = found.slice(0, page.limit)
+  const last = found.length > page.limit ? rows.at(-1) : undefined
+  return { rows, next: last === undefined ? undefined : [last.issued_at_ms, last.hash] }
+}
+
+async function sortedPage(parts: SimsParts, filter: SimFilter, sort: string, page: Page): Promise<FoundPage> {
+  const [issuedAtMs, hash, value = null] = page.after ?? []
+  const after =
+    page.after === undefined ? undefined : { issuedAtMs: Number(issuedAtMs), hash: String(hash), value }
+  const found = await matchingSorted(parts, filter, sort, page.limit + 1, after)
   const shown = found.slice(0, page.limit)
-  const last = shown.at(-1)
-  const cursor =
-    found.length > page.limit && last !== undefined ? page.cursor([last.issued_at_ms, last.hash]) : null
-  return { sims: await simRecords(parts, shown), next_cursor: cursor }
+  const last = found.length > page.limit ? shown.at(-1)?.at : undefined
+  const end = last === undefined || last.value === null ? [] : [last.value]
+  return {
+    rows: shown.map(({ row }) => row),
+    next: last === undefined ? undefined : [last.issuedAtMs, last.hash, ...end],
+  }
 }
 
 function positionFrom(after: Page['after']): SimPosition | undefined {

@@ -16,6 +16,16 @@ export async function seenTimes(
   return times
 }
 
+const LAST_SEEN = `select hash, attached_at_ms as at_ms from sims_sim where attached_at_ms is not null
+  union all select hash, seen_at_ms as at_ms from sims_seen`
+
+/** When each phone was last seen attached, ms since the epoch; those of no phone are left out. */
+export async function lastSeenTimes(reader: Reader): Promise<Map<string, number>> {
+  // What was written down last comes last.
+  const rows = await reader.all<{ readonly hash: string; readonly at_ms: number }>(LAST_SEEN)
+  return new Map(rows.map(({ hash, at_ms: atMs }) => [hash, Number(atMs)]))
+}
+
 const NOTE = `insert into sims_seen (hash, seen_at_ms)
   select hash, :at_ms from sims_sim where hash = :hash
   on conflict (hash) do update set seen_at_ms = excluded.seen_at_ms`

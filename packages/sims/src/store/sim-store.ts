@@ -1,4 +1,11 @@
-import { defineTable, type Reader, type SqlParams, type SqlValue, type Table } from '@steeple/contracts'
+import {
+  defineTable,
+  msFromTimestamp,
+  type Reader,
+  type SqlParams,
+  type SqlValue,
+  type Table,
+} from '@steeple/contracts'
 
 /** Lengths that lists have. */
 const LIST_LENGTHS = [1, 10, 50, 100, 500] as const
@@ -146,6 +153,8 @@ export interface SimFilter {
   readonly q?: string
   readonly attached?: boolean
   readonly msisdn?: string
+  readonly expires_after?: string
+  readonly expires_before?: string
 }
 
 /** Position in a list: newest first, then by hash downwards. */
@@ -158,10 +167,11 @@ const EQUALS = ['state', 'profile', 'label', 'batch_id', 'iccid_last4'] as const
 /** Sorts behind every hash that begins with the same text. */
 const BEHIND_HEX = 'g'
 
-function conditions(
+/** The conditions of a filter's columns, and of what comes after `after`, newest first. */
+export function conditions(
   filter: SimFilter,
   after?: SimPosition,
-): { readonly where: readonly string[]; readonly params: SqlParams } {
+): { readonly where: string[]; readonly params: Record<string, SqlValue> } {
   const params: Record<string, SqlValue> = {}
   const where: string[] = []
   for (const name of EQUALS) {
@@ -170,6 +180,11 @@ function conditions(
     where.push(`${name} = :${name}`)
     params[name] = value
   }
+  // Both passed the filter's own check.
+  const [from, to] = [filter.expires_after, filter.expires_before].map((text) => msFromTimestamp(text ?? ''))
+  if (from !== undefined) where.push('expires_at_ms >= :from_ms')
+  if (to !== undefined) where.push('expires_at_ms < :to_ms')
+  Object.assign(params, from === undefined ? {} : { from_ms: from }, to === undefined ? {} : { to_ms: to })
   if (after !== undefined) {
     where.push('(issued_at_ms, hash) < (:after_ms, :after_hash)')
     params.after_ms = after.issuedAtMs
@@ -189,10 +204,18 @@ export function listSims(
   return SIMS.select(reader, `${whereText(where)}${NEWEST_FIRST}`, { ...params, limit })
 }
 
+/** How many SIMs a filter's columns let through. */
+export async function countSims(reader: Reader, filter: SimFilter): Promise<number> {
+  const { where, params } = conditions(filter)
+  const sql = `select count(*) as sims from sims_sim ${whereText(where)}`
+  return Number((await reader.get<{ readonly sims: number }>(sql, params))?.sims ?? 0)
+}
+
 /** A SIM as a search looks at it. Not checked: the page that shows it is. */
 export type FoundSim = Pick<SimRow, (typeof FOUND)[number]>
 const FOUND = ['hash', 'issued_at_ms', 'label', 'msisdn', 'iccid_last4'] as const
-const NEWEST_FIRST = 'order by issued_at_ms desc, hash desc limit :limit'
+/** Needs `limit`. */
+export const NEWEST_FIRST = 'order by issued_at_ms desc, hash desc limit :limit'
 
 /** At most `limit` SIMs after `after`, newest first, by the columns of a filter alone. */
 export function foundAfter(
@@ -236,7 +259,8 @@ export async function hashesOf(reader: Reader, filter: SimFilter, limit: number)
   return await hashList(reader, sql, { ...params, limit })
 }
 
-function whereText(parts: readonly string[]): string {
+/** All of these conditions. */
+export function whereText(parts: readonly string[]): string {
   return parts.length === 0 ? '' : `where ${parts.join(' and ')} `
 }
 

@@ -18,7 +18,7 @@ function letters(state: { rows: readonly string[] }) {
     const rows = state.rows.slice(from, from + limit)
     const last = rows.at(-1)
     const isMore = last !== undefined && from + limit < state.rows.length
-    const data = { rows, cursor: isMore ? last : null }
+    const data = { rows, cursor: isMore ? last : null, total: state.rows.length }
     return {
       ok: true,
       data,
@@ -46,6 +46,7 @@ lists('reads page after page, and everything when all are asked for', async () =
   const { loader, shown } = letters({ rows: many(1_234) })
   loader.more()
   assert.is((await loader.all(200))?.length, 200)
+  assert.is(shown()?.total, 1_234)
   assert.ok(shown()?.isMore)
   assert.equal(await loader.all(10_000), many(1_234))
   assert.not(shown()?.isMore)

@@ -14,12 +14,15 @@ export interface Shown<Row> {
   readonly isLoading: boolean
   /** There are further pages. */
   readonly isMore: boolean
+  /** Rows of all pages; undefined where the list does not tell. */
+  readonly total: number | undefined
 }
 
 /** One page of a list. */
 interface Page<Row> {
   readonly rows: readonly Row[]
   readonly cursor: string | null
+  readonly total?: number | undefined
 }
 
 /** Reads a list. What is asked for is done in turn, so that no answer overtakes another. */
@@ -52,6 +55,7 @@ type ReadPage<Row> = (
 interface Known<Row> {
   readonly rows: readonly Row[]
   readonly cursor: string | null | undefined
+  readonly total?: number | undefined
 }
 
 /**
@@ -72,9 +76,9 @@ export function rowsLoader<Row>(
   const { behind, inTurn } = lineOf(() => isOver)
   const tell = (error?: Problem): void => {
     problem = error
-    const { rows, cursor } = known
+    const { rows, cursor, total } = known
     const isMore = typeof cursor === 'string'
-    if (!isOver) show({ rows, error, isLoading: cursor === undefined && error === undefined, isMore })
+    if (!isOver) show({ rows, error, isLoading: cursor === undefined && error === undefined, isMore, total })
   }
   /** Reads one page and takes it in; false when it failed. */
   const step = async (
@@ -96,14 +100,14 @@ export function rowsLoader<Row>(
     return next
   }
   const next = (limit = PAGE): Promise<boolean> =>
-    step(known.cursor ?? undefined, limit, ({ rows, cursor }) => ({ rows: [...known.rows, ...rows], cursor }))
+    step(known.cursor ?? undefined, limit, (page) => ({ ...page, rows: [...known.rows, ...page.rows] }))
   const anew = async (): Promise<void> => {
     const count = known.rows.length
     let fresh: Known<Row> = { rows: [], cursor: undefined }
     do {
       const answer = await readPage(fresh.cursor ?? undefined, count > PAGE ? LARGE_PAGE : PAGE)
       if (!answer.ok) return tell(answer.error)
-      fresh = { rows: [...fresh.rows, ...answer.data.rows], cursor: answer.data.cursor }
+      fresh = { ...answer.data, rows: [...fresh.rows, ...answer.data.rows] }
     } while (typeof fresh.cursor === 'string' && fresh.rows.length < count)
     known = fresh
     tell()
@@ -180,6 +184,7 @@ function merged<Row>(known: Known<Row>, fresh: Page<Row>, keyOf: (row: Row) => s
   return {
     rows: [...fresh.rows, ...known.rows.slice(place + 1).filter((row) => !keys.has(keyOf(row)))],
     cursor: known.cursor,
+    total: fresh.total,
   }
 }
 
@@ -251,20 +256,23 @@ export function useRows<P extends PagedPath & PathOf<'GET'>>(
   }
 }
 
-const NOTHING = { rows: [], error: undefined, isLoading: false, isMore: false } as const
+const NOTHING = { rows: [], error: undefined, isLoading: false, isMore: false, total: undefined } as const
 
 /** Any list is one array beside where it goes on. */
 async function read<Row>(
   path: string | undefined,
   query: object,
   ifNoneMatch: string | undefined,
-): Promise<Result<{ readonly rows: readonly Row[]; readonly cursor: string | null }, string>> {
+): Promise<Result<Page<Row>, string>> {
   const call = api.get as unknown as (path: string | undefined, given: object) => Promise<Result<object>>
   const answer = await call(path, { query, ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) })
   if (!answer.ok) return answer
   const rows = (Object.values(answer.data).find(Array.isArray) ?? []) as readonly Row[]
-  const { next_cursor: cursor = null } = answer.data as { readonly next_cursor?: string | null }
-  return { ...answer, data: { rows, cursor } }
+  const { next_cursor: cursor = null, total } = answer.data as {
+    readonly next_cursor?: string | null
+    readonly total?: number | null
+  }
+  return { ...answer, data: { rows, cursor, total: total ?? undefined } }
 }
 
 /** Puts single rows right by the subject of an event, or the SIM that it names. */

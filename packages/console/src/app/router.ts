@@ -46,15 +46,18 @@ export function filter(name: string): string {
   return query.value.get(name) ?? ''
 }
 
-/** Puts filters into the address; an empty one leaves it. */
-export function setFilters(filters: Readonly<Record<string, string | undefined>>): void {
+/** Puts filters into the address; an empty one leaves it. `isStep`: the button Back takes them away again. */
+export function setFilters(
+  filters: Readonly<Record<string, string | undefined>>,
+  { isStep = false }: { readonly isStep?: boolean } = {},
+): void {
   const next = new URLSearchParams(query.value)
   for (const [name, value = ''] of Object.entries(filters)) {
     if (value === '') next.delete(name)
     else next.set(name, value)
   }
   const text = next.toString()
-  navigate(`${path.value}${text === '' ? '' : `?${text}`}`, { replace: true })
+  navigate(`${path.value}${text === '' ? '' : `?${text}`}`, { replace: !isStep })
 }
 
 /** What a path has in the places of a pattern, `/sims/:hash`; undefined when it does not fit. */

@@ -1,7 +1,7 @@
 import { Component, type ComponentChildren, type RefObject } from 'preact'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
-import { SortBy, type Sorting, sorted as sort } from './sort-by.tsx'
+import { SortBy, type Sorting, sorted as sort, sortKey } from './sort-by.tsx'
 
 /** One row of a table, as it is drawn. */
 interface TableRowProps {
@@ -149,6 +149,10 @@ export interface Column<Row> {
   readonly isWide?: boolean
   /** Can be sorted by. */
   readonly compare?: (a: Row, b: Row) => number
+  /** By which name the service sorts it, where it does. */
+  readonly sort?: string
+  /** The most, or the latest, comes first when it is chosen. */
+  readonly isDownFirst?: boolean
 }
 
 /** A table of rows to compare. */
@@ -169,6 +173,11 @@ export interface DataTableProps<Row> {
   readonly onEnd?: () => void
   /** What stands here without rows. */
   readonly empty?: ComponentChildren
+  /** How many rows there are, in words; absent: those that are here. */
+  readonly count?: string
+  /** The row to begin with, and who hears which rows are looked at, by hundreds; both stay the same until it was called. */
+  readonly startAt?: number
+  readonly onPlace?: (row: number) => void
   /** Below the rows: a button for the next page, for instance. */
   readonly footer?: ComponentChildren
   /** How the rows are ordered as they come, and what is told of another wish; without it the table orders them. */
@@ -195,6 +204,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   useEffect(() => {
     if (isAtEnd) props.onEnd?.()
   }, [isAtEnd, sorted.length, props.onEnd])
+  const { startAt = 0, onPlace } = props
+  const isStart = startAt > 0 && sorted.length > startAt
+  const hundred = Math.floor((first + MARGIN) / 100)
+  useEffect(() => {
+    if (isStart) show(startAt)
+    onPlace?.(isStart ? startAt : hundred * 100)
+  }, [isStart, hundred])
   const toggle = (key: string): void => {
     const next = new Set(selected)
     if (!next.delete(key)) next.add(key)
@@ -260,7 +276,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         </table>
       </div>
       <div class="table-foot">
-        <span class="fine">{t('ui.rows', { count: rows.length })}</span>
+        <span class="fine">{props.count ?? t('ui.rows', { count: rows.length })}</span>
         {props.footer}
       </div>
     </>
@@ -275,7 +291,10 @@ function Head<Row>({
   onSelect,
   sorting,
   onSort,
-}: DataTableProps<Row> & { readonly sorting: Sorting; readonly onSort: (sorting: Sorting) => void }) {
+}: Omit<DataTableProps<Row>, 'sorting' | 'onSort'> & {
+  readonly sorting: Sorting
+  readonly onSort: (sorting: Sorting) => void
+}) {
   const isAll = selected !== undefined && rows.length > 0 && rows.every((row) => selected.has(keyOf(row)))
   return (
     <thead>
@@ -291,11 +310,12 @@ function Head<Row>({
           </th>
         )}
         {columns.map((column) => {
-          const isBy = sorting?.key === column.key
+          const key = sortKey(column)
+          const isBy = key !== undefined && sorting?.key === key
           const order = !isBy ? undefined : sorting.isDown ? 'descending' : 'ascending'
           return (
             <th key={column.key} scope="col" class={classOf(column)} aria-sort={order}>
-              {column.compare === undefined ? (
+              {key === undefined ? (
                 column.title
               ) : (
                 <>
@@ -304,7 +324,9 @@ function Head<Row>({
                     type="button"
                     class="wide-only"
                     title={t('ui.sortBy', { column: column.title })}
-                    onClick={() => onSort({ key: column.key, isDown: isBy && !sorting.isDown })}
+                    onClick={() =>
+                      onSort({ key, isDown: isBy ? !sorting.isDown : column.isDownFirst === true })
+                    }
                   >
                     {column.title}
                     <span aria-hidden="true">{!isBy ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span>

@@ -16,7 +16,8 @@ export function SortBy<Row>({
   readonly onSort: (sorting: Sorting) => void
 }) {
   const ways = columns
-    .filter(({ compare }) => compare !== undefined)
+    .map((column) => ({ key: sortKey(column), title: column.title }))
+    .filter(({ key }) => key !== undefined)
     .flatMap(({ key, title }) => [
       { value: `up ${key}`, label: `${title} ↑` },
       { value: `down ${key}`, label: `${title} ↓` },
@@ -32,6 +33,15 @@ export function SortBy<Row>({
       />
     </div>
   )
+}
+
+/** By what a column is sorted; undefined where it is not. */
+export function sortKey({
+  key,
+  compare,
+  sort,
+}: Pick<Column<never>, 'key' | 'compare' | 'sort'>): string | undefined {
+  return sort ?? (compare === undefined ? undefined : key)
 }
 
 function sortingOf(way: string): Sorting {

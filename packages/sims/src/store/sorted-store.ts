@@ -30,29 +30,35 @@ export async function listSorted(
   limit: number,
   after: SortPosition | undefined,
 ): Promise<readonly SortPosition[]> {
-  const found: SortPosition[] = []
   const isBehind = after !== undefined && after.value === null
-  if (!isBehind) {
-    const by = SORTED_BY[sort]
-    const { where, params } = conditions(filter)
-    const [way, than] = isDown ? ['desc', '<'] : ['asc', '>']
-    if (sort === 'label') where.push('label is not null')
-    if (after !== undefined)
-      where.push(`(${by}, issued_at_ms, hash) ${than} (:after_value, :after_ms, :after_hash)`)
-    // SQLite begins at an expression by the plain comparison alone.
-    if (after !== undefined && sort === 'label') where.push(`${by} ${than}= :after_value`)
-    const from =
-      after === undefined
-        ? {}
-        : { after_value: after.value, after_ms: after.issuedAtMs, after_hash: after.hash }
-    const rest = `order by ${by} ${way}, issued_at_ms ${way}, hash ${way} limit :limit`
-    const sql = `select ${by} as value, issued_at_ms, hash from sims_sim ${whereText(where)}${rest}`
-    found.push(...(await sortedBy(reader, sort, sql, { ...params, ...from, limit })))
-  }
+  const found = isBehind ? [] : await withValue(reader, filter, sort, isDown, limit, after)
   if (sort !== 'label' || found.length >= limit) return found
   const { where, params } = conditions(filter, isBehind ? after : undefined)
   const sql = `select null as value, issued_at_ms, hash from sims_sim ${whereText([...where, 'label is null'])}${NEWEST_FIRST}`
   return [...found, ...(await sortedBy(reader, sort, sql, { ...params, limit: limit - found.length }))]
+}
+
+async function withValue(
+  reader: Reader,
+  filter: SimFilter,
+  sort: ColumnSort,
+  isDown: boolean,
+  limit: number,
+  after: SortPosition | undefined,
+): Promise<readonly SortPosition[]> {
+  const by = SORTED_BY[sort]
+  const { where, params } = conditions(filter)
+  const [way, than] = isDown ? ['desc', '<'] : ['asc', '>']
+  if (sort === 'label') where.push('label is not null')
+  if (after !== undefined) {
+    where.push(`(${by}, issued_at_ms, hash) ${than} (:after_value, :after_ms, :after_hash)`)
+    // SQLite begins at an expression by the plain comparison alone.
+    if (sort === 'label') where.push(`${by} ${than}= :after_value`)
+    Object.assign(params, { after_value: after.value, after_ms: after.issuedAtMs, after_hash: after.hash })
+  }
+  const rest = `order by ${by} ${way}, issued_at_ms ${way}, hash ${way} limit :limit`
+  const sql = `select ${by} as value, issued_at_ms, hash from sims_sim ${whereText(where)}${rest}`
+  return await sortedBy(reader, sort, sql, { ...params, limit })
 }
 
 /** All that a filter's columns let through, with what they are sorted by, in no order. */

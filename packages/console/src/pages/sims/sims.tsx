@@ -4,22 +4,23 @@ import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
 import { type Rows, useRows } from '../../api/use-rows.ts'
-import { Panels, usePanels } from '../../app/plugin-pages.tsx'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { filter, navigate, query, setFilters } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { type Column, DataTable, type DataTableProps } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { saveFile } from '../../ui/save-file.ts'
-import { Time } from '../../ui/time.tsx'
+import type { Sorting } from '../../ui/sort-by.tsx'
 import { BulkBar } from './bulk-bar.tsx'
+import { useColumns } from './list-columns.tsx'
 import { EMPTY_ORDER, type Order, OrderFields, orderBody } from './order.tsx'
-import { Attached, nameOf, pageOf, type Sim, SimState, STATES } from './sim.tsx'
+import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
 
 /** What the list can be asked for; all but the search of whole identifiers stands in the address. */
 interface SimFilter {
@@ -29,24 +30,46 @@ interface SimFilter {
   readonly label?: string
   readonly profile?: string
   readonly batch_id?: string
+  readonly expires_after?: string
+  readonly expires_before?: string
 }
 
 /** Filters that links lead to; shown as words that can be taken away. */
 const LINKED = ['label', 'profile', 'batch_id'] as const
+type SimSort = NonNullable<NonNullable<RequestOf<'GET', '/v1/sims'>['query']>['sort']>
+const SORTS: readonly SimSort[] = (['label', 'state', 'last_seen', 'used', 'expires_at'] as const).flatMap(
+  (sort) => [sort, `-${sort}`] as const,
+)
 /** What has that many digits is an IMSI, an ICCID or a whole number: it goes into no address. */
 const WHOLE_DIGITS = /^\+?[\d\s-]{14,30}$/
 const TYPING_MS = 250
+
+/** In which month SIMs expire. */
+const MONTHS: readonly string[] = ['this-month', 'next-month']
+
+/** When that month begins here; 0 is this one. */
+function monthFrom(months: number): string {
+  const now = new Date()
+  return new Date(now.getFullYear(), now.getMonth() + months).toISOString()
+}
 
 /** The filter that the address holds. */
 function filterHere(): SimFilter {
   const [q, state, attached] = [filter('q'), filter('state'), filter('attached')]
   const known = STATES.find((one) => one === state)
+  const months = MONTHS.indexOf(filter('expires'))
   return {
     ...(q === '' ? {} : { q }),
     ...(known === undefined ? {} : { state: known }),
+    ...(months < 0 ? {} : { expires_after: monthFrom(months), expires_before: monthFrom(months + 1) }),
     ...(attached === '' ? {} : { attached: attached === 'true' }),
     ...Object.fromEntries(LINKED.map((name) => [name, filter(name)]).filter(([, value]) => value !== '')),
   }
+}
+
+/** Another list, from its beginning. */
+function narrow(filters: Readonly<Record<string, string | undefined>>): void {
+  setFilters({ ...filters, page: undefined }, { isStep: true })
 }
 
 /** What is searched for, and by what the list is narrowed. `onWhole` gets what must not stand in an address. */
@@ -57,7 +80,7 @@ function Filters({ onWhole }: { readonly onWhole: (digits: string | undefined) =
       <Select
         label={t('sims.filter.state')}
         value={filter('state')}
-        onChange={(state) => setFilters({ state })}
+        onChange={(state) => narrow({ state })}
         options={[
           { value: '', label: t('sims.filter.all') },
           ...STATES.map((value) => ({ value, label: word('sims.state', value) })),
@@ -66,15 +89,25 @@ function Filters({ onWhole }: { readonly onWhole: (digits: string | undefined) =
       <Select
         label={t('sims.filter.attached')}
         value={filter('attached')}
-        onChange={(attached) => setFilters({ attached })}
+        onChange={(attached) => narrow({ attached })}
         options={[
           { value: '', label: t('sims.filter.all') },
           { value: 'true', label: t('sims.attached.yes') },
           { value: 'false', label: t('sims.attached.no') },
         ]}
       />
+      <Select
+        label={t('sims.filter.expires')}
+        value={filter('expires')}
+        onChange={(expires) => narrow({ expires })}
+        options={[
+          { value: '', label: t('sims.filter.all') },
+          { value: 'this-month', label: t('sims.filter.thisMonth') },
+          { value: 'next-month', label: t('sims.filter.nextMonth') },
+        ]}
+      />
       {LINKED.filter((name) => filter(name) !== '').map((name) => (
-        <Button key={name} onClick={() => setFilters({ [name]: undefined })}>
+        <Button key={name} onClick={() => narrow({ [name]: undefined })}>
           {t('sims.filter.remove', { what: t(`sims.filter.${name}`), value: filter(name) })}
           <span aria-hidden="true"> ×</span>
         </Button>
@@ -97,7 +130,7 @@ function SearchField({ onWhole }: { readonly onWhole: (digits: string | undefine
     timer.current = setTimeout(() => {
       const isWhole = WHOLE_DIGITS.test(given.trim())
       onWhole(isWhole ? given.replaceAll(/\D/g, '') : undefined)
-      setFilters({ q: isWhole ? undefined : given.trim() })
+      setFilters({ q: isWhole ? undefined : given.trim(), page: undefined })
     }, TYPING_MS)
   }
   return (
@@ -110,60 +143,6 @@ function SearchField({ onWhole }: { readonly onWhole: (digits: string | undefine
       onInput={take}
     />
   )
-}
-
-const NAME: Column<Sim> = {
-  key: 'name',
-  title: '',
-  cell: (sim) => <a href={pageOf(sim.imsi_sha256_12)}>{nameOf(sim)}</a>,
-}
-
-/** What a plugin adds to the list: columns, and the events after which what they show is another. */
-interface SimColumns {
-  readonly columns: () => readonly Column<Sim>[]
-  readonly on: readonly string[]
-}
-
-/** The columns of the list, and those of plugins. */
-function columns(more: readonly SimColumns[]): readonly Column<Sim>[] {
-  return [
-    { ...NAME, title: t('sims.name') },
-    { key: 'state', title: t('sims.filter.state'), isTight: true, cell: (sim) => <SimState sim={sim} /> },
-    {
-      key: 'attached',
-      title: t('sims.filter.attached'),
-      isTight: true,
-      cell: (sim) => <Attached attached={sim.attached} />,
-    },
-    {
-      key: 'seen',
-      title: t('sims.lastSeen'),
-      isWide: true,
-      cell: ({ last_seen_at: at }) => (at === null ? t('sims.never') : <Time at={at} relative />),
-    },
-    ...more.flatMap((one) => one.columns()),
-    {
-      key: 'iccid',
-      title: t('sims.iccid'),
-      isWide: true,
-      isTight: true,
-      cell: ({ iccid_last4: end }) => (end === null ? '' : `…${end}`),
-    },
-    {
-      key: 'hash',
-      title: t('sims.hash'),
-      isWide: true,
-      isTight: true,
-      cell: (sim) => <code>{sim.imsi_sha256_12}</code>,
-    },
-    {
-      key: 'expires',
-      title: t('sims.expires'),
-      isWide: true,
-      isTight: true,
-      cell: (sim) => <Time at={sim.expires_at} dateOnly />,
-    },
-  ]
 }
 
 /** What a whole IMSI, ICCID or number has led to. */
@@ -210,9 +189,46 @@ const keyOf = (sim: Sim): string => sim.imsi_sha256_12
 const ON = ['sim.*', 'session.*']
 const ON_ALL = ['sim.bulk', 'sim.import', 'session.many']
 
+/** The order that the address holds: `-used` is by what was used, the most first. */
+function sortHere(): SimSort | undefined {
+  return SORTS.find((one) => one === filter('sort'))
+}
+
+function sortingOf(sort: string | undefined): Sorting {
+  if (sort === undefined) return undefined
+  const isDown = sort.startsWith('-')
+  return { key: isDown ? sort.slice(1) : sort, isDown }
+}
+
+function sortBy(sorting: Sorting): void {
+  narrow({ sort: sorting === undefined ? undefined : `${sorting.isDown ? '-' : ''}${sorting.key}` })
+}
+
+/** SIMs of a page of the address, and the most that a link can lead to. */
+const PAGE = 200
+const PAGES = 50
+
+/** Where in the list the reader is: in the address, so that a link and the button Back lead there again. */
+function usePlace(all: Rows<Sim>['all']): Pick<DataTableProps<Sim>, 'startAt' | 'onPlace'> {
+  const start = useRef(Math.min(Number(filter('page')) || 1, PAGES))
+  useEffect(() => {
+    if (start.current > 1) void all(start.current * PAGE)
+  }, [])
+  const onPlace = (row: number): void => {
+    // Until what was asked for has come.
+    if (start.current > 1 && row === 0) return
+    start.current = 1
+    const page = row < PAGE ? '' : String(Math.floor(row / PAGE) + 1)
+    if (page !== filter('page')) setFilters({ page })
+  }
+  return { startAt: (start.current - 1) * PAGE, onPlace }
+}
+
 /** All SIMs: found, narrowed, and changed one by one or together. */
 export function Page() {
-  const filter = useMemo(filterHere, [query.value])
+  const given = JSON.stringify(filterHere())
+  const filter = useMemo(filterHere, [given])
+  const sort = sortHere()
   const [digits, setDigits] = useState<string | undefined>(undefined)
   const whole = useWhole(digits)
   // What was typed goes with the filters.
@@ -222,15 +238,24 @@ export function Page() {
     setRound(round + 1)
     navigate('/sims')
   }
-  const more = usePanels<SimColumns>('sims.columns')
-  const sims = useRows(whole === undefined ? '/v1/sims' : undefined, filter, {
-    keyOf,
-    on: [...ON, ...more.flatMap(({ on }) => on)],
-    onAll: ON_ALL,
-    one: readSim,
-  })
+  const { shown: columns, chooser, on } = useColumns()
+  const sims = useRows(
+    whole === undefined ? '/v1/sims' : undefined,
+    sort === undefined ? filter : { ...filter, sort },
+    {
+      keyOf,
+      on: [...ON, ...on],
+      onAll: ON_ALL,
+      one: readSim,
+    },
+  )
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const [isIssuing, setIssuing] = useState(query.value.get('do') === 'issue')
+  const [isIssuing, setIssuing] = useState(false)
+  const isAsked = query.value.get('do') === 'issue'
+  useEffect(() => {
+    if (isAsked) setIssuing(true)
+  }, [isAsked])
+  const place = usePlace(sims.all)
   const isFiltered = Object.keys(filter).length > 0 || whole !== undefined
   const shown = whole ?? sims
   return (
@@ -247,6 +272,7 @@ export function Page() {
             <ExportButton filter={filter} />
           </>
         ) : null}
+        {chooser}
       </div>
       {shown.error === undefined ? null : <ErrorNotice error={shown.error} onRetry={sims.reload} />}
       <BulkBar
@@ -262,6 +288,8 @@ export function Page() {
         <SimTable
           sims={sims}
           rows={shown.rows}
+          columns={columns}
+          place={place}
           selected={selected}
           onSelect={setSelected}
           isFiltered={isFiltered}
@@ -284,6 +312,8 @@ export function Page() {
 function SimTable({
   sims,
   rows,
+  columns,
+  place,
   selected,
   onSelect,
   isFiltered,
@@ -293,6 +323,8 @@ function SimTable({
 }: {
   readonly sims: Rows<Sim>
   readonly rows: readonly Sim[]
+  readonly columns: readonly Column<Sim>[]
+  readonly place: Pick<DataTableProps<Sim>, 'startAt' | 'onPlace'>
   readonly selected: ReadonlySet<string>
   readonly onSelect: (selected: ReadonlySet<string>) => void
   readonly isFiltered: boolean
@@ -301,15 +333,18 @@ function SimTable({
   readonly onClear: () => void
 }) {
   const isMore = sims.isMore && !isWhole
-  const more = usePanels<SimColumns>('sims.columns')
-  const shown = useMemo(() => columns(more), [more])
+  const count = isMore ? sims.total : rows.length
   // Who may change nothing has nothing to choose for.
   const choice = may('operator') || may('sim:issuer') || may('sim:admin') ? { selected, onSelect } : {}
   return (
     <DataTable
       label={t('sims.title')}
       rows={rows}
-      columns={shown}
+      columns={columns}
+      sorting={sortingOf(sortHere())}
+      onSort={sortBy}
+      {...place}
+      {...(count === undefined ? {} : { count: t('sims.count', { count }) })}
       keyOf={keyOf}
       nameOf={nameOf}
       onOpen={(sim) => navigate(pageOf(sim.imsi_sha256_12))}

@@ -1,0 +1,119 @@
+import type { ComponentChildren } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { usePanels } from '../../app/plugin-pages.tsx'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import type { Column } from '../../ui/data-table.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Checkbox } from '../../ui/field.tsx'
+import { Time } from '../../ui/time.tsx'
+import { Attached, nameOf, pageOf, type Sim, SimState } from './sim.tsx'
+
+const NAME: Column<Sim> = {
+  key: 'name',
+  title: '',
+  cell: (sim) => <a href={pageOf(sim.imsi_sha256_12)}>{nameOf(sim)}</a>,
+}
+
+/** What a plugin adds to the list: columns, and the events after which what they show is another. */
+export interface SimColumns {
+  readonly columns: () => readonly Column<Sim>[]
+  readonly on: readonly string[]
+}
+
+/** The columns of the list, and those of plugins. */
+function allColumns(more: readonly SimColumns[]): readonly Column<Sim>[] {
+  return [
+    { ...NAME, title: t('sims.name'), sort: 'label' },
+    {
+      key: 'state',
+      title: t('sims.filter.state'),
+      isTight: true,
+      sort: 'state',
+      cell: (sim) => <SimState sim={sim} />,
+    },
+    {
+      key: 'attached',
+      title: t('sims.filter.attached'),
+      isTight: true,
+      cell: (sim) => <Attached attached={sim.attached} />,
+    },
+    {
+      key: 'seen',
+      title: t('sims.lastSeen'),
+      isWide: true,
+      sort: 'last_seen',
+      isDownFirst: true,
+      cell: ({ last_seen_at: at }) => (at === null ? t('sims.never') : <Time at={at} relative />),
+    },
+    ...more.flatMap((one) => one.columns()),
+    {
+      key: 'iccid',
+      title: t('sims.iccid'),
+      isWide: true,
+      isTight: true,
+      cell: ({ iccid_last4: end }) => (end === null ? '' : `…${end}`),
+    },
+    {
+      key: 'hash',
+      title: t('sims.hash'),
+      isWide: true,
+      isTight: true,
+      cell: (sim) => <code>{sim.imsi_sha256_12}</code>,
+    },
+    {
+      key: 'expires',
+      title: t('sims.expires'),
+      isWide: true,
+      isTight: true,
+      sort: 'expires_at',
+      cell: (sim) => <Time at={sim.expires_at} dateOnly />,
+    },
+  ]
+}
+
+/** Columns that somebody has left out, kept in this browser. */
+const LEFT_OUT = 'sims.columns.left-out'
+
+/** The columns of the list that are shown, and a button to choose them. */
+export function useColumns(): {
+  readonly shown: readonly Column<Sim>[]
+  readonly chooser: ComponentChildren
+  readonly on: readonly string[]
+} {
+  const more = usePanels<SimColumns>('sims.columns')
+  const all = useMemo(() => allColumns(more), [more])
+  const [leftOut, setLeftOut] = useState<readonly string[]>(() =>
+    (localStorage.getItem(LEFT_OUT) ?? '').split(' '),
+  )
+  const [isOpen, setOpen] = useState(false)
+  const shown = useMemo(() => all.filter(({ key }) => !leftOut.includes(key)), [all, leftOut])
+  const choose = (key: string, isShown: boolean): void => {
+    const next = leftOut.filter((one) => one !== key && one !== '').concat(isShown ? [] : [key])
+    localStorage.setItem(LEFT_OUT, next.join(' '))
+    setLeftOut(next)
+  }
+  const chooser = (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('sims.columns')}</Button>
+      <Dialog isOpen={isOpen} title={t('sims.columns')} onClose={() => setOpen(false)}>
+        <div class="stack">
+          {/* The name leads to the page of a SIM. */}
+          {all.slice(1).map(({ key, title }) => (
+            <Checkbox
+              key={key}
+              label={title}
+              isChecked={!leftOut.includes(key)}
+              onChange={(isShown) => choose(key, isShown)}
+            />
+          ))}
+          <p class="fine">{t('sims.columns.help')}</p>
+          <div class="actions">
+            <Button onClick={() => setOpen(false)}>{t('ui.close')}</Button>
+          </div>
+        </div>
+      </Dialog>
+    </>
+  )
+  return { shown, chooser, on: more.flatMap((one) => one.on) }
+}

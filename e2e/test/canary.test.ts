@@ -39,7 +39,7 @@ const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'token create': [/(svcb?_[A-Za-z0-9_-]{43,})/g],
   console: [/(svcl_[A-Za-z0-9_-]{43})/g],
   'mesh invite': [/(svcb_[0-9a-f]{32}_[A-Za-z0-9_-]{43,})/g],
-  'recovery new': [RECOVERY_CODE],
+  'recovery replace': [RECOVERY_CODE],
   'user add': personal(),
   'user reset': personal(),
   'user invite': [/(svci_[A-Za-z0-9_-]{43})/g],

@@ -21,7 +21,7 @@ const COMMANDS: Readonly<
   'POST /v1/alerts/webhooks/test': ['alert test', { resend: '--resend' }],
   'POST /v1/auth/links': ['console'],
   'POST /v1/auth/recovery-codes': [
-    'recovery new',
+    'recovery replace',
     { password: '- standard input', code: '- standard input' },
   ],
   'POST /v1/clock/confirm': ['clock confirm', { time: '- the time of this moment' }],
@@ -108,11 +108,11 @@ const COMMANDS: Readonly<
   'POST /v1/users': ['user add', { roles: '--role', password: '- standard input' }],
   'DELETE /v1/users/{id}': ['user remove'],
   'POST /v1/users/{id}/certificates': ['user cert', { csr_pem: '- made by the command' }],
-  'DELETE /v1/users/{id}/certificates/{serial}': ['user uncert'],
-  'DELETE /v1/users/{id}/passkeys/{passkey}': ['user unpasskey'],
+  'DELETE /v1/users/{id}/certificates/{serial}': ['user cert remove'],
+  'DELETE /v1/users/{id}/passkeys/{passkey}': ['user passkey remove'],
   'POST /v1/users/{id}/reset': ['user reset'],
   'POST /v1/users/{id}/roles': ['user roles', { roles: '<roles…>' }],
-  'DELETE /v1/users/invitations/{id}': ['user uninvite'],
+  'DELETE /v1/users/invitations/{id}': ['user invitation remove'],
   'POST /v1/users/invitations': ['user invite', { roles: '--role' }],
   'POST /v1/auth/invitation': [
     'user accept',

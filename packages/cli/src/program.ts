@@ -154,11 +154,11 @@ interface SessionOptions extends ListOptions {
   readonly sim?: string
 }
 
-/** `svc sessions` */
+/** `svc session list` */
 function addSessionsCommand(program: Command, terminal: Terminal): void {
   restCommand(
     program,
-    'sessions',
+    'session list',
     'list the sessions of phones that are online now; --state ended: earlier ones',
   )
     .addOption(limitOption())
@@ -436,7 +436,7 @@ async function whoAmI(terminal: Terminal, options: ConnectionOptions): Promise<v
   const identity = base.protocol === 'https:' ? identityOf(terminal, options)?.client : undefined
   if (identity === undefined)
     throw failure('nobody', 'there is no credential', {
-      hint: 'svc login NAME, SVC_TOKEN, or a client certificate over https (svc user cert NAME --use)',
+      hint: 'svc login NAME, SVC_TOKEN, or a client certificate over https (svc user cert add NAME --use)',
     })
   const certificate = new X509Certificate(identity.cert)
   print({

@@ -144,7 +144,7 @@ esim(
     const { code, err, seen } = await against(() => ({ status: 200, body: {} }), ['esim', 'show', ACTIVATION])
     assert.equal([code, seen.length], [2, 0])
     assert.not.ok(err.includes(ACTIVATION))
-    assert.match(err, /svc esim codes shows it/)
+    assert.match(err, /svc esim list shows it/)
   },
   PROCESS_LIMIT,
 )

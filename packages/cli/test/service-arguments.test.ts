@@ -57,6 +57,21 @@ words('that are not plain flags of the service are left to the command tree', ()
     assert.is(serviceFlagsOf(line === '' ? [] : line.split(' ')), undefined, line)
 })
 
+words('have the present name where they say an earlier one', () => {
+  const line = (text: string): string =>
+    arranged(
+      buildProgram(terminal, async () => undefined),
+      text.split(' '),
+    ).line.join(' ')
+  assert.is(line('nodes list --json'), 'node list --json')
+  assert.is(line('sessions --state ended'), 'session list --state ended')
+  assert.is(line('--url http://box user certs ann'), 'user cert list ann --url http://box')
+  assert.is(line('user cert ann --use'), 'user cert add ann --use')
+  assert.is(line('user cert list ann'), 'user cert list ann')
+  assert.is(line('user --json unpasskey ann 1'), 'user passkey remove --json ann 1')
+  assert.is(line('sim list sessions'), 'sim list sessions')
+})
+
 words('may have options before a command or inside it, and --wait without a duration anywhere', () => {
   const program = buildProgram(terminal, async () => {})
   const lines = [

@@ -172,7 +172,7 @@ export const commands: Commands = {
     await host.writeSecret(out, html)
     host.err(`Whoever has ${out} can download the profiles: print it, then delete it.\n`)
   },
-  'esim euiccs': async ({ typed, list, printRows, isJson }) => {
+  'esim euicc list': async ({ typed, list, printRows, isJson }) => {
     const found = await list('GET /v1/esim/euiccs', 'euiccs', Number(typed.limit ?? MOST))
     const rows = isJson ? found.rows : found.rows.map(euiccRow)
     printRows({ ...found, rows }, [

@@ -20,7 +20,7 @@ export interface Identity {
   readonly nodeId: string | undefined
 }
 
-/** Files of the identity in its folder: `svc user cert NAME --use` writes them. */
+/** Files of the identity in its folder: `svc user cert add NAME --use` writes them. */
 export const IDENTITY_FILES = { cert: 'cert.pem', key: 'key.pem', ca: 'ca.pem', box: 'box.json' } as const
 
 /** Where the identity is when nothing else is said; undefined when the user has no home. XDG Base Directory §3. */
@@ -31,7 +31,7 @@ export function identityFolder({ env }: Terminal): string | undefined {
 }
 
 /**
- * As whom a command speaks over TLS: `--cert` and `--key`, `SVC_CERT` and `SVC_KEY`, or what `svc user cert NAME --use` has put in its
+ * As whom a command speaks over TLS: `--cert` and `--key`, `SVC_CERT` and `SVC_KEY`, or what `svc user cert add NAME --use` has put in its
  * place; and whom it believes: `--ca`, `SVC_CA`, or the CA that came with it. Another CA leaves the certificate in its place.
  *
  * Warns about a key that others can read. Throws `usage`, `identity_unreadable`.
@@ -69,7 +69,9 @@ function nodeIdIn(file: string): string | undefined {
     const { node_id } = JSON.parse(read(file)) as { readonly node_id?: unknown }
     return typeof node_id === 'string' ? node_id : undefined
   } catch (cause) {
-    throw failure('identity_unreadable', `${file} is damaged; run svc user cert NAME --use again`, { cause })
+    throw failure('identity_unreadable', `${file} is damaged; run svc user cert add NAME --use again`, {
+      cause,
+    })
   }
 }
 

@@ -7,6 +7,46 @@ const AHEAD = serviceOptions(placeOptions(restCommand(new Command(), 'any', ''))
 /** What `--wait` takes. */
 const DURATION = /^\d{1,6}(\.\d+)?[a-z]*$/
 
+/** Names that commands had in release 0.2.0, and what they are now. They work until the release after the next. */
+const EARLIER: readonly (readonly [before: string, now: string])[] = [
+  ['nodes list', 'node list'],
+  ['sessions', 'session list'],
+  ['alert webhooks', 'alert message list'],
+  ['esim codes', 'esim list'],
+  ['esim euiccs', 'esim euicc list'],
+  ['mesh members', 'mesh member list'],
+  ['recovery left', 'recovery show'],
+  ['recovery new', 'recovery replace'],
+  ['user uninvite', 'user invitation remove'],
+  ['user certs', 'user cert list'],
+  ['user uncert', 'user cert remove'],
+  ['user passkeys', 'user passkey list'],
+  ['user unpasskey', 'user passkey remove'],
+]
+/** `user cert NAME` was what `user cert add NAME` is. */
+const CERT = ['user', 'cert']
+const CERT_VERBS: readonly string[] = ['add', 'list', 'remove']
+
+/** Words with the present name of a command where they begin with an earlier one, whatever options stand between. */
+function renamed(words: readonly string[]): readonly string[] {
+  const places: number[] = []
+  for (let at = 0; at < words.length && places.length < 3; at += Math.max(1, optionSize(words[at] ?? '')))
+    if (words[at]?.startsWith('-') === false) places.push(at)
+  const said = places.map((at) => words[at] ?? '')
+  const found = EARLIER.find(([before]) => said.slice(0, before.split(' ').length).join(' ') === before)
+  const isCert =
+    said[0] === CERT[0] && said[1] === CERT[1] && said[2] !== undefined && !CERT_VERBS.includes(said[2])
+  const [size, now] = found
+    ? [found[0].split(' ').length, found[1].split(' ')]
+    : isCert
+      ? [2, [...CERT, 'add']]
+      : [0, []]
+  if (size === 0) return words
+  const gone = new Set(places.slice(0, size))
+  const first = places[0] ?? 0
+  return words.flatMap((word, at) => (at === first ? now : gone.has(at) ? [] : [word]))
+}
+
 /** A command line as the program parses it. */
 interface Arranged {
   readonly program: Command
@@ -19,7 +59,8 @@ interface Arranged {
  * Puts options that stand before a command, or inside its name, behind it, and `--wait` without a duration at the end. Options without a
  * command are those of `svc serve`.
  */
-export function arranged(program: Command, words: readonly string[]): Arranged {
+export function arranged(program: Command, typed: readonly string[]): Arranged {
+  const words = renamed(typed)
   const path: string[] = []
   const ahead: string[] = []
   let command = program

@@ -78,7 +78,7 @@ interface SpectrumOptions extends ConnectionOptions {
   readonly country?: string
 }
 
-/** `svc status`, `health`, `nodes list`, `lifecycle move`, `spectrum check` */
+/** `svc status`, `health`, `node list`, `lifecycle move`, `spectrum check` */
 export const NETWORK_COMMANDS: readonly CommandEntry[] = [
   (program, terminal) => {
     waitable(
@@ -94,9 +94,8 @@ export const NETWORK_COMMANDS: readonly CommandEntry[] = [
       'every component is ok',
     ).action((options: StatusOptions) => health(terminal, options))
   },
-  { group: 'nodes', summary: 'the node registry' },
   {
-    usage: 'nodes list',
+    usage: 'node list',
     summary: 'list nodes and their states',
     operation: 'GET /v1/nodes',
     list: {

@@ -12,7 +12,7 @@ export function restCommand(parent: Command, usage: string, summary: string): Co
     .option('--token-file <file>', 'file with the bearer token')
     .option(
       '--cert <file>',
-      'client certificate, instead of a token (SVC_CERT; default: that of svc user cert --use)',
+      'client certificate, instead of a token (SVC_CERT; default: that of svc user cert add --use)',
     )
     .option('--key <file>', 'key of the client certificate (SVC_KEY)')
     .option('--ca <file>', "CA of the service's certificate (SVC_CA); no other CA is trusted then")

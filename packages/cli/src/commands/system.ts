@@ -70,18 +70,18 @@ export const CLOCK_COMMANDS: readonly CommandEntry[] = [
 
 const RECOVERY_CODES = '/v1/auth/recovery-codes'
 
-/** `svc recovery left|new`: the recovery codes of who has logged in. */
+/** `svc recovery show|replace`: the recovery codes of who has logged in. */
 export const RECOVERY_COMMANDS: readonly CommandEntry[] = [
   { group: 'recovery', summary: 'your own recovery codes, after svc login' },
   {
-    usage: 'recovery left',
+    usage: 'recovery show',
     summary: 'show how many of your recovery codes are left',
     operation: `GET ${RECOVERY_CODES}`,
   },
   (program, terminal) =>
     restCommand(
       program,
-      'recovery new',
+      'recovery replace',
       'replace your recovery codes; shows the new ones once, asks for password and code (two lines when standard input is not a terminal)',
     ).action(async (options: ConnectionOptions) => {
       const service = connect(terminal, options)

@@ -43,6 +43,9 @@ const USER = { name: { to: 'path.id', named: USERS } }
 /** `svc user …`: the people who may log in, and their certificates. */
 export const USER_COMMANDS: readonly CommandEntry[] = [
   { group: 'user', summary: 'people: their login, passkeys and certificates' },
+  { group: 'user invitation', summary: 'invitations that wait' },
+  { group: 'user cert', summary: 'client certificates of a person' },
+  { group: 'user passkey', summary: 'passkeys of a person' },
   (program, terminal) => {
     offlineToo(
       restCommand(
@@ -97,7 +100,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
       ),
     ).action((name: string, options: OfflineOptions) => reset(terminal, name, options)),
   {
-    usage: 'user uninvite <name>',
+    usage: 'user invitation remove <name>',
     summary: 'withdraw an invitation; its link stops working',
     operation: 'DELETE /v1/users/invitations/{id}',
     arguments: {
@@ -125,7 +128,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
   (program, terminal) =>
     restCommand(
       program,
-      'user cert <name>',
+      'user cert add <name>',
       'make a client certificate for a person; the key is made here and stays here',
     )
       .option('--label <text>', 'its name in the list, such as the machine that it is for')
@@ -138,7 +141,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
         await makeCertificate(terminal, name, options, (service) => idOf(service, USERS, name))
       }),
   {
-    usage: 'user certs <name>',
+    usage: 'user cert list <name>',
     summary: 'list the client certificates of a person',
     operation: 'GET /v1/users/{id}/certificates',
     arguments: USER,
@@ -154,14 +157,14 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
     },
   },
   {
-    usage: 'user uncert <name> <serial>',
+    usage: 'user cert remove <name> <serial>',
     summary: 'revoke a client certificate at once',
     operation: 'DELETE /v1/users/{id}/certificates/{serial}',
     arguments: USER,
     shows: { serial: '{serial}', revoked: true },
   },
   {
-    usage: 'user passkeys <name>',
+    usage: 'user passkey list <name>',
     summary: 'list the passkeys of a person',
     operation: 'GET /v1/users/{id}/passkeys',
     arguments: USER,
@@ -178,7 +181,7 @@ export const USER_COMMANDS: readonly CommandEntry[] = [
     },
   },
   {
-    usage: 'user unpasskey <name> <id>',
+    usage: 'user passkey remove <name> <id>',
     summary: 'remove a passkey at once',
     operation: 'DELETE /v1/users/{id}/passkeys/{passkey}',
     arguments: { ...USER, id: { to: 'path.passkey' } },

@@ -197,7 +197,7 @@ export interface CertOptions extends ConnectionOptions {
 }
 
 /**
- * `svc user cert NAME`: makes a key here, has the service sign it, and writes both with modes 0600: `NAME.pem`, `NAME.key`,
+ * `svc user cert add NAME`: makes a key here, has the service sign it, and writes both with modes 0600: `NAME.pem`, `NAME.key`,
  * `NAME-ca.pem`; `NAME.p12` with `--p12`; into the place where commands look with `--use`.
  *
  * The key leaves this process for those files alone.

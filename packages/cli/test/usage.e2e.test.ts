@@ -112,9 +112,9 @@ usage(
       assert.is(await asked('sim', 'export', ''), 'b-1')
       assert.is(await asked('sim', 'list', '--profile', ''), 'default')
       assert.is(await asked('plugin', 'reload', ''), 'nodes')
-      assert.is(await asked('sessions', '--apn', 'i'), 'internet ims')
-      assert.is(await asked('sessions', '--sim', '5c1b940e9d3'), '5c1b940e9d30')
-      assert.is(await asked('sessions', '--state', 'e'), 'ended')
+      assert.is(await asked('session', 'list', '--apn', 'i'), 'internet ims')
+      assert.is(await asked('session', 'list', '--sim', '5c1b940e9d3'), '5c1b940e9d30')
+      assert.is(await asked('session', 'list', '--state', 'e'), 'ended')
       assert.is(await asked('usage', '--by', 'hour', '5c1b940e9d3'), '5c1b940e9d30')
       assert.is(await asked('sim', 'list', '--att'), '--attached')
     } finally {

@@ -60,7 +60,7 @@ if (executable !== undefined) {
     'overwrites no access points that somebody else has set while others were typed',
     async () => {
       const { page, problems } = await asAdmin('/start')
-      const step = page.getByRole('region', { name: '3. Internet access' })
+      const step = page.getByRole('region', { name: '6. Internet access' })
       const names = step.getByLabel('APN names')
       await eventually(async () => assert.is.not(await names.inputValue(), ''))
       await names.fill('internet, mine')

@@ -7,6 +7,7 @@ import {
   txNotArmed,
 } from '@steeple/contracts'
 import { cellPlan, type RenderProblem, technologyProblem } from './render/cell-plan.ts'
+import { gainProblems } from './render/render-problems.ts'
 import { ueCountOf } from './stream/radio-facts.ts'
 import { desiredRadio, isSameProfile } from './supervisor/desired-radio.ts'
 import type { RadioSnapshot } from './supervisor/radio-state.ts'
@@ -67,10 +68,12 @@ export function ranDriver(
   return {
     problems: (profile) => {
       if (!isConfigured) return []
-      const { program, scs_khz } = context.settings.ran
+      const { ran } = context.settings
+      const { program, scs_khz } = ran
       const technology = technologyProblem(program, profile)
       const plan = cellPlan(profile, scs_khz)
-      const problems = technology === undefined ? (Array.isArray(plan) ? plan : []) : [technology]
+      const carrier = technology === undefined ? (Array.isArray(plan) ? plan : []) : [technology]
+      const problems = [...carrier, ...gainProblems({ profile, ran })]
       return problems.map(({ message }: RenderProblem) => message)
     },
     observe: async (signal) => {

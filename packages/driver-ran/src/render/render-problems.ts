@@ -89,7 +89,11 @@ function numberProblems({ ran }: RadioInput): readonly RenderProblem[] {
     .map(([key, value, max]) => ({ key, message: `${key} is ${value}; ${ran.program} takes 0 to ${max}` }))
 }
 
-function gainProblems({ profile, ran }: RadioInput): readonly RenderProblem[] {
+/** What is wrong with the gains of a profile for the device. */
+export function gainProblems({
+  profile,
+  ran,
+}: Pick<RadioInput, 'profile' | 'ran'>): readonly RenderProblem[] {
   const problems: RenderProblem[] = []
   const { tx_gain_db: txGain, rx_gain_db: rxGain } = profile
   if (txGain === undefined && !isVirtualDevice(ran)) {

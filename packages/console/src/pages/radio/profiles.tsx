@@ -8,12 +8,14 @@ import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Checkbox } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { ProfileDialog, Verdict } from './profile-dialog.tsx'
 import { isWithin, mhzText, type Profile, type Range, spanText } from './spectrum.ts'
+import './radio.css'
 
 /** What somebody has to look at before it sends, in this order. The first three are layers of the gate. */
 const STEPS = ['country-code', 'license', 'allow-list', 'antenna'] as const
@@ -102,7 +104,7 @@ function Point({
       <Checkbox label={label} isChecked={false} isDisabled onChange={onTick} />
       <Notice tone="bad">
         <p>{closed}</p>
-        {step === 'country-code' ? null : <a href="/rules">{t('radio.check.mend')}</a>}
+        <a href={step === 'country-code' ? '/start' : '/rules'}>{t('radio.check.mend')}</a>
       </Notice>
     </>
   )
@@ -157,18 +159,43 @@ export function Profiles({
   readonly country: string
 }) {
   const [armed, setArmed] = useState<string | undefined>(undefined)
+  /** The one that is changed; `null`: another one is made. */
+  const [edited, setEdited] = useState<Profile | null | undefined>(undefined)
+  const [removed, setRemoved] = useState<string | undefined>(undefined)
   const chosen = profiles.find(({ id }) => id === armed)
+  const add = may('sim:admin') ? (
+    <Button onClick={() => setEdited(null)}>{t('radio.profile.add')}</Button>
+  ) : undefined
   return (
     <section aria-labelledby="radio-profiles">
       <h2 id="radio-profiles">{t('radio.profiles')}</h2>
       {profiles.length === 0 ? (
-        <EmptyState title={t('radio.profiles.none')}>{t('radio.profiles.none.help')}</EmptyState>
+        <EmptyState title={t('radio.profiles.none')} {...(add === undefined ? {} : { action: add })}>
+          {t('radio.profiles.none.help')}
+        </EmptyState>
       ) : null}
       <div class="cards">
         {profiles.map((profile) => (
-          <ProfileCard key={profile.id} profile={profile} onArm={() => setArmed(profile.id)} />
+          <ProfileCard
+            key={profile.id}
+            profile={profile}
+            onArm={() => setArmed(profile.id)}
+            onEdit={() => setEdited(profile)}
+            onRemove={() => setRemoved(profile.id)}
+          />
         ))}
       </div>
+      {profiles.length === 0 || add === undefined ? null : <p class="toolbar">{add}</p>}
+      {edited === undefined ? null : (
+        <ProfileDialog
+          profile={edited ?? undefined}
+          others={profiles}
+          ranges={ranges}
+          country={country}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+      {removed === undefined ? null : <RemoveDialog id={removed} onClose={() => setRemoved(undefined)} />}
       {chosen === undefined ? null : (
         <ArmDialog
           key={chosen.id}
@@ -182,29 +209,56 @@ export function Profiles({
   )
 }
 
-function ProfileCard({ profile, onArm }: { readonly profile: Profile; readonly onArm: () => void }) {
+function RemoveDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const remove = () => api.delete('/v1/tx/profiles/{id}', { path: { id } })
+  return (
+    <FormDialog
+      title={t('radio.profile.remove.title', { id })}
+      confirm={t('radio.profile.remove')}
+      what={t('radio.profile.remove.what')}
+      act={remove}
+      onDone={() => {
+        toast({ text: t('radio.profile.removed', { id }) })
+        onClose()
+      }}
+      onClose={onClose}
+    >
+      {null}
+    </FormDialog>
+  )
+}
+
+interface CardProps {
+  readonly profile: Profile
+  readonly onArm: () => void
+  readonly onEdit: () => void
+  readonly onRemove: () => void
+}
+
+/** What is done with a profile beside arming it, or why that cannot be done here. */
+function Care({ profile: { id, armed, source }, onEdit, onRemove }: Omit<CardProps, 'onArm'>) {
+  if (source === 'file') return <p class="fine">{t('radio.profile.file')}</p>
+  if (armed) return <p class="fine">{t('radio.profile.stopFirst')}</p>
+  return (
+    <div class="toolbar">
+      <Button onClick={onEdit} label={t('radio.profile.edit.of', { id })}>
+        {t('radio.profile.edit')}
+      </Button>
+      <Button kind="quiet" onClick={onRemove} label={t('radio.profile.remove.of', { id })}>
+        {t('radio.profile.remove')}
+      </Button>
+    </div>
+  )
+}
+
+function ProfileCard({ profile, onArm, ...care }: CardProps) {
   const isOther = tx.value?.armed === true && !profile.armed
   return (
     <article class="card" aria-label={t('radio.profile', { id: profile.id })}>
       <h3>{profile.id}</h3>
       {profile.armed ? <Lamp tone="on" label={t('radio.profile.armed')} /> : null}
       <Carrier profile={profile} />
-      {profile.closed.length === 0 ? (
-        <p>
-          <Lamp tone="ok" label={t('radio.profile.open')} />
-        </p>
-      ) : (
-        <>
-          <p>{t('radio.profile.closed')}</p>
-          <ul class="reasons">
-            {profile.closed.map(({ gate, reason }) => (
-              <li key={gate}>
-                <strong>{word('radio.layer', gate)}</strong>: <Said>{reason}</Said>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Verdict profile={profile} />
       {may('sim:admin') && !profile.armed ? (
         <Button
           kind="primary"
@@ -216,6 +270,7 @@ function ProfileCard({ profile, onArm }: { readonly profile: Profile; readonly o
         </Button>
       ) : null}
       {isOther && may('sim:admin') ? <p class="fine">{t('radio.profile.other')}</p> : null}
+      {may('sim:admin') ? <Care profile={profile} {...care} /> : null}
     </article>
   )
 }

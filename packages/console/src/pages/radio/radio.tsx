@@ -8,14 +8,14 @@ import './radio.css'
 import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
-import { HealthList } from '../../ui/health-list.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Said } from '../../ui/said.tsx'
-import { type BandRow, type Bar, bandRows, mhzText, type Profile, type Ranges, spanText } from './spectrum.ts'
+import { RadioHealth } from './radio-health.tsx'
+import { CHANGES, mhzText } from './spectrum.ts'
+import { SpectrumMap } from './spectrum-map.tsx'
 
 type Answer = AnswerOf<'POST', '/v1/spectrum/check'>
 
@@ -164,147 +164,6 @@ function askedFrom({ technology, band, width, country }: Typed) {
   }
 }
 
-/** The allow-list against the bands and the carriers, as a picture and as a table. */
-function SpectrumMap({
-  ranges,
-  profiles,
-}: {
-  readonly ranges: Ranges
-  readonly profiles: readonly Profile[]
-}) {
-  const rows = bandRows(ranges, profiles)
-  return (
-    <section class="card" aria-labelledby="radio-map">
-      <h2 id="radio-map">{t('radio.map')}</h2>
-      {rows.length === 0 ? (
-        <EmptyState
-          title={t('radio.map.none')}
-          action={<ButtonLink href="/rules">{t('radio.map.rules')}</ButtonLink>}
-        >
-          {t('radio.map.none.help')}
-        </EmptyState>
-      ) : (
-        <>
-          <p class="legend fine">
-            {(['allowed', 'elsewhere', 'carrier'] as const).map((kind) => (
-              <span key={kind}>
-                <svg class="map-key" viewBox="0 0 20 10" aria-hidden="true">
-                  <rect class={kind} x="1" y="1" width="18" height="8" />
-                </svg>
-                {t(`radio.map.${kind}`, { country: ranges.country })}
-              </span>
-            ))}
-          </p>
-          {rows.map((row) => (
-            <Band key={row.key} row={row} />
-          ))}
-          <details>
-            <summary>{t('radio.map.table')}</summary>
-            <Entries rows={rows} />
-          </details>
-        </>
-      )}
-    </section>
-  )
-}
-
-/** Widths of the picture in its own units; it is stretched to the page. */
-const WIDTH = 1_000
-/** From where and how high each is drawn; what counts elsewhere lies below the band. */
-const PLACES = { allowed: [12, 16], elsewhere: [30, 5], carrier: [4, 24] } as const
-/** Less could not be seen. */
-const LEAST = 6
-
-function Band({ row }: { readonly row: BandRow }) {
-  const name = `${word('radio.technology', row.technology)} ${row.band}`
-  return (
-    <figure class="band">
-      <figcaption>
-        <strong>{name}</strong>{' '}
-        {row.edges === undefined
-          ? t('radio.map.unlisted')
-          : t('radio.map.band', { span: spanText(row.edges) })}
-      </figcaption>
-      <svg
-        viewBox={`0 0 ${WIDTH} 40`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={t('radio.map.band.label', { band: name, bars: row.bars.map(barText).join('; ') })}
-      >
-        <rect class={row.edges === undefined ? 'unknown' : 'whole'} x="0" y="14" width={WIDTH} height="12" />
-        {row.bars.map((bar) => (
-          <BarShape key={bar.key} bar={bar} row={row} />
-        ))}
-      </svg>
-      <p class="ends fine">
-        <span>{mhzText(row.low_mhz)}</span>
-        <span>{mhzText(row.high_mhz)}</span>
-      </p>
-      <ul class="bars fine">
-        {row.bars.map((bar) => (
-          <li key={bar.key}>{barText(bar)}</li>
-        ))}
-      </ul>
-    </figure>
-  )
-}
-
-function BarShape({ bar, row }: { readonly bar: Bar; readonly row: BandRow }) {
-  const scale = WIDTH / (row.high_mhz - row.low_mhz)
-  const x = (bar.low_mhz - row.low_mhz) * scale
-  const width = Math.max(LEAST, (bar.high_mhz - bar.low_mhz) * scale)
-  const [y, height] = PLACES[bar.kind]
-  return (
-    <rect class={`${bar.kind} ${bar.isArmed ? 'armed' : ''}`} x={x} y={y} width={width} height={height} />
-  )
-}
-
-function barText(bar: Bar): string {
-  return t(`radio.map.${bar.kind}.bar`, { label: bar.label, span: spanText(bar) })
-}
-
-type Entry = Bar & Pick<BandRow, 'technology' | 'band'>
-
-function Entries({ rows }: { readonly rows: readonly BandRow[] }) {
-  const entries = rows.flatMap(({ technology, band, bars }) =>
-    bars.map((bar) => ({ ...bar, technology, band })),
-  )
-  const columns: readonly Column<Entry>[] = [
-    {
-      key: 'band',
-      title: t('radio.map.column.band'),
-      cell: ({ technology, band }) => `${word('radio.technology', technology)} ${band}`,
-    },
-    {
-      key: 'what',
-      title: t('radio.map.column.what'),
-      cell: (bar) => t(`radio.map.${bar.kind}.word`, { label: bar.label }),
-    },
-    {
-      key: 'low',
-      title: t('radio.map.column.low'),
-      isNumeric: true,
-      cell: ({ low_mhz }) => mhzText(low_mhz),
-      compare: (a, b) => a.low_mhz - b.low_mhz,
-    },
-    {
-      key: 'high',
-      title: t('radio.map.column.high'),
-      isNumeric: true,
-      cell: ({ high_mhz }) => mhzText(high_mhz),
-      compare: (a, b) => a.high_mhz - b.high_mhz,
-    },
-  ]
-  return (
-    <DataTable
-      label={t('radio.map.table')}
-      rows={entries}
-      columns={columns}
-      keyOf={(entry) => `${entry.technology} ${entry.band} ${entry.key}`}
-    />
-  )
-}
-
 /** The three layers of the TX gate, with where each is set. */
 const GATES = ['country_code', 'license_ack', 'allow_list'] as const
 
@@ -325,11 +184,9 @@ function Gates({ state, country }: { readonly state: Tx | undefined; readonly co
                 label={t(`radio.gate.${gate}.${isOpen ? 'set' : 'missing'}`)}
               />
               <p class="fine">
-                {gate === 'country_code' ? (
-                  t('radio.gate.country_code.where', { country: country ?? '' })
-                ) : (
-                  <a href="/rules">{t(`radio.gate.${gate}.where`)}</a>
-                )}
+                <a href={gate === 'country_code' ? '/start' : '/rules'}>
+                  {t(`radio.gate.${gate}.where`, { country: country ?? '' })}
+                </a>
               </p>
             </li>
           )
@@ -346,28 +203,6 @@ function sentenceOf(state: Tx): string {
   if (state.transmitter === 'unconfirmed') return t('radio.state.unconfirmed')
   return state.armed ? t('radio.state.armed', { profile }) : t('radio.state.off')
 }
-
-/** For the words of a radio that stays in its state. */
-const LOOK_MS = 30_000
-/** What speaks for the transmitter, beside the components of kind `ran`. */
-const GATE = 'policy.tx-gate'
-
-/** How the radio is, in its own words and those of its program. */
-function RadioHealth() {
-  const health = useQuery('/v1/health', {}, { on: ['health.*', 'tx.*', 'ran.*', 'node.*'], everyMs: LOOK_MS })
-  if (health.data === undefined) return null
-  const parts = health.data.components.filter(({ kind, name }) => kind === 'ran' || name === GATE)
-  return (
-    <section class="card" aria-labelledby="radio-health">
-      <h2 id="radio-health">{t('radio.health')}</h2>
-      {parts.length === 0 ? <EmptyState title={t('radio.health.none')} /> : null}
-      <HealthList components={parts} />
-    </section>
-  )
-}
-
-/** What changes a profile, or what keeps it off the air. */
-const CHANGES = { on: ['tx.*', 'policy.*', 'config.*'], everyMs: 30_000 } as const
 
 /** The radio: whether it may send, on what, and what it says of itself. */
 export function Page() {

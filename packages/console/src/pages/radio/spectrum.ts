@@ -1,12 +1,17 @@
-import type { AnswerOf } from '@steeple/client'
+import type { AnswerOf, RequestOf } from '@steeple/client'
 import { locale } from '../../text/index.ts'
 
 /** A radio profile with its carrier. */
 export type Profile = AnswerOf<'GET', '/v1/tx/profiles'>['profiles'][number]
+/** A profile as it is made. */
+type ProfileBody = NonNullable<RequestOf<'PUT', '/v1/tx/profiles/{id}'>['body']>
 /** The allow-list as frequencies. */
 export type Ranges = AnswerOf<'GET', '/v1/spectrum/ranges'>
 /** An entry of the allow-list as frequencies. */
 export type Range = Ranges['ranges'][number]
+
+/** What changes a profile, or what keeps it off the air. */
+export const CHANGES = { on: ['tx.*', 'policy.*', 'settings.*', 'config.*'], everyMs: 30_000 } as const
 
 /** A part of the spectrum, MHz. */
 export interface Span {
@@ -100,4 +105,64 @@ export function mhzText(mhz: number): string {
 /** A part of the spectrum: `2,677.5 – 2,682.5 MHz`. */
 export function spanText({ low_mhz, high_mhz }: Span): string {
   return `${low_mhz.toLocaleString(locale(), { maximumFractionDigits: 3 })} – ${mhzText(high_mhz)}`
+}
+
+/** A radio profile as it is typed. `band` is technology and band, `lte b3`. */
+export interface ProfileTyped {
+  readonly id: string
+  readonly band: string
+  /** Which of both says where it lies: `mhz` or `channel`. */
+  readonly by: string
+  readonly mhz: string
+  readonly channel: string
+  readonly width: string
+  readonly power: string
+  readonly txGain: string
+  readonly rxGain: string
+}
+
+/** Widths of carriers that all bands of their technology have, or most; the widest first. */
+const WIDTHS_MHZ = [20, 10, 5, 3, 1.4]
+
+/** What to begin with in an entry of the allow-list: the widest carrier that its middle has room for, with the power it allows. */
+export function typedBand(range: Range): ProfileTyped {
+  const { technology, band, low_mhz: low, high_mhz: high, max_eirp_dbm: power } = range
+  const room = low === null || high === null ? 0 : high - low
+  const middle = low === null || high === null ? '' : String(Math.round((low + high) * 5) / 10)
+  const width = WIDTHS_MHZ.find((each) => each <= room) ?? ''
+  return {
+    ...{ id: '', band: `${technology} ${band}`, by: 'mhz', mhz: middle, channel: '' },
+    ...{ width: String(width), power: power === null ? '' : String(power), txGain: '', rxGain: '' },
+  }
+}
+
+/** What somebody would have typed to get that profile. */
+export function typedProfile(profile: Profile): ProfileTyped {
+  const text = (value: number | null): string => (value === null ? '' : String(value))
+  return {
+    ...{ id: profile.id, band: `${profile.technology} ${profile.band ?? ''}`.trim(), by: 'channel', mhz: '' },
+    ...{ channel: text(profile.channel), width: text(profile.bandwidth_mhz), power: text(profile.eirp_dbm) },
+    ...{ txGain: text(profile.tx_gain_db), rxGain: text(profile.rx_gain_db) },
+  }
+}
+
+/** The same as the service takes it; what is no number is sent as it is typed, for the service says why not. */
+export function profileBody(typed: ProfileTyped): ProfileBody {
+  const [technology = '', band] = typed.band.split(' ')
+  const fields = {
+    ...(typed.by === 'mhz' ? { frequency_mhz: typed.mhz } : { channel: typed.channel }),
+    ...{ bandwidth_mhz: typed.width, eirp_dbm: typed.power },
+    ...{ tx_gain_db: typed.txGain, rx_gain_db: typed.rxGain },
+  }
+  const given = Object.entries(fields).filter(([, text]) => text.trim() !== '')
+  const numbers = given.map(([key, text]) => {
+    const number = Number(text.trim().replace(',', '.'))
+    return [key, Number.isNaN(number) ? text : number] as const
+  })
+  // The schema of the route judges it.
+  return {
+    technology,
+    ...(band === undefined ? {} : { band }),
+    ...Object.fromEntries(numbers),
+  } as ProfileBody
 }

@@ -24,7 +24,7 @@ import {
 } from './rule-fields.ts'
 import './rules.css'
 import type { Problem } from '@steeple/client'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { useLeavingGuard } from '../../app/use-leaving-guard.ts'
@@ -141,7 +141,7 @@ function AllowList({
   readonly rules: Rules
   readonly isReader: boolean
 }) {
-  const status = useQuery('/v1/status')
+  const status = useQuery('/v1/status', {}, { on: ['settings.*', 'config.*'] })
   const typed = rules.draft[path]
   const entries = Array.isArray(typed) ? (typed as readonly EntryTyped[]) : []
   const put = (next: readonly EntryTyped[]): void => rules.set(path, next)
@@ -263,12 +263,20 @@ interface PartProps {
   readonly isReader: boolean
 }
 
-function RuleSection({ section, rules, isReader }: PartProps & { readonly section: string }) {
-  const own = rulesOf(rules.draft).filter((rule) => rule.section === section)
+function RuleSection({ section, ...part }: PartProps & { readonly section: string }) {
   const id = `rules-${section}`
   return (
     <section class="card" aria-labelledby={id}>
       <h2 id={id}>{word('rules.section', section)}</h2>
+      <RuleFields section={section} {...part} />
+    </section>
+  )
+}
+
+function RuleFields({ section, rules, isReader }: PartProps & { readonly section: string }) {
+  const own = rulesOf(rules.draft).filter((rule) => rule.section === section)
+  return (
+    <>
       <div class="fields">
         {own.map((rule) =>
           rule.kind === 'entries' ? (
@@ -279,7 +287,27 @@ function RuleSection({ section, rules, isReader }: PartProps & { readonly sectio
         )}
       </div>
       {section === 'license' ? <Stamp rules={rules} /> : null}
-    </section>
+    </>
+  )
+}
+
+/** One part of the rules as a form of its own, with what is about to change. */
+export function RulePart({ section }: { readonly section: 'license' | 'allow' }) {
+  const rules = useRules()
+  const isReader = !may('operator')
+  if (rules.problem !== undefined) return <ErrorNotice error={rules.problem} onRetry={rules.reload} />
+  if (rules.policy === undefined) return null
+  return (
+    <form
+      class="rules"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void rules.save()
+      }}
+    >
+      <RuleFields section={section} rules={rules} isReader={isReader} />
+      {isReader ? null : <SaveBar rules={rules} />}
+    </form>
   )
 }
 
@@ -330,12 +358,13 @@ function namesOf(typed: unknown): readonly string[] {
 
 /** What is about to change, and what somebody else has changed meanwhile. */
 function SaveBar({ rules }: { readonly rules: Rules }) {
+  const id = useId()
   const { own, theirs, before, draft, error, isSaving } = rules
   if (own.length === 0) return null
   const isConflict = error?.code === 'policy_conflict'
   return (
-    <section class="card save" aria-labelledby="rules-changes">
-      <h2 id="rules-changes">{t('rules.changes', { count: own.length })}</h2>
+    <section class="card save" aria-labelledby={id}>
+      <h2 id={id}>{t('rules.changes', { count: own.length })}</h2>
       <Difference paths={own} before={before} after={draft} />
       {has('core-config') && own.includes('apns') ? (
         <AskCore change={{ apns: namesOf(draft.apns).join(',') }} />

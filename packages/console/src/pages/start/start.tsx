@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
@@ -15,8 +16,14 @@ import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { type CoreChange, WhatIf } from '../core/what-if.tsx'
+import { Profiles } from '../radio/profiles.tsx'
+import { RadioHealth } from '../radio/radio-health.tsx'
+import { SpectrumMap } from '../radio/spectrum-map.tsx'
+import { RulePart } from '../rules/rules.tsx'
 import { codeOf, countries, misfit } from './country-codes.ts'
-import { broughtIntoForce, type Planned, type SettingsForm, useSettings } from './use-settings.ts'
+import { STEPS, type StartStep, TEST_LABEL } from './progress.ts'
+import { useProgress, useTestSims } from './use-progress.ts'
+import { type Planned, type SettingsForm, useSettings } from './use-settings.ts'
 
 const RELOAD = 'sudo systemctl reload steeple'
 
@@ -70,7 +77,7 @@ function Country({ isDone }: { readonly isDone: boolean }) {
       .toSorted((a, b) => a.label.localeCompare(b.label, locale())),
   ]
   return (
-    <Step title={t('start.country')} isDone={isDone}>
+    <Step step="country" isDone={isDone}>
       <p>
         {now === undefined
           ? ''
@@ -111,13 +118,13 @@ function Country({ isDone }: { readonly isDone: boolean }) {
 const LAB_MCC = '999'
 
 /** The network's number: MCC and MNC. TS 23.003 clause 12.1. */
-function Plmn() {
+function Plmn({ isDone }: { readonly isDone: boolean }) {
   const form = useSettings()
   const [mcc, mnc] = [form.inForce('plmn.mcc'), form.inForce('plmn.mnc')]
   const country = form.inForce('server.country')
   const isKnown = mcc !== undefined && mnc !== undefined && country !== undefined
   return (
-    <Step title={t('start.plmn')} isDone={isKnown}>
+    <Step step="plmn" isDone={isDone}>
       {isKnown ? (
         <>
           <p>{t(mcc === LAB_MCC ? 'start.plmn.lab' : 'start.plmn.is', { plmn: `${mcc}-${mnc}` })}</p>
@@ -203,22 +210,14 @@ function OldSims({ mcc, mnc }: PlmnNumber) {
   return <Notice tone="warn">{t('start.plmn.sims', { plmn: `${mcc}-${mnc}` })}</Notice>
 }
 
-const LABEL = 'test'
-const LOOK_MS = 30_000
-
 /** A SIM to try the network with: issued here, put into a phone, watched until it attaches. */
-function TestSim() {
-  const sims = useQuery(
-    '/v1/sims',
-    { query: { label: LABEL, limit: 1 } },
-    { on: ['sim.*'], everyMs: LOOK_MS },
-  )
-  const issue = useAction(() => api.post('/v1/sims', { body: { count: 1, label: LABEL } }))
+function TestSim({ isDone: isOn }: { readonly isDone: boolean }) {
+  const sims = useTestSims()
+  const issue = useAction(() => api.post('/v1/sims', { body: { count: 1, label: TEST_LABEL } }))
   const [isAsked, setAsked] = useState(false)
   const sim = sims.data?.sims[0]
-  const isOn = sim !== undefined && sim.first_attach_at !== null
   return (
-    <Step title={t('start.sim')} isDone={isOn}>
+    <Step step="sim" isDone={isOn}>
       <p>{t('start.sim.about')}</p>
       {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
       {sim === undefined ? (
@@ -258,6 +257,7 @@ function Insert({ batch }: { readonly batch: string }) {
   const command = `npm run -s svc -- sim export ${batch} --data-dir ${folder} --format json | npm run -s lab -- insert`
   return (
     <>
+      {batch === '' ? null : <Panels on="sims.issued" batch={batch} />}
       <p>{t('start.sim.insert')}</p>
       <p>
         <code>{command}</code>
@@ -267,26 +267,66 @@ function Insert({ batch }: { readonly batch: string }) {
   )
 }
 
-/** What a new box needs, in order; each step says whether it is done. */
+/** What a new box needs, in order; each step says whether it is done, and the first that is not is shown at the top. */
 export function Page() {
-  const gate = useQuery('/v1/tx/arm', {}, { on: ['policy.*', 'tx.*', 'settings.*'], everyMs: 30_000 })
-  useEffect(() => gate.reload(), [broughtIntoForce.value])
+  const progress = useProgress()
+  const { done, ranges, profiles, error, reload } = progress
+  const next = STEPS.find((step) => !done[step])
   return (
     <>
       <h1>{t('start.title')}</h1>
       <p>{t('start.about')}</p>
-      {gate.error === undefined ? null : <ErrorNotice error={gate.error} onRetry={gate.reload} />}
-      <Country isDone={gate.data?.gates.country_code === 'set'} />
-      <Plmn />
-      <Apns />
-      <FirstPerson />
-      <TestSim />
+      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      {!progress.isKnown ? null : (
+        <Notice tone={next === undefined ? 'ok' : 'none'}>
+          {next === undefined ? (
+            <p>{t('start.sim.on')}</p>
+          ) : (
+            <p>
+              {t('start.next', { done: STEPS.filter((step) => done[step]).length, of: STEPS.length })}{' '}
+              <a
+                href={`#start-${next}`}
+                onClick={(event) => {
+                  event.preventDefault()
+                  document.getElementById(`start-${next}`)?.scrollIntoView()
+                }}
+              >
+                {t(`start.${next}`)}
+              </a>
+            </p>
+          )}
+        </Notice>
+      )}
+      <Country isDone={done.country} />
+      <Plmn isDone={done.plmn} />
+      <Step step="license" isDone={done.license}>
+        <p>{t('start.license.about')}</p>
+        <RulePart section="license" />
+      </Step>
+      <Step step="spectrum" isDone={done.spectrum}>
+        <p>{t('start.spectrum.about')}</p>
+        <RulePart section="allow" />
+        {ranges === undefined || ranges.ranges.length === 0 ? null : (
+          <SpectrumMap ranges={ranges} profiles={profiles ?? []} />
+        )}
+      </Step>
+      <Step step="air" isDone={done.air}>
+        <p>{t('start.air.about')}</p>
+        {profiles === undefined || ranges === undefined ? null : (
+          <Profiles profiles={profiles} ranges={ranges.ranges} country={ranges.country} />
+        )}
+        <RadioHealth />
+        <p class="fine">{t('start.air.program')}</p>
+      </Step>
+      <Apns isDone={done.apn} />
+      <FirstPerson isDone={done.person} />
+      <TestSim isDone={done.sim} />
     </>
   )
 }
 
 /** The names by which phones ask for the internet. */
-function Apns() {
+function Apns({ isDone }: { readonly isDone: boolean }) {
   const policy = useQuery('/v1/policy', {}, { on: ['policy.*'] })
   const save = useAction((apns: readonly string[]) =>
     api.put('/v1/policy', { body: { apns }, ...(policy.etag === undefined ? {} : { ifMatch: policy.etag }) }),
@@ -303,7 +343,7 @@ function Apns() {
     toast({ text: t('start.saved') })
   }
   return (
-    <Step title={t('start.apn')} isDone={known.length > 0}>
+    <Step step="apn" isDone={isDone}>
       <LookFirst
         change={{ apns: apns.join(',') }}
         apply={submit}
@@ -325,8 +365,7 @@ function Apns() {
 }
 
 /** The first person with an account of their own: invited by a link that they open on their phone. */
-function FirstPerson() {
-  const people = useQuery('/v1/users', { query: { limit: 1 } }, { on: ['user.*'] })
+function FirstPerson({ isDone }: { readonly isDone: boolean }) {
   const [name, setName] = useState('')
   const [link, setLink] = useState<string | undefined>(undefined)
   const invite = useAction(() => api.post('/v1/users/invitations', { body: { name, roles: ['admin'] } }))
@@ -335,7 +374,7 @@ function FirstPerson() {
     if (result?.ok === true) setLink(`${location.origin}/v1/auth/invitation#${result.data.token}`)
   }
   return (
-    <Step title={t('start.person')} isDone={(people.data?.users.length ?? 0) > 0}>
+    <Step step="person" isDone={isDone}>
       <p>{t('start.person.about')}</p>
       {link === undefined ? (
         <form
@@ -429,18 +468,18 @@ function LookFirst({
 
 /** One step, and whether it is done. */
 function Step({
-  title,
+  step,
   isDone,
   children,
 }: {
-  readonly title: string
+  readonly step: StartStep
   readonly isDone: boolean
   readonly children: ComponentChildren
 }) {
   const id = useId()
   return (
-    <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+    <section class="card" id={`start-${step}`} aria-labelledby={id}>
+      <h2 id={id}>{t(`start.${step}`)}</h2>
       <p>
         <Lamp tone={isDone ? 'ok' : 'warn'} label={t(isDone ? 'start.done' : 'start.open')} />
       </p>

@@ -1,0 +1,23 @@
+import { useQuery } from '../../api/use-query.ts'
+import { t } from '../../text/index.ts'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { HealthList } from '../../ui/health-list.tsx'
+
+/** For the words of a radio that stays in its state. */
+const LOOK_MS = 30_000
+/** What speaks for the transmitter, beside the components of kind `ran`. */
+const GATE = 'policy.tx-gate'
+
+/** How the radio is, in its own words and those of its program. */
+export function RadioHealth() {
+  const health = useQuery('/v1/health', {}, { on: ['health.*', 'tx.*', 'ran.*', 'node.*'], everyMs: LOOK_MS })
+  if (health.data === undefined) return null
+  const parts = health.data.components.filter(({ kind, name }) => kind === 'ran' || name === GATE)
+  return (
+    <section class="card" aria-labelledby="radio-health">
+      <h2 id="radio-health">{t('radio.health')}</h2>
+      {parts.length === 0 ? <EmptyState title={t('radio.health.none')} /> : null}
+      <HealthList components={parts} />
+    </section>
+  )
+}

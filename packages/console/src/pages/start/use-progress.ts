@@ -1,0 +1,50 @@
+import type { Problem } from '@steeple/client'
+import { useEffect } from 'preact/hooks'
+import { useQuery } from '../../api/use-query.ts'
+import { CHANGES, type Profile, type Ranges } from '../radio/spectrum.ts'
+import { doneSteps, TEST_LABEL } from './progress.ts'
+import { broughtIntoForce } from './use-settings.ts'
+
+const LOOK_MS = 30_000
+
+/** The SIM to try the network with, when there is one. */
+export function useTestSims() {
+  return useQuery('/v1/sims', { query: { label: TEST_LABEL, limit: 1 } }, { on: ['sim.*'], everyMs: LOOK_MS })
+}
+
+/** How far the box is. */
+export function useProgress(): {
+  readonly done: ReturnType<typeof doneSteps>
+  /** Whether all of it was read. */
+  readonly isKnown: boolean
+  readonly ranges: Ranges | undefined
+  readonly profiles: readonly Profile[] | undefined
+  readonly error: Problem | undefined
+  readonly reload: () => void
+} {
+  const ranges = useQuery('/v1/spectrum/ranges', {}, CHANGES)
+  const profiles = useQuery('/v1/tx/profiles', {}, CHANGES)
+  const policy = useQuery('/v1/policy', {}, { on: ['policy.*'] })
+  const people = useQuery('/v1/users', { query: { limit: 1 } }, { on: ['user.*'] })
+  const sims = useTestSims()
+  const gate = useQuery('/v1/tx/arm', {}, CHANGES)
+  const queries = [gate, ranges, profiles, policy, people, sims]
+  const reload = (): void => {
+    for (const query of queries) query.reload()
+  }
+  useEffect(reload, [broughtIntoForce.value])
+  return {
+    done: doneSteps({
+      gate: gate.data,
+      ranges: ranges.data,
+      apns: policy.data?.apns,
+      people: people.data?.users,
+      sims: sims.data?.sims,
+    }),
+    isKnown: queries.every(({ data }) => data !== undefined),
+    ranges: ranges.data,
+    profiles: profiles.data?.profiles,
+    error: queries.find(({ error }) => error !== undefined)?.error,
+    reload,
+  }
+}

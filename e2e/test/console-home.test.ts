@@ -163,6 +163,17 @@ if (executable !== undefined) {
       await page.getByText('1 alert about it').waitFor()
       assert.is(await page.getByRole('listitem', { name: 'No core', exact: true }).count(), 1)
       await isAccessible(page, 'alerts with an outage')
+      await page.goto(`${service.url}/system`)
+      await page.getByText('Cause and what follows').click()
+      const shown = (await page.locator('main').textContent()) ?? ''
+      const { components: all } = (await service.request('GET', '/v1/health')).body
+      const names = all.map(({ name }: { name: string }) => name)
+      assert.ok(names.length > 10, String(names))
+      assert.equal(
+        names.filter((name: string) => name.includes('.') && shown.includes(name)),
+        [],
+      )
+      assert.not.match(shown, /\d{4}-\d\d-\d\dT\d\d:/)
       assert.equal(problems, [])
       await page.close()
     },

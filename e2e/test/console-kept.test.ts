@@ -138,16 +138,29 @@ if (executable !== undefined) {
   kept(
     'gives the focus back to what opened a dialog when Escape closes it',
     async () => {
-      const { page, problems } = await asAdmin('/people')
-      const opener = page.getByRole('button', { name: 'Invite a person' })
-      await opener.click()
-      const dialog = page.getByRole('dialog')
-      await dialog.waitFor()
-      await page.keyboard.press('Escape')
-      await dialog.waitFor({ state: 'detached' })
-      assert.ok(await opener.evaluate((one) => one.ownerDocument.activeElement === one))
-      assert.equal(problems, [])
-      await page.close()
+      // One that is there while it is open, two that are there and opened, one in the frame of all pages.
+      const openers = [
+        ['/people', /^Invite a person$/],
+        ['/sims', /^Issue SIMs$/],
+        ['/system', /^Confirm the clock$/],
+        ['/system', /^Search/],
+      ] as const
+      for (const [path, name] of openers) {
+        const { page, problems } = await asAdmin(path)
+        const opener = page.getByRole('button', { name }).first()
+        const dialog = page.getByRole('dialog')
+        for (const open of [() => opener.click(), () => opener.press('Enter')]) {
+          await open()
+          await dialog.waitFor()
+          assert.not.ok(await opener.evaluate((one) => one.ownerDocument.activeElement === one))
+          await page.keyboard.press('Escape')
+          await dialog.waitFor({ state: 'detached' })
+          const hasFocus = await opener.evaluate((one) => one.ownerDocument.activeElement === one)
+          assert.ok(hasFocus, `${path} ${name}`)
+        }
+        assert.equal(problems, [])
+        await page.close()
+      }
     },
     LIMIT,
   )

@@ -143,6 +143,7 @@ if (executable !== undefined) {
         await moment()
         assert.is(await core.count(), 1)
       })
+      await page.clock.resume()
       await isAccessible(page, 'overview with an outage')
       assert.equal(await needs.getByRole('link', { name: 'Open Core' }).getAttribute('href'), '/core')
       const runbook = (await core.getByRole('link', { name: 'What to do' }).getAttribute('href')) ?? ''

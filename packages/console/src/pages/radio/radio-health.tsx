@@ -1,4 +1,5 @@
 import { useQuery } from '../../api/use-query.ts'
+import type { Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
@@ -20,4 +21,12 @@ export function RadioHealth() {
       <HealthList components={parts} />
     </section>
   )
+}
+
+/** Whether the box is on the air, in a sentence. */
+export function sentenceOf(state: Tx): string {
+  const profile = state.profile ?? ''
+  if (state.transmitter === 'on') return t('radio.state.on', { profile })
+  if (state.transmitter === 'unconfirmed') return t('radio.state.unconfirmed')
+  return state.armed ? t('radio.state.armed', { profile }) : t('radio.state.off')
 }

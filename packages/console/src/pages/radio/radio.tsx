@@ -13,7 +13,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Said } from '../../ui/said.tsx'
-import { RadioHealth } from './radio-health.tsx'
+import { RadioHealth, sentenceOf } from './radio-health.tsx'
 import { CHANGES, mhzText } from './spectrum.ts'
 import { SpectrumMap } from './spectrum-map.tsx'
 
@@ -195,13 +195,6 @@ function Gates({ state, country }: { readonly state: Tx | undefined; readonly co
       <StopButton />
     </section>
   )
-}
-
-function sentenceOf(state: Tx): string {
-  const profile = state.profile ?? ''
-  if (state.transmitter === 'on') return t('radio.state.on', { profile })
-  if (state.transmitter === 'unconfirmed') return t('radio.state.unconfirmed')
-  return state.armed ? t('radio.state.armed', { profile }) : t('radio.state.off')
 }
 
 /** The radio: whether it may send, on what, and what it says of itself. */

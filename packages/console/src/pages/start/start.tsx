@@ -4,6 +4,7 @@ import { api } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
+import { tx } from '../../app/transmitter.tsx'
 import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
@@ -17,7 +18,7 @@ import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { type CoreChange, WhatIf } from '../core/what-if.tsx'
 import { Profiles } from '../radio/profiles.tsx'
-import { RadioHealth } from '../radio/radio-health.tsx'
+import { RadioHealth, sentenceOf } from '../radio/radio-health.tsx'
 import { SpectrumMap } from '../radio/spectrum-map.tsx'
 import { RulePart } from '../rules/rules.tsx'
 import { codeOf, countries, misfit } from './country-codes.ts'
@@ -251,18 +252,23 @@ function TestSim({ isDone: isOn }: { readonly isDone: boolean }) {
   )
 }
 
-/** How the card gets into a phone. Its keys leave the box on a terminal alone. */
+/** How the SIM gets into a phone: as a card, or as an eSIM where one is offered. Keys of cards leave the box on a terminal alone. */
 function Insert({ batch }: { readonly batch: string }) {
-  const folder = useSettings().inForce('server.data_dir') ?? './data'
-  const command = `npm run -s svc -- sim export ${batch} --data-dir ${folder} --format json | npm run -s lab -- insert`
+  const { inForce } = useSettings()
+  const command = `npm run -s svc -- sim export ${batch} --data-dir ${inForce('server.data_dir') ?? './data'} --format json | npm run -s lab -- insert`
   return (
     <>
-      {batch === '' ? null : <Panels on="sims.issued" batch={batch} />}
       <p>{t('start.sim.insert')}</p>
-      <p>
-        <code>{command}</code>
-      </p>
-      <Copy text={command} />
+      {batch === '' ? null : <Panels on="sims.issued" batch={batch} />}
+      {inForce('server.mode') !== 'lab' ? null : (
+        <>
+          <p>{t('start.sim.lab')}</p>
+          <p>
+            <code>{command}</code>
+          </p>
+          <Copy text={command} />
+        </>
+      )}
     </>
   )
 }
@@ -312,6 +318,7 @@ export function Page() {
       </Step>
       <Step step="air" isDone={done.air}>
         <p>{t('start.air.about')}</p>
+        {tx.value === undefined ? null : <p class="radio-state">{sentenceOf(tx.value)}</p>}
         {profiles === undefined || ranges === undefined ? null : (
           <Profiles profiles={profiles} ranges={ranges.ranges} country={ranges.country} />
         )}

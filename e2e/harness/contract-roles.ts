@@ -134,6 +134,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/sims/{imsi}', 'viewer', `/v1/sims/${NOBODY}`, 404),
   read('/v1/sims/{imsi}/diagnosis', 'viewer', `/v1/sims/${NOBODY}/diagnosis`, 404),
   read('/v1/sims/export', 'sim:issuer'),
+  read('/v1/sims/handout', 'sim:issuer', '/v1/sims/handout?batch_id=b-0', 404),
   change('POST', '/v1/sims/find', 'viewer', { body: {} }, 400),
   change(
     'POST',

@@ -170,6 +170,76 @@ if (executable !== undefined) {
     LIMIT,
   )
 
+  sims(
+    'says how many there are, sorts them on the service, and finds the way back to a list',
+    async () => {
+      await issue('aft', 1)
+      await issue('zone', 1)
+      const { body } = await service.request('GET', '/v1/sims')
+      const names = (page: Page) => page.locator('tbody tr[data-place] td:nth-child(2)').allInnerTexts()
+      await as('operator', '/sims', async (page) => {
+        await page.getByText(`${body.total} SIMs`, { exact: true }).waitFor()
+        const head = page.getByRole('columnheader', { name: 'Name' })
+        await head.getByRole('button').click()
+        await page.waitForURL(/sort=label/)
+        await eventually(async () => assert.is((await names(page))[0], 'aft'))
+        assert.is(await head.getAttribute('aria-sort'), 'ascending')
+        await head.getByRole('button').press('Enter')
+        await page.waitForURL(/sort=-label/)
+        await eventually(async () => assert.is((await names(page))[0], 'zone'))
+        await page.getByLabel('State').selectOption('revoked')
+        await page.waitForURL(/state=revoked/)
+        await page.goBack()
+        await eventually(async () => assert.is((await names(page))[0], 'zone'))
+        assert.is(await page.getByLabel('State').inputValue(), '')
+        await page.getByRole('button', { name: 'Columns' }).click()
+        await isAccessible(page, 'columns of SIMs')
+        await page.getByLabel('Card number').uncheck()
+        await page.keyboard.press('Escape')
+        await page.reload()
+        await page.getByRole('link', { name: 'zone' }).waitFor()
+        assert.is(await page.getByRole('columnheader', { name: 'Card number' }).count(), 0)
+        assert.is(await head.getAttribute('aria-sort'), 'descending')
+        await page.getByLabel('Expires').selectOption('this-month')
+        await page.getByText('No SIM matches').waitFor()
+      })
+    },
+    LIMIT,
+  )
+
+  sims(
+    'does the jobs of a day by single keys, never while somebody types, and tells them by ?',
+    async () => {
+      await as('sim:issuer', '/sims', async (page) => {
+        await page.getByRole('heading', { name: 'SIMs', level: 1 }).waitFor()
+        await page.keyboard.press('o')
+        await page.waitForURL((url) => url.pathname === '/')
+        await page.keyboard.press('?')
+        const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+        await help.waitFor()
+        await isAccessible(page, 'the shortcuts')
+        // A dialog has the keys.
+        await page.keyboard.press('s')
+        assert.is(new URL(page.url()).pathname, '/')
+        await page.keyboard.press('Escape')
+        await help.waitFor({ state: 'detached' })
+        await page.keyboard.press('/')
+        await page.keyboard.type('sao')
+        assert.is(await page.getByRole('combobox').inputValue(), 'sao')
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('n')
+        await page.getByRole('dialog', { name: 'Issue SIMs' }).waitFor()
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('?')
+        await help.getByLabel('Single keys are on').uncheck()
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('o')
+        assert.is(new URL(page.url()).pathname, '/sims')
+      })
+    },
+    LIMIT,
+  )
+
   about(ONLINE, sims)(
     'suspends a phone that is online, says how fast it was off, and undoes it',
     async () => {

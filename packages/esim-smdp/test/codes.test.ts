@@ -1,8 +1,8 @@
+import { escapedHtml } from '@steeple/telecom'
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { activationCode, base32, drawMatchingId, drawToken, qrText } from '../src/codes/activation.ts'
 import { qrPath } from '../src/codes/qr.ts'
-import { escaped } from '../src/codes/sheet.ts'
 import { mediaTypeFor } from '../src/routes/code-routes.ts'
 
 const codes = suite('esim-smdp/codes')
@@ -37,7 +37,7 @@ codes('keeps the text of a QR code in the set that is stored in fewest modules',
 codes('writes no character into HTML that ends a text or an attribute', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.nat(LAST_CHARACTER).map(characterAt, placeOfCharacter) }), (text) => {
-      assert.not.match(escaped(text), /[<>"']|&(?!(amp|lt|gt|quot|#39);)/)
+      assert.not.match(escapedHtml(text), /[<>"']|&(?!(amp|lt|gt|quot|#39);)/)
     }),
   )
 })

@@ -36,6 +36,7 @@ import {
 } from './provision/hss-breaker.ts'
 import { ratesReconciler, simReconciler } from './provision/sim-reconciler.ts'
 import { bulkRoute, labelRoute } from './routes/change-routes.ts'
+import { handoutRoute } from './routes/handout-route.ts'
 import { diagnosisRoute, exportRoute, findRoute, readRoutes } from './routes/read-routes.ts'
 import { stateRoutes } from './routes/state-routes.ts'
 import { registerSealed } from './secrets/card.ts'
@@ -93,6 +94,7 @@ export const plugin: Plugin<SimsConfig> = {
         diagnosisRoute(parts),
         labelRoute(parts),
         exportRoute(parts),
+        handoutRoute(parts),
         issueRoute(parts),
         importRoute(parts),
         bulkRoute(parts),

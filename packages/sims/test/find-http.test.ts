@@ -197,6 +197,39 @@ http('finds what was issued with a label', async () => {
   assert.equal((await found({ msisdn: '4930111' })).length, 1)
 })
 
+http(
+  'prints the handout of a batch, eight to a page, and codes only when asked, which is audited',
+  async () => {
+    const label = 'pier <1>'
+    const { batch_id: batch } = bodyOf<{ batch_id: string }>(
+      await bed.request('POST', '/v1/sims', { body: { count: 9, label } }),
+      201,
+    )
+    const print = async (more: string): Promise<string> => {
+      const answer = await bed.request('GET', `/v1/sims/handout?batch_id=${batch}${more}`)
+      assert.is(answer.status, 200)
+      assert.match(
+        answer.headers.get('content-security-policy') ?? '',
+        /^default-src 'none'; style-src 'sha256-/,
+      )
+      return String(answer.body)
+    }
+    const audited = async (): Promise<number> =>
+      (await bed.audit()).filter(({ action }) => action === 'sim.handout').length
+    const plain = await print('&language=fr')
+    assert.is(plain.split('<section').length - 1, 2)
+    assert.is(plain.split('<article').length - 1, 9)
+    assert.match(plain, /<html lang="fr">/)
+    assert.match(plain, /pier &lt;1&gt; 1.*pier &lt;1&gt; 9/s)
+    assert.not.match(plain, /<script|PUK|src=|href=/)
+    assert.is(await audited(), 0)
+    const coded = await print('&codes=true')
+    assert.is(coded.match(/<dt>PIN<\/dt><dd>\d{4,8}<\/dd><dt>PUK<\/dt><dd>\d{8}<\/dd>/g)?.length, 9)
+    assert.is(await audited(), 1)
+    assert.is(codeOf(await bed.request('GET', '/v1/sims/handout?batch_id=b-0'), 404), 'not_found')
+  },
+)
+
 http('does not say that nobody is attached while there is no core to ask', async () => {
   const { attached } = bodyOf<{ attached: unknown }>(await bed.request('GET', `/v1/sims/${hashOf(1)}`))
   assert.is(attached, null)

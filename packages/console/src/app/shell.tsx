@@ -17,6 +17,7 @@ import { GROUPS } from './groups.ts'
 import type { PageProps } from './pages.ts'
 import { ifPage, pageAt, pagesHere, titleOf } from './pages-here.ts'
 import { match, navigate, path } from './router.ts'
+import { Shortcuts, ShortcutsButton } from './shortcuts.tsx'
 import { OnAirLamp, StopButton, watchTransmitter } from './transmitter.tsx'
 
 interface Failure {
@@ -322,6 +323,7 @@ export function Shell() {
         <StopButton />
       </div>
       <Palette isOpen={isFinding} onClose={() => setFinding(false)} />
+      <Shortcuts onFind={() => setFinding(true)} />
     </div>
   )
 }
@@ -376,6 +378,9 @@ function Menu({ isOpen }: { readonly isOpen: boolean }) {
             <a href="/v1/docs">{t('app.apiDocs')}</a>
           </li>
         </ul>
+        <span class="wide-only">
+          <ShortcutsButton />
+        </span>
         <span class="narrow-only">
           <Account />
         </span>

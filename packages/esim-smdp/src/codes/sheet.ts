@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Language } from '@steeple/contracts'
+import { escapedHtml } from '@steeple/telecom'
 import { qrText } from './activation.ts'
 
 export interface SheetCard {
@@ -87,7 +88,7 @@ export function sheetHead(batch: string, language: Language): string {
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(`${WORDS[language].title} ${batch}`)}</title>
+<title>${escapedHtml(`${WORDS[language].title} ${batch}`)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
@@ -114,24 +115,11 @@ function card(
   return `<article class="card cut">
 <svg viewBox="${view}" role="img" aria-label="${qr}"><path d="M-${QUIET_MODULES}-${QUIET_MODULES}h${side}v${side}H-${QUIET_MODULES}z" fill="#fff"/><path d="${path}"/></svg>
 <div>
-<h2>${escaped(label)}</h2>
-<p class="end">eSIM …${escaped(iccidLast4)}</p>
-<p class="how">${scan.replace('{until}', escaped(expires))}${isConfirmed ? ` ${code}` : ''}</p>
+<h2>${escapedHtml(label)}</h2>
+<p class="end">eSIM …${escapedHtml(iccidLast4)}</p>
+<p class="how">${scan.replace('{until}', escapedHtml(expires))}${isConfirmed ? ` ${code}` : ''}</p>
 </div>
-<p class="code">${escaped(activationCode)}</p>
+<p class="code">${escapedHtml(activationCode)}</p>
 </article>
 `
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** A text that can stand in HTML, between tags and in quotes. */
-export function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }

@@ -15,3 +15,16 @@ export function safeText(error: unknown): string {
 export function inGroups(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ')
 }
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** A text that can stand in HTML, between tags and in quotes. */
+export function escapedHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+}

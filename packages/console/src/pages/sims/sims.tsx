@@ -18,6 +18,7 @@ import { Progress } from '../../ui/progress.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import type { Sorting } from '../../ui/sort-by.tsx'
 import { BulkBar } from './bulk-bar.tsx'
+import { HandoutButton } from './handout.tsx'
 import { useColumns } from './list-columns.tsx'
 import { EMPTY_ORDER, type Order, OrderFields, orderBody } from './order.tsx'
 import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
@@ -270,6 +271,7 @@ export function Page() {
             </Button>
             <ButtonLink href="/sims/import">{t('import.title')}</ButtonLink>
             <ExportButton filter={filter} />
+            {filter.batch_id === undefined ? null : <HandoutButton batch={filter.batch_id} />}
           </>
         ) : null}
         {chooser}

@@ -1,0 +1,111 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { may } from '../api/session.ts'
+import { t } from '../text/index.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Facts } from '../ui/facts.tsx'
+import { Checkbox } from '../ui/field.tsx'
+import { pageAt, titleOf } from './pages-here.ts'
+import { navigate } from './router.ts'
+
+/** Keys that lead to a page, for what is done each day. */
+const PAGES: readonly (readonly [key: string, path: string])[] = [
+  ['o', '/'],
+  ['s', '/sims'],
+  ['e', '/sessions'],
+  ['u', '/usage'],
+  ['a', '/alerts'],
+  ['r', '/radio'],
+  ['p', '/people'],
+  ['b', '/backup'],
+]
+const ISSUE = 'n'
+const SEARCH = '/'
+const HELP = '?'
+
+const isOpen = signal(false)
+/** Keys without Ctrl or Alt can be in the way of who speaks to a computer: WCAG 2.1.4. Kept in this browser. */
+const OFF = 'console.shortcuts.off'
+const isOn = signal(localStorage.getItem(OFF) === null)
+
+function setOn(on: boolean): void {
+  isOn.value = on
+  if (on) localStorage.removeItem(OFF)
+  else localStorage.setItem(OFF, '1')
+}
+
+/** What a key does for who is signed in; undefined: nothing. */
+function deedOf(key: string, onFind: () => void): (() => void) | undefined {
+  if (key === SEARCH) return onFind
+  if (key === HELP) return () => (isOpen.value = true)
+  if (key === ISSUE) return may('sim:issuer') ? () => navigate('/sims?do=issue') : undefined
+  const path = PAGES.find(([name]) => name === key)?.[1]
+  return path === undefined || pageAt(path) === undefined ? undefined : () => navigate(path)
+}
+
+/** Whether a key is part of a text, of a choice, or of a dialog that waits for an answer. */
+function isTyping({ target }: KeyboardEvent): boolean {
+  if (document.querySelector('dialog[open]') !== null) return true
+  return target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null
+}
+
+/** Follows the shortcuts, and shows them when it is asked to. `onFind` opens the search. */
+export function Shortcuts({ onFind }: { readonly onFind: () => void }) {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing
+      if (!isOn.value || !isPlain || event.defaultPrevented || event.repeat || isTyping(event)) return
+      const deed = deedOf(event.key.toLowerCase(), onFind)
+      if (deed === undefined) return
+      event.preventDefault()
+      deed()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+  const close = (): void => {
+    isOpen.value = false
+  }
+  const rows = PAGES.flatMap(([key, path]) => {
+    const page = pageAt(path)
+    return page === undefined ? [] : [[titleOf(page), <kbd>{key.toUpperCase()}</kbd>] as const]
+  })
+  return (
+    <Dialog isOpen={isOpen.value} title={t('shortcuts.title')} onClose={close}>
+      <div class="stack">
+        <Facts
+          facts={[
+            [
+              t('app.find'),
+              <>
+                <kbd>{SEARCH}</kbd> <kbd>Ctrl K</kbd>
+              </>,
+            ],
+            [t('sims.issue'), may('sim:issuer') ? <kbd>{ISSUE.toUpperCase()}</kbd> : undefined],
+            ...rows,
+            [t('shortcuts.title'), <kbd>{HELP}</kbd>],
+          ]}
+        />
+        <Checkbox label={t('shortcuts.on')} isChecked={isOn.value} onChange={setOn} />
+        <div class="actions">
+          <Button onClick={close}>{t('ui.close')}</Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+/** Shows the shortcuts. */
+export function ShortcutsButton() {
+  return (
+    <Button
+      kind="quiet"
+      onClick={() => {
+        isOpen.value = true
+      }}
+    >
+      {t('shortcuts.title')}
+    </Button>
+  )
+}

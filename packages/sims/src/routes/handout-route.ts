@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import {
+  LANGUAGES,
+  type Language,
+  notFound,
+  objectSchema,
+  type Route,
+  route,
+  validationFailed,
+} from '@steeple/contracts'
+import { escapedHtml } from '@steeple/telecom'
+import type { SimsParts } from '../parts.ts'
+import { openCard, wipeCard } from '../secrets/card.ts'
+import { apnsOf, type SimRow, simsOfBatch } from '../store/sim-store.ts'
+
+interface HandoutQuery {
+  readonly batch_id: string
+  readonly language?: Language
+  readonly codes?: boolean
+}
+
+/** Cards of a page: two columns of four. */
+const PER_PAGE = 8
+/** SIMs of one handout. */
+const MOST = 10_000
+
+const STYLE = `
+@page { size: A4 portrait; margin: 0 }
+* { box-sizing: border-box; margin: 0 }
+html { background: #fff; color: #000; font: 10pt/1.4 system-ui, sans-serif }
+.page { width: 210mm; height: 297mm; padding: 16mm 15mm; display: grid; overflow: hidden;
+  grid-template-columns: 90mm 90mm; grid-template-rows: repeat(4, 66mm); break-after: page }
+.page:last-child { break-after: auto }
+.card { padding: 5mm; overflow: hidden; border: .2mm dashed #888 }
+h2 { font-size: 13pt; line-height: 1.2; overflow-wrap: anywhere; max-height: 2.4em; overflow: hidden }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .5mm 3mm; margin: 2mm 0 }
+dt { color: #444 }
+dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere }
+p { font-size: 8.5pt }
+@media screen { html { background: #ddd } .page { background: #fff; margin: 6mm auto } }
+`
+
+/** Nothing is loaded and nothing runs: the one style sheet is known by its hash. */
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+/** What a card says. */
+interface Words {
+  readonly title: string
+  readonly number: string
+  readonly card: string
+  readonly how: string
+}
+
+const WORDS: Readonly<Record<Language, Words>> = {
+  de: {
+    title: 'SIM-Karten der Serie',
+    number: 'Rufnummer',
+    card: 'Karte',
+    how: 'Legen Sie die Karte ein. Kommt das Telefon nicht online, tragen Sie den APN in den Einstellungen des Mobilfunks ein.',
+  },
+  en: {
+    title: 'SIM cards of batch',
+    number: 'Number',
+    card: 'Card',
+    how: 'Put the card into the phone. If the phone does not get online, enter the APN in the mobile network settings.',
+  },
+  es: {
+    title: 'Tarjetas SIM del lote',
+    number: 'Número',
+    card: 'Tarjeta',
+    how: 'Ponga la tarjeta en el teléfono. Si el teléfono no se conecta, escriba el APN en los ajustes de la red móvil.',
+  },
+  fr: {
+    title: 'Cartes SIM du lot',
+    number: 'Numéro',
+    card: 'Carte',
+    how: 'Mettez la carte dans le téléphone. S’il ne se connecte pas, saisissez l’APN dans les paramètres du réseau mobile.',
+  },
+  pt: {
+    title: 'Cartões SIM do lote',
+    number: 'Número',
+    card: 'Cartão',
+    how: 'Ponha o cartão no telefone. Se o telefone não se ligar, escreva o APN nas definições da rede móvel.',
+  },
+}
+
+/** `GET /v1/sims/handout` */
+export function handoutRoute(parts: SimsParts): Route {
+  const { context } = parts
+  return route<unknown, HandoutQuery, unknown>({
+    method: 'GET',
+    path: '/v1/sims/handout',
+    role: 'sim:issuer',
+    summary: 'Get the handout of a batch to print',
+    description:
+      'A page of HTML that loads nothing: label, number, card and APN of each SIM that is not revoked, eight on an A4 page. With codes: ' +
+      'also PIN and PUK, which the audit trail says. In English unless you name another language.',
+    schema: {
+      query: objectSchema(
+        {
+          batch_id: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' },
+          language: { enum: LANGUAGES },
+          codes: { type: 'boolean', description: 'Print PIN and PUK, too.' },
+        },
+        ['batch_id'],
+      ),
+    },
+    produces: ['text/html'],
+    errors: ['validation_failed', 'not_found', 'store_corrupt', 'store_unavailable'],
+    handle: async (request) => {
+      const { batch_id: batch, language = 'en', codes = false } = request.query
+      const sims = await simsToPrint(parts, batch)
+      if (codes)
+        await context.mutate(request.principal, 'sim.handout', batch, async (tx) =>
+          tx.audit({ detail: { sims: sims.length } }),
+        )
+      return {
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': POLICY,
+          'content-disposition': `attachment; filename="handout-${batch}.html"`,
+          'cache-control': 'no-store',
+        },
+        stream: handout(parts, sims, { batch, language, codes }),
+      }
+    },
+  })
+}
+
+async function simsToPrint(parts: SimsParts, batch: string): Promise<readonly SimRow[]> {
+  const rows = await simsOfBatch(parts.context.db, batch, MOST + 1)
+  const message = `has more than ${MOST} SIMs; print them by smaller batches`
+  if (rows.length > MOST)
+    throw validationFailed(`/batch_id ${message}`, { details: [{ pointer: '/batch_id', message }] })
+  const sims = rows.filter(({ state }) => state !== 'revoked')
+  if (sims.length === 0) throw notFound(`SIM of batch ${batch} that is not revoked`)
+  // As people read them: village 2 before village 10.
+  return sims.toSorted((a, b) =>
+    (a.label ?? a.hash).localeCompare(b.label ?? b.hash, 'en', { numeric: true }),
+  )
+}
+
+async function* handout(
+  parts: SimsParts,
+  sims: readonly SimRow[],
+  {
+    batch,
+    language,
+    codes,
+  }: { readonly batch: string; readonly language: Language; readonly codes: boolean },
+): AsyncGenerator<string> {
+  const words = WORDS[language]
+  yield `<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width">
+<title>${escapedHtml(`${words.title} ${batch}`)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+`
+  for (let at = 0; at < sims.length; at += PER_PAGE) {
+    const page = sims.slice(at, at + PER_PAGE)
+    yield `<section class="page">\n${page.map((sim) => card(sim, words, codes ? codesOf(parts, sim) : [])).join('')}</section>\n`
+  }
+  yield '</body>\n</html>\n'
+}
+
+type Fact = readonly [term: string, value: string]
+
+function card(sim: SimRow, { number, card: end, how }: Words, codes: readonly Fact[]): string {
+  const facts: readonly Fact[] = [
+    [number, sim.msisdn ?? ''],
+    [end, sim.iccid_last4 === null ? '' : `…${sim.iccid_last4}`],
+    ['APN', apnsOf(sim).join(', ')],
+    ...codes,
+  ]
+  const list = facts
+    .filter(([, value]) => value !== '')
+    .map(([term, value]) => `<dt>${term}</dt><dd>${escapedHtml(value)}</dd>`)
+  return `<article class="card">
+<h2>${escapedHtml(sim.label ?? sim.hash)}</h2>
+<dl>${list.join('')}</dl>
+<p>${how}</p>
+</article>
+`
+}
+
+function codesOf({ vault }: SimsParts, sim: SimRow): readonly Fact[] {
+  const opened = openCard(vault, sim)
+  const text = (octets: Uint8Array): string => Buffer.from(octets).toString('ascii')
+  try {
+    return [
+      ['PIN', text(opened.pin1)],
+      ['PUK', text(opened.puk1)],
+    ]
+  } finally {
+    wipeCard(opened)
+  }
+}

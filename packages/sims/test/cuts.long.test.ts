@@ -153,11 +153,12 @@ scene('says how many of many were on, and how many of these are off in time', as
     await areOn(count)
   }
   await comeOn(5)
-  const all = { changed: 7, unchanged: 0, failed: 0 }
+  const all = { matched: 7, changed: 7, unchanged: 0, failed: 0 }
   assert.equal(await bulk('suspend', '?wait=30s'), { ...all, attached: 5, detached: 5 })
   assert.is(core.attached.size, 0)
   await areOn(0)
   assert.equal(await bulk('suspend', '?wait=30s'), {
+    matched: 7,
     changed: 0,
     unchanged: 7,
     failed: 0,

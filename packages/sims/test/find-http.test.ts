@@ -153,11 +153,16 @@ http('labels one SIM and finds it by the new words alone', async () => {
   assert.equal(await q('dora'), [])
   const missing = await bed.request('POST', '/v1/sims/000000000000/label', { body: { label: 'x' } })
   assert.is(codeOf(missing, 404), 'sim_not_found')
-  bodyOf(
-    await bed.request('POST', '/v1/sims/bulk', {
-      body: { action: 'label', filter: { q: 'harbour' }, label: 'Quay team' },
-    }),
-  )
+  const body = { action: 'label', filter: { q: 'harbour' }, label: 'Quay team' }
+  const bulk = async (more: object): Promise<object> => {
+    const { matched, changed } = bodyOf<{ matched: number; changed: number }>(
+      await bed.request('POST', '/v1/sims/bulk', { body: { ...body, ...more } }),
+    )
+    return { matched, changed }
+  }
+  assert.equal(await bulk({ dry_run: true }), { matched: 2, changed: 0 })
+  assert.equal(await q('quay'), [])
+  assert.equal(await bulk({}), { matched: 2, changed: 2 })
   assert.equal([await q('quay'), await q('harbour')], [[1, 2], []])
 })
 

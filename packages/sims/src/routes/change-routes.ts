@@ -7,6 +7,7 @@ import {
   type JsonSchema,
   type MutationTx,
   objectSchema,
+  ok,
   type Reply,
   type Request,
   type Role,
@@ -25,7 +26,7 @@ import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
 import { transitionSim } from '../states/change.ts'
 import { SIMS, type SimFilter } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
-import { FILTER_PROPERTIES, filterFrom, matchingHashes } from './filter.ts'
+import { countMatching, FILTER_PROPERTIES, filterFrom, matchingHashes } from './filter.ts'
 import type { SimParams } from './read-routes.ts'
 import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './state-routes.ts'
 
@@ -37,6 +38,7 @@ interface BulkBody {
   readonly label?: string | null
   readonly reason?: string
   readonly override?: boolean
+  readonly dry_run?: boolean
 }
 interface BulkResult {
   readonly imsi_sha256_12: string
@@ -70,10 +72,12 @@ const BODY: JsonSchema = objectSchema(
     label: { ...NAME_SCHEMA, type: ['string', 'null'], description: 'For action label; null removes it.' },
     reason: { ...NAME_SCHEMA, maxLength: 256 },
     override: { type: 'boolean', description: 'For action resume: also when the quota is used up.' },
+    dry_run: { type: 'boolean', description: 'Changes nothing: the answer says how many SIMs are meant.' },
   },
   ['action'],
 )
 const REPORT: JsonSchema = recordSchema({
+  matched: { type: 'integer', description: 'SIMs that are meant.' },
   changed: { type: 'integer' },
   unchanged: { type: 'integer' },
   failed: { type: 'integer' },
@@ -101,6 +105,8 @@ const REPORT: JsonSchema = recordSchema({
   },
 })
 
+const NOTHING_DONE = { changed: 0, unchanged: 0, failed: 0, attached: 0, detached: null, results: [] }
+
 /** `POST /v1/sims/bulk` */
 export function bulkRoute(parts: SimsParts): Route {
   // What a filter found, for the limit: it is asked for when the handler has looked.
@@ -127,6 +133,10 @@ export function bulkRoute(parts: SimsParts): Route {
       const role = ROLES[body.action]
       const isAllowed = request.principal.roles.has(role)
       if (isAllowed) checkParts(body)
+      if (isAllowed && body.dry_run === true) {
+        found.set(body, 0)
+        return ok({ ...NOTHING_DONE, matched: await countMeant(parts, body) })
+      }
       const ids = isAllowed ? await idsOf(parts, body) : []
       found.set(body, isAllowed ? ids.length : 0)
       return await change(parts, request, ids, isAllowed ? undefined : role)
@@ -144,6 +154,13 @@ function checkParts(body: BulkBody): void {
     throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
       details,
     })
+}
+
+async function countMeant(parts: SimsParts, { ids, filter }: BulkBody): Promise<number> {
+  if (ids !== undefined) return ids.length
+  const asked = filterFrom(filter ?? {})
+  const most = Number.MAX_SAFE_INTEGER
+  return (await countMatching(parts, asked)) ?? (await matchingHashes(parts, asked, most)).length
 }
 
 async function idsOf(parts: SimsParts, body: BulkBody): Promise<readonly string[]> {
@@ -198,7 +215,12 @@ async function changeAll(
     }
     const count = (status: BulkResult['status']): number =>
       results.filter((result) => result.status === status).length
-    const totals = { changed: count('changed'), unchanged: count('unchanged'), failed: count('error') }
+    const totals = {
+      matched: ids.length,
+      changed: count('changed'),
+      unchanged: count('unchanged'),
+      failed: count('error'),
+    }
     changed = results.filter(({ status }) => status === 'changed').map((result) => result.imsi_sha256_12)
     tx.audit({ detail: { action: body.action, reason: body.reason ?? null, ...totals, ids: changed } })
     tx.event({ type: 'sim.bulk', subject: `sims:${body.action}`, data: { action: body.action, ...totals } })

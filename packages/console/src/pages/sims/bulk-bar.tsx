@@ -313,15 +313,26 @@ async function undone(action: BulkAction, ids: readonly string[]): Promise<void>
   else toast({ text: t(`sims.bulk.${opposite}.done`, { count: changedOf(end).length }) })
 }
 
-/** What can be done with the chosen SIMs; it is there when some are. */
+/** How many would be chosen, before they are. */
+function allText(total: number | undefined): string {
+  if (total === undefined) return t('sims.bulk.all')
+  return total > MOST ? t('sims.bulk.most', { most: MOST, total }) : t('sims.bulk.allOf', { total })
+}
+
+/** What can be done with the chosen SIMs; it is there when some are, or could be by a filter. */
 export function BulkBar({
   rows,
+  total,
+  isFiltered,
   isMore,
   loadAll,
   selected,
   onSelect,
 }: {
   readonly rows: readonly Sim[]
+  /** SIMs that the filter means; undefined where nobody counts them. */
+  readonly total: number | undefined
+  readonly isFiltered: boolean
   readonly isMore: boolean
   readonly loadAll: (most: number) => Promise<readonly Sim[] | undefined>
   readonly selected: ReadonlySet<string>
@@ -329,7 +340,8 @@ export function BulkBar({
 }) {
   const [action, setAction] = useState<BulkAction | undefined>(undefined)
   const [isLoading, setLoading] = useState(false)
-  if (selected.size === 0) return null
+  const isNone = selected.size === 0
+  if (isNone && (!isFiltered || rows.length === 0 || !BULK_ACTIONS.some(({ role }) => may(role)))) return null
   const isWhole = !isMore && selected.size >= rows.length
   const selectAll = async (): Promise<void> => {
     setLoading(true)
@@ -342,13 +354,15 @@ export function BulkBar({
       <strong aria-live="polite">{t('ui.selected', { count: selected.size })}</strong>
       {isWhole ? null : (
         <Button kind="quiet" isBusy={isLoading} onClick={() => void selectAll()}>
-          {t('sims.bulk.all')}
+          {allText(isMore ? total : rows.length)}
         </Button>
       )}
-      <Button kind="quiet" onClick={() => onSelect(new Set())}>
-        {t('sims.bulk.clear')}
-      </Button>
-      {BULK_ACTIONS.filter(({ role }) => may(role)).map(({ name }) => (
+      {isNone ? null : (
+        <Button kind="quiet" onClick={() => onSelect(new Set())}>
+          {t('sims.bulk.clear')}
+        </Button>
+      )}
+      {BULK_ACTIONS.filter(({ role }) => !isNone && may(role)).map(({ name }) => (
         <Button key={name} onClick={() => setAction(name)}>
           {t(`sims.bulk.${name}`)}
         </Button>

@@ -279,6 +279,8 @@ export function Page() {
       {shown.error === undefined ? null : <ErrorNotice error={shown.error} onRetry={sims.reload} />}
       <BulkBar
         rows={shown.rows}
+        total={sims.total}
+        isFiltered={isFiltered}
         isMore={sims.isMore && whole === undefined}
         loadAll={sims.all}
         selected={selected}

@@ -242,7 +242,7 @@ rest(
         [first, impact, cause, advice, space, told.code],
         [
           ...['OUTAGE: No radio', '  14 phones are off. Since 2026-11-28 14:02:03Z.'],
-          ...['  Cause: no base station\uFFFD[2J', '  Look at its cable.', '', 0],
+          ...['  Cause: ran: no base station\uFFFD[2J', '  Look at its cable.', '', 0],
         ],
       )
       assert.match(more ?? '', /^ {2}More: http:.*\/docs\/how-to\/on-duty#no-radio$/)

@@ -35,6 +35,8 @@ const BY_KIND: Readonly<Partial<Record<ComponentState['kind'], IncidentKind>>> =
   ran: 'no_radio',
   store: 'database_gone',
 }
+/** Features that say how what they ask of the core goes: not well while it is gone. */
+const OF_CORE = /^(sims\.(provisioning|kicks)|sessions|fair-use\.quotas|core-config)(\.|$)/
 /** `node/<id>`: the heartbeat of another box, and not what it reports of its parts. */
 const HEARTBEAT = /^node\/[^/]+$/
 
@@ -79,7 +81,9 @@ function follows(effect: Group, cause: Group): boolean {
   const first = effect.components[0]
   if (effect === cause || first === undefined) return false
   if (effect.kind === 'part')
-    return first.kind === 'collector' && ['no_core', 'disk_full'].includes(cause.kind)
+    return OF_CORE.test(first.name)
+      ? ['no_core', 'database_gone', 'disk_full'].includes(cause.kind)
+      : first.kind === 'collector' && ['no_core', 'disk_full'].includes(cause.kind)
   const isCoreDown = [effect, cause].some(
     ({ kind, components }) => kind === 'no_core' && components.some(isDown),
   )

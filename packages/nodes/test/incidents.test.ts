@@ -45,6 +45,20 @@ incidents('tells a database that is gone from a core that works in part without 
   assert.equal(shown(gone), [['database_gone', 'hss', 'core.work']])
 })
 
+incidents('has what waits for the core, its phones and its counts under the core', () => {
+  const waiting = ['sims.provisioning', 'sims.kicks', 'sessions', 'fair-use.quotas', 'core-config.core'].map(
+    (name) => ill(name, { status: 'degraded' }),
+  )
+  const other = ill('esim-smdp.smdp', { status: 'degraded' })
+  const names = waiting.map(({ name }) => name)
+  for (const cause of [ill('core.daemons', { kind: 'core' }), ill('hss', { kind: 'hss' })]) {
+    const [first, second] = shown([...waiting, other, cause])
+    assert.equal([first?.[1], first?.slice(2).toSorted()], [cause.name, names.toSorted()])
+    assert.equal(second, ['part', other.name])
+  }
+  assert.is(shown(waiting).length, waiting.length)
+})
+
 incidents('has the full disk first, and its store and backup behind it', () => {
   const full = [
     ill('backup', { incident: 'backup_overdue', status: 'degraded' }),

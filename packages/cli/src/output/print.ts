@@ -51,9 +51,9 @@ export type Incident = AnswerOf<'GET', '/v1/health'>['incidents'][number]
 /** Outages as people read them: what it is, what it means for phones, since when, and what to do. Nothing where nothing is wrong. */
 export function incidentText(incidents: readonly Incident[], service: URL): string {
   return incidents
-    .map(({ severity, title, impact, since, advice, runbook, detail }) => {
+    .map(({ severity, title, impact, since, advice, runbook, component, detail }) => {
       const first = `${severity === 'critical' ? 'OUTAGE' : 'ATTENTION'}: ${title}`
-      const cause = `Cause: ${detail}`
+      const cause = `Cause: ${component}: ${detail}`
       const help = `More: ${new URL(runbook, service).href}`
       return [first, `${impact} Since ${moment(since)}.`, cause, advice, help]
         .map((line, at) => `${at === 0 ? '' : '  '}${printable(line)}\n`)

@@ -5,7 +5,7 @@ import { api } from '../api/client.ts'
 import { plugins } from '../api/features.ts'
 import { may } from '../api/session.ts'
 import { type Query, useAction, useQuery } from '../api/use-query.ts'
-import { t, word } from '../text/index.ts'
+import { componentText, t, word } from '../text/index.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { type Component, HealthList } from '../ui/health-list.tsx'
 import { Lamp } from '../ui/lamp.tsx'
@@ -93,8 +93,8 @@ function IncidentLine({
 }) {
   const { kind, severity, title, detail, component, effects, runbook, since } = incident
   const isCritical = severity === 'critical'
-  const said = textOf('title', kind)
-  const [name, advice] = [said ?? title, textOf('do', kind)]
+  const name = nameOf(kind, textOf('title', kind) ?? title, component)
+  const advice = textOf('do', kind)
   const names = [component, ...effects]
   return (
     <li class={`notice ${isCritical ? 'bad' : 'warn'}`} aria-label={name}>
@@ -121,6 +121,13 @@ function IncidentLine({
       {children}
     </li>
   )
+}
+
+/** Of some kinds there may be several: which of them it is. */
+function nameOf(kind: string, title: string, component: string): string {
+  if (kind === 'part') return componentText(component)
+  const isOneOfSeveral = kind === 'certificate_ending' || kind === 'box_silent'
+  return isOneOfSeveral ? `${title} (${componentText(component)})` : title
 }
 
 /** What the console says of a kind; undefined of one that it does not know. */

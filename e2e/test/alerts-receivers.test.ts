@@ -155,7 +155,7 @@ receivers(
     assert.is(hooks.deliveries[0]?.payload.type, 'alert.test')
     assert.match(
       mail.mails[0]?.text ?? '',
-      /^Subject: A message to try out this webhook: nothing is wrong\.\r$/m,
+      /^Subject: A message to try out this receiver: nothing is wrong\.\r$/m,
     )
     mail.isBusy = true
     const refused = await svc('alert', 'test', 'mail')

@@ -292,7 +292,7 @@ if (executable !== undefined) {
         await confirmed(page, 'Confirm the clock')
         await shown.getByText('trusted', { exact: true }).waitFor()
         await page.getByRole('navigation').getByRole('link', { name: 'Alerts' }).click()
-        await page.getByRole('tab', { name: 'Receivers' }).click()
+        await page.getByRole('tab', { name: 'Who is told' }).click()
         const receiver = page.getByRole('article', { name: 'ops' })
         const again = receiver.getByRole('button', { name: 'Send these again' })
         await again.waitFor()

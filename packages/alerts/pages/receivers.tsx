@@ -66,34 +66,35 @@ const KINDS = Object.keys(FIELDS)
 const SECRETS = ['token', 'topic', 'url', 'secret', 'password']
 const SEVERITIES = ['info', 'warning', 'critical'] as const
 type Severity = (typeof SEVERITIES)[number]
+/** An address that leads people nowhere else. */
+const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
 
 /** Who is told of alerts, what they have not taken, and a test of each. */
 export function ReceiverList({ query }: { readonly query: Query<Receivers> }) {
   const [isAdding, setAdding] = useState(false)
   const [added, setAdded] = useState<Receiver | undefined>(undefined)
   const add = may('admin') ? (
-    <Button kind="primary" onClick={() => setAdding(true)}>
-      {t('alerts.receiver.add')}
-    </Button>
+    <div class="toolbar">
+      <Button kind="primary" onClick={() => setAdding(true)}>
+        {t('alerts.receiver.add')}
+      </Button>
+    </div>
   ) : null
   return (
     <>
       <Loaded query={query}>
         {({ receivers }) => (
           <>
+            {/* It stays when the first receiver comes: the focus goes back to it. */}
+            {add}
             {receivers.length === 0 ? (
-              <EmptyState title={t('alerts.receivers.none')} action={add}>
-                {t('alerts.receivers.none.help')}
-              </EmptyState>
+              <EmptyState title={t('alerts.receivers.none')}>{t('alerts.receivers.none.help')}</EmptyState>
             ) : (
-              <>
-                <div class="toolbar">{add}</div>
-                <div class="cards">
-                  {receivers.map((receiver) => (
-                    <ReceiverCard key={receiver.name} receiver={receiver} onChanged={query.reload} />
-                  ))}
-                </div>
-              </>
+              <div class="cards">
+                {receivers.map((receiver) => (
+                  <ReceiverCard key={receiver.name} receiver={receiver} onChanged={query.reload} />
+                ))}
+              </div>
             )}
             {isAdding ? (
               <ReceiverDialog
@@ -116,7 +117,7 @@ export function ReceiverList({ query }: { readonly query: Query<Receivers> }) {
           onClose={() => setAdded(undefined)}
         >
           <p>{t('alerts.receiver.added.help')}</p>
-          <TestButton name={added.name} parked={0} onTested={query.reload}>
+          <TestButton kind="primary" name={added.name} parked={0} onTested={query.reload}>
             <Button onClick={() => setAdded(undefined)}>{t('ui.close')}</Button>
           </TestButton>
         </Dialog>
@@ -220,11 +221,13 @@ function RemoveDialog({
 
 /** Sends a test message and says what the receiver answered; `children` are buttons beside it. */
 function TestButton({
+  kind = 'plain',
   name,
   parked,
   onTested,
   children,
 }: {
+  readonly kind?: 'plain' | 'primary'
   readonly name: string
   readonly parked: number
   readonly onTested: () => void
@@ -251,7 +254,7 @@ function TestButton({
             {t('alerts.receiver.resend')}
           </Button>
         )}
-        <Button isBusy={test.isBusy} onClick={() => void run(false)}>
+        <Button kind={kind} isBusy={test.isBusy} onClick={() => void run(false)}>
           {t('alerts.receiver.test')}
         </Button>
       </div>
@@ -329,7 +332,7 @@ function ReceiverDialog({
     min_severity: severity as Severity,
     resolved: isResolved,
     allow_private: isPrivate,
-    link: location.origin,
+    ...(LOOPBACK.test(location.hostname) ? {} : { link: location.origin }),
   }
   const act = () =>
     receiver === undefined

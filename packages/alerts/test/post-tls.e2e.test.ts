@@ -4,8 +4,10 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { sendMail } from '../src/webhooks/mail.ts'
 import { post } from '../src/webhooks/post.ts'
-import { targetsOf } from '../src/webhooks/target.ts'
+import { type Target, targetsOf } from '../src/webhooks/target.ts'
+import { KNOWN, startMailServer } from './support/services.ts'
 
 const tls = suite('alerts/post-tls')
 
@@ -48,6 +50,54 @@ tls('believes a receiver by its certificate alone', async () => {
     await new Promise<void>((done) => server.close(() => done()))
   }
 })
+
+tls(
+  'hands a mail over by TLS alone, from the start or by STARTTLS, to a relay that its certificate names',
+  async () => {
+    await using folder = await tempDir()
+    const files = await certificates(folder.path)
+    const caFile = join(folder.path, 'ca.pem')
+    for (const encryption of ['tls', 'starttls'] as const) {
+      const relay = await startMailServer({ ...files, secure: encryption === 'tls' })
+      try {
+        const hand = async (host: string, more: object): Promise<void> => {
+          const url = new URL(`smtp://${host}:${relay.port}`)
+          const [file] = targetsOf([{ url: 'https://x.example/', secret_file: '/none', allow_private: true }])
+          if (file === undefined) throw new Error('there is no target')
+          const target: Target = { ...file, kind: 'mail', url, ...more }
+          const mail = {
+            host,
+            port: relay.port,
+            encryption,
+            login: { user: KNOWN.user, pass: KNOWN.password },
+            from: KNOWN.user,
+            to: 'a@b.example',
+            subject: 'a test',
+            text: 'nothing is wrong',
+            messageId: '<1@mail.example>',
+          }
+          await sendMail(target, mail, {
+            signal: new AbortController().signal,
+            resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+          })
+        }
+        const why = (host: string, more: object = { caFile }): Promise<string> =>
+          hand(host, more).then(
+            () => 'it was taken',
+            (error: Error) => error.message,
+          )
+        assert.match(await why('hooks.example.org', {}), /unable to verify|self.signed certificate/)
+        assert.match(await why('other.example.org'), /does not match/)
+        assert.match(await why('127.0.0.1'), /does not match/)
+        assert.equal(relay.told, [])
+        assert.is(await why('hooks.example.org'), 'it was taken')
+        assert.is(relay.told.length, 1)
+      } finally {
+        await relay.close()
+      }
+    }
+  },
+)
 
 async function certificates(path: string): Promise<{ readonly key: string; readonly cert: string }> {
   const openssl = (...args: readonly string[]): void =>

@@ -1,5 +1,6 @@
-import { healthBoardRef } from '@steeple/contracts'
+import { type CommandHost, healthBoardRef } from '@steeple/contracts'
 import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
+import { commands } from '../src/commands.ts'
 import { KNOWN, type Service, startService } from './support/services.ts'
 import { bodyOf, type World, world } from './support/world.ts'
 
@@ -25,7 +26,13 @@ interface Tested {
 const PATH = '/v1/alerts/receivers'
 
 /** Alerts, and a chat of Telegram that a receiver may send to. */
-async function withChat(work: (all: World, chat: Service, fields: object) => Promise<void>): Promise<void> {
+async function withChat(
+  work: (
+    all: World,
+    chat: Service,
+    fields: { readonly server: string; readonly chat: string; readonly allow_private: true },
+  ) => Promise<void>,
+): Promise<void> {
   const all = await world()
   const chat = await startService('telegram')
   try {
@@ -120,6 +127,31 @@ receivers('keep their secrets at a change, but not for another server', async ()
     }
     assert.is((await ask('PUT', '/ops', {})).status, 409)
     assert.is((await ask('PUT', '/nobody', fields)).status, 404)
+  })
+})
+
+receivers('are added by a command that reads what is secret from standard input', async () => {
+  await withChat(async (all, chat, { server }) => {
+    const typed = {
+      name: 'maria',
+      kind: 'telegram',
+      chat: KNOWN.chat,
+      server,
+      allowPrivate: true,
+      resolved: true,
+    }
+    const host = {
+      typed,
+      isJson: true,
+      ask: undefined,
+      input: async () => `${KNOWN.bot}\n`,
+      call: async (_: string, { body }: { readonly body: object }) =>
+        bodyOf<object>(await asking(all)('POST', '', body), 201),
+      printRecord: (record: object) => assert.not.ok(JSON.stringify(record).includes(KNOWN.bot)),
+    }
+    await commands['alert receiver add']?.(host as unknown as CommandHost)
+    assert.is(bodyOf<Tested>(await asking(all)('POST', '/maria/test', {})).delivered, true)
+    assert.is(chat.told.length, 1)
   })
 })
 

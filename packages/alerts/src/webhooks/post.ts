@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { untilAborted } from '@steeple/contracts'
-import { requestOnce } from '@steeple/http-client'
+import { codeOf, requestOnce } from '@steeple/http-client'
 import type { HttpRequest } from '../receivers/requests.ts'
 import type { Address } from './judge.ts'
 import { hostOf, judge, literalOf } from './judge.ts'
@@ -12,6 +12,9 @@ import type { Target } from './target.ts'
 export const ATTEMPT_MS = 10_000
 /** Octets of the body of an answer that are read. */
 const MOST_OCTETS = 65_536
+
+/** What the system says of a name that nobody knows, or that nobody can be asked for. */
+const NAMELESS: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN'])
 
 /** The addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly Address[]>
@@ -90,10 +93,17 @@ async function addressesOf(
   const literal = literalOf(target)
   if (literal !== undefined) return [literal]
   const found = await untilAborted(resolve(hostOf(target.url)), signal).catch((error: unknown) => {
-    throw signal.aborted ? late() : error
+    if (signal.aborted) throw late()
+    throw NAMELESS.has(codeOf(error)) ? nameless(target) : error
   })
-  if (found.length === 0) throw new Error('its name has no address')
+  if (found.length === 0) throw nameless(target)
   return found
+}
+
+function nameless({ url }: Target): Error {
+  return new Error(
+    `its name ${hostOf(url)} has no address: check the name, and the box's way to the internet`,
+  )
 }
 
 /** What is said of a receiver that takes too long. */

@@ -184,9 +184,11 @@ if (executable !== undefined) {
         await page.waitForURL(/sort=label/)
         await eventually(async () => assert.is((await names(page))[0], 'aft'))
         assert.is(await head.getAttribute('aria-sort'), 'ascending')
-        await head.getByRole('button').press('Enter')
+        // The focus has stayed on what was pressed.
+        await page.keyboard.press('Enter')
         await page.waitForURL(/sort=-label/)
         await eventually(async () => assert.is((await names(page))[0], 'zone'))
+        assert.ok(await head.getByRole('button').evaluate((button) => button.matches(':focus')))
         await page.getByLabel('State').selectOption('revoked')
         await page.waitForURL(/state=revoked/)
         await page.goBack()

@@ -204,6 +204,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   useEffect(() => {
     if (isAtEnd) props.onEnd?.()
   }, [isAtEnd, sorted.length, props.onEnd])
+  // Another order begins with its first row.
+  useEffect(() => {
+    setActive(0)
+    frame.current?.scrollTo({ top: 0 })
+  }, [sorting?.key, sorting?.isDown])
   const { startAt = 0, onPlace } = props
   const isStart = startAt > 0 && sorted.length > startAt
   const hundred = Math.floor((first + MARGIN) / 100)

@@ -258,7 +258,11 @@ export function Page() {
   }, [isAsked])
   const place = usePlace(sims.all)
   const isFiltered = Object.keys(filter).length > 0 || whole !== undefined
-  const shown = whole ?? sims
+  // Another order alone leaves the table where it is, and the focus on the head that was pressed.
+  const before = useRef({ given, rows: sims.rows })
+  if (!sims.isLoading) before.current = { given, rows: sims.rows }
+  const isReordered = sims.isLoading && before.current.given === given && before.current.rows.length > 0
+  const shown = whole ?? (isReordered ? { ...sims, rows: before.current.rows, isLoading: false } : sims)
   return (
     <>
       <h1>{t('sims.title')}</h1>
@@ -290,6 +294,7 @@ export function Page() {
         <Progress label={t('app.loading')} />
       ) : (
         <SimTable
+          key={given}
           sims={sims}
           rows={shown.rows}
           columns={columns}

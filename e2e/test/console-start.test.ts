@@ -156,7 +156,7 @@ if (executable !== undefined) {
       const apns = step('6. Internet access')
       await apns.getByLabel('APN names').fill('internet, village')
       await applied(apns)
-      await page.getByText('Saved.').waitFor()
+      await page.getByText('Saved.', { exact: true }).waitFor()
       assert.equal((await service.request('GET', '/v1/policy')).body.apns, ['internet', 'village'])
       const person = step('7. First person')
       await person.getByLabel('Name').fill('ada')

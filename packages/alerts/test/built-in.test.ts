@@ -11,6 +11,7 @@ import {
   type ImsiHash,
   type Incident,
   incidentBoardRef,
+  LANGUAGES,
   type MetricReading,
   metricsReaderRef,
   nodeIdentityRef,
@@ -397,7 +398,7 @@ rules('are each in the schema, in the texts of every language, and in the docume
       2,
       `config.schema.json: ${name} that can be left out, and is no name of another rule`,
     )
-    for (const file of ['texts/en.json', 'texts/de.json'])
+    for (const file of LANGUAGES.map((language) => `texts/${language}.json`))
       for (const key of ['rule', 'do'])
         assert.ok(read(file).includes(`"alerts.${key}.${name}"`), `${file}: ${key} ${name}`)
     assert.ok(

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
@@ -138,6 +138,37 @@ if (executable !== undefined) {
       assert.is(await other.page.getByRole('button', { name: 'Send test message' }).count(), 0)
       assert.is(await other.page.getByRole('link', { name: 'Audit trail' }).count(), 0)
       await other.done()
+    },
+    LIMIT,
+  )
+
+  about(['alerts'], upkeep)(
+    'adds a receiver without a file, and tries it at once',
+    async () => {
+      const { page, done } = await shown('/alerts?tab=receivers')
+      await page.getByRole('button', { name: 'Add receiver' }).click()
+      const dialog = page.getByRole('dialog')
+      await isAccessible(page, 'a receiver to be added')
+      await dialog.getByLabel('Kind').selectOption('webhook')
+      assert.is(await dialog.getByLabel('Name').inputValue(), 'webhook')
+      assert.match(await dialog.getByLabel('Secret for the signature').inputValue(), /^whsec_/)
+      await dialog
+        .getByLabel('Secret for the signature')
+        .fill(readFileSync(join(folder, 'ops.secret'), 'utf8').trim())
+      await dialog.getByLabel('Address (URL)').fill(hooks.url)
+      await dialog.getByRole('button', { name: 'Add receiver' }).click()
+      await dialog.getByText(/^its address .* allow_private: true/).waitFor()
+      await dialog.getByLabel('The server is in my own network').check()
+      await dialog.getByRole('button', { name: 'Add receiver' }).click()
+      await page.getByRole('dialog', { name: 'webhook is added' }).waitFor()
+      await dialog.getByRole('button', { name: 'Send test message' }).click()
+      await dialog.getByText('The receiver took the test message.').waitFor()
+      await page.keyboard.press('Escape')
+      const receiver = page.getByRole('article', { name: 'webhook', exact: true })
+      await receiver.getByText('warnings and critical alerts').waitFor()
+      const removed = await service.request('DELETE', '/v1/alerts/receivers/webhook')
+      assert.is(removed.status, 204)
+      await done()
     },
     LIMIT,
   )

@@ -363,7 +363,7 @@ if (executable !== undefined) {
         await page.reload()
         await first('downloader')
         await page.locator('.plot canvas').waitFor()
-        await page.getByText('Figures').click()
+        await page.getByText('Figures', { exact: true }).click()
         await isAccessible(page, 'usage')
         const saved = page.waitForEvent('download')
         await page.getByRole('button', { name: 'Save as CSV' }).click()

@@ -102,16 +102,21 @@ function Report({ usage, sort }: { readonly usage: Usage; readonly sort: (typeof
               <p class="fine">{t('usage.more', { sims: usage.sims_count.toLocaleString(locale()) })}</p>
             ) : null}
           </section>
-          <section aria-label={t('usage.apns')}>
-            <h2>{t('usage.apns')}</h2>
-            <p class="fine">{t('usage.apns.what')}</p>
-            <DataTable
-              label={t('usage.apns')}
-              rows={apns}
-              columns={[{ key: 'apn', title: t('sessions.apn'), cell: ({ apn }: Apn) => apn }, ...amounts()]}
-              keyOf={({ apn }: Apn) => apn}
-            />
-          </section>
+          {apns.length === 0 ? null : (
+            <section aria-label={t('usage.apns')}>
+              <h2>{t('usage.apns')}</h2>
+              <p class="fine">{t('usage.apns.what')}</p>
+              <DataTable
+                label={t('usage.apns')}
+                rows={apns}
+                columns={[
+                  { key: 'apn', title: t('sessions.apn'), cell: ({ apn }: Apn) => apn },
+                  ...amounts(),
+                ]}
+                keyOf={({ apn }: Apn) => apn}
+              />
+            </section>
+          )}
         </>
       )}
     </>

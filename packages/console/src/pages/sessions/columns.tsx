@@ -16,7 +16,12 @@ export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
   const whose: Column<Session> = {
     key: 'sim',
     title: t('sessions.sim'),
-    cell: ({ imsi_sha256_12: hash, label }) => <SubscriberName hash={hash} label={label} />,
+    cell: ({ imsi_sha256_12: hash, label }) => (
+      <>
+        <SubscriberName hash={hash} label={label} />{' '}
+        {label === null ? null : <code class="fine">{hash}</code>}
+      </>
+    ),
   }
   return [
     ...(isOfOne ? [] : [whose]),
@@ -58,17 +63,8 @@ export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
       cell: ({ technology }) => word('sessions.technology', technology),
     },
     { key: 'cell', title: t('sessions.cell'), isWide: true, isTight: true, cell: ({ cell }) => cell ?? '–' },
-    ...(isOfOne ? [] : [HASH()]),
   ]
 }
-
-const HASH = (): Column<Session> => ({
-  key: 'hash',
-  title: t('sims.hash'),
-  isWide: true,
-  isTight: true,
-  cell: ({ imsi_sha256_12: hash }) => <code>{hash}</code>,
-})
 
 /** What some source may have missed is said. */
 function Octets({ value, isIncomplete }: { readonly value: number; readonly isIncomplete: boolean }) {

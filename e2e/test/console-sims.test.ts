@@ -520,7 +520,7 @@ if (executable !== undefined) {
         await row.waitFor({ state: 'detached' })
         assert.ok(await page.evaluate('window.sameDocument'), 'it was never loaded anew')
         await page.goto(`${service.url}/sessions?state=ended`)
-        await row.getByRole('link', { name: hash }).click()
+        await row.getByRole('link', { name: 'tug' }).click()
         await page.getByRole('heading', { name: 'tug' }).waitFor()
         await page.getByText('Why is this phone offline?').waitFor()
         for (const name of ['Suspend', 'Revoke', 'Label', 'Replace', 'Erase data', 'Set quota'])

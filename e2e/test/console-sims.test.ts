@@ -229,7 +229,10 @@ if (executable !== undefined) {
         await page.getByRole('combobox').waitFor()
         await page.keyboard.type('sao')
         assert.is(await page.getByRole('combobox').inputValue(), 'sao')
+        // The first Escape empties a field of a search.
+        await page.getByRole('combobox').fill('')
         await page.keyboard.press('Escape')
+        await page.getByRole('combobox').waitFor({ state: 'detached' })
         await page.keyboard.press('n')
         const issuing = page.getByRole('dialog', { name: 'Issue SIMs' })
         await issuing.waitFor()

@@ -59,7 +59,7 @@ system('gives the texts of the plugins that run, in English where there are no o
   ]
   assert.equal((await world.ask('/v1/texts/en')).body, { 'notes.title': 'Notes', 'notes.none': 'None yet' })
   assert.equal((await world.ask('/v1/texts/de')).body, { 'notes.title': 'Notizen', 'notes.none': 'None yet' })
-  assert.is((await world.ask('/v1/texts/fr')).status, 400)
+  assert.is((await world.ask('/v1/texts/xx')).status, 400)
   // What is damaged takes nobody else's along, and what is gone is said no more.
   world.kernel.info.plugins = () => [
     { name: 'notes', version: '1.0.0', textsDir: temp.path },

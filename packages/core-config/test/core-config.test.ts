@@ -233,7 +233,7 @@ test("shows the driver's own plan", () => {
       assert.is(core.applies, 0)
       assert.equal(await health(), [
         'degraded',
-        'southbound.driver is none: 1 file in /srv/core would change and mme restart; see GET /v1/core/plan',
+        'southbound.driver is none: 1 file in /srv/core would change and mme restarts; see GET /v1/core/plan',
         false,
       ])
     },

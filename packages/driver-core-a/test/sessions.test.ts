@@ -113,7 +113,7 @@ sessions('does not go on for ever where nothing helps, and begins anew for anoth
     assert.is(asked.length, 3)
     const times = (name: string): number => it.engine.restarted.filter((one) => one === name).length
     assert.equal([times('core-mme'), times('core-hss')], [2, 1])
-    assert.match(await look(it), /1 attached phones have no session.*did not help: switch them off and on/)
+    assert.match(await look(it), /1 attached phone has no session.*did not help: switch them off and on/)
     one.hasSession = true
     assert.match(await look(it), /^ok/)
     one.hasSession = false
@@ -128,7 +128,7 @@ sessions('leaves phones of SIMs alone that are not of this service', () =>
     const asked = hssOf(it, () => undefined)
     for (const one of it.core.phones) one.hasSession = false
     for (let turn = 0; turn < 20; turn += 1) await look(it)
-    assert.match(await look(it), /^degraded: 1 attached phones.*1 of them are not of SIMs of this service/)
+    assert.match(await look(it), /^degraded: 1 attached phone.*1 of them is not of SIMs of this service/)
     assert.equal([asked, it.engine.restarted, it.fake.mutations.length], [[], [], 0])
   }),
 )
@@ -169,7 +169,7 @@ sessions('says what it sees and does nothing where mending is off, and says noth
       const asked = hssOf(it, () => undefined)
       for (const one of it.core.phones) one.hasSession = false
       await look(it)
-      assert.match(await look(it), /^degraded: 1 attached phones.*core_a\.mend is off/)
+      assert.match(await look(it), /^degraded: 1 attached phone.*core_a\.mend is off/)
       assert.equal([asked, it.engine.restarted], [[], []])
       await it.core.stop('smf')
       await look(it)

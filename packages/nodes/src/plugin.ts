@@ -59,7 +59,11 @@ export const plugin: Plugin = {
       context.enqueue(NODE_RESOURCE, context.use(nodeIdentityRef).nodeId),
     )
     const look = createRadioLook(context)
-    const attached = async (): Promise<number | undefined> => (await look()).attachedUes ?? undefined
+    // Without a base station no phone is on, although a core keeps those that it has not missed yet.
+    const attached = async (): Promise<number | undefined> => {
+      const { isConnected, attachedUes } = await look()
+      return isConnected === false ? 0 : (attachedUes ?? undefined)
+    }
     const incidents = incidentBoard(context.clock, () => allComponents(context), attached)
     const certificates = certificateEnds(context)
     const [quiet, internet] = [quietWatch(), internetWatch()]

@@ -12,6 +12,7 @@ index('offers its surface by name', () => {
     'channelsAtKhz',
     'downlinkSpan',
     'earfcnFromKhz',
+    'escapedHtml',
     'formatPlmn',
     'iccidFrom',
     'imsiFrom',

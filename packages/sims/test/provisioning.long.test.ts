@@ -461,7 +461,7 @@ scene(
     const board = bed.service(healthBoardRef)
     await eventually(() => {
       const shown = board?.components().find(({ name }) => name.endsWith('provisioning'))
-      assert.match(shown?.detail ?? '', /1 differ in the HSS whatever is pushed: the MSISDN/)
+      assert.match(shown?.detail ?? '', /1 differs in the HSS whatever is pushed: the MSISDN/)
       assert.is(shown?.status, 'degraded')
     })
     assert.is(hss.sqns.get(IMSI)?.length, pushes)

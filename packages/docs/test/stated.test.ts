@@ -48,6 +48,24 @@ stated('where a box is upgraded: each step over the store since the last release
   assert.equal(named.toSorted(), since.toSorted())
 })
 
+stated('in CONTRIBUTING: the places of a field of a SIM, by files that are there', () => {
+  const [, section = ''] = read('CONTRIBUTING.md').split('## The way of a field of a SIM')
+  const [table = ''] = section.split('\n## ')
+  const named = table
+    .split('\n')
+    .flatMap((line) => [...line.matchAll(/\b(sims|cli|e2e): ((?:`[^`]+`(?:, )?)+)/g)])
+    .flatMap(([, where = '', files = '']) =>
+      [...files.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file = '']) =>
+        where === 'e2e' ? `e2e/${file}` : `packages/${where}/src/${file}`,
+      ),
+    )
+  assert.ok(named.length > 10, String(named.length))
+  assert.equal(
+    named.filter((path) => !existsSync(join(ROOT, path))),
+    [],
+  )
+})
+
 stated.run()
 
 /** The steps of a plugin that its newest frozen release has not. */

@@ -15,7 +15,7 @@ const PLACES = [
   { name: 'phone', width: 360, height: 740 },
 ] as const
 const PAGES = [
-  'start sims sessions esim radio rules core mesh alerts audit system backup plugins settings people account',
+  'start sims sessions usage esim radio rules core mesh alerts audit system backup plugins settings people account',
 ].flatMap((names) => names.split(' '))
 /** Quality of the pictures: what is smaller shows at letters. */
 const QUALITY = 60

@@ -134,7 +134,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/sims/{imsi}', 'viewer', `/v1/sims/${NOBODY}`, 404),
   read('/v1/sims/{imsi}/diagnosis', 'viewer', `/v1/sims/${NOBODY}/diagnosis`, 404),
   read('/v1/sims/export', 'sim:issuer'),
-  read('/v1/sims/handout', 'sim:issuer', '/v1/sims/handout?batch_id=b-0', 404),
+  read('/v1/sims/handout', 'sim:issuer', '/v1/sims/handout?batch_id=b-20260101-000000000000', 404),
   change('POST', '/v1/sims/find', 'viewer', { body: {} }, 400),
   change(
     'POST',
@@ -197,7 +197,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/esim/codes', 'sim:issuer'),
   read('/v1/esim/codes/{token}', 'sim:issuer', '/v1/esim/codes/e-0', 404),
   read('/v1/esim/codes/{token}/qr', 'sim:issuer', '/v1/esim/codes/e-0/qr', 409),
-  read('/v1/esim/sheet', 'sim:issuer', '/v1/esim/sheet?batch=b-0', 409),
+  read('/v1/esim/sheet', 'sim:issuer', '/v1/esim/sheet?batch=b-20260101-000000000000', 409),
   change('POST', '/v1/esim/revoke', 'sim:issuer', { body: { token: 'e-0' } }, 404),
   read('/v1/esim/euiccs', 'viewer'),
   read('/v1/esim/certs', 'admin'),

@@ -155,6 +155,7 @@ export {
   incidentBoardRef,
 } from './incidents.ts'
 export {
+  BATCH_ID_PATTERN,
   isRecord,
   type JsonSchema,
   NAME_PATTERN,

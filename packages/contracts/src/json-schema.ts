@@ -64,3 +64,9 @@ export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   limit: { type: 'string', description: 'Page size, 1 to 500; 50 when absent.' },
   cursor: { type: 'string', description: 'The next_cursor of the page before. Opaque.' },
 }
+
+/**
+ * Id of a batch or an import of SIMs: `b-20261121-` and 12 letters and digits. No key, token or IMSI looks so: an answer may repeat it, and
+ * the audit trail may keep it.
+ */
+export const BATCH_ID_PATTERN = '^[bi]-[0-9]{8}-[a-z0-9]{12}$'

@@ -225,7 +225,7 @@ http('wants its own role', async () => {
     ['GET', '/v1/esim/codes'],
     ['GET', '/v1/esim/codes/e-1/qr'],
     ['POST', '/v1/esim/revoke'],
-    ['GET', '/v1/esim/sheet?batch=b-1'],
+    ['GET', '/v1/esim/sheet?batch=b-20260101-000000000001'],
   ] as const) {
     const body = method === 'POST' ? { body: {} } : {}
     assert.is(errorOf(await bed.request(method, path, { token, ...body }), 403).code, 'forbidden')

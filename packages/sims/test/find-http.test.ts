@@ -231,7 +231,13 @@ http(
     const coded = await print('&codes=true')
     assert.is(coded.match(/<dt>PIN<\/dt><dd>\d{4,8}<\/dd><dt>PUK<\/dt><dd>\d{8}<\/dd>/g)?.length, 9)
     assert.is(await audited(), 1)
-    assert.is(codeOf(await bed.request('GET', '/v1/sims/handout?batch_id=b-0'), 404), 'not_found')
+    const none = '/v1/sims/handout?batch_id=b-20260101-000000000000'
+    assert.is(codeOf(await bed.request('GET', none), 404), 'not_found')
+    // What looks like a key or an IMSI is in no answer, and in no entry of the audit trail.
+    const key = '465b5ce8b199b49faa5f0a2ee238a6bc'
+    const refused = await bed.request('GET', `/v1/sims/handout?batch_id=${key}&codes=true`)
+    assert.is(codeOf(refused, 400), 'validation_failed')
+    assert.not.match(JSON.stringify([refused.body, await bed.audit()]), key)
   },
 )
 

@@ -1,4 +1,5 @@
 import {
+  BATCH_ID_PATTERN,
   esimCodeNotFound,
   type JsonSchema,
   LANGUAGES,
@@ -54,7 +55,7 @@ export function sheetRoute(parts: EsimParts): Route {
       'A page of HTML that loads nothing: the codes of a batch that can still be downloaded, ten cards on an A4 page, with cut marks. In English unless you name another `language`.',
     schema: {
       query: objectSchema(
-        { batch: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' }, language: { enum: LANGUAGES } },
+        { batch: { type: 'string', pattern: BATCH_ID_PATTERN }, language: { enum: LANGUAGES } },
         ['batch'],
       ),
     },

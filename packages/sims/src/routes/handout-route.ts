@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  BATCH_ID_PATTERN,
   LANGUAGES,
   type Language,
   notFound,
@@ -98,7 +99,7 @@ export function handoutRoute(parts: SimsParts): Route {
     schema: {
       query: objectSchema(
         {
-          batch_id: { type: 'string', pattern: '^[a-z0-9-]{1,64}$' },
+          batch_id: { type: 'string', pattern: BATCH_ID_PATTERN },
           language: { enum: LANGUAGES },
           codes: { type: 'boolean', description: 'Print PIN and PUK, too.' },
         },

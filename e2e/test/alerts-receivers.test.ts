@@ -164,7 +164,7 @@ receivers(
     mail.isBusy = false
     const unknown = await svc('alert', 'test', 'nobody')
     assert.is(unknown.code, 1)
-    assert.match(unknown.stderr, /webhook_not_found.*there are: ops, mail/)
+    assert.match(unknown.stderr, /webhook_not_found.*use one of: ops, mail/)
   },
   LIMIT,
 )

@@ -168,7 +168,10 @@ http('prints the cards of a batch on a page that runs nothing', async () => {
   assert.ok(html.includes('&lt;script&gt;alert(&quot;é&quot;)&lt;/script&gt; &amp; co'))
   assert.not.ok(/<script|<img|https?:|url\(|@import/i.test(html))
   assert.ok(codes.slice(1).every(({ activation_code }) => html.includes(activation_code)))
-  assert.is(errorOf(await bed.request('GET', '/v1/esim/sheet?batch=b-20260101-000000000000'), 404).code, 'not_found')
+  assert.is(
+    errorOf(await bed.request('GET', '/v1/esim/sheet?batch=b-20260101-000000000000'), 404).code,
+    'not_found',
+  )
   const french = await bed.request('GET', `/v1/esim/sheet?batch=${batch_id}&language=fr`)
   assert.match(String(french.body), /<html lang="fr">[\s\S]*Scannez le code/)
   assert.not.match(String(french.body), /Scan the/)

@@ -44,6 +44,9 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
   const pages = await Promise.all(lists.map(async (path) => (await of.request('GET', path)).body.next_cursor))
   const plugins = ['victim', 'victim', 'victim', 'policy', 'access', 'kernel', 'no-such-plugin']
   const sims = (await of.request('POST', '/v1/sims', { body: { count: 40 } })).body.sims ?? []
+  // Nobody guesses a profile that could be sent.
+  const mast = { technology: 'lte', channel: 1_400, band: 'b3', bandwidth_mhz: 10, eirp_dbm: 20 }
+  await of.request('PUT', '/v1/tx/profiles/mast', { body: mast })
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ci = issueCi('P-256', {
     notBeforeMs: Date.UTC(2026, 0, 1),
@@ -68,7 +71,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /docs/{folder}/{page}/ folder': ['how-to'],
       'GET /docs/{folder}/{page}/ page': ['sims', 'core'],
       'PUT /v1/tx/profiles/{id}': ['meadow', 'mast'],
-      'DELETE /v1/tx/profiles/{id}': ['meadow', 'mast', 'none'],
+      'DELETE /v1/tx/profiles/{id}': ['meadow', 'mast', 'mast'],
       'GET /console-files/{file}': ['index.html', 'files.json', 'index.html.br'],
       ...pagesOfPlugins(),
       'POST /v1/plugins/{name}/load': plugins,

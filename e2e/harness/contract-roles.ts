@@ -49,7 +49,6 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   { ...open('/docs'), welcome: 302 },
   { ...open('/docs/{page}'), sample: { path: '/docs/index.html' } },
   { ...open('/docs/{folder}/{page}'), sample: { path: '/docs/how-to/sims.html' } },
-  { ...open('/docs/{folder}/{page}/'), sample: { path: '/docs/how-to/sims/' }, welcome: 302 },
   open('/'),
   { ...open('/console-files/{file}'), sample: { path: '/console-files/index.html' } },
   ...moduleRoutes(),

@@ -68,8 +68,6 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /docs/{page}': ['index.html', 'llms.txt', 'icon.svg'],
       'GET /docs/{folder}/{page} folder': ['how-to'],
       'GET /docs/{folder}/{page} page': ['sims.html', 'core.html'],
-      'GET /docs/{folder}/{page}/ folder': ['how-to'],
-      'GET /docs/{folder}/{page}/ page': ['sims', 'core'],
       'PUT /v1/tx/profiles/{id}': ['meadow', 'mast'],
       'DELETE /v1/tx/profiles/{id}': ['meadow', 'mast', 'mast'],
       'GET /console-files/{file}': ['index.html', 'files.json', 'index.html.br'],

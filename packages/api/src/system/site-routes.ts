@@ -66,7 +66,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         errors: ['not_found'],
         conditional: true,
         handle: async (request: RequestContext) => {
-          // The path of the route says what there is.
+          // The path of the route says what there is. A path with a slash at its end is no address: OpenAPI generators do not take one.
           const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
           const name = folder === undefined && page === '' ? FIRST_PAGE : page
           const wanted = folder === undefined ? name : `${folder}/${name}`
@@ -76,22 +76,6 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         },
       }),
     ),
-    route({
-      method: 'GET',
-      path: '/docs/:folder/:page/',
-      role: 'public',
-      summary: 'Go to a page of the documentation whose address has a slash at its end',
-      description: 'Redirects to the page.',
-      schema: { status: 302 },
-      errors: ['not_found'],
-      handle: async (request: RequestContext) => {
-        // The path of the route says what there is.
-        const { folder, page } = request.params as { readonly folder: string; readonly page: string }
-        const meant = site.pageOf(`${folder}/${page}`)
-        if (meant === undefined) throw notFound(`/docs/${folder}/${page}/`)
-        return { status: 302, headers: { Location: `/docs/${meant}` } }
-      },
-    }),
     route({
       method: 'GET',
       path: '/v1/docs',

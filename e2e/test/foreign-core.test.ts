@@ -188,7 +188,7 @@ for (const [core, driver, database] of [
           await eventually(async () =>
             assert.match(
               await detailOf(service, 'sessions'),
-              /1 attached phones have no session.*1 of them are not of SIMs of this service.*southbound\.driver is none/,
+              /1 attached phone has no session.*1 of them is not of SIMs of this service.*southbound\.driver is none/,
             ),
           )
         const from = watched.reads

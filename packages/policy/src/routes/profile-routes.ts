@@ -23,8 +23,10 @@ const MOST_PROFILES = 64
 
 /** What a name may be, as a key of `ran.profiles`. */
 export const PROFILE_NAME = '^[a-z0-9][a-z0-9_-]{0,63}$'
+/** The same, and no key, token or IMSI that somebody pasted: the audit trail keeps the name. */
+const NEW_NAME = `^(?!.*[0-9]{14}|.*[0-9a-f]{32})${PROFILE_NAME.slice(1)}`
 const ID_PARAMS: JsonSchema = objectSchema(
-  { id: { type: 'string', pattern: PROFILE_NAME, description: 'The name of the profile.' } },
+  { id: { type: 'string', pattern: NEW_NAME, description: 'The name of the profile.' } },
   ['id'],
 )
 

@@ -17,6 +17,8 @@ const LOW = 0.1
 /** A certificate that ends so soon. */
 const ENDING_MS = 14 * DAY_MS
 const ENDED_MS = DAY_MS
+/** Certificates do not change from look to look. */
+const CERTIFICATES_MS = 60_000
 /** No phone for so long, where there were some. */
 const QUIET_MS = 30 * 60_000
 /** As long as anybody expects them back. */
@@ -47,22 +49,30 @@ export async function diskHealth(path: string): Promise<ComponentHealth> {
 
 /** Certificates that end: this node's own, and the one that its listener presents. */
 export function certificateEnds(context: Context): CertificateEnds {
+  let read = { untilMs: Number.NEGATIVE_INFINITY, ends: new Map<string, number>() }
   return {
     ends: async () => {
-      const ends = new Map<string, number>()
-      const own = context.maybe(meshIdentityRef)?.tls().cert
-      ends.set(
-        'node',
-        (own === undefined ? undefined : endOf(own)) ?? context.use(nodeIdentityRef).certificateExpiresAtMs,
-      )
-      const { enabled, cert_file: file } = context.settings.tls
-      if (!enabled || file === '') return ends
-      // One that cannot be read is the listener's to complain of.
-      const end = endOf(await readFile(file, 'utf8').catch(() => ''))
-      if (end !== undefined) ends.set('tls.cert_file', end)
-      return ends
+      const monotonicMs = context.clock.monotonicMs()
+      if (monotonicMs >= read.untilMs)
+        read = { untilMs: monotonicMs + CERTIFICATES_MS, ends: await endsOfFiles(context) }
+      return read.ends
     },
   }
+}
+
+async function endsOfFiles(context: Context): Promise<Map<string, number>> {
+  const ends = new Map<string, number>()
+  const own = context.maybe(meshIdentityRef)?.tls().cert
+  ends.set(
+    'node',
+    (own === undefined ? undefined : endOf(own)) ?? context.use(nodeIdentityRef).certificateExpiresAtMs,
+  )
+  const { enabled, cert_file: file } = context.settings.tls
+  if (!enabled || file === '') return ends
+  // One that cannot be read is the listener's to complain of.
+  const end = endOf(await readFile(file, 'utf8').catch(() => ''))
+  if (end !== undefined) ends.set('tls.cert_file', end)
+  return ends
 }
 
 /** When the first certificate of a PEM text ends, ms since the epoch. */

@@ -4,7 +4,6 @@ import {
   countText,
   INCIDENT_KINDS,
   type Incident,
-  type IncidentBoard,
   type IncidentKind,
   type JsonSchema,
   objectSchema,
@@ -158,18 +157,18 @@ export function keepsPhonesOff(components: readonly ComponentState[]): boolean {
   return components.some((one) => one.status !== 'ok' && KEEPS_OFF.has(kindOf(one)))
 }
 
-/** A board that looks at components and phones each time it is asked. */
-export function incidentBoard(
+/** The outages that components show now, with the phones that they keep off. */
+export type IncidentLook = (components: readonly ComponentState[]) => Promise<readonly Incident[]>
+
+/** A look that remembers how many phones were on. */
+export function incidentLook(
   clock: Context['clock'],
-  components: () => Promise<readonly ComponentState[]>,
   attached: () => Promise<number | undefined>,
-): IncidentBoard {
+): IncidentLook {
   const goneOf = phoneMemory()
-  return {
-    current: async () => {
-      const [all, now] = await Promise.all([components(), attached()])
-      return incidentsOf(all, goneOf(now, keepsPhonesOff(all), clock.monotonicMs()))
-    },
+  return async (components) => {
+    const now = await attached()
+    return incidentsOf(components, goneOf(now, keepsPhonesOff(components), clock.monotonicMs()))
   }
 }
 

@@ -3,6 +3,8 @@ import {
   agentWatchRef,
   type Context,
   certificateEndsRef,
+  healthBoardRef,
+  type IncidentBoard,
   incidentBoardRef,
   lifecycleRef,
   meshStandingRef,
@@ -15,14 +17,14 @@ import {
 import { agentStates, isStale } from './agent-components.ts'
 import { certificateEnds, certificateHealth, diskHealth, internetWatch, quietWatch } from './box-health.ts'
 import { clockRoutes } from './clock-routes.ts'
-import { incidentBoard } from './incidents.ts'
+import { incidentLook } from './incidents.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { findNode, insertNode, listHeartbeats, putNode, removeHeartbeat, TABLES } from './node-store.ts'
 import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
-import { allComponents, createRadioLook, serviceRoutes } from './service-routes.ts'
+import { createRadioLook, serviceRoutes, withAgents } from './service-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 
 /** How often phones are counted, ms. */
@@ -64,7 +66,11 @@ export const plugin: Plugin = {
       const { isConnected, attachedUes } = await look()
       return isConnected === false ? 0 : (attachedUes ?? undefined)
     }
-    const incidents = incidentBoard(context.clock, () => allComponents(context), attached)
+    const incidentsIn = incidentLook(context.clock, attached)
+    // Who watches all the time goes by what the health polls have seen, and asks nobody again.
+    const incidents: IncidentBoard = {
+      current: async () => incidentsIn(await withAgents(context, context.use(healthBoardRef).components())),
+    }
     const certificates = certificateEnds(context)
     const [quiet, internet] = [quietWatch(), internetWatch()]
     // How many phones were on is known when an incident begins.
@@ -75,7 +81,7 @@ export const plugin: Plugin = {
         ...clockRoutes(context),
         ...telemetryRoutes(context),
         ...lifecycleRoutes(context, lifecycle),
-        ...serviceRoutes(context, lifecycle, look, incidents),
+        ...serviceRoutes(context, lifecycle, look, incidentsIn),
       ],
       reconcilers: [nodeReconciler(context, lifecycle)],
       services: new Map<string, object>([

@@ -3,7 +3,6 @@ import {
   type Context,
   coreDriverRef,
   healthBoardRef,
-  type IncidentBoard,
   type InstanceView,
   type JsonSchema,
   type MeshStanding,
@@ -27,7 +26,7 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { agentStates } from './agent-components.ts'
 import { degradedReason } from './degraded.ts'
-import { INCIDENT_SCHEMA, incidentRecord } from './incidents.ts'
+import { INCIDENT_SCHEMA, type IncidentLook, incidentRecord } from './incidents.ts'
 import type { NodeLifecycle } from './lifecycle.ts'
 import { type NodeStatus, statusOf } from './lifecycle.ts'
 import { listHeartbeats } from './node-store.ts'
@@ -110,19 +109,19 @@ const COMPONENT_SCHEMA: JsonSchema = objectSchema(
   ['name', 'kind', 'status', 'detail', 'since', 'last_ok_at'],
 )
 
-/** Incidents as answers show them. */
-async function incidentRecords(board: IncidentBoard): Promise<readonly object[]> {
-  return (await board.current()).map(incidentRecord)
+/** Everything that is watched, as it is now: the service and its plugins, then the agents that send heartbeats. */
+export async function allComponents(context: Context): Promise<readonly ComponentState[]> {
+  return withAgents(context, await context.use(healthBoardRef).fresh())
 }
 
-/** Everything that is watched: the service and its plugins, then the agents that send heartbeats. */
-export async function allComponents(context: Context): Promise<readonly ComponentState[]> {
+/** The components of this service, with those of the agents behind them. */
+export async function withAgents(
+  context: Context,
+  own: readonly ComponentState[],
+): Promise<readonly ComponentState[]> {
   const nowMs = context.clock.nowMs()
   const heartbeats = await listHeartbeats(context.db, MAX_AGENTS)
-  return [
-    ...(await context.use(healthBoardRef).fresh()),
-    ...heartbeats.flatMap((heartbeat) => agentStates(heartbeat, nowMs)),
-  ]
+  return [...own, ...heartbeats.flatMap((heartbeat) => agentStates(heartbeat, nowMs))]
 }
 
 /** `down` when something required is down, `degraded` when anything is not ok, `ok` otherwise. */
@@ -230,14 +229,15 @@ async function statusRecord(
   context: Context,
   lifecycle: NodeLifecycle,
   look: RadioLook,
-  board: IncidentBoard,
+  incidentsIn: IncidentLook,
 ): Promise<object> {
   const { nodeId } = context.use(nodeIdentityRef)
+  const watched = allComponents(context)
   const [state, reason, components, incidents, radio, gate, standing, last] = await Promise.all([
     lifecycle.state(),
     degradedReason(context, nodeId),
-    allComponents(context),
-    incidentRecords(board),
+    watched,
+    watched.then(incidentsIn),
     look(),
     context.maybe(txGateRef)?.state(),
     context.maybe(meshStandingRef)?.state(),
@@ -274,7 +274,7 @@ async function statusRecord(
     ...runningSince(context),
     tx: { armed: gate?.armed ?? false },
     instance: instanceRecord(context.use(serviceInfoRef).instance()),
-    incidents,
+    incidents: incidents.map(incidentRecord),
     components: components.map(componentRecord),
   }
 }
@@ -329,7 +329,7 @@ export function serviceRoutes(
   context: Context,
   lifecycle: NodeLifecycle,
   look: RadioLook,
-  board: IncidentBoard,
+  incidentsIn: IncidentLook,
 ): readonly Route[] {
   return [
     route({
@@ -343,10 +343,9 @@ export function serviceRoutes(
       conditional: true,
       handle: async () => {
         const components = await allComponents(context)
-        const incidents = await incidentRecords(board)
         return ok({
           status: overallStatus(components),
-          incidents,
+          incidents: (await incidentsIn(components)).map(incidentRecord),
           components: components.map(componentRecord),
         })
       },
@@ -363,7 +362,7 @@ export function serviceRoutes(
         if (!context.use(healthBoardRef).isReady) {
           throw notReady('the first reconcile pass is not over; try again in a moment', { retryAfterS: 1 })
         }
-        return ok(await statusRecord(context, lifecycle, look, board))
+        return ok(await statusRecord(context, lifecycle, look, incidentsIn))
       },
     }),
   ]

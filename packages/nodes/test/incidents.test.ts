@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type ComponentState, INCIDENT_KINDS, type IncidentKind } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
 import { certificateHealth, hasDefaultRoute, internetWatch, quietWatch } from '../src/box-health.ts'
-import { incidentBoard, incidentRecord, incidentsOf, runbookOf } from '../src/incidents.ts'
+import { incidentLook, incidentRecord, incidentsOf, runbookOf } from '../src/incidents.ts'
 
 /** Components that are not well become outages, each with its cause. */
 const incidents = suite('nodes/incidents')
@@ -118,25 +118,22 @@ incidents('counts the phones that were on before the core lost them', async () =
   const clock = fakeClock()
   let components: readonly ComponentState[] = []
   let attached: number | undefined = 14
-  const board = incidentBoard(
-    clock,
-    async () => components,
-    async () => attached,
-  )
-  assert.equal(await board.current(), [])
+  const look = incidentLook(clock, async () => attached)
+  const current = () => look(components)
+  assert.equal(await current(), [])
   await clock.advance(10_000)
   // The core loses its phones first, and then says that its radio is gone.
   attached = 0
-  assert.equal(await board.current(), [])
+  assert.equal(await current(), [])
   await clock.advance(10_000)
   components = [ill('core.radios', { kind: 'core', incident: 'no_radio' })]
   assert.equal(
-    (await board.current()).map(({ phonesOff }) => phonesOff),
+    (await current()).map(({ phonesOff }) => phonesOff),
     [14],
   )
   await clock.advance(10 * MINUTE)
   attached = 2
-  const [incident] = await board.current()
+  const [incident] = await current()
   assert.is(incident?.phonesOff, 12)
   assert.ok(
     incident !== undefined &&

@@ -1,10 +1,10 @@
 import { coreDriverRef, meshStandingRef, policyRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { incidentBoard } from '../src/incidents.ts'
+import { incidentLook } from '../src/incidents.ts'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
-import { allComponents, createRadioLook, serviceRoutes } from '../src/service-routes.ts'
+import { createRadioLook, serviceRoutes } from '../src/service-routes.ts'
 import { codeOf, component, nodesWorld, OTHER_ID, OWN_ID, read, storedNode } from './helpers.ts'
 
 const service = suite('nodes/service-routes')
@@ -15,12 +15,8 @@ async function setting() {
   await ensureOwnNode(context)
   const lifecycle = createLifecycle(context)
   const look = createRadioLook(context)
-  const board = incidentBoard(
-    context.clock,
-    () => allComponents(context),
-    async () => (await look()).attachedUes ?? undefined,
-  )
-  const routes = [...serviceRoutes(context, lifecycle, look, board), ...nodeRoutes(context)]
+  const incidentsIn = incidentLook(context.clock, async () => (await look()).attachedUes ?? undefined)
+  const routes = [...serviceRoutes(context, lifecycle, look, incidentsIn), ...nodeRoutes(context)]
   return { world, lifecycle, routes }
 }
 

@@ -3,6 +3,7 @@ import {
   type AuditFilter,
   auditTrailRef,
   type Context,
+  fieldRefused,
   type JsonSchema,
   objectSchema,
   PAGE_QUERY,
@@ -13,7 +14,6 @@ import {
   route,
   simLabels,
   TIMESTAMP_SCHEMA,
-  validationFailed,
 } from '@steeple/contracts'
 
 /** The filters of `GET /v1/audit` as they come. */
@@ -101,8 +101,7 @@ function timeFrom(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const atMs = Date.parse(text)
   if (!Number.isNaN(atMs)) return atMs
-  const message = 'must be an RFC 3339 timestamp'
-  throw validationFailed(`/${name} ${message}`, { details: [{ pointer: `/${name}`, message }] })
+  throw fieldRefused(`/${name}`, 'must be an RFC 3339 timestamp')
 }
 
 async function auditPage(context: Context, filter: AuditFilter, page: Page): Promise<object> {

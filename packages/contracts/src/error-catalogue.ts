@@ -1,4 +1,5 @@
 import { defineError, type ErrorFactory, type ServiceError } from './errors.ts'
+import { msFromTimestamp } from './timestamp.ts'
 
 export const malformedJson: ErrorFactory = defineError(
   'malformed_json',
@@ -6,6 +7,18 @@ export const malformedJson: ErrorFactory = defineError(
   'the body is not JSON: %s; correct it and send it again',
 )
 export const validationFailed: ErrorFactory = defineError('validation_failed', 400, '%s')
+
+/** `validation_failed` of one field, by its JSON pointer: `/from must be before to`. */
+export function fieldRefused(pointer: string, message: string): ServiceError {
+  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+}
+
+/** Ms since the epoch of a field that is a timestamp. Throws `validation_failed`. */
+export function timeField(pointer: string, text: string): number {
+  const ms = msFromTimestamp(text)
+  if (ms === undefined) throw fieldRefused(pointer, 'must be a timestamp such as 2026-11-01T00:00:00Z')
+  return ms
+}
 export const invalidCursor: ErrorFactory = defineError(
   'invalid_cursor',
   400,

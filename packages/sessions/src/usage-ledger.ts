@@ -27,7 +27,7 @@ interface SourceSums {
 }
 
 /** As a fraction: it holds every octet up to 2^53, and does not overflow as whole numbers of the store do. */
-function octets(column: string): string {
+export function octets(column: string): string {
   return `sum(${column} * 1.0)`
 }
 
@@ -180,7 +180,8 @@ export function intervalMs({ settings }: Pick<Context, 'settings'>): number {
   return msFromDuration(sectionOf(settings, 'collector').interval ?? '') ?? DEFAULT_INTERVAL_MS
 }
 
-function exact(octets: number | string): number {
+/** Octets as a number that JSON holds. */
+export function exact(octets: number | string): number {
   return Math.min(Number(octets), Number.MAX_SAFE_INTEGER)
 }
 

@@ -2,6 +2,7 @@ import {
   type AuditEntry,
   auditTrailRef,
   createPause,
+  fieldRefused,
   type JsonSchema,
   meshIdentityRef,
   msFromTimestamp,
@@ -20,7 +21,6 @@ import {
   type TxInterval,
   timestampFromMs,
   timestampOrNull,
-  validationFailed,
 } from '@steeple/contracts'
 import { carriersOf } from '@steeple/telecom'
 import type { ExportRow } from '../file/columns.ts'
@@ -249,7 +249,7 @@ export function exportRoute(parts: ComplianceParts): Route {
       const kinds = kindsOf(request.query)
       const fromMs = momentOf('from', from) ?? 0
       const toMs = momentOf('to', to)
-      if (toMs !== undefined && fromMs > toMs) throw refused('/from', 'must not be later than to')
+      if (toMs !== undefined && fromMs > toMs) throw fieldRefused('/from', 'must not be later than to')
       const { nodeId, name } = context.use(nodeIdentityRef)
       await context.mutate(request.principal, EXPORT_ACTION, nodeId, async (tx) =>
         tx.audit({ detail: { from: from ?? null, to: to ?? null, kinds } }),
@@ -277,12 +277,8 @@ function kindsOf({ kinds }: ExportQuery): readonly Kind[] {
 function momentOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const ms = msFromTimestamp(text)
-  if (ms === undefined || ms < 0) throw refused(`/${name}`, 'must be an RFC 3339 time after 1970')
+  if (ms === undefined || ms < 0) throw fieldRefused(`/${name}`, 'must be an RFC 3339 time after 1970')
   return ms
-}
-
-function refused(pointer: string, message: string): Error {
-  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
 }
 
 function fileName(node: string, toMs: number): string {

@@ -1,10 +1,10 @@
 import {
   defineError,
   type ErrorFactory,
+  fieldRefused,
   forbidden,
   type ImsiHash,
   type JsonSchema,
-  msFromTimestamp,
   objectSchema,
   type Principal,
   type Reply,
@@ -15,8 +15,8 @@ import {
   type SubscriberView,
   TIMESTAMP_SCHEMA,
   type Tx,
+  timeField,
   timestampFromMs,
-  validationFailed,
 } from '@steeple/contracts'
 import { usageImplausible } from '../node-reports.ts'
 import type { FairUseParts } from '../parts.ts'
@@ -183,9 +183,9 @@ function sourceOf({ source }: ReportBody, principal: Principal): string {
 /** Older than its report_id would be remembered, a report could count twice. */
 function momentOf(at: string | undefined, nowMs: number): number {
   if (at === undefined) return nowMs
-  const atMs = timeOf('/at', at)
+  const atMs = timeField('/at', at)
   const message = `must be at most ${REPORT_DAYS} days ago and not ahead`
-  if (atMs <= nowMs - REPORT_MS || atMs > nowMs + AHEAD_MS) throw refused('/at', message)
+  if (atMs <= nowMs - REPORT_MS || atMs > nowMs + AHEAD_MS) throw fieldRefused('/at', message)
   return Math.min(atMs, nowMs)
 }
 
@@ -197,11 +197,12 @@ async function withSeries(
 ): Promise<Readonly<Record<string, unknown>>> {
   if (Object.keys(query).length === 0) return record
   const { from, to, step = 'day' } = query
-  const toMs = to === undefined ? clock.now().atMs + 1 : timeOf('/to', to)
-  const fromMs = timeOf('/from', from ?? String(record.period_start))
-  if (fromMs >= toMs) throw refused('/from', 'must be before to')
+  const toMs = to === undefined ? clock.now().atMs + 1 : timeField('/to', to)
+  const fromMs = timeField('/from', from ?? String(record.period_start))
+  if (fromMs >= toMs) throw fieldRefused('/from', 'must be before to')
   const days = LONGEST_MS[step] / 86_400_000
-  if (toMs - fromMs > LONGEST_MS[step]) throw refused('/from', `a series by ${step} has at most ${days} days`)
+  if (toMs - fromMs > LONGEST_MS[step])
+    throw fieldRefused('/from', `a series by ${step} has at most ${days} days`)
   const series = await ledger.series(imsi, fromMs, toMs, step)
   return {
     ...record,
@@ -212,14 +213,4 @@ async function withSeries(
       is_incomplete: isIncomplete,
     })),
   }
-}
-
-function timeOf(pointer: string, text: string): number {
-  const ms = msFromTimestamp(text)
-  if (ms === undefined) throw refused(pointer, 'must be a timestamp such as 2026-11-01T00:00:00Z')
-  return ms
-}
-
-function refused(pointer: string, message: string): Error {
-  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
 }

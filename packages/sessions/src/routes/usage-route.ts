@@ -1,21 +1,22 @@
 import {
   type Context,
   csvLine,
+  fieldRefused,
   type JsonSchema,
-  msFromTimestamp,
   objectSchema,
   type Reader,
   type Route,
   route,
   simLabels,
   TIMESTAMP_SCHEMA,
+  timeField,
   timestampFromMs,
   type UsageLedger,
-  validationFailed,
 } from '@steeple/contracts'
 import { volumesFromText } from '../join/session.ts'
 import type { SourceOrder } from '../ledger/counting.ts'
 import type { LocalHours } from '../ledger/hours.ts'
+import { exact, octets } from '../usage-ledger.ts'
 import { bestOf } from './session-routes.ts'
 
 interface UsageQuery {
@@ -148,38 +149,24 @@ export function usageRoutes(parts: UsageParts): readonly Route[] {
 function spanOf({ context, hours }: UsageParts, { period, from, to }: UsageQuery): Span {
   const nowMs = Math.floor(context.clock.nowMs())
   if (period !== undefined && (from !== undefined || to !== undefined))
-    throw refused('/period', 'is a time already: leave out from and to')
-  const toMs = to === undefined ? hours.nextHour(nowMs) : timeOf('/to', to)
+    throw fieldRefused('/period', 'is a time already: leave out from and to')
+  const toMs = to === undefined ? hours.nextHour(nowMs) : timeField('/to', to)
   // Days have 23 to 25 hours: noon of that day is in it.
   const days = DAYS[period ?? 'today'] - 1
   const fromMs =
     from === undefined
       ? hours.dayOf(hours.dayOf(nowMs) + DAY_MS / 2 - days * DAY_MS)
-      : hours.hourOf(timeOf('/from', from))
-  if (fromMs >= toMs) throw refused('/from', 'must be before to')
-  if (toMs - fromMs > LONGEST_MS) throw refused('/from', 'must be at most 93 days before to')
+      : hours.hourOf(timeField('/from', from))
+  if (fromMs >= toMs) throw fieldRefused('/from', 'must be before to')
+  if (toMs - fromMs > LONGEST_MS) throw fieldRefused('/from', 'must be at most 93 days before to')
   return { fromMs, toMs }
 }
 
-function timeOf(pointer: string, text: string): number {
-  const ms = msFromTimestamp(text)
-  if (ms === undefined) throw refused(pointer, 'must be a timestamp such as 2026-11-01T00:00:00Z')
-  return ms
-}
-
-function refused(pointer: string, message: string): Error {
-  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
-}
-
-/** As a fraction: it holds every byte up to 2^53, and does not overflow as whole numbers of the store do. */
-const SUMS = 'sum(counted_up * 1.0) as up, sum(counted_down * 1.0) as down'
+const [UP, DOWN] = [octets('counted_up'), octets('counted_down')]
+const SUMS = `${UP} as up, ${DOWN} as down`
 const RANGE = 'from sessions_ledger where hour_ms >= :from_ms and hour_ms < :to_ms'
 const BY_HOUR = `select hour_ms, ${SUMS}, sum(counted_incomplete) as open ${RANGE} group by hour_ms order by hour_ms`
-const ORDERS = {
-  total: 'sum(counted_up * 1.0) + sum(counted_down * 1.0)',
-  up: 'sum(counted_up * 1.0)',
-  down: 'sum(counted_down * 1.0)',
-} as const
+const ORDERS = { total: `${UP} + ${DOWN}`, up: UP, down: DOWN } as const
 const COUNT = `select count(distinct imsi) as sims ${RANGE} and counted_up + counted_down > 0`
 /** Prepared by their text: one for each order. */
 const topBy = (sort: keyof typeof ORDERS): string =>
@@ -251,10 +238,6 @@ function totalsOf(rows: readonly Sums[]): {
   const sumOf = (name: keyof Sums): number => exact(rows.reduce((sum, row) => sum + Number(row[name]), 0))
   const [up, down] = [sumOf('up'), sumOf('down')]
   return { up_bytes: up, down_bytes: down, total_bytes: exact(up + down) }
-}
-
-function exact(bytes: number): number {
-  return Math.min(bytes, Number.MAX_SAFE_INTEGER)
 }
 
 function topOf(

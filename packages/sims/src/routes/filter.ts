@@ -1,10 +1,4 @@
-import {
-  type JsonSchema,
-  msFromTimestamp,
-  PLAIN_TEXT_PATTERN,
-  southboundUnavailable,
-  validationFailed,
-} from '@steeple/contracts'
+import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable, timeField } from '@steeple/contracts'
 import { countFound, isSearch, type Search, search } from '../find/search.ts'
 import { sortedSims } from '../find/sorted.ts'
 import type { SimsParts } from '../parts.ts'
@@ -55,16 +49,11 @@ export const FILTER_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 /** The filters of a query, without `limit`, `cursor` and `sort`. Throws `validation_failed` for what is no time. */
 export function filterFrom(query: SimFilter): SimFilter {
   for (const name of ['expires_after', 'expires_before'] as const)
-    if (query[name] !== undefined && msFromTimestamp(query[name]) === undefined) throw noTime(`/${name}`)
+    if (query[name] !== undefined) timeField(`/${name}`, query[name])
   const names = Object.keys(FILTER_PROPERTIES) as readonly (keyof SimFilter)[] // they are the filter's
   return Object.fromEntries(
     names.map((name) => [name, query[name]]).filter(([, value]) => value !== undefined),
   )
-}
-
-function noTime(pointer: string): Error {
-  const message = 'must be a timestamp such as 2026-11-01T00:00:00Z'
-  return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
 }
 
 /**

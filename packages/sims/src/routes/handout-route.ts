@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import {
   BATCH_ID_PATTERN,
+  fieldRefused,
   LANGUAGES,
   type Language,
   notFound,
   objectSchema,
   type Route,
   route,
-  validationFailed,
 } from '@steeple/contracts'
 import { escapedHtml } from '@steeple/telecom'
 import type { SimsParts } from '../parts.ts'
@@ -130,9 +130,8 @@ export function handoutRoute(parts: SimsParts): Route {
 
 async function simsToPrint(parts: SimsParts, batch: string): Promise<readonly SimRow[]> {
   const rows = await simsOfBatch(parts.context.db, batch, MOST + 1)
-  const message = `has more than ${MOST} SIMs; print them by smaller batches`
   if (rows.length > MOST)
-    throw validationFailed(`/batch_id ${message}`, { details: [{ pointer: '/batch_id', message }] })
+    throw fieldRefused('/batch_id', `has more than ${MOST} SIMs; print them by smaller batches`)
   const sims = rows.filter(({ state }) => state !== 'revoked')
   if (sims.length === 0) throw notFound(`SIM of batch ${batch} that is not revoked`)
   // As people read them: village 2 before village 10.

@@ -34,6 +34,6 @@ export {
   parseImsiHash,
   parsePlmn,
 } from './identity/imsi.ts'
-export { escapedHtml, inGroups, safeText } from './identity/safe-text.ts'
+export { escapedHtml, inGroups, printedPage, safeText } from './identity/safe-text.ts'
 export { storableName } from './identity/storable-name.ts'
 export { isTac, tacMax } from './identity/tac.ts'

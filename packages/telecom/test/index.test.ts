@@ -41,6 +41,7 @@ index('offers its surface by name', () => {
     'parseImsiHash',
     'parseNrArfcn',
     'parsePlmn',
+    'printedPage',
     'safeText',
     'storableName',
     'tacMax',

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Language } from '@steeple/contracts'
-import { escapedHtml } from '@steeple/telecom'
+import { escapedHtml, printedPage } from '@steeple/telecom'
 import { qrText } from './activation.ts'
 
 export interface SheetCard {
@@ -38,8 +37,8 @@ h2 { font-size: 10.5pt; line-height: 1.2; overflow-wrap: anywhere; max-height: 3
 @media screen { html { background: #ddd } .page { background: #fff; margin: 6mm auto; box-shadow: 0 1mm 4mm #0004 } }
 `
 
-/** Nothing is loaded and nothing runs: the one style sheet is known by its hash. */
-export const SHEET_POLICY: string = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+const PAGE = printedPage(STYLE)
+export const SHEET_POLICY: string = PAGE.policy
 
 /** What a card says. `{until}` is a date as `2026-12-22`. */
 const WORDS: Readonly<
@@ -82,21 +81,11 @@ const WORDS: Readonly<
 
 /** What stands before the pages of a sheet. */
 export function sheetHead(batch: string, language: Language): string {
-  return `<!doctype html>
-<html lang="${language}">
-<head>
-<meta charset="utf-8">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width">
-<title>${escapedHtml(`${WORDS[language].title} ${batch}`)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-`
+  return PAGE.head(`${WORDS[language].title} ${batch}`, language)
 }
 
 /** What stands behind them. */
-export const SHEET_FOOT = '</body>\n</html>\n'
+export const SHEET_FOOT: string = PAGE.foot
 
 /** One page of at most ten cards. */
 export async function sheetPage(cards: readonly SheetCard[], language: Language): Promise<string> {

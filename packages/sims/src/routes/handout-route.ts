@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   BATCH_ID_PATTERN,
   fieldRefused,
@@ -9,7 +8,7 @@ import {
   type Route,
   route,
 } from '@steeple/contracts'
-import { escapedHtml } from '@steeple/telecom'
+import { escapedHtml, printedPage } from '@steeple/telecom'
 import type { SimsParts } from '../parts.ts'
 import { openCard, wipeCard } from '../secrets/card.ts'
 import { apnsOf, type SimRow, simsOfBatch } from '../store/sim-store.ts'
@@ -41,8 +40,7 @@ p { font-size: 8.5pt }
 @media screen { html { background: #ddd } .page { background: #fff; margin: 6mm auto } }
 `
 
-/** Nothing is loaded and nothing runs: the one style sheet is known by its hash. */
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+const PAGE = printedPage(STYLE)
 
 /** What a card says. */
 interface Words {
@@ -118,7 +116,7 @@ export function handoutRoute(parts: SimsParts): Route {
       return {
         headers: {
           'content-type': 'text/html; charset=utf-8',
-          'content-security-policy': POLICY,
+          'content-security-policy': PAGE.policy,
           'content-disposition': `attachment; filename="handout-${batch}.html"`,
           'cache-control': 'no-store',
         },
@@ -150,22 +148,12 @@ async function* handout(
   }: { readonly batch: string; readonly language: Language; readonly codes: boolean },
 ): AsyncGenerator<string> {
   const words = WORDS[language]
-  yield `<!doctype html>
-<html lang="${language}">
-<head>
-<meta charset="utf-8">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width">
-<title>${escapedHtml(`${words.title} ${batch}`)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-`
+  yield PAGE.head(`${words.title} ${batch}`, language)
   for (let at = 0; at < sims.length; at += PER_PAGE) {
     const page = sims.slice(at, at + PER_PAGE)
     yield `<section class="page">\n${page.map((sim) => card(sim, words, codes ? codesOf(parts, sim) : [])).join('')}</section>\n`
   }
-  yield '</body>\n</html>\n'
+  yield PAGE.foot
 }
 
 type Fact = readonly [term: string, value: string]

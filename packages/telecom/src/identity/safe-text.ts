@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** Runs of hex digits as long as a key, first: they can begin with digits. Runs of digits as long as an IMSI but rates. */
 const PERSONAL = /[0-9a-fA-F]{32,}|\d{6,}(?!\d| [kMGT]?bit\/s)/g
 const MOST_CHARACTERS = 200
@@ -27,4 +29,34 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** A text that can stand in HTML, between tags and in quotes. */
 export function escapedHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+}
+
+/** A page of HTML to print. */
+export interface PrintedPage {
+  /** Its Content-Security-Policy: nothing is loaded and nothing runs, the one style sheet is known by its hash. */
+  readonly policy: string
+  /** What stands before its content. */
+  head(title: string, language: string): string
+  /** What stands behind it. */
+  readonly foot: string
+}
+
+/** A page to print with that style sheet. */
+export function printedPage(style: string): PrintedPage {
+  const hash = createHash('sha256').update(style).digest('base64')
+  return {
+    policy: `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    head: (title, language) => `<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width">
+<title>${escapedHtml(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+`,
+    foot: '</body>\n</html>\n',
+  }
 }

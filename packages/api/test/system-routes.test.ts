@@ -200,6 +200,7 @@ system(
     try {
       for (const [path, leadsTo] of [
         ['/docs/how-to/sims', '/docs/how-to/sims.html'],
+        ['/docs/how-to/sims/', '/docs/how-to/sims.html'],
         ['/docs/how-to/', '/docs/index.html'],
         ['/docs/how-to', '/docs/index.html'],
         ['/docs/api', '/docs/api.html'],

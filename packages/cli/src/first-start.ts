@@ -128,7 +128,7 @@ function credentialLines(
   if (minted === undefined) {
     return [
       'Authenticate with a token made before:  export SVC_TOKEN=svc_…',
-      `None left? Start once with  ${variable}=$(openssl rand -hex 32)  and create one: POST /v1/tokens`,
+      `No token left? Start the service once with  ${variable}=$(openssl rand -hex 32)  and create a token: POST /v1/tokens`,
     ]
   }
   return minted

@@ -170,6 +170,11 @@ function originForm(url: string): string {
   return /^[/?#]/.test(path) ? path : `/${path}`
 }
 
+/** People type and link pages of the documentation with a slash at their end. A path of the API has none, and no route says one. */
+function pageForm(path: string): string {
+  return path.replace(/^(\/docs\/[^?#]*[^?#/])\/+(?=[?#]|$)/, '$1')
+}
+
 /** Refuses heads that others may understand in another way, and what no route fits. Neither needs a credential. */
 const bounds: Concern = concern('bounds', ['headers', 'observe'], (app, core) => {
   app.addHook('onRequest', ({ context }, _reply, done) => {
@@ -250,7 +255,7 @@ export async function createApp(core: EdgeCore, generation: Generation): Promise
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: () => '',
-    rewriteUrl: ({ url = '/' }) => originForm(url),
+    rewriteUrl: ({ url = '/' }) => pageForm(originForm(url)),
     schemaController: {
       compilersFactory: { buildValidator: unasked, buildSerializer: unasked },
     },

@@ -66,7 +66,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         errors: ['not_found'],
         conditional: true,
         handle: async (request: RequestContext) => {
-          // The path of the route says what there is. A path with a slash at its end is no address: OpenAPI generators do not take one.
+          // The path of the route says what there is.
           const { folder, page } = request.params as { readonly folder?: string; readonly page: string }
           const name = folder === undefined && page === '' ? FIRST_PAGE : page
           const wanted = folder === undefined ? name : `${folder}/${name}`

@@ -58,10 +58,10 @@ if (executable !== undefined) {
     async () => {
       const { page } = await browser.open(service.url)
       await signInWithToken(page, service.adminToken)
-      await page.locator('.sentence').waitFor()
+      await page.locator('.sentence').first().waitFor()
       const paths = asked(page)
       await withoutTime(page, async () => {
-        await page.locator('.sentence').waitFor()
+        await page.locator('.sentence').first().waitFor()
         // What plugins show comes with their modules, a little later.
         await isQuiet(paths)
       })

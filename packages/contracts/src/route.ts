@@ -122,6 +122,8 @@ export interface ReadRoute extends RouteBase {
    * when `If-None-Match` names it. Documented in OpenAPI.
    */
   readonly conditional?: boolean
+  /** It may answer 302 and a `Location` instead of a body. Documented in OpenAPI. */
+  readonly redirects?: boolean
   /**
    * It also answers a browser that asks for a page (`GET`, `Accept: text/html`) at a path of at most six segments for which there is no
    * route, and whose first segment no route and no known plugin has: a page that finds its way by itself. One route has it at a time.

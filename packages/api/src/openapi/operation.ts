@@ -283,6 +283,7 @@ export function operationOf(endpoint: Endpoint): Json {
     ...requestBodyOf(endpoint),
     responses: {
       [String(route.schema?.status ?? 200)]: successOf(route),
+      ...(route.method === 'GET' && route.redirects === true ? { '302': redirected() } : {}),
       ...(isConditional(route) ? { '304': notModified() } : {}),
       ...failuresOf(endpoint),
     },
@@ -417,6 +418,14 @@ function isGuarded(route: Route): boolean {
 function notModified(): Json {
   const headers = { 'X-Request-Id': reference('headers/RequestId'), ETag: reference('headers/ETag') }
   return { description: 'Still what the If-None-Match names.', headers }
+}
+
+function redirected(): Json {
+  const headers = {
+    'X-Request-Id': reference('headers/RequestId'),
+    Location: { description: 'The address of what is meant.', schema: { type: 'string' } },
+  }
+  return { description: 'It is at the address in Location.', headers }
 }
 
 function failuresOf(endpoint: Endpoint): Readonly<Record<string, Json>> {

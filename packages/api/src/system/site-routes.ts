@@ -65,6 +65,7 @@ export function siteRoutes(folder: string | undefined): readonly Route[] {
         produces: [...Object.values(TYPES), TEXT],
         errors: ['not_found'],
         conditional: true,
+        redirects: true,
         handle: async (request: RequestContext) => {
           // The path of the route says what there is.
           const { folder, page } = request.params as { readonly folder?: string; readonly page: string }

@@ -222,7 +222,7 @@ const onPg = onPostgres('kernel/store/identity', (test, store) => {
       const second = await node(join(dir.path, 'two'))
       const error = await failure(() => startKernel(second, { clock, url, instance: 'two' }))
       assert.is(error?.code, 'secrets_invalid')
-      assert.match(error?.message ?? '', /copy its keys directory, whole, into/)
+      assert.match(error?.message ?? '', /put back the whole keys directory of this store/)
       await cp(join(dir.path, 'one', 'keys'), join(second, 'keys'), { recursive: true })
       await (await startKernel(second, { clock, url, instance: 'two' })).close()
       assert.ok((await first.audit.verify()).ok)

@@ -1,12 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
   type ComponentHealth,
   msFromDuration,
   nodeIdentityRef,
+  syncFolder,
   systemPrincipal,
   timestampFromMs,
+  writeNewFile,
 } from '@steeple/contracts'
 import { readState } from './archive-process.ts'
 import { backupName, takenAt } from './names.ts'
@@ -58,7 +60,7 @@ export function createSchedule(parts: BackupParts): Schedule {
     const name = backupName(node, context.clock.nowMs(), isEncrypted)
     const draft = join(folder, name + DRAFT)
     try {
-      await writeDurable(draft, takeBackup(context, passphrase, signal))
+      await writeNewFile(draft, takeBackup(context, passphrase, signal))
       // What cannot be read back is no backup.
       await readState(createReadStream(draft), passphrase, signal)
       await rename(draft, join(folder, name))
@@ -129,23 +131,4 @@ async function removeDrafts(folder: string, node: string): Promise<void> {
 async function namesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
-}
-
-async function writeDurable(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  const file = await open(path, 'w', 0o600)
-  try {
-    for await (const chunk of chunks) await file.writeFile(chunk)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }

@@ -378,3 +378,14 @@ export {
   type Volume,
   type VolumeKey,
 } from './usage.ts'
+export {
+  createFileSync,
+  type FileAccess,
+  isDraft,
+  removeDrafts,
+  replaceFile,
+  replaceFileSync,
+  syncFolder,
+  syncFolderSync,
+  writeNewFile,
+} from './whole-file.ts'

@@ -1,33 +1,22 @@
-import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
   constants,
-  fchmodSync,
   fstatSync,
-  fsyncSync,
-  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   type Stats,
-  unlinkSync,
-  writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { secretsInvalid } from '@steeple/contracts'
+import { createFileSync, isDraft, replaceFileSync, secretsInvalid, syncFolderSync } from '@steeple/contracts'
 
 const DIRECTORY_MODE = 0o700
-const FILE_MODE = 0o600
 /** Any right of group or others. */
 const FOREIGN_BITS = 0o077
-const TEMPORARY = /^\.(.+)\.(\d+)-[0-9a-f]{8}\.tmp$/
-/** File systems without hard links answer one of these. */
-const NO_LINK_CODES: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
 /** The directory of a node's keys. */
 export function keysDirectory(dataDir: string): string {
@@ -42,7 +31,7 @@ export function makeKeysDirectory(path: string): void {
       mkdirSync(path, { mode: DIRECTORY_MODE })
       // The umask may have taken bits away.
       chmodSync(path, DIRECTORY_MODE)
-      syncDirectory(dirname(path))
+      syncFolderSync(dirname(path))
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
     }
@@ -100,94 +89,25 @@ export function requireKeyFile(directory: string, name: string): Buffer {
   throw secretsInvalid(`${join(directory, name)} is missing; restore it from a backup of the keys`)
 }
 
-/**
- * Writes a file, mode 0600, unless it exists, and says whether it did. Durable when it returns; a kill at any point
- * leaves the whole file or none. Of two processes one wins.
- */
+/** Writes a file, mode 0600, unless it exists, and says whether it did (`createFileSync`). */
 export function createKeyFile(directory: string, name: string, bytes: Uint8Array): boolean {
-  const temporary = writeTemporary(directory, name, bytes)
-  const path = join(directory, name)
-  try {
-    linkSync(temporary, path)
-  } catch (error) {
-    const code = codeOf(error)
-    if (code === 'EEXIST') return false
-    if (!NO_LINK_CODES.includes(code)) throw error
-    if (statOf(path) !== undefined) return false
-    renameSync(temporary, path)
-  } finally {
-    rmSync(temporary, { force: true })
-  }
-  syncDirectory(directory)
-  return true
+  return createFileSync(join(directory, name), bytes)
 }
 
-/** Replaces a file (or writes it). A kill at any point leaves the old or the new bytes, whole. */
+/** Replaces a file (or writes it), mode 0600 (`replaceFileSync`). */
 export function replaceKeyFile(directory: string, name: string, bytes: Uint8Array): void {
-  const temporary = writeTemporary(directory, name, bytes)
-  try {
-    renameSync(temporary, join(directory, name))
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
-  }
-  syncDirectory(directory)
+  replaceFileSync(join(directory, name), bytes)
 }
 
 /** Removes a file for good: gone after a power cut too. Absent is fine. */
 export function removeKeyFile(directory: string, name: string): void {
   rmSync(join(directory, name), { force: true })
-  syncDirectory(directory)
+  syncFolderSync(directory)
 }
 
 /** Names in the directory, without what a killed writer left. */
 export function listKeyFiles(directory: string): readonly string[] {
-  return readdirSync(directory).filter((name) => !TEMPORARY.test(name))
-}
-
-/** Removes what killed writers left. Files of writers that live stay. */
-export function removeLeftovers(directory: string): void {
-  for (const name of readdirSync(directory)) {
-    const pid = TEMPORARY.exec(name)?.[2]
-    if (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid)))) {
-      rmSync(join(directory, name), { force: true })
-    }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return codeOf(error) === 'EPERM'
-  }
-}
-
-function writeTemporary(directory: string, name: string, bytes: Uint8Array): string {
-  const path = join(directory, `.${name}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`)
-  const fd = openSync(path, 'wx', FILE_MODE)
-  try {
-    fchmodSync(fd, FILE_MODE)
-    let written = 0
-    while (written < bytes.length) written += writeSync(fd, bytes, written)
-    fsyncSync(fd)
-  } catch (error) {
-    unlinkSync(path)
-    throw error
-  } finally {
-    closeSync(fd)
-  }
-  return path
-}
-
-function syncDirectory(path: string): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+  return readdirSync(directory).filter((name) => !isDraft(name))
 }
 
 function checkOwner(path: string, stat: Stats): void {

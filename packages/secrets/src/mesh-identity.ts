@@ -1,15 +1,8 @@
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type MeshIdentity, type MeshMembership, secretsInvalid } from '@steeple/contracts'
-import {
-  makeKeysDirectory,
-  readKeyFile,
-  removeKeyFile,
-  removeLeftovers,
-  replaceKeyFile,
-  requireKeyFile,
-} from './key-files.ts'
+import { type MeshIdentity, type MeshMembership, removeDrafts, secretsInvalid } from '@steeple/contracts'
+import { makeKeysDirectory, readKeyFile, removeKeyFile, replaceKeyFile, requireKeyFile } from './key-files.ts'
 import { KEY_FILES, nodeIdOf } from './node-files.ts'
 import type { Secrets } from './open-secrets.ts'
 
@@ -33,7 +26,7 @@ type Stored = Readonly<Record<(typeof TEXTS)[number], string>>
 function readMembership(keys: string): MeshMembership | undefined {
   const directory = join(keys, KEY_FILES.mesh)
   if (!existsSync(directory)) return undefined
-  removeLeftovers(directory)
+  removeDrafts(directory)
   const bytes = readKeyFile(directory, FILE)
   return bytes === undefined ? undefined : parse(join(directory, FILE), bytes.toString())
 }

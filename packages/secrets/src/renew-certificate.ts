@@ -2,16 +2,9 @@ import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID, X509Cert
 import { statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, localHostName, secretsInvalid } from '@steeple/contracts'
+import { type Clock, localHostName, removeDrafts, secretsInvalid } from '@steeple/contracts'
 import { makeHomeKeys } from './home-keys.ts'
-import {
-  createKeyFile,
-  keysDirectory,
-  makeKeysDirectory,
-  readKeyFile,
-  removeLeftovers,
-  requireKeyFile,
-} from './key-files.ts'
+import { createKeyFile, keysDirectory, makeKeysDirectory, readKeyFile, requireKeyFile } from './key-files.ts'
 import {
   BACKDATE_MS,
   KEY_FILES,
@@ -67,7 +60,7 @@ export async function initNode(options: InitOptions): Promise<InitResult> {
   refuseForeignStore(directory, options.storeFile)
   makeKeysDirectory(directory)
   if (readKeyFile(directory, KEY_FILES.node) !== undefined) {
-    removeLeftovers(directory)
+    removeDrafts(directory)
     const secrets = openSecrets(dataDir)
     makeHomeKeys(directory)
     const { identity } = secrets
@@ -79,7 +72,7 @@ export async function initNode(options: InitOptions): Promise<InitResult> {
     throw secretsInvalid(`the clock says ${now}; set it first, certificates depend on it`)
   }
   const nodeId = await makeFiles(directory, name, clock.nowMs())
-  removeLeftovers(directory)
+  removeDrafts(directory)
   const message = `node ${nodeId} (${name}) made; its keys are in ${directory}`
   return { isNew: true, secrets: openSecrets(dataDir), message }
 }

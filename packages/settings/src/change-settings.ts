@@ -1,25 +1,11 @@
-import {
-  accessSync,
-  chmodSync,
-  chownSync,
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Apply,
   isServiceError,
   type JsonSchema,
+  replaceFileSync,
   settingsFixed,
   validationFailed,
 } from '@steeple/contracts'
@@ -191,7 +177,7 @@ export function writeSettings({ file, before, text, fixed, isWritable }: Planned
   if (textOf(file) !== before)
     throw settingsFixed(`${file} was edited in the meantime, and nothing was changed: try it once more`)
   try {
-    replaceFile(existsSync(file) ? realpathSync(file) : file, text)
+    replaceConfig(existsSync(file) ? realpathSync(file) : file, text)
   } catch (cause) {
     throw settingsFixed(cannot, { cause })
   }
@@ -252,24 +238,9 @@ function mayWrite(file: string): boolean {
 /** What a new file may be read by: the service, and its group. */
 const NEW_MODE = 0o640
 
-function replaceFile(target: string, text: string): void {
+/** Only root gives files away; anybody else who may write here owns what they make. */
+function replaceConfig(target: string, text: string): void {
   const old = existsSync(target) ? statSync(target) : undefined
-  const made = join(dirname(target), `.${basename(target)}.${process.pid}`)
-  // What a service that was killed in the middle left: in a container all have the same number.
-  rmSync(made, { force: true })
-  try {
-    writeFileSync(made, text, { flag: 'wx', flush: true })
-    chmodSync(made, old === undefined ? NEW_MODE : old.mode & 0o777)
-    // Only root gives files away; anybody else who may write here owns what they make.
-    if (old !== undefined && process.getuid?.() === 0) chownSync(made, old.uid, old.gid)
-    renameSync(made, target)
-  } finally {
-    rmSync(made, { force: true })
-  }
-  const folder = openSync(dirname(target), constants.O_RDONLY)
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
+  const owner = process.getuid?.() === 0 ? old : undefined
+  replaceFileSync(target, text, { mode: old === undefined ? NEW_MODE : old.mode & 0o777, owner })
 }

@@ -56,7 +56,7 @@ change('writes keys into the file, and leaves all else as it stands there', () =
 change('is not kept from it by what a process of the same number left', () => {
   writeFileSync(file, 'tac: 9\n')
   // In a container every service is process 1.
-  writeFileSync(join(temp.path, `.control.yaml.${process.pid}`), 'tac: 1')
+  writeFileSync(join(temp.path, `.control.yaml.${process.pid}-00c0ffee.tmp`), 'tac: 1')
   writeSettings(planSettings(optionsOf(), { tac: 10 }))
   assert.is(readFileSync(file, 'utf8'), 'tac: 10\n')
   assert.equal(readdirSync(temp.path), ['control.yaml'])

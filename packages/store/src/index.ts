@@ -35,7 +35,6 @@ export {
   STAGING,
   STORE_FILE,
   stampOf,
-  syncFolder,
   syncFoldersBelow,
   writeStateFile,
 } from './state-files.ts'

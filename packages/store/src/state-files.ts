@@ -1,17 +1,14 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-} from 'node:fs'
-import { copyFile, type FileHandle, open, statfs } from 'node:fs/promises'
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFile, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { backupInvalid, type StateFile, storeInvalid, storeUnavailable } from '@steeple/contracts'
+import {
+  backupInvalid,
+  type StateFile,
+  storeInvalid,
+  storeUnavailable,
+  syncFolderSync,
+  writeNewFile,
+} from '@steeple/contracts'
 
 /** The store in a state, and the folders of the rest. */
 export const STORE_FILE = 'store.db'
@@ -70,21 +67,13 @@ export async function linkOrCopy(from: string, to: string): Promise<void> {
  * folder, is there already.
  */
 export async function writeStateFile(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  const file = await create(path).catch((error: unknown) => {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    await writeNewFile(path, chunks)
+  } catch (error) {
     if (TAKEN_CODES.includes(codeOf(error))) throw backupInvalid('it holds a file twice')
     throw error
-  })
-  try {
-    for await (const chunk of chunks) await file.writeFile(chunk)
-    await file.sync()
-  } finally {
-    await file.close()
   }
-}
-
-async function create(path: string): Promise<FileHandle> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  return await open(path, 'wx', 0o600)
 }
 
 /** What a full disk answers is no fault of the backup: `store_unavailable`. Anything else as it is. */
@@ -109,21 +98,11 @@ export async function checkRoom(folder: string, bytes: number, what: string): Pr
   )
 }
 
-/** Makes the names in a directory durable. */
-export function syncFolder(path: string): void {
-  const directory = openSync(path, 'r')
-  try {
-    fsyncSync(directory)
-  } finally {
-    closeSync(directory)
-  }
-}
-
 /** Makes the names in a directory and in all below it durable. */
 export function syncFoldersBelow(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true }))
     if (entry.isDirectory()) syncFoldersBelow(join(path, entry.name))
-  syncFolder(path)
+  syncFolderSync(path)
 }
 
 /** Where a state is brought in, and what it is called once that is decided. */

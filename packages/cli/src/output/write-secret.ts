@@ -1,4 +1,5 @@
-import { open, rename } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import { replaceFile } from '@steeple/contracts'
 import { failure } from '../command-error.ts'
 
 /** Writes a file that only its owner can read. Throws `cannot_write` with the reason. */
@@ -15,10 +16,8 @@ export async function writeSecret(file: string, content: string | Uint8Array): P
 
 /** The same for one that others read meanwhile: they see what was there or all that is new. Throws `cannot_write`. */
 export async function replaceSecret(file: string, content: string): Promise<void> {
-  const draft = `${file}.${process.pid}`
-  await writeSecret(draft, content)
   try {
-    await rename(draft, file)
+    await replaceFile(file, content)
   } catch (error) {
     throw cannotWrite(file, error)
   }

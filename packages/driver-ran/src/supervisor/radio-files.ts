@@ -1,6 +1,6 @@
-import { chmod, lstat, mkdir, open, readFile, rename } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { validationFailed } from '@steeple/contracts'
+import { replaceFile, validationFailed } from '@steeple/contracts'
 import { OVERLAY_BYTES, OVERLAY_NAMES } from '../render/overlay-problems.ts'
 import type { Overlays } from '../render/radio-input.ts'
 
@@ -14,19 +14,7 @@ export async function openDirectory(directory: string): Promise<void> {
 
 /** Writes files, each whole or not at all, for this user alone. */
 export async function writeFiles(directory: string, files: ReadonlyMap<string, string>): Promise<void> {
-  for (const [name, content] of files) {
-    const path = join(directory, name)
-    const fresh = `${path}.new`
-    const file = await open(fresh, 'w', 0o600)
-    try {
-      await file.chmod(0o600)
-      await file.writeFile(content)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(fresh, path)
-  }
+  for (const [name, content] of files) await replaceFile(join(directory, name), content)
 }
 
 /** The overlay files of a folder that belong to that program; none when no folder is configured. */

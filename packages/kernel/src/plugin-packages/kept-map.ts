@@ -1,17 +1,6 @@
-import {
-  closeSync,
-  fchownSync,
-  fsyncSync,
-  lchownSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { lchownSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { replaceFileSync } from '@steeple/contracts'
 
 /**
  * Values by name that outlive the process: one small JSON object in the plugins directory. Synchronous: to write there may
@@ -69,10 +58,13 @@ export function createKeptMap<T>(
       else kept.set(key, value)
       makeFolder(pluginsDir)
       const path = join(pluginsDir, file)
-      const draft = join(pluginsDir, `.${file}.${process.pid}`)
-      writeNew(draft, `${JSON.stringify(Object.fromEntries(kept))}\n`, mode)
-      if (isDamaged) renameSync(path, `${path}.damaged`)
-      renameSync(draft, path)
+      replaceFileSync(path, `${JSON.stringify(Object.fromEntries(kept))}\n`, {
+        mode,
+        owner: ownerOf(pluginsDir),
+        before: () => {
+          if (isDamaged) renameSync(path, `${path}.damaged`)
+        },
+      })
     },
   }
 }
@@ -89,19 +81,4 @@ function makeFolder(dir: string): void {
   const owner = ownerOf(dirname(top))
   for (let made = dir; owner !== undefined && made.length >= top.length; made = dirname(made))
     lchownSync(made, owner.uid, owner.gid)
-}
-
-/** A file that was not there: nobody's link is followed. */
-function writeNew(path: string, text: string, mode: number): void {
-  rmSync(path, { force: true })
-  const file = openSync(path, 'wx', mode)
-  try {
-    const owner = ownerOf(dirname(path))
-    if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
-    writeFileSync(file, text)
-    // Its name must not come to the disk before what it holds.
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }

@@ -10,6 +10,7 @@ import {
 import { constants } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeNewFile } from '@steeple/contracts'
 import { createKeptMap, type KeptMap } from './kept-map.ts'
 
 /** What a plugin is signed with. */
@@ -31,13 +32,7 @@ const FOREIGN = 0o077
 /** Makes a private key in a new file (PKCS #8, PEM), which its owner alone can read. Rejects as `open` does when the file exists. */
 export async function makeSigningKey(file: string): Promise<SigningKey> {
   const { privateKey } = generateKeyPairSync('ed25519')
-  const handle = await open(file, 'wx', 0o600)
-  try {
-    await handle.writeFile(privateKey.export({ format: 'pem', type: 'pkcs8' }))
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await writeNewFile(file, privateKey.export({ format: 'pem', type: 'pkcs8' }))
   return signingKey(privateKey)
 }
 

@@ -11,7 +11,7 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Settings } from '@steeple/contracts'
+import { type Settings, syncFolderSync } from '@steeple/contracts'
 import {
   COMING,
   isRestorePending,
@@ -22,7 +22,6 @@ import {
   type RestorePlan,
   readPlan,
   STORE_FILE,
-  syncFolder,
 } from '@steeple/store'
 import { auditTriggerSteps } from '../audit/audit-chain.ts'
 import { lockDataDir, storeUrlOf } from '../composition/data-dir-lock.ts'
@@ -51,7 +50,7 @@ export async function completeRestore(settings: Settings): Promise<string | unde
     rmSync(join(pending, COMING), { recursive: true, force: true })
     const kept = join(dataDir, plan.kept)
     renameSync(pending, kept)
-    syncFolder(dataDir)
+    syncFolderSync(dataDir)
     return kept
   } finally {
     lock.release()
@@ -72,9 +71,9 @@ async function exchangeStore(settings: Settings, plan: RestorePlan, pending: str
     return
   }
   for (const part of STORE_PARTS) putAside(plan.store_file + part, pending, basename(plan.store_file) + part)
-  syncFolder(pending)
+  syncFolderSync(pending)
   move(coming, plan.store_file)
-  syncFolder(dirname(plan.store_file))
+  syncFolderSync(dirname(plan.store_file))
 }
 
 /** A folder of the node: what stands at `place` goes aside, what came takes its place. */
@@ -82,9 +81,9 @@ function exchange(pending: string, folder: string, place: string): void {
   const coming = join(pending, COMING, folder)
   if (!existsSync(coming)) return
   putAside(place, pending, folder)
-  syncFolder(pending)
+  syncFolderSync(pending)
   move(coming, place)
-  syncFolder(dirname(place))
+  syncFolderSync(dirname(place))
 }
 
 /** As long as something comes, what stands at the place is not it. Nothing that was put aside is ever replaced. */

@@ -1,16 +1,13 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type StagedState, type StateFacts, storeUnavailable } from '@steeple/contracts'
+import {
+  replaceFileSync,
+  type StagedState,
+  type StateFacts,
+  storeUnavailable,
+  syncFolderSync,
+} from '@steeple/contracts'
 import {
   asFullDisk,
   COMING,
@@ -22,7 +19,6 @@ import {
   type RestorePlan,
   STAGING,
   stampOf,
-  syncFolder,
   syncFoldersBelow,
   writeStateFile,
 } from '@steeple/store'
@@ -115,10 +111,10 @@ export function decide(parts: StatePaths, staging: string, hasKeys: boolean): st
     plugins_dir: parts.pluginsDir,
     has_keys: hasKeys,
   }
-  writeDurable(join(staging, PLAN), `${JSON.stringify(plan, undefined, 2)}\n`)
+  replaceFileSync(join(staging, PLAN), `${JSON.stringify(plan, undefined, 2)}\n`)
   syncFoldersBelow(staging)
   renameSync(staging, join(dataDir, PENDING))
-  syncFolder(dataDir)
+  syncFolderSync(dataDir)
   return join(dataDir, plan.kept)
 }
 
@@ -127,15 +123,5 @@ function keptName({ dataDir, clock }: StatePaths): string {
   for (let again = 0; ; again++) {
     const name = `restore-${stamp}${again === 0 ? '' : `-${again}`}`
     if (!existsSync(join(dataDir, name))) return name
-  }
-}
-
-function writeDurable(path: string, text: string): void {
-  const file = openSync(path, 'w', 0o600)
-  try {
-    writeFileSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
   }
 }

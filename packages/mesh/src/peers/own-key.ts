@@ -1,6 +1,6 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTurns, southboundUnavailable } from '@steeple/contracts'
+import { createTurns, replaceFile, southboundUnavailable, syncFolder } from '@steeple/contracts'
 import { isKey, newKeyPair, publicKeyOf } from '../wireguard/keys.ts'
 
 /** The key of this node's interface, and the one that it is going over to. The private ones never leave their files. */
@@ -27,8 +27,7 @@ export function ownKey(dir: string): OwnKey {
   const make = async (path: string): Promise<string> => {
     const { privateKey, publicKey } = newKeyPair()
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    await writeWhole(path, `${privateKey}\n`)
-    await syncDir(dir)
+    await replaceFile(path, `${privateKey}\n`)
     return publicKey
   }
   return {
@@ -45,7 +44,7 @@ export function ownKey(dir: string): OwnKey {
       inTurn(async () => {
         if ((await publicKeyIn(nextFile)) === undefined) return
         await rename(nextFile, file)
-        await syncDir(dir)
+        await syncFolder(dir)
         present = undefined
       }),
   }
@@ -61,27 +60,4 @@ async function publicKeyIn(path: string): Promise<string | undefined> {
   }
   if (!isKey(text)) throw southboundUnavailable(`${path} holds no WireGuard key; remove it for a new one`)
   return publicKeyOf(text)
-}
-
-/** Killed at any point there is the whole file or none. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const draft = `${path}.new`
-  await rm(draft, { force: true })
-  const handle = await open(draft, 'wx', 0o600)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(draft, path)
-}
-
-async function syncDir(dir: string): Promise<void> {
-  const handle = await open(dir, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

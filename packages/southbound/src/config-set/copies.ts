@@ -1,6 +1,7 @@
 import { chmod, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { codeOf, diskError, flushFolder, isSafePath, renderedOf, writeWhole } from './files.ts'
+import { syncFolder, writeNewFile } from '@steeple/contracts'
+import { codeOf, diskError, isSafePath, renderedOf } from './files.ts'
 
 /** Copies of our own sets that are kept, beside those in use. */
 const KEPT = 5
@@ -93,13 +94,13 @@ async function keep(
     const place = join(unfinished, path)
     await mkdir(dirname(place), { recursive: true, mode: 0o700 })
     folders.add(dirname(place))
-    await writeWhole(place, content, { mode: 0o600 })
+    await writeNewFile(place, content)
   }
-  if (isOurs) await writeWhole(join(unfinished, OURS), '', { mode: 0o600 })
-  for (const folder of folders) await flushFolder(folder)
+  if (isOurs) await writeNewFile(join(unfinished, OURS), '')
+  for (const folder of folders) await syncFolder(folder)
   await rm(join(dir, name), { recursive: true, force: true }) // a damaged one
   await rename(unfinished, join(dir, name))
-  await flushFolder(dir)
+  await syncFolder(dir)
   return { name, isNew: true }
 }
 

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { codeOf, diskError, type FileOwner, flushFolder, placeOf, writeWhole } from './files.ts'
+import { type FileAccess, replaceFile, syncFolder, writeNewFile } from '@steeple/contracts'
+import { codeOf, diskError, placeOf } from './files.ts'
 import { MANIFEST_NAME, type Manifest } from './manifest.ts'
 
 /** Owner writes, group reads: the group of the directory (set-group-ID) is the one of the core's containers. */
-const NEW_FILE: FileOwner = { mode: 0o640 }
+const NEW_FILE: FileAccess = { mode: 0o640 }
 const FOLDER_MODE = 0o750
 /** In front of the names of files that are not whole yet. */
 const TEMPORARY = '.steeple-tmp-'
@@ -45,7 +46,7 @@ export async function stageFiles(
     for (const { temporary, place } of staged.splice(0)) await rename(temporary, place)
     const removed = [...files].filter(([, content]) => content === undefined)
     for (const [path] of removed) await removeFile(await placeOf(dir, path))
-    for (const folder of foldersOf(dir, files.keys())) await flushFolder(folder)
+    for (const folder of foldersOf(dir, files.keys())) await syncFolder(folder)
   }
   return {
     abandon,
@@ -64,7 +65,7 @@ async function stage(dir: string, path: string, content: string, staged: Staged[
   await makeFolders(dir, path)
   const temporary = temporaryName(place)
   staged.push({ temporary, place })
-  await writeWhole(temporary, content, await ownerOf(place))
+  await writeNewFile(temporary, content, await accessOf(place))
 }
 
 /** Makes the folders that a file of ours lies in; the process' umask must not keep the core out of them. */
@@ -80,14 +81,9 @@ async function makeFolders(dir: string, path: string): Promise<void> {
 
 /** Replaces the manifest of `dir`, durably. */
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
-  const place = join(dir, MANIFEST_NAME)
-  const temporary = temporaryName(place)
   try {
-    await writeWhole(temporary, `${JSON.stringify(manifest, undefined, 2)}\n`, NEW_FILE)
-    await rename(temporary, place)
-    await flushFolder(dir)
+    await replaceFile(join(dir, MANIFEST_NAME), `${JSON.stringify(manifest, undefined, 2)}\n`, NEW_FILE)
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined)
     throw diskError(dir, error)
   }
 }
@@ -110,10 +106,10 @@ function temporaryName(place: string): string {
 }
 
 /** Mode and owner of the file that is replaced are kept, as far as allowed. */
-async function ownerOf(place: string): Promise<FileOwner> {
+async function accessOf(place: string): Promise<FileAccess> {
   try {
     const { mode, uid, gid } = await stat(place)
-    return { mode: mode & 0o777, uid, gid }
+    return { mode: mode & 0o777, owner: { uid, gid } }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return NEW_FILE
     throw error

@@ -18,6 +18,8 @@ export interface Settings {
   readonly plmn: { readonly mcc: string; readonly mnc: string }
   readonly tac: number
   readonly apns: readonly string[]
+  /** `resolvers`, or an address with a port; empty: nobody is asked. */
+  readonly internet: { readonly probe: readonly string[] }
   readonly auth: {
     readonly bootstrap_token_ttl: string
     readonly admin_token_env: string

@@ -28,8 +28,6 @@ const TOGETHER_MS = 60 * 60_000
 /** One phone that leaves is no outage. */
 const LEAST_PHONES = 3
 
-type Judgement = Pick<ComponentHealth, 'status' | 'detail'>
-
 /** The room on the disk of `path`. */
 export async function diskHealth(path: string): Promise<ComponentHealth> {
   const common = { name: 'disk', kind: 'feature', incident: 'disk_full' } as const
@@ -119,59 +117,4 @@ export function quietWatch(): (attached: number | undefined, nowMs: number) => C
     const detail = `no phone is attached; there were up to ${last.count} until ${timestampFromMs(last.atMs)}`
     return { ...common, status: 'degraded', detail }
   }
-}
-
-/** Routes of this machine, as Linux lists them. */
-const ROUTES = '/proc/net/route'
-const ROUTES_6 = '/proc/net/ipv6_route'
-
-/** Whether this machine has a default route, by IPv4 or IPv6. Undefined where it lists none of its routes. */
-export function hasDefaultRoute(routes: string, routes6: string): boolean {
-  // Iface Destination Gateway Flags RefCnt Use Metric Mask: a route to everything, and up.
-  const isDefault = (line: string): boolean => {
-    const [iface, destination, , flags = '0', , , , mask] = line.trim().split(/\s+/)
-    return (
-      iface !== 'lo' &&
-      destination === '00000000' &&
-      mask === '00000000' &&
-      (Number.parseInt(flags, 16) & 1) === 1
-    )
-  }
-  const isDefault6 = (line: string): boolean => {
-    const [destination = '', length, , , , , , , flags = '0', iface] = line.trim().split(/\s+/)
-    return (
-      iface !== 'lo' &&
-      /^0{32}$/.test(destination) &&
-      length === '00' &&
-      (Number.parseInt(flags, 16) & 1) === 1
-    )
-  }
-  return routes.split('\n').some(isDefault) || routes6.split('\n').some(isDefault6)
-}
-
-/** Whether there is a way to the internet, where there was one since the start. A box may well be without. */
-export function internetWatch(
-  read: () => Promise<boolean> = readDefaultRoute,
-): (nowMs: number) => Promise<ComponentHealth> {
-  let lastMs: number | undefined
-  return async (nowMs) => {
-    const common = { name: 'internet', kind: 'feature', incident: 'no_internet' } as const
-    const judged = (await read()) ? up() : down()
-    return { ...common, ...judged }
-
-    function up(): Judgement {
-      lastMs = nowMs
-      return { status: 'ok', detail: 'there is a default route' }
-    }
-    function down(): Judgement {
-      if (lastMs === undefined) return { status: 'ok', detail: 'no default route was there since the start' }
-      return { status: 'down', detail: `no default route; there was one until ${timestampFromMs(lastMs)}` }
-    }
-  }
-}
-
-async function readDefaultRoute(): Promise<boolean> {
-  const text = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
-  const [routes, routes6] = await Promise.all([text(ROUTES), text(ROUTES_6)])
-  return hasDefaultRoute(routes, routes6)
 }

@@ -15,9 +15,10 @@ import {
   systemPrincipal,
 } from '@steeple/contracts'
 import { agentStates, isStale } from './agent-components.ts'
-import { certificateEnds, certificateHealth, diskHealth, internetWatch, quietWatch } from './box-health.ts'
+import { certificateEnds, certificateHealth, diskHealth, quietWatch } from './box-health.ts'
 import { clockRoutes } from './clock-routes.ts'
 import { incidentLook } from './incidents.ts'
+import { INTERNET_MS, ownInternet } from './internet.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -72,7 +73,8 @@ export const plugin: Plugin = {
       current: async () => incidentsIn(await withAgents(context, context.use(healthBoardRef).components())),
     }
     const certificates = certificateEnds(context)
-    const [quiet, internet] = [quietWatch(), internetWatch()]
+    const [quiet, internet] = [quietWatch(), ownInternet(context)]
+    context.every(INTERNET_MS, internet.look, 'each')
     // How many phones were on is known when an incident begins.
     context.every(SAMPLE_MS, async () => void (await incidents.current()))
     return {
@@ -98,7 +100,7 @@ export const plugin: Plugin = {
           await diskHealth(context.settings.server.data_dir),
           ...certificateHealth(await certificates.ends(), nowMs),
           quiet(await attached(), nowMs),
-          await internet(nowMs),
+          internet.health(),
         ]
       },
     }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type ComponentState, INCIDENT_KINDS, type IncidentKind } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import { certificateHealth, hasDefaultRoute, internetWatch, quietWatch } from '../src/box-health.ts'
+import { certificateHealth, quietWatch } from '../src/box-health.ts'
 import { incidentLook, incidentRecord, incidentsOf, runbookOf } from '../src/incidents.ts'
 
 /** Components that are not well become outages, each with its cause. */
@@ -166,32 +166,6 @@ incidents('misses phones after half an hour, and expects nobody after a day', ()
   const one = quietWatch()
   one(1, 0)
   assert.is(one(0, 40 * MINUTE).status, 'ok')
-})
-
-incidents('misses the internet only where there was some', async () => {
-  let isThere = false
-  const look = internetWatch(async () => isThere)
-  assert.is((await look(0)).status, 'ok')
-  isThere = true
-  assert.is((await look(MINUTE)).status, 'ok')
-  isThere = false
-  assert.equal(
-    [(await look(2 * MINUTE)).status, (await look(2 * MINUTE)).detail],
-    ['down', 'no default route; there was one until 1970-01-01T00:01:00.000Z'],
-  )
-})
-
-incidents('reads default routes as Linux lists them', () => {
-  const head = 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n'
-  const via = 'eth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n'
-  const local = 'eth0\t0002A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n'
-  const none = '0'.repeat(32)
-  const via6 = `${none} 00 ${none} 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003 wlan0\n`
-  const lo6 = `${none} 00 ${none} 00 ${none} ffffffff 00000001 00000000 00200200 lo\n`
-  assert.ok(hasDefaultRoute(head + local + via, ''))
-  assert.not(hasDefaultRoute(head + local, lo6))
-  assert.ok(hasDefaultRoute(head, lo6 + via6))
-  assert.not(hasDefaultRoute('', ''))
 })
 
 incidents('tells of certificates two weeks before they end', () => {

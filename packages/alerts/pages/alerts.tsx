@@ -5,7 +5,6 @@ import {
   type ComponentChildren,
   ConfirmDialog,
   componentText,
-  DataTable,
   EmptyState,
   ErrorNotice,
   Facts,
@@ -19,6 +18,7 @@ import {
   Loaded,
   may,
   Notice,
+  PagedTable,
   Said,
   Select,
   setFilters,
@@ -198,18 +198,13 @@ function PastAlerts() {
           ]}
         />
       </div>
-      <Loaded query={alerts}>
-        {(rows) => (
-          <DataTable
-            label={t('alerts.past')}
-            rows={rows}
-            columns={columns()}
-            keyOf={({ id }) => id}
-            empty={<EmptyState title={t('alerts.past.none')}>{t('alerts.past.none.help')}</EmptyState>}
-            footer={alerts.more === undefined ? null : <Button onClick={alerts.more}>{t('ui.more')}</Button>}
-          />
-        )}
-      </Loaded>
+      <PagedTable
+        query={alerts}
+        label={t('alerts.past')}
+        columns={columns()}
+        keyOf={({ id }) => id}
+        empty={<EmptyState title={t('alerts.past.none')}>{t('alerts.past.none.help')}</EmptyState>}
+      />
     </>
   )
 }

@@ -1,14 +1,11 @@
 import { signal } from '@preact/signals'
 import type { AnswerOf } from '@steeple/client'
-import { useState } from 'preact/hooks'
 import { listen } from '../api/changes.ts'
 import { api } from '../api/client.ts'
 import { queryReader } from '../api/query-reader.ts'
 import { may } from '../api/session.ts'
-import { useAction } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
-import { Button } from '../ui/button.tsx'
-import { ConfirmDialog } from '../ui/dialog.tsx'
+import { DialogButton } from '../ui/form-dialog.tsx'
 import { Lamp, type Tone } from '../ui/lamp.tsx'
 import { toast } from '../ui/toast.tsx'
 import { nextLookMs } from './next-look.ts'
@@ -71,34 +68,20 @@ function lampOf(state: Tx | undefined): readonly [Tone, string] {
 
 /** Stops the transmitter, after one question. For who may, and while something may be sending. */
 export function StopButton() {
-  const [isAsked, setAsked] = useState(false)
-  const stop = useAction(() => api.post('/v1/tx/disarm'))
   if (!may('operator') || !isMaybeOnAir(tx.value)) return null
-  const confirm = async (): Promise<void> => {
-    const result = await stop.run()
-    if (result?.ok !== true) return
-    tx.value = result.data
-    setAsked(false)
-    const isOff = result.data.transmitter === 'off'
-    toast({ text: t(isOff ? 'tx.stopped' : 'tx.stopped.unconfirmed'), tone: isOff ? 'ok' : 'warn' })
-  }
   return (
-    <>
-      <Button kind="danger" size="large" onClick={() => setAsked(true)}>
-        {t('tx.stop')}
-      </Button>
-      <ConfirmDialog
-        isOpen={isAsked}
-        title={t('tx.stop.title')}
-        confirm={t('tx.stop')}
-        isDanger
-        isBusy={stop.isBusy}
-        error={stop.error}
-        onConfirm={() => void confirm()}
-        onClose={() => setAsked(false)}
-      >
-        <p>{t('tx.stop.what')}</p>
-      </ConfirmDialog>
-    </>
+    <DialogButton
+      button={{ kind: 'danger', size: 'large', children: t('tx.stop') }}
+      title={t('tx.stop.title')}
+      confirm={t('tx.stop')}
+      what={t('tx.stop.what')}
+      isDanger
+      act={() => api.post('/v1/tx/disarm')}
+      onDone={(state) => {
+        tx.value = state
+        const isOff = state.transmitter === 'off'
+        toast({ text: t(isOff ? 'tx.stopped' : 'tx.stopped.unconfirmed'), tone: isOff ? 'ok' : 'warn' })
+      }}
+    />
   )
 }

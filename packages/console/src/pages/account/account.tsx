@@ -6,7 +6,6 @@ import { useAction, useQuery } from '../../api/use-query.ts'
 import { hasPasskeys } from '../../api/ways-in.ts'
 import { chooseLanguage, chosenLanguage, LANGUAGES, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
@@ -256,13 +255,6 @@ type Passkey = AnswerOf<'GET', '/v1/auth/passkeys'>['passkeys'][number]
 function Passkeys() {
   const [chosen, setChosen] = useState<Passkey | undefined>(undefined)
   const passkeys = useQuery('/v1/auth/passkeys', {}, { on: ['passkey.*'] })
-  const remove = useAction((id: string) => api.delete('/v1/auth/passkeys/{id}', { path: { id } }))
-  const run = async (id: string): Promise<void> => {
-    if ((await remove.run(id))?.ok !== true) return
-    setChosen(undefined)
-    toast({ text: t('people.passkey.removed') })
-    passkeys.reload()
-  }
   return (
     <section class="card" aria-label={t('people.passkeys')}>
       <h2>{t('people.passkeys')}</h2>
@@ -275,18 +267,21 @@ function Passkeys() {
       ) : (
         <Notice tone="warn">{t('account.passkeys.noTls')}</Notice>
       )}
-      <ConfirmDialog
-        isOpen={chosen !== undefined}
-        title={t('account.passkey.remove.title', { name: chosen?.label ?? '' })}
-        confirm={t('people.passkey.remove')}
-        isDanger
-        isBusy={remove.isBusy}
-        error={remove.error}
-        onConfirm={() => void run(chosen?.id ?? '')}
-        onClose={() => setChosen(undefined)}
-      >
-        <p>{t('account.passkey.remove.what')}</p>
-      </ConfirmDialog>
+      {chosen === undefined ? null : (
+        <FormDialog
+          title={t('account.passkey.remove.title', { name: chosen.label })}
+          confirm={t('people.passkey.remove')}
+          what={t('account.passkey.remove.what')}
+          isDanger
+          act={() => api.delete('/v1/auth/passkeys/{id}', { path: { id: chosen.id } })}
+          onDone={() => {
+            setChosen(undefined)
+            toast({ text: t('people.passkey.removed') })
+            passkeys.reload()
+          }}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
     </section>
   )
 }

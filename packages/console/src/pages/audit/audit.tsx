@@ -6,14 +6,14 @@ import { filter, setFilters } from '../../app/router.ts'
 import { t, word, wordsOf } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { PagedTable } from '../../ui/paged-table.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
@@ -220,21 +220,14 @@ export function Page() {
       <h1>{t('audit.title')}</h1>
       <Verification />
       <AuditFilters />
-      <Loaded query={entries}>
-        {(rows) => (
-          <DataTable
-            label={t('audit.title')}
-            rows={rows}
-            columns={columns(setShown)}
-            keyOf={({ seq }) => String(seq)}
-            onOpen={setShown}
-            empty={<EmptyState title={t('audit.none')}>{t('audit.none.help')}</EmptyState>}
-            footer={
-              entries.more === undefined ? null : <Button onClick={entries.more}>{t('ui.more')}</Button>
-            }
-          />
-        )}
-      </Loaded>
+      <PagedTable
+        query={entries}
+        label={t('audit.title')}
+        columns={columns(setShown)}
+        keyOf={({ seq }) => String(seq)}
+        onOpen={setShown}
+        empty={<EmptyState title={t('audit.none')}>{t('audit.none.help')}</EmptyState>}
+      />
       {shown === undefined ? null : <EntryDialog entry={shown} onClose={() => setShown(undefined)} />}
     </>
   )

@@ -1,6 +1,6 @@
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
-import { type Query, useAction, useQuery } from '../../api/use-query.ts'
+import { type Query, useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
@@ -11,8 +11,8 @@ import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -87,28 +87,22 @@ function Move({
   readonly onClose: () => void
 }) {
   const [isForced, setForced] = useState(false)
-  const move = useAction(() =>
-    api.post('/v1/lifecycle/transition', { body: { from, to, ...(isForced ? { force: true } : {}) } }),
-  )
-  const confirm = async (): Promise<void> => {
-    const result = await move.run()
-    if (result?.ok !== true) return
-    toast({ text: t('core.life.moved', { state: word('core.life', result.data.to) }) })
-    onClose()
-  }
   const isDown = STATES.indexOf(to) < STATES.indexOf(from)
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('core.life.title', { state: word('core.life', to) })}
       confirm={t('core.life.confirm')}
+      what={word('core.life.needs', to)}
       isDanger={isDown}
-      isBusy={move.isBusy}
-      error={move.error}
-      onConfirm={() => void confirm()}
+      act={() =>
+        api.post('/v1/lifecycle/transition', { body: { from, to, ...(isForced ? { force: true } : {}) } })
+      }
+      onDone={(moved) => {
+        toast({ text: t('core.life.moved', { state: word('core.life', moved.to) }) })
+        onClose()
+      }}
       onClose={onClose}
     >
-      <p>{word('core.life.needs', to)}</p>
       {to === 'on-air' && !isArmed ? <p>{t('core.life.unarmed')}</p> : null}
       {FORCEABLE.includes(to) && may('admin') ? (
         <Checkbox
@@ -118,7 +112,7 @@ function Move({
           onChange={setForced}
         />
       ) : null}
-    </ConfirmDialog>
+    </FormDialog>
   )
 }
 

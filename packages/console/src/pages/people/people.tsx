@@ -2,14 +2,13 @@ import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { usePages } from '../../api/use-pages.ts'
-import { useAction } from '../../api/use-query.ts'
 import { filter, setFilters } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { PagedTable } from '../../ui/paged-table.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -44,42 +43,32 @@ type Invitation = ItemOf<'/v1/users/invitations'>
 function Invitations() {
   const [chosen, setChosen] = useState<Invitation | undefined>(undefined)
   const invitations = usePages('/v1/users/invitations', {}, ['user.*'])
-  const withdraw = useAction((id: string) => api.delete('/v1/users/invitations/{id}', { path: { id } }))
-  const run = async (id: string): Promise<void> => {
-    if ((await withdraw.run(id))?.ok !== true) return
-    setChosen(undefined)
-    toast({ text: t('people.withdrawn') })
-    invitations.reload()
-  }
   return (
     <>
-      <Loaded query={invitations}>
-        {(rows) => (
-          <DataTable
-            label={t('people.invitations')}
-            rows={rows}
-            columns={columns(setChosen)}
-            keyOf={({ id }) => id}
-            empty={
-              <EmptyState title={t('people.invitations.none')}>
-                {t('people.invitations.none.help')}
-              </EmptyState>
-            }
-          />
-        )}
-      </Loaded>
-      <ConfirmDialog
-        isOpen={chosen !== undefined}
-        title={t('people.withdraw.title', { name: chosen?.name ?? '' })}
-        confirm={t('people.withdraw')}
-        isDanger
-        isBusy={withdraw.isBusy}
-        error={withdraw.error}
-        onConfirm={() => void run(chosen?.id ?? '')}
-        onClose={() => setChosen(undefined)}
-      >
-        <p>{t('people.withdraw.what')}</p>
-      </ConfirmDialog>
+      <PagedTable
+        query={invitations}
+        label={t('people.invitations')}
+        columns={columns(setChosen)}
+        keyOf={({ id }) => id}
+        empty={
+          <EmptyState title={t('people.invitations.none')}>{t('people.invitations.none.help')}</EmptyState>
+        }
+      />
+      {chosen === undefined ? null : (
+        <FormDialog
+          title={t('people.withdraw.title', { name: chosen.name })}
+          confirm={t('people.withdraw')}
+          what={t('people.withdraw.what')}
+          isDanger
+          act={() => api.delete('/v1/users/invitations/{id}', { path: { id: chosen.id } })}
+          onDone={() => {
+            setChosen(undefined)
+            toast({ text: t('people.withdrawn') })
+            invitations.reload()
+          }}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
     </>
   )
 }

@@ -12,6 +12,7 @@ import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Checkbox } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
@@ -89,33 +90,24 @@ function Person({ user, onChanged }: { readonly user: User; readonly onChanged: 
 function PersonReset({ user, onChanged }: { readonly user: User; readonly onChanged: () => void }) {
   const [asked, setAsked] = useState<'reset' | 'totp' | undefined>(undefined)
   const [drawn, setDrawn] = useState<Drawn | undefined>(undefined)
-  const path = { id: user.id }
-  const reset = useAction(() => api.post('/v1/users/{id}/reset', { path, body: {} }))
-  const totp = useAction(() => api.post('/v1/users/{id}/totp', { path, body: {} }))
-  const action = asked === 'reset' ? reset : totp
-  const run = async (): Promise<void> => {
-    const result = await action.run()
-    if (result?.ok !== true) return
-    setAsked(undefined)
-    setDrawn({ name: user.name, ...result.data })
-  }
-  const key = asked ?? 'reset'
   return (
     <>
       <Button onClick={() => setAsked('totp')}>{t('people.totp')}</Button>
       <Button onClick={() => setAsked('reset')}>{t('people.reset')}</Button>
-      <ConfirmDialog
-        isOpen={asked !== undefined}
-        title={t(`people.${key}.title`, { name: user.name })}
-        confirm={t(`people.${key}`)}
-        isDanger={asked === 'reset'}
-        isBusy={action.isBusy}
-        error={action.error}
-        onConfirm={() => void run()}
-        onClose={() => setAsked(undefined)}
-      >
-        <p>{t(`people.${key}.what`)}</p>
-      </ConfirmDialog>
+      {asked === undefined ? null : (
+        <FormDialog<Drawn>
+          title={t(`people.${asked}.title`, { name: user.name })}
+          confirm={t(`people.${asked}`)}
+          what={t(`people.${asked}.what`)}
+          isDanger={asked === 'reset'}
+          act={() => api.post(`/v1/users/{id}/${asked}`, { path: { id: user.id }, body: {} })}
+          onDone={(made) => {
+            setAsked(undefined)
+            setDrawn({ name: user.name, ...made })
+          }}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
       {drawn === undefined ? null : (
         <DrawnCredentials
           drawn={drawn}
@@ -272,39 +264,42 @@ function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClo
 /** Removes a person, after what that means has been said. */
 function PersonRemove({ user }: { readonly user: User }) {
   const [isAsked, setAsked] = useState(false)
-  const [isForced, setForced] = useState(false)
-  const remove = useAction(() =>
-    api.delete('/v1/users/{id}', { path: { id: user.id }, query: { force: isForced } }),
-  )
-  const run = async (): Promise<void> => {
-    if ((await remove.run())?.ok !== true) return
-    toast({ text: t('people.removed', { name: user.name }) })
-    navigate('/people')
-  }
   return (
     <>
       <Button kind="danger" onClick={() => setAsked(true)}>
         {t('people.remove')}
       </Button>
-      <ConfirmDialog
-        isOpen={isAsked}
-        title={t('people.remove.title', { name: user.name })}
-        confirm={t('people.remove')}
-        isDanger
-        isBusy={remove.isBusy}
-        error={remove.error}
-        onConfirm={() => void run()}
-        onClose={() => setAsked(false)}
-      >
-        <ul>
-          <li>{t('people.remove.sessions')}</li>
-          <li>{t('people.remove.tokens')}</li>
-          <li>{t('people.remove.trail')}</li>
-        </ul>
-        {remove.error?.code === 'last_admin' ? (
-          <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
-        ) : null}
-      </ConfirmDialog>
+      {isAsked ? <RemoveDialog user={user} onClose={() => setAsked(false)} /> : null}
     </>
+  )
+}
+
+function RemoveDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const [isForced, setForced] = useState(false)
+  return (
+    <FormDialog
+      title={t('people.remove.title', { name: user.name })}
+      confirm={t('people.remove')}
+      isDanger
+      act={() => api.delete('/v1/users/{id}', { path: { id: user.id }, query: { force: isForced } })}
+      onDone={() => {
+        toast({ text: t('people.removed', { name: user.name }) })
+        navigate('/people')
+      }}
+      onClose={onClose}
+    >
+      {(error) => (
+        <>
+          <ul>
+            <li>{t('people.remove.sessions')}</li>
+            <li>{t('people.remove.tokens')}</li>
+            <li>{t('people.remove.trail')}</li>
+          </ul>
+          {error?.code === 'last_admin' ? (
+            <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
+          ) : null}
+        </>
+      )}
+    </FormDialog>
   )
 }

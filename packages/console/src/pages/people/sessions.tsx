@@ -4,11 +4,11 @@ import { usePages } from '../../api/use-pages.ts'
 import { useAction } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { PagedTable } from '../../ui/paged-table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 
@@ -26,26 +26,19 @@ export function Sessions({ userId }: { readonly userId?: string }) {
   return (
     <>
       {end.error === undefined ? null : <ErrorNotice error={end.error} />}
-      <Loaded query={sessions}>
-        {(rows) => (
-          <DataTable
-            label={t('people.sessions')}
-            rows={rows}
-            columns={columns(userId === undefined, (id) => void run(id))}
-            keyOf={({ id }) => id}
-            empty={
-              userId === undefined ? (
-                <EmptyState title={t('people.sessions.none')}>{t('people.sessions.none.help')}</EmptyState>
-              ) : (
-                <p>{t('people.sessions.nowhere')}</p>
-              )
-            }
-            footer={
-              sessions.more === undefined ? null : <Button onClick={sessions.more}>{t('ui.more')}</Button>
-            }
-          />
-        )}
-      </Loaded>
+      <PagedTable
+        query={sessions}
+        label={t('people.sessions')}
+        columns={columns(userId === undefined, (id) => void run(id))}
+        keyOf={({ id }) => id}
+        empty={
+          userId === undefined ? (
+            <EmptyState title={t('people.sessions.none')}>{t('people.sessions.none.help')}</EmptyState>
+          ) : (
+            <p>{t('people.sessions.nowhere')}</p>
+          )
+        }
+      />
     </>
   )
 }

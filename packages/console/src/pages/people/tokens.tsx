@@ -2,15 +2,13 @@ import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { usePages } from '../../api/use-pages.ts'
-import { useAction } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
+import { PagedTable } from '../../ui/paged-table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
@@ -76,13 +74,6 @@ export function Tokens() {
   const [isMaking, setMaking] = useState(false)
   const [chosen, setChosen] = useState<Token | undefined>(undefined)
   const tokens = usePages('/v1/tokens', {}, ['token.*', 'user.*'])
-  const remove = useAction((id: string) => api.delete('/v1/tokens/{id}', { path: { id } }))
-  const run = async (id: string): Promise<void> => {
-    if ((await remove.run(id))?.ok !== true) return
-    setChosen(undefined)
-    toast({ text: t('people.token.deleted') })
-    tokens.reload()
-  }
   return (
     <>
       <div class="toolbar">
@@ -90,18 +81,13 @@ export function Tokens() {
           {t('people.token.make')}
         </Button>
       </div>
-      <Loaded query={tokens}>
-        {(rows) => (
-          <DataTable
-            label={t('people.tokens')}
-            rows={rows}
-            columns={columns(setChosen)}
-            keyOf={({ id }) => id}
-            empty={<EmptyState title={t('people.tokens.none')}>{t('people.tokens.none.help')}</EmptyState>}
-            footer={tokens.more === undefined ? null : <Button onClick={tokens.more}>{t('ui.more')}</Button>}
-          />
-        )}
-      </Loaded>
+      <PagedTable
+        query={tokens}
+        label={t('people.tokens')}
+        columns={columns(setChosen)}
+        keyOf={({ id }) => id}
+        empty={<EmptyState title={t('people.tokens.none')}>{t('people.tokens.none.help')}</EmptyState>}
+      />
       {isMaking ? (
         <TokenDialog
           onClose={() => {
@@ -110,18 +96,21 @@ export function Tokens() {
           }}
         />
       ) : null}
-      <ConfirmDialog
-        isOpen={chosen !== undefined}
-        title={t('people.token.delete.title', { name: chosen?.name ?? '' })}
-        confirm={t('people.token.delete')}
-        isDanger
-        isBusy={remove.isBusy}
-        error={remove.error}
-        onConfirm={() => void run(chosen?.id ?? '')}
-        onClose={() => setChosen(undefined)}
-      >
-        <p>{t('people.token.delete.what')}</p>
-      </ConfirmDialog>
+      {chosen === undefined ? null : (
+        <FormDialog
+          title={t('people.token.delete.title', { name: chosen.name })}
+          confirm={t('people.token.delete')}
+          what={t('people.token.delete.what')}
+          isDanger
+          act={() => api.delete('/v1/tokens/{id}', { path: { id: chosen.id } })}
+          onDone={() => {
+            setChosen(undefined)
+            toast({ text: t('people.token.deleted') })
+            tokens.reload()
+          }}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
     </>
   )
 }

@@ -4,11 +4,11 @@ import { usePages } from '../../api/use-pages.ts'
 import { navigate } from '../../app/router.ts'
 import { locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
+import { PagedTable } from '../../ui/paged-table.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
 import { Time } from '../../ui/time.tsx'
 import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
@@ -93,19 +93,14 @@ export function Users() {
         </Button>
         <Button onClick={() => setDialog('add')}>{t('people.add')}</Button>
       </div>
-      <Loaded query={users}>
-        {(rows) => (
-          <DataTable
-            label={t('people.users')}
-            rows={rows}
-            columns={columns()}
-            keyOf={({ id }) => id}
-            onOpen={({ id }) => navigate(`/people/${id}`)}
-            empty={<EmptyState title={t('people.users.none')}>{t('people.users.none.help')}</EmptyState>}
-            footer={users.more === undefined ? null : <Button onClick={users.more}>{t('ui.more')}</Button>}
-          />
-        )}
-      </Loaded>
+      <PagedTable
+        query={users}
+        label={t('people.users')}
+        columns={columns()}
+        keyOf={({ id }) => id}
+        onOpen={({ id }) => navigate(`/people/${id}`)}
+        empty={<EmptyState title={t('people.users.none')}>{t('people.users.none.help')}</EmptyState>}
+      />
       {dialog === 'invite' ? <InviteDialog onClose={close} /> : null}
       {dialog === 'add' ? <AddDialog onClose={close} /> : null}
     </>

@@ -3,7 +3,7 @@ import { api } from '../../api/client.ts'
 import { useAction } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import type { PluginRecord } from './plugin-state.tsx'
@@ -22,20 +22,18 @@ export function PluginActions({
   readonly onChanged: () => void
 }) {
   const [asked, setAsked] = useState<Removal | undefined>(undefined)
-  const change = useAction((what: Change) =>
-    api.post(`/v1/plugins/{name}/${what}`, { path: { name: plugin.name }, timeoutMs: LONGEST_MS }),
-  )
+  const make = (what: Change) =>
+    api.post(`/v1/plugins/{name}/${what}`, { path: { name: plugin.name }, timeoutMs: LONGEST_MS })
+  const change = useAction(make)
   const run = async (what: Change): Promise<void> => {
     const result = await change.run(what)
     onChanged()
     if (result?.ok !== true) return
-    setAsked(undefined)
     toast({ text: t(`plugins.${what}.done`, { name: plugin.name }) })
   }
-  const isHereError = change.error !== undefined && asked === undefined
   return (
     <>
-      {isHereError && change.error !== undefined ? <ErrorNotice error={change.error} /> : null}
+      {change.error === undefined ? null : <ErrorNotice error={change.error} />}
       <div class="actions">
         {changesOf(plugin).map((what) => (
           <Button
@@ -48,18 +46,18 @@ export function PluginActions({
         ))}
       </div>
       {asked === undefined ? null : (
-        <ConfirmDialog
-          isOpen
+        <FormDialog
           title={t(`plugins.${asked}.title`, { name: plugin.name })}
           confirm={t(`plugins.${asked}`)}
+          what={t(`plugins.${asked}.what`)}
           isDanger
-          isBusy={change.isBusy}
-          error={change.error}
-          onConfirm={() => void run(asked)}
+          act={() => make(asked).finally(onChanged)}
+          onDone={() => {
+            setAsked(undefined)
+            toast({ text: t(`plugins.${asked}.done`, { name: plugin.name }) })
+          }}
           onClose={() => setAsked(undefined)}
-        >
-          <p>{t(`plugins.${asked}.what`)}</p>
-        </ConfirmDialog>
+        />
       )}
     </>
   )

@@ -3,8 +3,8 @@ import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
+import { DialogButton } from '../../ui/form-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -60,39 +60,33 @@ function SetSecret({
   readonly secret: string
   readonly onChanged: () => void
 }) {
-  const [value, setValue] = useState<string | undefined>(undefined)
-  const set = useAction((given: string) =>
-    api.put('/v1/plugins/{name}/secrets/{key}', { path: { name, key: secret }, body: { value: given } }),
-  )
-  const run = async (): Promise<void> => {
-    if ((await set.run(value ?? ''))?.ok !== true) return
-    setValue(undefined)
-    toast({ text: t('plugins.secret.done', { key: secret }) })
-    onChanged()
-  }
+  const [value, setValue] = useState('')
   return (
-    <>
-      <Button kind="quiet" label={`${t('plugins.secret.set')}: ${secret}`} onClick={() => setValue('')}>
-        {t('plugins.secret.set')}
-      </Button>
-      <ConfirmDialog
-        isOpen={value !== undefined}
-        title={t('plugins.secret.title', { key: secret })}
-        confirm={t('plugins.secret.set')}
-        isBusy={set.isBusy}
-        error={set.error}
-        onConfirm={() => void run()}
-        onClose={() => setValue(undefined)}
-      >
-        <Field
-          label={t('plugins.secret.value')}
-          help={t('plugins.secret.help')}
-          type="password"
-          value={value ?? ''}
-          onInput={setValue}
-          isRequired
-        />
-      </ConfirmDialog>
-    </>
+    <DialogButton
+      button={{
+        kind: 'quiet',
+        label: `${t('plugins.secret.set')}: ${secret}`,
+        children: t('plugins.secret.set'),
+      }}
+      title={t('plugins.secret.title', { key: secret })}
+      confirm={t('plugins.secret.set')}
+      act={() =>
+        api.put('/v1/plugins/{name}/secrets/{key}', { path: { name, key: secret }, body: { value } })
+      }
+      onDone={() => {
+        setValue('')
+        toast({ text: t('plugins.secret.done', { key: secret }) })
+        onChanged()
+      }}
+    >
+      <Field
+        label={t('plugins.secret.value')}
+        help={t('plugins.secret.help')}
+        type="password"
+        value={value}
+        onInput={setValue}
+        isRequired
+      />
+    </DialogButton>
   )
 }

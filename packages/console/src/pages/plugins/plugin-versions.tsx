@@ -1,10 +1,9 @@
-import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction } from '../../api/use-query.ts'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { DialogButton } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { isBelow, type PluginRecord } from './plugin-state.tsx'
@@ -58,35 +57,24 @@ export function PluginVersions({
 }
 
 function Uninstall({ plugin, onChanged }: { readonly plugin: PluginRecord; readonly onChanged: () => void }) {
-  const [isAsked, setAsked] = useState(false)
   const { name } = plugin
-  const uninstall = useAction(() =>
-    api.post('/v1/plugins/{name}/uninstall', { path: { name }, body: {}, timeoutMs: LONGEST_MS }),
-  )
-  const run = async (): Promise<void> => {
-    if ((await uninstall.run())?.ok !== true) return
-    setAsked(false)
-    toast({ text: t('plugins.uninstall.done', { name }) })
-    onChanged()
-    navigate('/plugins')
-  }
   return (
     <div class="actions">
-      <Button kind="danger" onClick={() => setAsked(true)}>
-        {t('plugins.uninstall')}
-      </Button>
-      <ConfirmDialog
-        isOpen={isAsked}
+      <DialogButton
+        button={{ kind: 'danger', children: t('plugins.uninstall') }}
         title={t('plugins.uninstall.title', { name })}
         confirm={t('plugins.uninstall')}
+        what={t('plugins.uninstall.what')}
         isDanger
-        isBusy={uninstall.isBusy}
-        error={uninstall.error}
-        onConfirm={() => void run()}
-        onClose={() => setAsked(false)}
-      >
-        <p>{t('plugins.uninstall.what')}</p>
-      </ConfirmDialog>
+        act={() =>
+          api.post('/v1/plugins/{name}/uninstall', { path: { name }, body: {}, timeoutMs: LONGEST_MS })
+        }
+        onDone={() => {
+          toast({ text: t('plugins.uninstall.done', { name }) })
+          onChanged()
+          navigate('/plugins')
+        }}
+      />
     </div>
   )
 }

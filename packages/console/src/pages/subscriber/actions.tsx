@@ -8,6 +8,7 @@ import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -96,87 +97,68 @@ function OpenDialog({ open, ...dialog }: SimDialogProps & { readonly open: Open 
 
 /** Lifts a suspension that no person has made: of the policy, or by what a plugin holds a SIM to. */
 function ResumeDialog({ sim, onClose, onChanged }: SimDialogProps) {
-  const resume = useAction(() =>
-    api.post('/v1/sims/{imsi}/resume', { path: { imsi: sim.imsi_sha256_12 }, body: { override: true } }),
-  )
-  const confirm = async (): Promise<void> => {
-    const answer = await resume.run()
-    if (answer?.ok !== true) return
-    follow('resume', sim.imsi_sha256_12, nameOf(sim))
-    onChanged()
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('sim.resume.title', { who: word('sims.reason', sim.suspend_reason ?? '') })}
       confirm={t('sim.resume.anyway')}
-      isBusy={resume.isBusy}
-      error={resume.error}
-      onConfirm={() => void confirm()}
+      what={word('sim.resume', sim.suspend_reason ?? 'policy')}
+      act={() =>
+        api.post('/v1/sims/{imsi}/resume', { path: { imsi: sim.imsi_sha256_12 }, body: { override: true } })
+      }
+      onDone={() => {
+        follow('resume', sim.imsi_sha256_12, nameOf(sim))
+        onChanged()
+        onClose()
+      }}
       onClose={onClose}
-    >
-      <p>{word('sim.resume', sim.suspend_reason ?? 'policy')}</p>
-    </ConfirmDialog>
+    />
   )
 }
 
 /** Gives the subscriber another card in the place of this one. */
 function ReplaceDialog({ sim, onClose }: SimDialogProps) {
   const hash = sim.imsi_sha256_12
-  const replace = useAction(() => api.post('/v1/sims', { body: { replaces: hash } }))
-  const confirm = async (): Promise<void> => {
-    const answer = await replace.run()
-    if (answer?.ok !== true) return
-    toast({ text: t('sim.replaced') })
-    onClose()
-    navigate(pageOf(answer.data.first.imsi_sha256_12))
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('sim.replace.title')}
       confirm={t('sim.replace')}
+      what={t('sim.replace.what')}
       isDanger
-      isBusy={replace.isBusy}
-      error={replace.error}
-      onConfirm={() => void confirm()}
+      act={() => api.post('/v1/sims', { body: { replaces: hash } })}
+      onDone={({ first }) => {
+        toast({ text: t('sim.replaced') })
+        onClose()
+        navigate(pageOf(first.imsi_sha256_12))
+      }}
       onClose={onClose}
     >
-      <p>{t('sim.replace.what')}</p>
       <Panels on="sim.replace" replaces={hash} />
-    </ConfirmDialog>
+    </FormDialog>
   )
 }
 
 /** Ends a SIM for good, after the question. */
 function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
   const [reason, setReason] = useState('')
-  const revoke = useAction(() =>
-    api.post('/v1/sims/{imsi}/revoke', {
-      path: { imsi: sim.imsi_sha256_12 },
-      body: reason.trim() === '' ? {} : { reason: reason.trim() },
-    }),
-  )
-  const confirm = async (): Promise<void> => {
-    const answer = await revoke.run()
-    if (answer?.ok !== true) return
-    follow('revoke', sim.imsi_sha256_12, nameOf(sim))
-    onChanged()
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('sim.revoke.title')}
       confirm={t('sims.bulk.revoke')}
+      what={t('sim.revoke.what')}
       isDanger
-      isBusy={revoke.isBusy}
-      error={revoke.error}
-      onConfirm={() => void confirm()}
+      act={() =>
+        api.post('/v1/sims/{imsi}/revoke', {
+          path: { imsi: sim.imsi_sha256_12 },
+          body: reason.trim() === '' ? {} : { reason: reason.trim() },
+        })
+      }
+      onDone={() => {
+        follow('revoke', sim.imsi_sha256_12, nameOf(sim))
+        onChanged()
+        onClose()
+      }}
       onClose={onClose}
     >
-      <p>{t('sim.revoke.what')}</p>
       <Field
         label={t('sims.reason')}
         help={t('sims.reason.help')}
@@ -184,7 +166,7 @@ function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
         value={reason}
         onInput={setReason}
       />
-    </ConfirmDialog>
+    </FormDialog>
   )
 }
 

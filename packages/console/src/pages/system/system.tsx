@@ -1,15 +1,13 @@
-import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
-import { useAction, useQuery } from '../../api/use-query.ts'
+import { useQuery } from '../../api/use-query.ts'
 import { IncidentList, useBoard, wellText } from '../../app/incidents.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { componentText, locale, t, word } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
+import { DialogButton } from '../../ui/form-dialog.tsx'
 import { type Component, healthTone } from '../../ui/health-list.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -20,16 +18,7 @@ import { toast } from '../../ui/toast.tsx'
 
 /** Whether the clock of the machine is believed; who knows the time says so. */
 function Clock() {
-  const [isAsked, setAsked] = useState(false)
   const clock = useQuery('/v1/clock', {}, { on: ['clock.*'], everyMs: 30_000 })
-  // What this device says is sent too: the service refuses where the two differ by more than a minute.
-  const confirm = useAction(() => api.post('/v1/clock/confirm', { body: { time: new Date().toISOString() } }))
-  const run = async (): Promise<void> => {
-    if ((await confirm.run())?.ok !== true) return
-    setAsked(false)
-    toast({ text: t('system.clock.confirmed') })
-    clock.reload()
-  }
   return (
     <section class="card" aria-label={t('system.clock')}>
       <h2>{t('system.clock')}</h2>
@@ -56,20 +45,20 @@ function Clock() {
       </Loaded>
       {may('admin') ? (
         <div class="actions">
-          <Button onClick={() => setAsked(true)}>{t('system.clock.confirm')}</Button>
+          <DialogButton
+            button={{ children: t('system.clock.confirm') }}
+            title={t('system.clock.confirm.title')}
+            confirm={t('system.clock.confirm')}
+            what={t('system.clock.confirm.what', { now: new Date().toLocaleString(locale()) })}
+            // What this device says is sent too: the service refuses where the two differ by more than a minute.
+            act={() => api.post('/v1/clock/confirm', { body: { time: new Date().toISOString() } })}
+            onDone={() => {
+              toast({ text: t('system.clock.confirmed') })
+              clock.reload()
+            }}
+          />
         </div>
       ) : null}
-      <ConfirmDialog
-        isOpen={isAsked}
-        title={t('system.clock.confirm.title')}
-        confirm={t('system.clock.confirm')}
-        isBusy={confirm.isBusy}
-        error={confirm.error}
-        onConfirm={() => void run()}
-        onClose={() => setAsked(false)}
-      >
-        <p>{t('system.clock.confirm.what', { now: new Date().toLocaleString(locale()) })}</p>
-      </ConfirmDialog>
     </section>
   )
 }

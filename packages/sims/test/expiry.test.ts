@@ -11,7 +11,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, type SimBody } from './support/answers.ts'
+import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
 
 const expiry = suite('sims/expiry')
 
@@ -58,6 +58,35 @@ async function withSims(work: (box: Box) => Promise<void>): Promise<void> {
 
 const AS_ISSUED = ['issued', 'issued', 'suspendedoperator']
 const EXPIRED = ['expired', 'expired', 'expired']
+
+expiry(
+  'is put off for many at once, never brought forward, and gives expired SIMs back what they were',
+  async () => {
+    await withSims(async ({ clock, bed, states, become }) => {
+      const until = (days: number): string => new Date(clock.nowMs() + days * DAY).toISOString()
+      const extend = async (expires_at: string) => {
+        const body = { action: 'extend', expires_at, ids: [ISSUED, SUSPENDED] }
+        return await bed.request('POST', '/v1/sims/bulk', { body })
+      }
+      const ends = async (): Promise<string> =>
+        bodyOf<SimBody>(await bed.request('GET', `/v1/sims/${ISSUED}`)).expires_at
+      assert.is(bodyOf<{ unchanged: number }>(await extend(until(1))).unchanged, 2)
+      await bed.service(clockJudgeRef)?.confirm()
+      clock.jump(clock.nowMs() + 366 * DAY)
+      await bed.service(clockJudgeRef)?.confirm()
+      await become(EXPIRED)
+      assert.is(codeOf(await extend(until(-1)), 400), 'validation_failed')
+      const later = until(365)
+      assert.is(bodyOf<{ changed: number }>(await extend(later)).changed, 2)
+      assert.equal(await states(), ['issued', 'expired', 'suspendedoperator'])
+      assert.is(Date.parse(await ends()), Date.parse(later))
+      assert.match(JSON.stringify(await bed.audit()), `"expires_at":"${later}"`)
+      bodyOf(await bed.request('POST', `/v1/sims/${ISSUED}/revoke`))
+      assert.is(bodyOf<{ failed: number }>(await extend(until(400))).failed, 1)
+    })
+  },
+  { limitMs: 120_000 },
+)
 
 expiry(
   'lets nothing expire by a clock that leapt, and everything once it is confirmed',

@@ -160,7 +160,7 @@ http('labels one SIM and finds it by the new words alone', async () => {
     )
     return { matched, changed }
   }
-  assert.equal(await bulk({ dry_run: true }), { matched: 2, changed: 0 })
+  assert.equal(await bulk({ dry_run: true }), { matched: 2, changed: 2 })
   assert.equal(await q('quay'), [])
   assert.equal(await bulk({}), { matched: 2, changed: 2 })
   assert.equal([await q('quay'), await q('harbour')], [[1, 2], []])
@@ -246,6 +246,55 @@ http('does not say that nobody is attached while there is no core to ask', async
   assert.is(attached, null)
   for (const query of ['attached=true', 'attached=false'])
     assert.is(codeOf(await bed.request('GET', `/v1/sims?${query}`), 503), 'southbound_unavailable')
+})
+
+interface BulkAnswer {
+  readonly matched: number
+  readonly changed: number
+  readonly unchanged: number
+  readonly failed: number
+  readonly next: string | null
+  readonly kinds: readonly { readonly state: string; readonly status: string; readonly sims: number }[]
+  readonly results: readonly { readonly imsi_sha256_12: string; readonly status: string }[]
+}
+
+http('says which SIMs a bulk change leaves out, before it is done part by part', async () => {
+  const bulk = async (body: object): Promise<BulkAnswer> =>
+    bodyOf<BulkAnswer>(await bed.request('POST', '/v1/sims/bulk', { body }))
+  const everybody = { action: 'suspend', filter: { expires_after: '1970-01-01T00:00:00Z' } }
+  await bulk({ action: 'suspend', ids: [hashOf(1)] })
+  await bulk({ action: 'revoke', ids: [hashOf(2)] })
+  const dry = await bulk({ ...everybody, dry_run: true })
+  const changed = dry.matched - 2
+  assert.equal(
+    new Set(dry.kinds.map(({ state, status, sims }) => `${state} ${status} ${sims}`)),
+    new Set([`issued changed ${changed}`, 'suspended unchanged 1', 'revoked error 1']),
+  )
+  assert.equal([dry.changed, dry.unchanged, dry.failed, dry.results], [changed, 1, 1, []])
+  const { state } = bodyOf<SimBody>(await bed.request('GET', `/v1/sims/${hashOf(3)}`))
+  assert.is(state, 'issued', 'a dry run changes nothing')
+  const parts: BulkAnswer[] = []
+  do {
+    const after = parts.at(-1)?.next ?? undefined
+    parts.push(await bulk({ ...everybody, limit: 5, ...(after === undefined ? {} : { after }) }))
+  } while (parts.at(-1)?.next !== null)
+  const sum = (name: 'matched' | 'changed' | 'unchanged' | 'failed'): number =>
+    parts.reduce((all, part) => all + part[name], 0)
+  assert.equal(
+    [sum('matched'), sum('changed'), sum('unchanged'), sum('failed')],
+    [dry.matched, changed, 1, 1],
+  )
+  const hashes = parts.flatMap(({ results }) => results.map((row) => row.imsi_sha256_12))
+  assert.is(new Set(hashes).size, dry.matched)
+  // A search finds the newest first; its parts go by hash all the same.
+  const search = { action: 'resume', filter: { q: 'pier' }, limit: 4 }
+  const first = await bulk(search)
+  const rest = await bulk({ ...search, limit: 100, after: first.next })
+  assert.equal([first.changed, rest.changed, rest.next], [4, 5, null])
+  for (const wrong of [{ limit: 2 }, { after: hashOf(3) }, { expires_at: '2099-01-01T00:00:00Z' }]) {
+    const body = { action: 'suspend', ids: [hashOf(3)], ...wrong }
+    assert.is(codeOf(await bed.request('POST', '/v1/sims/bulk', { body }), 400), 'validation_failed')
+  }
 })
 
 http.run()

@@ -70,6 +70,13 @@ interface PlanFacts {
 
 /** Years ahead that an expiry may lie. */
 const MAX_LIFE_MS = 100 * 31_536_000_000
+/** What an expiry must be that `isExpiry` refuses. */
+export const EXPIRY_RULE = 'must lie in the future, at most 100 years'
+
+/** Whether a SIM may expire then. */
+export function isExpiry(ms: number | undefined, nowMs: number): ms is number {
+  return ms !== undefined && ms > nowMs && ms <= nowMs + MAX_LIFE_MS
+}
 
 /** Checks what the schema cannot. Throws `validation_failed` with every broken rule, `plmn_mismatch`. */
 export function issuePlan(body: IssueBody, facts: PlanFacts): IssuePlan {
@@ -79,10 +86,10 @@ export function issuePlan(body: IssueBody, facts: PlanFacts): IssuePlan {
   const apns = body.apns ?? (replaced === undefined ? facts.policyApns : apnsOf(replaced))
   details.push(...apnProblems(apns, facts.policyApns))
   const expiresAtMs = expiryOf(body, facts)
-  if (expiresAtMs === undefined || expiresAtMs <= nowMs || expiresAtMs > nowMs + MAX_LIFE_MS)
+  if (!isExpiry(expiresAtMs, nowMs))
     details.push({
       pointer: body.expires_at === undefined ? '/expires_in' : '/expires_at',
-      message: 'must lie in the future, at most 100 years',
+      message: EXPIRY_RULE,
     })
   const imsis = askedImsis(body, count, plmn, details)
   if (details.length > 0 || expiresAtMs === undefined)

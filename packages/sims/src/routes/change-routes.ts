@@ -2,10 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   changeTag,
   type ErrorDetail,
+  fieldRefused,
   forbidden,
   isServiceError,
   type JsonSchema,
   type MutationTx,
+  msFromTimestamp,
   objectSchema,
   ok,
   type Reply,
@@ -17,27 +19,31 @@ import {
   route,
   SIM_PARAMS,
   simNotFound,
+  simStateConflict,
   staleChange,
+  TIMESTAMP_SCHEMA,
   validationFailed,
 } from '@steeple/contracts'
+import { EXPIRY_RULE, isExpiry } from '../issue/draw-sims.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
 import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
-import { transitionSim } from '../states/change.ts'
+import { type Changed, transitionSim } from '../states/change.ts'
 import { SIMS, type SimFilter } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
-import { countMatching, FILTER_PROPERTIES, filterFrom, matchingHashes } from './filter.ts'
+import { type BulkChange, KINDS, outlookOf } from './bulk-outlook.ts'
+import { FILTER_PROPERTIES, filterFrom, matchingHashes } from './filter.ts'
 import type { SimParams } from './read-routes.ts'
 import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './state-routes.ts'
 
-type BulkAction = 'suspend' | 'resume' | 'revoke' | 'label'
-interface BulkBody {
-  readonly action: BulkAction
+type BulkAction = BulkChange['action']
+interface BulkBody extends Omit<BulkChange, 'expiresAtMs'> {
   readonly ids?: readonly string[]
   readonly filter?: SimFilter
-  readonly label?: string | null
+  readonly limit?: number
+  readonly after?: string
   readonly reason?: string
-  readonly override?: boolean
+  readonly expires_at?: string
   readonly dry_run?: boolean
 }
 interface BulkResult {
@@ -50,34 +56,54 @@ interface BulkResult {
 /** SIMs of one bulk change. */
 const MOST = 10_000
 const CHUNK = 250
-/** The role of each action is that of its own route; labels are the issuer's. */
+/** The role of each action is that of its own route; labels and expiries are the issuer's. */
 const ROLES: Readonly<Record<BulkAction, Role>> = {
   suspend: 'operator',
   resume: 'operator',
   revoke: 'sim:admin',
   label: 'sim:issuer',
+  extend: 'sim:issuer',
 }
+const HASH: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{12}$' }
 
 const BODY: JsonSchema = objectSchema(
   {
-    action: { type: 'string', enum: ['suspend', 'resume', 'revoke', 'label'] },
+    action: { type: 'string', enum: Object.keys(ROLES) },
     ids: {
       type: 'array',
       minItems: 1,
       maxItems: MOST,
       uniqueItems: true,
-      items: { type: 'string', pattern: '^[0-9a-f]{12}$' },
+      items: HASH,
     },
     filter: objectSchema(FILTER_PROPERTIES, [], { minProperties: 1 }),
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MOST,
+      description: 'With filter: at most so many SIMs of it, by hash; next says where the rest begins.',
+    },
+    after: {
+      ...HASH,
+      description: 'With filter: the next of the answer before. SIMs up to it are left out.',
+    },
     label: { ...NAME_SCHEMA, type: ['string', 'null'], description: 'For action label; null removes it.' },
     reason: { ...NAME_SCHEMA, maxLength: 256 },
     override: { type: 'boolean', description: 'For action resume: also when the quota is used up.' },
-    dry_run: { type: 'boolean', description: 'Changes nothing: the answer says how many SIMs are meant.' },
+    expires_at: {
+      ...TIMESTAMP_SCHEMA,
+      description:
+        'For action extend. A SIM that expires later keeps its expiry; one that has expired is what it was before.',
+    },
+    dry_run: {
+      type: 'boolean',
+      description: 'Changes nothing: the answer says how many SIMs would change, and which would not.',
+    },
   },
   ['action'],
 )
 const REPORT: JsonSchema = recordSchema({
-  matched: { type: 'integer', description: 'SIMs that are meant.' },
+  matched: { type: 'integer', description: 'SIMs that are meant; with limit, of this part.' },
   changed: { type: 'integer' },
   unchanged: { type: 'integer' },
   failed: { type: 'integer' },
@@ -89,6 +115,11 @@ const REPORT: JsonSchema = recordSchema({
     type: ['integer', 'null'],
     description: 'How many of these are off by now; null when the answer has not waited for them.',
   },
+  next: {
+    type: ['string', 'null'],
+    description: 'With limit: the after of the next request; null when no SIM of the filter is left.',
+  },
+  kinds: KINDS,
   results: {
     type: 'array',
     items: recordSchema({
@@ -105,8 +136,6 @@ const REPORT: JsonSchema = recordSchema({
   },
 })
 
-const NOTHING_DONE = { changed: 0, unchanged: 0, failed: 0, attached: 0, detached: null, results: [] }
-
 /** `POST /v1/sims/bulk` */
 export function bulkRoute(parts: SimsParts): Route {
   // What a filter found, for the limit: it is asked for when the handler has looked.
@@ -118,9 +147,10 @@ export function bulkRoute(parts: SimsParts): Route {
     example: { action: 'suspend', filter: { label: 'harbour' } },
     summary: 'Change many SIMs at once',
     description:
-      'One transaction for at most 10,000 SIMs, with a report on each. The wait comes after it: for phones that were ' +
-      'attached, and after a resume for the HSS. You need the role of the action: operator for suspend and resume, ' +
-      'sim:admin for revoke (which counts against sim_revoke), sim:issuer for label.',
+      'One transaction for at most 10,000 SIMs, with a report on each. A filter that means more goes in parts, by limit and ' +
+      'after. The wait comes after it: for phones that were attached, and after a resume for the HSS. You need the role of ' +
+      'the action: operator for suspend and resume, sim:admin for revoke (which counts against sim_revoke), sim:issuer for ' +
+      'label and extend.',
     schema: { query: objectSchema({ wait: WAIT_SCHEMA }), body: BODY, response: REPORT },
     errors: ['validation_failed', 'forbidden', 'rate_limited', 'southbound_unavailable', 'store_corrupt'],
     audit: 'sim.bulk',
@@ -132,43 +162,69 @@ export function bulkRoute(parts: SimsParts): Route {
       const { body } = request
       const role = ROLES[body.action]
       const isAllowed = request.principal.roles.has(role)
-      if (isAllowed) checkParts(body)
+      if (isAllowed) checkParts(parts, body)
       if (isAllowed && body.dry_run === true) {
         found.set(body, 0)
-        return ok({ ...NOTHING_DONE, matched: await countMeant(parts, body) })
+        return ok(await dryRun(parts, body))
       }
-      const ids = isAllowed ? await idsOf(parts, body) : []
+      const { ids, next } = isAllowed ? await idsOf(parts, body) : { ids: [], next: null }
       found.set(body, isAllowed ? ids.length : 0)
-      return await change(parts, request, ids, isAllowed ? undefined : role)
+      const reply = await change(parts, request, ids, isAllowed ? undefined : role)
+      return { ...reply, body: { ...Object(reply.body), next } }
     },
   })
 }
 
-function checkParts(body: BulkBody): void {
+function checkParts({ context }: SimsParts, body: BulkBody): void {
   const details: ErrorDetail[] = []
   if ((body.ids === undefined) === (body.filter === undefined))
     details.push({ pointer: '/ids', message: 'either ids or filter is needed, and not both' })
-  if ((body.action === 'label') !== (body.label !== undefined))
-    details.push({ pointer: '/label', message: 'goes with action label and with no other' })
+  for (const name of ['limit', 'after'] as const)
+    if (body[name] !== undefined && body.filter === undefined)
+      details.push({ pointer: `/${name}`, message: 'goes with filter' })
+  for (const [name, action] of [
+    ['label', 'label'],
+    ['expires_at', 'extend'],
+  ] as const)
+    if ((body.action === action) !== (body[name] !== undefined))
+      details.push({ pointer: `/${name}`, message: `goes with action ${action} and with no other` })
+  if (body.expires_at !== undefined && !isExpiry(msFromTimestamp(body.expires_at), context.clock.nowMs()))
+    details.push({ pointer: '/expires_at', message: EXPIRY_RULE })
   if (details.length > 0)
     throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
       details,
     })
 }
 
-async function countMeant(parts: SimsParts, { ids, filter }: BulkBody): Promise<number> {
-  if (ids !== undefined) return ids.length
-  const asked = filterFrom(filter ?? {})
-  const most = Number.MAX_SAFE_INTEGER
-  return (await countMatching(parts, asked)) ?? (await matchingHashes(parts, asked, most)).length
+function changeOf({ action, label, override, expires_at: until }: BulkBody): BulkChange {
+  const expiresAtMs = until === undefined ? undefined : msFromTimestamp(until)
+  return {
+    action,
+    ...(label === undefined ? {} : { label }),
+    ...(override === undefined ? {} : { override }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+  }
 }
 
-async function idsOf(parts: SimsParts, body: BulkBody): Promise<readonly string[]> {
-  if (body.ids !== undefined) return body.ids
-  const ids = await matchingHashes(parts, filterFrom(body.filter ?? {}), MOST + 1)
-  if (ids.length <= MOST) return ids
-  const message = `matches more than ${MOST} SIMs; narrow it`
-  throw validationFailed(`/filter ${message}`, { details: [{ pointer: '/filter', message }] })
+/** Of all that is meant, however many they are. */
+async function dryRun(parts: SimsParts, body: BulkBody): Promise<object> {
+  const { ids, filter, limit = Number.MAX_SAFE_INTEGER, after } = body
+  const meant = ids ?? (await matchingHashes(parts, filterFrom(filter ?? {}), limit, after))
+  const outlook = await outlookOf(parts, changeOf(body), meant)
+  return { matched: meant.length, ...outlook, detached: null, next: null, results: [] }
+}
+
+/** The SIMs of this request, and behind which the next one goes on; null when there is none. */
+async function idsOf(
+  parts: SimsParts,
+  { ids, filter, limit, after }: BulkBody,
+): Promise<{ readonly ids: readonly string[]; readonly next: string | null }> {
+  if (ids !== undefined) return { ids, next: null }
+  const most = limit ?? MOST
+  const found = await matchingHashes(parts, filterFrom(filter ?? {}), most + 1, after)
+  if (found.length <= most) return { ids: found, next: null }
+  if (limit !== undefined) return { ids: found.slice(0, most), next: found[most - 1] ?? null }
+  throw fieldRefused('/filter', `matches more than ${MOST} SIMs; narrow it, or set limit`)
 }
 
 /** `missing`: the role that the principal lacks; the refusal is audited with the mutation. */
@@ -208,8 +264,9 @@ async function changeAll(
   const reply = await request.mutate(`sims:${body.action}`, async (tx) => {
     if (missing !== undefined) throw forbidden(missing)
     const results: BulkResult[] = []
+    const step = changeOf(body)
     for (const hash of ids) {
-      results.push(await one(parts, tx, hash, body))
+      results.push(await one(parts, tx, hash, step))
       // Requests that only read go on meanwhile.
       if (results.length % CHUNK === 0) await nextTurn()
     }
@@ -222,23 +279,20 @@ async function changeAll(
       failed: count('error'),
     }
     changed = results.filter(({ status }) => status === 'changed').map((result) => result.imsi_sha256_12)
-    tx.audit({ detail: { action: body.action, reason: body.reason ?? null, ...totals, ids: changed } })
+    const until = body.expires_at === undefined ? {} : { expires_at: body.expires_at }
+    tx.audit({
+      detail: { action: body.action, reason: body.reason ?? null, ...until, ...totals, ids: changed },
+    })
     tx.event({ type: 'sim.bulk', subject: `sims:${body.action}`, data: { action: body.action, ...totals } })
     off = changed.filter((hash) => on.has(hash))
-    return { body: { ...totals, attached: off.length, detached: null, results } }
+    return { body: { ...totals, attached: off.length, detached: null, next: null, kinds: [], results } }
   })
   return { reply, changed, off }
 }
 
-async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBody): Promise<BulkResult> {
+async function one(parts: SimsParts, tx: MutationTx, hash: string, change: BulkChange): Promise<BulkResult> {
   try {
-    const { before, after } =
-      body.action === 'label'
-        ? await relabel(tx, hash, body.label ?? null)
-        : await transitionSim(parts, tx, hash, {
-            action: body.action,
-            ...(body.override === true ? { lift: 'override' } : {}),
-          })
+    const { before, after } = await applied(parts, tx, hash, change)
     const status = before === after ? 'unchanged' : 'changed'
     return { imsi_sha256_12: hash, status, state: after.state, error: null }
   } catch (error) {
@@ -248,12 +302,29 @@ async function one(parts: SimsParts, tx: MutationTx, hash: string, body: BulkBod
   }
 }
 
+function applied(parts: SimsParts, tx: MutationTx, hash: string, change: BulkChange): Promise<Changed> {
+  if (change.action === 'label') return relabel(tx, hash, change.label ?? null)
+  if (change.action === 'extend') return extend(parts, tx, hash, change.expiresAtMs ?? 0)
+  return transitionSim(parts, tx, hash, {
+    action: change.action,
+    ...(change.override === true ? { lift: 'override' } : {}),
+  })
+}
+
+/** Has a SIM expire later, never earlier. Throws `sim_not_found`, `sim_state_conflict`. */
+async function extend(parts: SimsParts, tx: MutationTx, hash: string, untilMs: number): Promise<Changed> {
+  const before = await SIMS.find(tx, { hash })
+  if (before === undefined) throw simNotFound(hash)
+  if (before.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; it cannot expire later`)
+  if (before.expires_at_ms >= untilMs) return { before, after: before }
+  const after = { ...before, expires_at_ms: untilMs }
+  await SIMS.put(tx, after)
+  if (before.state !== 'expired') return { before, after }
+  return { before, after: (await transitionSim(parts, tx, hash, { action: 'unexpire' })).after }
+}
+
 /** Gives a SIM another label. Throws `sim_not_found`. */
-async function relabel(
-  tx: MutationTx,
-  hash: string,
-  label: string | null,
-): Promise<Awaited<ReturnType<typeof transitionSim>>> {
+async function relabel(tx: MutationTx, hash: string, label: string | null): Promise<Changed> {
   const before = await SIMS.find(tx, { hash })
   if (before === undefined) throw simNotFound(hash)
   if (before.label === label) return { before, after: before }

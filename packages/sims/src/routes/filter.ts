@@ -107,15 +107,21 @@ export async function matching(
   return found.flatMap(({ hash }) => byHash.get(hash) ?? [])
 }
 
-/** At most `limit` hashes of a filter. Throws as `matching` does. */
+/** At most `limit` hashes of a filter behind the hash `after`, by hash. Throws as `matching` does. */
 export async function matchingHashes(
   parts: SimsParts,
   filter: SimFilter,
   limit: number,
+  after = '',
 ): Promise<readonly string[]> {
-  if (!isSearch(filter)) return await hashesOf(parts.context.db, filter, limit)
-  const found = await search(parts, await searchOf(parts, filter), limit, undefined)
-  return found.map(({ hash }) => hash).sort()
+  if (!isSearch(filter)) return await hashesOf(parts.context.db, filter, limit, after)
+  // What is searched for comes newest first: which hashes are the first is known of all of them alone.
+  const found = await search(parts, await searchOf(parts, filter), Number.MAX_SAFE_INTEGER, undefined)
+  return found
+    .map(({ hash }) => hash)
+    .filter((hash) => hash > after)
+    .sort()
+    .slice(0, limit)
 }
 
 /** A core is looked at every 5 s. */

@@ -252,11 +252,33 @@ async function hashList(reader: Reader, sql: string, params: SqlParams): Promise
   return (await reader.all<{ readonly hash: string }>(sql, params)).map(({ hash }) => hash)
 }
 
-/** At most `limit` hashes of a filter's columns, oldest hash first. */
-export async function hashesOf(reader: Reader, filter: SimFilter, limit: number): Promise<readonly string[]> {
+/** At most `limit` hashes of a filter's columns behind the hash `after`, by hash. */
+export async function hashesOf(
+  reader: Reader,
+  filter: SimFilter,
+  limit: number,
+  after: string,
+): Promise<readonly string[]> {
   const { where, params } = conditions(filter)
-  const sql = `select hash from sims_sim ${whereText(where)}order by hash limit :limit`
-  return await hashList(reader, sql, { ...params, limit })
+  const sql = `select hash from sims_sim ${whereText([...where, 'hash > :after'])}order by hash limit :limit`
+  return await hashList(reader, sql, { ...params, after, limit })
+}
+
+/** How a SIM stands. Not checked: what follows from it is shown, and never written. */
+export type SimStanding = Pick<SimRow, (typeof STANDING)[number]>
+const STANDING = ['hash', 'state', 'previous_state', 'suspend_reason', 'label', 'expires_at_ms'] as const
+
+/** How some SIMs stand, at most 500 of them, in no order. */
+export async function standingsOf(
+  reader: Reader,
+  hashes: readonly string[],
+): Promise<readonly SimStanding[]> {
+  const { where, params } = listed('hash', hashes)
+  const rows = await reader.all<SimStanding>(
+    `select ${STANDING.join(', ')} from sims_sim where ${where}`,
+    params,
+  )
+  return rows.map((row) => ({ ...row, expires_at_ms: Number(row.expires_at_ms) }))
 }
 
 /** All of these conditions. */

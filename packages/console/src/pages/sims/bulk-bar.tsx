@@ -1,8 +1,8 @@
-import type { AnswerOf, Problem } from '@steeple/client'
-import { useState } from 'preact/hooks'
+import type { Result } from '@steeple/client'
+import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { may, type Role } from '../../api/session.ts'
-import { locale, t, word } from '../../text/index.ts'
+import { may } from '../../api/session.ts'
+import { locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -10,104 +10,78 @@ import { Checkbox, Field } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
+import { saveFile } from '../../ui/save-file.ts'
 import { durationText } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { follow, isCoreAway } from '../subscriber/follow.ts'
-import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
+import {
+  type AskBulk,
+  BULK_ACTIONS,
+  type BulkAction,
+  type BulkAnswer,
+  type BulkChange,
+  type BulkFilter,
+  type BulkProgress,
+  type BulkResult,
+  type Cut,
+  changedOf,
+  lookAhead,
+  type Meant,
+  meantBy,
+  oppositeOf,
+  resultsCsv,
+  runBulk,
+} from './bulk-run.ts'
+import { nameOf, pageOf, type Sim, stateText } from './sim.tsx'
 
-/** What can be done with many SIMs at once. */
-type BulkAction = 'suspend' | 'resume' | 'label' | 'revoke'
+const askBulk: AskBulk = (body, wait) =>
+  api.post('/v1/sims/bulk', { query: wait === undefined ? {} : { wait }, body, timeoutMs: 120_000 })
 
-/** All of it, with the role that each needs. */
-const BULK_ACTIONS: readonly { readonly name: BulkAction; readonly role: Role }[] = [
-  { name: 'suspend', role: 'operator' },
-  { name: 'resume', role: 'operator' },
-  { name: 'label', role: 'sim:issuer' },
-  { name: 'revoke', role: 'sim:admin' },
-]
+/** What is typed is looked at after so long. */
+const TYPING_MS = 250
+const DAY_MS = 86_400_000
 
-/** What became of one SIM. */
-type BulkResult = AnswerOf<'POST', '/v1/sims/bulk'>['results'][number]
-
-/** Phones that were online, how many of them are off, and after how long. */
-interface Cut {
-  readonly on: number
-  readonly off: number
-  readonly tookMs: number
-}
-
-/** How far it is: results come in parts, and what has not been asked for is still to be done. */
-interface BulkProgress {
-  readonly results: readonly BulkResult[]
-  readonly left: readonly string[]
-  /** What became of those that were online; undefined where nobody is cut off, or nothing waited for that. */
-  readonly cut: Cut | undefined
-  /** Whether the core could not be reached when it was asked for. */
-  readonly isAway: boolean
-  /** Why it did not go on. */
-  readonly error: Problem | undefined
-}
-
-/** SIMs that can be chosen together. */
-const MOST = 10_000
-/** SIMs of one request: each is one transaction, and what is done stays done. */
-const PART = 1_000
-/** How long the answer waits for phones to be off: of one request alone, since several would wait one after the other. */
-const WAIT = '5s'
-const CUTTING: readonly BulkAction[] = ['suspend', 'revoke']
-
-/** Changes SIMs, part by part. `label` and `override` go with their actions alone. */
-async function runBulk(
-  action: BulkAction,
-  ids: readonly string[],
-  more: { readonly label?: string | null; readonly reason?: string },
-  tell: (progress: BulkProgress) => void,
-): Promise<BulkProgress> {
-  const isAway = action !== 'label' && (await isCoreAway())
-  let progress: BulkProgress = { results: [], left: ids, cut: undefined, isAway, error: undefined }
-  // One alone is followed; nothing comes of waiting for a core that is away.
-  const isWaited = ids.length > 1 && ids.length <= PART && CUTTING.includes(action) && !isAway
-  const query = isWaited ? { wait: WAIT } : {}
-  while (progress.left.length > 0) {
-    const part = progress.left.slice(0, PART)
-    const from = performance.now()
-    const answer = await api.post('/v1/sims/bulk', {
-      query,
-      body: { action, ids: part, ...more },
-      timeoutMs: 120_000,
-    })
-    if (!answer.ok) {
-      progress = { ...progress, error: answer.error }
-      break
+/** What would be done, as soon as it is known what; undefined while it is looked at. */
+function useOutlook(change: BulkChange | undefined, meant: Meant): Result<BulkAnswer> | undefined {
+  const [outlook, setOutlook] = useState<Result<BulkAnswer> | undefined>(undefined)
+  const { reason: _, ...asked } = change ?? {}
+  useEffect(() => {
+    setOutlook(undefined)
+    if (change === undefined) return undefined
+    let isOver = false
+    const timer = setTimeout(async () => {
+      const answer = await lookAhead(askBulk, change, meant)
+      if (!isOver) setOutlook(answer)
+    }, TYPING_MS)
+    return () => {
+      isOver = true
+      clearTimeout(timer)
     }
-    const { attached: on, detached: off } = answer.data
-    progress = {
-      isAway,
-      results: [...progress.results, ...answer.data.results],
-      cut: off === null || on === 0 ? undefined : { on, off, tookMs: performance.now() - from },
-      left: progress.left.slice(PART),
-      error: undefined,
-    }
-    tell(progress)
-  }
-  tell(progress)
-  return progress
+  }, [JSON.stringify(asked)])
+  return outlook
 }
 
-/** The SIMs that were really changed: what an undo is about. */
-function changedOf({ results }: Pick<BulkProgress, 'results'>): readonly string[] {
-  return results.filter(({ status }) => status === 'changed').map(({ imsi_sha256_12: hash }) => hash)
+/** The change that the dialog's field makes; undefined while it lacks something. */
+function changeOf(action: BulkAction, text: string): BulkChange | undefined {
+  if (action === 'label') return { action, label: text === '' ? null : text }
+  if (action !== 'extend') return text === '' ? { action } : { action, reason: text }
+  // To the end of that day here.
+  const end = new Date(`${text}T23:59:59`)
+  return Number.isNaN(end.getTime()) ? undefined : { action, expires_at: end.toISOString() }
 }
 
 /** Says what will be done to which SIMs and what follows, does it, and says of each what became of it. */
 function BulkDialog({
   action,
-  ids,
+  meant,
+  count,
   rows,
   onClose,
 }: {
   readonly action: BulkAction
-  readonly ids: readonly string[]
+  readonly meant: Meant
+  /** SIMs that are meant. */
+  readonly count: number
   readonly rows: readonly Sim[]
   /** Whether all of it was done. */
   readonly onClose: (isDone: boolean) => void
@@ -115,33 +89,48 @@ function BulkDialog({
   const [progress, setProgress] = useState<BulkProgress | undefined>(undefined)
   const [isBusy, setBusy] = useState(false)
   const [text, setText] = useState('')
-  const [isSure, setSure] = useState(false)
-  const run = async (which: readonly string[]): Promise<void> => {
+  const change = changeOf(action, text)
+  const outlook = useOutlook(change, meant)
+  const total = outlook?.ok === true ? outlook.data.matched : count
+  const run = async (which: Meant): Promise<void> => {
+    if (change === undefined) return
     setBusy(true)
     const earlier = progress?.results ?? []
-    const more =
-      action === 'label' ? { label: text === '' ? null : text } : text === '' ? {} : { reason: text }
-    const end = await runBulk(action, which, more, (now) =>
+    const isAway = oppositeOf(action) !== undefined || action === 'revoke' ? await isCoreAway() : false
+    const end = await runBulk(askBulk, change, which, { count: total, isAway }, (now) =>
       setProgress({ ...now, results: [...earlier, ...now.results] }),
     )
     setBusy(false)
     const whole = { ...end, results: [...earlier, ...end.results] }
-    if (end.error === undefined && whole.results.every(({ status }) => status !== 'error')) {
+    // Of all that a filter means, what became of each stays to be looked at and saved.
+    if (
+      'ids' in meant &&
+      end.error === undefined &&
+      whole.results.every(({ status }) => status !== 'error')
+    ) {
       tellDone(action, whole, rows)
       onClose(true)
     }
   }
-  const title = t(`sims.bulk.${action}.title`, { count: ids.length })
+  const title = t(`sims.bulk.${action}.title`, { count: total })
   if (progress !== undefined)
     return (
       <Dialog isOpen title={title} onClose={() => onClose(true)} isFirm={isBusy}>
-        <Results progress={progress} rows={rows} total={ids.length} />
+        <Results progress={progress} rows={rows} total={total} />
         <div class="actions">
-          {progress.error === undefined || isBusy ? null : (
-            <Button kind="primary" onClick={() => void run(progress.left)}>
-              {t('sims.bulk.goOn', { count: progress.left.length })}
+          {progress.left === undefined || isBusy ? null : (
+            <Button kind="primary" onClick={() => void run(progress.left ?? meant)}>
+              {t('sims.bulk.goOn', { count: Math.max(total - progress.results.length, 1) })}
             </Button>
           )}
+          <Button
+            isDisabled={isBusy || progress.results.length === 0}
+            onClick={() =>
+              saveFile(`sims-${action}.csv`, resultsCsv(progress.results, labelsOf(rows)), 'text/csv')
+            }
+          >
+            {t('sims.bulk.save')}
+          </Button>
           <UndoButton action={action} progress={progress} isBusy={isBusy} onDone={() => onClose(true)} />
           <Button onClick={() => onClose(true)} isDisabled={isBusy}>
             {t('ui.close')}
@@ -151,57 +140,112 @@ function BulkDialog({
     )
   return (
     <Dialog isOpen title={title} onClose={() => onClose(false)}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run(ids)
-        }}
-      >
-        <Affected ids={ids} rows={rows} />
-        {isBusy ? <Progress label={t('sim.step.asked')} /> : null}
-        <p>{t(`sims.bulk.${action}.what`)}</p>
+      <BulkForm
+        action={action}
+        outlook={outlook}
+        text={text}
+        onText={setText}
+        isBusy={isBusy}
+        onGo={() => void run(meant)}
+        onCancel={() => onClose(false)}
+      />
+    </Dialog>
+  )
+}
+
+function BulkForm({
+  action,
+  outlook,
+  text,
+  onText,
+  isBusy,
+  onGo,
+  onCancel,
+}: {
+  readonly action: BulkAction
+  readonly outlook: Result<BulkAnswer> | undefined
+  readonly text: string
+  readonly onText: (text: string) => void
+  readonly isBusy: boolean
+  readonly onGo: () => void
+  readonly onCancel: () => void
+}) {
+  const [isSure, setSure] = useState(action !== 'revoke')
+  const isNothing = outlook?.ok === true && outlook.data.changed === 0
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onGo()
+      }}
+    >
+      {outlook?.ok === true ? <Outlook outlook={outlook.data} /> : null}
+      {outlook?.ok === false ? <ErrorNotice error={outlook.error} /> : null}
+      {isBusy ? <Progress label={t('sim.step.asked')} /> : null}
+      <p>{t(`sims.bulk.${action}.what`)}</p>
+      {action === 'extend' ? (
+        <Field
+          type="date"
+          label={t('sims.bulk.until')}
+          value={text}
+          min={new Date(Date.now() + DAY_MS).toISOString().slice(0, 10)}
+          isRequired
+          onInput={onText}
+        />
+      ) : (
         <Field
           label={t(action === 'label' ? 'sims.label' : 'sims.reason')}
           help={t(action === 'label' ? 'sims.bulk.label.help' : 'sims.reason.help')}
           value={text}
           maxLength={action === 'label' ? 64 : 256}
-          onInput={setText}
+          onInput={onText}
         />
-        {action !== 'revoke' ? null : (
-          <Checkbox label={t('sims.bulk.revoke.sure')} isChecked={isSure} onChange={setSure} />
-        )}
-        <div class="actions">
-          <Button onClick={() => onClose(false)}>{t('ui.cancel')}</Button>
-          <Button
-            type="submit"
-            kind={action === 'revoke' ? 'danger' : 'primary'}
-            isBusy={isBusy}
-            isDisabled={action === 'revoke' && !isSure}
-          >
-            {t(`sims.bulk.${action}`)}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+      {action === 'revoke' ? (
+        <Checkbox label={t('sims.bulk.revoke.sure')} isChecked={isSure} onChange={setSure} />
+      ) : null}
+      <div class="actions">
+        <Button onClick={onCancel}>{t('ui.cancel')}</Button>
+        <Button
+          type="submit"
+          kind={action === 'revoke' ? 'danger' : 'primary'}
+          isBusy={isBusy}
+          isDisabled={!isSure || isNothing}
+        >
+          {t(`sims.bulk.${action}`)}
+        </Button>
+      </div>
+    </form>
   )
 }
 
-/** Which SIMs it is about, by their states. */
-function Affected({ ids, rows }: { readonly ids: readonly string[]; readonly rows: readonly Sim[] }) {
-  const chosen = new Set(ids)
-  const own = rows.filter((sim) => chosen.has(sim.imsi_sha256_12))
-  const counts = STATES.map((state) => [state, own.filter((sim) => sim.state === state).length] as const)
-  const online = own.filter(({ attached }) => attached === true).length
+/** How many will be changed, and which will not. */
+function Outlook({ outlook: { changed, attached, kinds } }: { readonly outlook: BulkAnswer }) {
+  const said = (status: string): string =>
+    kinds
+      .filter((kind) => kind.status === status)
+      .map(({ state, suspend_reason: reason, sims }) => {
+        const what = state === null ? t('sims.bulk.gone') : stateText({ state, suspend_reason: reason })
+        return `${sims.toLocaleString(locale())} ${what}`
+      })
+      .join(', ')
+  const [same, out] = [said('unchanged'), said('error')]
   return (
-    <p>
-      {counts
-        .filter(([, count]) => count > 0)
-        .map(([state, count]) => `${count.toLocaleString(locale())} ${word('sims.state', state)}`)
-        .join(', ')}
-      {online === 0 ? '' : `; ${t('sims.bulk.online', { count: online })}`}
-    </p>
+    <ul>
+      <li>
+        {t('sims.bulk.changes', { count: changed })}
+        {changed === 0 ? '' : ` (${said('changed')})`}
+        {attached === 0 ? '' : `; ${t('sims.bulk.online', { count: attached })}`}
+      </li>
+      {same === '' ? null : <li>{t('sims.bulk.same', { what: same })}</li>}
+      {out === '' ? null : <li>{t('sims.bulk.leftOut', { what: out })}</li>}
+    </ul>
   )
+}
+
+function labelsOf(rows: readonly Sim[]): ReadonlyMap<string, string> {
+  return new Map(rows.map(({ imsi_sha256_12: hash, label }) => [hash, label ?? '']))
 }
 
 function Results({
@@ -218,7 +262,7 @@ function Results({
   const count = (status: string): number => results.filter((result) => result.status === status).length
   return (
     <>
-      {left.length === 0 ? null : <Progress label={t('sims.bulk')} value={results.length} max={total} />}
+      {left === undefined ? null : <Progress label={t('sims.bulk')} value={results.length} max={total} />}
       <p aria-live="polite">
         {t('sims.bulk.result', {
           changed: count('changed'),
@@ -250,8 +294,6 @@ function Results({
   )
 }
 
-const OPPOSITES: Readonly<Partial<Record<BulkAction, BulkAction>>> = { suspend: 'resume', resume: 'suspend' }
-
 function UndoButton({
   action,
   progress,
@@ -263,7 +305,7 @@ function UndoButton({
   readonly isBusy: boolean
   readonly onDone: () => void
 }) {
-  if (OPPOSITES[action] === undefined || changedOf(progress).length === 0) return null
+  if (oppositeOf(action) === undefined || changedOf(progress).length === 0) return null
   const undo = async (): Promise<void> => {
     await undone(action, changedOf(progress))
     onDone()
@@ -277,10 +319,10 @@ function UndoButton({
 
 function tellDone(action: BulkAction, progress: BulkProgress, rows: readonly Sim[]): void {
   const changed = changedOf(progress)
-  const canUndo = OPPOSITES[action] !== undefined && changed.length > 0
+  const canUndo = oppositeOf(action) !== undefined && changed.length > 0
   const undo = (): void => void undone(action, changed)
   const [first] = changed
-  if (action !== 'label' && first !== undefined && changed.length === 1) {
+  if (action !== 'label' && action !== 'extend' && first !== undefined && changed.length === 1) {
     const sim = rows.find(({ imsi_sha256_12: hash }) => hash === first)
     follow(action, first, sim === undefined ? first : nameOf(sim), canUndo ? undo : undefined)
     return
@@ -306,75 +348,109 @@ function cutText({ on, off, tookMs }: Cut): string {
 
 /** Does the opposite to exactly the SIMs that were changed. */
 async function undone(action: BulkAction, ids: readonly string[]): Promise<void> {
-  const opposite = OPPOSITES[action]
+  const opposite = oppositeOf(action)
   if (opposite === undefined) return
-  const end = await runBulk(opposite, ids, {}, () => undefined)
+  const how = { count: ids.length, isAway: await isCoreAway() }
+  const end = await runBulk(askBulk, { action: opposite }, { ids }, how)
   if (end.error !== undefined) toast({ text: end.error.message, tone: 'bad' })
   else toast({ text: t(`sims.bulk.${opposite}.done`, { count: changedOf(end).length }) })
 }
 
+/** Which SIMs are chosen. */
+export interface Choice {
+  /** Hashes of rows that are ticked. */
+  readonly selected: ReadonlySet<string>
+  /** Whether it is all that the list shows, and all that is behind it. */
+  readonly isAll: boolean
+}
+
+export const NO_CHOICE: Choice = { selected: new Set(), isAll: false }
+
 /** How many would be chosen, before they are. */
 function allText(total: number | undefined): string {
-  if (total === undefined) return t('sims.bulk.all')
-  return total > MOST ? t('sims.bulk.most', { most: MOST, total }) : t('sims.bulk.allOf', { total })
+  return total === undefined ? t('sims.bulk.all') : t('sims.bulk.allOf', { total })
+}
+
+function meantOf(filter: BulkFilter | undefined, { selected, isAll }: Choice): Meant {
+  return isAll && filter !== undefined ? meantBy(filter) : { ids: [...selected] }
+}
+
+/** Whether all can be chosen at once before anything is: only what was narrowed down. */
+function isOffered(filter: BulkFilter | undefined): boolean {
+  const isFiltered = filter === undefined || Object.keys(filter).length > 0
+  return isFiltered && BULK_ACTIONS.some(({ role }) => may(role))
+}
+
+function Actions({
+  onClear,
+  onAction,
+}: {
+  readonly onClear: () => void
+  readonly onAction: (action: BulkAction) => void
+}) {
+  return (
+    <>
+      <Button kind="quiet" onClick={onClear}>
+        {t('sims.bulk.clear')}
+      </Button>
+      {BULK_ACTIONS.filter(({ role }) => may(role)).map(({ name }) => (
+        <Button key={name} onClick={() => onAction(name)}>
+          {t(`sims.bulk.${name}`)}
+        </Button>
+      ))}
+    </>
+  )
 }
 
 /** What can be done with the chosen SIMs; it is there when some are, or could be by a filter. */
 export function BulkBar({
   rows,
   total,
-  isFiltered,
+  filter,
   isMore,
-  loadAll,
-  selected,
-  onSelect,
+  choice: { selected, isAll },
+  onChoose,
 }: {
   readonly rows: readonly Sim[]
   /** SIMs that the filter means; undefined where nobody counts them. */
   readonly total: number | undefined
-  readonly isFiltered: boolean
+  /** What narrows the list; undefined where what it shows came by no filter. */
+  readonly filter: BulkFilter | undefined
   readonly isMore: boolean
-  readonly loadAll: (most: number) => Promise<readonly Sim[] | undefined>
-  readonly selected: ReadonlySet<string>
-  readonly onSelect: (selected: ReadonlySet<string>) => void
+  readonly choice: Choice
+  readonly onChoose: (choice: Choice) => void
 }) {
   const [action, setAction] = useState<BulkAction | undefined>(undefined)
-  const [isLoading, setLoading] = useState(false)
   const isNone = selected.size === 0
-  if (isNone && (!isFiltered || rows.length === 0 || !BULK_ACTIONS.some(({ role }) => may(role)))) return null
-  const isWhole = !isMore && selected.size >= rows.length
-  const selectAll = async (): Promise<void> => {
-    setLoading(true)
-    const all = await loadAll(MOST)
-    setLoading(false)
-    if (all !== undefined) onSelect(new Set(all.map((sim) => sim.imsi_sha256_12)))
-  }
+  if (isNone && (!isOffered(filter) || rows.length === 0)) return null
+  const known = isMore ? total : rows.length
+  const count = isAll ? known : selected.size
+  const isWhole = isAll || (!isMore && selected.size >= rows.length)
+  const chooseAll = (): void =>
+    onChoose({
+      selected: new Set(rows.map((sim) => sim.imsi_sha256_12)),
+      isAll: isMore && filter !== undefined,
+    })
   return (
     <section class="toolbar bulk" aria-label={t('sims.bulk')}>
-      <strong aria-live="polite">{t('ui.selected', { count: selected.size })}</strong>
+      <strong aria-live="polite">
+        {count === undefined ? t('sims.bulk.allChosen') : t('ui.selected', { count })}
+      </strong>
       {isWhole ? null : (
-        <Button kind="quiet" isBusy={isLoading} onClick={() => void selectAll()}>
-          {allText(isMore ? total : rows.length)}
+        <Button kind="quiet" onClick={chooseAll}>
+          {allText(known)}
         </Button>
       )}
-      {isNone ? null : (
-        <Button kind="quiet" onClick={() => onSelect(new Set())}>
-          {t('sims.bulk.clear')}
-        </Button>
-      )}
-      {BULK_ACTIONS.filter(({ role }) => !isNone && may(role)).map(({ name }) => (
-        <Button key={name} onClick={() => setAction(name)}>
-          {t(`sims.bulk.${name}`)}
-        </Button>
-      ))}
+      {isNone ? null : <Actions onClear={() => onChoose(NO_CHOICE)} onAction={setAction} />}
       {action === undefined ? null : (
         <BulkDialog
           action={action}
-          ids={[...selected]}
+          meant={meantOf(filter, { selected, isAll })}
+          count={count ?? rows.length}
           rows={rows}
           onClose={(isDone) => {
             setAction(undefined)
-            if (isDone) onSelect(new Set())
+            if (isDone) onChoose(NO_CHOICE)
           }}
         />
       )}

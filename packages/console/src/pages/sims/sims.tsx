@@ -1,26 +1,23 @@
-import type { AnswerOf, Problem, RequestOf } from '@steeple/client'
+import type { Problem, RequestOf } from '@steeple/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
 import { type Rows, useRows } from '../../api/use-rows.ts'
-import { Panels } from '../../app/plugin-pages.tsx'
 import { filter, navigate, query, setFilters } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable, type DataTableProps } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import type { Sorting } from '../../ui/sort-by.tsx'
-import { BulkBar } from './bulk-bar.tsx'
+import { BulkBar, type Choice, NO_CHOICE } from './bulk-bar.tsx'
 import { HandoutButton } from './handout.tsx'
+import { IssueDialog } from './issue.tsx'
 import { useColumns } from './list-columns.tsx'
-import { EMPTY_ORDER, type Order, OrderFields, orderBody } from './order.tsx'
 import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
 
 /** What the list can be asked for; all but the search of whole identifiers stands in the address. */
@@ -225,6 +222,10 @@ function usePlace(all: Rows<Sim>['all']): Pick<DataTableProps<Sim>, 'startAt' | 
   return { startAt: (start.current - 1) * PAGE, onPlace }
 }
 
+function selectedOf({ selected, isAll }: Choice, rows: readonly Sim[]): ReadonlySet<string> {
+  return isAll ? new Set(rows.map(keyOf)) : selected
+}
+
 /** All SIMs: found, narrowed, and changed one by one or together. */
 export function Page() {
   const given = JSON.stringify(filterHere())
@@ -250,14 +251,17 @@ export function Page() {
       one: readSim,
     },
   )
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [choice, setChoice] = useState<Choice>(NO_CHOICE)
+  // Another filter means others.
+  useEffect(() => setChoice(NO_CHOICE), [given, digits])
   const [isIssuing, setIssuing] = useState(false)
   const isAsked = query.value.get('do') === 'issue'
   useEffect(() => {
     if (isAsked) setIssuing(true)
   }, [isAsked])
   const place = usePlace(sims.all)
-  const isFiltered = Object.keys(filter).length > 0 || whole !== undefined
+  const byFilter = whole === undefined ? filter : undefined
+  const isFiltered = byFilter === undefined || Object.keys(filter).length > 0
   // Another order alone leaves the table where it is, and the focus on the head that was pressed.
   const before = useRef({ given, rows: sims.rows })
   if (!sims.isLoading) before.current = { given, rows: sims.rows }
@@ -284,11 +288,10 @@ export function Page() {
       <BulkBar
         rows={shown.rows}
         total={sims.total}
-        isFiltered={isFiltered}
-        isMore={sims.isMore && whole === undefined}
-        loadAll={sims.all}
-        selected={selected}
-        onSelect={setSelected}
+        filter={byFilter}
+        isMore={sims.isMore && byFilter !== undefined}
+        choice={choice}
+        onChoose={setChoice}
       />
       {shown.isLoading ? (
         <Progress label={t('app.loading')} />
@@ -299,10 +302,10 @@ export function Page() {
           rows={shown.rows}
           columns={columns}
           place={place}
-          selected={selected}
-          onSelect={setSelected}
+          selected={selectedOf(choice, shown.rows)}
+          onSelect={(selected) => setChoice({ selected, isAll: false })}
           isFiltered={isFiltered}
-          isWhole={whole !== undefined}
+          isWhole={byFilter === undefined}
           onIssue={() => setIssuing(true)}
           onClear={clear}
         />
@@ -418,79 +421,5 @@ function ExportButton({ filter }: { readonly filter: SimFilter }) {
       </Button>
       {take.error === undefined ? null : <ErrorNotice error={take.error} />}
     </>
-  )
-}
-
-type Issued = AnswerOf<'POST', '/v1/sims'>
-
-/** Issues cards: how many, for whom, with what; and says how they get onto cards. */
-function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
-  const [order, setOrder] = useState<Order>(EMPTY_ORDER)
-  const [issued, setIssued] = useState<Issued | undefined>(undefined)
-  const issue = useAction((body: NonNullable<RequestOf<'POST', '/v1/sims'>['body']>) =>
-    api.post('/v1/sims', { body }),
-  )
-  const close = (): void => {
-    setIssued(undefined)
-    issue.clear()
-    onClose()
-  }
-  const go = async (): Promise<void> => {
-    const answer = await issue.run(orderBody(order))
-    if (answer?.ok !== true) return
-    setIssued(answer.data)
-    setOrder(EMPTY_ORDER)
-  }
-  return (
-    <Dialog isOpen={isOpen} title={t('sims.issue')} onClose={close}>
-      {issued === undefined ? (
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void go()
-          }}
-        >
-          <OrderFields order={order} onChange={setOrder} />
-          {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
-          <div class="actions">
-            <Button onClick={close}>{t('ui.cancel')}</Button>
-            <Button type="submit" kind="primary" isBusy={issue.isBusy}>
-              {t('sims.issue.go', { count: Number(order.count) || 1 })}
-            </Button>
-          </div>
-        </form>
-      ) : (
-        <Done issued={issued} onClose={close} />
-      )}
-    </Dialog>
-  )
-}
-
-function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: () => void }) {
-  const go = (to: string): void => {
-    onClose()
-    navigate(to)
-  }
-  const command = `svc sim export ${issued.batch_id} --format pysim`
-  return (
-    <div class="stack">
-      <p>
-        <strong>{t('sims.issued', { count: issued.issued })}</strong>
-      </p>
-      <div>
-        <p>{t('sims.issued.cards')}</p>
-        <p>
-          <code>{command}</code> <Copy text={command} />
-        </p>
-      </div>
-      <div class="actions">
-        <Button onClick={onClose}>{t('ui.close')}</Button>
-        <Panels on="sims.issued" batch={issued.batch_id} onLeave={onClose} />
-        <Button kind="primary" onClick={() => go(`/sims?batch_id=${issued.batch_id}`)}>
-          {t('sims.issued.show')}
-        </Button>
-      </div>
-    </div>
   )
 }

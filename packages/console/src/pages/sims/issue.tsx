@@ -1,0 +1,88 @@
+import type { AnswerOf, RequestOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { useAction } from '../../api/use-query.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
+import { navigate } from '../../app/router.ts'
+import { t } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { HandoutButton } from './handout.tsx'
+import { EMPTY_ORDER, type Order, OrderFields, orderBody } from './order.tsx'
+
+type Issued = AnswerOf<'POST', '/v1/sims'>
+
+/** Issues cards: how many, for whom, with what; and says how they get onto cards. */
+export function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const [order, setOrder] = useState<Order>(EMPTY_ORDER)
+  const [issued, setIssued] = useState<Issued | undefined>(undefined)
+  const issue = useAction((body: NonNullable<RequestOf<'POST', '/v1/sims'>['body']>) =>
+    api.post('/v1/sims', { body }),
+  )
+  const close = (): void => {
+    setIssued(undefined)
+    issue.clear()
+    onClose()
+  }
+  const go = async (): Promise<void> => {
+    const answer = await issue.run(orderBody(order))
+    if (answer?.ok !== true) return
+    setIssued(answer.data)
+    setOrder(EMPTY_ORDER)
+  }
+  return (
+    <Dialog isOpen={isOpen} title={t('sims.issue')} onClose={close}>
+      {issued === undefined ? (
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void go()
+          }}
+        >
+          <OrderFields order={order} onChange={setOrder} />
+          {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
+          <div class="actions">
+            <Button onClick={close}>{t('ui.cancel')}</Button>
+            <Button type="submit" kind="primary" isBusy={issue.isBusy}>
+              {t('sims.issue.go', { count: Number(order.count) || 1 })}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <Done issued={issued} onClose={close} />
+      )}
+    </Dialog>
+  )
+}
+
+function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: () => void }) {
+  const go = (to: string): void => {
+    onClose()
+    navigate(to)
+  }
+  const command = `svc sim export ${issued.batch_id} --format pysim`
+  return (
+    <div class="stack">
+      <p>
+        <strong>{t('sims.issued', { count: issued.issued })}</strong>
+      </p>
+      <div>
+        <p>{t('sims.issued.cards')}</p>
+        <p>
+          <code>{command}</code> <Copy text={command} />
+        </p>
+      </div>
+      <div class="actions">
+        <Button onClick={onClose}>{t('ui.close')}</Button>
+        <HandoutButton batch={issued.batch_id} />
+        <Panels on="sims.issued" batch={issued.batch_id} onLeave={onClose} />
+        <Button kind="primary" onClick={() => go(`/sims?batch_id=${issued.batch_id}`)}>
+          {t('sims.issued.show')}
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -141,6 +141,8 @@ const COMMANDS: Readonly<
   ],
   'POST /v1/auth/logout': ['logout'],
   'PUT /v1/policy': ['policy set', { '*': '[assignments…]' }],
+  'POST /v1/policy/license/documents': ['policy license attach'],
+  'DELETE /v1/policy/license/documents/{id}': ['policy license remove'],
 }
 
 /** Routes without a command, and why. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { begun, type Row, type World, world } from './support/world.ts'
 
@@ -63,10 +64,37 @@ test('tells of changes of the policy, and of who has asked for files', async () 
   assert.equal([entry?.action, entry?.target], ['compliance.export', all.bed.identity.nodeId])
 })
 
+test('names the document of the licence with its hash, refuses what is none, and serves it as a file', async () => {
+  const { url, adminToken } = all.bed
+  const path = '/v1/policy/license/documents'
+  const send = (content: Uint8Array<ArrayBuffer>): Promise<Response> =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/pdf' },
+      body: content,
+    })
+  await all.change('PUT', '/v1/policy', { spectrum: { license: { reference: 'BNetzA-1' } } })
+  const pdf = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(700_000, 7)])
+  assert.is((await send(Buffer.alloc(5 * 1024 * 1024 + 1, '%PDF-'))).status, 413)
+  const { id, sha256 } = (await (await send(pdf)).json()) as { readonly id: string; readonly sha256: string }
+  assert.is(sha256, hash('sha256', pdf))
+  const [row, ...others] = await all.rows('?kinds=license')
+  assert.equal([row?.id, row?.license_reference, row?.until, others], [id, 'BNetzA-1', '', []])
+  assert.is(JSON.parse(row?.detail ?? '').sha256, sha256)
+  const served = await fetch(`${url}${path}/${id}`, { headers: { authorization: `Bearer ${adminToken}` } })
+  assert.ok(pdf.equals(Buffer.from(await served.arrayBuffer())))
+  assert.equal(
+    ['content-type', 'content-disposition', 'x-content-type-options'].map((name) => served.headers.get(name)),
+    ['application/pdf', `attachment; filename="licence-${id}.pdf"`, 'nosniff'],
+  )
+  const entry = (await all.bed.audit()).find(({ action }) => action === 'policy.license_attach')
+  assert.is(entry?.detail.sha256, sha256)
+})
+
 test('gives a span of time and the kinds that were asked for', async () => {
   const rows = await all.rows()
   const kinds = [...new Set(rows.map(({ kind }) => kind))]
-  assert.equal(kinds, ['lifecycle', 'sim', 'policy', 'export'])
+  assert.equal(kinds, ['lifecycle', 'sim', 'policy', 'license', 'export'])
   const sims = await all.rows('?kinds=sim')
   const middle = sims[3]?.at ?? ''
   const [before, after] = [

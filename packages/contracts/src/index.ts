@@ -258,7 +258,13 @@ export {
   route,
 } from './route.ts'
 export { type ServiceRef, type ServiceShape, serviceRef, shapeProblem } from './service-ref.ts'
-export type { PolicyRevision, RecordedSession, TimeSpan, TxInterval } from './service-shapes.ts'
+export type {
+  LicenseDocument,
+  PolicyRevision,
+  RecordedSession,
+  TimeSpan,
+  TxInterval,
+} from './service-shapes.ts'
 export {
   type AgentView,
   type AgentWatch,

@@ -223,6 +223,21 @@ export const sessionHistoryRef: ServiceRef<SessionHistory> = serviceRef<SessionH
 
 // ---- provided by policy ----
 
+/** A file that a person has attached to the licence of the rules, such as a scan of it. An open end is null. */
+export interface LicenseDocument {
+  readonly id: string
+  /** Hexadecimal. */
+  readonly sha256: string
+  readonly mediaType: string
+  readonly octets: number
+  readonly licenseReference: string
+  readonly licenseHolder: string | null
+  readonly attachedAtMs: number
+  readonly attachedBy: string
+  readonly endedAtMs: number | null
+  readonly endedBy: string | null
+}
+
 /** What the policy was, and when TX was armed. Pages by key, oldest first. Throws `store_corrupt`. */
 export interface PolicyHistory {
   /** Revisions made in a span, at most `limit`, behind revision `after`. */
@@ -235,11 +250,14 @@ export interface PolicyHistory {
   ): Promise<readonly TxInterval[]>
   /** Removes at most `limit` intervals that ended before that time, the oldest first, and gives them. */
   takeIntervals(tx: Tx, endedBeforeMs: number, limit: number): Promise<readonly TxInterval[]>
+  /** Documents of licences that were attached in any part of a span, the oldest first. There are few. */
+  documents(span: TimeSpan): Promise<readonly LicenseDocument[]>
 }
 export const policyHistoryRef: ServiceRef<PolicyHistory> = serviceRef<PolicyHistory>('policy.history', {
   revisions: 'function',
   intervals: 'function',
   takeIntervals: 'function',
+  documents: 'function',
 })
 
 const REFS: readonly ServiceRef<object>[] = [

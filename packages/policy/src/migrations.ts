@@ -49,4 +49,29 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0003_license_documents',
+    up: [
+      `create table policy_license_document (
+        id text not null primary key,
+        sha256 text not null,
+        media_type text not null,
+        octets bigint not null,
+        license_reference text not null,
+        license_holder text,
+        attached_at_ms bigint not null,
+        attached_by text not null,
+        ended_at_ms bigint,
+        ended_by text,
+        row_sum bigint not null
+      )`,
+      `create table policy_license_content (
+        sha256 text not null,
+        part integer not null,
+        content bytea not null,
+        row_sum bigint not null,
+        primary key (sha256, part)
+      )`,
+    ],
+  },
 ]

@@ -15,6 +15,7 @@ import {
 import { type CurrentPolicy, openPolicy } from './bundle/current-policy.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { gateHealth, txReconciler } from './reconcile.ts'
+import { licenseRoutes } from './routes/license-routes.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { profileRoutes } from './routes/profile-routes.ts'
 import { shownRoutes } from './routes/shown-routes.ts'
@@ -75,6 +76,7 @@ export const plugin: Plugin = {
         ...txRoutes(control, transmitters, clock),
         ...shownRoutes(context, policy, control),
         ...profileRoutes(context, control),
+        ...licenseRoutes(context, policy),
       ],
       reconcilers: [
         txReconciler({

@@ -1,11 +1,14 @@
 import {
   type Context,
   defineTable,
+  type LicenseDocument,
   type PolicyHistory,
   type PolicyRevision,
   type Principal,
   type RadioProfile,
   type Reader,
+  type SqlParams,
+  storeCorrupt,
   type Table,
   type TableSpec,
   type TimeSpan,
@@ -96,8 +99,49 @@ interface ProfileRow {
   readonly profile: string
 }
 const PROFILES: Table<ProfileRow> = defineTable<ProfileRow>('policy_radio_profile', ['id', 'profile'], ['id'])
+
+/** A document of a licence, without its content; open ends are null. The licence is the one that was in the rules when it was attached. */
+export interface DocumentRow {
+  readonly id: string
+  readonly sha256: string
+  readonly media_type: string
+  readonly octets: number
+  readonly license_reference: string
+  readonly license_holder: string | null
+  readonly attached_at_ms: number
+  readonly attached_by: string
+  readonly ended_at_ms: number | null
+  readonly ended_by: string | null
+}
+/** A piece of a document, so that no row is large. */
+interface ContentRow {
+  readonly sha256: string
+  readonly part: number
+  readonly content: Uint8Array
+}
+const DOCUMENTS: Table<DocumentRow> = defineTable<DocumentRow>(
+  'policy_license_document',
+  [
+    'id',
+    'sha256',
+    'media_type',
+    'octets',
+    'license_reference',
+    'license_holder',
+    'attached_at_ms',
+    'attached_by',
+    'ended_at_ms',
+    'ended_by',
+  ],
+  ['id'],
+)
+const CONTENTS: Table<ContentRow> = defineTable<ContentRow>(
+  'policy_license_content',
+  ['sha256', 'part', 'content'],
+  ['sha256', 'part'],
+)
 /** The checksummed tables, for the integrity scan. */
-export const TABLES: readonly TableSpec[] = [BUNDLES, ARMS, INTERVALS, PROFILES]
+export const TABLES: readonly TableSpec[] = [BUNDLES, ARMS, INTERVALS, PROFILES, DOCUMENTS, CONTENTS]
 
 const ARM_ID = 1
 const DISARMED: ArmRow = {
@@ -212,6 +256,62 @@ export async function removeProfile(tx: Tx, id: string): Promise<void> {
   await PROFILES.remove(tx, { id })
 }
 
+/** The documents that are kept, the newest first. Throws `store_corrupt`. */
+export function documents(reader: Reader): Promise<readonly DocumentRow[]> {
+  return DOCUMENTS.select(reader, 'order by attached_at_ms desc, id')
+}
+
+/** Octets of a document in one row. */
+const PIECE = 262_144
+
+/** Stores a document with its content. */
+export async function addDocument(tx: Tx, row: DocumentRow, content: Uint8Array): Promise<void> {
+  await DOCUMENTS.insert(tx, row)
+  for (let part = 0; part * PIECE < content.length; part++) {
+    const piece = content.subarray(part * PIECE, (part + 1) * PIECE)
+    await CONTENTS.put(tx, { sha256: row.sha256, part, content: piece })
+  }
+}
+
+/** The content of a document, piece by piece. Throws `store_corrupt`. */
+export async function* documentContent(
+  reader: Reader,
+  { sha256, octets }: DocumentRow,
+): AsyncGenerator<Uint8Array> {
+  for (let part = 0; part * PIECE < octets; part++) {
+    const row = await CONTENTS.find(reader, { sha256, part })
+    if (row === undefined) throw storeCorrupt('policy_license_content')
+    yield row.content
+  }
+}
+
+/**
+ * Ends a document that counts. It stays as long as the record has a TX interval under its licence; with `isKept` in any case, until
+ * the retention of the record takes it.
+ */
+export async function endDocument(
+  tx: Tx,
+  row: DocumentRow,
+  end: { readonly atMs: number; readonly by: string; readonly isKept?: boolean },
+): Promise<void> {
+  await DOCUMENTS.put(tx, { ...row, ended_at_ms: end.atMs, ended_by: end.by })
+  if (end.isKept !== true) await removeDocuments(tx, 'and id = :id', { id: row.id })
+}
+
+const UNNAMED = `where ended_at_ms is not null and not exists
+  (select 1 from policy_tx_interval i where i.license_reference = policy_license_document.license_reference)`
+
+/** Removes those ended documents of a selection that no TX interval of the record needs, with their content. */
+async function removeDocuments(tx: Tx, which: string, params: SqlParams): Promise<void> {
+  const gone = await DOCUMENTS.select(tx, `${UNNAMED} ${which}`, params)
+  for (const { id, sha256 } of gone) {
+    await DOCUMENTS.remove(tx, { id })
+    const [other] = await DOCUMENTS.select(tx, 'where sha256 = :sha256 limit 1', { sha256 })
+    if (other === undefined)
+      await tx.run('delete from policy_license_content where sha256 = :sha256', { sha256 })
+  }
+}
+
 const INTERVALS_WITHIN = `where started_at_ms < :to_ms and (ended_at_ms is null or ended_at_ms >= :from_ms)
   and (started_at_ms, id) > (:after_ms, :after_id) order by started_at_ms, id limit :limit`
 const ENDED_BEFORE = 'where ended_at_ms < :before order by ended_at_ms, id limit :limit'
@@ -272,8 +372,14 @@ export function policyHistory({ db }: Pick<Context, 'db'>): PolicyHistory {
       const own = db.join(tx)
       const rows = await endedIntervals(own, endedBeforeMs, limit)
       for (const { id } of rows) await removeInterval(own, id)
+      await removeDocuments(own, 'and ended_at_ms < :before', { before: endedBeforeMs })
       return rows.map(intervalOf)
     },
+    documents: async ({ fromMs, toMs }) =>
+      (await documents(db))
+        .filter(({ attached_at_ms: from, ended_at_ms: to }) => from < toMs && (to === null || to >= fromMs))
+        .reverse()
+        .map(documentOf),
   }
 }
 
@@ -283,6 +389,21 @@ function revisionOf(row: BundleRow, before: BundleRow | undefined): PolicyRevisi
       ? changedKeys(JSON.parse(before.content), JSON.parse(row.content)).map(({ key }) => key)
       : []
   return { revision: row.revision, atMs: row.updated_at_ms, by: row.updated_by, changed }
+}
+
+function documentOf(row: DocumentRow): LicenseDocument {
+  return {
+    id: row.id,
+    sha256: row.sha256,
+    mediaType: row.media_type,
+    octets: row.octets,
+    licenseReference: row.license_reference,
+    licenseHolder: row.license_holder,
+    attachedAtMs: row.attached_at_ms,
+    attachedBy: row.attached_by,
+    endedAtMs: row.ended_at_ms,
+    endedBy: row.ended_by,
+  }
 }
 
 function intervalOf(row: IntervalRow): TxInterval {

@@ -29,7 +29,7 @@ import type { ComplianceParts } from '../parts.ts'
 import { type CheckpointRow, checkpointsWithin, type MoveRow, moveNumbers, movesBetween } from '../store.ts'
 
 /** What a file can be about, in the order in which it tells of it. */
-const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'export', 'checkpoint'] as const
+const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'license', 'session', 'export', 'checkpoint'] as const
 type Kind = (typeof KINDS)[number]
 
 /** Rows that are read at a time. */
@@ -45,6 +45,7 @@ const SOURCES: Readonly<Record<Kind, Source>> = {
   sim: (parts, span) => moves(parts, span, 'sim'),
   tx: intervals,
   policy: revisions,
+  license: licenses,
   session: sessions,
   export: exports,
   checkpoint: checkpoints,
@@ -149,6 +150,21 @@ function revisions({ context }: ComplianceParts, span: TimeSpan): Pages {
       detail: JSON.stringify(changed),
     }),
   )
+}
+
+/** What was attached to licences; the files themselves are in the node and its backups. */
+async function* licenses({ context }: ComplianceParts, span: TimeSpan): Pages {
+  const found = await context.use(policyHistoryRef).documents(span)
+  yield found.map(({ id, sha256, mediaType, octets, endedBy, ...document }) => ({
+    kind: 'license',
+    id,
+    at: timestampFromMs(document.attachedAtMs),
+    until: timestampOrNull(document.endedAtMs),
+    by: document.attachedBy,
+    license_reference: document.licenseReference,
+    license_holder: document.licenseHolder,
+    detail: JSON.stringify({ sha256, media_type: mediaType, bytes: octets, ended_by: endedBy }),
+  }))
 }
 
 async function* sessions({ context }: ComplianceParts, span: TimeSpan): Pages {

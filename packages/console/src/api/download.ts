@@ -4,6 +4,7 @@ import { api } from './client.ts'
 
 /** What a download may say beside its path. */
 export interface DownloadOptions extends CallOptions {
+  readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   /** Told how many octets have come. */
   readonly onProgress?: (bytes: number) => void

@@ -15,6 +15,7 @@ import type { CurrentPolicy } from '../bundle/current-policy.ts'
 import { principalText } from '../store.ts'
 import { TX_KEY, TX_RESOURCE } from '../tx/gate-memory.ts'
 import type { TxControl } from '../tx/tx-control.ts'
+import { endOfOtherLicense } from './license-routes.ts'
 
 /** The entity tag of a revision: `"7"`. Source: RFC 9110 §8.8.3. */
 export function etagOf(revision: number): string {
@@ -43,6 +44,7 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       const { content, changes } = changeBundle(before, request.body, author)
       const bundle = changes.length === 0 ? before : await policy.write(tx, content, author)
       await control.changeLicense(tx, before, bundle, author.by)
+      await endOfOtherLicense(tx, bundle.spectrum.license.reference, { atMs: author.nowMs, by: author.by })
       tx.audit({ detail: { revision: bundle.revision, changes: changes.map(auditedChange) } })
       tx.dirty(TX_RESOURCE, TX_KEY)
       return bundleReply(bundle)

@@ -55,6 +55,8 @@ interface Answer {
   readonly headers: Readonly<Record<string, string>>
   readonly error: string | undefined
   readonly details: readonly { readonly pointer: string; readonly message: string }[]
+  /** Of a file that is answered. */
+  readonly octets?: Buffer
 }
 
 /** The plugin on a fake context and a real SQLite in memory, without HTTP. */
@@ -160,7 +162,11 @@ export async function world(
     }
     try {
       const reply = await route.handle(request as Request<never, never, never>)
-      return answerOf(reply.status ?? 200, reply.body, reply.headers ?? {})
+      const answer = answerOf(reply.status ?? 200, reply.body, reply.headers ?? {})
+      if (reply.stream === undefined) return answer
+      const pieces: Buffer[] = []
+      for await (const piece of reply.stream) pieces.push(Buffer.from(piece))
+      return { ...answer, octets: Buffer.concat(pieces) }
     } catch (error) {
       if (!isServiceError(error)) throw error
       const answer = answerOf(error.status, { message: error.message }, {})
@@ -208,9 +214,9 @@ function addressOf(path: string): {
 } {
   const [place = '', search] = path.split('?')
   const query = search === 'dry_run=true' ? { dry_run: true } : {}
-  const id = /^\/v1\/tx\/profiles\/(.+)$/.exec(place)?.[1]
+  const [, list, id] = /^(\/v1\/tx\/profiles|\/v1\/policy\/license\/documents)\/(.+)$/.exec(place) ?? []
   if (id === undefined) return { template: place, params: {}, query }
-  return { template: '/v1/tx/profiles/:id', params: { id }, query }
+  return { template: `${list}/:id`, params: { id }, query }
 }
 
 /** A world whose three gates are green. */

@@ -8,6 +8,7 @@ import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoOf } from '../../ui/who.ts'
 import { AskCore } from '../core/what-if.tsx'
+import { LicenseDocument } from './license-document.tsx'
 import {
   changedPaths,
   type Draft,
@@ -254,6 +255,7 @@ export function Page() {
           {isReader ? null : <SaveBar rules={rules} />}
         </form>
       )}
+      <LicenseDocument />
     </>
   )
 }

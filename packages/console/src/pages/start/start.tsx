@@ -20,6 +20,7 @@ import { type CoreChange, WhatIf } from '../core/what-if.tsx'
 import { Profiles } from '../radio/profiles.tsx'
 import { RadioHealth, sentenceOf } from '../radio/radio-health.tsx'
 import { SpectrumMap } from '../radio/spectrum-map.tsx'
+import { LicenseDocument } from '../rules/license-document.tsx'
 import { RulePart } from '../rules/rules.tsx'
 import { codeOf, countries, misfit } from './country-codes.ts'
 import { STEPS, type StartStep, TEST_LABEL } from './progress.ts'
@@ -308,6 +309,7 @@ export function Page() {
       <Step step="license" isDone={done.license}>
         <p>{t('start.license.about')}</p>
         <RulePart section="license" />
+        <LicenseDocument />
       </Step>
       <Step step="spectrum" isDone={done.spectrum}>
         <p>{t('start.spectrum.about')}</p>

@@ -130,6 +130,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/policy/license/documents/{id}', 'operator', '/v1/policy/license/documents/d-000000000000', 404),
   read('/v1/tx/arm', 'viewer'),
   read('/v1/tx/profiles', 'viewer'),
+  read('/v1/tx/devices', 'viewer'),
   read('/v1/spectrum/ranges', 'viewer'),
   read('/v1/sims', 'viewer'),
   read('/v1/sims/{imsi}', 'viewer', `/v1/sims/${NOBODY}`, 404),

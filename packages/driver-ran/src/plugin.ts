@@ -14,6 +14,7 @@ import {
   transmitterRef,
   txGateRef,
 } from '@steeple/contracts'
+import { devicesRoute } from './devices/devices-route.ts'
 import { machineHints } from './process/preflight.ts'
 import { coreView, radioHealth, radioMetrics, unconfiguredHealth } from './radio-health.ts'
 import { RADIO_KEY, RADIO_RESOURCE, radioReconciler, ranDriver } from './ran-driver.ts'
@@ -81,6 +82,7 @@ export const plugin: Plugin = {
     const driver = ranDriver(context, supervisor, isConfigured)
     const transmitter: Transmitter = { stop: () => supervisor.stop() }
     return {
+      routes: [devicesRoute(context, '/')],
       reconcilers: [
         radioReconciler(supervisor, isConfigured, (snapshot) => {
           metrics.show(snapshot)

@@ -69,9 +69,12 @@ export function settingsInForce(loaded: LoadedConfig, inForce: unknown): readonl
   })
 }
 
-/** Whether the schema of a key lets it be changed over the API. Never a secret, and never what names a program or a file to run. */
-function isSettable(leaf: JsonSchema): boolean {
-  return leaf['x-settable'] === true && leaf['x-secret'] !== true
+/**
+ * Whether the schema of a key lets it be changed over the API. Never a secret. What names a program or a file to run only takes values
+ * that the schema lists: an array instead of `true`.
+ */
+function isSettable({ 'x-settable': settable, 'x-secret': secret }: JsonSchema): boolean {
+  return (settable === true || Array.isArray(settable)) && secret !== true
 }
 
 /** A value without what opens something: secrets, and of URLs all but scheme and host (a path or a user may be a token). */
@@ -146,6 +149,12 @@ export function planSettings(options: ConfigOptions, changes: Changes): PlannedS
     if (leaf === undefined) throw refused(key, `there is no key ${key}`)
     if (!isSettable(leaf.schema))
       throw refused(key, `${key} is changed in ${file} alone, by who runs the machine`)
+    const listed = leaf.schema['x-settable']
+    if (Array.isArray(listed) && !listed.includes(changes[key]))
+      throw refused(
+        key,
+        `the API sets ${key} to one of ${listed.join(', ')}; other values are set in ${file}`,
+      )
   }
   const text = edited(before, changes, file)
   const loaded = loadedAs(text, options, changes)

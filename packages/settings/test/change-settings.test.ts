@@ -89,6 +89,15 @@ change('changes no key but those that may be, and only to what they take', () =>
   assert.is(readFileSync(file, 'utf8'), 'tac: 9\n')
 })
 
+change('names a program only from the list of its key', () => {
+  writeFileSync(file, 'tac: 9\n')
+  const of = (binary: unknown) => refusal(() => planSettings(optionsOf(), { 'ran.binary': binary }))
+  for (const binary of ['/tmp/srsenb', '/usr/bin/../../tmp/srsenb', '/usr/bin/bash', '', 7])
+    assert.match(of(binary).message, 'one of /usr/bin/srsenb')
+  const planned = planSettings(optionsOf(), { 'ran.binary': '/usr/bin/srsenb', 'ran.device_name': 'uhd' })
+  assert.is(planned.lines, 'ran:\n  binary: /usr/bin/srsenb\n  device_name: uhd\n')
+})
+
 change('says who decides a key in the place of the file', () => {
   writeFileSync(file, '')
   const planned = planSettings(optionsOf({ env: { SVC_PLMN_MCC: '999' } }), { 'plmn.mcc': '262', tac: 3 })

@@ -3,6 +3,7 @@ import { useAction, useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { FoundDevices } from './found-devices.tsx'
 import { Profiles } from './profiles.tsx'
 import './radio.css'
 import type { AnswerOf } from '@steeple/client'
@@ -211,6 +212,7 @@ export function Page() {
       )}
       <Gates state={tx.value} country={ranges.data?.country} />
       <RadioHealth />
+      <FoundDevices />
       {profiles.data === undefined ? null : (
         <Profiles profiles={rows} country={ranges.data?.country ?? ''} ranges={ranges.data?.ranges ?? []} />
       )}

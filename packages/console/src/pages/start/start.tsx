@@ -17,45 +17,17 @@ import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { type CoreChange, WhatIf } from '../core/what-if.tsx'
+import { FoundDevices } from '../radio/found-devices.tsx'
 import { Profiles } from '../radio/profiles.tsx'
 import { RadioHealth, sentenceOf } from '../radio/radio-health.tsx'
 import { SpectrumMap } from '../radio/spectrum-map.tsx'
 import { LicenseDocument } from '../rules/license-document.tsx'
 import { RulePart } from '../rules/rules.tsx'
+import { ByHand } from './by-hand.tsx'
 import { codeOf, countries, misfit } from './country-codes.ts'
 import { STEPS, type StartStep, TEST_LABEL } from './progress.ts'
 import { useProgress, useTestSims } from './use-progress.ts'
-import { type Planned, type SettingsForm, useSettings } from './use-settings.ts'
-
-const RELOAD = 'sudo systemctl reload steeple'
-
-/** What a person has to write where the service may not, and that it is waited for. */
-function ByHand({ planned }: { readonly planned: Planned }) {
-  const { file, lines, fixed } = planned
-  return (
-    <Notice tone="warn">
-      {fixed.length > 0 ? (
-        <ul>
-          {fixed.map(({ key, by }) => (
-            <li key={key}>{t('start.byHand.fixed', { key, by })}</li>
-          ))}
-        </ul>
-      ) : (
-        <>
-          <p>{t('start.byHand', { file })}</p>
-          <pre>{lines}</pre>
-          <p>
-            <Copy text={lines} />
-          </p>
-          <p>
-            {t('start.byHand.reload')} <code>{RELOAD}</code>
-          </p>
-        </>
-      )}
-      <Lamp tone="warn" label={t('start.byHand.waiting')} />
-    </Notice>
-  )
-}
+import { type SettingsForm, useSettings } from './use-settings.ts'
 
 const LAB = 'LAB'
 
@@ -320,12 +292,12 @@ export function Page() {
       </Step>
       <Step step="air" isDone={done.air}>
         <p>{t('start.air.about')}</p>
+        <FoundDevices />
         {tx.value === undefined ? null : <p class="radio-state">{sentenceOf(tx.value)}</p>}
         {profiles === undefined || ranges === undefined ? null : (
           <Profiles profiles={profiles} ranges={ranges.ranges} country={ranges.country} />
         )}
         <RadioHealth />
-        <p class="fine">{t('start.air.program')}</p>
       </Step>
       <Apns isDone={done.apn} />
       <FirstPerson isDone={done.person} />

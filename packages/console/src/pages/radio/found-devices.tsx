@@ -1,0 +1,107 @@
+import type { AnswerOf } from '@steeple/client'
+import { has } from '../../api/features.ts'
+import { may } from '../../api/session.ts'
+import { useQuery } from '../../api/use-query.ts'
+import { t, word } from '../../text/index.ts'
+import { Button } from '../../ui/button.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
+import { ByHand } from '../start/by-hand.tsx'
+import { useSettings } from '../start/use-settings.ts'
+
+/** What is plugged in tells of itself by no event. */
+const LOOK_MS = 10_000
+
+type Found = AnswerOf<'GET', '/v1/tx/devices'>
+type Device = Found['devices'][number]
+
+/** The software radios and programs of this machine, what is missing, and which of them the box uses. */
+export function FoundDevices() {
+  return has('driver-ran') ? <Devices /> : null
+}
+
+function Devices() {
+  const query = useQuery('/v1/tx/devices', {}, { on: ['settings.*', 'plugin.*'], everyMs: LOOK_MS })
+  const { data, error } = query
+  if (error !== undefined) return <ErrorNotice error={error} onRetry={query.reload} />
+  if (data === undefined) return null
+  return (
+    <section class="card" aria-labelledby="radio-found">
+      <h2 id="radio-found">{t('radio.found')}</h2>
+      {data.devices.length > 0 ? null : <p>{t(data.usb ? 'radio.found.none' : 'radio.found.noUsb')}</p>}
+      {data.devices.map((device) => (
+        <section key={device.port} aria-label={device.name}>
+          <h3>{device.name}</h3>
+          <p class="fine">{t('radio.found.port', { port: device.port })}</p>
+          <Verdict device={device} />
+          {may('admin') && !device.in_use && device.choices.length > 0 ? (
+            <Use choices={device.choices} name={device.name} />
+          ) : null}
+        </section>
+      ))}
+      <h3>{t('radio.found.programs')}</h3>
+      <Facts
+        facts={data.programs.map(({ program, path }) => [
+          word('radio.found.program', program),
+          path ?? t('radio.found.program.none'),
+        ])}
+      />
+      <p class="fine">{t('radio.found.fixed')}</p>
+      {data.hints.length === 0 ? null : (
+        <>
+          <h3>{t('radio.found.hints')}</h3>
+          <ul class="reasons">
+            {data.hints.map((hint) => (
+              <li key={hint}>
+                <Said>{hint}</Said>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  )
+}
+
+function Verdict({ device: { problems, in_use } }: { readonly device: Device }) {
+  if (problems.length === 0)
+    return (
+      <p>
+        <Lamp tone="ok" label={t(in_use ? 'radio.found.used' : 'radio.found.ready')} />
+      </p>
+    )
+  return (
+    <ul class="reasons">
+      {problems.map(({ code }) => (
+        <li key={code}>
+          <Lamp tone="warn" label={word('radio.found.problem', code)} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** A button for each program that can use a radio: what it needs is written into the configuration, or shown to be written. */
+function Use({ choices, name }: { readonly choices: Device['choices']; readonly name: string }) {
+  const form = useSettings()
+  return (
+    <>
+      <div class="toolbar">
+        {choices.map(({ program, settings }) => (
+          <Button
+            key={program}
+            isBusy={form.isBusy}
+            label={t('radio.found.use.of', { name, program: word('radio.found.program', program) })}
+            onClick={() => void form.save(settings)}
+          >
+            {t('radio.found.use', { program: word('radio.found.program', program) })}
+          </Button>
+        ))}
+      </div>
+      {form.error === undefined ? null : <ErrorNotice error={form.error} />}
+      {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
+    </>
+  )
+}

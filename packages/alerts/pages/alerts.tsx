@@ -139,7 +139,7 @@ function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onCha
             <Button onClick={() => setSilencing(true)}>{t('alerts.silence')}</Button>
           )}
           {alert.state === 'firing' && alert.acked_at === null ? (
-            <Button kind="primary" isBusy={ack.isBusy} onClick={() => void acknowledge()}>
+            <Button icon="check" kind="primary" isBusy={ack.isBusy} onClick={() => void acknowledge()}>
               {t('alerts.ack')}
             </Button>
           ) : null}

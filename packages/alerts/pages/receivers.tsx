@@ -75,7 +75,7 @@ export function ReceiverList({ query }: { readonly query: Query<Receivers> }) {
   const [added, setAdded] = useState<Receiver | undefined>(undefined)
   const add = may('admin') ? (
     <div class="toolbar">
-      <Button kind="primary" onClick={() => setAdding(true)}>
+      <Button icon="plus" kind="primary" onClick={() => setAdding(true)}>
         {t('alerts.receiver.add')}
       </Button>
     </div>

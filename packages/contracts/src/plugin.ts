@@ -62,6 +62,8 @@ export interface Manifest {
     readonly role: Exclude<Role, 'node'>
     /** Where it stands in the menu; absent: it is reached from another page. */
     readonly group?: 'now' | 'people' | 'network' | 'care' | 'box'
+    /** Its icon in the menu, one of those that docs/how-to/console.md lists. Absent, or unknown to the console: `puzzle`. */
+    readonly icon?: string
     /** Where in its group: 10 is above 20. Absent: last. */
     readonly place?: number
     /** Where the module is served, by `staticRoutes` for instance: `/notes-files/page.0a1b2c3d.js`. */

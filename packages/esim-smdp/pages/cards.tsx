@@ -115,7 +115,12 @@ export function Page() {
     <>
       <h1 class="no-print">{t('esim.cards.title')}</h1>
       <div class="toolbar no-print">
-        <Button kind="primary" isDisabled={!isDone || cards.cards.length === 0} onClick={() => print()}>
+        <Button
+          icon="printer"
+          kind="primary"
+          isDisabled={!isDone || cards.cards.length === 0}
+          onClick={() => print()}
+        >
           {t('esim.cards.print')}
         </Button>
         <ButtonLink href={batch === '' ? '/esim' : `/esim?batch_id=${batch}`}>{t('esim.codes')}</ButtonLink>

@@ -39,7 +39,9 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
         {isOpen(code) ? (
           <>
             <Button onClick={() => setAsked(true)}>{t('esim.revoke')}</Button>
-            <ButtonLink href={`/esim/cards?code=${code.token}`}>{t('esim.cards.print')}</ButtonLink>
+            <ButtonLink icon="printer" href={`/esim/cards?code=${code.token}`}>
+              {t('esim.cards.print')}
+            </ButtonLink>
           </>
         ) : null}
         <Button onClick={onClose}>{t('ui.close')}</Button>

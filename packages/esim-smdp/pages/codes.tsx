@@ -44,15 +44,16 @@ export function Codes() {
         />
       </div>
       <div class="toolbar">
-        <Button kind="primary" onClick={() => setIssuing(true)}>
+        <Button icon="plus" kind="primary" onClick={() => setIssuing(true)}>
           {t('esim.issue')}
         </Button>
         {batch === '' ? null : (
           <>
-            <ButtonLink href={`/esim/cards?batch=${batch}`}>{t('esim.cards.print')}</ButtonLink>
-            <Button onClick={() => setFilters({ batch_id: undefined })}>
+            <ButtonLink icon="printer" href={`/esim/cards?batch=${batch}`}>
+              {t('esim.cards.print')}
+            </ButtonLink>
+            <Button icon="x" onClick={() => setFilters({ batch_id: undefined })}>
               {t('sims.filter.remove', { what: t('sims.filter.batch_id'), value: batch })}
-              <span aria-hidden="true"> ×</span>
             </Button>
           </>
         )}
@@ -110,7 +111,7 @@ function NoCodes({ isFiltered, onIssue }: { readonly isFiltered: boolean; readon
     <EmptyState
       title={t('esim.none')}
       action={
-        <Button kind="primary" onClick={onIssue}>
+        <Button icon="plus" kind="primary" onClick={onIssue}>
           {t('esim.issue')}
         </Button>
       }

@@ -143,6 +143,7 @@ function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: 
       ) : null}
       <div class="actions">
         <Button
+          icon="printer"
           onClick={() =>
             go(batch === null ? `/esim/cards?code=${issued.token}` : `/esim/cards?batch=${batch}`)
           }

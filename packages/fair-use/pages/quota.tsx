@@ -1,6 +1,5 @@
 import {
   type AnswerOf,
-  addStyle,
   Button,
   bytesText,
   ErrorNotice,
@@ -16,28 +15,14 @@ import {
 } from '@steeple/console/kit'
 import { forecastOf } from './forecast.ts'
 import { QuotaDialog, TopUpDialog } from './quota-dialogs.tsx'
-import css from './usage.css'
-import { UsageChart } from './usage-chart.tsx'
-
-addStyle(css)
 
 /** What a SIM has used of its quota. */
 export type Usage = AnswerOf<'GET', '/v1/sims/{imsi}/usage'>
 
 const LOOK_MS = 15_000
 
-/** The quota of a SIM, and what it has used over time. */
-export function Panel({ sim }: { readonly sim: Sim }) {
-  return (
-    <>
-      <Quota sim={sim} />
-      <UsageChart hash={sim.imsi_sha256_12} />
-    </>
-  )
-}
-
 /** The quota of a SIM: how much of it is used, when it will be used up, and how to change it. */
-function Quota({ sim }: { readonly sim: Sim }) {
+export function Panel({ sim }: { readonly sim: Sim }) {
   const path = { imsi: sim.imsi_sha256_12 }
   const read = useQuery('/v1/sims/{imsi}/usage', { path }, { on: ['quota.*', 'sim.*'], everyMs: LOOK_MS })
   const [open, setOpen] = useState<'set' | 'add' | undefined>(undefined)
@@ -55,7 +40,9 @@ function Quota({ sim }: { readonly sim: Sim }) {
             {t(usage.quota_bytes === null ? 'quota.set' : 'quota.change')}
           </Button>
           {usage.quota_bytes === null ? null : (
-            <Button onClick={() => setOpen('add')}>{t('quota.add')}</Button>
+            <Button icon="plus" onClick={() => setOpen('add')}>
+              {t('quota.add')}
+            </Button>
           )}
         </div>
       ) : null}

@@ -1,17 +1,22 @@
 import {
+  addStyle,
   bytesText,
   EmptyState,
   ErrorNotice,
   locale,
   Select,
+  type Sim,
   t,
   useEffect,
   useMemo,
   useQuery,
   useState,
 } from '@steeple/console/kit'
+import css from './usage.css'
 import type { UsageBars } from './usage-bars.tsx'
 import { beginning, type Step, type StepLength, stepsOf } from './usage-steps.ts'
+
+addStyle(css)
 
 const SPANS = {
   day: { count: 24, length: 'hour' },
@@ -21,7 +26,7 @@ const SPANS = {
 const LOOK_MS = 60_000
 
 /** What a SIM has used over time: bars, and the figures as a table. */
-export function UsageChart({ hash }: { readonly hash: string }) {
+export function Panel({ sim: { imsi_sha256_12: hash } }: { readonly sim: Sim }) {
   const [span, setSpan] = useState<keyof typeof SPANS>('month')
   const { count, length } = SPANS[span]
   // The beginning stands still, so that reading anew is the same question.

@@ -1,6 +1,5 @@
 import {
   type AnswerOf,
-  addStyle,
   Button,
   Bytes,
   bytesText,
@@ -25,11 +24,8 @@ import {
   useMemo,
   useQuery,
 } from '@steeple/console/kit'
-import css from './usage.css'
 import { Counted } from './usage-chart.tsx'
 import { stepsOf } from './usage-steps.ts'
-
-addStyle(css)
 
 const PERIODS = ['today', 'week', 'month'] as const
 const SORTS = ['total', 'up', 'down'] as const

@@ -142,7 +142,7 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           {invite.error === undefined ? null : <ErrorNotice error={invite.error} />}
           <div class="actions">
             <Button onClick={onClose}>{t('ui.cancel')}</Button>
-            <Button type="submit" kind="primary" isBusy={invite.isBusy}>
+            <Button icon="plus" type="submit" kind="primary" isBusy={invite.isBusy}>
               {t('mesh.invite.go')}
             </Button>
           </div>

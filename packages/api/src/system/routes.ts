@@ -207,6 +207,7 @@ const PAGES = {
       title: { type: 'object', description: 'By language.', additionalProperties: TEXT },
       role: TEXT,
       group: TEXT,
+      icon: { type: 'string', description: 'Its icon in the menu, by its name at lucide.dev.' },
       place: PLACE,
       module: SCRIPT,
     },

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { certificateProblem, signedIn } from '../api/session.ts'
 import { SignIn } from '../pages/signin/sign-in.tsx'
 import { t } from '../text/index.ts'
+import { Brand } from '../ui/brand.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { PAGES } from './pages.ts'
@@ -26,6 +27,7 @@ function Invited() {
   }, [])
   return (
     <main class="signin" id="page">
+      <Brand />
       <h1>{t('signin.accept')}</h1>
       {Accept === undefined ? null : <Accept />}
     </main>
@@ -44,6 +46,7 @@ export function App() {
     <>
       {state === 'out' ? (
         <main class="signin" id="page">
+          <Brand />
           <h1>{t('signin.title')}</h1>
           <SignIn />
         </main>

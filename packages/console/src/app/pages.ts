@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
 import type { TextKey } from '../text/index.ts'
+import type { IconName } from '../ui/icons.ts'
 import type { Group } from './groups.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
@@ -18,6 +19,8 @@ export interface Page {
   readonly role: Role
   /** Where it stands in the menu; absent: it is reached from another page. */
   readonly group?: Group
+  /** Before its name in the menu. */
+  readonly icon?: IconName
   /** Where in its group: 10 is above 20. Absent: last. */
   readonly place?: number
   readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
@@ -30,6 +33,7 @@ export const PAGES: readonly Page[] = [
     title: 'home.title',
     role: 'viewer',
     group: 'now',
+    icon: 'layout-dashboard',
     place: 10,
     load: () => import('../pages/home/home.tsx'),
   },
@@ -38,6 +42,7 @@ export const PAGES: readonly Page[] = [
     title: 'sims.title',
     role: 'viewer',
     group: 'people',
+    icon: 'card-sim',
     place: 10,
     load: () => import('../pages/sims/sims.tsx'),
   },
@@ -46,6 +51,7 @@ export const PAGES: readonly Page[] = [
     title: 'sessions.title',
     role: 'viewer',
     group: 'people',
+    icon: 'smartphone',
     place: 20,
     load: () => import('../pages/sessions/sessions.tsx'),
   },
@@ -54,6 +60,7 @@ export const PAGES: readonly Page[] = [
     title: 'radio.title',
     role: 'viewer',
     group: 'network',
+    icon: 'radio-tower',
     place: 10,
     load: () => import('../pages/radio/radio.tsx'),
   },
@@ -62,6 +69,7 @@ export const PAGES: readonly Page[] = [
     title: 'rules.title',
     role: 'viewer',
     group: 'network',
+    icon: 'scale',
     place: 20,
     load: () => import('../pages/rules/rules.tsx'),
   },
@@ -70,6 +78,7 @@ export const PAGES: readonly Page[] = [
     title: 'core.title',
     role: 'viewer',
     group: 'network',
+    icon: 'server',
     place: 30,
     load: () => import('../pages/core/core.tsx'),
   },
@@ -78,6 +87,7 @@ export const PAGES: readonly Page[] = [
     title: 'audit.title',
     role: 'operator',
     group: 'care',
+    icon: 'scroll-text',
     place: 10,
     load: () => import('../pages/audit/audit.tsx'),
   },
@@ -86,6 +96,7 @@ export const PAGES: readonly Page[] = [
     title: 'system.title',
     role: 'viewer',
     group: 'care',
+    icon: 'heart-pulse',
     place: 20,
     load: () => import('../pages/system/system.tsx'),
   },
@@ -94,6 +105,7 @@ export const PAGES: readonly Page[] = [
     title: 'plugins.title',
     role: 'admin',
     group: 'box',
+    icon: 'puzzle',
     place: 10,
     load: () => import('../pages/plugins/plugins.tsx'),
   },
@@ -102,6 +114,7 @@ export const PAGES: readonly Page[] = [
     title: 'settings.title',
     role: 'admin',
     group: 'box',
+    icon: 'settings',
     place: 20,
     load: () => import('../pages/settings/settings.tsx'),
   },
@@ -110,6 +123,7 @@ export const PAGES: readonly Page[] = [
     title: 'people.title',
     role: 'admin',
     group: 'box',
+    icon: 'users',
     place: 30,
     load: () => import('../pages/people/people.tsx'),
   },
@@ -118,6 +132,7 @@ export const PAGES: readonly Page[] = [
     title: 'account.title',
     role: 'viewer',
     group: 'box',
+    icon: 'circle-user',
     place: 40,
     load: () => import('../pages/account/account.tsx'),
   },
@@ -126,6 +141,7 @@ export const PAGES: readonly Page[] = [
     title: 'start.title',
     role: 'admin',
     group: 'box',
+    icon: 'list-checks',
     place: 50,
     load: () => import('../pages/start/start.tsx'),
   },

@@ -6,6 +6,7 @@ import { plugins } from '../api/features.ts'
 import { may, type Role } from '../api/session.ts'
 import { locale, t } from '../text/index.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
+import { iconOf } from '../ui/icons.ts'
 import { GROUPS } from './groups.ts'
 import type { Page, PageProps } from './pages.ts'
 
@@ -30,14 +31,14 @@ function roleOf(told: string): Role | undefined {
 /** The pages that plugins add, as the menu has all pages. They come and go with their plugins. */
 export function pagesOfPlugins(): readonly Page[] {
   return (plugins.value ?? []).flatMap(({ pages, version }) =>
-    pages.flatMap(({ path, title, role: told, group: named, place, module }) => {
+    pages.flatMap(({ path, title, role: told, group: named, icon = '', place, module }) => {
       const role = roleOf(told)
       const group = GROUPS.find((one) => one === named)
       if (role === undefined) return []
       return [
         {
           ...{ path, role, title: { text: title[locale().slice(0, 2)] ?? title.en ?? '' } },
-          ...(group === undefined ? {} : { group }),
+          ...(group === undefined ? {} : { group, icon: iconOf(icon) }),
           ...(place === undefined ? {} : { place }),
           load: async () => pageOf(await load<PluginModule>(module, version)),
         },

@@ -7,9 +7,12 @@ import { follow } from '../api/live.ts'
 import { leave, me, signedIn } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
+import { Brand } from '../ui/brand.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
+import { Icon } from '../ui/icon.tsx'
+import type { IconName } from '../ui/icons.ts'
 import { Input } from '../ui/input.tsx'
 import { Progress } from '../ui/progress.tsx'
 import { whoText } from '../ui/who.ts'
@@ -295,16 +298,19 @@ export function Shell() {
           class="button quiet menu-button"
           aria-expanded={isMenuOpen}
           aria-controls="menu"
+          aria-label={t('app.menu')}
           onClick={() => setMenuOpen(!isMenuOpen)}
         >
-          {t('app.menu')}
+          <Icon name={isMenuOpen ? 'x' : 'menu'} />
         </button>
+        <Brand href="/" />
         <div class="whereabouts">
           <BoxName />
           <OnAirLamp />
         </div>
-        <Button kind="quiet" onClick={() => setFinding(true)}>
-          {t('app.find')} <kbd class="wide-only">Ctrl K</kbd>
+        <Button kind="quiet" icon="search" label={t('app.find')} onClick={() => setFinding(true)}>
+          <span class="wide-only">{t('app.find')}</span>
+          <kbd class="wide-only">Ctrl K</kbd>
         </Button>
         <span class="wide-only">
           <Account />
@@ -339,7 +345,7 @@ function Account() {
   return (
     <span class="account">
       <span class="fine">{t('app.account', { name: me.value === undefined ? '' : whoText(me.value) })}</span>
-      <Button kind="quiet" onClick={() => void leave()}>
+      <Button kind="quiet" icon="log-out" onClick={() => void leave()}>
         {t('app.signOut')}
       </Button>
     </span>
@@ -360,9 +366,12 @@ function Menu({ isOpen }: { readonly isOpen: boolean }) {
             <ul>
               {own.map((page) => (
                 <li key={page.path}>
-                  <a href={page.path} aria-current={page.path === here ? 'page' : undefined}>
-                    {titleOf(page)}
-                  </a>
+                  <MenuLink
+                    href={page.path}
+                    icon={page.icon}
+                    text={titleOf(page)}
+                    isHere={page.path === here}
+                  />
                 </li>
               ))}
             </ul>
@@ -372,10 +381,10 @@ function Menu({ isOpen }: { readonly isOpen: boolean }) {
       <section class="elsewhere">
         <ul>
           <li>
-            <a href="/docs">{t('app.docs')}</a>
+            <MenuLink href="/docs" icon="book-open" text={t('app.docs')} />
           </li>
           <li>
-            <a href="/v1/docs">{t('app.apiDocs')}</a>
+            <MenuLink href="/v1/docs" icon="braces" text={t('app.apiDocs')} />
           </li>
         </ul>
         <span class="wide-only">
@@ -386,5 +395,24 @@ function Menu({ isOpen }: { readonly isOpen: boolean }) {
         </span>
       </section>
     </nav>
+  )
+}
+
+function MenuLink({
+  href,
+  icon = 'puzzle',
+  text,
+  isHere = false,
+}: {
+  readonly href: string
+  readonly icon?: IconName | undefined
+  readonly text: string
+  readonly isHere?: boolean
+}) {
+  return (
+    <a href={href} aria-current={isHere ? 'page' : undefined}>
+      <Icon name={icon} />
+      {text}
+    </a>
   )
 }

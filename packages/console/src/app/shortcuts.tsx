@@ -100,6 +100,7 @@ export function Shortcuts({ onFind }: { readonly onFind: () => void }) {
 export function ShortcutsButton() {
   return (
     <Button
+      icon="keyboard"
       kind="quiet"
       onClick={() => {
         isOpen.value = true

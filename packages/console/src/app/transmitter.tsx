@@ -71,7 +71,7 @@ export function StopButton() {
   if (!may('operator') || !isMaybeOnAir(tx.value)) return null
   return (
     <DialogButton
-      button={{ kind: 'danger', size: 'large', children: t('tx.stop') }}
+      button={{ icon: 'power', kind: 'danger', size: 'large', children: t('tx.stop') }}
       title={t('tx.stop.title')}
       confirm={t('tx.stop')}
       what={t('tx.stop.what')}

@@ -1,8 +1,12 @@
 import type { ComponentChildren } from 'preact'
+import { Icon } from './icon.tsx'
+import type { IconName } from './icons.ts'
 
 /** How a button looks and what it does. */
 export interface ButtonProps {
-  readonly children: ComponentChildren
+  readonly children?: ComponentChildren
+  /** Before its words; alone, `label` says what it does. */
+  readonly icon?: IconName
   readonly onClick?: (event: MouseEvent) => void
   /** `primary`: the one thing to do here. `danger`: takes something away. `quiet`: beside a text. */
   readonly kind?: 'primary' | 'danger' | 'plain' | 'quiet'
@@ -17,6 +21,7 @@ export interface ButtonProps {
 
 export function Button({
   children,
+  icon,
   onClick,
   kind = 'plain',
   size = 'normal',
@@ -34,6 +39,7 @@ export function Button({
       aria-busy={isBusy}
       aria-label={label}
     >
+      {icon === undefined ? null : <Icon name={icon} />}
       {children}
     </button>
   )
@@ -43,14 +49,15 @@ export function Button({
 export function ButtonLink({
   href,
   children,
+  icon,
   kind = 'plain',
-}: {
+}: Pick<ButtonProps, 'children' | 'icon'> & {
   readonly href: string
-  readonly children: ComponentChildren
   readonly kind?: 'primary' | 'plain' | 'quiet'
 }) {
   return (
     <a class={`button ${kind} normal`} href={href}>
+      {icon === undefined ? null : <Icon name={icon} />}
       {children}
     </a>
   )

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
+import { Icon } from './icon.tsx'
 
 const SHOWN_MS = 2_000
 
@@ -13,6 +14,7 @@ export function Copy({ text, label = t('ui.copy') }: { readonly text: string; re
   }
   return (
     <button type="button" class="button quiet normal" onClick={() => void copy()}>
+      <Icon name={isDone ? 'check' : 'copy'} />
       <span aria-live="polite">{isDone ? t('ui.copied') : label}</span>
     </button>
   )

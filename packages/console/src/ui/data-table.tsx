@@ -1,6 +1,7 @@
 import { Component, type ComponentChildren, type RefObject } from 'preact'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
+import { Icon } from './icon.tsx'
 import { SortBy, type Sorting, sorted as sort, sortKey } from './sort-by.tsx'
 
 /** One row of a table, as it is drawn. */
@@ -334,7 +335,7 @@ function Head<Row>({
                     }
                   >
                     {column.title}
-                    <span aria-hidden="true">{!isBy ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span>
+                    {isBy ? <Icon name={sorting.isDown ? 'arrow-down' : 'arrow-up'} /> : null}
                   </button>
                 </>
               )}

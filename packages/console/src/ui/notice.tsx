@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { t, word } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { Copy } from './copy.tsx'
-import type { Tone } from './lamp.tsx'
+import { Shape, type Tone } from './lamp.tsx'
 import { Said } from './said.tsx'
 
 /** Something to know, beside what it is about. */
@@ -16,7 +16,8 @@ export function Notice({
 }) {
   return (
     <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
-      {children}
+      {tone === 'none' ? null : <Shape tone={tone} />}
+      <div>{children}</div>
     </div>
   )
 }
@@ -53,7 +54,11 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Problem; reado
           </>
         )}
       </p>
-      {onRetry === undefined ? null : <Button onClick={onRetry}>{t('ui.retry')}</Button>}
+      {onRetry === undefined ? null : (
+        <Button icon="refresh-cw" onClick={onRetry}>
+          {t('ui.retry')}
+        </Button>
+      )}
     </Notice>
   )
 }

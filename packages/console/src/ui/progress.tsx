@@ -1,4 +1,4 @@
-/** How far something is: `value` of `max`, or only that it runs. */
+/** How far something is: `value` of `max`; or, in the place of what comes, that it is on its way. */
 export function Progress({
   label,
   value,
@@ -8,5 +8,6 @@ export function Progress({
   readonly value?: number
   readonly max?: number
 }) {
-  return <progress aria-label={label} {...(value === undefined ? {} : { value, max })} />
+  if (value !== undefined) return <progress aria-label={label} value={value} max={max} />
+  return <div class="skeleton" role="progressbar" aria-label={label} />
 }

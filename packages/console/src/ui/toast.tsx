@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { t } from '../text/index.ts'
 import { Button } from './button.tsx'
-import type { Tone } from './lamp.tsx'
+import { Shape, type Tone } from './lamp.tsx'
 
 /** What has just been done. */
 export interface Told {
@@ -76,10 +76,12 @@ export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
       {told.value.map(({ id, text, tone = 'ok', undo }) => (
-        <div key={id} id={nameOf(id)} class={`toast ${tone}`}>
+        <div key={id} id={nameOf(id)} class="toast">
+          <Shape tone={tone} />
           <span>{text}</span>
           {undo === undefined ? null : (
             <Button
+              icon="undo-2"
               onClick={() => {
                 dismiss(id)
                 undo()
@@ -88,9 +90,7 @@ export function Toasts() {
               {t('ui.undo')} <kbd class="wide-only">Ctrl Z</kbd>
             </Button>
           )}
-          <Button kind="quiet" label={t('ui.close')} onClick={() => dismiss(id)}>
-            ×
-          </Button>
+          <Button kind="quiet" icon="x" label={t('ui.close')} onClick={() => dismiss(id)} />
         </div>
       ))}
     </div>

@@ -46,7 +46,7 @@ function People() {
     <section class="card" aria-labelledby="people">
       <h2 id="people">{t('home.people')}</h2>
       {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} />}
-      <dl class="home-figures">
+      <dl class="figures">
         <Figure
           name={t('home.online')}
           count={online}

@@ -104,6 +104,7 @@ function TalkerLine({
       <Bytes value={bytes} />
       {may('operator') ? (
         <Button
+          icon="pause"
           kind="quiet"
           isBusy={suspend.isBusy}
           label={t('home.suspendOne', { name: label ?? hash })}

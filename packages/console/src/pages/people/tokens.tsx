@@ -77,7 +77,7 @@ export function Tokens() {
   return (
     <>
       <div class="toolbar">
-        <Button kind="primary" onClick={() => setMaking(true)}>
+        <Button icon="plus" kind="primary" onClick={() => setMaking(true)}>
           {t('people.token.make')}
         </Button>
       </div>

@@ -88,7 +88,7 @@ export function Users() {
   return (
     <>
       <div class="toolbar">
-        <Button kind="primary" onClick={() => setDialog('invite')}>
+        <Button icon="plus" kind="primary" onClick={() => setDialog('invite')}>
           {t('people.invite')}
         </Button>
         <Button onClick={() => setDialog('add')}>{t('people.add')}</Button>

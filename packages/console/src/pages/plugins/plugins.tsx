@@ -96,7 +96,13 @@ function Install({ onInstalled }: { readonly onInstalled: () => void }) {
           </Notice>
         )}
         <div>
-          <Button type="submit" kind="primary" isBusy={install.isBusy} isDisabled={file === undefined}>
+          <Button
+            icon="plus"
+            type="submit"
+            kind="primary"
+            isBusy={install.isBusy}
+            isDisabled={file === undefined}
+          >
             {t('plugins.install')}
           </Button>{' '}
           <a href="/docs/how-to/plugins.html">{t('plugins.docs')}</a>

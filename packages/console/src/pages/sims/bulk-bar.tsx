@@ -311,7 +311,7 @@ function UndoButton({
     onDone()
   }
   return (
-    <Button isDisabled={isBusy} onClick={() => void undo()}>
+    <Button icon="undo-2" isDisabled={isBusy} onClick={() => void undo()}>
       {t('ui.undo')}
     </Button>
   )

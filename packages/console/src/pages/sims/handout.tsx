@@ -15,7 +15,7 @@ export function HandoutButton({ batch }: { readonly batch: string }) {
   }
   return (
     <DialogButton
-      button={{ children: t('sims.handout') }}
+      button={{ icon: 'printer', children: t('sims.handout') }}
       title={t('sims.handout')}
       confirm={t('sims.handout.go')}
       what={t('sims.handout.what')}

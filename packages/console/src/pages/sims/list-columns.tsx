@@ -95,7 +95,9 @@ export function useColumns(): {
   }
   const chooser = (
     <>
-      <Button onClick={() => setOpen(true)}>{t('sims.columns')}</Button>
+      <Button icon="columns-3" onClick={() => setOpen(true)}>
+        {t('sims.columns')}
+      </Button>
       <Dialog isOpen={isOpen} title={t('sims.columns')} onClose={() => setOpen(false)}>
         <div class="stack">
           {/* The name leads to the page of a SIM. */}

@@ -105,9 +105,8 @@ function Filters({ onWhole }: { readonly onWhole: (digits: string | undefined) =
         ]}
       />
       {LINKED.filter((name) => filter(name) !== '').map((name) => (
-        <Button key={name} onClick={() => narrow({ [name]: undefined })}>
+        <Button icon="x" key={name} onClick={() => narrow({ [name]: undefined })}>
           {t('sims.filter.remove', { what: t(`sims.filter.${name}`), value: filter(name) })}
-          <span aria-hidden="true"> ×</span>
         </Button>
       ))}
     </search>
@@ -274,7 +273,7 @@ export function Page() {
       <div class="toolbar">
         {may('sim:issuer') ? (
           <>
-            <Button kind="primary" onClick={() => setIssuing(true)}>
+            <Button icon="plus" kind="primary" onClick={() => setIssuing(true)}>
               {t('sims.issue')}
             </Button>
             <ButtonLink href="/sims/import">{t('import.title')}</ButtonLink>
@@ -391,7 +390,7 @@ function NoSims({
     <EmptyState
       title={t('sims.none')}
       action={
-        <Button kind="primary" onClick={onIssue}>
+        <Button icon="plus" kind="primary" onClick={onIssue}>
           {t('sims.issue')}
         </Button>
       }
@@ -416,7 +415,7 @@ function ExportButton({ filter }: { readonly filter: SimFilter }) {
   }
   return (
     <>
-      <Button onClick={() => void save()} isBusy={take.isBusy}>
+      <Button icon="download" onClick={() => void save()} isBusy={take.isBusy}>
         {t('sims.export')}
       </Button>
       {take.error === undefined ? null : <ErrorNotice error={take.error} />}

@@ -42,12 +42,13 @@ export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'
     <>
       <div class="toolbar">
         {isLive && may('operator') ? (
-          <Button onClick={() => void stop()} isBusy={suspend.isBusy}>
+          <Button icon="pause" onClick={() => void stop()} isBusy={suspend.isBusy}>
             {t('sims.bulk.suspend')}
           </Button>
         ) : null}
         {sim.state === 'suspended' && may('operator') ? (
           <Button
+            icon="play"
             kind="primary"
             onClick={() => (sim.suspend_reason === 'operator' ? void goOn() : setOpen('resume'))}
             isBusy={resume.isBusy}
@@ -68,12 +69,20 @@ function FurtherButtons({ sim, onOpen }: { readonly sim: Sim; readonly onOpen: (
   const isOver = sim.state === 'revoked'
   return (
     <>
-      {may('sim:issuer') ? <Button onClick={() => onOpen('label')}>{t('sims.bulk.label')}</Button> : null}
+      {may('sim:issuer') ? (
+        <Button icon="tag" onClick={() => onOpen('label')}>
+          {t('sims.bulk.label')}
+        </Button>
+      ) : null}
       {may('sim:issuer') && !isOver ? (
-        <Button onClick={() => onOpen('replace')}>{t('sim.replace')}</Button>
+        <Button icon="refresh-cw" onClick={() => onOpen('replace')}>
+          {t('sim.replace')}
+        </Button>
       ) : null}
       {may('sim:admin') && !isOver ? (
-        <Button onClick={() => onOpen('revoke')}>{t('sims.bulk.revoke')}</Button>
+        <Button icon="ban" onClick={() => onOpen('revoke')}>
+          {t('sims.bulk.revoke')}
+        </Button>
       ) : null}
       <Panels on="subscriber.actions" sim={sim} />
     </>

@@ -8,6 +8,7 @@ import { ButtonLink } from '../../ui/button.tsx'
 import { rateText } from '../../ui/bytes.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { Facts } from '../../ui/facts.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
@@ -36,10 +37,6 @@ export function Page({ params: { hash = '' } }: PageProps) {
         <a href="/sims">{t('sims.title')}</a>
       </p>
       <h1>{nameOf(sim)}</h1>
-      <div class="toolbar standing">
-        <SimState sim={sim} />
-        <Attached attached={sim.attached} />
-      </div>
       {sim.provisioning.status === 'failed' ? (
         <Notice tone="bad">
           {sim.provisioning.last_error === null ? (
@@ -53,13 +50,12 @@ export function Page({ params: { hash = '' } }: PageProps) {
       <Actions sim={sim} etag={read.etag} onChanged={read.reload} />
       <div class="columns">
         <div>
-          <Why key={hash} sim={sim} />
-        </div>
-        <div>
-          <Facts sim={sim} />
+          <Now sim={sim} />
           {/* Below what is there at once: an answer that comes late moves no button away from under a finger. */}
           <Panels key={hash} on="subscriber" sim={sim} />
         </div>
+        <Why key={hash} sim={sim} />
+        <Details sim={sim} />
       </div>
       <OwnSessions key={hash} hash={hash} />
       <Panels key={hash} on="subscriber.end" sim={sim} />
@@ -91,52 +87,74 @@ function NotKnown() {
   )
 }
 
-/** What is known of a SIM. */
-function Facts({ sim }: { readonly sim: Sim }) {
+/** What people ask on the phone: on or off, since when, where, and under which address. */
+function Now({ sim }: { readonly sim: Sim }) {
+  const { data } = useQuery(
+    '/v1/sessions',
+    { query: { imsi: sim.imsi_sha256_12, limit: 1 } },
+    { on: ['session.*'], everyMs: LOOK_MS },
+  )
+  const session = data?.sessions[0]
+  return (
+    <section class="card" aria-label={t('sims.filter.attached')}>
+      <Facts
+        facts={[
+          [t('sims.filter.attached'), <Attached attached={sim.attached} />],
+          [t('sims.filter.state'), <SimState sim={sim} />],
+          [
+            t('sims.lastSeen'),
+            sim.last_seen_at === null ? t('sims.never') : <Time at={sim.last_seen_at} relative />,
+          ],
+          [t('sessions.since'), session && <Time at={session.started_at} relative />],
+          [
+            t('sessions.cell'),
+            session &&
+              [word('sessions.technology', session.technology), session.cell].filter(Boolean).join(' '),
+          ],
+          [t('sessions.address'), session && <code>{session.ue_ip ?? session.ue_ipv6_prefix}</code>],
+          [t('sessions.apn'), session?.apn],
+          [t('order.msisdn'), sim.msisdn],
+        ]}
+      />
+    </section>
+  )
+}
+
+/** What a SIM is. */
+function Details({ sim }: { readonly sim: Sim }) {
   const {
     imsi_sha256_12: hash,
     ambr,
     provisioning: { status, driver },
   } = sim
-  const facts: readonly (readonly [string, ComponentChildren])[] = [
-    [
-      t('sims.hash'),
-      <>
-        <code>{hash}</code> <Copy text={hash} />
-      </>,
-    ],
-    [t('sims.iccid'), sim.iccid_last4 === null ? '–' : `…${sim.iccid_last4}`],
-    [t('order.msisdn'), sim.msisdn ?? '–'],
-    [t('sim.apns'), sim.apns.join(', ')],
-    [t('sim.speed'), `↓ ${rateText(ambr.downlink_bps)} ↑ ${rateText(ambr.uplink_bps)}`],
-    [
-      t('sims.filter.profile'),
-      <a href={`/sims?profile=${encodeURIComponent(sim.profile)}`}>{sim.profile}</a>,
-    ],
-    [t('sim.issued'), <Time at={sim.issued_at} />],
-    [
-      t('sim.firstAttach'),
-      sim.first_attach_at === null ? t('sims.never') : <Time at={sim.first_attach_at} />,
-    ],
-    [
-      t('sims.lastSeen'),
-      sim.last_seen_at === null ? t('sims.never') : <Time at={sim.last_seen_at} relative />,
-    ],
-    [t('sims.expires'), <Time at={sim.expires_at} />],
-    [t('sim.hss'), `${word('sim.hss', status)} (${driver})`],
-    ...linked(sim),
-  ]
   return (
     <section class="card" aria-label={t('sim.facts')}>
       <h2>{t('sim.facts')}</h2>
-      <dl class="facts">
-        {facts.map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-      </dl>
+      <Facts
+        facts={[
+          [
+            t('sims.hash'),
+            <>
+              <code>{hash}</code> <Copy text={hash} />
+            </>,
+          ],
+          [t('sims.iccid'), sim.iccid_last4 === null ? undefined : `…${sim.iccid_last4}`],
+          [t('sim.apns'), sim.apns.join(', ')],
+          [t('sim.speed'), `↓ ${rateText(ambr.downlink_bps)} ↑ ${rateText(ambr.uplink_bps)}`],
+          [
+            t('sims.filter.profile'),
+            <a href={`/sims?profile=${encodeURIComponent(sim.profile)}`}>{sim.profile}</a>,
+          ],
+          [t('sim.issued'), <Time at={sim.issued_at} />],
+          [
+            t('sim.firstAttach'),
+            sim.first_attach_at === null ? t('sims.never') : <Time at={sim.first_attach_at} />,
+          ],
+          [t('sims.expires'), <Time at={sim.expires_at} />],
+          [t('sim.hss'), `${word('sim.hss', status)} (${driver})`],
+          ...linked(sim),
+        ]}
+      />
     </section>
   )
 }

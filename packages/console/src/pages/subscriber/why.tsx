@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
+import { pageAt, titleOf } from '../../app/pages-here.ts'
 import { t, word } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Facts } from '../../ui/facts.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
@@ -23,6 +25,9 @@ export function Why({ sim }: { readonly sim: Sim }) {
     { path: { imsi: sim.imsi_sha256_12 } },
     { on: ['sim.*', 'session.*', 'core.*', 'ran.*'], everyMs: LOOK_MS },
   )
+  const checks = why.data?.checks ?? []
+  const fine = checks.filter(({ status }) => status === 'ok')
+  const doubtful = checks.filter(({ status }) => status !== 'ok')
   return (
     <section class="card" aria-label={t('why.title')}>
       <h2>{t('why.title')}</h2>
@@ -38,25 +43,31 @@ export function Why({ sim }: { readonly sim: Sim }) {
             <Said>{why.data.verdict}</Said>
           </p>
           <ul class="checks">
-            {why.data.checks.map(({ name, status, detail, advice }) => (
-              <li key={name}>
-                <Lamp tone={TONES[status] ?? 'none'} label={word('why.check', name)} />
-                <div>
-                  <p>
-                    <Said>{detail}</Said>
-                  </p>
-                  {advice === null ? null : (
-                    <p class="advice">
-                      {t('why.advice')} <Said>{advice}</Said>
-                    </p>
-                  )}
-                </div>
+            {doubtful.map((check) => (
+              <li key={check.name}>
+                <Lamp tone={TONES[check.status] ?? 'none'} label={word('why.check', check.name)} />
+                <p>
+                  <Said>{check.detail}</Said>
+                </p>
+                {check.advice === null ? null : <Advice {...check} advice={check.advice} />}
               </li>
             ))}
           </ul>
+          {fine.length === 0 ? null : (
+            <details>
+              <summary>{t('why.fine')}</summary>
+              <Facts
+                facts={fine.map(({ name, status, detail }) => [
+                  word('why.check', name),
+                  <Said key={status}>{detail}</Said>,
+                ])}
+              />
+            </details>
+          )}
         </>
       )}
       <Button
+        icon="refresh-cw"
         onClick={() => {
           setAsked(true)
           why.reload()
@@ -65,5 +76,26 @@ export function Why({ sim }: { readonly sim: Sim }) {
         {t(path === undefined ? 'why.ask' : 'why.again')}
       </Button>
     </section>
+  )
+}
+
+/** Where it can be mended. */
+const PLACES: Readonly<Record<string, string>> = {
+  ...{ provisioning: '/core', subscriber: '/core', core: '/core', attempts: '/core' },
+  ...{ network: '/settings', radio: '/radio', clock: '/system' },
+}
+
+/** What to do: the page where it can be done. Advice that names a command is said in words of the console. */
+function Advice({ name, advice }: { readonly name: string; readonly advice: string }) {
+  const page = pageAt(PLACES[name] ?? '')
+  return (
+    <div>
+      <p class="advice">
+        {t('why.advice')} {/\bsvc /.test(advice) ? word('why.do', name) : <Said>{advice}</Said>}
+      </p>
+      {page === undefined ? null : (
+        <ButtonLink href={page.path}>{t('incident.open', { page: titleOf(page) })}</ButtonLink>
+      )}
+    </div>
   )
 }

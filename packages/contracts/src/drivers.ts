@@ -239,9 +239,14 @@ export interface Subscriber {
   readonly isBlocked: boolean
   /** Digits without a plus; left out when there is none. */
   readonly msisdn?: string
+  /**
+   * Of one that was taken over: what `whole` found of it then. Whatever the HSS holds of it stays as it is, but for what this
+   * subscriber says otherwise; an HSS that has lost it gets it back with all of this.
+   */
+  readonly found?: string
 }
 /** What an HSS holds of a subscriber, without secrets. */
-export type SubscriberObserved = Omit<Subscriber, 'ki' | 'opc' | 'sqn'>
+export type SubscriberObserved = Omit<Subscriber, 'ki' | 'opc' | 'sqn' | 'found'>
 /** Bit/s in both directions. */
 export interface Ambr {
   readonly up: number
@@ -257,6 +262,40 @@ export interface SubscriberHeld {
   readonly sessionAmbrBps: ReadonlyMap<string, Ambr>
   readonly msisdn: string | undefined
   readonly isBlocked: boolean
+}
+/** An APN of a slice, as an HSS holds it. */
+export interface FoundApn {
+  readonly name: string
+  /** Undefined when it cannot be read. */
+  readonly ambrBps: Ambr | undefined
+  /** QCI or 5QI. */
+  readonly qos: number | undefined
+  /** Addresses that are this subscriber's for good. */
+  readonly addresses: readonly string[]
+}
+/** A slice of a subscriber, as an HSS holds it. */
+export interface FoundSlice {
+  readonly sst: number
+  readonly sd: string | undefined
+  readonly isDefault: boolean
+  readonly apns: readonly FoundApn[]
+}
+/** All that an HSS holds of a subscriber, whoever wrote it: what taking it over needs. */
+export interface SubscriberFound extends Pick<SubscriberHeld, 'ambrBps' | 'msisdn' | 'isBlocked'> {
+  readonly slices: readonly FoundSlice[]
+  /**
+   * 16 octets each, zeroed by the caller; undefined when they were not asked for, or cannot be read. OPc also where the HSS
+   * holds OP, which `isOp` says.
+   */
+  readonly keys: { readonly ki: Uint8Array; readonly opc: Uint8Array; readonly isOp: boolean } | undefined
+  /** Undefined when it cannot be read. */
+  readonly sqn: bigint | undefined
+  /** The AMF field of the authentication, as it is written. */
+  readonly amf: string | undefined
+  /** Everything, without keys, SQN and IMSI: what `Subscriber.found` takes. The same text while nothing changes. */
+  readonly text: string
+  /** Why it cannot be taken over, in words; undefined when it can. */
+  readonly problem: string | undefined
 }
 /** What an HSS holds altogether, whoever wrote it. */
 export interface HssSurvey {
@@ -295,6 +334,14 @@ export interface HssDriver {
   existing?(imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, SubscriberHeld>>
   /** What the HSS holds altogether. Never changes anything. Absent where it cannot be counted. */
   survey?(signal: AbortSignal): Promise<HssSurvey>
+  /** Who is in the HSS, whoever wrote them, at most 100,000. Never changes anything. Absent where nobody can be listed. */
+  everybody?(signal: AbortSignal): Promise<readonly Imsi[]>
+  /** All that it holds of these. Absent ones are left out. Never changes anything. Goes with `everybody`. */
+  whole?(
+    imsis: readonly Imsi[],
+    what: 'with keys' | 'without keys',
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<Imsi, SubscriberFound>>
   /** Removing an absent one succeeds. */
   remove(imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult>
   /** Blocks or unblocks without touching the rest. */
@@ -312,6 +359,8 @@ export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.dr
   compare: 'function?',
   existing: 'function?',
   survey: 'function?',
+  everybody: 'function?',
+  whole: 'function?',
   remove: 'function',
   setBlocked: 'function',
   cancelLocation: 'function?',

@@ -13,7 +13,8 @@ const SQN_MAX = 2n ** 48n - 1n
 export function checkSubscriber(subscriber: Subscriber): void {
   checkNumbers(subscriber)
   checkKeys(subscriber)
-  checkApns(subscriber)
+  // What an HSS held already it takes.
+  if (subscriber.found === undefined) checkApns(subscriber)
   rateParts(subscriber.ambrBps.down)
   rateParts(subscriber.ambrBps.up)
 }

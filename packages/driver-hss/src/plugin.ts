@@ -142,7 +142,7 @@ function counted(
       throw error
     }
   }
-  const { cancelLocation: cancel, compare, existing, survey } = driver
+  const { cancelLocation: cancel, compare, existing, survey, everybody, whole } = driver
   return {
     name: driver.name,
     ...(cancel === undefined
@@ -158,6 +158,12 @@ function counted(
       ? {}
       : { existing: (imsis, signal) => timed('existing', signal, () => existing(imsis, signal)) }),
     ...(survey === undefined ? {} : { survey: (signal) => timed('survey', signal, () => survey(signal)) }),
+    ...(everybody === undefined
+      ? {}
+      : { everybody: (signal) => timed('everybody', signal, () => everybody(signal)) }),
+    ...(whole === undefined
+      ? {}
+      : { whole: (imsis, what, signal) => timed('whole', signal, () => whole(imsis, what, signal)) }),
     observe: (imsis, signal) => timed('observe', signal, () => driver.observe(imsis, signal)),
     upsert: (all, signal) => written('upsert', all.length, signal, () => driver.upsert(all, signal)),
     remove: (imsis, signal) => written('remove', imsis.length, signal, () => driver.remove(imsis, signal)),

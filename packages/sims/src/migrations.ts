@@ -169,4 +169,8 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index sims_sim_by_expiry on sims_sim (expires_at_ms, issued_at_ms, hash)',
     ],
   },
+  {
+    id: '0015_found',
+    up: ['alter table sims_sim add column found_sealed bytea'],
+  },
 ]

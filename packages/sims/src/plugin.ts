@@ -15,6 +15,8 @@ import {
   vaultRef,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
+import { adoptRoute } from './adopt/adopt-route.ts'
+import { foreignRoute } from './adopt/foreign.ts'
 import { attachedSet } from './attach/attach-state.ts'
 import { attachWatch } from './attach/attach-watch.ts'
 import { BATCHES, removeOldFiles } from './batches.ts'
@@ -97,6 +99,8 @@ export const plugin: Plugin<SimsConfig> = {
         handoutRoute(parts),
         issueRoute(parts),
         importRoute(parts),
+        foreignRoute(parts),
+        adoptRoute(parts),
         bulkRoute(parts),
         ...stateRoutes(parts),
       ],

@@ -98,6 +98,7 @@ const EMPTY = {
   attached_at_ms: null,
   swapped_at_ms: null,
   replaces: null,
+  found_sealed: null,
 } as const satisfies Pick<SimRow, Exclude<keyof SimRow, Kept>>
 
 async function revoked(own: MutationTx, imsi: string): Promise<SimRow> {

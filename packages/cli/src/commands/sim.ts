@@ -21,6 +21,7 @@ import {
   positiveInteger,
   restCommand,
 } from './options.ts'
+import { addAdoptCommand, addForeignCommand } from './sim-adopt.ts'
 import { SIM_ARGUMENT, SIM_COLUMNS, SIM_STATES, simHash } from './sim-columns.ts'
 
 interface IssueOptions extends ConnectionOptions, NewSimOptions {
@@ -54,7 +55,7 @@ const OUTCOME: ApiCommand['note'] = [
   { says: 'asked: the core cannot be reached; it will be done when it is back' },
 ]
 
-/** `svc sim issue|list|show|suspend|resume|revoke|quota|forget|find|why|label|import|export` */
+/** `svc sim issue|list|show|suspend|resume|revoke|quota|forget|find|why|label|import|foreign|adopt|export` */
 export const SIM_COMMANDS: readonly CommandEntry[] = [
   { group: 'sim', summary: 'subscribers and their SIM cards' },
   (program, terminal) =>
@@ -141,6 +142,8 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
     exactlyOne: 'give either a label or --none',
   },
   addImportCommand,
+  addForeignCommand,
+  addAdoptCommand,
   (program, terminal) =>
     placeOptions(
       localCommand(

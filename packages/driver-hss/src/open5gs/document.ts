@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Subscriber } from '@steeple/contracts'
-import { Int32, Long } from 'bson'
+import { EJSON, Int32, Long } from 'bson'
 import type { Doc } from '../links/document-link.ts'
 import { encodeAmbr } from './ambr.ts'
 
@@ -69,4 +70,25 @@ export function securityFields({ ki, opc }: Pick<Subscriber, 'ki' | 'opc'>): Doc
 /** AMBR of a subscriber, on the UE and on each of its sessions. */
 export function ambrOf({ ambrBps }: Pick<Subscriber, 'ambrBps'>): Doc {
   return encodeAmbr(ambrBps)
+}
+
+/** Of the same types, too; a driver can bring its own copy of `bson`, whose numbers are told apart only once they are written down. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(one, other) || text(one) === text(other)
+}
+
+/** Canonical, with types, whatever the order of the fields. */
+function text(value: unknown): string {
+  return value === undefined ? '' : EJSON.stringify(sorted(value), { relaxed: false })
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  const isDoc = typeof value === 'object' && value !== null && !('_bsontype' in value)
+  if (!isDoc) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, part]) => [key, sorted(part)]),
+  )
 }

@@ -2,8 +2,8 @@ import type { Ambr, Imsi, SubscriberHeld, SubscriberObserved } from '@steeple/co
 import type { Doc } from '../links/document-link.ts'
 import { decodeAmbr, isInt32 } from './ambr.ts'
 import type { Snssai } from './document.ts'
+import { isBlocked, isGhost } from './found.ts'
 import { docsOf, isSlice } from './slices.ts'
-import { isBlocked, isGhost } from './writes.ts'
 
 /** What of a document is read: everything but the keys. */
 export const READ_FIELDS: Doc = {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import {
   type BatchResult,
   type HssSurvey,
@@ -8,7 +7,6 @@ import {
   type SubscriberDifference,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
-import { EJSON } from 'bson'
 import {
   checkedWrites,
   chunksOf,
@@ -24,18 +22,11 @@ import {
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
 import { lineageOf } from '../links/lineage.ts'
-import type { Snssai } from './document.ts'
+import { isSame, type Snssai } from './document.ts'
+import { foundOf, isBlocked, isGhost, WITHOUT_KEYS } from './found.ts'
 import { heldOf, observedOf, READ_FIELDS } from './observed.ts'
 import { docsOf } from './slices.ts'
-import {
-  blockWrites,
-  cancelWrites,
-  isBlocked,
-  isGhost,
-  needsSqn,
-  unblockWrites,
-  upsertWrites,
-} from './writes.ts'
+import { blockWrites, cancelWrites, needsSqn, unblockWrites, upsertWrites } from './writes.ts'
 
 /** What of a document is read besides, to compare keys. */
 const KEY_FIELDS: Doc = { 'security.k': 1, 'security.opc': 1, 'security.op': 1 }
@@ -81,33 +72,16 @@ function at(doc: Doc, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => (value as Doc | null | undefined)?.[key], doc)
 }
 
-/** Of the same types, too; a driver can bring its own copy of `bson`, whose numbers are told apart only once they are written down. */
-function isSame(one: unknown, other: unknown): boolean {
-  return isDeepStrictEqual(one, other) || text(one) === text(other)
-}
-
-/** Canonical, with types, whatever the order of the fields. */
-function text(value: unknown): string {
-  return value === undefined ? '' : EJSON.stringify(sorted(value), { relaxed: false })
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  const isDoc = typeof value === 'object' && value !== null && !('_bsontype' in value)
-  if (!isDoc) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, part]) => [key, sorted(part)]),
-  )
-}
-
 /** The database and collection that Open5GS reads. */
 export const OPEN5GS_DATABASE = 'open5gs'
 const COLLECTION = 'subscribers'
 /** The HSS looks a changed document up when it hears of it: a removal waits so long after a block, ms. */
 const CANCEL_MS = 1_100
 
+/** Documents of somebody who can authenticate. */
+const AUTHENTICATED: Doc = { security: { $exists: true } }
+/** Subscribers that are listed. */
+const MOST_LISTED = 100_000
 /** Addresses that a survey tells of. */
 const MOST_ADDRESSES = 1_000
 
@@ -159,6 +133,16 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
         (doc) => heldOf(doc, options.slices()),
       ),
     survey: (signal) => surveyOf(link, signal),
+    everybody: async (signal) => {
+      const docs = await link.find(COLLECTION, AUTHENTICATED, { imsi: 1 }, signal, MOST_LISTED)
+      return [...new Set(docs.map(({ imsi }) => imsi).filter(isImsi))]
+    },
+    whole: (imsis, what, signal) =>
+      gathered(
+        imsis,
+        (batch) => read(link, batch, signal, what === 'with keys' ? {} : WITHOUT_KEYS),
+        (doc) => foundOf(doc, what),
+      ),
     compare: (subscribers, signal) => compare(link, options.slices(), subscribers, signal),
     upsert: (subscribers, signal) =>
       inBatches(subscribers, imsiOf, signal, (batch, results) => upsert(batch, results, signal)),
@@ -191,6 +175,10 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
   }
 }
 
+function isImsi(value: unknown): value is Imsi {
+  return typeof value === 'string' && /^[0-9]{6,15}$/.test(value)
+}
+
 async function read(
   link: DocumentLink,
   imsis: readonly Imsi[],
@@ -202,7 +190,7 @@ async function read(
 
 /** Documents that can authenticate, and the addresses in them. */
 async function surveyOf(link: DocumentLink, signal: AbortSignal): Promise<HssSurvey> {
-  const subscribers = await link.count(COLLECTION, { security: { $exists: true } }, signal)
+  const subscribers = await link.count(COLLECTION, AUTHENTICATED, signal)
   const paths = ['slice.session.ue.ipv4', 'suspended_slice.session.ue.ipv4']
   const filter = { $or: paths.map((path) => ({ [path]: { $exists: true } })) }
   const docs = await link.find(COLLECTION, filter, { slice: 1, suspended_slice: 1 }, signal, MOST_ADDRESSES)

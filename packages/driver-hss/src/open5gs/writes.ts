@@ -1,18 +1,18 @@
+import { timingSafeEqual } from 'node:crypto'
 import type { Subscriber } from '@steeple/contracts'
 import type { Doc, WriteOp } from '../links/document-link.ts'
-import { keptAmbr, MSISDNS_MAX } from './ambr.ts'
-import { ambrOf, commonFields, encodeSqn, insertedFields, type Snssai, securityFields } from './document.ts'
-import { docsOf, mergedSlices } from './slices.ts'
-
-/** Whether a document is the rest that the core leaves when a removal meets an attach: it has no `security`. */
-export function isGhost(doc: Doc): boolean {
-  return doc.security === undefined && doc.slice === undefined && doc.schema_version === undefined
-}
-
-/** Whether nobody gets on with it: no slice, so no APN. */
-export function isBlocked(doc: Doc): boolean {
-  return docsOf(doc.slice).length === 0
-}
+import { decodeAmbr, keptAmbr, MSISDNS_MAX } from './ambr.ts'
+import {
+  ambrOf,
+  commonFields,
+  encodeSqn,
+  insertedFields,
+  isSame,
+  type Snssai,
+  securityFields,
+} from './document.ts'
+import { docOfText, isBlocked, isGhost, keysOf, sqnOf, typeOf, wholeSqn } from './found.ts'
+import { docsOf, keptSlices, mergedSlices } from './slices.ts'
 
 /**
  * The writes that make a subscriber's document fit. `old` is the document as read, undefined when there is none.
@@ -26,6 +26,8 @@ export function upsertWrites(
   slices: readonly Snssai[],
 ): readonly WriteOp[] {
   const ambr = ambrOf(subscriber)
+  const found = docOfText(subscriber.found)
+  if (found !== undefined) return keepingWrites({ subscriber, old, found, slices })
   const before = old === undefined ? undefined : isBlocked(old) ? (old.suspended_slice ?? []) : old.slice
   const list = mergedSlices(before, { slices, apns: subscriber.apns, ambr })
   const state = subscriber.isBlocked ? blockedState(list) : unblockedState(list, old)
@@ -47,6 +49,80 @@ export function upsertWrites(
   }
   const writes: readonly WriteOp[] = [...first, { updateOne: { filter, update } }]
   return [...writes, ...sqnWrites(subscriber, old)]
+}
+
+/** What the writes of a subscriber that was taken over depend on. */
+interface Keeping {
+  readonly subscriber: Subscriber
+  readonly old: Doc | undefined
+  readonly found: Doc
+  readonly slices: readonly Snssai[]
+}
+
+/** The writes of one that was taken over: what says already what it should stays as it is, and so does all else. */
+function keepingWrites(keeping: Keeping): readonly WriteOp[] {
+  const { subscriber, old, found } = keeping
+  const isGone = old === undefined || isGhost(old)
+  const doc = isGone ? { ...found, slice: [] } : old
+  const toBlock = subscriber.isBlocked && (isGone || !isBlocked(doc))
+  const { $set, $unset } = keptState(keeping, doc, toBlock)
+  const wanted = Object.entries({ ...(isGone ? flat(found) : {}), ...keptFields(keeping, doc), ...$set })
+  const changed = wanted.filter(([path, value]) => isGone || !isSame(doc[path], value))
+  const update = {
+    ...(changed.length === 0 ? {} : { $set: Object.fromEntries(changed) }),
+    ...($unset === undefined ? {} : { $unset }),
+  }
+  const filter = { imsi: subscriber.imsi }
+  if (old === undefined) {
+    const $setOnInsert = { ...insertedFields(), 'security.sqn': encodeSqn(subscriber.sqn) }
+    return [{ updateOne: { filter, update: { ...update, $setOnInsert }, upsert: true } }]
+  }
+  const first = toBlock ? rearm(filter, old) : []
+  const main: readonly WriteOp[] = Object.keys(update).length === 0 ? [] : [{ updateOne: { filter, update } }]
+  return [...first, ...main, ...sqnWrites(subscriber, old)]
+}
+
+/** Its slices. One that is blocked and should be is left alone. */
+function keptState({ subscriber, old, found, slices }: Keeping, doc: Doc, toBlock: boolean): StateUpdate {
+  if (subscriber.isBlocked && !toBlock) return { $set: {} }
+  const held = isBlocked(doc) ? firstFilled(doc.suspended_slice, found.slice) : docsOf(doc.slice)
+  const list =
+    held.length === 0
+      ? mergedSlices([], { slices, apns: subscriber.apns, ambr: ambrOf(subscriber) })
+      : keptSlices(held, found, subscriber)
+  return toBlock ? blockedState(list) : unblockedState(list, old)
+}
+
+/** Keys, number and AMBR, where they are others. */
+function keptFields({ subscriber, found }: Keeping, doc: Doc): Doc {
+  const { msisdn, ambrBps } = subscriber
+  const [held] = Array.isArray(doc.msisdn) ? doc.msisdn : []
+  const { up, down } = decodeAmbr(doc.ambr)
+  return {
+    ...(hasKeys(doc, subscriber) ? {} : securityFields(subscriber)),
+    ...(msisdn === undefined || msisdn === held ? {} : { msisdn: msisdnsOf(subscriber, doc) }),
+    ...(up === ambrBps.up && down === ambrBps.down ? {} : { ambr: keptAmbr(found.ambr, ambrOf(subscriber)) }),
+  }
+}
+
+function firstFilled(...lists: readonly unknown[]): readonly Doc[] {
+  return lists.map(docsOf).find((list) => list.length > 0) ?? []
+}
+
+/** Its fields as an update sets them; slices and keys are set for themselves. */
+function flat({ slice: _, security, ...rest }: Doc): Doc {
+  const parts = Object.entries((security ?? {}) as Doc).map(([name, value]) => [`security.${name}`, value])
+  return { ...rest, ...Object.fromEntries(parts) }
+}
+
+/** Whether a document has these keys, be it with OP or OPc, in either case, with blanks or without. */
+function hasKeys(doc: Doc, { ki, opc }: Pick<Subscriber, 'ki' | 'opc'>): boolean {
+  const held = keysOf(doc)
+  if (held === undefined) return false
+  const isSameKeys = timingSafeEqual(held.ki, ki) && timingSafeEqual(held.opc, opc)
+  held.ki.fill(0)
+  held.opc.fill(0)
+  return isSameKeys
 }
 
 /** The writes that block a subscriber: its slices aside and its registration cancelled, in one update. */
@@ -82,14 +158,14 @@ function rearm(filter: Doc, old: Doc): readonly WriteOp[] {
   return [{ updateOne: { filter, update: { $unset: { request_cancel_location: '' } } } }]
 }
 
-function blockedState(list: readonly Doc[]): { readonly $set: Doc; readonly $unset?: Doc } {
+/** What an update sets and takes away of slices and blocks. */
+type StateUpdate = Readonly<{ $set: Doc; $unset?: Doc }>
+
+function blockedState(list: readonly Doc[]): StateUpdate {
   return { $set: { suspended_slice: list, slice: [], request_cancel_location: true } }
 }
 
-function unblockedState(
-  list: readonly Doc[],
-  old: Doc | undefined,
-): { readonly $set: Doc; readonly $unset?: Doc } {
+function unblockedState(list: readonly Doc[], old: Doc | undefined): StateUpdate {
   const $unset = old === undefined ? undefined : leftoversOf(old)
   return { $set: { slice: list }, ...($unset === undefined ? {} : { $unset }) }
 }
@@ -102,7 +178,7 @@ function leftoversOf(doc: Doc): Doc | undefined {
 
 /** Whether a document has no SQN that could be counted on from. */
 export function needsSqn(doc: Doc): boolean {
-  return wholeOf(sqnOf(doc)) === undefined
+  return wholeSqn(doc) === undefined
 }
 
 /**
@@ -113,23 +189,8 @@ function sqnWrites({ imsi, sqn }: Subscriber, old: Doc): readonly WriteOp[] {
   const held = sqnOf(old)
   if (typeOf(held) === 'Long') return []
   const filter = { imsi, 'security.sqn': held === undefined ? { $exists: false } : held }
-  const value = encodeSqn(wholeOf(held) ?? sqn)
+  const value = encodeSqn(wholeSqn(old) ?? sqn)
   return [{ updateOne: { filter, update: { $set: { 'security.sqn': value } } } }]
-}
-
-function typeOf(value: unknown): unknown {
-  return (value as { _bsontype?: unknown } | null | undefined)?._bsontype
-}
-
-/** A stored number that could be a SQN; undefined for anything else. */
-function wholeOf(value: unknown): bigint | undefined {
-  const isNumber = ['Long', 'Int32', 'Double'].includes(String(typeOf(value)))
-  const text = isNumber ? String(value) : ''
-  return /^[0-9]{1,15}$/.test(text) ? BigInt(text) : undefined
-}
-
-function sqnOf(doc: Doc): unknown {
-  return (doc.security as Doc | undefined)?.sqn
 }
 
 function amfOf(doc: Doc | undefined): unknown {

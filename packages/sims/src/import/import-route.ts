@@ -169,11 +169,16 @@ interface Body {
   readonly pause: Pause
 }
 
+/** By which the SIMs of an import are found together. */
+export function importId(nowMs: number): string {
+  const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')
+  return `i-${day}-${[...randomBytes(12)].map((octet) => (octet % 32).toString(32)).join('')}`
+}
+
 async function begin(parts: SimsParts, request: ImportRequest, { rows, plan, pause }: Body): Promise<Run> {
   const { context, iccids } = parts
   const nowMs = context.clock.nowMs()
-  const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')
-  const id = `i-${day}-${[...randomBytes(12)].map((octet) => (octet % 32).toString(32)).join('')}`
+  const id = importId(nowMs)
   const results = createResults(plan.count)
   const facts = {
     plmn: context.settings.plmn,

@@ -150,7 +150,9 @@ export class ImportRows {
       if (this.#of.mayHaveTwins) this.#seen.set(hash, planned)
       const { iccid: text, imsi, label } = draft
       const iccid = text === undefined ? undefined : { iccid: text, mac: this.#of.mac(text) }
-      return { planned, imsi, iccid, label: label ?? undefined, row: this.#rowOf(draft, iccid?.mac) }
+      const { parts, id } = this.#of
+      const row = rowOf(parts, { ...facts, id }, draft, iccid?.mac)
+      return { planned, imsi, iccid, label: label ?? undefined, row }
     } finally {
       wipeCard(draft.card)
     }
@@ -231,39 +233,45 @@ export class ImportRows {
       return { status: 'error', error: 'another IMSI has the same identifier' }
     return { status: label === undefined || label === known.label ? 'exists' : 'updated' }
   }
+}
 
-  #rowOf(draft: ImportDraft, mac: Uint8Array | undefined): SimRow {
-    const { facts, id, parts } = this.#of
-    const { config } = parts.context
-    return {
-      hash: draft.hash,
-      plmn: formatPlmn(facts.plmn),
-      profile: draft.profile,
-      state: 'issued',
-      previous_state: null,
-      suspend_reason: null,
-      apns: JSON.stringify(draft.apns),
-      downlink_bps: draft.ambrBps?.down ?? config.default_downlink_bps,
-      uplink_bps: draft.ambrBps?.up ?? config.default_uplink_bps,
-      quota_bytes: null,
-      usage_bytes: 0,
-      cap_bps: null,
-      reach: null,
-      as_is: draft.asIs.length === 0 ? null : draft.asIs.join(' '),
-      msisdn: draft.msisdn,
-      label: draft.label,
-      batch_id: id,
-      iccid_last4: draft.iccid?.slice(-4) ?? null,
-      issued_at_ms: facts.nowMs,
-      expires_at_ms: draft.expiresAtMs,
-      attached_at_ms: null,
-      swapped_at_ms: null,
-      replaces: null,
-      generation: 1,
-      iccid_mac: mac ?? null,
-      ...sealSim(parts.vault, draft.hash, draft.imsi, draft.card),
-      ...firstHss(parts, facts.nowMs),
-    }
+/** What a draft becomes that an import, or a taking over, stores. */
+export function rowOf(
+  parts: SimsParts,
+  { plmn, nowMs, id }: Pick<ImportFacts, 'plmn' | 'nowMs'> & { readonly id: string },
+  draft: ImportDraft,
+  mac: Uint8Array | undefined,
+): SimRow {
+  const { config } = parts.context
+  return {
+    hash: draft.hash,
+    plmn: formatPlmn(plmn),
+    profile: draft.profile,
+    state: 'issued',
+    previous_state: null,
+    suspend_reason: null,
+    apns: JSON.stringify(draft.apns),
+    downlink_bps: draft.ambrBps?.down ?? config.default_downlink_bps,
+    uplink_bps: draft.ambrBps?.up ?? config.default_uplink_bps,
+    quota_bytes: null,
+    usage_bytes: 0,
+    cap_bps: null,
+    reach: null,
+    as_is: draft.asIs.length === 0 ? null : draft.asIs.join(' '),
+    found_sealed: null,
+    msisdn: draft.msisdn,
+    label: draft.label,
+    batch_id: id,
+    iccid_last4: draft.iccid?.slice(-4) ?? null,
+    issued_at_ms: nowMs,
+    expires_at_ms: draft.expiresAtMs,
+    attached_at_ms: null,
+    swapped_at_ms: null,
+    replaces: null,
+    generation: 1,
+    iccid_mac: mac ?? null,
+    ...sealSim(parts.vault, draft.hash, draft.imsi, draft.card),
+    ...firstHss(parts, nowMs),
   }
 }
 

@@ -405,6 +405,7 @@ function newRow(
     cap_bps: null,
     reach: null,
     as_is: null,
+    found_sealed: null,
     msisdn: plan.msisdn,
     label: facts.label,
     batch_id: facts.id,

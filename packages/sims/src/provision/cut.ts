@@ -18,7 +18,8 @@ import type { SimsParts } from '../parts.ts'
 import { openImsi } from '../secrets/card.ts'
 import { wantedInHss } from '../states/change.ts'
 import type { SimRow } from '../store/sim-store.ts'
-import { driftOf, type Mark, unanswered, upsertRows, wantedOf, writeMarks } from './push.ts'
+import { differences } from './drift.ts'
+import { type Mark, unanswered, upsertRows, writeMarks } from './push.ts'
 
 /** What a kick has come to. `unknown`: the core did not say. */
 export type Kicked = Detached | 'unknown'
@@ -296,12 +297,10 @@ async function driftedOf(
     (row) => wantedInHss(row.state) === 'blocked' && row.hss_error !== null && !absent.includes(row),
   )
   if (doubtful.length === 0) return []
-  const imsis = new Map(doubtful.map((row) => [row, openImsi(parts.vault, row)]))
-  const seen = await parts.hss.call(signal, (bound) => driver.observe([...imsis.values()], bound))
-  if (seen === undefined) return undefined
-  return [...imsis].flatMap(([row, imsi]) =>
-    driftOf(wantedOf(row, imsi), seen.get(imsi)) === undefined ? [] : [row],
-  )
+  const found = await differences(parts, driver, doubtful, signal)
+  if (found === undefined) return undefined
+  const differing = new Set(found.map(({ row }) => row.hash))
+  return doubtful.filter(({ hash }) => differing.has(hash))
 }
 
 /** Blocks what the HSS should hold or may hold. Undefined: the HSS did not answer. */

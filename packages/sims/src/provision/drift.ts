@@ -30,8 +30,8 @@ const MISSING = 'the subscriber was missing in the HSS'
 /**
  * The SIMs that the HSS holds otherwise than it should; undefined when it did not answer.
  *
- * A driver that compares is given those that may be on air whole, keys included, since a changed key shows nowhere else.
- * For all others what can be observed must do.
+ * A driver that compares is given those that may be on air whole, keys included, since a changed key shows nowhere else,
+ * and those that were taken over, which keep what nobody can observe. For all others what can be observed must do.
  */
 export async function differences(
   parts: SimsParts,
@@ -39,8 +39,9 @@ export async function differences(
   rows: readonly ComparedSim[],
   signal: AbortSignal,
 ): Promise<readonly Difference[] | undefined> {
-  const isCompared = (row: ComparedSim): boolean =>
-    driver.compare !== undefined && wantedInHss(row.state) === 'open'
+  const isCompared = ({ state, found_sealed: found }: ComparedSim): boolean =>
+    driver.compare !== undefined &&
+    (wantedInHss(state) === 'open' || (wantedInHss(state) === 'blocked' && found !== null))
   const whole = rows.filter(isCompared)
   const compared = await comparedWhole(parts, driver, whole, signal)
   if (compared === undefined) return undefined

@@ -11,7 +11,7 @@ import {
   type Vault,
 } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
-import { openCard, openImsi, wipeCard } from '../secrets/card.ts'
+import { openCard, openFound, openImsi, wipeCard } from '../secrets/card.ts'
 import { type SimNews, tellOfSims, wantedInHss } from '../states/change.ts'
 import { apnsOf, SIMS, type SimRow } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
@@ -32,7 +32,7 @@ export async function withSubscribers<T>(
     return await work(
       rows.map((row, i): Subscriber => {
         const { ki, opc } = cards[i] ?? { ki: new Uint8Array(), opc: new Uint8Array() }
-        return { ...wantedOf(row, openImsi(vault, row)), ki, opc, sqn: sqnOf(row) }
+        return { ...wantedOf(row, openImsi(vault, row)), ...foundOf(vault, row), ki, opc, sqn: sqnOf(row) }
       }),
     )
   } finally {
@@ -47,11 +47,16 @@ export function subscriberOf(vault: Vault, row: PushedSim): Subscriber {
   // Not `slice`: of a Buffer that is a view, and wiped with the card.
   const [ki, opc] = [Uint8Array.from(card.ki), Uint8Array.from(card.opc)]
   wipeCard(card)
-  return { ...wantedOf(row, imsi), ki, opc, sqn: sqnOf(row) }
+  return { ...wantedOf(row, imsi), ...foundOf(vault, row), ki, opc, sqn: sqnOf(row) }
+}
+
+function foundOf(vault: Vault, row: Pick<SimRow, 'hash' | 'found_sealed'>): Pick<Subscriber, 'found'> {
+  const found = openFound(vault, row)
+  return found === undefined ? {} : { found }
 }
 
 /** What of a row makes a subscriber. */
-type PushedSim = Pick<SimRow, 'hash' | 'imsi_sealed' | 'secrets_sealed' | 'hss_seq'> &
+type PushedSim = Pick<SimRow, 'hash' | 'imsi_sealed' | 'secrets_sealed' | 'found_sealed' | 'hss_seq'> &
   Parameters<typeof wantedOf>[0]
 
 /** What the HSS should say of a row whose IMSI is open. */
@@ -105,9 +110,9 @@ export type AsIs = 'apns' | 'ambr' | 'msisdn' | 'expires_at'
 export const AS_IS: readonly AsIs[] = ['apns', 'ambr', 'msisdn', 'expires_at']
 
 /** When a SIM expires that an operator's HSS held without an end: 9999-12-31T23:59:59Z. */
-const NEVER_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
+export const NEVER_MS: number = Date.UTC(9999, 11, 31, 23, 59, 59)
 /** Digits of an MSISDN, ITU-T E.164. */
-const MSISDN = /^[0-9]{3,15}$/
+export const MSISDN: RegExp = /^[0-9]{3,15}$/
 
 /** What of a row an HSS may say. */
 type Open = Pick<SimRow, 'apns' | 'downlink_bps' | 'uplink_bps' | 'msisdn' | 'expires_at_ms' | 'as_is'>

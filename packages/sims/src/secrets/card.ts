@@ -135,7 +135,11 @@ type SealedSim = Pick<SimRow, 'imsi_sealed' | 'secrets_sealed'>
 
 /** Tells the vault which columns it seals, so that a rotation of its key finds them. */
 export function registerSealed(vault: Vault): void {
-  vault.register({ table: 'sims_sim', key: 'hash', columns: ['imsi_sealed', 'secrets_sealed'] })
+  vault.register({
+    table: 'sims_sim',
+    key: 'hash',
+    columns: ['imsi_sealed', 'secrets_sealed', 'found_sealed'],
+  })
   vault.register({ table: 'sims_iccid_index', key: 'id', columns: ['key_sealed'] })
   vault.register({ table: 'sims_batch', key: 'id', columns: ['key_sealed'] })
 }
@@ -177,6 +181,19 @@ export function openImsi(vault: Vault, row: Pick<SimRow, 'hash' | 'imsi_sealed'>
   } finally {
     digits.fill(0)
   }
+}
+
+/** Seals what an HSS held of a SIM when it was taken over. */
+export function sealFound(vault: Vault, hash: string, text: string): Uint8Array {
+  return vault.seal(Buffer.from(text), `sims_sim/${hash}`)
+}
+
+/** What an HSS held of a SIM that was taken over; undefined for all others. Throws `store_corrupt`. */
+export function openFound(
+  vault: Vault,
+  { hash, found_sealed: sealed }: Pick<SimRow, 'hash' | 'found_sealed'>,
+): string | undefined {
+  return sealed === null ? undefined : Buffer.from(vault.open(sealed, `sims_sim/${hash}`)).toString()
 }
 
 /** The card of a SIM; the caller wipes it (`wipeCard`). Throws `store_corrupt`. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Plugin, Reader, Tx } from '@steeple/contracts'
-import { listed, SIMS, type SimRow, simsOf } from '../store/sim-store.ts'
+import type { Plugin, Tx } from '@steeple/contracts'
+import { SIMS, type SimRow, simsOf, takenAmong } from '../store/sim-store.ts'
 import { unsynced, wantedInHss } from './change.ts'
 
 /** The store that a backup of the same node is about to replace. */
@@ -20,7 +20,7 @@ export async function revokeLater(tx: Tx, present: Present | undefined): Promise
   for (let after = ''; ; ) {
     const page = await present.db.all<{ readonly hash: string }>(IN_HSS, { after, limit: PAGE })
     const hashes = page.map(({ hash }) => hash)
-    const known = await knownOf(tx, hashes)
+    const known = await takenAmong(tx, hashes)
     const later = await simsOf(
       present.db,
       hashes.filter((hash) => !known.has(hash)),
@@ -36,16 +36,11 @@ export async function revokeLater(tx: Tx, present: Present | undefined): Promise
   }
 }
 
-async function knownOf(reader: Reader, hashes: readonly string[]): Promise<ReadonlySet<string>> {
-  if (hashes.length === 0) return new Set()
-  const { where, params } = listed('hash', hashes)
-  const rows = await reader.all<{ readonly hash: string }>(`select hash from sims_sim where ${where}`, params)
-  return new Set(rows.map(({ hash }) => hash))
-}
-
 /** Undefined when it is not in the HSS any more, or cannot be opened. Its batch and its number are not the backup's. */
 function revokedFrom(row: SimRow, { reseal }: Present): SimRow | undefined {
   if (wantedInHss(row.state) === 'absent' && row.hss_status === 'synced') return undefined
+  // It was in the HSS before it was ours, and is a subscriber of nobody here again.
+  if (row.found_sealed !== null) return undefined
   const rowId = `sims_sim/${row.hash}`
   const [imsi, secrets] = [reseal(row.imsi_sealed, rowId), reseal(row.secrets_sealed, rowId)]
   if (imsi === undefined || secrets === undefined) return undefined

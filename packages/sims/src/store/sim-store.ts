@@ -95,6 +95,11 @@ export interface SimRow extends SimLifecycle {
    * and written into the row then; null when nothing is open.
    */
   readonly as_is: string | null
+  /**
+   * Of one that was taken over from an HSS: what that held of it then (`Subscriber.found`), sealed; AAD `sims_sim/<hash>`. Null for
+   * all others.
+   */
+  readonly found_sealed: Uint8Array | null
 }
 
 /** The SIMs. */
@@ -133,6 +138,7 @@ export const SIMS: Table<SimRow> = defineTable<SimRow>(
     'cap_bps',
     'reach',
     'as_is',
+    'found_sealed',
   ],
   ['hash'],
 )
@@ -299,6 +305,14 @@ export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
   return (await reader.get('select hash from sims_sim where hash = :hash', { hash })) !== undefined
 }
 
+/** Those of these hashes that are of stored SIMs. */
+export async function takenAmong(reader: Reader, hashes: readonly string[]): Promise<ReadonlySet<string>> {
+  if (hashes.length === 0) return new Set()
+  const { where, params } = listed('hash', hashes)
+  const rows = await reader.all<{ readonly hash: string }>(`select hash from sims_sim where ${where}`, params)
+  return new Set(rows.map(({ hash }) => hash))
+}
+
 /** How many SIMs are in each state; all states are there. */
 export async function countByState(reader: Reader): Promise<ReadonlyMap<SimState, number>> {
   const sql = 'select state, count(*) as sims from sims_sim group by state'
@@ -369,6 +383,7 @@ const COMPARED = [
   'generation',
   'imsi_sealed',
   'secrets_sealed',
+  'found_sealed',
   'hss_status',
   'hss_driver',
   'hss_seq',

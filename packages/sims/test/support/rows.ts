@@ -34,6 +34,7 @@ export function simRow(
     cap_bps: null,
     reach: null,
     as_is: null,
+    found_sealed: null,
     ...own,
   }
 }

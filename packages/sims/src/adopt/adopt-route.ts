@@ -1,0 +1,342 @@
+import {
+  createPause,
+  type Imsi,
+  type JsonSchema,
+  type MutationTx,
+  objectSchema,
+  ok,
+  type Reply,
+  type Request,
+  type Route,
+  recordSchema,
+  route,
+  type Subscriber,
+  type SubscriberFound,
+  validationFailed,
+} from '@steeple/contracts'
+import { importId } from '../import/import-route.ts'
+import { rowOf } from '../import/import-rows.ts'
+import { policyApns } from '../issue/issue.ts'
+import { NAME_SCHEMA } from '../issue/issue-schema.ts'
+import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
+import { MSISDN, NEVER_MS } from '../provision/push.ts'
+import { sealFound, wipe } from '../secrets/card.ts'
+import { noteMoves } from '../states/change.ts'
+import { SIMS, type SimRow } from '../store/sim-store.ts'
+import { addWords } from '../store/word-store.ts'
+import { answered, foreignImsis, type ListingDriver, listingDriver, problemOf } from './foreign.ts'
+
+interface AdoptBody {
+  readonly ids?: readonly string[]
+  readonly all?: true
+  readonly label?: string
+  readonly dry_run?: boolean
+}
+
+/** What became of one subscriber. */
+interface Adopted {
+  readonly imsi_sha256_12: string
+  readonly status: 'adopted' | 'error'
+  readonly error: string | null
+  /** What the first push would write anew in the HSS, by name. */
+  readonly changes: readonly string[]
+  /** Whether the HSS holds the same after it as before; null in a dry run. */
+  readonly is_unchanged: boolean | null
+}
+
+/** A subscriber that can be taken over. */
+interface Ready {
+  readonly imsi: Imsi
+  readonly row: SimRow
+  readonly text: string
+  readonly changes: readonly string[]
+}
+
+/** Subscribers of one call. */
+const MOST = 10_000
+/** Read, compared and looked at again together. */
+const CHUNK = 250
+
+const BODY: JsonSchema = objectSchema({
+  ids: {
+    type: 'array',
+    minItems: 1,
+    maxItems: MOST,
+    uniqueItems: true,
+    items: { type: 'string', pattern: '^[0-9a-f]{12}$' },
+  },
+  all: { type: 'boolean', enum: [true], description: `The first ${MOST}; left says how many remain.` },
+  label: { ...NAME_SCHEMA, description: 'For all of them.' },
+  dry_run: { type: 'boolean', description: 'Changes nothing: the answer says what would be done.' },
+})
+const REPORT: JsonSchema = recordSchema({
+  adopted: { type: 'integer' },
+  failed: { type: 'integer' },
+  left: { type: 'integer', description: 'Subscribers that were not asked for, and are not yours.' },
+  batch_id: {
+    type: ['string', 'null'],
+    description: 'Filter of the list of SIMs; null when none was adopted.',
+  },
+  results: {
+    type: 'array',
+    items: recordSchema({
+      imsi_sha256_12: { type: 'string' },
+      status: { type: 'string', description: 'adopted or error; more may come.' },
+      error: { type: ['string', 'null'] },
+      changes: {
+        type: 'array',
+        items: { type: 'string' },
+        description:
+          'What is written anew in the HSS because the core cannot read it as it is. Mostly empty.',
+      },
+      is_unchanged: {
+        type: ['boolean', 'null'],
+        description:
+          'Whether the HSS holds exactly the same as before; null in a dry run, and when there are changes.',
+      },
+    }),
+  },
+})
+
+/** `POST /v1/sims/adopt` */
+export function adoptRoute(parts: SimsParts): Route {
+  // How many were read, for the limit: it is asked for when the handler has looked.
+  const found = new WeakMap<object, number>()
+  return route<unknown, unknown, AdoptBody>({
+    method: 'POST',
+    path: '/v1/sims/adopt',
+    role: 'sim:issuer',
+    example: { all: true, dry_run: true },
+    summary: 'Take over subscribers that the core has already',
+    description:
+      'They become SIMs of this node, with their keys, number, AMBR, APNs, slices, static addresses, SQN and blocked state, and ' +
+      'without an end. Phones stay on the network. What the HSS holds of them stays as it is, unknown fields too. The limit ' +
+      'sim_import_rows counts them, except in a dry run.',
+    schema: { body: BODY, response: REPORT },
+    errors: ['validation_failed', 'rate_limited', 'southbound_unavailable', 'store_corrupt'],
+    audit: 'sim.adopt',
+    rateLimit: { name: 'sim_import_rows', cost: (body: AdoptBody) => found.get(body) ?? 0 },
+    handle: async (request) => {
+      const { body } = request
+      if ((body.ids === undefined) === (body.all === undefined))
+        throw validationFailed('either ids or all is needed, and not both')
+      return await adopt(parts, request, (count) => found.set(body, count))
+    },
+  })
+}
+
+async function adopt(
+  parts: SimsParts,
+  request: Request<unknown, unknown, AdoptBody>,
+  charge: (count: number) => void,
+): Promise<Reply> {
+  const { body, signal } = request
+  const driver = listingDriver(parts)
+  if (typeof driver === 'string') throw validationFailed(driver)
+  const all = await foreignImsis(parts, driver, signal)
+  const hashes = body.ids ?? [...all.keys()].slice(0, MOST)
+  const results = new Map<string, Adopted>()
+  const id = importId(parts.context.clock.nowMs())
+  const ready: Ready[] = []
+  for (let at = 0; at < hashes.length; at += CHUNK) {
+    const some = hashes.slice(at, at + CHUNK).flatMap((hash) => {
+      const imsi = all.get(hash)
+      if (imsi === undefined)
+        results.set(hash, failed(hash, 'the core has no such subscriber that is not yours'))
+      return imsi === undefined ? [] : [[hash, imsi] as const]
+    })
+    ready.push(...(await readSome(parts, { driver, some, id, label: body.label, results }, signal)))
+  }
+  const left = all.size - hashes.filter((hash) => all.has(hash)).length
+  const report = (): object => {
+    const list = hashes.flatMap((hash) => results.get(hash) ?? [])
+    const adopted = list.filter(({ status }) => status === 'adopted').length
+    const batch = adopted === 0 || body.dry_run === true ? null : id
+    return { adopted, failed: list.length - adopted, left, batch_id: batch, results: list }
+  }
+  if (body.dry_run === true) return ok(report())
+  charge(ready.length)
+  const reply = await request.mutate(id, async (tx) => {
+    await store(parts, tx, ready, results)
+    const adopted = [...results.values()].filter(({ status }) => status === 'adopted')
+    const totals = { adopted: adopted.length, failed: results.size - adopted.length }
+    tx.audit({ detail: { ...totals, ids: adopted.map((one) => one.imsi_sha256_12) } })
+    tx.event({ type: 'sim.adopt', subject: id, data: totals })
+    return { body: report() }
+  })
+  await lookAgain(parts, { driver, ready, results }, signal)
+  return { ...reply, body: report() }
+}
+
+interface Chosen {
+  readonly driver: ListingDriver
+  readonly some: readonly (readonly [hash: string, imsi: Imsi])[]
+  readonly id: string
+  readonly label: string | undefined
+  readonly results: Map<string, Adopted>
+}
+
+/** Reads some subscribers with their keys, and compares them with what this node would keep of them. */
+async function readSome(
+  parts: SimsParts,
+  { driver, some, id, label, results }: Chosen,
+  signal: AbortSignal,
+): Promise<readonly Ready[]> {
+  if (some.length === 0) return []
+  const imsis = some.map(([, imsi]) => imsi)
+  const found = await answered(parts, signal, (bound) => driver.whole(imsis, 'with keys', bound))
+  try {
+    const taken = some.flatMap(([hash, imsi]) => {
+      const one = found.get(imsi)
+      const problem = one === undefined ? 'it has left the core meanwhile' : problemOf(parts, imsi, one)
+      if (one?.keys === undefined || problem !== undefined) {
+        results.set(hash, failed(hash, problem ?? 'its keys cannot be read'))
+        return []
+      }
+      const subscriber = subscriberOf(parts, imsi, one, one.keys)
+      return [{ hash, subscriber, row: adoptedRow(parts, { hash, subscriber, id, label }) }]
+    })
+    const compared = await answered(
+      parts,
+      signal,
+      async (bound) =>
+        (await driver.compare?.(
+          taken.map(({ subscriber }) => subscriber),
+          bound,
+        )) ?? new Map<never, never>(),
+    )
+    return taken.map(({ hash, subscriber, row }): Ready => {
+      const changes = compared.get(subscriber.imsi)?.fields ?? []
+      results.set(hash, { ...failed(hash, null), status: 'adopted', changes })
+      return { imsi: subscriber.imsi, row, text: subscriber.found ?? '', changes }
+    })
+  } finally {
+    for (const { keys } of found.values()) if (keys !== undefined) wipe(keys.ki, keys.opc)
+  }
+}
+
+function failed(hash: string, error: string | null): Adopted {
+  return { imsi_sha256_12: hash, status: 'error', error, changes: [], is_unchanged: null }
+}
+
+/** A found subscriber as this node will want it: just as it is. */
+function subscriberOf(
+  parts: SimsParts,
+  imsi: Imsi,
+  found: SubscriberFound,
+  { ki, opc }: NonNullable<SubscriberFound['keys']>,
+): Subscriber {
+  const { config } = parts.context
+  const names = [...new Set(found.slices.flatMap(({ apns }) => apns.map(({ name }) => name)))]
+  const { msisdn } = found
+  return {
+    imsi,
+    ki,
+    opc,
+    sqn: found.sqn ?? 0n,
+    apns: names.length === 0 ? policyApns(parts) : names,
+    ambrBps: found.ambrBps ?? { down: config.default_downlink_bps, up: config.default_uplink_bps },
+    isBlocked: found.isBlocked,
+    found: found.text,
+    ...(msisdn !== undefined && MSISDN.test(msisdn) ? { msisdn } : {}),
+  }
+}
+
+interface NewRow {
+  readonly hash: string
+  readonly subscriber: Subscriber
+  readonly id: string
+  readonly label: string | undefined
+}
+
+/** SQN = SEQ ‖ IND with 5 bits of IND. TS 33.102 annex C.3.2. */
+const SQN_STEP = 32n
+
+function adoptedRow(parts: SimsParts, { hash, subscriber, id, label }: NewRow): SimRow {
+  const { imsi, ki, opc, apns, ambrBps, msisdn = null, found = '', isBlocked, sqn } = subscriber
+  const { clock, settings } = parts.context
+  const none = new Uint8Array()
+  const card = { ki, opc, iccid: none, adm1: none, pin1: none, puk1: none, pin2: none, puk2: none }
+  const draft = {
+    ...{
+      imsi,
+      hash,
+      card,
+      iccid: undefined,
+      msisdn,
+      profile: 'default',
+      apns,
+      ambrBps,
+      label: label ?? null,
+    },
+    ...{ expiresAtMs: NEVER_MS, asIs: [] },
+  }
+  return {
+    ...rowOf(parts, { plmn: settings.plmn, nowMs: clock.nowMs(), id }, draft, undefined),
+    ...(isBlocked
+      ? { state: 'suspended', previous_state: 'issued', suspend_reason: 'operator' as const }
+      : {}),
+    found_sealed: sealFound(parts.vault, hash, found),
+    hss_seq: Number(sqn / SQN_STEP) + 1,
+  }
+}
+
+/** Stores the new SIMs. One that nothing is to be written of is in step from the beginning: nobody touches the HSS for it. */
+async function store(
+  parts: SimsParts,
+  tx: MutationTx,
+  ready: readonly Ready[],
+  results: Map<string, Adopted>,
+): Promise<void> {
+  const pause = createPause()
+  const room = parts.context.config.max_sims - parts.counters.total
+  const added: SimRow[] = []
+  for (const { row, changes } of ready) {
+    await pause()
+    const { hash } = row
+    if (added.length >= room) {
+      const { max_sims } = parts.context.config
+      results.set(hash, failed(hash, `this node keeps at most ${max_sims} SIMs (sims.max_sims)`))
+      continue
+    }
+    const inStep = {
+      hss_status: 'synced' as const,
+      hss_driver: parts.hss.view().driver,
+      hss_synced_at_ms: row.issued_at_ms,
+    }
+    const stored = changes.length === 0 ? { ...row, ...inStep } : row
+    if (!(await SIMS.insertNew(tx, stored))) {
+      results.set(hash, failed(hash, 'it became yours meanwhile'))
+      continue
+    }
+    await addWords(tx, stored)
+    if (changes.length > 0) tx.dirty(SIM_RESOURCE, hash)
+    added.push(stored)
+  }
+  await noteMoves(
+    parts,
+    tx,
+    added.map((after) => ({ before: undefined, after })),
+  )
+}
+
+/** Compares what the HSS holds now with what it held before, field by field. */
+async function lookAgain(
+  parts: SimsParts,
+  { driver, ready, results }: Pick<Chosen, 'driver' | 'results'> & { readonly ready: readonly Ready[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const same = ready.filter(({ row, changes }) => {
+    return changes.length === 0 && results.get(row.hash)?.status === 'adopted'
+  })
+  for (let at = 0; at < same.length; at += CHUNK) {
+    const some = same.slice(at, at + CHUNK)
+    const imsis = some.map(({ imsi }) => imsi)
+    const held = await parts.hss.call(signal, (bound) => driver.whole(imsis, 'without keys', bound))
+    for (const { imsi, row, text } of some) {
+      const before = results.get(row.hash)
+      if (before !== undefined && held !== undefined)
+        results.set(row.hash, { ...before, is_unchanged: held.get(imsi)?.text === text })
+    }
+  }
+}

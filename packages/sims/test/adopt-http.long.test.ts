@@ -1,0 +1,234 @@
+import type { Imsi, Subscriber, SubscriberFound } from '@steeple/contracts'
+import { imsiHash, parseImsi } from '@steeple/telecom'
+import {
+  assert,
+  driverPlugin,
+  eventually,
+  type FakeHss,
+  fakeHss,
+  loadTestbed,
+  pluginFrom,
+  suite,
+  type Testbed,
+} from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
+import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
+
+interface Report {
+  readonly adopted: number
+  readonly failed: number
+  readonly left: number
+  readonly batch_id: string | null
+  readonly results: readonly {
+    readonly imsi_sha256_12: string
+    readonly status: string
+    readonly error: string | null
+    readonly changes: readonly string[]
+    readonly is_unchanged: boolean | null
+  }[]
+}
+
+const http = suite('sims/adopt-http')
+let bed: Testbed
+let hss: FakeHss
+/** Fields that a push would write anew, by IMSI. */
+const differing = new Map<Imsi, readonly string[]>()
+
+const imsi = (number: number): Imsi => parseImsi(`99999${String(number).padStart(10, '0')}`)!
+const hashOf = (number: number): string => imsiHash(imsi(number))
+
+/** Somebody whom the core has, and this node does not know. */
+function stranger(number: number, more: Partial<Subscriber> = {}): void {
+  hss.held.set(imsi(number), {
+    imsi: imsi(number),
+    ki: Buffer.alloc(16, number),
+    opc: Buffer.alloc(16, number + 1),
+    sqn: 97_000n,
+    apns: ['corp', 'internet'],
+    ambrBps: { up: 1_000_000, down: 2_000_000 },
+    isBlocked: false,
+    ...more,
+  })
+}
+
+function foundOf({ imsi: _, ki, opc, sqn, apns, ...rest }: Subscriber): SubscriberFound {
+  const slice = { sst: 1, sd: '0000ff', isDefault: true }
+  const addresses = ['10.45.0.66']
+  return {
+    ...{ msisdn: undefined, ...rest },
+    slices:
+      apns.length === 0
+        ? []
+        : [{ ...slice, apns: apns.map((name) => ({ name, ambrBps: undefined, qos: 9, addresses })) }],
+    keys: { ki: Uint8Array.from(ki), opc: Uint8Array.from(opc), isOp: false },
+    ...{ sqn, amf: '8000', problem: undefined },
+    text: JSON.stringify({ apns, department: 'harbour' }),
+  }
+}
+
+http.before(
+  async () => {
+    const { startTestbed } = await loadTestbed()
+    hss = fakeHss()
+    hss.everybody = async () => [...hss.held.keys()]
+    hss.whole = async (imsis, what) =>
+      new Map(
+        imsis.flatMap((one) => {
+          const row = hss.held.get(one)
+          if (row === undefined) return []
+          const found = foundOf(row)
+          return [[one, what === 'with keys' ? found : { ...found, keys: undefined }] as const]
+        }),
+      )
+    hss.compare = async (all) =>
+      new Map(all.map((one) => [one.imsi, { fields: differing.get(one.imsi) ?? [], isSqnLost: false }]))
+    bed = await startTestbed({
+      plugins: [await pluginFrom(import.meta.url, plugin), driverPlugin('hss', hss)],
+    })
+  },
+  { limitMs: 360_000 },
+)
+http.before.each(() => {
+  hss.held.clear()
+  differing.clear()
+  hss.calls.length = 0
+})
+http.after(() => bed.stop())
+
+const adopt = async (body: object): Promise<Report> =>
+  bodyOf(await bed.request('POST', '/v1/sims/adopt', { body }))
+const foreign = async (
+  query = '',
+): Promise<{
+  subscribers: { imsi_sha256_12: string }[]
+  next_cursor: string | null
+  total: number | null
+  problem: string | null
+}> => bodyOf(await bed.request('GET', `/v1/sims/foreign${query}`))
+const writes = (): readonly string[] => hss.calls.filter((call) => !call.startsWith('observe'))
+
+http('lists whom the core has and this node does not, page by page, without an IMSI or a key', async () => {
+  for (const number of [1, 2, 3]) stranger(number, { msisdn: '491700000001' })
+  const all = await foreign()
+  assert.is(all.total, 3)
+  assert.equal(all.subscribers.map((one) => one.imsi_sha256_12).toSorted(), [1, 2, 3].map(hashOf).toSorted())
+  assert.equal(
+    { ...all.subscribers[0], imsi_sha256_12: '' },
+    {
+      imsi_sha256_12: '',
+      ...{ can_adopt: true, problem: null, msisdn: '491700000001', is_blocked: false },
+      ...{ downlink_bps: 2_000_000, uplink_bps: 1_000_000, amf: '8000' },
+      slices: [
+        {
+          ...{ sst: 1, sd: '0000ff', is_default: true },
+          apns: ['corp', 'internet'].map((name) => ({
+            ...{ name, downlink_bps: null, uplink_bps: null, qos: 9, addresses: ['10.45.0.66'] },
+          })),
+        },
+      ],
+    },
+  )
+  assert.not.match(JSON.stringify(all), /99999\d{10}|(01){16}/)
+  const one = await foreign('?limit=2')
+  const rest = await foreign(`?limit=2&cursor=${one.next_cursor}`)
+  assert.equal([...one.subscribers, ...rest.subscribers], all.subscribers)
+  assert.is(rest.next_cursor, null)
+})
+
+http('shows in a dry run what it would do, and does nothing', async () => {
+  stranger(11)
+  stranger(12)
+  differing.set(imsi(12), ['SQN'])
+  const dry = await adopt({ all: true, dry_run: true })
+  assert.equal([dry.adopted, dry.failed, dry.left, dry.batch_id], [2, 0, 0, null])
+  const changes = new Map(dry.results.map((one) => [one.imsi_sha256_12, one.changes]))
+  assert.equal([changes.get(hashOf(11)), changes.get(hashOf(12))], [[], ['SQN']])
+  assert.is((await bed.request('GET', `/v1/sims/${hashOf(11)}`)).status, 404)
+  assert.is((await foreign()).total, 2)
+  assert.equal(writes(), [])
+})
+
+http('takes over those that are named, with all that they have, and writes nothing to the core', async () => {
+  stranger(21, { msisdn: '491700000021' })
+  stranger(22)
+  const before = new Map(hss.held)
+  const done = await adopt({ ids: [hashOf(21)], label: 'from before' })
+  assert.equal([done.adopted, done.failed, done.left], [1, 0, 1])
+  assert.equal(done.results[0], {
+    ...{ imsi_sha256_12: hashOf(21), status: 'adopted', error: null, changes: [], is_unchanged: true },
+  })
+  const sim = bodyOf<SimBody & { msisdn: string; ambr: object }>(
+    await bed.request('GET', `/v1/sims/${hashOf(21)}`),
+  )
+  assert.equal(
+    [sim.state, sim.apns, sim.msisdn, sim.label, sim.expires_at, sim.ambr, sim.batch_id],
+    [
+      ...['issued', ['corp', 'internet'], '491700000021', 'from before', '9999-12-31T23:59:59.000Z'],
+      { downlink_bps: 2_000_000, uplink_bps: 1_000_000 },
+      done.batch_id,
+    ],
+  )
+  assert.is(sim.provisioning.status, 'synced')
+  assert.equal(
+    (await foreign()).subscribers.map((one) => one.imsi_sha256_12),
+    [hashOf(22)],
+  )
+  assert.equal(writes(), [])
+  assert.equal(new Map(hss.held), before)
+  const entries = (await bed.audit()).filter(({ action }) => action === 'sim.adopt')
+  assert.equal(entries[0]?.detail, { adopted: 1, failed: 0, ids: [hashOf(21)] })
+  assert.not.match(JSON.stringify(entries), /99999\d{10}/)
+})
+
+http(
+  'keeps the keys of one that it has taken over, and gives back all of it to a core that lost it',
+  async () => {
+    stranger(31)
+    await adopt({ all: true })
+    const { ki, opc } = hss.held.get(imsi(31))!
+    hss.held.clear()
+    hss.compare = undefined as never
+    hss.changed?.()
+    await eventually(() => assert.ok(hss.held.has(imsi(31))))
+    const again = hss.held.get(imsi(31))
+    assert.is(hss.keys.get(imsi(31)), Buffer.concat([ki, opc]).toString('hex'))
+    assert.is(again?.found, JSON.stringify({ apns: ['corp', 'internet'], department: 'harbour' }))
+    assert.equal([again?.apns, (again?.sqn ?? 0n) > 97_000n], [['corp', 'internet'], true])
+  },
+)
+
+http('says of each why it cannot take it over, and takes the others', async () => {
+  stranger(41)
+  stranger(42, { apns: [] })
+  stranger(43, { apns: [], isBlocked: true })
+  const other = parseImsi('001010000000001')!
+  hss.held.set(other, { ...hss.held.get(imsi(41))!, imsi: other })
+  const done = await adopt({ ids: [hashOf(41), hashOf(42), hashOf(43), imsiHash(other), '0123456789ab'] })
+  const told = new Map(done.results.map((one) => [one.imsi_sha256_12, one.error ?? one.status]))
+  assert.is(told.get(hashOf(41)), 'adopted')
+  assert.match(told.get(hashOf(42)) ?? '', /it has no APN/)
+  assert.is(told.get(hashOf(43)), 'adopted')
+  assert.match(told.get(imsiHash(other)) ?? '', /not one of the network 999-99/)
+  assert.match(told.get('0123456789ab') ?? '', /no such subscriber/)
+  const blocked = bodyOf<SimBody>(await bed.request('GET', `/v1/sims/${hashOf(43)}`))
+  assert.equal(
+    [blocked.state, blocked.suspend_reason, blocked.apns],
+    ['suspended', 'operator', ['internet', 'ims']],
+  )
+})
+
+http('refuses where nobody can be listed, and to guess whom is meant', async () => {
+  assert.is(codeOf(await bed.request('POST', '/v1/sims/adopt', { body: {} }), 400), 'validation_failed')
+  const { everybody } = hss
+  hss.everybody = undefined as never
+  const { total, problem } = await foreign()
+  assert.is(total, null)
+  assert.match(problem ?? '', /the HSS driver fake cannot list/)
+  assert.is(
+    codeOf(await bed.request('POST', '/v1/sims/adopt', { body: { all: true } }), 400),
+    'validation_failed',
+  )
+  hss.everybody = everybody as never
+})
+
+http.run()

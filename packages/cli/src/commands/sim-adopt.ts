@@ -132,5 +132,5 @@ function whatOf({ error, changes, is_unchanged: isSame }: Report['results'][numb
   if (error !== null) return `left alone: ${error}`
   if (isSame === false)
     return 'adopted, but the core holds it otherwise than before; svc audit list tells who changed it'
-  return `written anew, because the core cannot read it as it is: ${changes.join(', ')}`
+  return `mended, because the core cannot read it as it is: ${changes.join(', ')}`
 }

@@ -38,7 +38,7 @@ interface Adopted {
   readonly imsi_sha256_12: string
   readonly status: 'adopted' | 'error'
   readonly error: string | null
-  /** What the first push would write anew in the HSS, by name. */
+  /** What the first push would mend in the HSS, by name. */
   readonly changes: readonly string[]
   /** Whether the HSS holds the same after it as before; null in a dry run. */
   readonly is_unchanged: boolean | null
@@ -87,7 +87,7 @@ const REPORT: JsonSchema = recordSchema({
         type: 'array',
         items: { type: 'string' },
         description:
-          'What is written anew in the HSS because the core cannot read it as it is. Mostly empty.',
+          'What is mended in the HSS because the core cannot read it as it is. Mostly empty.',
       },
       is_unchanged: {
         type: ['boolean', 'null'],

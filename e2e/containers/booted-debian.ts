@@ -42,8 +42,8 @@ export interface BootedDebian extends Omit<DebianRoot, 'run' | 'start'> {
   must(...command: readonly string[]): Promise<string>
   /** Starts a program inside, as root, with pipes. */
   start(command: readonly string[], env: Readonly<Record<string, string>>): ChildProcess
-  /** The process of ours that is another one's number inside; gives its `/proc/<pid>/<file>`. */
-  processFile(pidInside: string, file: string): string
+  /** Where a path of it is on this machine, with what it has mounted. */
+  inside(path: `/${string}`): string
   /** Switches it off, as pulling the plug does. */
   off(): void
 }
@@ -77,7 +77,7 @@ export async function bootDebian(): Promise<BootedDebian> {
       const own = Object.entries(env).map(([name, value]) => `${name}=${value}`)
       return spawn('nsenter', [...inside, ...own, ...command], { stdio: 'pipe' })
     },
-    processFile: (pidInside, file) => readFileSync(`/proc/${first}/root/proc/${pidInside}/${file}`, 'utf8'),
+    inside: (path) => `/proc/${first}/root${path}`,
     off: () => child.kill('SIGKILL'),
   }
   await Promise.race([eventually(async () => (await isRunning(booted)) === 'running'), ended])

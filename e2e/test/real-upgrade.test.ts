@@ -157,7 +157,7 @@ upgrade(
   async () => {
     await box.install(release.deb)
     assert.is(await box.property('ActiveState'), 'active')
-    const status = box.debian.processFile(await box.property('MainPID'), 'status')
+    const status = readFileSync(box.debian.inside(`/proc/${await box.property('MainPID')}/status`), 'utf8')
     assert.match(status, /^CapBnd:\t0{16}$/m)
     assert.match(status, /^NoNewPrivs:\t1$/m)
     assert.match(status, /^Seccomp:\t2$/m)

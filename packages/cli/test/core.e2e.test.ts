@@ -100,7 +100,7 @@ test(
       const changes = await svc(['core', 'plan'], { env })
       assert.match(changes.out, /^action +none$/m)
       assert.match(changes.out, /^mme\.yaml +changed +-$/m)
-      assert.not.match(changes.out, /DAEMON +CONTAINER/)
+      assert.not.match(changes.out, /DAEMON +RUNS IN/)
       const inSync = await svc(['core', 'plan'], { env })
       assert.not.match(inSync.out, /FILE +CHANGE/)
     } finally {

@@ -10,11 +10,12 @@ export interface Finding {
 }
 
 /**
- * Something that the configuration names and that the doctor looks for itself: a container, a program that can be executed, a host
+ * Something that the configuration names and that the doctor looks for itself: a container, a unit of systemd, a program that can be executed, a host
  * and port that take connections (those of `url`; nothing is sent). `key` is the key that names it.
  */
 export type Look = { readonly name: string; readonly key: string } & (
   | { readonly container: string }
+  | { readonly unit: string }
   | { readonly program: string }
   | { readonly url: string }
 )

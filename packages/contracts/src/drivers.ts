@@ -75,6 +75,7 @@ export interface PlannedFile {
 /** One daemon of a plan. */
 export interface PlannedDaemon {
   readonly name: string
+  /** The container or the unit of systemd that it runs in. */
   readonly container: string | undefined
   readonly action: 'restart' | 'none'
   /** Whose phones its restart cuts off. */

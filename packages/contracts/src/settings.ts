@@ -25,7 +25,7 @@ export interface Settings {
     readonly admin_token_env: string
     readonly metrics_allow: readonly string[]
   }
-  readonly southbound: { readonly driver: 'container' | 'none' }
+  readonly southbound: { readonly driver: 'container' | 'systemd' | 'none' }
   readonly hss: {
     /** One of those that installed plugins name in `selected_by`. */
     readonly driver: string
@@ -50,6 +50,7 @@ export interface Settings {
     /** Where the core's daemons write their logs (`mme.log`, …), as this service sees it; empty: their containers' output. */
     readonly log_dir: string
     readonly containers: Readonly<Record<string, string>>
+    readonly units: Readonly<Record<string, string>>
     readonly addresses: Readonly<Record<string, string>>
     readonly subnet: string
     readonly slices: readonly { readonly sst: number; readonly sd?: string }[]
@@ -69,6 +70,7 @@ export interface Settings {
     readonly smf_oam_url: string
     readonly config_dir: string
     readonly containers: Readonly<Record<string, string>>
+    readonly units: Readonly<Record<string, string>>
     readonly addresses: Readonly<Record<string, string>>
     readonly subnet: string
     readonly slices: readonly { readonly sst: number; readonly sd?: string }[]

@@ -31,7 +31,13 @@ export const commands: Commands = {
       return
     }
     const rows = daemons.map((row) => ({ ...row, drops: row.action === 'restart' ? row.drops : undefined }))
-    const columns = [{ title: 'DAEMON', value: 'name' }, 'container', 'action', 'drops', WRAPPED_REASON]
+    const columns = [
+      { title: 'DAEMON', value: 'name' },
+      { title: 'RUNS IN', value: 'container' },
+      'action',
+      'drops',
+      WRAPPED_REASON,
+    ]
     if (rows.length > 0) out(`\n${table(rows, columns)}`)
     const changed = files.filter(({ change }) => change !== 'same')
     if (changed.length > 0) out(`\n${table(changed, [{ title: 'FILE', value: 'path' }, 'change', 'daemon'])}`)

@@ -134,7 +134,7 @@ function coreBoard(context: Context) {
         kind: 'core',
         status,
         detail,
-        required: context.settings.southbound.driver === 'container',
+        required: context.settings.southbound.driver !== 'none',
       },
     ],
   }

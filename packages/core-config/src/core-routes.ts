@@ -159,7 +159,7 @@ const nullableText: JsonSchema = { type: ['string', 'null'] }
 /** Schema of that answer. */
 const CORE_PLAN_SCHEMA: JsonSchema = recordSchema({
   core: { ...text, description: 'The core that the configuration names.' },
-  driver: { type: 'string', enum: ['container', 'none'] },
+  driver: { type: 'string', enum: ['container', 'systemd', 'none'] },
   config_dir: text,
   state: {
     type: 'string',

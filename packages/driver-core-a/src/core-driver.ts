@@ -15,16 +15,17 @@ import {
   type Daemon as ConfigDaemon,
   type CoreFiles,
   containerLook,
+  coreEngine,
   coreInfo,
   createCoreFiles,
   type Engine,
-  engineAt,
   type Limits,
   type Open5gsInfo,
   open5gsInfo,
   pause,
   phonesOfOurs,
   recordRecall,
+  runnersOf,
 } from '@steeple/southbound'
 import { parseImsi } from '@steeple/telecom'
 import { type CorePlaces, corePlaces } from './core-places.ts'
@@ -297,15 +298,15 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     return (seams.places ?? corePlaces)({ ...settings, core_a: { ...settings.core_a, addresses } })
   }
   const places = (): CorePlaces => placesAt(files.addresses())
-  const engine = seams.engine ?? engineAt(context.settings.hss.engine_socket)
+  const engine = seams.engine ?? coreEngine(() => context.settings)
   const info = coreInfo(clock, retiring, places)
   const work = workParts(context, engine, places)
   const files = createCoreFiles(context, {
     core: 'core_a',
-    place: ({ core_a }) => ({
-      configDir: core_a.config_dir,
-      containers: core_a.containers,
-      addresses: core_a.addresses,
+    place: (settings) => ({
+      configDir: settings.core_a.config_dir,
+      containers: runnersOf(settings.southbound, settings.core_a),
+      addresses: settings.core_a.addresses,
     }),
     daemons: configDaemons,
     probe: (daemon, signal, addresses) => {
@@ -365,7 +366,7 @@ function workParts(context: Context, engine: Engine, places: () => CorePlaces): 
   const bus = keptBus(context.retiring)
   const containerOf = async (daemon: Daemon, signal: AbortSignal): ReturnType<Engine['inspect']> => {
     const container = places().containers[daemon]
-    if (context.settings.southbound.driver !== 'container' || container === undefined) return undefined
+    if (context.settings.southbound.driver === 'none' || container === undefined) return undefined
     return await engine.inspect(container, signal).catch(() => undefined)
   }
   return {
@@ -479,7 +480,7 @@ const STALE_AFTER: Readonly<Partial<Record<Daemon, readonly Daemon[]>>> = {
 function containerStateOf(context: Context, engine: Engine, places: () => CorePlaces): ContainerState {
   return async (daemon, signal) => {
     const container = places().containers[daemon]
-    if (context.settings.southbound.driver !== 'container' || container === undefined) return undefined
+    if (context.settings.southbound.driver === 'none' || container === undefined) return undefined
     return await containerLook(engine, container, signal)
   }
 }

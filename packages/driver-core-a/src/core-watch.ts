@@ -73,7 +73,7 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
     }
   }
   const health = (): readonly ComponentHealth[] => {
-    const required = context.settings.southbound.driver === 'container'
+    const required = context.settings.southbound.driver !== 'none'
     const daemons: Judgement = [last[0], `${last[1]} (${places().generations.join(' and ')})`]
     return Object.entries({ daemons, work, radios: radios.judged() }).map(([name, [status, detail]]) => ({
       name,

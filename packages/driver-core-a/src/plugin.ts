@@ -6,7 +6,7 @@ import {
   type Instance,
   type Plugin,
 } from '@steeple/contracts'
-import { containersOf, open5gsInfoRef, pagesOf } from '@steeple/southbound'
+import { looksOf, open5gsInfoRef, pagesOf } from '@steeple/southbound'
 import { coreA } from './core-driver.ts'
 import { coreWatch } from './core-watch.ts'
 
@@ -14,7 +14,7 @@ import { coreWatch } from './core-watch.ts'
 export const plugin: Plugin = {
   doctor: ({ settings }) => {
     const { mme_url: mme, smf_url: smf, amf_url: amf } = settings.core_a
-    return [...containersOf(settings, 'core_a'), ...pagesOf({ mme, smf, amf }, 'core_a')]
+    return [...looksOf(settings, 'core_a'), ...pagesOf({ mme, smf, amf }, 'core_a')]
   },
   setup: async (context: Context): Promise<Instance> => {
     const core = coreA(context)

@@ -3,15 +3,16 @@ import {
   type ChargingRun,
   type CoreFiles,
   type CoreFilesParts,
+  coreEngine,
   createCoreFiles,
   type Daemon,
   type Engine,
-  engineAt,
   type Free5gcOam,
   newLinesOfOutput,
   phonesOfOurs,
   type Registration,
   recordRecall,
+  runnersOf,
   type SharedList,
   sharedList,
 } from '@steeple/southbound'
@@ -129,9 +130,8 @@ function attachTeller({
   engine,
 }: Pick<DiagnoseParts, 'settings' | 'engine'>): NonNullable<CoreDriver['attaches']> {
   return async (position, signal) => {
-    const { core_b: coreB, southbound } = settings()
-    const container = coreB.containers.amf
-    if (southbound.driver !== 'container' || container === undefined) return undefined
+    const container = ownContainers(settings()).amf
+    if (container === undefined) return undefined
     const heard = heardFrom(position)
     const tellsAlready = heard?.tells ?? (await isTelling(settings(), engine, signal))
     if (tellsAlready === undefined) return undefined
@@ -230,7 +230,7 @@ export function createCoreB(
   const caller = createCaller(http, tokens)
   const amf = createAmfClient(caller, urls.amf)
   const smf = createSmfClient(caller, urls.smf)
-  const engine = more.engine ?? engineAt(() => context.settings.hss.engine_socket)
+  const engine = more.engine ?? coreEngine(settings)
   const watched: WatchedCore = {
     http,
     urls,
@@ -283,7 +283,7 @@ export function createCoreB(
     mender: registryMender({ log: context.log, mayMend: () => section().mend, restart: files.restart }),
     uncharged,
     files,
-    isRequired: () => context.settings.southbound.driver === 'container',
+    isRequired: () => context.settings.southbound.driver !== 'none',
     seen: metrics.daemon,
     changed: () => context.healthChanged(),
   })
@@ -314,7 +314,7 @@ function unchargedOf(context: Context, kick: Kick): Uncharged {
   return unchargedPhones({
     clock: context.clock,
     log: context.log,
-    mayMend: () => context.settings.southbound.driver === 'container' && context.settings.core_b.mend,
+    mayMend: () => context.settings.southbound.driver !== 'none' && context.settings.core_b.mend,
     ours: (phones) => phonesOfOurs(context, phones),
     record: (phones) => recordRecall(context, phones, RECALL),
     kick,
@@ -325,10 +325,10 @@ function unchargedOf(context: Context, kick: Kick): Uncharged {
 function filesParts(watched: WatchedCore, work: WorkWatch, settings: () => Settings): CoreFilesParts {
   return {
     core: 'core_b',
-    place: ({ core_b }) => ({
-      configDir: core_b.config_dir,
-      containers: core_b.containers,
-      addresses: core_b.addresses,
+    place: (now) => ({
+      configDir: now.core_b.config_dir,
+      containers: runnersOf(now.southbound, now.core_b),
+      addresses: now.core_b.addresses,
     }),
     daemons: daemonsOf,
     probe: async (daemon, signal, addresses) => {
@@ -347,9 +347,9 @@ function filesParts(watched: WatchedCore, work: WorkWatch, settings: () => Setti
   }
 }
 
-/** The containers of the functions, where this node keeps the core. */
-function ownContainers({ southbound, core_b }: Settings): Readonly<Record<string, string>> {
-  return southbound.driver === 'container' ? core_b.containers : {}
+/** What runs the functions, where this node keeps the core. */
+function ownContainers(settings: Pick<Settings, 'core_b' | 'southbound'>): Readonly<Record<string, string>> {
+  return settings.southbound.driver === 'none' ? {} : runnersOf(settings.southbound, settings.core_b)
 }
 
 /** How long the engine may take to tell of one container, ms. */

@@ -1,5 +1,5 @@
 import { type Context, coreDriverRef, type Instance, type Plugin } from '@steeple/contracts'
-import { containersOf, free5gcOamRef } from '@steeple/southbound'
+import { free5gcOamRef, looksOf } from '@steeple/southbound'
 import { createCoreB } from './core-b.ts'
 import { createHttpClient } from './sbi/http-client.ts'
 
@@ -13,7 +13,7 @@ export const plugin: Plugin = {
   doctor: ({ settings }) => {
     const { amf_oam_url: amf, smf_oam_url: smf } = settings.core_b
     return [
-      ...containersOf(settings, 'core_b'),
+      ...looksOf(settings, 'core_b'),
       { name: 'amf', url: amf, key: 'core_b.amf_oam_url' },
       ...(smf === '' ? [] : [{ name: 'smf', url: smf, key: 'core_b.smf_oam_url' }]),
     ]

@@ -10,6 +10,8 @@ import {
   systemPrincipal,
 } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
+import { type Engine, engineAt } from './engine/engine.ts'
+import { systemdEngine } from './engine/systemd.ts'
 
 /** Hashes in one audit entry; more are counted. */
 const MOST_NAMED = 50
@@ -64,12 +66,40 @@ export function workJudged({
   return ['ok', 'its functions have what they need of one another']
 }
 
-/** The containers of the daemons of a core, where it is driven in containers. */
-export function containersOf(settings: Settings, core: 'core_a' | 'core_b'): readonly Look[] {
-  if (settings.southbound.driver !== 'container') return []
-  return Object.entries(settings[core].containers).map(([name, container]) => {
-    const key = `${core}.containers.${name} (or southbound.driver)`
-    return { name, container, key }
+type Southbound = Settings['southbound']
+type Runners = Pick<Settings['core_a'], 'containers' | 'units'>
+
+/** What runs the daemons of a core, by role: containers, or units of systemd. */
+export function runnersOf(southbound: Southbound, core: Runners): Readonly<Record<string, string>> {
+  return core[runnersKey(southbound, core)]
+}
+
+/** The key of a core that names them: what `southbound.driver` says; where it is `none`, the one that is filled. */
+export function runnersKey({ driver }: Southbound, core: Runners): 'containers' | 'units' {
+  const hasContainers = Object.keys(core.containers).length > 0
+  return driver === 'systemd' || (driver === 'none' && !hasContainers) ? 'units' : 'containers'
+}
+
+/** What runs the daemons of a core, as `southbound.driver` says at each call. */
+export function coreEngine(settings: () => Settings): Engine {
+  const containers = engineAt(() => settings().hss.engine_socket)
+  const units = systemdEngine()
+  const now = (): Engine => (settings().southbound.driver === 'systemd' ? units : containers)
+  return {
+    inspect: (...args) => now().inspect(...args),
+    restart: (...args) => now().restart(...args),
+    logsTail: (...args) => now().logsTail(...args),
+    logsSince: (...args) => now().logsSince(...args),
+  }
+}
+
+/** What the daemons of a core run in, where this node drives them. */
+export function looksOf(settings: Settings, core: 'core_a' | 'core_b'): readonly Look[] {
+  if (settings.southbound.driver === 'none') return []
+  const kind = runnersKey(settings.southbound, settings[core])
+  return Object.entries(runnersOf(settings.southbound, settings[core])).map(([name, runner]) => {
+    const key = `${core}.${kind}.${name} (or southbound.driver)`
+    return kind === 'units' ? { name, unit: runner, key } : { name, container: runner, key }
   })
 }
 

@@ -8,10 +8,12 @@ export type { Limits, Probe } from './config-set/verify.ts'
 export { type CoreFiles, createCoreFiles, errorWords } from './core-files/core-files.ts'
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/core-set.ts'
 export {
-  containersOf,
+  coreEngine,
+  looksOf,
   pagesOf,
   phonesOfOurs,
   recordRecall,
+  runnersOf,
   type WorkJudged,
   workJudged,
 } from './core-parts.ts'
@@ -25,6 +27,7 @@ export {
   lastWords,
   statusOf,
 } from './engine/engine.ts'
+export { systemdEngine } from './engine/systemd.ts'
 export type {
   ChargingRun,
   Free5gcOam,

@@ -22,6 +22,7 @@ import {
   readCertificateFiles,
   valueAt,
 } from '@steeple/settings'
+import type { Engine } from '@steeple/southbound'
 import { connect, type Json } from '../client/service.ts'
 import { CommandError } from '../command-error.ts'
 import { certificateStanding } from '../composition/certificate-standing.ts'
@@ -37,28 +38,37 @@ import { checkDisk, checkStore } from './check-store.ts'
 
 const ANSWER_LIMIT_MS = 5000
 
-/** Asks the engine on a socket for every container that the configuration names; changes nothing. */
-async function checkContainers(looks: readonly Look[], socket: string): Promise<readonly Finding[]> {
-  const containers = looks.filter((look) => 'container' in look)
-  if (containers.length === 0) return []
-  const { engineAt } = await import('@steeple/southbound')
-  const engine = engineAt(socket, { answerMs: ANSWER_LIMIT_MS })
+/** Asks systemd and the engine on a socket for every unit and container that the configuration names; changes nothing. */
+async function checkRunners(looks: readonly Look[], socket: string): Promise<readonly Finding[]> {
+  const { engineAt, systemdEngine } = await import('@steeple/southbound')
+  const options = { answerMs: ANSWER_LIMIT_MS }
   const signal = AbortSignal.timeout(2 * ANSWER_LIMIT_MS)
-  return await Promise.all(
-    containers.map(async ({ name, container, key }) => {
-      try {
-        const state = await engine.inspect(container, signal)
-        if (state === undefined)
-          return failed(name, `there is no container ${container}`, `create it or correct ${key}`)
-        return state.isRunning
-          ? healthy(name, `container ${container} is running`)
-          : failed(name, `container ${container} is not running`, 'start it; its own log says why it ended')
-      } catch (error) {
-        const remedy = `start the engine, let this user use its socket, or change ${key}`
-        return failed(name, reasonOf(error), remedy)
-      }
-    }),
-  )
+  const check = async (look: Look): Promise<readonly Finding[]> => {
+    const start = `start the engine, let this user use its socket, or change ${look.key}`
+    if ('container' in look)
+      return [await checked(look, 'container', look.container, engineAt(socket, options), start)]
+    const bus = `start the system bus, or change ${look.key}`
+    return 'unit' in look ? [await checked(look, 'unit', look.unit, systemdEngine(options), bus)] : []
+  }
+  const checked = async (
+    { name, key }: Look,
+    kind: string,
+    runner: string,
+    engine: Engine,
+    remedy: string,
+  ): Promise<Finding> => {
+    try {
+      const state = await engine.inspect(runner, signal)
+      if (state === undefined)
+        return failed(name, `there is no ${kind} ${runner}`, `create it or correct ${key}`)
+      return state.isRunning
+        ? healthy(name, `${kind} ${runner} is running`)
+        : failed(name, `${kind} ${runner} is not running`, 'start it; its own log says why it ended')
+    } catch (error) {
+      return failed(name, reasonOf(error), remedy)
+    }
+  }
+  return (await Promise.all(looks.map(check))).flat()
 }
 
 /** Looks whether the programs that the configuration names can be executed; runs none. `path` is `$PATH`. */
@@ -277,7 +287,7 @@ async function checkPlace(terminal: Terminal, loaded: LoadedConfig): Promise<rea
     await checkStore(terminal, settings, clock),
     await checkDisk(settings),
     ...checkPlugins(settings, packages),
-    ...(await checkContainers(looks, settings.hss.engine_socket)),
+    ...(await checkRunners(looks, settings.hss.engine_socket)),
     ...(await checkPrograms(looks, terminal.env.PATH ?? '')),
     ...(await checkReach(looks)),
     ...checkup.filter((one) => 'status' in one),

@@ -7,6 +7,7 @@ import {
   newLinesOfFile,
   newLinesOfOutput,
   openPlain,
+  runnersOf,
 } from '@steeple/southbound'
 import type { Daemon, Generation } from '../render/roles.ts'
 import { refusalsIn, refusedRadioIn } from './refusals.ts'
@@ -18,17 +19,20 @@ const TAIL_LINES = 2_000
 /** The end of a daemon's log, or why it cannot be read. */
 type LogTail = { readonly text: string } | { readonly problem: string }
 
+type LogSettings = Pick<Settings, 'core_a' | 'southbound'>
+
 /** Reads the end of a daemon's log: `core_a.log_dir`, or the output of its container. Changes nothing. */
 export async function daemonLog(
   daemon: Daemon,
-  { core_a, southbound }: Pick<Settings, 'core_a' | 'southbound'>,
+  settings: LogSettings,
   engine: Engine,
   signal: AbortSignal,
 ): Promise<LogTail> {
-  if (core_a.log_dir !== '') return await fileTail(logPath(core_a.log_dir, daemon))
-  const container = core_a.containers[daemon]
-  if (southbound.driver !== 'container' || container === undefined)
-    return { problem: 'its log is not known: set core_a.log_dir, or core_a.containers' }
+  const { log_dir } = settings.core_a
+  if (log_dir !== '') return await fileTail(logPath(log_dir, daemon))
+  const container = runnersOf(settings.southbound, settings.core_a)[daemon]
+  if (settings.southbound.driver === 'none' || container === undefined)
+    return { problem: 'its log is not known: set core_a.log_dir, core_a.containers or core_a.units' }
   try {
     return { text: await engine.logsTail(container, TAIL_LINES, signal) }
   } catch (error) {
@@ -40,14 +44,15 @@ export async function daemonLog(
 /** What a daemon has written since a position, as the two readers give it; undefined when its log is not known. */
 export async function newLinesOf(
   daemon: Daemon,
-  { core_a, southbound }: Pick<Settings, 'core_a' | 'southbound'>,
+  settings: LogSettings,
   engine: Engine,
   position: string | undefined,
   signal: AbortSignal,
 ): Promise<NewLines | undefined> {
-  if (core_a.log_dir !== '') return await newLinesOfFile(logPath(core_a.log_dir, daemon), position)
-  const container = core_a.containers[daemon]
-  if (southbound.driver !== 'container' || container === undefined) return undefined
+  const { log_dir } = settings.core_a
+  if (log_dir !== '') return await newLinesOfFile(logPath(log_dir, daemon), position)
+  const container = runnersOf(settings.southbound, settings.core_a)[daemon]
+  if (settings.southbound.driver === 'none' || container === undefined) return undefined
   return await newLinesOfOutput(engine, container, position, signal)
 }
 

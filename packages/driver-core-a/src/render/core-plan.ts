@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import { type Settings, sectionOf } from '@steeple/contracts'
-import type { PlacedDesired } from '@steeple/southbound'
+import { type PlacedDesired, runnersOf } from '@steeple/southbound'
 import { type AddressRange, hostText } from './address-range.ts'
 import { addressOf, type Daemon, type Generation, METRICS_PORT } from './roles.ts'
 
@@ -62,7 +62,7 @@ export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] 
   return {
     subnet: core_a.subnet,
     slices: core_a.slices,
-    containers: core_a.containers,
+    containers: runnersOf(settings.southbound, settings.core_a),
     configMount: core_a.config_mount,
     ranProgram: sectionOf(settings, 'ran').program ?? 'srsenb',
     mmeUrl: urlOf('mme_url'),

@@ -1,5 +1,5 @@
 import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
-import type { Engine, SharedList } from '@steeple/southbound'
+import { type Engine, runnersOf, type SharedList } from '@steeple/southbound'
 
 /** A line of the AMF's log. */
 interface Entry {
@@ -247,14 +247,15 @@ function toldIn(
 
 /** The end of what the AMF's container has said, or why it cannot be read. */
 export async function amfLog(
-  { core_b, southbound }: ReturnType<DiagnoseParts['settings']>,
+  settings: ReturnType<DiagnoseParts['settings']>,
   engine: Engine,
   signal: AbortSignal,
 ): Promise<{ readonly text: string } | { readonly problem: string }> {
-  const container = core_b.containers.amf
-  if (southbound.driver !== 'container' || container === undefined)
+  const container = runnersOf(settings.southbound, settings.core_b).amf
+  if (settings.southbound.driver === 'none' || container === undefined)
     return {
-      problem: "amf: its log is not known: set core_b.containers, and southbound.driver to 'container'",
+      problem:
+        'amf: its log is not known: set southbound.driver, and name its container or unit in core_b.containers or core_b.units',
     }
   try {
     return { text: await engine.logsTail(container, TAIL_LINES, signal) }

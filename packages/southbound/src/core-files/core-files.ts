@@ -8,6 +8,7 @@ import {
   nodeIdentityRef,
   type PlannedFile,
   type Rendered,
+  type Settings,
   southboundUnavailable,
   systemPrincipal,
   type Technology,
@@ -21,7 +22,8 @@ import { type ConfigSetPlan, heldFiles, planConfigSet, planOfNothing } from '../
 import { restartAll } from '../config-set/restart-set.ts'
 import { type KeptSet, restoreOriginal, takeOver } from '../config-set/take-over.ts'
 import { DEFAULT_LIMITS } from '../config-set/verify.ts'
-import { type Engine, engineAt } from '../engine/engine.ts'
+import { coreEngine, runnersKey } from '../core-parts.ts'
+import type { Engine } from '../engine/engine.ts'
 import { redacted } from '../redact.ts'
 import { abortable } from '../time-limit.ts'
 import type { CoreFilesParts } from './core-set.ts'
@@ -172,7 +174,7 @@ async function makePlan(
   const restarting = plan.daemons.filter(({ action }) => action === 'restart')
   const [dropped, standing] = await Promise.all([
     droppedBy(isKnown ? restarting.map(({ drops }) => drops) : [], parts, signal),
-    isKnown && driver === 'container' ? obstacles(plan, parts, engine, signal) : [],
+    isKnown && driver !== 'none' ? obstacles(plan, context.settings, parts, engine, signal) : [],
   ])
   return {
     dir: set.dir,
@@ -252,17 +254,19 @@ async function lookAtOthers(
 /** What keeps the daemons from being restarted. */
 async function obstacles(
   plan: ConfigSetPlan,
+  settings: Settings,
   { core }: CoreFilesParts,
   engine: Engine,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
+  const kind = runnersKey(settings.southbound, settings[core])
   const unnamed = plan.daemons.filter(({ container }) => container === undefined).map(({ name }) => name)
-  const problems = unnamed.length === 0 ? [] : [unmanagedWords(core, unnamed)]
+  const problems = unnamed.length === 0 ? [] : [unmanagedWords(`${core}.${kind}`, unnamed)]
   try {
     for (const { name, container, action } of plan.daemons) {
       if (action === 'none' || container === undefined) continue
       if ((await engine.inspect(container, signal)) === undefined)
-        problems.push(`the engine has no container ${container}; see ${core}.containers.${name}`)
+        problems.push(`there is no ${kind.slice(0, -1)} ${container}; see ${core}.${kind}.${name}`)
     }
   } catch (error) {
     signal.throwIfAborted()
@@ -302,7 +306,7 @@ export interface CoreFiles {
 
 /** Call it in `setup`; it opens nothing. `Rendered` sets must be made by `renderedOf`, so that hashes are those of `appliedSha256`. */
 export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFiles {
-  const engine = parts.engine ?? engineAt(() => context.settings.hss.engine_socket)
+  const engine = parts.engine ?? coreEngine(() => context.settings)
   const work: ApplyParts = { context, parts, engine, restarted: restartCounter(context) }
   /** One apply at a time: two would restart each other's daemons. */
   const inTurn = createTurns()
@@ -366,7 +370,7 @@ async function restartDaemons(
 ): Promise<boolean> {
   signal.throwIfAborted()
   const restarts = restartsOf(daemons, new Map(names.map((name) => [name, why]))).filter(isRestartable)
-  const isOurs = context.settings.southbound.driver === 'container'
+  const isOurs = context.settings.southbound.driver !== 'none'
   if (!isOurs || !names.every((name) => restarts.some(({ daemon }) => daemon.name === name))) return false
   const limits = { ...DEFAULT_LIMITS, ...parts.limits }
   const { restarted, unwell } = await restartAll(restarts, { engine, limits, restarted: count }, signal)
@@ -392,7 +396,9 @@ async function audit(context: Context, detail: Readonly<Record<string, unknown>>
 /** Agrees to what an apply replaces; gives the folder of the copy. Throws as `takeOver` does. */
 async function takeOverSet(set: CoreSet, named: readonly string[], parts: ApplyParts): Promise<string> {
   if (parts.context.settings.southbound.driver === 'none')
-    throw validationFailed('southbound.driver is none, so nothing is written; set it to container first')
+    throw validationFailed(
+      'southbound.driver is none, so nothing is written; set it to container or systemd first',
+    )
   const kept = keptSetOf(set, parts)
   return join(kept.originalsDir, await takeOver(kept, named))
 }
@@ -451,9 +457,9 @@ export function errorWords(error: unknown): string {
 }
 
 /** That nobody restarts daemons, and which keys change that. */
-function unmanagedWords(core: string, daemons: readonly string[]): string {
-  const keys = daemons.map((name) => `${core}.containers.${name}`).join(', ')
-  return `nobody restarts ${daemons.join(', ')} when its files change: name its container in ${keys}`
+function unmanagedWords(key: string, daemons: readonly string[]): string {
+  const keys = daemons.map((name) => `${key}.${name}`).join(', ')
+  return `nobody restarts ${daemons.join(', ')} when its files change: say in ${keys} what runs it`
 }
 
 /** That files of others are in the way, and what lets an apply replace them. */

@@ -217,7 +217,10 @@ test('shows no password in a plan, also when it is the password that changes', (
 test('names a container that is not there and an engine that does not answer', () =>
   inCore(async (world, { plan: planned }) => {
     world.engine.remove('c-hss')
-    assert.match((await planned()).problems.join('\n'), /no container c-hss; see core_a\.containers\.hss/)
+    assert.match(
+      (await planned()).problems.join('\n'),
+      /there is no container c-hss; see core_a\.containers\.hss/,
+    )
     world.engine.mood = 'hang'
     const plan = await planned()
     assert.is(plan.state, 'changes')

@@ -71,7 +71,7 @@ export function Planned({
       <p>
         <Lamp tone={TONES[state] ?? 'none'} label={word(words, state)} />
       </p>
-      <p>{t(driver === 'container' ? 'core.plan.driver.container' : 'core.plan.driver.none')}</p>
+      <p>{t(driver === 'none' ? 'core.plan.driver.none' : 'core.plan.driver.container')}</p>
       {state === 'unconfigured' && isLab ? <p>{t('core.plan.lab')}</p> : null}
       {state === 'changes' ? <Consequences plan={plan} /> : null}
       {problems.length === 0 ? null : (

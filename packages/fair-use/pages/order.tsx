@@ -1,22 +1,23 @@
-import { Field, numberOf, t, useState } from '@steeple/console/kit'
-
-const GIGA = 1_000_000_000
+import { t, useState } from '@steeple/console/kit'
+import { type Amount, AmountFields, bytesOf } from './amount.tsx'
+import { UNITS, unitOf } from './quota-amount.ts'
 
 /** The quota of SIMs that are ordered. */
 export function Panel({ onMore }: { readonly onMore: (more: { readonly quota_bytes?: number }) => void }) {
-  const [typed, setTyped] = useState('')
-  const set = (text: string): void => {
-    setTyped(text)
-    onMore(text === '' ? {} : { quota_bytes: Math.round(numberOf(text) * GIGA) })
+  const [typed, setTyped] = useState<Amount>({ amount: '', unit: unitOf(UNITS.GB) })
+  const set = (part: Partial<Amount>): void => {
+    const next = { ...typed, ...part }
+    setTyped(next)
+    onMore(next.amount === '' ? {} : { quota_bytes: bytesOf(next) })
   }
   return (
-    <Field
+    <AmountFields
+      {...typed}
       label={t('order.quota')}
       help={t('order.quota.help')}
-      inputMode="decimal"
-      pattern="\d+([.,]\d+)?"
-      value={typed}
-      onInput={set}
+      isFree
+      onAmount={(amount) => set({ amount })}
+      onUnit={(unit) => set({ unit })}
     />
   )
 }

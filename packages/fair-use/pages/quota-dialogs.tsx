@@ -16,6 +16,7 @@ import {
   useDraft,
   useState,
 } from '@steeple/console/kit'
+import { AmountFields, bytesOf } from './amount.tsx'
 import type { Usage } from './quota.tsx'
 import { jumpOf, UNITS, type Unit, unitOf } from './quota-amount.ts'
 
@@ -120,7 +121,7 @@ function WishFields({
 }) {
   return (
     <>
-      <Amount
+      <AmountFields
         amount={amount}
         unit={unit}
         onAmount={(text) => onChange({ amount: text })}
@@ -194,7 +195,7 @@ export function TopUpDialog({ usage, etag, onClose, onChanged }: DialogProps) {
       onClose={onClose}
     >
       <p>{t('quota.add.what')}</p>
-      <Amount amount={amount} unit={unit} onAmount={setAmount} onUnit={setUnit} />
+      <AmountFields amount={amount} unit={unit} onAmount={setAmount} onUnit={setUnit} />
       {jump.question}
       {isStale ? (
         <StaleChoice onKeep={keep} onDrop={onClose}>
@@ -227,10 +228,6 @@ function wishText({ amount, unit, period, action }: Wish): string {
   return `${amount} ${unit}, ${t(`quota.period.${period}`)}. ${t(`quota.action.${action}`)}`
 }
 
-function bytesOf({ amount, unit }: Pick<Wish, 'amount' | 'unit'>): number {
-  return Math.round(numberOf(amount) * UNITS[unit])
-}
-
 function bodyOf({ period, action, rate, ...wish }: Wish) {
   return {
     quota_bytes: bytesOf(wish),
@@ -238,38 +235,6 @@ function bodyOf({ period, action, rate, ...wish }: Wish) {
     action,
     ...(action === 'throttle' && rate !== '' ? { throttle_bps: Math.round(numberOf(rate) * KBIT) } : {}),
   }
-}
-
-function Amount({
-  amount,
-  unit,
-  onAmount,
-  onUnit,
-}: {
-  readonly amount: string
-  readonly unit: Unit
-  readonly onAmount: (amount: string) => void
-  readonly onUnit: (unit: Unit) => void
-}) {
-  return (
-    <div class="pair">
-      <Field
-        label={t('quota.amount')}
-        inputMode="decimal"
-        pattern="\d+([.,]\d+)?"
-        isRequired
-        isFocused
-        value={amount}
-        onInput={onAmount}
-      />
-      <Select
-        label={t('quota.unit')}
-        value={unit}
-        onChange={(value) => onUnit(value === 'MB' ? 'MB' : 'GB')}
-        options={Object.keys(UNITS).map((value) => ({ value, label: value }))}
-      />
-    </div>
-  )
 }
 
 function known<Value extends string>(values: readonly Value[], given: string | null, other: Value): Value {

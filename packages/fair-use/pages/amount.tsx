@@ -1,0 +1,52 @@
+import { Field, numberOf, Select, t } from '@steeple/console/kit'
+import { UNITS, type Unit } from './quota-amount.ts'
+
+/** An amount of data as it is typed. */
+export interface Amount {
+  readonly amount: string
+  readonly unit: Unit
+}
+
+/** Octets; NaN while it is no number. */
+export function bytesOf({ amount, unit }: Amount): number {
+  return Math.round(numberOf(amount) * UNITS[unit])
+}
+
+/** The fields of an amount. */
+export function AmountFields({
+  amount,
+  unit,
+  onAmount,
+  onUnit,
+  label = t('quota.amount'),
+  help,
+  isFree = false,
+}: Amount & {
+  readonly onAmount: (amount: string) => void
+  readonly onUnit: (unit: Unit) => void
+  readonly label?: string
+  readonly help?: string
+  /** It may be left out, among other fields. */
+  readonly isFree?: boolean
+}) {
+  return (
+    <div class="pair">
+      <Field
+        label={label}
+        {...(help === undefined ? {} : { help })}
+        inputMode="decimal"
+        pattern="\d+([.,]\d+)?"
+        isRequired={!isFree}
+        isFocused={!isFree}
+        value={amount}
+        onInput={onAmount}
+      />
+      <Select
+        label={t('quota.unit')}
+        value={unit}
+        onChange={(value) => onUnit(value === 'MB' ? 'MB' : 'GB')}
+        options={Object.keys(UNITS).map((value) => ({ value, label: value }))}
+      />
+    </div>
+  )
+}

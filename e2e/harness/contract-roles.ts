@@ -131,6 +131,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/tx/arm', 'viewer'),
   read('/v1/tx/profiles', 'viewer'),
   read('/v1/tx/devices', 'viewer'),
+  read('/v1/tx/profiles/{id}/dry-run', 'sim:admin', '/v1/tx/profiles/none/dry-run', 404),
   read('/v1/spectrum/ranges', 'viewer'),
   read('/v1/sims', 'viewer'),
   read('/v1/sims/{imsi}', 'viewer', `/v1/sims/${NOBODY}`, 404),

@@ -109,7 +109,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     page: 'how-to/radio.md',
-    begins: 'svc tx arm',
+    begins: 'svc tx profile dry-run',
     why: 'needs a radio; disarm.test arms and disarms stand-ins',
   },
   { page: 'how-to/sims.md', begins: 'svc sim find -', why: PERSON },

@@ -374,6 +374,20 @@ export interface RanObserved {
   readonly attachedUes: number
   readonly mode: 'lte' | 'nr' | 'none'
 }
+/** What a radio would be started with, and what a start looks at before. */
+export interface RadioRehearsal {
+  /** `srsenb`, `gnb`. */
+  readonly program: string
+  /** The configuration files that would be written. */
+  readonly files: readonly { readonly name: string; readonly text: string }[]
+  readonly checks: readonly {
+    /** configuration, program, machine. May grow. */
+    readonly check: string
+    /** Why it fails, sentence by sentence; empty: it is passed. */
+    readonly problems: readonly string[]
+  }[]
+}
+
 /** Supervises one eNB or gNB. Also provides `ran.transmitter`. */
 export interface RanDriver {
   observe(signal: AbortSignal): Promise<RanObserved>
@@ -383,10 +397,13 @@ export interface RanDriver {
   stop(signal: AbortSignal): Promise<void>
   /** Why this profile can never be on air with the driver as it is configured; empty when nothing is known. An arm asks. */
   problems?(profile: RadioProfile): readonly string[]
+  /** A start of this profile up to the moment before the program runs; undefined when no program is configured. Starts nothing. */
+  rehearse?(profile: RadioProfile): Promise<RadioRehearsal | undefined>
 }
 export const ranDriverRef: ServiceRef<RanDriver> = serviceRef<RanDriver>('ran.driver', {
   observe: 'function',
   start: 'function',
   stop: 'function',
   problems: 'function?',
+  rehearse: 'function?',
 })

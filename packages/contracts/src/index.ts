@@ -52,6 +52,7 @@ export {
   type ObservedUe,
   type PlannedDaemon,
   type PlannedFile,
+  type RadioRehearsal,
   type RanDriver,
   type RanObserved,
   type Rendered,

@@ -10,6 +10,7 @@ import { cellPlan, type RenderProblem, technologyProblem } from './render/cell-p
 import { gainProblems } from './render/render-problems.ts'
 import { ueCountOf } from './stream/radio-facts.ts'
 import { desiredRadio, isSameProfile } from './supervisor/desired-radio.ts'
+import { rehearsal } from './supervisor/radio-start.ts'
 import type { RadioSnapshot } from './supervisor/radio-state.ts'
 import type { Supervisor } from './supervisor/supervisor.ts'
 
@@ -61,7 +62,7 @@ export function radioReconciler(
 /** The driver's service over its supervisor. */
 export function ranDriver(
   context: Pick<Context, 'use' | 'settings'>,
-  supervisor: Pick<Supervisor, 'snapshot' | 'step' | 'hold' | 'resume' | 'running'>,
+  supervisor: Pick<Supervisor, 'snapshot' | 'step' | 'hold' | 'resume' | 'running' | 'directory'>,
   isConfigured: boolean,
 ): RanDriver {
   let stops = 0
@@ -76,6 +77,8 @@ export function ranDriver(
       const problems = [...carrier, ...gainProblems({ profile, ran })]
       return problems.map(({ message }: RenderProblem) => message)
     },
+    rehearse: async (profile) =>
+      isConfigured ? await rehearsal(context, profile, supervisor.directory) : undefined,
     observe: async (signal) => {
       signal.throwIfAborted()
       const { facts, pid } = supervisor.snapshot()

@@ -257,6 +257,11 @@ export const TX_COMMANDS: readonly CommandEntry[] = [
     },
   },
   {
+    usage: 'tx profile dry-run <id>',
+    summary: 'show what an arm would start: checks and configuration files; starts nothing',
+    operation: 'GET /v1/tx/profiles/{id}/dry-run',
+  },
+  {
     usage: 'tx profile remove <id>',
     summary: 'remove a radio profile; disarm an armed one first',
     operation: 'DELETE /v1/tx/profiles/{id}',

@@ -3,13 +3,16 @@ import { stat } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import {
   type Context,
+  isServiceError,
   msFromDuration,
   type RadioProfile,
+  type RadioRehearsal,
   type Settings,
   validationFailed,
 } from '@steeple/contracts'
 import { deviceName } from '../process/device-lock.ts'
 import type { RadioCommand } from '../process/guard-script.ts'
+import { requireLauncher } from '../process/preflight.ts'
 import { coreAddressesOf, coreSlicesOf, isVirtualDevice } from '../render/radio-input.ts'
 import { type RadioPlan, renderRadio } from '../render/render-radio.ts'
 import type { DesiredRadio } from './desired-radio.ts'
@@ -36,6 +39,27 @@ export interface RadioStart {
   readonly fingerprint: string
 }
 
+/** The files and arguments of a profile. Throws `validation_failed` with every reason why it must not be started. */
+async function planOf(
+  settings: Settings,
+  profile: RadioProfile,
+  directory: string,
+  localAddresses: readonly string[],
+): Promise<RadioPlan> {
+  const { ran } = settings
+  return renderRadio({
+    plmn: settings.plmn,
+    tac: settings.tac,
+    profile,
+    ran,
+    coreAddresses: coreAddressesOf(settings),
+    slices: coreSlicesOf(settings),
+    overlays: await readOverlays(ran.template_dir, ran.program),
+    directory,
+    localAddresses,
+  })
+}
+
 /** The start that the configuration asks for now. Throws `validation_failed` with every reason why it must not be. */
 export async function radioStart(
   { settings }: Pick<Context, 'settings'>,
@@ -44,17 +68,7 @@ export async function radioStart(
 ): Promise<RadioStart> {
   const { ran } = settings
   const localAddresses = ownAddresses()
-  const plan = renderRadio({
-    plmn: settings.plmn,
-    tac: settings.tac,
-    profile: desired.profile,
-    ran,
-    coreAddresses: coreAddressesOf(settings),
-    slices: coreSlicesOf(settings),
-    overlays: await readOverlays(ran.template_dir, ran.program),
-    directory,
-    localAddresses,
-  })
+  const plan = await planOf(settings, desired.profile, directory, localAddresses)
   return {
     profileId: desired.profileId,
     profile: desired.profile,
@@ -72,6 +86,43 @@ export async function radioStart(
     container: ran.container === '' ? undefined : { name: ran.container, socket: settings.hss.engine_socket },
     device: deviceName(ran),
     fingerprint: digest([plan.rendered.sha256, await programState(ran), ...localAddresses]),
+  }
+}
+
+/** What a start of a profile does before the program runs, with nothing written and nothing started. */
+export async function rehearsal(
+  { settings }: Pick<Context, 'settings'>,
+  profile: RadioProfile,
+  directory: string,
+  launcher: () => Promise<void> = requireLauncher,
+): Promise<RadioRehearsal> {
+  const { ran } = settings
+  const plan = await tried(() => planOf(settings, profile, directory, ownAddresses()))
+  const checks = [
+    { check: 'configuration', ...plan },
+    { check: 'program', ...(await tried(() => programState(ran))) },
+    // A container has its own.
+    ...(ran.container === '' ? [{ check: 'machine', ...(await tried(launcher)) }] : []),
+  ]
+  // The operator's own template is theirs to show.
+  const files = [...(plan.result?.rendered.files ?? [])].filter(([name]) => name !== 'overlay.yml')
+  return {
+    program: ran.program,
+    files: files.map(([name, text]) => ({ name, text })),
+    checks: checks.map(({ check, problems }) => ({ check, problems })),
+  }
+}
+
+/** What came of some work, or why it was refused. */
+async function tried<Result>(
+  work: () => Promise<Result>,
+): Promise<{ readonly result?: Result; readonly problems: readonly string[] }> {
+  try {
+    return { result: await work(), problems: [] }
+  } catch (error) {
+    if (!isServiceError(error)) throw error
+    const { details = [] } = error
+    return { problems: details.length > 0 ? details.map(({ message }) => message) : [error.message] }
   }
 }
 

@@ -116,7 +116,8 @@ export class Supervisor {
   readonly sweep: () => Promise<void>
   readonly #orphans: OrphanSweep
   readonly #context: Context
-  readonly #directory: string
+  /** Absolute path of the folder of the radio. */
+  readonly directory: string
   readonly #events: SupervisorEvents
   readonly #next: NextStart
   #generation = 0
@@ -137,7 +138,7 @@ export class Supervisor {
 
   constructor({ context, directory, events, backoff }: SupervisorOptions) {
     this.#context = context
-    this.#directory = directory
+    this.directory = directory
     this.#orphans = orphanSweep(context, directory)
     this.sweep = this.#orphans.run
     this.#events = events
@@ -279,7 +280,7 @@ export class Supervisor {
   /** The start that is asked for; undefined when it must not be, with the reason kept. A running one stays then. */
   async #plan(desired: Extract<DesiredRadio, { isOn: true }>): Promise<RadioStart | undefined> {
     try {
-      return await radioStart(this.#context, desired, this.#directory)
+      return await radioStart(this.#context, desired, this.directory)
     } catch (error) {
       if (!isServiceError(error) || error.code !== validationFailed.code) throw error
       this.#refusal.unusable(error.message)

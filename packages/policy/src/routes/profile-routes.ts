@@ -7,6 +7,8 @@ import {
   ok,
   type RadioProfile,
   type Route,
+  ranDriverRef,
+  recordSchema,
   route,
   settingsFixed,
   type Tx,
@@ -69,7 +71,7 @@ interface ProfileBody extends Omit<RadioProfile, 'channel'> {
  * permit judges it.
  */
 export function profileRoutes(context: Context, control: Pick<TxControl, 'judge'>): readonly Route[] {
-  return [putRoute(context, control), deleteRoute(context)]
+  return [putRoute(context, control), deleteRoute(context), rehearsalRoute(context)]
 }
 
 function putRoute(context: Context, control: Pick<TxControl, 'judge'>): Route {
@@ -135,6 +137,47 @@ function deleteRoute(context: Context): Route {
         tx.dirty(TX_RESOURCE, TX_KEY)
         return { status: 204 }
       })
+    },
+  })
+}
+
+const TEXT: JsonSchema = { type: 'string' }
+const REHEARSAL: JsonSchema = recordSchema({
+  program: { type: ['string', 'null'], description: 'srsenb, gnb. Null: no radio program is configured.' },
+  files: {
+    type: 'array',
+    items: recordSchema({ name: TEXT, text: TEXT }),
+    description: 'The configuration files that would be written.',
+  },
+  checks: {
+    type: 'array',
+    items: recordSchema({
+      check: { ...TEXT, description: 'configuration, program, machine. May grow.' },
+      problems: { type: 'array', items: TEXT, description: 'Empty: it is passed.' },
+    }),
+  },
+})
+
+function rehearsalRoute(context: Context): Route {
+  return route<{ readonly id: string }, unknown, unknown>({
+    method: 'GET',
+    path: '/v1/tx/profiles/:id/dry-run',
+    role: 'sim:admin',
+    summary: 'Show what an arm of a radio profile would start, without starting it',
+    description:
+      'The configuration files of the radio program, and what the driver looks at before it starts the program. The gate is asked by ' +
+      'GET /v1/tx/profiles.',
+    schema: {
+      params: objectSchema({ id: { type: 'string', maxLength: 64 } }, ['id']),
+      response: REHEARSAL,
+    },
+    errors: ['not_found', 'store_corrupt'],
+    handle: async ({ params: { id } }) => {
+      const profiles = { ...(await storedProfiles(context.db)), ...fileProfiles(context) }
+      const profile = Object.hasOwn(profiles, id) ? profiles[id] : undefined
+      if (profile === undefined) throw notFound('that radio profile')
+      const found = await context.maybe(ranDriverRef)?.rehearse?.(profile)
+      return ok(found ?? { program: null, files: [], checks: [] })
     },
   })
 }

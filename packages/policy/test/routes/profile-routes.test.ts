@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type TxGate, txGateRef } from '@steeple/contracts'
+import { type RadioProfile, ranDriverRef, type TxGate, txGateRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { PROFILE_NAME, PROFILE_PROPERTIES } from '../../src/routes/profile-routes.ts'
 import { OPEN_POLICY, openWorld, PROFILES, settingsOf, type World, world } from '../support/world.ts'
@@ -72,6 +72,32 @@ routes('judges before it stores, and a dry run stores nothing', async () => {
   }
   await here.close()
 })
+
+routes(
+  'shows what an arm would start: of the file, of the store, of no driver and of no profile',
+  async () => {
+    const here = await openWorld()
+    await put(here, MAST)
+    const dry = (id: string) => here.call('GET', `/v1/tx/profiles/${id}/dry-run`)
+    assert.equal((await dry('mast')).body, { program: null, files: [], checks: [] })
+    here.fake.services.set(ranDriverRef.id, {
+      rehearse: async ({ channel }: RadioProfile) => ({
+        program: 'srsenb',
+        files: [{ name: 'rr.conf', text: `dl_earfcn = ${channel}` }],
+        checks: [{ check: 'program', problems: [] }],
+      }),
+    })
+    const texts = await Promise.all(
+      ['mast', 'b3-lab'].map(async (id) => JSON.stringify((await dry(id)).body)),
+    )
+    assert.equal(
+      texts.map((text) => /dl_earfcn = (\d+)/.exec(text)?.[1]),
+      ['1400', '1300'],
+    )
+    for (const id of ['nobody', 'constructor']) assert.is((await dry(id)).error, 'not_found')
+    await here.close()
+  },
+)
 
 routes(
   'arms no profile that lies outside the licence or the allow-list, wherever it comes from',

@@ -214,9 +214,10 @@ function addressOf(path: string): {
 } {
   const [place = '', search] = path.split('?')
   const query = search === 'dry_run=true' ? { dry_run: true } : {}
-  const [, list, id] = /^(\/v1\/tx\/profiles|\/v1\/policy\/license\/documents)\/(.+)$/.exec(place) ?? []
+  const [, list, id, rest = ''] =
+    /^(\/v1\/tx\/profiles|\/v1\/policy\/license\/documents)\/([^/]+)(\/.+)?$/.exec(place) ?? []
   if (id === undefined) return { template: place, params: {}, query }
-  return { template: `${list}/:id`, params: { id }, query }
+  return { template: `${list}/:id${rest}`, params: { id }, query }
 }
 
 /** A world whose three gates are green. */

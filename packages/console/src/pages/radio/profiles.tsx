@@ -13,6 +13,7 @@ import { Lamp } from '../../ui/lamp.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { DryRun } from './dry-run.tsx'
 import { ProfileDialog, Verdict } from './profile-dialog.tsx'
 import { isWithin, mhzText, type Profile, type Range, spanText } from './spectrum.ts'
 import './radio.css'
@@ -65,6 +66,7 @@ function ArmDialog({
     >
       <p>{t('radio.arm.what')}</p>
       <Carrier profile={profile} />
+      <DryRun id={profile.id} />
       <ol class="checklist">
         {STEPS.map((step) => (
           <li key={step}>

@@ -18,6 +18,8 @@ const BY_TIME = ['/v1/status', '/v1/sessions', '/v1/peers', '/v1/tx/arm']
 /** Of the page's clock; below the 45 s after which a stream without a sign of life is opened anew. */
 const IDLE_S = 40
 const MOST_MEANWHILE = 12
+/** Of the first screen: what is sent, compressed, and what a processor works for it, so that one of a quarter of the speed takes a second. */
+const [MOST_BYTES, MOST_BUSY_S] = [150_000, 0.25]
 /** Looks in a row between which nothing was asked for. */
 const QUIET_LOOKS = 60
 
@@ -80,6 +82,36 @@ if (executable !== undefined) {
       for (let second = 0; second < IDLE_S; second++) await page.clock.runFor(1_000)
       assert.ok(paths.includes('/v1/status'), paths.join(' '))
       assert.ok(paths.length <= MOST_MEANWHILE, `${paths.length} requests: ${paths.join(' ')}`)
+      await page.close()
+    },
+    LIMIT,
+  )
+
+  quiet(
+    'needs little for the first screen, of the network and of the processor',
+    async () => {
+      const { page } = await browser.open(service.url)
+      await signInWithToken(page, service.adminToken)
+      const protocol = await page.context().newCDPSession(page)
+      await protocol.send('Network.enable')
+      await protocol.send('Network.setCacheDisabled', { cacheDisabled: true })
+      await protocol.send('Performance.enable', { timeDomain: 'threadTicks' })
+      let bytes = 0
+      protocol.on('Network.loadingFinished', ({ encodedDataLength }) => {
+        bytes += encodedDataLength
+      })
+      const busy = async (): Promise<number> => {
+        const { metrics } = await protocol.send('Performance.getMetrics')
+        return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN
+      }
+      const before = await busy()
+      const paths = asked(page)
+      await page.reload()
+      await page.locator('.sentence').first().waitFor()
+      const took = (await busy()) - before
+      await isQuiet(paths)
+      assert.ok(bytes > 10_000 && bytes <= MOST_BYTES, `${bytes} bytes`)
+      assert.ok(took > 0 && took <= MOST_BUSY_S, `${took} s`)
       await page.close()
     },
     LIMIT,

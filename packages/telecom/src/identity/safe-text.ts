@@ -41,8 +41,16 @@ export interface PrintedPage {
   readonly foot: string
 }
 
+/** The mark of the console in black, in the margin of the first page: `packages/console/src/icon.svg`. */
+const BRAND =
+  '<p class="brand"><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M16 4l5 12v11h-3v-4a2 2 0 0 0-4 0v4h-3V16z"/>' +
+  '<path d="M24 6a9 9 0 0 1 0 10M8 6a9 9 0 0 0 0 10" fill="none" stroke="#000" stroke-width="2.8"/></svg> Steeple</p>\n'
+const BRAND_STYLE =
+  '.brand { position: absolute; top: 5mm; left: 15mm; font-size: 9pt } .brand svg { width: 1.5em; vertical-align: bottom }'
+
 /** A page to print with that style sheet. */
-export function printedPage(style: string): PrintedPage {
+export function printedPage(ownStyle: string): PrintedPage {
+  const style = BRAND_STYLE + ownStyle
   const hash = createHash('sha256').update(style).digest('base64')
   return {
     policy: `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -56,7 +64,7 @@ export function printedPage(style: string): PrintedPage {
 <style>${style}</style>
 </head>
 <body>
-`,
+${BRAND}`,
     foot: '</body>\n</html>\n',
   }
 }

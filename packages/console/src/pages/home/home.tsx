@@ -265,11 +265,13 @@ export function Page() {
       <h1>{t('home.title')}</h1>
       <Truth state={tx.value} />
       <Needs board={board} />
-      <div class="cards">
+      <div class="columns">
         <People />
-        <Machinery status={board.status} />
+        <div>
+          <Machinery status={board.status} />
+        </div>
+        <Happenings />
       </div>
-      <Happenings />
     </>
   )
 }

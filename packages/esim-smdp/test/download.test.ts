@@ -1,3 +1,4 @@
+import { iccidOctets, swapped } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import {
   deleteOn,
@@ -7,7 +8,6 @@ import {
   enableOn,
   es9Client,
 } from '@steeple/virtual-euicc'
-import { iccidOctets, swapped } from '../src/profile/coding.ts'
 import { HELD } from '../src/store/rows.ts'
 import { pki } from './support/pki.ts'
 import { ADDRESS, iccidOf, type World, world } from './support/world.ts'

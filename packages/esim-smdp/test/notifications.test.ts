@@ -1,5 +1,6 @@
 import { createPublicKey, sign } from 'node:crypto'
 import { readOne, tlv } from '@steeple/sgp22'
+import { iccidOctets, swapped } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import {
   deleteOn,
@@ -9,7 +10,6 @@ import {
   enableOn,
   es9Client,
 } from '@steeple/virtual-euicc'
-import { iccidOctets, swapped } from '../src/profile/coding.ts'
 import { EUICCS, HELD, NOTICES } from '../src/store/rows.ts'
 import {
   authenticated,

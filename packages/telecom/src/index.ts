@@ -18,6 +18,16 @@ export type { NrBandPosition, NrChannel } from './bands/nr-channel.ts'
 export { nrChannel } from './bands/nr-channel.ts'
 export { khzFromNrArfcn, nrArfcnFromKhz, nrRasterStepKhz } from './bands/nr-raster.ts'
 export type { Branded } from './brand.ts'
+export { alphaIdentifier, spnOctets } from './card/alpha-identifier.ts'
+export {
+  accessClass,
+  codeOctets,
+  iccidOctets,
+  imsiOctets,
+  plmnOctets,
+  plmnOf,
+  swapped,
+} from './card/card-octets.ts'
 export type { Apn } from './identity/apn.ts'
 export { apnProblem, parseApn } from './identity/apn.ts'
 export type { Iccid } from './identity/iccid.ts'

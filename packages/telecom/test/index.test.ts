@@ -5,18 +5,23 @@ const index = suite('telecom/index')
 
 index('offers its surface by name', () => {
   assert.equal(Object.keys(telecom).sort(), [
+    'accessClass',
+    'alphaIdentifier',
     'apnProblem',
     'bandwidthsMhz',
     'carrierEdgesMhz',
     'carriersOf',
     'channelsAtKhz',
+    'codeOctets',
     'downlinkSpan',
     'earfcnFromKhz',
     'escapedHtml',
     'formatPlmn',
     'iccidFrom',
+    'iccidOctets',
     'imsiFrom',
     'imsiHash',
+    'imsiOctets',
     'inGroups',
     'isImsiOf',
     'isMcc',
@@ -41,9 +46,13 @@ index('offers its surface by name', () => {
     'parseImsiHash',
     'parseNrArfcn',
     'parsePlmn',
+    'plmnOctets',
+    'plmnOf',
     'printedPage',
     'safeText',
+    'spnOctets',
     'storableName',
+    'swapped',
     'tacMax',
   ])
 })

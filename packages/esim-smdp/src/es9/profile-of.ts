@@ -1,7 +1,7 @@
 import type { OpenableSim, SubscriberView } from '@steeple/contracts'
 import { tlv } from '@steeple/sgp22'
+import { iccidOctets, plmnOctets, swapped } from '@steeple/telecom'
 import type { ProfileVersion } from '../parts.ts'
-import { iccidOctets, plmnOctets, swapped } from '../profile/coding.ts'
 import { suciOctets } from '../profile/subscription.ts'
 import { templateFor } from '../profile/template.ts'
 import type { CodeRow } from '../store/rows.ts'

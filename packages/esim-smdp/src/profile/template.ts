@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey } from 'node:crypto'
+import { plmnOf } from '@steeple/telecom'
 import type { ProfileFacts, ProfileTemplate, ProfileVersion } from '../parts.ts'
-import { plmnOf } from './coding.ts'
 import { ELEMENT, type ElementName, hexTag, isOfFiles, partName, SERVICE } from './elements.ts'
 import { contentOf, FILE, reachOf, sizeOf, withRecord, withRoomFor } from './files.ts'
 import { integerOf, type ProfileElement, placeOf, readElements, TemplateError } from './read.ts'

@@ -1,4 +1,4 @@
-import { luhnCheckDigit } from '@steeple/telecom'
+import { luhnCheckDigit } from '../identity/iccid.ts'
 
 /** Digits of an ICCID with its check digit. ITU-T E.118 §4. */
 const ICCID = /^\d{18,20}$/

@@ -206,6 +206,12 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('POST', '/v1/sims/{imsi}/revoke', 'sim:admin', { path: `/v1/sims/${NOBODY}/revoke` }, 404),
   // The role is that of the action in the body; without one nobody gets past the schema.
   change('POST', '/v1/sims/bulk', 'viewer', { body: {} }, 400),
+  read('/v1/cards', 'viewer', `/v1/cards?imsi=${NOBODY}`),
+  // The machine of a test has no card reader.
+  change('POST', '/v1/cards/read', 'sim:issuer', {}, 409),
+  change('POST', '/v1/cards/write', 'sim:issuer', { body: {} }, 400),
+  change('POST', '/v1/cards/script', 'sim:admin', { body: { imsi: NOBODY } }, 404),
+  change('POST', '/v1/cards/written', 'sim:admin', { body: {} }, 400),
   // eSIM is off on a new node: what issues and shows codes says so.
   change('POST', '/v1/esim/issue', 'sim:issuer', { body: {} }, 409),
   read('/v1/esim/codes', 'sim:issuer'),

@@ -24,6 +24,13 @@ const COMMANDS: Readonly<
     'recovery replace',
     { password: '- standard input', code: '- standard input' },
   ],
+  'POST /v1/cards/read': ['sim write'],
+  'POST /v1/cards/script': ['sim write', { imsi: '[hashes' }],
+  'POST /v1/cards/write': [
+    'sim write',
+    { imsi: '[hashes', iccid: '- that of the card', adm: '- typed, or from --adm-csv' },
+  ],
+  'POST /v1/cards/written': ['sim write', { imsi: '[hashes', iccid: '- that of the card' }],
   'POST /v1/clock/confirm': ['clock confirm', { time: '- the time of this moment' }],
   'POST /v1/core/restore-original': ['core restore-original'],
   'POST /v1/core/take-over': ['core take-over', { files: '- those that the plan shows' }],

@@ -2,7 +2,7 @@
 
 /** Packages by what people do with them. A changeset stands under the first heading that has a subject of its, in this order. */
 const AREAS = [
-  ['SIMs and subscribers', ['sims', 'driver-hss']],
+  ['SIMs and subscribers', ['sims', 'driver-hss', 'card-writer']],
   ['eSIM', ['esim-smdp', 'sgp22', 'virtual-euicc']],
   [
     'Usage and quotas',

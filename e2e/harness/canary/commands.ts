@@ -190,6 +190,8 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('sim quota', world.simHash, '--bytes', '5GB'),
     call('sim quota', world.imsi),
     call('sim import', world.importFile),
+    call('sim write', world.simHash, '--script', `${world.workDir}/scripts`),
+    call('sim write', world.imsi),
     { ...call('esim issue', world.simHash, '--confirmation-code', '-'), input: '4711' },
     call('esim list', '--sim', world.simHash),
     call('esim show', 'e-nobody'),

@@ -112,6 +112,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     begins: 'svc tx profile dry-run',
     why: 'needs a radio; disarm.test arms and disarms stand-ins',
   },
+  {
+    page: 'how-to/write-cards.md',
+    begins: '',
+    why: 'installs pySim and writes cards; cards-http of card-writer has a stand-in, real-pysim the program',
+  },
   { page: 'how-to/sims.md', begins: 'svc sim find -', why: PERSON },
   {
     page: 'tutorials/first-ten-minutes.md',

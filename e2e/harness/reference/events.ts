@@ -24,6 +24,7 @@ auth.lock access: failed logins have locked a name for a network
 auth.refuse api: credentials were refused, as a sum, once a minute
 auth.reuse access: a refresh token was used twice; its session has ended
 backup.create backup: a backup was taken
+card.erase card-writer: which card an erased SIM was on is forgotten
 compliance.export compliance: somebody took the regulator's file
 core.config_apply core-config: a configuration of the core is in force
 core.config_refused core-config: the core refused its configuration

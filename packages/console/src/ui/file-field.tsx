@@ -7,12 +7,14 @@ export function FileField({
   label,
   help,
   accept,
+  isRequired = true,
   onChoose,
 }: {
   readonly label: string
   readonly help?: string
   /** Endings, `.tgz,.gz`: what the browser offers first. */
   readonly accept?: string
+  readonly isRequired?: boolean
   readonly onChoose: (file: File | undefined) => void
 }) {
   const id = useId()
@@ -23,7 +25,7 @@ export function FileField({
         id={id}
         type="file"
         accept={accept}
-        required
+        required={isRequired}
         aria-invalid={complaint !== undefined}
         aria-describedby={describedBy(id, help, complaint)}
         onInvalid={onInvalid}

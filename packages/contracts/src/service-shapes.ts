@@ -7,7 +7,7 @@ import {
   nodeRegistryRef,
   operatorCertificatesRef,
 } from './mesh-services.ts'
-import type { Labels } from './plugin.ts'
+import type { Labels, Language } from './plugin.ts'
 import type { RadioProfile } from './policy.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
 import {
@@ -162,6 +162,24 @@ export const moveRecorderRef: ServiceRef<MoveRecorder> = serviceRef<MoveRecorder
   nodeMoved: 'function',
 })
 
+// ---- provided by a plugin that issues eSIM codes; asked by sims for handouts ----
+
+/** The code of an eSIM, to print. Anyone who sees it can download the profile. */
+export interface PrintedEsim {
+  /** Its QR code, with white around it. */
+  readonly svg: string
+  /** What to do with it, until when, as plain text. */
+  readonly how: string
+}
+/** Codes that phones can still scan. */
+export interface EsimCodes {
+  /** Of at most a hundred SIMs, those that have one; in the reader's language. Throws `store_corrupt`. */
+  printed(imsis: readonly ImsiHash[], language: Language): Promise<ReadonlyMap<ImsiHash, PrintedEsim>>
+}
+export const esimCodesRef: ServiceRef<EsimCodes> = serviceRef<EsimCodes>('esim.codes', {
+  printed: 'function',
+})
+
 // ---- provided by sims ----
 
 /** What decides whether all that is known of a SIM may go. */
@@ -278,6 +296,7 @@ const REFS: readonly ServiceRef<object>[] = [
   policyHistoryRef,
   policyRef,
   quotaKeeperRef,
+  esimCodesRef,
   quotaWatchRef,
   ranDriverRef,
   sessionHistoryRef,

@@ -5,6 +5,7 @@ import {
   closedItemsRef,
   type Db,
   drawnKey,
+  esimCodesRef,
   type Instance,
   isServiceError,
   type Plugin,
@@ -34,7 +35,7 @@ import { type KeptListener, keptListener } from './listen/kept-listener.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { CertStore, EsimParts, Lookup, ProfileTemplate } from './parts.ts'
 import { templatesInForce } from './profile/template-in-force.ts'
-import { codeRoutes, qrRoute, sheetRoute } from './routes/code-routes.ts'
+import { codeRoutes, esimCodes, qrRoute, sheetRoute } from './routes/code-routes.ts'
 import { ES9_PREFIXES, es9Routes } from './routes/es9-routes.ts'
 import { euiccRoutes } from './routes/euicc-routes.ts'
 import { countCodes } from './store/code-queries.ts'
@@ -191,6 +192,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
   // Also when the start fails behind it.
   context.defer(stop)
   return {
+    services: new Map([[esimCodesRef.id, esimCodes(parts)]]),
     routes: [
       issueRoute(parts),
       ...codeRoutes(parts),

@@ -1,4 +1,4 @@
-import type { Language } from '@steeple/contracts'
+import type { Language, PrintedEsim } from '@steeple/contracts'
 import { escapedHtml, printedPage } from '@steeple/telecom'
 import { qrText } from './activation.ts'
 
@@ -89,24 +89,34 @@ export const SHEET_FOOT: string = PAGE.foot
 
 /** One page of at most ten cards. */
 export async function sheetPage(cards: readonly SheetCard[], language: Language): Promise<string> {
-  // Few boxes print any: what draws them is not loaded before.
-  const { qrPath } = await import('./qr.ts')
-  return `<section class="page">\n${cards.map((one) => card(one, qrPath(qrText(one.activationCode)), WORDS[language])).join('')}</section>\n`
+  const printed = await Promise.all(cards.map(async (one) => card(one, await printedCode(one, language))))
+  return `<section class="page">\n${printed.join('')}</section>\n`
 }
 
-function card(
-  { activationCode, label, iccidLast4, isConfirmed, expires }: SheetCard,
-  { path, modules }: { readonly path: string; readonly modules: number },
-  { qr, scan, code }: (typeof WORDS)[Language],
-): string {
+/** The QR code of a card, and what to do with it. */
+export async function printedCode(
+  { activationCode, isConfirmed, expires }: Omit<SheetCard, 'label' | 'iccidLast4'>,
+  language: Language,
+): Promise<PrintedEsim> {
+  const { qr, scan, code } = WORDS[language]
+  // Few boxes print any: what draws them is not loaded before.
+  const { qrPath } = await import('./qr.ts')
+  const { path, modules } = qrPath(qrText(activationCode))
   const side = modules + 2 * QUIET_MODULES
   const view = `-${QUIET_MODULES} -${QUIET_MODULES} ${side} ${side}`
+  return {
+    svg: `<svg viewBox="${view}" role="img" aria-label="${qr}"><path d="M-${QUIET_MODULES}-${QUIET_MODULES}h${side}v${side}H-${QUIET_MODULES}z" fill="#fff"/><path d="${path}"/></svg>`,
+    how: `${scan.replace('{until}', expires)}${isConfirmed ? ` ${code}` : ''}`,
+  }
+}
+
+function card({ activationCode, label, iccidLast4 }: SheetCard, { svg, how }: PrintedEsim): string {
   return `<article class="card cut">
-<svg viewBox="${view}" role="img" aria-label="${qr}"><path d="M-${QUIET_MODULES}-${QUIET_MODULES}h${side}v${side}H-${QUIET_MODULES}z" fill="#fff"/><path d="${path}"/></svg>
+${svg}
 <div>
 <h2>${escapedHtml(label)}</h2>
 <p class="end">eSIM …${escapedHtml(iccidLast4)}</p>
-<p class="how">${scan.replace('{until}', escapedHtml(expires))}${isConfirmed ? ` ${code}` : ''}</p>
+<p class="how">${escapedHtml(how)}</p>
 </div>
 <p class="code">${escapedHtml(activationCode)}</p>
 </article>

@@ -1,6 +1,8 @@
 import {
   BATCH_ID_PATTERN,
+  type EsimCodes,
   esimCodeNotFound,
+  type ImsiHash,
   type JsonSchema,
   LANGUAGES,
   type Language,
@@ -23,13 +25,22 @@ import { activationOf, qrText } from '../codes/activation.ts'
 import { closedConflict, esimCodeConflict, needEnabled } from '../codes/conflict.ts'
 import { CODE_SCHEMA, codeRecord } from '../codes/record.ts'
 import { ESIM_CODE } from '../codes/restored.ts'
-import { PER_PAGE, SHEET_FOOT, SHEET_POLICY, type SheetCard, sheetHead, sheetPage } from '../codes/sheet.ts'
+import {
+  PER_PAGE,
+  printedCode,
+  SHEET_FOOT,
+  SHEET_POLICY,
+  type SheetCard,
+  sheetHead,
+  sheetPage,
+} from '../codes/sheet.ts'
 import type { EsimParts } from '../parts.ts'
 import { move, termsNow } from '../states/move.ts'
 import {
   AT_ONCE,
   type CodeFilter,
   type CodePosition,
+  codesOfSims,
   heldOfCodes,
   listCodes,
   printableCodes,
@@ -92,11 +103,7 @@ async function* pagesOf(
 ): AsyncGenerator<string, undefined> {
   for (let after = ''; ; ) {
     const rows = await printableCodes(parts.context.db, batch, after, PER_PAGE)
-    const closed = await parts.closed.among(
-      ESIM_CODE,
-      rows.map(({ token }) => token),
-    )
-    const open = rows.filter(({ token }) => !closed.has(token))
+    const open = await openOf(parts, rows)
     if (open.length > 0) yield await sheetPage(await cardsOf(parts, open), language)
     const last = rows.at(-1)
     if (rows.length < PER_PAGE || last === undefined) return undefined
@@ -104,19 +111,53 @@ async function* pagesOf(
   }
 }
 
-async function cardsOf(
-  { issuer, vault }: EsimParts,
-  rows: readonly CodeRow[],
-): Promise<readonly SheetCard[]> {
-  // Hashes of rows are hashes.
-  const cards = await issuer.cards(rows.map(({ hash }) => hash as SimCard['imsi']))
-  const labels = new Map<string, string | undefined>(cards.map(({ imsi, label }) => [imsi, label]))
-  return rows.map((row) => ({
+/** Those that no restore has closed. */
+async function openOf({ closed }: EsimParts, rows: readonly CodeRow[]): Promise<readonly CodeRow[]> {
+  const gone = await closed.among(
+    ESIM_CODE,
+    rows.map(({ token }) => token),
+  )
+  return rows.filter(({ token }) => !gone.has(token))
+}
+
+/** What of a code is printed. */
+function printedOf({ vault }: EsimParts, row: CodeRow): Omit<SheetCard, 'label' | 'iccidLast4'> {
+  return {
     activationCode: activationOf(vault, row),
-    label: labels.get(row.hash) ?? 'eSIM',
-    iccidLast4: row.iccid_last4,
     isConfirmed: row.confirmation_sealed !== null,
     expires: timestampFromMs(row.expires_at_ms).slice(0, DATE),
+  }
+}
+
+/** The codes of SIMs for handouts of others; none while eSIM is off. */
+export function esimCodes(parts: EsimParts): EsimCodes {
+  const { context } = parts
+  return {
+    printed: async (imsis, language) => {
+      if (!context.config.enabled) return new Map()
+      const rows = await codesOfSims(context.db, imsis)
+      const open = await openOf(
+        parts,
+        rows.filter(({ state }) => state === 'released'),
+      )
+      const printed = open.map(
+        async (row) =>
+          // A hash of a row is one.
+          [row.hash as ImsiHash, await printedCode(printedOf(parts, row), language)] as const,
+      )
+      return new Map(await Promise.all(printed))
+    },
+  }
+}
+
+async function cardsOf(parts: EsimParts, rows: readonly CodeRow[]): Promise<readonly SheetCard[]> {
+  // Hashes of rows are hashes.
+  const cards = await parts.issuer.cards(rows.map(({ hash }) => hash as SimCard['imsi']))
+  const labels = new Map<string, string | undefined>(cards.map(({ imsi, label }) => [imsi, label]))
+  return rows.map((row) => ({
+    ...printedOf(parts, row),
+    label: labels.get(row.hash) ?? 'eSIM',
+    iccidLast4: row.iccid_last4,
   }))
 }
 

@@ -1,10 +1,13 @@
 import {
   BATCH_ID_PATTERN,
+  esimCodesRef,
   fieldRefused,
+  type ImsiHash,
   LANGUAGES,
   type Language,
   notFound,
   objectSchema,
+  type PrintedEsim,
   type Route,
   route,
 } from '@steeple/contracts'
@@ -37,6 +40,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .5mm 3mm; margi
 dt { color: #444 }
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere }
 p { font-size: 8.5pt }
+svg { float: right; width: 36mm; height: 36mm; margin: -3mm -3mm 0 2mm; shape-rendering: crispEdges }
 @media screen { html { background: #ddd } .page { background: #fff; margin: 6mm auto } }
 `
 
@@ -52,31 +56,31 @@ interface Words {
 
 const WORDS: Readonly<Record<Language, Words>> = {
   de: {
-    title: 'SIM-Karten der Serie',
+    title: 'SIMs der Serie',
     number: 'Rufnummer',
     card: 'Karte',
     how: 'Legen Sie die Karte ein. Kommt das Telefon nicht online, tragen Sie den APN in den Einstellungen des Mobilfunks ein.',
   },
   en: {
-    title: 'SIM cards of batch',
+    title: 'SIMs of batch',
     number: 'Number',
     card: 'Card',
     how: 'Put the card into the phone. If the phone does not get online, enter the APN in the mobile network settings.',
   },
   es: {
-    title: 'Tarjetas SIM del lote',
+    title: 'SIM del lote',
     number: 'Número',
     card: 'Tarjeta',
     how: 'Ponga la tarjeta en el teléfono. Si el teléfono no se conecta, escriba el APN en los ajustes de la red móvil.',
   },
   fr: {
-    title: 'Cartes SIM du lot',
+    title: 'SIM du lot',
     number: 'Numéro',
     card: 'Carte',
     how: 'Mettez la carte dans le téléphone. S’il ne se connecte pas, saisissez l’APN dans les paramètres du réseau mobile.',
   },
   pt: {
-    title: 'Cartões SIM do lote',
+    title: 'SIMs do lote',
     number: 'Número',
     card: 'Cartão',
     how: 'Ponha o cartão no telefone. Se o telefone não se ligar, escreva o APN nas definições da rede móvel.',
@@ -92,8 +96,9 @@ export function handoutRoute(parts: SimsParts): Route {
     role: 'sim:issuer',
     summary: 'Get the handout of a batch to print',
     description:
-      'A page of HTML that loads nothing: label, number, card and APN of each SIM that is not revoked, eight on an A4 page. With codes: ' +
-      'also PIN and PUK, which the audit trail says. In English unless you name another language.',
+      'A page of HTML that loads nothing: label, number, card and APN of each SIM that is not revoked, eight on an A4 page. An eSIM ' +
+      'that can still be downloaded has its QR code. With codes: also PIN and PUK, which the audit trail says. In English unless ' +
+      'you name another language.',
     schema: {
       query: objectSchema(
         {
@@ -151,17 +156,28 @@ async function* handout(
   yield PAGE.head(`${words.title} ${batch}`, language)
   for (let at = 0; at < sims.length; at += PER_PAGE) {
     const page = sims.slice(at, at + PER_PAGE)
-    yield `<section class="page">\n${page.map((sim) => card(sim, words, codes ? codesOf(parts, sim) : [])).join('')}</section>\n`
+    // Hashes of rows are hashes.
+    const hashes = page.map(({ hash }) => hash as ImsiHash)
+    const esims = await parts.context.maybe(esimCodesRef)?.printed(hashes, language)
+    const cards = page.map((sim) =>
+      card(sim, words, codes ? codesOf(parts, sim) : [], esims?.get(sim.hash as ImsiHash)),
+    )
+    yield `<section class="page">\n${cards.join('')}</section>\n`
   }
   yield PAGE.foot
 }
 
 type Fact = readonly [term: string, value: string]
 
-function card(sim: SimRow, { number, card: end, how }: Words, codes: readonly Fact[]): string {
+function card(
+  sim: SimRow,
+  { number, card: end, how }: Words,
+  codes: readonly Fact[],
+  esim: PrintedEsim | undefined,
+): string {
   const facts: readonly Fact[] = [
     [number, sim.msisdn ?? ''],
-    [end, sim.iccid_last4 === null ? '' : `…${sim.iccid_last4}`],
+    [esim === undefined ? end : 'eSIM', sim.iccid_last4 === null ? '' : `…${sim.iccid_last4}`],
     ['APN', apnsOf(sim).join(', ')],
     ...codes,
   ]
@@ -169,9 +185,9 @@ function card(sim: SimRow, { number, card: end, how }: Words, codes: readonly Fa
     .filter(([, value]) => value !== '')
     .map(([term, value]) => `<dt>${term}</dt><dd>${escapedHtml(value)}</dd>`)
   return `<article class="card">
-<h2>${escapedHtml(sim.label ?? sim.hash)}</h2>
+${esim?.svg ?? ''}<h2>${escapedHtml(sim.label ?? sim.hash)}</h2>
 <dl>${list.join('')}</dl>
-<p>${how}</p>
+<p>${esim === undefined ? how : escapedHtml(esim.how)}</p>
 </article>
 `
 }

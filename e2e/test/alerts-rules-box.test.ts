@@ -97,7 +97,7 @@ async function fillings(): Promise<void> {
   const low = await seen.fires('disk_low', 'disk')
   fillUpTo(0.02)
   const full = await seen.fires('disk_almost_full', 'disk')
-  assert.match(full.message, /^[12](\.\d)? % of the file system of .* is free$/)
+  assert.match(full.message, /^The disk is full: [12](\.\d)? % of the file system of .* is free$/)
   rmSync(filler)
   await seen.ends(full)
   await seen.ends(low)
@@ -137,7 +137,7 @@ async function beats(): Promise<void> {
   }
   const both = Promise.all([seen.fires('clock_skew', node), seen.fires('component_down', `${node}/radio`)])
   const [skew, down] = await beatsUntil(both, -60_000, 'down')
-  assert.match(down.message, /radio is down: as its driver says/)
+  assert.match(down.message, /^A part is not well: node\/.*\/radio: as its driver says/)
   await beatsUntil(Promise.all([seen.ends(skew), seen.ends(down)]), 0, 'ok')
   const stale = await seen.fires('heartbeat_stale', node)
   await beatsUntil(seen.ends(stale), 0, 'ok')

@@ -1,4 +1,5 @@
 import {
+  INCIDENT_TITLES,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   recordSchema,
@@ -51,4 +52,11 @@ export function alertRecord(row: AlertRow, silencedUntilMs: number | undefined, 
     acked_at: timestampOrNull(row.acked_at_ms),
     silenced_until: timestampOrNull(silencedUntilMs ?? null),
   }
+}
+
+/** The outage that a message begins with, as people know it: `No core, 14 phones are off: down: mme`. */
+export function outageIn(message: string): string | undefined {
+  return Object.values(INCIDENT_TITLES).find(
+    (title) => /^[,:]/.test(message.slice(title.length)) && message.startsWith(title),
+  )
 }

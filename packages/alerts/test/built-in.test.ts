@@ -9,7 +9,10 @@ import {
   clockJudgeRef,
   healthBoardRef,
   type ImsiHash,
+  INCIDENT_KINDS,
+  INCIDENT_TITLES,
   type Incident,
+  type IncidentKind,
   incidentBoardRef,
   LANGUAGES,
   type MetricReading,
@@ -21,6 +24,7 @@ import { assert, type FakeContext, fakeContext, memoryDb, suite, tempDir } from 
 import type { AlertsConfig } from '../src/config.ts'
 import { alertMetrics } from '../src/metrics.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import { outageIn } from '../src/record.ts'
 import { watchesOf } from '../src/rules/built-in.ts'
 import type { Finding, Look } from '../src/rules/rule.ts'
 
@@ -96,6 +100,19 @@ function box(config: Partial<AlertsConfig> = {}, dataDir = '/'): Box {
   })
 }
 
+/** Outages with a rule of their own. */
+const RULES: Readonly<Partial<Record<IncidentKind, string>>> = {
+  disk_full: 'disk_almost_full',
+  disk_low: 'disk_low',
+  clock_wrong: 'clock_skew',
+  certificate_ending: 'certificate_expiring',
+  box_silent: 'heartbeat_stale',
+}
+/** Outages in which nothing is down. */
+const QUIET: ReadonlySet<IncidentKind> = new Set([
+  ...(['no_registration', 'nobody_attached', 'backup_overdue'] as const),
+])
+
 const component = (name: string, status: ComponentState['status']): ComponentState => ({
   name,
   kind: 'core',
@@ -119,7 +136,7 @@ rules('say that a component is down, and not that one is degraded', async () => 
     ['core.mme', 'hss', 'ran', 'gone'].map((name) => look.at(name).level),
     ['bad', 'between', 'good', 'unknown'],
   )
-  assert.is(look.at('core.mme').message, 'core.mme is down: no answer')
+  assert.is(look.at('core.mme').message, 'A part is not well: core.mme: no answer')
   assert.ok(look.rule.forMs > 0 && look.rule.clearMs > 0)
 })
 
@@ -149,7 +166,30 @@ rules('make one alert of an incident, with its words, and none of what follows f
   const look = await all.look('component_down')
   assert.equal([...look.bad()], ['core.daemons'])
   assert.is(look.at('collector.mme').level, 'between')
-  assert.is(look.at('core.daemons').message, 'No core, 14 phones are off. core.daemons is down: no answer')
+  assert.is(look.at('core.daemons').message, 'No core, 14 phones are off: no answer')
+})
+
+rules('call an outage of each kind as the health does, in the alert and in messages', async () => {
+  const dir = await tempDir()
+  for (const kind of INCIDENT_KINDS) {
+    const all = box({}, dir.path)
+    const cause = component('a.cause', QUIET.has(kind) ? 'degraded' : 'down')
+    const title = INCIDENT_TITLES[kind]
+    const severity = QUIET.has(kind) ? 'warning' : 'critical'
+    all.components.push(cause)
+    all.incidents = [{ id: kind, kind, title, severity, cause, effects: [], sinceMs: 0, phonesOff: 2 }]
+    all.clock = { machineMs: 9, serviceMs: 0, doubt: 'it leaps' }
+    all.identity.certificateExpiresAtMs = DAY_MS / 2
+    all.agents.push(agent({ isStale: true, silentMs: 45_000 }))
+    const rule = RULES[kind] ?? (QUIET.has(kind) ? kind : 'component_down')
+    const look = await all.look(rule)
+    // A disk is what it is: what is said of one that is full is looked at without filling it.
+    const { message } = look.at(look.badCount === 0 ? 'disk' : ([...look.bad()][0] ?? ''))
+    assert.is(outageIn(message), title, `${kind}: ${message}`)
+    assert.not.match(message.slice(title.length), new RegExp(title))
+    await all.fake.dispose()
+  }
+  await dir.remove()
 })
 
 rules('say that phones stay away, and that it is over', async () => {
@@ -202,7 +242,10 @@ rules(
     all.agents[0] = agent({ isStale: true, silentMs: 45_000 })
     assert.is((await all.look('component_down')).badCount, 0, 'what it said last says nothing')
     const stale = await all.at('heartbeat_stale', 'node/n2')
-    assert.equal([stale.level, stale.value, stale.message], ['bad', 45, 'no heartbeat of hill for 45 s'])
+    assert.equal(
+      [stale.level, stale.value, stale.message],
+      ['bad', 45, 'A box does not answer: no heartbeat of hill for 45 s'],
+    )
   },
 )
 
@@ -302,7 +345,10 @@ rules('say how much of the disk is free, and that a certificate ends', async () 
     await all.fake.clock.advance(60_000)
     assert.equal(await levels(), expected, `${days} days`)
   }
-  assert.match((await all.at('certificate_expired', 'node')).message, /certificate node has ended/)
+  assert.match(
+    (await all.at('certificate_expired', 'node')).message,
+    /A certificate ends soon: node has ended/,
+  )
   all.readings.set('svc_esim_smdp_certificate_expires_seconds', gauge(86_400, { role: 'dptls' }))
   assert.is((await all.at('certificate_expiring', 'of the SM-DP+ (role="dptls")')).level, 'bad')
 })
@@ -314,7 +360,7 @@ rules('say that the clock of the machine is not believed', async () => {
   const { level, value, message } = await all.at('clock_skew', 'clock')
   assert.equal(
     [level, value, message],
-    ['bad', 100, 'the clock of this machine is not believed: it went ahead'],
+    ['bad', 100, 'The clock is wrong: the clock of this machine is not believed: it went ahead'],
   )
 })
 

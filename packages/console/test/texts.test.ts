@@ -182,12 +182,16 @@ texts('says in plain words whatever may happen, in each language', async () => {
 })
 
 texts(
-  'says of each kind of outage what it is, what it means for phones and what to do, in both languages',
+  'says of each kind of outage what it is, what it means for phones and what to do, in each language',
   () => {
     const source = readFileSync(new URL('../../contracts/src/incidents.ts', import.meta.url), 'utf8')
     const listed = /INCIDENT_KINDS = \[([^\]]*)\]/.exec(source)?.[1] ?? ''
     const kinds = [...listed.matchAll(/'(\w+)'/g)].map(([, kind = '']) => kind)
     assert.ok(kinds.length > 10, String(kinds))
+    const titles = /INCIDENT_TITLES[^{]*\{([^}]*)\}/.exec(source)?.[1] ?? ''
+    const english = textsOf('en')
+    for (const [, kind = '', title] of titles.matchAll(/(\w+): '([^']*)'/g))
+      if (kind !== 'part') assert.is(english.get(`incident.title.${kind}`), title)
     for (const language of LANGUAGES) {
       const all = textsOf(language)
       const wanted = kinds.flatMap((kind) =>

@@ -19,10 +19,29 @@ export const INCIDENT_KINDS = [
   'clock_wrong',
   'certificate_ending',
   'backup_overdue',
+  'disk_low',
   'box_silent',
   'part',
 ] as const
 export type IncidentKind = (typeof INCIDENT_KINDS)[number]
+
+/** What an outage is called in English, wherever it is told of: answers, the command, alerts. */
+export const INCIDENT_TITLES: Readonly<Record<IncidentKind, string>> = {
+  disk_full: 'The disk is full',
+  database_gone: 'The database is gone',
+  no_core: 'No core',
+  no_radio_power: 'The radio device is gone',
+  no_radio: 'No radio',
+  no_internet: 'No internet',
+  no_registration: 'Phones cannot register',
+  nobody_attached: 'No phone has joined for a while',
+  clock_wrong: 'The clock is wrong',
+  certificate_ending: 'A certificate ends soon',
+  backup_overdue: 'No recent backup',
+  disk_low: 'The disk is almost full',
+  box_silent: 'A box does not answer',
+  part: 'A part is not well',
+}
 
 /** One outage: its cause, and what it means. */
 export interface Incident {

@@ -154,6 +154,7 @@ export {
   type CertificateEnds,
   certificateEndsRef,
   INCIDENT_KINDS,
+  INCIDENT_TITLES,
   type Incident,
   type IncidentBoard,
   type IncidentKind,

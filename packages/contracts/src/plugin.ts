@@ -128,6 +128,8 @@ export interface ComponentHealth {
   readonly required?: boolean
   /** What operators call it while this is not ok; by its kind where nothing is said. */
   readonly incident?: IncidentKind
+  /** What of `name` and `detail` somebody has chosen, such as the name of a receiver: support bundles do not show it. */
+  readonly chosen?: string
 }
 
 /** What one live copy of a plugin contributes. Data only: the kernel registers and removes it. */

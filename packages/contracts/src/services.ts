@@ -90,6 +90,7 @@ export interface ComponentState {
   readonly detail: string
   readonly required: boolean
   readonly incident?: IncidentKind | undefined
+  readonly chosen?: string | undefined
   readonly sinceMs: number
   readonly lastOkAtMs: number | undefined
 }

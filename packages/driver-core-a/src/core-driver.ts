@@ -24,7 +24,9 @@ import {
   open5gsInfo,
   pause,
   phonesOfOurs,
+  type RegistrationWatch,
   recordRecall,
+  registrationWatch,
   runnersOf,
 } from '@steeple/southbound'
 import { parseImsi } from '@steeple/telecom'
@@ -37,7 +39,7 @@ import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { logTales } from './observe/log-tales.ts'
 import { listUes, type ObserveParts, observeCore, otherNetworks } from './observe/observe-core.ts'
 import { hasDiameterAt, tunLook } from './observe/proc-net.ts'
-import { type RegistrationWatch, registrationWatch } from './observe/registration-watch.ts'
+import { registrationReader } from './observe/registration-watch.ts'
 import { homeKeys, renderSettings } from './render/core-plan.ts'
 import { planNotes } from './render/plan-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
@@ -343,7 +345,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     places,
     sessions,
     deaf,
-    registration: registrationWatch({ clock: context.clock, ...logs }),
+    registration: registrationWatch(context.clock, registrationReader(logs)),
     others: () => otherNetworks(info, places().plmn),
     driver: {
       render: rendererOf(context),

@@ -11,7 +11,9 @@ import {
   newLinesOfOutput,
   phonesOfOurs,
   type Registration,
+  type RegistrationWatch,
   recordRecall,
+  registrationWatch,
   runnersOf,
   type SharedList,
   sharedList,
@@ -19,7 +21,7 @@ import {
 import { parseImsi } from '@steeple/telecom'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
 import { type Uncharged, unchargedPhones } from './charging/uncharged.ts'
-import { amfLog, type DiagnoseParts, diagnoser, entriesOf } from './diagnose/diagnose.ts'
+import { amfLog, type DiagnoseParts, diagnoser, entriesOf, registrationReader } from './diagnose/diagnose.ts'
 import { registryMender, type SteerHealth, steerHealth } from './health.ts'
 import { coreUrls } from './places.ts'
 import { renderSettings } from './render/core-plan.ts'
@@ -214,6 +216,7 @@ export interface CoreB {
   readonly health: SteerHealth
   readonly tokens: TokenSource
   readonly oam: Free5gcOam
+  readonly registration: RegistrationWatch
 }
 
 /** Puts the parts together; opens nothing. `engine` and `limits` are for tests. */
@@ -287,7 +290,8 @@ export function createCoreB(
     seen: metrics.daemon,
     changed: () => context.healthChanged(),
   })
-  return { driver, files, tokens, health, oam }
+  const registration = registrationWatch(context.clock, registrationReader({ settings, engine }))
+  return { driver, files, tokens, health, oam, registration }
 }
 
 /** What functions lack that answer. */

@@ -21,14 +21,15 @@ export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     const http = createHttpClient()
     context.defer(() => http.close())
-    const { driver, health, tokens, oam } = createCoreB(context, http)
+    const { driver, health, tokens, oam, registration } = createCoreB(context, http)
     context.every(LOOK_MS, health.look, 'each')
+    context.every(registration.everyMs, registration.look, 'each')
     return {
       services: new Map<string, object>([
         [coreDriverRef.id, driver],
         [free5gcOamRef.id, oam],
       ]),
-      health: async () => health.components(),
+      health: async () => [...health.components(), registration.health()],
       start: async () => {
         // Not awaited: a core that is down must not keep the service from starting.
         health.look(context.retiring).catch(() => undefined)

@@ -120,10 +120,10 @@ function Report({ usage, sort }: { readonly usage: Usage; readonly sort: (typeof
 }
 
 function Totals({ usage }: { readonly usage: Usage }) {
-  const { busiest_hour: busiest, counted_until: until } = usage
+  const { busiest_hour: busiest, is_measured: isMeasured } = usage
   return (
     <section class="card" aria-label={t('usage.totals')}>
-      {until === null ? <Notice tone="warn">{t('usage.uncounted')}</Notice> : null}
+      {isMeasured ? null : <Notice tone="warn">{t('usage.uncounted')}</Notice>}
       {usage.is_incomplete ? <Notice>{t('sessions.incomplete')}</Notice> : null}
       <Facts
         facts={[

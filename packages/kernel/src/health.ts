@@ -132,6 +132,7 @@ function stateOf(now: ComponentHealth, before: ComponentState | undefined, nowMs
     detail: now.detail,
     required: now.required ?? false,
     ...(now.incident === undefined ? {} : { incident: now.incident }),
+    ...(now.chosen === undefined ? {} : { chosen: now.chosen }),
     sinceMs: before?.status === now.status ? before.sinceMs : nowMs,
     lastOkAtMs: now.status === 'ok' ? nowMs : before?.lastOkAtMs,
   }

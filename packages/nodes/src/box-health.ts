@@ -30,7 +30,7 @@ const LEAST_PHONES = 3
 
 /** The room on the disk of `path`. */
 export async function diskHealth(path: string): Promise<ComponentHealth> {
-  const common = { name: 'disk', kind: 'feature', incident: 'disk_full' } as const
+  const common = { name: 'disk', kind: 'feature' } as const
   const room = await statfs(path).catch((error: NodeJS.ErrnoException) => error.code ?? 'unknown')
   if (typeof room === 'string')
     return {
@@ -42,7 +42,8 @@ export async function diskHealth(path: string): Promise<ComponentHealth> {
   const { bavail, blocks, bsize } = room
   const share = blocks === 0 ? 1 : bavail / blocks
   const detail = `${Math.round(share * 1_000) / 10} % (${Math.floor((bavail * bsize) / 1e6)} MB) of the disk of ${path} is free`
-  return { ...common, status: share < FULL ? 'down' : share < LOW ? 'degraded' : 'ok', detail }
+  if (share < FULL) return { ...common, status: 'down', detail, incident: 'disk_full' }
+  return { ...common, status: share < LOW ? 'degraded' : 'ok', detail, incident: 'disk_low' }
 }
 
 /** Certificates that end: this node's own, and the one that its listener presents. */

@@ -3,6 +3,7 @@ import {
   type Context,
   countText,
   INCIDENT_KINDS,
+  INCIDENT_TITLES,
   type Incident,
   type IncidentKind,
   type JsonSchema,
@@ -125,7 +126,7 @@ function incidentOf(root: Group, all: readonly Group[], phonesOff: number | unde
   return {
     id: EACH.has(kind) ? `${kind}:${cause.name}` : kind,
     kind,
-    title: WORDS[kind].title,
+    title: INCIDENT_TITLES[kind],
     severity: components.some(isDown) ? 'critical' : 'warning',
     cause,
     effects: members.filter((one) => one !== cause).map(({ name }) => name),
@@ -172,9 +173,8 @@ export function incidentLook(
   }
 }
 
-/** What is said of a kind: its name, what it means for phones, and what to do first. */
+/** What is said of a kind beside its title: what it means for phones, and what to do first. */
 interface Words {
-  readonly title: string
   readonly impact: string
   readonly advice: string
   /** The heading of its section in the runbook. */
@@ -186,79 +186,71 @@ const PHONES_STAY = 'Phones that are on stay on.'
 /** English, for the command, alerts and scripts. The console has its own in each language. */
 const WORDS: Readonly<Record<IncidentKind, Words>> = {
   disk_full: {
-    title: 'The disk is full',
     impact: `${PHONES_STAY} Changes are refused until there is space.`,
     advice: 'Free some space. Writing goes on by itself.',
     section: 'the-disk-is-full',
   },
   database_gone: {
-    title: 'The database is gone',
     impact: `${PHONES_STAY} Changes of SIMs wait until it is back.`,
     advice: 'Start the database again, then look here.',
     section: 'the-database-is-gone',
   },
   no_core: {
-    title: 'No core',
     impact: 'No phone can join the network.',
     advice: 'Start the core again: see which daemon is down.',
     section: 'no-core',
   },
   no_radio_power: {
-    title: 'The radio device is gone',
     impact: 'No phone has a network.',
     advice: 'Look at the power supply and the cable of the radio.',
     section: 'no-power-for-the-radio',
   },
   no_radio: {
-    title: 'No radio',
     impact: 'No phone has a network.',
     advice: 'Look at power, cable and program of the radio.',
     section: 'no-radio',
   },
   no_internet: {
-    title: 'No internet',
     impact: 'Phones have a network, but no data from outside.',
     advice: 'Look at the modem or router that brings the internet.',
     section: 'no-internet',
   },
   no_registration: {
-    title: 'Phones cannot register',
     impact: PHONES_STAY,
     advice: 'See why one of them is refused: svc sim why HASH.',
     section: 'phones-cannot-register',
   },
   nobody_attached: {
-    title: 'No phone has joined for a while',
     impact: 'No phone uses the network.',
     advice: 'Switch a phone to flight mode and back. If it joins, all is well.',
     section: 'nobody-has-attached-for-a-while',
   },
   clock_wrong: {
-    title: 'The clock is wrong',
     impact: `${PHONES_STAY} SIMs do not expire, and nothing old is removed.`,
     advice: 'Set the clock, or confirm it: svc clock confirm.',
     section: 'the-clock-is-wrong',
   },
   certificate_ending: {
-    title: 'A certificate ends soon',
     impact: PHONES_STAY,
     advice: 'Put a new certificate in place before it ends.',
     section: 'a-certificate-ends',
   },
   backup_overdue: {
-    title: 'No recent backup',
     impact: PHONES_STAY,
     advice: 'Make a backup now: svc backup.',
     section: 'a-backup-is-overdue',
   },
+  disk_low: {
+    impact: `${PHONES_STAY} Nothing is refused yet.`,
+    advice: 'Free some space before the disk is full.',
+    section: 'the-disk-is-full',
+  },
   box_silent: {
-    title: 'A box does not answer',
     impact: 'Its phones may still be on: a box needs no other one.',
     advice: 'Ask somebody there whether its light is on.',
     section: 'a-box-does-not-answer',
   },
   part: {
-    title: 'A part is not well',
     impact: PHONES_STAY,
     advice: 'Run svc doctor: it says what to do.',
     section: 'when-nothing-helps',

@@ -14,7 +14,7 @@ import {
 } from '@steeple/contracts'
 import { type CurrentPolicy, openPolicy } from './bundle/current-policy.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { gateHealth, txReconciler } from './reconcile.ts'
+import { gateHealth, licenseHealth, txReconciler } from './reconcile.ts'
 import { licenseRoutes } from './routes/license-routes.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { profileRoutes } from './routes/profile-routes.ts'
@@ -111,6 +111,9 @@ export const plugin: Plugin = {
       health: async (): Promise<readonly ComponentHealth[]> => [
         policy.health(),
         await gateHealth(control, transmitters),
+        ...(policy.health().status === 'ok'
+          ? [licenseHealth(policy.bundle().spectrum.license, clock.nowMs())]
+          : []),
       ],
     }
   },

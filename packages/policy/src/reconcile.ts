@@ -4,8 +4,11 @@ import {
   isServiceError,
   type Outcome,
   type Reconciler,
+  type SpectrumLicense,
   storeCorrupt,
+  timestampFromMs,
 } from '@steeple/contracts'
+import { expiryMs } from './spectrum/layers.ts'
 import { TX_KEY, TX_RESOURCE } from './tx/gate-memory.ts'
 import type { Transmitters } from './tx/transmitters.ts'
 import type { ArmReview, TxControl } from './tx/tx-control.ts'
@@ -17,6 +20,18 @@ export async function gateHealth(
 ): Promise<ComponentHealth> {
   const { status, detail } = await verdict(control, transmitters).catch(unreadable)
   return { name: 'tx-gate', kind: 'feature', status, detail, required: true }
+}
+
+/** A licence that ends so soon has to be renewed. */
+const ENDING_MS = 14 * 86_400_000
+
+/** Whether the licence that the box may transmit by lasts; one that nobody has acknowledged is told of by the gate. */
+export function licenseHealth(license: SpectrumLicense, nowMs: number): ComponentHealth {
+  const common = { name: 'license', kind: 'feature', required: false } as const
+  const endMs = license.acknowledged ? expiryMs(license) : undefined
+  if (endMs === undefined) return { ...common, status: 'ok', detail: 'no end of a licence is near' }
+  const detail = `the licence ${nowMs < endMs ? 'ends' : 'ended'} at ${timestampFromMs(endMs)}`
+  return { ...common, status: endMs - nowMs < ENDING_MS ? 'degraded' : 'ok', detail }
 }
 
 type Verdict = Pick<ComponentHealth, 'status' | 'detail'>

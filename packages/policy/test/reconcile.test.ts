@@ -1,10 +1,12 @@
 import type { Outcome, TxGate } from '@steeple/contracts'
 import { transmitterRef, txGateRef } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { openWorld, PROFILES, settingsOf, type World } from './support/world.ts'
+import { licenseHealth } from '../src/reconcile.ts'
+import { OPEN_POLICY, openWorld, PROFILES, settingsOf, type World } from './support/world.ts'
 
 const reconcile = suite('policy/self-disarm')
 let here: World
+const NO_LICENSE = { reference: null, holder: null, acknowledged_by: null, acknowledged_at: null }
 
 reconcile.before.each(async () => {
   here = await openWorld()
@@ -27,6 +29,23 @@ reconcile('leaves an armed transmitter with green gates alone, and looks again w
   assert.is(here.transmitter.isOnAir, true)
   assert.is(here.fake.metrics.value('svc_policy_tx_armed'), 1)
 })
+
+reconcile(
+  'says two weeks before that the licence ends, and nothing of one that nobody has acknowledged',
+  () => {
+    const day = 86_400_000
+    const at = (endMs: number | undefined, acknowledged = true) => {
+      const expires_at = endMs === undefined ? null : new Date(endMs).toISOString()
+      const { license } = OPEN_POLICY.spectrum
+      return licenseHealth({ ...NO_LICENSE, ...license, expires_at, acknowledged }, 0)
+    }
+    assert.equal(
+      [at(undefined), at(15 * day), at(13 * day), at(-day), at(13 * day, false)].map(({ status }) => status),
+      ['ok', 'ok', 'degraded', 'degraded', 'ok'],
+    )
+    assert.is(at(13 * day).detail, 'the licence ends at 1970-01-14T00:00:00.000Z')
+  },
+)
 
 reconcile('disarms at the very moment the license expires', async () => {
   const expires = here.fake.clock.nowMs() + 60_000

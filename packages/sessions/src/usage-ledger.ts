@@ -3,6 +3,7 @@ import {
   type ImsiHash,
   msFromDuration,
   type Reader,
+  type Settings,
   sectionOf,
   sumOctets,
   timestampFromMs,
@@ -185,13 +186,18 @@ export function exact(octets: number | string): number {
   return Math.min(Number(octets), Number.MAX_SAFE_INTEGER)
 }
 
+/** Whether something measures usage here, be it that nobody has used any yet. */
+export function isMeasured(settings: Settings): boolean {
+  return sectionOf(settings, 'collector').enabled ?? false
+}
+
 function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedger['knownUntil']> {
-  const { enabled = false } = sectionOf(context.settings, 'collector')
   const nowMs = context.clock.nowMs()
   // One that has given nothing for a day has left.
   const there = times.rows.filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
   const counting = there.filter(({ until_ms: untilMs }) => untilMs !== null)
-  if (!enabled) return { atMs: undefined, reason: 'collector.enabled is false: nothing counts octets' }
+  if (!isMeasured(context.settings))
+    return { atMs: undefined, reason: 'collector.enabled is false: nothing counts octets' }
   if (counting.length === 0) return { atMs: undefined, reason: 'no collector has counted octets yet' }
   // Who sees sessions counts, too: octets of an address that nobody was seen to hold are nobody's.
   const oldest = there.reduce((a, b) => (b.at_ms < a.at_ms ? b : a))

@@ -57,6 +57,7 @@ export type {
 } from './open5gs-info/info-ref.ts'
 export { coreInfo, open5gsInfo, open5gsInfoRef, smfPdu } from './open5gs-info/info-ref.ts'
 export { httpGet, parsePage, recordOf } from './open5gs-info/pages.ts'
+export { type RegistrationWatch, registrationWatch, type SaidOfPhone } from './registration.ts'
 export {
   checkApns,
   checkPlmn,

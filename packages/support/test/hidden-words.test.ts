@@ -34,6 +34,14 @@ test('is replaced wherever it stands, whatever its case', () => {
   assert.is(hides('Attic of ann at /home/ann/box.'), '[replaced] at [replaced].')
 })
 
+test('hides the names that people gave to receivers, however short', () => {
+  const hides = hidesOf(SCHEMA, SETTINGS, ['mia', 'ntfy'])
+  assert.is(
+    hides('alerts.ntfy.mia (svc alert test mia --resend), mialine'),
+    'alerts.[replaced].[replaced] (svc alert test [replaced] --resend), mialine',
+  )
+})
+
 test('leaves what it shows, names of keys, short texts and parts of words', () => {
   const hides = hidesOf(SCHEMA, SETTINGS)
   for (const same of ['mode real, abc', 'server.data_dir', 'ann-phones', 'name']) assert.is(hides(same), same)

@@ -1,4 +1,5 @@
 import TEXTS from '../../texts/en.json' with { type: 'json' }
+import { outageIn } from '../record.ts'
 import type { Severity } from '../rules/rule.ts'
 
 /** A message for people. */
@@ -41,11 +42,12 @@ export function wordsOf(body: string, link: string | undefined): Words {
     return { title, text: linesOf([text, place]), severity, link: place, isOver }
   }
   const about = data.subject === undefined || data.subject === rule ? '' : ` (${data.subject})`
+  const called = outageIn(message) ?? `${textOf(`alerts.rule.${rule}`) ?? rule}${about}`
   const lines = isOver
     ? [`It was: ${message}`, `From ${timeOf(since)} to ${timeOf(end)}.`, place]
     : [message, textOf(`alerts.do.${rule}`), `Since ${timeOf(since)}.`, place]
   return {
-    title: `${isOver ? 'Over' : GRAVITY[severity]}: ${textOf(`alerts.rule.${rule}`) ?? rule}${about} on ${data.node.name}`,
+    title: `${isOver ? 'Over' : GRAVITY[severity]}: ${called} on ${data.node.name}`,
     text: linesOf(lines),
     severity,
     link: place,

@@ -8,6 +8,7 @@ import {
   countText,
   healthBoardRef,
   type ImsiHash,
+  INCIDENT_TITLES,
   type Incident,
   type IncidentKind,
   incidentBoardRef,
@@ -160,8 +161,18 @@ function quotaLook(rule: Rule, threshold: number, percents: ReadonlyMap<ImsiHash
 
 const DAY_S = 86_400
 /** Share of the file system that is free; what ends it is a fifth more, so that one log file more or less moves nothing. */
-const LOW = { rule: ruleOf('disk_low', 'warning', 60_000, 60_000), free: 0.1, clear: 0.12 }
-const FULL = { rule: ruleOf('disk_almost_full', 'critical', 0, 60_000), free: 0.03, clear: 0.04 }
+const LOW = {
+  rule: ruleOf('disk_low', 'warning', 60_000, 60_000),
+  free: 0.1,
+  clear: 0.12,
+  kind: 'disk_low',
+} as const
+const FULL = {
+  rule: ruleOf('disk_almost_full', 'critical', 0, 60_000),
+  free: 0.03,
+  clear: 0.04,
+  kind: 'disk_full',
+} as const
 /** Seconds that a certificate is still good for. A node's own renews itself at half of its 30 days. */
 const EXPIRING = { rule: ruleOf('certificate_expiring', 'warning', 0, 0), left: 14 * DAY_S }
 const EXPIRED = { rule: ruleOf('certificate_expired', 'critical', 0, 0), left: DAY_S }
@@ -183,8 +194,9 @@ function diskWatch(context: Context, metrics: AlertMetrics): Watch {
       const { bavail, blocks } = await statfs(path)
       const ratio = blocks === 0 ? 1 : bavail / blocks
       metrics.diskFree(ratio)
-      const message = `${numberText(Math.round(ratio * 1_000) / 10)} % of the file system of ${path} is free`
-      return [LOW, FULL].map(({ rule, free, clear }) => {
+      const detail = `${numberText(Math.round(ratio * 1_000) / 10)} % of the file system of ${path} is free`
+      return [LOW, FULL].map(({ rule, free, clear, kind }) => {
+        const message = `${INCIDENT_TITLES[kind]}: ${detail}`
         const level = levelOf(ratio, '<', free, clear)
         return lookOf(rule, new Map([['disk', { level, value: ratio, threshold: free, message }]]))
       })
@@ -211,10 +223,8 @@ function certificateWatch(context: Context): Watch {
 function endingOf(name: string, seconds: number, least: number): Finding {
   const value = Math.round(seconds)
   const days = numberText(Math.round((seconds / DAY_S) * 10) / 10)
-  const message =
-    seconds < 0
-      ? `the certificate ${name} has ended`
-      : `the certificate ${name} ends in ${countText(days, 'day')}`
+  const detail = seconds < 0 ? 'has ended' : `ends in ${countText(days, 'day')}`
+  const message = `${INCIDENT_TITLES.certificate_ending}: ${name} ${detail}`
   return { level: levelOf(seconds, '<', least), value, threshold: least, message }
 }
 
@@ -236,7 +246,7 @@ function clockWatch(context: Context): Watch {
         level: doubt === undefined ? 'good' : 'bad',
         value: seconds,
         threshold: undefined,
-        message: `the clock of this machine is not believed: ${doubt ?? ''}`,
+        message: `${INCIDENT_TITLES.clock_wrong}: the clock of this machine is not believed: ${doubt ?? ''}`,
       }
       const agents = (await context.maybe(agentWatchRef)?.agents()) ?? []
       const others = agents.filter(({ isStale }) => !isStale).map(agentClock)
@@ -270,7 +280,9 @@ const STALE: Rule = { name: 'heartbeat_stale', severity: 'critical', forMs: 0, c
 const QUIET: readonly IncidentKind[] = ['no_registration', 'nobody_attached', 'backup_overdue']
 const QUIET_RULES: readonly Rule[] = QUIET.map((kind) => ruleOf(kind, 'warning', 60_000, 60_000))
 /** Incidents with rules of their own, which say how full or how wrong it is. */
-const RULED: ReadonlySet<IncidentKind> = new Set(['disk_full', 'clock_wrong', 'certificate_ending'])
+const RULED: ReadonlySet<IncidentKind> = new Set([
+  ...(['disk_full', 'disk_low', 'clock_wrong', 'certificate_ending'] as const),
+])
 
 /** Components of this service and of agents that are down, and agents that do not show. What follows from an incident is told with it. */
 function componentWatch(context: Context): Watch {
@@ -304,7 +316,7 @@ function componentWatch(context: Context): Watch {
           new Map(
             agents.map(({ nodeId, name, isStale, silentMs }) => {
               const seconds = Math.round(silentMs / 1_000)
-              const message = `no heartbeat of ${name === '' ? nodeId : name} for ${seconds} s`
+              const message = `${INCIDENT_TITLES.box_silent}: no heartbeat of ${name === '' ? nodeId : name} for ${seconds} s`
               return [`node/${nodeId}`, findingOf(isStale ? 'bad' : 'good', message, seconds)]
             }),
           ),
@@ -314,9 +326,9 @@ function componentWatch(context: Context): Watch {
   }
 }
 
-/** `No radio, 14 phones are off`; nothing of a component that is an incident by its own name. */
-function incidentWords({ kind, title, phonesOff }: Incident): string {
-  if (kind === 'part') return ''
+/** `No radio, 14 phones are off`; of a part, which one. */
+function incidentWords({ kind, title, phonesOff, cause }: Incident): string {
+  if (kind === 'part') return `${title}: ${cause.name}`
   return phonesOff === undefined ? title : `${title}, ${countText(phonesOff, 'phone is', 'phones are')} off`
 }
 
@@ -327,11 +339,10 @@ function incidentWords({ kind, title, phonesOff }: Incident): string {
 function downOf(
   { name, status, detail }: ComponentState,
   isToldElsewhere: boolean,
-  incident: string | undefined,
+  incident = `${INCIDENT_TITLES.part}: ${name}`,
 ): readonly [string, Finding] {
   const level = { ok: 'good', degraded: 'between', down: isToldElsewhere ? 'between' : 'bad' } as const
-  const begin = (incident ?? '') === '' ? '' : `${incident}. `
-  return [name, findingOf(level[status], `${begin}${name} is down${detail === '' ? '' : `: ${detail}`}`)]
+  return [name, findingOf(level[status], `${incident}${detail === '' ? '' : `: ${detail}`}`)]
 }
 
 /** An incident in which nothing is down. */

@@ -19,7 +19,7 @@ export async function webhookHealth(parts: AlertParts): Promise<readonly Compone
     targets.map(async (target): Promise<ComponentHealth> => {
       const { name } = target
       const backlog = all.get(name)
-      const component = { name: `${target.kind}.${name}`, kind: 'feature' } as const
+      const component = { name: `${target.kind}.${name}`, kind: 'feature', chosen: name } as const
       const useless = await uselessBecause(target)
       if (useless !== undefined)
         return { ...component, status: 'degraded', detail: `nothing can be sent: ${useless}` }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { nodeIdentityRef, type Tx, timestampFromMs } from '@steeple/contracts'
 import type { AlertParts } from '../parts.ts'
 import { WEBHOOK_RESOURCE } from '../parts.ts'
-import { alertRecord } from '../record.ts'
+import { alertRecord, outageIn } from '../record.ts'
 import { type AlertRow, openKey } from '../store/alert-store.ts'
 import { DELIVERIES, nextSeq } from '../store/delivery-store.ts'
 import type { Message } from './sign.ts'
@@ -76,7 +76,11 @@ function textOf(
   { severity, rule, subject, message, acked_by }: AlertRow,
   node: string,
 ): string {
-  const about = `${rule} ${subject === rule ? '' : `(${subject}) `}on ${node}: ${message}`
+  const outage = outageIn(message)
+  const about =
+    outage === undefined
+      ? `${rule} ${subject === rule ? '' : `(${subject}) `}on ${node}: ${message}`
+      : `${outage} on ${node}${message.slice(outage.length)}`
   if (type === 'alert.resolved') return `Resolved: ${about}`
   if (type === 'alert.acked') return `Acknowledged by ${acked_by ?? 'somebody'}: ${about}`
   return `${severity.toUpperCase()}: ${about}`

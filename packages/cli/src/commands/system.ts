@@ -35,6 +35,7 @@ export const AUDIT_COMMANDS: readonly CommandEntry[] = [
         { title: 'WHO', value: '{principal.kind}:{principal.name}' },
         { value: 'action', fit: 'whole' },
         'target',
+        'label',
         'outcome',
         { title: 'REQUEST', value: 'request_id' },
       ],

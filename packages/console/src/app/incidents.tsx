@@ -166,7 +166,13 @@ const PLACES_OF_PARTS: Readonly<Record<string, string>> = {
   ...{ ran: '/radio', core: '/core', hss: '/core', collector: '/sessions' },
 }
 const PLACES_OF_PLUGINS: Readonly<Record<string, string>> = {
-  ...{ policy: '/radio', sims: '/sims', sessions: '/sessions', 'core-config': '/core' },
+  ...{
+    policy: '/radio',
+    'policy.license': '/rules',
+    sims: '/sims',
+    sessions: '/sessions',
+    'core-config': '/core',
+  },
 }
 /** Where every part says how it is. */
 const PARTS = '/system'
@@ -194,5 +200,5 @@ function Lead({
 function placeOf(kind: string, name: string): string {
   const [plugin = ''] = name.split('.', 1)
   const own = plugins.value?.find((one) => one.name === plugin)?.pages[0]?.path
-  return PLACES_OF_PARTS[kind] ?? PLACES_OF_PLUGINS[plugin] ?? own ?? PARTS
+  return PLACES_OF_PARTS[kind] ?? PLACES_OF_PLUGINS[name] ?? PLACES_OF_PLUGINS[plugin] ?? own ?? PARTS
 }

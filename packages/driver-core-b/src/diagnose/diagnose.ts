@@ -1,5 +1,11 @@
 import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
-import { type Engine, runnersOf, type SharedList } from '@steeple/southbound'
+import {
+  type Engine,
+  newLinesOfOutput,
+  runnersOf,
+  type SaidOfPhone,
+  type SharedList,
+} from '@steeple/southbound'
 
 /** A line of the AMF's log. */
 interface Entry {
@@ -188,6 +194,57 @@ function meaningIn(
 ): Reason | undefined {
   for (const [pattern, refusal, detail] of patterns) if (pattern.test(text)) return { refusal, detail }
   return undefined
+}
+
+/** Numbers of phones that are remembered: more than an AMF serves at a time. */
+const MOST_NUMBERS = 10_000
+const REGISTERED = /^Handle Registration Complete$/
+/** What concerns sessions of phones that are on. */
+const OF_SESSIONS = /^(?:Select SMF failed|CreateSmContextRequest)/
+
+/**
+ * Reads what the AMF says of phones that come, whoever they are: that one is registered, or why not. Of a concealed one nothing is known before
+ * the AMF has its SUPI.
+ */
+export function registrationTeller(): (lines: readonly string[]) => readonly SaidOfPhone[] {
+  const owners = new Map<string, string>()
+  let who: string | undefined
+  const name = ({ isStart, number, supi, suci }: Entry): void => {
+    if (isStart) owners.clear()
+    if (number === undefined) return
+    who = supi ?? suci ?? owners.get(number)
+    if (who !== undefined) owners.set(number, who)
+    const [oldest = ''] = owners.keys()
+    if (owners.size > MOST_NUMBERS) owners.delete(oldest)
+  }
+  return (lines) =>
+    [...entriesOf(lines.join('\n'))].flatMap((entry): readonly SaidOfPhone[] => {
+      name(entry)
+      const { number, text } = entry
+      if (who === undefined || OF_SESSIONS.test(text)) return []
+      if (REGISTERED.test(text)) return [{ who, meaning: 'success' }]
+      const detail = meaningIn(number === undefined ? NAMELESS : NAMED, text)?.detail
+      const isBare = number !== undefined && meaningIn(BARE, text) !== undefined
+      return detail === undefined && !isBare ? [] : [{ who, meaning: { detail } }]
+    })
+}
+
+/** The same of what runs the AMF, from the first look on; nothing where its log cannot be read. */
+export function registrationReader({
+  settings,
+  engine,
+}: Pick<DiagnoseParts, 'settings' | 'engine'>): (signal: AbortSignal) => Promise<readonly SaidOfPhone[]> {
+  const told = registrationTeller()
+  let position: string | undefined
+  return async (signal) => {
+    const { core_b: coreB, southbound } = settings()
+    const container = runnersOf(southbound, coreB).amf
+    if (southbound.driver === 'none' || container === undefined) return []
+    const found = await newLinesOfOutput(engine, container, position, signal).catch(() => undefined)
+    signal.throwIfAborted()
+    position = found?.position ?? position
+    return told(found?.lines ?? [])
+  }
 }
 
 /** Why the AMF has taken no gNB, when its log says nothing newer of one; undefined otherwise. */

@@ -26,6 +26,42 @@ attaches("tells of each registration once, by the output of the AMF's container"
   }
 })
 
+attaches('says that phones cannot register when three are refused and none gets on', async () => {
+  const world = await makeWorld()
+  try {
+    const { engine, b, fake } = world
+    const refused = (second: number, number: number): string =>
+      [
+        `MobileIdentity5GS: SUCI[suci-0-999-70-0-0-0-000000000${number}]`,
+        'Nausf_UEAU Authenticate Request Error: 404, Not Found',
+        'Send Registration Reject',
+      ]
+        .map(
+          (text) =>
+            `2026-11-23T05:24:0${second}.1Z 2026-11-23T05:24:0${second}.1Z [INFO][AMF][Gmm][amf_ue_ngap_id:RU:1,AU:${number}(3GPP)][supi:SUPI:] ${text}\n`,
+        )
+        .join('')
+    await b.registration.look(patient())
+    const two = refused(1, 1) + refused(2, 2) + refused(3, 2)
+    engine.say('c-amf', two)
+    await b.registration.look(patient())
+    assert.is(b.registration.health().status, 'ok')
+    engine.say('c-amf', two + refused(4, 3))
+    await b.registration.look(patient())
+    const { status, incident, detail } = b.registration.health()
+    assert.equal([status, incident], ['degraded', 'no_registration'])
+    assert.match(detail, /^3 phones were refused .* most: the UDM does not know it$/)
+    assert.not.match(detail, /99970/)
+    engine.say('c-amf', two + refused(4, 3) + line(5, imsiOf(9), 'Handle Registration Complete'))
+    await b.registration.look(patient())
+    assert.is(b.registration.health().status, 'ok')
+    await fake.clock.advance(6 * 60_000)
+    assert.match(b.registration.health().detail, /^0 phones/)
+  } finally {
+    await world.close()
+  }
+})
+
 attaches('does not tell where the container is not known, or says nothing on that level', async () => {
   const world = await makeWorld()
   try {

@@ -1,6 +1,6 @@
 import { parseImsi } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
-import { refusalsIn, refusedRadioIn } from '../../src/diagnose/diagnose.ts'
+import { refusalsIn, refusedRadioIn, registrationTeller } from '../../src/diagnose/diagnose.ts'
 
 const refusals = suite('driver-core-b/refusals')
 
@@ -100,6 +100,40 @@ refusals('says why the AMF took no gNB, until it takes one', () => {
     '2026-11-23T05:24:32.815356565Z [INFO][AMF][Ngap][ran_addr:127.0.0.1:56542] Send NG-Setup response'
   assert.is(refusedRadioIn(`${refused}\n${taken}`), undefined)
   assert.is(refusedRadioIn('nothing of the kind'), undefined)
+})
+
+/** What the AMF is heard to say of phones, each by its last digits. */
+const heard = (lines: string, tell = registrationTeller()): readonly (readonly [string, string])[] =>
+  tell(lines.split('\n')).map(({ who, meaning }) => [
+    who.slice(-2),
+    meaning === 'success' ? meaning : (meaning.detail ?? 'no reason'),
+  ])
+
+refusals('hears of whichever phone is refused or registered, and of no session', () => {
+  assert.equal(heard(UNKNOWN), [
+    ['71', 'the UDM does not know it'],
+    ['71', 'no reason'],
+    ['71', 'no reason'],
+  ])
+  assert.equal(heard(WRONG_CODE), [
+    ['70', 'its card has other keys than the UDM (cause 20)'],
+    ['70', 'no reason'],
+  ])
+  assert.match(heard(WRONG_AREA).at(-1)?.[1] ?? '', /tracking area/)
+  assert.equal(heard(REGISTERED), [['70', 'success']])
+  assert.equal(heard(`${BLOCKED}\n${WRONG_DNN}\n${SESSION}`), [
+    ['70', 'success'],
+    ['70', 'success'],
+  ])
+})
+
+refusals('knows a phone by its number over two looks, and not over a start of the AMF', () => {
+  const [request = '', suci = '', ...rest] = WRONG_CODE.split('\n')
+  const tell = registrationTeller()
+  assert.equal(heard(`${request}\n${suci}`, tell), [])
+  assert.is(heard(rest.join('\n'), tell).length, 2)
+  const start = '2026-11-23T05:30:00.000000000Z [INFO][AMF][Main] AMF version: '
+  assert.equal(heard(`${start}\n${rest.join('\n')}`, tell), [])
 })
 
 refusals.run()

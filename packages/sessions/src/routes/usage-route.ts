@@ -16,7 +16,7 @@ import {
 import { volumesFromText } from '../join/session.ts'
 import type { SourceOrder } from '../ledger/counting.ts'
 import type { LocalHours } from '../ledger/hours.ts'
-import { exact, octets } from '../usage-ledger.ts'
+import { exact, isMeasured, octets } from '../usage-ledger.ts'
 import { bestOf } from './session-routes.ts'
 
 interface UsageQuery {
@@ -47,7 +47,11 @@ const RESPONSE = objectSchema(
     to: TIMESTAMP_SCHEMA,
     ...TOTALS,
     is_incomplete: { type: 'boolean', description: 'Some bytes may be missing.' },
-    counted_until: { type: ['string', 'null'], description: 'Null while nothing counts bytes.' },
+    counted_until: { type: ['string', 'null'], description: 'Null while nothing has counted bytes.' },
+    is_measured: {
+      type: 'boolean',
+      description: 'Whether something measures usage here (collector.enabled).',
+    },
     step: { type: 'string', description: 'hour or day: what a point of the series stands for.' },
     series: { type: 'array', items: POINT, description: 'Hours or days in which bytes were counted.' },
     busiest_hour: {
@@ -70,7 +74,17 @@ const RESPONSE = objectSchema(
     },
   },
   [
-    ...['from', 'to', ...NAMES, 'is_incomplete', 'counted_until', 'step', 'series', 'busiest_hour'],
+    ...[
+      'from',
+      'to',
+      ...NAMES,
+      'is_incomplete',
+      'counted_until',
+      'is_measured',
+      'step',
+      'series',
+      'busiest_hour',
+    ],
     ...['sims_count', 'sims', 'apns'],
   ],
 )
@@ -203,6 +217,7 @@ async function usageBody(parts: UsageParts, query: UsageQuery): Promise<object> 
     ...totalsOf(byHour),
     is_incomplete: byHour.some(({ open }) => Number(open) > 0),
     counted_until: atMs === undefined ? null : timestampFromMs(atMs),
+    is_measured: isMeasured(context.settings),
     step,
     series: seriesOf(byHour, (ms) => (step === 'day' ? parts.hours.dayOf(ms) : ms)),
     busiest_hour: seriesOf(byHour, (ms) => ms).reduce<Point | null>(

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks'
 import {
   auditTrailRef,
   type Context,
+  healthBoardRef,
   introspectionRef,
   logControlRef,
   nodeIdentityRef,
@@ -180,11 +181,17 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** Takes out of a text what is secret, and what the configuration does not show. */
 export function scrubOf(context: Context): Scrub {
-  let made: { readonly settings: unknown; readonly hides: Scrub } | undefined
+  let made: { readonly settings: unknown; readonly names: string; readonly hides: Scrub } | undefined
   return (text) => {
     const looked = context.use(introspectionRef)
     const { settings } = context
-    if (made?.settings !== settings) made = { settings, hides: hidesOf(looked.configSchema(), settings) }
+    const chosen = context
+      .use(healthBoardRef)
+      .components()
+      .flatMap((component) => component.chosen ?? [])
+    const names = JSON.stringify(chosen)
+    if (made?.settings !== settings || made.names !== names)
+      made = { settings, names, hides: hidesOf(looked.configSchema(), settings, chosen) }
     return made.hides(looked.scrub(text))
   }
 }

@@ -7,14 +7,15 @@ const SHORTEST = 4
 
 /**
  * Replaces what the configuration does not show wherever else it stands: a folder in a reason, the name of a receiver or a
- * profile in that of a component.
+ * profile in that of a component. `chosen` are names from elsewhere, which are replaced however short they are.
  */
-export function hidesOf(schema: JsonSchema, settings: unknown): Scrub {
+export function hidesOf(schema: JsonSchema, settings: unknown, chosen: readonly string[] = []): Scrub {
   const shown = new Set(wordsOf(publicConfig(schema, settings), () => true))
   const known = new Set(propertyNames(schema))
-  const hidden = wordsOf(settings, (name) => !known.has(name)).filter(
+  const inSettings = wordsOf(settings, (name) => !known.has(name)).filter(
     (word) => word.length >= SHORTEST && !shown.has(word) && !known.has(word),
   )
+  const hidden = [...inSettings, ...chosen]
   if (hidden.length === 0) return (text) => text
   const longestFirst = [...new Set(hidden)].toSorted((a, b) => b.length - a.length)
   const pattern = new RegExp(

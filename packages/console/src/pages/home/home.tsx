@@ -13,7 +13,6 @@ import { closedGates, GATES } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
-import { healthTone } from '../../ui/health-list.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
@@ -117,9 +116,8 @@ function Machinery({ status }: { readonly status: Query<Status> }) {
 function Parts({ status }: { readonly status: Status }) {
   const { enb, ue, components } = status
   const radio = enb.known ? enb.connected : null
-  const parts = components.filter(({ kind }) => KINDS.includes(kind))
-  const ill = parts.filter(({ status: state }) => state !== 'ok')
-  const well = parts.length - ill.length
+  // What is not well stands above, with the outage that it belongs to.
+  const well = components.filter(({ kind, status: state }) => KINDS.includes(kind) && state === 'ok').length
   return (
     <>
       <p>
@@ -131,21 +129,11 @@ function Parts({ status }: { readonly status: Status }) {
         />
       </p>
       <p>{ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}</p>
-      <ul class="home-list">
-        {ill.map(({ name, kind, status: state, since }) => (
-          <li key={name}>
-            <Lamp tone={healthTone(state)} label={componentText(name)} />
-            <span class="fine">
-              {word('home.kind', kind)}, {word('home.status', state)}, <Time at={since} relative />
-            </span>
-          </li>
-        ))}
-        {well === 0 ? null : (
-          <li>
-            <Lamp tone="ok" label={t('home.well', { count: well })} />
-          </li>
-        )}
-      </ul>
+      {well === 0 ? null : (
+        <p>
+          <Lamp tone="ok" label={t('home.well', { count: well })} />
+        </p>
+      )}
     </>
   )
 }

@@ -21,13 +21,8 @@ export { isAbout } from './app/is-about.ts'
 export type { PageProps } from './app/pages.ts'
 export { ifPage } from './app/pages-here.ts'
 export { filter, navigate, query, setFilters } from './app/router.ts'
-export {
-  EMPTY_ORDER,
-  numberOf,
-  type Order,
-  OrderFields,
-  orderBody,
-} from './pages/sims/order.tsx'
+export { OrderFields } from './pages/sims/order.tsx'
+export { EMPTY_ORDER, numberOf, type Order, orderBody } from './pages/sims/order-body.ts'
 export { nameOf, pageOf, type Sim } from './pages/sims/sim.tsx'
 export { componentText, locale, word, wordsOf } from './text/index.ts'
 export { Button, ButtonLink } from './ui/button.tsx'

@@ -205,8 +205,8 @@ export interface RowsOptions<Row> {
   readonly on?: readonly string[]
   /** Types of events after which all that is shown is read anew. */
   readonly onAll?: readonly string[]
-  /** Reads one row by the subject of an event, for one that is not among the newest; undefined when it is gone. */
-  readonly one?: (key: string) => Promise<Row | undefined>
+  /** Reads one row by the subject of an event, for one that is not among the newest. */
+  readonly one?: (key: string) => Promise<Result<Row>>
   /** Ms, for what no event tells of: the newest rows, only while the page is looked at. */
   readonly everyMs?: number
 }
@@ -285,6 +285,12 @@ function patching<Row>(
   return listen(types, (change) => {
     const { imsi_sha256_12: sim } = change?.data ?? {}
     const key = typeof sim === 'string' ? sim : (change?.subject ?? '')
-    if (loader.has(key)) void one(key).then((row) => loader.put(key, row))
+    if (!loader.has(key)) return
+    void one(key).then((answer) => {
+      // What could not be read is as it was.
+      if (answer.ok || answer.error.status === GONE) loader.put(key, answer.ok ? answer.data : undefined)
+    })
   })
 }
+
+const GONE = 404

@@ -4,10 +4,15 @@ const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
 /** An amount of data as people say it: `26 MB`, thousands and not 1,024. */
 export function bytesText(bytes: number): string {
-  const place = bytes < 1_000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3))
-  const value = bytes / 1_000 ** place
-  const maximumFractionDigits = place === 0 || value >= 100 ? 0 : 1
-  return `${value.toLocaleString(locale(), { maximumFractionDigits })} ${UNITS[place]}`
+  return scaled(bytes, UNITS)
+}
+
+/** In the smallest unit in which it is less than a thousand as it is rounded. */
+function scaled(amount: number, [unit = '', ...larger]: readonly string[]): string {
+  const maximumFractionDigits = amount >= 100 || unit === UNITS[0] ? 0 : 1
+  if (larger.length > 0 && Number(amount.toFixed(maximumFractionDigits)) >= 1_000)
+    return scaled(amount / 1_000, larger)
+  return `${amount.toLocaleString(locale(), { maximumFractionDigits })} ${unit}`
 }
 
 /** An amount of data; all digits on hover. */
@@ -23,6 +28,5 @@ const RATES = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'] as const
 
 /** A speed as people say it: `20 Mbit/s`. */
 export function rateText(bps: number): string {
-  const place = bps < 1_000 ? 0 : Math.min(RATES.length - 1, Math.floor(Math.log10(bps) / 3))
-  return `${(bps / 1_000 ** place).toLocaleString(locale(), { maximumFractionDigits: 1 })} ${RATES[place]}`
+  return scaled(bps, RATES)
 }

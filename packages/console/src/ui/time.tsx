@@ -7,12 +7,13 @@ setInterval(() => {
   now.value = Date.now()
 }, 30_000)
 
-const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-  ['second', 1_000],
-]
+/** Units with their lengths, ms, and how many of them are one of the next. */
+const UNITS = [
+  ['second', 1_000, 60],
+  ['minute', 60_000, 60],
+  ['hour', 3_600_000, 24],
+  ['day', 86_400_000, Number.POSITIVE_INFINITY],
+] as const
 
 /** A moment (RFC 3339) in the reader's zone, UTC on hover; `relative`: how long ago or ahead. */
 export function Time({
@@ -69,15 +70,16 @@ function once<Made>(make: () => Made): () => Made {
 }
 
 function agoText(ms: number): string {
-  const [unit, size] = UNITS.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1_000]
+  const [unit, size] = UNITS.find(([, length, most]) => Math.abs(Math.round(ms / length)) < most) ?? UNITS[3]
   return agoFormat().format(Math.round(ms / size), unit)
 }
 
 /** A length of time as people say it: `2 h 5 min`, `0.4 s`. */
 export function durationText(ms: number): string {
   if (ms < 10_000) return `${(ms / 1_000).toLocaleString(locale(), { maximumFractionDigits: 1 })} s`
-  const minutes = Math.floor(ms / 60_000)
-  if (minutes < 1) return `${Math.round(ms / 1_000)} s`
+  const seconds = Math.round(ms / 1_000)
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 1) return `${seconds} s`
   const [hours, days] = [Math.floor(minutes / 60), Math.floor(minutes / 1_440)]
   if (days > 0) return `${days} d ${hours % 24} h`
   return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`

@@ -81,8 +81,7 @@ async function send(input: string | URL | Request, init: RequestInit = {}): Prom
   const body = typeof init.body === 'string' && init.body !== '' ? JSON.parse(init.body) : undefined
   const one = { call, query: Object.fromEntries(url.searchParams), body, headers: new Headers(init.headers) }
   asked.push(one)
-  pending += 1
-  try {
+  return waitedFor(async () => {
     await turn()
     const known = answers[call]
     const answer = typeof known === 'function' ? await known(one) : known
@@ -94,6 +93,13 @@ async function send(input: string | URL | Request, init: RequestInit = {}): Prom
         { status: answer.status, headers: { 'x-request-id': 'r1' } },
       )
     return Response.json(answer)
+  })
+}
+
+async function waitedFor<Made>(work: () => Promise<Made>): Promise<Made> {
+  pending += 1
+  try {
+    return await work()
   } finally {
     pending -= 1
   }
@@ -110,11 +116,15 @@ function textsOf(language: string): object {
 }
 
 browse()
+// Hashes are made on other threads, and waited for like answers.
+const digest = crypto.subtle.digest.bind(crypto.subtle)
+crypto.subtle.digest = (...given) => waitedFor(() => digest(...given))
 const { render, h, options } = await import('preact')
 options.requestAnimationFrame = setImmediate
 const { loadTexts } = await import('../../src/text/index.ts')
 const { enterWithToken } = await import('../../src/api/session.ts')
 const { plugins } = await import('../../src/api/features.ts')
+const { followChanges } = await import('../../src/api/changes.ts')
 const { PAGES } = await import('../../src/app/pages.ts')
 const { knowPages } = await import('../../src/app/pages-here.ts')
 const { match, navigate } = await import('../../src/app/router.ts')
@@ -140,6 +150,8 @@ export interface Screen {
   readonly buttons: (part?: string) => readonly string[]
   readonly press: (name: string, part?: string) => Promise<void>
   readonly field: (label: string) => HTMLInputElement
+  /** What is said to be wrong with a field; empty: nothing. */
+  readonly complaint: (label: string) => string
   /** Fills in, or chooses. */
   readonly put: (label: string, value: string) => Promise<void>
   readonly tick: (label: string) => Promise<void>
@@ -153,6 +165,8 @@ export interface Screen {
   readonly focus: () => string
   readonly address: () => string
   readonly settled: () => Promise<void>
+  /** The service tells of something that happened. */
+  readonly happens: (type: string, subject: string) => Promise<void>
 }
 
 /** Opens the page at an address for who has these roles, and gives what stands there when it has come. */
@@ -230,6 +244,7 @@ const SCREEN: Screen = {
     await settled()
   },
   field,
+  complaint: (label) => document.getElementById(`${field(label).id}-error`)?.textContent ?? '',
   put: async (label, value) => {
     const line = field(label)
     line.value = value
@@ -250,6 +265,14 @@ const SCREEN: Screen = {
     return open === null ? undefined : labelOf(open)
   },
   focus: () => (document.activeElement === null ? '' : nameOf(document.activeElement)),
+  happens: async (type, subject) => {
+    const change = { kind: 'change', id: 1, type, at: new Date().toISOString(), subject, data: {} } as const
+    const told = async function* () {
+      yield change
+    }
+    await followChanges(told, new AbortController().signal)
+    await settled()
+  },
   address: () => window.location.pathname + window.location.search,
   settled,
 }
@@ -313,6 +336,7 @@ function field(label: string): HTMLInputElement {
 function textOf(node: Node): string {
   const lines = (one: Node): string => {
     if (one.nodeType === 3) return one.textContent ?? ''
+    if (one.nodeName.toLowerCase() === 'svg') return ''
     const text = [...one.childNodes].map(lines).join('')
     return INLINE.test(one.nodeName) ? text : `\n${text}\n`
   }

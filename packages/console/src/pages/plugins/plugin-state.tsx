@@ -27,7 +27,7 @@ export function HealthLamp({ plugin }: { readonly plugin: PluginRecord }) {
   return <Lamp tone={tone ?? 'none'} label={word('plugins.health', plugin.health)} />
 }
 
-/** Whether a version is below another one, by numbers where they are. */
-export function isBelow(version: string, other: string): boolean {
-  return version.localeCompare(other, 'en', { numeric: true }) < 0
+/** Whether a version is below the one that runs: the service lists the highest first. */
+export function isBelow(version: string, { versions, version: current }: PluginRecord): boolean {
+  return versions.indexOf(version) > versions.indexOf(current)
 }

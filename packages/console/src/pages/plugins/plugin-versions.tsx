@@ -22,7 +22,7 @@ export function PluginVersions({
   const load = useAction((version: string) =>
     api.post('/v1/plugins/{name}/load', {
       path: { name },
-      body: { version, rollback: isBelow(version, current) },
+      body: { version, rollback: isBelow(version, plugin) },
       timeoutMs: LONGEST_MS,
     }),
   )
@@ -43,15 +43,13 @@ export function PluginVersions({
               t('plugins.version.current')
             ) : (
               <Button kind="quiet" isBusy={load.isBusy} onClick={() => void run(version)}>
-                {t(isBelow(version, current) ? 'plugins.rollBack' : 'plugins.upgrade', { version })}
+                {t(isBelow(version, plugin) ? 'plugins.rollBack' : 'plugins.upgrade', { version })}
               </Button>
             )}
           </li>
         ))}
       </ul>
-      {plugin.signed_by === null && versions.length < 2 ? null : (
-        <Uninstall plugin={plugin} onChanged={onChanged} />
-      )}
+      {plugin.installed.length === 0 ? null : <Uninstall plugin={plugin} onChanged={onChanged} />}
     </section>
   )
 }

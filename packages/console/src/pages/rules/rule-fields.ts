@@ -206,7 +206,7 @@ function typedOf(kind: Kind, value: unknown): Typed {
 function entryTyped(entry: unknown): EntryTyped {
   const text = (key: string): string => {
     const value = typeof entry === 'object' && entry !== null ? Reflect.get(entry, key) : undefined
-    return value === undefined ? '' : String(value)
+    return String(value ?? '')
   }
   const [technology, band, country] = [text('technology'), text('band'), text('country')]
   const [low_mhz, high_mhz] = [text('low_mhz'), text('high_mhz')]

@@ -10,7 +10,8 @@ import { Copy } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { HandoutButton } from './handout.tsx'
-import { EMPTY_ORDER, type Order, OrderFields, orderBody } from './order.tsx'
+import { OrderFields } from './order.tsx'
+import { EMPTY_ORDER, type Order, orderBody } from './order-body.ts'
 
 type Issued = AnswerOf<'POST', '/v1/sims'>
 

@@ -247,7 +247,7 @@ export function Page() {
       keyOf,
       on: [...ON, ...on],
       onAll: ON_ALL,
-      one: readSim,
+      one: (imsi) => api.get('/v1/sims/{imsi}', { path: { imsi } }),
     },
   )
   const [choice, setChoice] = useState<Choice>(NO_CHOICE)
@@ -398,12 +398,6 @@ function NoSims({
       {t('sims.none.help')}
     </EmptyState>
   )
-}
-
-/** One SIM as it stands; undefined when it is gone. */
-async function readSim(imsi: string): Promise<Sim | undefined> {
-  const answer = await api.get('/v1/sims/{imsi}', { path: { imsi } })
-  return answer.ok ? answer.data : undefined
 }
 
 /** Saves what the list shows, and what is behind it, as a CSV without secrets. */

@@ -5,6 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { Progress } from '../../ui/progress.tsx'
 import { type Session, sessionColumns } from '../sessions/columns.tsx'
 
 const keyOf = (session: Session): string => session.id
@@ -23,12 +24,17 @@ export function OwnSessions({ hash }: { readonly hash: string }) {
       <h2>{t('sessions.title')}</h2>
       <Checkbox label={t('sim.sessions.ended')} isChecked={isEnded} onChange={setEnded} />
       {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} onRetry={sessions.reload} />}
+      {sessions.isLoading ? <Progress label={t('app.loading')} /> : null}
       <DataTable
         label={t('sessions.title')}
         rows={sessions.rows}
         columns={sessionColumns(true)}
         keyOf={keyOf}
-        empty={<p class="fine">{t(isEnded ? 'sim.sessions.none.ended' : 'sim.sessions.none')}</p>}
+        empty={
+          sessions.isLoading ? null : (
+            <p class="fine">{t(isEnded ? 'sim.sessions.none.ended' : 'sim.sessions.none')}</p>
+          )
+        }
         footer={sessions.isMore ? <Button onClick={sessions.more}>{t('ui.more')}</Button> : undefined}
       />
     </section>

@@ -1,0 +1,286 @@
+import { assert, suite } from '@steeple/testkit'
+import { EMPTY_ORDER, numberOf, type Order, orderBody } from '../src/pages/sims/order-body.ts'
+import { type Answers, leave, open, Refusal } from './support/page.ts'
+
+/** SIMs: what is ordered, what is imported, and what may be done with one. */
+const subscriber = suite('console/subscriber')
+subscriber.after(leave)
+
+const HASH = '0123456789ab'
+const sim = (more: object = {}) => ({
+  ...{ imsi_sha256_12: HASH, label: 'village 07', state: 'in-use', suspend_reason: null, attached: true },
+  ...{ iccid_last4: '1234', msisdn: null, profile: 'default', apns: ['internet'], batch_id: null },
+  ...{ issued_at: '2026-01-01T00:00:00Z', expires_at: '2030-01-01T00:00:00Z', first_attach_at: null },
+  ...{ last_seen_at: null, replaces: null, ambr: { downlink_bps: 1e9, uplink_bps: 5e7 } },
+  ...{ provisioning: { status: 'synced', waits_for: null, last_error: null, driver: 'hss' }, ...more },
+})
+const ANSWERS: Answers = {
+  'GET /v1/sessions': { sessions: [], next_cursor: null },
+  'GET /v1/health': { components: [], incidents: [] },
+}
+const SIM = `/v1/sims/${HASH}`
+const shown = (more: object = {}, roles?: readonly string[], given: Answers = {}) =>
+  open(`/sims/${HASH}`, { ...ANSWERS, [`GET ${SIM}`]: sim(more), ...given }, roles && { roles })
+
+subscriber('orders what is typed, and leaves the rest to the service', () => {
+  const body = (typed: Partial<Order>) => orderBody({ ...EMPTY_ORDER, ...typed })
+  const until = new Date(2027, 5, 1, 23, 59, 59).toISOString()
+  for (const [typed, sent] of [
+    [{}, {}],
+    [{ label: '  ', profile: ' ' }, {}],
+    [
+      { label: ' village ', profile: ' home ' },
+      { label: 'village', profile: 'home' },
+    ],
+    [{ apns: ['ims'] }, { apns: ['ims'] }],
+    [{ life: '90d', date: '2027-06-01' }, { expires_in: '90d' }],
+    [{ life: 'date', date: '2027-06-01' }, { expires_at: until }],
+    [{ down: '0,5' }, { ambr: { downlink_bps: 500_000, uplink_bps: 1e9 } }],
+    [{ down: '20', up: '1.5' }, { ambr: { downlink_bps: 2e7, uplink_bps: 1_500_000 } }],
+    [{ msisdn: '+49 170 12' }, { msisdn: '4917012' }],
+    [{ more: { quota_bytes: 5 } }, { quota_bytes: 5 }],
+  ] as const)
+    assert.equal(body(typed as Partial<Order>), { count: 1, ...sent }, JSON.stringify(typed))
+  // A number is of one: typed before the count was raised it cannot be taken out of its field any more.
+  assert.equal(body({ count: '10', msisdn: '+49 170 12' }), { count: 10 })
+  assert.equal(['1,5', '1.5', '20'].map(numberOf), [1.5, 1.5, 20])
+})
+
+subscriber('offers with each SIM what its state and the roles of who looks allow', async () => {
+  const [live, over] = [['Suspend', 'Label', 'Replace', 'Revoke'], ['Label']]
+  for (const [state, roles, offered] of [
+    ['issued', undefined, live],
+    ['in-use', undefined, live],
+    ['suspended', undefined, ['Resume', 'Label', 'Replace', 'Revoke']],
+    ['expired', undefined, ['Label', 'Replace', 'Revoke']],
+    ['revoked', undefined, over],
+    ['in-use', ['viewer'], []],
+    ['in-use', ['viewer', 'operator'], ['Suspend']],
+    ['suspended', ['viewer', 'operator'], ['Resume']],
+    ['in-use', ['viewer', 'sim:issuer'], ['Label', 'Replace']],
+    ['in-use', ['viewer', 'sim:admin'], ['Revoke']],
+    ['revoked', ['viewer', 'sim:admin'], []],
+  ] as const) {
+    const page = await shown({ state, suspend_reason: state === 'suspended' ? 'operator' : null }, roles)
+    const all = ['Suspend', 'Resume', 'Label', 'Replace', 'Revoke']
+    const there = page.buttons().filter((name) => all.includes(name))
+    assert.equal(there, offered, `${state} ${roles}`)
+  }
+})
+
+subscriber('suspends at once, and takes that back at once', async () => {
+  const page = await shown()
+  const suspended = sim({ state: 'suspended', suspend_reason: 'operator' })
+  page.answer({ [`POST ${SIM}/suspend`]: suspended, [`GET ${SIM}`]: suspended })
+  await page.press('Suspend')
+  assert.match(page.text(), 'village 07 is suspended. It is blocked in the core. Its phone is off.')
+  page.answer({ [`POST ${SIM}/resume`]: sim(), [`GET ${SIM}`]: sim() })
+  await page.press('Undo Ctrl Z')
+  assert.equal(
+    page.changes().map(([call]) => call),
+    [`POST ${SIM}/suspend`, `POST ${SIM}/resume`],
+  )
+  assert.match(page.text(), 'village 07 is resumed. Its phone may use the network again.')
+})
+
+subscriber('says that the core is away, in place of a success that is not one', async () => {
+  const page = await shown()
+  const waiting = { status: 'pending', waits_for: 'hss', last_error: null, driver: 'hss' }
+  const asked = sim({ state: 'suspended', suspend_reason: 'operator', provisioning: waiting })
+  page.answer({
+    ...{ [`POST ${SIM}/suspend`]: asked, [`GET ${SIM}`]: asked },
+    'GET /v1/health': { components: [], incidents: [{ kind: 'no_core' }] },
+  })
+  await page.press('Suspend')
+  assert.match(page.text(), 'The core cannot be reached. The box makes the change when the core is back.')
+  assert.not.match(page.text(), 'Its phone is off')
+})
+
+subscriber('asks before it lifts what no person has suspended, and says so to the service', async () => {
+  for (const [reason, who] of [
+    ['policy', 'the rules'],
+    ['quota', 'its quota'],
+  ] as const) {
+    const page = await shown({ state: 'suspended', suspend_reason: reason })
+    await page.press('Resume')
+    assert.is(page.dialog(), `It was suspended by ${who}`)
+    assert.equal(page.changes(), [])
+    page.answer({ [`POST ${SIM}/resume`]: sim() })
+    await page.press('Resume anyway')
+    assert.equal(page.changes(), [[`POST ${SIM}/resume`, { override: true }]])
+  }
+  const page = await shown({ state: 'suspended', suspend_reason: 'operator' })
+  page.answer({ [`POST ${SIM}/resume`]: sim() })
+  await page.press('Resume')
+  assert.is(page.dialog(), undefined, 'what a person has suspended a person resumes')
+})
+
+subscriber(
+  'revokes after the question, with the reason that was given, and never twice by one failure',
+  async () => {
+    for (const [typed, sent] of [
+      ['', {}],
+      ['  ', {}],
+      [' lost ', { reason: 'lost' }],
+    ] as const) {
+      const page = await shown({}, undefined, { [`POST ${SIM}/revoke`]: sim({ state: 'revoked' }) })
+      await page.press('Revoke')
+      await page.put('Reason', typed)
+      await page.press('Revoke')
+      assert.equal(page.changes(), [[`POST ${SIM}/revoke`, sent]])
+      assert.is(page.dialog(), undefined)
+    }
+    const page = await shown({}, undefined, {
+      [`POST ${SIM}/revoke`]: new Refusal(409, 'sim_state_conflict', 'later'),
+    })
+    await page.press('Revoke')
+    await page.press('Revoke')
+    assert.match(page.text(), 'later')
+    await page.press('Cancel')
+    await page.press('Revoke')
+    assert.not.match(page.text(), 'later')
+  },
+)
+
+subscriber('goes to the card that replaces this one', async () => {
+  const page = await shown({}, undefined, { 'POST /v1/sims': { first: { imsi_sha256_12: 'ba9876543210' } } })
+  await page.press('Replace')
+  await page.press('Replace')
+  assert.equal(page.changes(), [['POST /v1/sims', { replaces: HASH }]])
+  assert.is(page.address(), '/sims/ba9876543210')
+})
+
+subscriber(
+  'labels with the tag it was read with, and shows both labels when somebody else was first',
+  async () => {
+    const read = (label: string, etag: string) => () => Response.json(sim({ label }), { headers: { etag } })
+    const page = await shown({}, undefined, { [`GET ${SIM}`]: read('village 07', '"a"') })
+    await page.press('Label')
+    await page.put('Label', 'mine')
+    page.answer({
+      [`GET ${SIM}`]: read('theirs', '"b"'),
+      [`POST ${SIM}/label`]: ({ headers }) =>
+        headers.get('if-match') === '"b"'
+          ? sim({ label: 'mine' })
+          : new Refusal(412, 'stale', 'changed since'),
+    })
+    await page.press('Label')
+    assert.match(page.text(), 'Theirs: theirs')
+    assert.ok(page.isDisabled('Label'))
+    await page.press('Keep my values')
+    await page.press('Label')
+    assert.equal(
+      page.changes(),
+      [`POST ${SIM}/label`, `POST ${SIM}/label`].map((call) => [call, { label: 'mine' }]),
+    )
+    assert.is(page.dialog(), undefined)
+  },
+)
+
+subscriber('takes a label away where nothing is left of it', async () => {
+  const page = await shown({}, undefined, { [`POST ${SIM}/label`]: sim({ label: null }) })
+  await page.press('Label')
+  await page.put('Label', '  ')
+  await page.press('Label')
+  assert.equal(page.changes(), [[`POST ${SIM}/label`, { label: null }]])
+})
+
+subscriber('asks by itself why a phone is away, and why one is on when it is asked', async () => {
+  const checks = [{ name: 'registered', status: 'failed', detail: 'not seen', advice: 'restart the phone' }]
+  const why = { [`GET ${SIM}/diagnosis`]: { verdict: 'The phone is not seen.', checks } }
+  const away = await shown({ attached: false }, undefined, why)
+  for (const says of ['The phone is not seen.', 'not seen', 'restart the phone'])
+    assert.match(away.text(), says)
+  const on = await shown({}, undefined, why)
+  const asked = () => on.asked().filter(({ call }) => call.endsWith('/diagnosis')).length
+  assert.is(asked(), 0)
+  await on.press('Check anyway')
+  assert.is(asked(), 1)
+})
+
+subscriber('says that a SIM is not there, and does not when it could not be read', async () => {
+  const missing = await shown({}, undefined, { [`GET ${SIM}`]: new Refusal(404, 'sim_not_found', 'none') })
+  assert.match(missing.text(), 'This SIM does not exist')
+  const closed = await shown({}, undefined, { [`GET ${SIM}`]: new Refusal(403, 'forbidden', 'not you') })
+  assert.not.match(closed.text(), 'This SIM does not exist')
+  assert.match(closed.text(), 'not you')
+})
+
+const LIST: Answers = {
+  'GET /v1/sims': { sims: [sim(), sim({ imsi_sha256_12: 'ba9876543210' })], next_cursor: null },
+}
+
+subscriber(
+  'keeps a SIM in the list when it cannot be read for a moment, and drops one that is gone',
+  async () => {
+    const page = await open('/sims', {
+      ...ANSWERS,
+      ...LIST,
+      [`GET ${SIM}`]: new Refusal(403, 'forbidden', 'no'),
+    })
+    await page.happens('sim.label', HASH)
+    assert.is(page.rows().length, 2)
+    page.answer({ [`GET ${SIM}`]: sim({ label: 'new name' }) })
+    await page.happens('sim.label', HASH)
+    assert.match(page.text(), 'new name')
+    page.answer({ [`GET ${SIM}`]: new Refusal(404, 'sim_not_found', 'none') })
+    await page.happens('sim.label', HASH)
+    assert.is(page.rows().length, 1)
+  },
+)
+
+const TRIED = {
+  ...{ batch_id: null, columns: [{ name: 'colour', read_as: null }], first_rows: [] },
+  results: [
+    { row: 1, line: 2, status: 'imported', imsi_sha256_12: HASH, error: null },
+    { row: 2, line: 3, status: 'error', imsi_sha256_12: null, error: 'ki has 31 digits' },
+    { row: 3, line: 4, status: 'exists', imsi_sha256_12: 'ba9876543210', error: null },
+  ],
+}
+
+subscriber('imports only what was looked through, and says row by row what would become of it', async () => {
+  const page = await open('/sims/import', { 'POST /v1/sims/import': TRIED })
+  assert.ok(page.isDisabled('Check file'), 'nothing is chosen')
+  await page.put('Rows', 'imsi,ki,colour\na\nb\nc')
+  assert.ok(page.isDisabled('Import'))
+  await page.press('Check file')
+  assert.match(page.text(), '1 would be imported, 1 already there, 1 with an error')
+  assert.match(page.text(), 'Ignored columns: colour')
+  assert.equal(
+    page.rows('Rows of the file').map((row) => row.slice(0, 3)),
+    [['3', 'error', 'ki has 31 digits']],
+  )
+  await page.tick('Show all rows')
+  assert.is(page.rows('Rows of the file').length, 3)
+  assert.not(page.isDisabled('Import 1 row'))
+  // All or none, and one has an error.
+  await page.tick('All rows or none')
+  assert.ok(page.isDisabled('Import 0 rows'))
+  await page.put('Rows', 'imsi,ki\na')
+  assert.ok(page.isDisabled('Import'), 'something else has not been looked through')
+})
+
+subscriber(
+  'says that what is in stays in when an import is cut off, and goes on with the same rows',
+  async () => {
+    const page = await open('/sims/import', { 'POST /v1/sims/import': TRIED })
+    await page.put('Rows', 'imsi,ki\na')
+    await page.put('Label for rows without one', ' village ')
+    await page.press('Check file')
+    page.answer({ 'POST /v1/sims/import': new Refusal(409, 'conflict', 'too many rows') })
+    await page.press('Import 1 row')
+    assert.match(page.text(), 'Stored rows stay.')
+    page.answer({ 'POST /v1/sims/import': { ...TRIED, batch_id: 'b-7' } })
+    await page.press('Try again')
+    assert.match(page.text(), 'Show batch b-7')
+    assert.equal(
+      page
+        .asked()
+        .filter(({ call }) => call.startsWith('POST'))
+        .map(({ query }) => query),
+      [{ dry_run: 'true', label: 'village' }, { label: 'village' }, { label: 'village' }],
+    )
+  },
+)
+
+subscriber.run()

@@ -24,9 +24,20 @@ interface Tongue {
   readonly judged: Map<string, string | undefined>
 }
 
-/** Words of nearly every English sentence, none of them of another language of the console. */
+/** Words of nearly every English sentence. */
 const ENGLISH =
-  /\b(?:the|and|is|are|of|with|for|has|have|been|this|that|from|yes|which|cannot|it|there|every|nobody|not|by|to|but|its|they|because|no|when|until|before|after)\b/
+  'the and is are of with for has have been this that from yes which cannot it there every nobody not by to but its they because no when until before after'
+/** Those of them that another language has too. */
+const SHARED: Readonly<Record<Language, string>> = { en: '', de: '', es: 'no has', fr: 'but', pt: 'no for' }
+
+/** Words of English that no sentence of a language has. */
+function englishOutside(language: Language): RegExp | undefined {
+  if (language === 'en') return undefined
+  const shared = SHARED[language].split(' ')
+  const words = ENGLISH.split(' ').filter((word) => !shared.includes(word))
+  return new RegExp(`(?<!\\p{L})(?:${words.join('|')})(?!\\p{L})`, 'u')
+}
+
 /** A text with fewer letters of its own may well be the same in both. */
 const LEAST_LETTERS = 4
 
@@ -41,7 +52,7 @@ function tongue(language: Language, texts: ListedTexts, others: ListedTexts): To
         ([, text]) => !own.has(text) && text.replaceAll(/\{[^}]*\}|[^\p{L}]/gu, '').length >= LEAST_LETTERS,
       )
       .map(([key, text]) => [key, patternOf(text)]),
-    words: language === 'en' ? undefined : ENGLISH,
+    words: englishOutside(language),
     judged: new Map(),
   }
 }

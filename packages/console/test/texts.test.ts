@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { LANGUAGES, type Language } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { isAbout } from '../src/app/is-about.ts'
@@ -206,6 +207,17 @@ texts(
     }
   },
 )
+
+texts('names the pages of every feature in every language', () => {
+  const missing = globSync('../../*/package.json', { cwd: import.meta.dirname }).flatMap((file) => {
+    const { name, steeple } = JSON.parse(readFileSync(join(import.meta.dirname, file), 'utf8'))
+    const pages: readonly { readonly path: string; readonly title: object }[] = steeple?.pages ?? []
+    return pages.flatMap(({ path, title }) =>
+      LANGUAGES.filter((language) => !(language in title)).map((language) => `${name} ${path} ${language}`),
+    )
+  })
+  assert.equal(missing, [])
+})
 
 texts('knows an alert that says what an outage says, by its component and what follows', () => {
   const full = { component: 'nodes.disk', effects: ['store', 'driver-hss.hss'] }

@@ -1,4 +1,5 @@
 import type { ComponentHealth, Context, HssDriver } from '@steeple/contracts'
+import type { ProbePace } from './links/document-link.ts'
 
 /** What a look at the other side found. */
 interface Probe {
@@ -11,6 +12,8 @@ interface Probe {
 
 /** An HSS driver with what the plugin around it needs. */
 export interface WriteBackDriver extends HssDriver {
+  /** How often to `probe`. */
+  readonly pace: ProbePace
   /** Whether the other side answers, and still is what it was. Changes no subscriber; throws when it does not answer. */
   probe(signal: AbortSignal): Promise<Probe>
   /** Removes what the core left of removed subscribers. */

@@ -114,6 +114,7 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
     }
   }
   return {
+    pace: { everyMs: 3_000, awayMs: 3_000 },
     where,
     get writes() {
       return writes
@@ -344,6 +345,7 @@ export function noneDriver(): WriteBackDriver {
   }
   return {
     name: 'none',
+    pace: { everyMs: 15_000, awayMs: 3_000 },
     observe: async (_imsis, signal) => {
       signal.throwIfAborted()
       return new Map()

@@ -34,10 +34,6 @@ function mongoHosts(url: string): readonly string[] {
   return hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${MONGO_PORT}`))
 }
 
-/** How often the other side is looked at: where each look starts a program, and where it is a question, ms. */
-const PROBE_MS = { program: 15_000, question: 3_000 } as const
-/** How often one that is away is looked at, ms: by a dial first where a tool says whom it does not reach. */
-const AWAY_MS = { dial: 1_000, other: 3_000 } as const
 /** How often what the core leaves of removed subscribers is swept, ms. */
 const SWEEP_MS = 600_000
 /** The longest look, ms. */
@@ -72,14 +68,12 @@ export const plugin: Plugin = {
           isLooking = false
         })
     }
-    const { driver: chosen, mongo_url: url } = context.settings.hss
-    const probeMs = url === '' ? PROBE_MS.program : PROBE_MS.question
-    const awayMs = chosen === 'dbctl' && url === '' ? AWAY_MS.dial : AWAY_MS.other
+    const { everyMs, awayMs } = driver.pace
     context.every(
       awayMs,
       async (signal) => {
         const agoMs = context.clock.monotonicMs() - lookedMs
-        if (watch.isAway() || agoMs > probeMs - awayMs / 2) await look(signal)
+        if (watch.isAway() || agoMs > everyMs - awayMs / 2) await look(signal)
       },
       'each',
     )

@@ -61,6 +61,8 @@ export function dbctlDriver(options: DbctlOptions): WriteBackDriver {
   const subscribers = toolSubscribers(tool)
   return {
     name: 'dbctl',
+    // A look starts the tool; whether one that is away is back, a dial says first.
+    pace: { everyMs: 15_000, awayMs: 1_000 },
     observe: (imsis, signal) => subscribers.observe(imsis, signal),
     upsert: async (all, signal) => {
       signal.throwIfAborted()

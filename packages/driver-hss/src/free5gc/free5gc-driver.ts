@@ -257,6 +257,7 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
   }
   return {
     name,
+    pace: link.pace,
     observe: (imsis, signal) =>
       gathered(
         imsis,

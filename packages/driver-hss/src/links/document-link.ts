@@ -21,8 +21,16 @@ export interface WriteFailure {
 /** The code of a write that a unique index refused. */
 export const DUPLICATE_KEY = 11_000
 
+/** How often a look at the other side may be taken, ms. */
+export interface ProbePace {
+  readonly everyMs: number
+  /** While it is away. */
+  readonly awayMs: number
+}
+
 /** A document database, however it is reached. Every call throws `southbound_unavailable` or the signal's reason. */
 export interface DocumentLink {
+  readonly pace: ProbePace
   /** Where it leads to, for people; without credentials. */
   readonly where: string
   /** How many writes have ended, whichever way. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { southboundUnavailable } from '@steeple/contracts'
 import { abortable } from '@steeple/southbound'
 import { EJSON, Int32 } from 'bson'
-import type { Doc, DocumentLink, WriteFailure } from './document-link.ts'
+import type { Doc, DocumentLink, ProbePace, WriteFailure } from './document-link.ts'
 import { ANSWER_MARK, SHELL_SCRIPT } from './shell-script.ts'
 
 /** A program running somewhere else, with lines in and out. */
@@ -149,11 +149,15 @@ export interface ShellLinkOptions {
   readonly idleMs?: number
 }
 
+/** Each look starts a program. */
+const PACE: ProbePace = { everyMs: 15_000, awayMs: 3_000 }
+
 /** The database through a mongosh that runs on `host` and is kept for a while. */
 export function shellLink(host: ShellHost, database: string, options: ShellLinkOptions = {}): DocumentLink {
   const { ask, drop } = keptShell(host, database, options)
   let writes = 0
   return {
+    pace: PACE,
     where: host.where,
     get writes() {
       return writes

@@ -120,6 +120,7 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
   }
   return {
     name,
+    pace: link.pace,
     observe: (imsis, signal) =>
       gathered(
         imsis,

@@ -25,6 +25,7 @@ function database(mayUseMarks = true): Database {
     mayUseMarks,
     duringWrite: async () => undefined,
     link: {
+      pace: { everyMs: 1, awayMs: 1 },
       where: 'a database',
       get writes() {
         return writes

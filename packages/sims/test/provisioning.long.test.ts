@@ -485,6 +485,24 @@ scene('mends a suspended SIM that was edited, and leaves it blocked', async () =
   await synced()
 })
 
+for (const isSilent of [false, true])
+  scene(`writes a suspended SIM again that waits for its phone (silent core: ${isSilent})`, async () => {
+    await issue()
+    await synced()
+    core.attached.add(IMSI)
+    core.pendingKicks = Number.POSITIVE_INFINITY
+    if (isSilent) core.kick = () => Promise.reject(new Error('no answer'))
+    await move('suspend')
+    await eventually(async () => assert.is((await show()).provisioning.waits_for, 'phone'))
+    hss.held.delete(IMSI)
+    await eventually(() => assert.is(hss.held.get(IMSI)?.isBlocked, true))
+    assert.ok((hss.held.get(IMSI)?.sqn ?? 0n) > 32n, 'the card has seen this SQN')
+    hss.held.set(IMSI, { ...hss.held.get(IMSI)!, apns: ['other'] })
+    await eventually(() => assert.equal(hss.held.get(IMSI)?.apns, ['internet', 'ims']))
+    assert.is(hss.held.get(IMSI)?.isBlocked, true)
+    assert.is((await show()).provisioning.waits_for, 'phone')
+  })
+
 scene('says in health who is cut off and not known to be off', async () => {
   await issue()
   await synced()

@@ -1,5 +1,6 @@
 import {
   changeTag,
+  csvLine,
   type JsonSchema,
   objectSchema,
   ok,
@@ -84,29 +85,18 @@ export function exportRoute(parts: SimsParts): Route {
 
 async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string> {
   // With the first rows: what cannot be read is then an answer and not half of one.
-  let head = line(COLUMNS.map(([name]) => name))
+  let head = csvLine(COLUMNS.map(([name]) => name))
   let after: SimPosition | undefined
   for (;;) {
     const rows = await matching(parts, filter, CHUNK, after)
     const used = await usageOf(parts, rows)
     const view = parts.hss.view()
-    yield head + rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row, view, used)))).join('')
+    yield head + rows.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row, view, used)))).join('')
     head = ''
     const last = rows.at(-1)
     if (rows.length < CHUNK || last === undefined) return
     after = { issuedAtMs: last.issued_at_ms, hash: last.hash }
   }
-}
-
-/** RFC 4180. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
-function line(cells: readonly Cell[]): string {
-  return `${cells.map(cellText).join(',')}\r\n`
-}
-
-function cellText(cell: Cell): string {
-  const text = cell === null ? '' : String(cell)
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 /** The parameter of the routes of one SIM. */

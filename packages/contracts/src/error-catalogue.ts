@@ -34,11 +34,6 @@ export const backupInvalid: ErrorFactory = defineError(
   400,
   'the backup cannot be restored: %s',
 )
-export const backupDecryptFailed: ErrorFactory = defineError(
-  'backup_decrypt_failed',
-  400,
-  'the backup cannot be decrypted: %s',
-)
 export const backupVersionUnsupported: ErrorFactory = defineError(
   'backup_version_unsupported',
   400,
@@ -105,11 +100,6 @@ export const simNotFound: ErrorFactory = defineError(
   404,
   'there is no SIM %s; look for it in the list of SIMs',
 )
-export const esimCodeNotFound: ErrorFactory = defineError(
-  'esim_code_not_found',
-  404,
-  'there is no eSIM code %s; look for it in the list of codes',
-)
 export const pluginNotFound: ErrorFactory = defineError(
   'plugin_not_found',
   404,
@@ -139,7 +129,6 @@ export const policyConflict: ErrorFactory = defineError(
 export const nodeStateConflict: ErrorFactory = defineError('node_state_conflict', 409, '%s')
 export const peerExists: ErrorFactory = defineError('peer_exists', 409, '%s')
 export const capacityExceeded: ErrorFactory = defineError('capacity_exceeded', 409, '%s')
-export const esimDisabled: ErrorFactory = defineError('esim_disabled', 409, 'eSIM is off; set esim.enabled')
 export const idempotencyKeyReused: ErrorFactory = defineError(
   'idempotency_key_reused',
   409,
@@ -215,7 +204,6 @@ export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
   invalidCursor,
   invalidLimit,
   backupInvalid,
-  backupDecryptFailed,
   backupVersionUnsupported,
   unauthenticated,
   loginFailed,
@@ -230,7 +218,6 @@ export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
   tokenNotFound,
   userNotFound,
   simNotFound,
-  esimCodeNotFound,
   pluginNotFound,
   methodNotAllowed,
   invalidTransition,
@@ -244,7 +231,6 @@ export const ERROR_CATALOGUE: readonly ErrorFactory[] = [
   nodeStateConflict,
   peerExists,
   capacityExceeded,
-  esimDisabled,
   idempotencyKeyReused,
   idempotencyInProgress,
   settingsFixed,

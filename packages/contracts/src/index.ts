@@ -68,7 +68,6 @@ export {
 } from './drivers.ts'
 export { DURATION_PATTERN, msFromDuration } from './duration.ts'
 export {
-  backupDecryptFailed,
   backupInvalid,
   backupVersionUnsupported,
   bodyTooLarge,
@@ -79,8 +78,6 @@ export {
   coreConfigRefused,
   dataDirInUse,
   ERROR_CATALOGUE,
-  esimCodeNotFound,
-  esimDisabled,
   featureNotInstalled,
   fieldRefused,
   forbidden,

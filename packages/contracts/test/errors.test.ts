@@ -5,14 +5,14 @@ import { defineError, isServiceError } from '../src/errors.ts'
 
 const errors = suite('contracts/errors')
 
-/** Contract section 2, with the two codes that the specification names. */
+/** Contract section 2, with the two codes that the specification names; those of one feature alone are in its manifest. */
 const CONTRACT_CODES =
   `sim_not_found invalid_transition validation_failed malformed_json unsupported_media_type
   body_too_large invalid_cursor invalid_limit unauthenticated login_failed token_expired certificate_revoked forbidden
-  not_found method_not_allowed node_not_found peer_not_found token_not_found user_not_found esim_code_not_found
+  not_found method_not_allowed node_not_found peer_not_found token_not_found user_not_found
   plugin_not_found sim_state_conflict sim_exists sim_swap_cooldown plmn_mismatch tx_gate_closed tx_not_armed
   policy_conflict node_state_conflict bootstrap_token_invalid idempotency_key_reused idempotency_in_progress peer_exists
-  rate_limited capacity_exceeded esim_disabled feature_not_installed backup_invalid backup_decrypt_failed
+  rate_limited capacity_exceeded feature_not_installed backup_invalid
   backup_version_unsupported southbound_unavailable store_unavailable not_ready internal`.split(/\s+/)
 
 errors('has every code of the contract once', () => {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import { backupDecryptFailed, backupInvalid, type CapturedState, type StateFile } from '@steeple/contracts'
+import { backupInvalid, type CapturedState, type StateFile } from '@steeple/contracts'
 import type { Pace } from '../pace.ts'
 import { type ByteReader, byteReader } from './byte-reader.ts'
-import { type Cost, decrypt, encrypt, MAGIC, newSealing } from './frames.ts'
+import { backupDecryptFailed, type Cost, decrypt, encrypt, MAGIC, newSealing } from './frames.ts'
 import { pack, unpack } from './gzip-seal.ts'
 import {
   MANIFEST_LIMIT_BYTES,

@@ -1,10 +1,17 @@
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
-import { backupDecryptFailed, backupVersionUnsupported } from '@steeple/contracts'
+import { backupVersionUnsupported, defineError, type ErrorFactory } from '@steeple/contracts'
 import type { ByteReader } from './byte-reader.ts'
 
 /** The first octets of an encrypted backup. The line end shows a transfer that took it for text. */
 export const MAGIC: Buffer = Buffer.from('SVCBKP\r\n', 'latin1')
+
+/** What is encrypted cannot be read: by another passphrase, or because it is damaged. */
+export const backupDecryptFailed: ErrorFactory = defineError(
+  'backup_decrypt_failed',
+  400,
+  'the backup cannot be decrypted: %s',
+)
 
 const VERSION = 1
 const HEADER_BYTES = 48

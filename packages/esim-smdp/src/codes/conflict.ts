@@ -1,4 +1,4 @@
-import { defineError, type ErrorFactory, esimDisabled } from '@steeple/contracts'
+import { defineError, type ErrorFactory } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import type { CodeRow } from '../store/rows.ts'
 import { ESIM_CODE } from './restored.ts'
@@ -26,6 +26,14 @@ export async function needReady(parts: EsimParts): Promise<void> {
   parts.checkTemplates()
 }
 
+/** What the configuration says. */
+export const esimDisabled: ErrorFactory = defineError('esim_disabled', 409, 'eSIM is off; set esim.enabled')
+/** No code has this token. */
+export const esimCodeNotFound: ErrorFactory = defineError(
+  'esim_code_not_found',
+  404,
+  'there is no eSIM code %s; look for it in the list of codes',
+)
 /** The SIM cannot have a code now. */
 export const esimCodeConflict: ErrorFactory = defineError('esim_code_conflict', 409, '%s')
 /** Something that codes need is not configured. */

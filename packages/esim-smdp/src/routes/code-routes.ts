@@ -1,7 +1,6 @@
 import {
   BATCH_ID_PATTERN,
   type EsimCodes,
-  esimCodeNotFound,
   type ImsiHash,
   type JsonSchema,
   LANGUAGES,
@@ -22,7 +21,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { activationOf, qrText } from '../codes/activation.ts'
-import { closedConflict, esimCodeConflict, needEnabled } from '../codes/conflict.ts'
+import { closedConflict, esimCodeConflict, esimCodeNotFound, needEnabled } from '../codes/conflict.ts'
 import { CODE_SCHEMA, codeRecord } from '../codes/record.ts'
 import { ESIM_CODE } from '../codes/restored.ts'
 import {

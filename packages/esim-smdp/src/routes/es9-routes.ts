@@ -1,13 +1,13 @@
 import {
   defineError,
   type ErrorFactory,
-  esimDisabled,
   forbidden,
   type JsonSchema,
   objectSchema,
   type Route,
   route,
 } from '@steeple/contracts'
+import { esimDisabled } from '../codes/conflict.ts'
 import { ES9_FUNCTIONS, type Es9Function } from '../es9/core.ts'
 import type { Es9 } from '../es9/es9.ts'
 import { blockList, plainCaller } from '../es9/peers.ts'

@@ -371,6 +371,8 @@ export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.dr
 export interface RanObserved {
   readonly pid: number | undefined
   readonly isConnected: boolean
+  /** Whether it is to be on air now. */
+  readonly isWanted: boolean
   readonly attachedUes: number
   readonly mode: 'lte' | 'nr' | 'none'
 }
@@ -386,6 +388,26 @@ export interface RadioRehearsal {
     /** Why it fails, sentence by sentence; empty: it is passed. */
     readonly problems: readonly string[]
   }[]
+}
+
+/** Whether a base station is connected to the core, and whether that was wanted. */
+export interface RadioLink {
+  /** Undefined: neither the node's own radio nor its core knows. */
+  readonly isConnected: boolean | undefined
+  /** Undefined without a radio of the node's own: who else connects one decides. */
+  readonly isWanted: boolean | undefined
+}
+
+/** The one answer to that from what both drivers observe: a radio of the node's own counts, else what the core counts. */
+export function radioLink(
+  ran: RanObserved | undefined,
+  core: Pick<CoreObserved, 'radios'> | undefined,
+): RadioLink {
+  // Without a radio of its own the driver knows nothing: the core may know one of somebody else.
+  const own = ran?.mode === 'none' ? undefined : ran
+  const radios = core?.radios
+  const isCounted = radios === undefined ? undefined : radios > 0
+  return { isConnected: own?.isConnected ?? isCounted, isWanted: own?.isWanted }
 }
 
 /** Supervises one eNB or gNB. Also provides `ran.transmitter`. */

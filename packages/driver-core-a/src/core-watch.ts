@@ -5,6 +5,7 @@ import {
   type CoreObserved,
   countText,
   isServiceError,
+  radioLink,
   ranDriverRef,
   timestampFromMs,
   untilAborted,
@@ -103,8 +104,7 @@ function radioWatch(context: Context) {
   let had: { readonly count: number; readonly untilMs: number } | undefined
   let last: Judgement = ['ok', 'no base station was seen yet']
   const isOwnOff = async (signal: AbortSignal): Promise<boolean> => {
-    const own = await context.maybe(ranDriverRef)?.observe(signal)
-    return own !== undefined && own.mode !== 'none' && own.pid === undefined
+    return radioLink(await context.maybe(ranDriverRef)?.observe(signal), undefined).isWanted === false
   }
   return {
     judged: (): Judgement => last,

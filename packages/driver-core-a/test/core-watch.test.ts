@@ -77,7 +77,11 @@ watch('tells of functions that answer and do not work, and of base stations that
     radios: undefined,
     attachedUes: 0,
   }
-  const own: { mode: 'lte' | 'none'; pid: number | undefined } = { mode: 'none', pid: undefined }
+  const own: { mode: 'lte' | 'none'; pid: number | undefined; isWanted: boolean } = {
+    mode: 'none',
+    pid: undefined,
+    isWanted: false,
+  }
   const ran = { observe: async () => ({ ...own, isConnected: false, attachedUes: 0 }) }
   const services = new Map<string, object>([[ranDriverRef.id, ran]])
   const made = coreWatch(fakeContext({ id: 'driver-core-a', config: {}, services }).context, {
@@ -97,6 +101,8 @@ watch('tells of functions that answer and do not work, and of base stations that
   assert.match(made.health()[2]?.detail ?? '', /^no base station is connected; one was until \d{4}-/)
   own.mode = 'lte'
   assert.equal(await told({}), ['daemons ok', 'work ok', 'radios ok'], "the node's own, which is off")
+  own.isWanted = true
+  assert.equal(await told({}), ['daemons ok', 'work ok', 'radios down'], 'it should be on air, and has ended')
   own.pid = 7
   assert.equal(await told({}), ['daemons ok', 'work ok', 'radios down'], 'it runs, and is not connected')
   assert.equal(await told({ radios: undefined }), ['daemons ok', 'work ok', 'radios down'], 'not known')

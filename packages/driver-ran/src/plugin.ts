@@ -103,7 +103,7 @@ export const plugin: Plugin = {
         return [
           isConfigured || snapshot.leftBehind !== undefined
             ? radioHealth({ snapshot, ...seen() })
-            : unconfiguredHealth((await context.use(txGateRef).state()).armed, seen().coreRadios),
+            : unconfiguredHealth((await context.use(txGateRef).state()).armed, seen().core),
         ]
       },
     }
@@ -133,13 +133,13 @@ function gnbWatch(port: number, supervisor: Supervisor): { watch(): void; end():
 interface LastState {
   readonly disagreement: string | undefined
   readonly hints: readonly string[]
-  readonly coreRadios: number | undefined
+  readonly core: CoreObserved | undefined
 }
 
 /** Asks the core now and then, and restarts a radio that it does not know. */
 function coreWatch(context: Context, supervisor: Supervisor, isConfigured: boolean): () => LastState {
   const view = coreView()
-  let seen: LastState = { disagreement: undefined, hints: [], coreRadios: undefined }
+  let seen: LastState = { disagreement: undefined, hints: [], core: undefined }
   context.every(
     CORE_LOOK_MS,
     async (signal) => {
@@ -148,7 +148,7 @@ function coreWatch(context: Context, supervisor: Supervisor, isConfigured: boole
       const isAsked = isConnected || !isConfigured
       const core = isAsked ? await lookAtCore(context, limited) : undefined
       const { disagreement, isRestartDue } = view.look(isConnected, core, context.clock.monotonicMs())
-      seen = { disagreement, hints: isConfigured ? machineHints() : [], coreRadios: core?.radios }
+      seen = { disagreement, hints: isConfigured ? machineHints() : [], core }
       if (isRestartDue) await supervisor.restart('the core does not know a radio that says it is connected')
     },
     'machine',

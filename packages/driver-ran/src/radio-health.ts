@@ -1,4 +1,10 @@
-import { type ComponentHealth, type CoreObserved, countText, type Metrics } from '@steeple/contracts'
+import {
+  type ComponentHealth,
+  type CoreObserved,
+  countText,
+  type Metrics,
+  radioLink,
+} from '@steeple/contracts'
 import type { ExitClass } from './process/exit-class.ts'
 import { mayBeOnAir, type RadioFacts, ueCountOf } from './stream/radio-facts.ts'
 import { RADIO_STATES, type RadioSnapshot } from './supervisor/radio-state.ts'
@@ -120,10 +126,13 @@ export function radioHealth(basis: HealthBasis): ComponentHealth {
 }
 
 /** The health without a configured radio: fine, unless TX is armed and the core knows no radio of somebody else. */
-export function unconfiguredHealth(isArmed: boolean, coreRadios: number | undefined): ComponentHealth {
+export function unconfiguredHealth(
+  isArmed: boolean,
+  core: Pick<CoreObserved, 'radios'> | undefined,
+): ComponentHealth {
   const common = { name: 'ran', kind: 'ran', required: false } as const
   if (!isArmed) return { ...common, status: 'ok', detail: 'no radio configured' }
-  return (coreRadios ?? 0) > 0
+  return radioLink(undefined, core).isConnected === true
     ? { ...common, status: 'ok', detail: 'no radio configured; the core knows one of somebody else' }
     : { ...common, status: 'degraded', detail: 'TX is armed, but no radio is configured (ran.binary)' }
 }

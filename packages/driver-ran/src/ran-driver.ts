@@ -81,11 +81,12 @@ export function ranDriver(
       isConfigured ? await rehearsal(context, profile, supervisor.directory) : undefined,
     observe: async (signal) => {
       signal.throwIfAborted()
-      const { facts, pid } = supervisor.snapshot()
+      const { desired, facts, pid } = supervisor.snapshot()
       const technology = context.settings.ran.program === 'srsenb' ? 'lte' : 'nr'
       return {
         pid,
         isConnected: facts?.isConnected === true,
+        isWanted: isConfigured && desired?.isOn === true,
         attachedUes: facts === undefined ? 0 : ueCountOf(facts),
         mode: isConfigured ? technology : 'none',
       }

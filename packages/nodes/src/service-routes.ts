@@ -14,6 +14,7 @@ import {
   ok,
   policyRef,
   type Route,
+  radioLink,
   ranDriverRef,
   route,
   type SubscriberView,
@@ -72,13 +73,12 @@ async function look(context: Context): Promise<RadioView> {
     seenBy(context.maybe(ranDriverRef), signal),
     seenBy(context.maybe(coreDriverRef), signal),
   ])
-  // Without a radio of its own the driver knows nothing: the core may know one of somebody else.
-  const ran = driver?.mode === 'none' ? undefined : driver
-  const radios = core?.radios
+  const own = driver?.mode === 'none' ? undefined : driver
+  const { isConnected = null } = radioLink(driver, core)
   return {
-    isConnected: ran?.isConnected ?? (radios === undefined ? null : radios > 0),
-    mode: ran?.mode ?? core?.technology ?? (radios === undefined ? null : 'none'),
-    attachedUes: core?.attachedUes ?? ran?.attachedUes ?? null,
+    isConnected,
+    mode: own?.mode ?? core?.technology ?? (isConnected === null ? null : 'none'),
+    attachedUes: core?.attachedUes ?? own?.attachedUes ?? null,
   }
 }
 

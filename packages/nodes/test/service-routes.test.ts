@@ -24,7 +24,7 @@ service('asks anew for a radio that has changed, and not for each request', asyn
   const { world, routes } = await setting()
   let isConnected = false
   world.fake.services.set(ranDriverRef.id, {
-    observe: async () => ({ pid: 1, isConnected, attachedUes: 0, mode: 'lte' }),
+    observe: async () => ({ pid: 1, isConnected, isWanted: true, attachedUes: 0, mode: 'lte' }),
   })
   const connected = async () => ((await read(routes, '/v1/status')).body as { enb: object }).enb
   await world.clock.advance(2_500)
@@ -80,7 +80,7 @@ service('tells what drivers, TX gate, settings and components say', async () => 
     state: async () => ({ isJoined: true, hasRoutes: true, breakout: { mode: 'peer', peerCount: 1 } }),
   })
   world.fake.services.set(ranDriverRef.id, {
-    observe: async () => ({ pid: 1, isConnected: true, attachedUes: 1, mode: 'nr' }),
+    observe: async () => ({ pid: 1, isConnected: true, isWanted: true, attachedUes: 1, mode: 'nr' }),
   })
   world.fake.services.set(coreDriverRef.id, {
     observe: async () => ({ radios: 1, attachedUes: 2, technology: 'lte' }),
@@ -102,7 +102,13 @@ service('tells what drivers, TX gate, settings and components say', async () => 
 service('takes from the core what its own radio driver cannot know', async () => {
   const { world, routes } = await setting()
   world.fake.services.set(ranDriverRef.id, {
-    observe: async () => ({ pid: undefined, isConnected: false, attachedUes: 0, mode: 'none' }),
+    observe: async () => ({
+      pid: undefined,
+      isConnected: false,
+      isWanted: true,
+      attachedUes: 0,
+      mode: 'none',
+    }),
   })
   world.fake.services.set(coreDriverRef.id, {
     observe: async () => ({ radios: 1, attachedUes: 3, technology: 'lte' }),

@@ -9,7 +9,7 @@ export interface MemoryRadio {
   launch(): number
 }
 
-const OFF: RanObserved = { pid: undefined, isConnected: false, attachedUes: 0, mode: 'none' }
+const OFF: RanObserved = { pid: undefined, isConnected: false, isWanted: false, attachedUes: 0, mode: 'none' }
 
 /** A right driver of it. Starts and stops take a moment, as with processes. */
 export function memoryRadioDriver(radio: MemoryRadio): RanDriver {
@@ -19,7 +19,7 @@ export function memoryRadioDriver(radio: MemoryRadio): RanDriver {
     observe: async (signal) => {
       signal.throwIfAborted()
       if (pid === undefined || !radio.running.has(pid)) return OFF
-      return { pid, isConnected: true, attachedUes: 0, mode: 'lte' }
+      return { pid, isConnected: true, isWanted: true, attachedUes: 0, mode: 'lte' }
     },
     start: async (_profile, signal) => {
       signal.throwIfAborted()

@@ -6,6 +6,7 @@ import {
   ErrorNotice,
   Lamp,
   may,
+  pageThatMends,
   Said,
   Time,
   type Tone,
@@ -21,13 +22,6 @@ type Alert = AnswerOf<'GET', '/v1/alerts'>['alerts'][number]
 type Act = ComponentType<{ readonly rule: string; readonly place: string; readonly onDone: () => void }>
 
 const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn' }
-/** The page on which what a rule tells of is looked at and mended. */
-const PLACES: Readonly<Record<string, string>> = {
-  tx_auto_disarmed: '/radio',
-  hss_push_failing: '/sims',
-  session_surge: '/sessions',
-  heartbeat_stale: '/mesh',
-}
 /** Where every rule says what there is to do about it. */
 const RULES = '/alerts'
 const MOST_SHOWN = 8
@@ -67,7 +61,9 @@ function AlertLine({
   readonly onDone: () => void
 }) {
   const acknowledge = useAction(() => api.post('/v1/alerts/{id}/ack', { path: { id: alert.id }, body: {} }))
-  const place = alert.rule.startsWith('sim_quota') ? `/sims/${alert.subject}` : PLACES[alert.rule]
+  const place = alert.rule.startsWith('sim_quota')
+    ? `/sims/${alert.subject}`
+    : pageThatMends(alert.rule)?.path
   return (
     <li>
       <Lamp tone={TONES[alert.severity] ?? 'none'} label={word('home.severity', alert.severity)} />

@@ -66,6 +66,10 @@ export interface Manifest {
     readonly icon?: string
     /** Where in its group: 10 is above 20. Absent: last. */
     readonly place?: number
+    /** The key that leads to it, a letter that no other page has. */
+    readonly key?: string
+    /** Kinds of incidents and rules of alerts that are looked at and mended there. */
+    readonly mends?: readonly string[]
     /** Where the module is served, by `staticRoutes` for instance: `/notes-files/page.0a1b2c3d.js`. */
     readonly module: string
   }[]

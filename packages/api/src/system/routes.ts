@@ -209,6 +209,8 @@ const PAGES = {
       group: TEXT,
       icon: { type: 'string', description: 'Its icon in the menu, by its name at lucide.dev.' },
       place: PLACE,
+      key: { type: 'string', description: 'The key that leads to it.' },
+      mends: { type: 'array', description: 'Kinds of incidents and rules of alerts.', items: TEXT },
       module: SCRIPT,
     },
     ['path', 'title', 'role', 'module'],

@@ -12,7 +12,7 @@ import { Lamp } from '../ui/lamp.tsx'
 import { ErrorNotice } from '../ui/notice.tsx'
 import { Said } from '../ui/said.tsx'
 import { clockText, Time } from '../ui/time.tsx'
-import { pageAt, titleOf } from './pages-here.ts'
+import { pageAt, pageThatMends, titleOf } from './pages-here.ts'
 
 type Status = AnswerOf<'GET', '/v1/status'>
 /** One outage, as the service tells it. */
@@ -155,13 +155,7 @@ export function Mend({ kind, onDone }: { readonly kind: string; readonly onDone:
   )
 }
 
-/** The page on which an outage is looked at and mended. */
-const PLACES: Readonly<Record<string, string>> = {
-  ...{ database_gone: '/core', no_core: '/core', no_radio: '/radio', no_radio_power: '/radio' },
-  ...{ no_internet: '/mesh', box_silent: '/mesh', no_registration: '/sims', nobody_attached: '/sims' },
-  ...{ backup_overdue: '/backup' },
-}
-/** The same of a part by its kind, and by its plugin. */
+/** The page of a part by its kind, and by its plugin, where none mends what it is. */
 const PLACES_OF_PARTS: Readonly<Record<string, string>> = {
   ...{ ran: '/radio', core: '/core', hss: '/core', collector: '/sessions' },
 }
@@ -186,7 +180,7 @@ function Lead({
   readonly component: Component | undefined
   readonly name: string
 }) {
-  const page = pageAt(PLACES[kind] ?? placeOf(component?.kind ?? '', name)) ?? pageAt(PARTS)
+  const page = pageThatMends(kind) ?? pageAt(placeOf(component?.kind ?? '', name)) ?? pageAt(PARTS)
   if (page === undefined || page.path === location.pathname) return null
   const verb = word('incident.act', kind)
   return (

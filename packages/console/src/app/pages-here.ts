@@ -43,3 +43,8 @@ export function ifPage(path: string): string | undefined {
 export function titleOf({ title }: Pick<Page, 'title'>): string {
   return typeof title === 'string' ? t(title) : title.text
 }
+
+/** The page where such an incident, or what an alert of such a rule tells of, is looked at and mended. */
+export function pageThatMends(what: string): Page | undefined {
+  return pagesHere().find(({ mends }) => mends?.includes(what) === true)
+}

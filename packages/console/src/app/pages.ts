@@ -23,6 +23,10 @@ export interface Page {
   readonly icon?: IconName
   /** Where in its group: 10 is above 20. Absent: last. */
   readonly place?: number
+  /** The key that leads to it: for what is done each day. */
+  readonly key?: string
+  /** Kinds of incidents and rules of alerts that are looked at and mended there. */
+  readonly mends?: readonly string[]
   readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
 }
 
@@ -35,6 +39,7 @@ export const PAGES: readonly Page[] = [
     group: 'now',
     icon: 'layout-dashboard',
     place: 10,
+    key: 'o',
     load: () => import('../pages/home/home.tsx'),
   },
   {
@@ -44,6 +49,8 @@ export const PAGES: readonly Page[] = [
     group: 'people',
     icon: 'card-sim',
     place: 10,
+    key: 's',
+    mends: ['no_registration', 'nobody_attached', 'hss_push_failing'],
     load: () => import('../pages/sims/sims.tsx'),
   },
   {
@@ -53,6 +60,8 @@ export const PAGES: readonly Page[] = [
     group: 'people',
     icon: 'smartphone',
     place: 20,
+    key: 'e',
+    mends: ['session_surge'],
     load: () => import('../pages/sessions/sessions.tsx'),
   },
   {
@@ -62,6 +71,8 @@ export const PAGES: readonly Page[] = [
     group: 'network',
     icon: 'radio-tower',
     place: 10,
+    key: 'r',
+    mends: ['no_radio', 'no_radio_power', 'tx_auto_disarmed'],
     load: () => import('../pages/radio/radio.tsx'),
   },
   {
@@ -80,6 +91,7 @@ export const PAGES: readonly Page[] = [
     group: 'network',
     icon: 'server',
     place: 30,
+    mends: ['database_gone', 'no_core'],
     load: () => import('../pages/core/core.tsx'),
   },
   {
@@ -125,6 +137,7 @@ export const PAGES: readonly Page[] = [
     group: 'box',
     icon: 'users',
     place: 30,
+    key: 'p',
     load: () => import('../pages/people/people.tsx'),
   },
   {

@@ -31,15 +31,15 @@ function roleOf(told: string): Role | undefined {
 /** The pages that plugins add, as the menu has all pages. They come and go with their plugins. */
 export function pagesOfPlugins(): readonly Page[] {
   return (plugins.value ?? []).flatMap(({ pages, version }) =>
-    pages.flatMap(({ path, title, role: told, group: named, icon = '', place, module }) => {
-      const role = roleOf(told)
-      const group = GROUPS.find((one) => one === named)
+    pages.flatMap(({ title, role: named, group: under, icon = '', module, ...told }) => {
+      const role = roleOf(named)
+      const group = GROUPS.find((one) => one === under)
       if (role === undefined) return []
       return [
         {
-          ...{ path, role, title: { text: title[locale().slice(0, 2)] ?? title.en ?? '' } },
+          ...told,
+          ...{ role, title: { text: title[locale().slice(0, 2)] ?? title.en ?? '' } },
           ...(group === undefined ? {} : { group, icon: iconOf(icon) }),
-          ...(place === undefined ? {} : { place }),
           load: async () => pageOf(await load<PluginModule>(module, version)),
         },
       ]

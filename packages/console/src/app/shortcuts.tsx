@@ -6,20 +6,9 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Checkbox } from '../ui/field.tsx'
-import { pageAt, titleOf } from './pages-here.ts'
+import { pagesHere, titleOf } from './pages-here.ts'
 import { navigate } from './router.ts'
 
-/** Keys that lead to a page, for what is done each day. */
-const PAGES: readonly (readonly [key: string, path: string])[] = [
-  ['o', '/'],
-  ['s', '/sims'],
-  ['e', '/sessions'],
-  ['u', '/usage'],
-  ['a', '/alerts'],
-  ['r', '/radio'],
-  ['p', '/people'],
-  ['b', '/backup'],
-]
 const ISSUE = 'n'
 const SEARCH = '/'
 const HELP = '?'
@@ -40,8 +29,8 @@ function deedOf(key: string, onFind: () => void): (() => void) | undefined {
   if (key === SEARCH) return onFind
   if (key === HELP) return () => (isOpen.value = true)
   if (key === ISSUE) return may('sim:issuer') ? () => navigate('/sims?do=issue') : undefined
-  const path = PAGES.find(([name]) => name === key)?.[1]
-  return path === undefined || pageAt(path) === undefined ? undefined : () => navigate(path)
+  const path = pagesHere().find((page) => page.key === key)?.path
+  return path === undefined ? undefined : () => navigate(path)
 }
 
 /** Whether a key is part of a text, of a choice, or of a dialog that waits for an answer. */
@@ -67,10 +56,9 @@ export function Shortcuts({ onFind }: { readonly onFind: () => void }) {
   const close = (): void => {
     isOpen.value = false
   }
-  const rows = PAGES.flatMap(([key, path]) => {
-    const page = pageAt(path)
-    return page === undefined ? [] : [[titleOf(page), <kbd>{key.toUpperCase()}</kbd>] as const]
-  })
+  const rows = pagesHere().flatMap((page) =>
+    page.key === undefined ? [] : [[titleOf(page), <kbd>{page.key.toUpperCase()}</kbd>] as const],
+  )
   return (
     <Dialog isOpen={isOpen.value} title={t('shortcuts.title')} onClose={close}>
       <div class="stack">

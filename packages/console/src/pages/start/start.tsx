@@ -225,7 +225,7 @@ function TestSim({ isDone: isOn }: { readonly isDone: boolean }) {
   )
 }
 
-/** How the SIM gets into a phone: as a card, or as an eSIM where one is offered. Keys of cards leave the box on a terminal alone. */
+/** How the SIM gets into a phone: as a card, or as a code to scan where one is offered. Keys of cards leave the box on a terminal alone. */
 function Insert({ batch }: { readonly batch: string }) {
   const { inForce } = useSettings()
   const command = `npm run -s svc -- sim export ${batch} --data-dir ${inForce('server.data_dir') ?? './data'} --format json | npm run -s lab -- insert`

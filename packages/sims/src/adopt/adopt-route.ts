@@ -86,8 +86,7 @@ const REPORT: JsonSchema = recordSchema({
       changes: {
         type: 'array',
         items: { type: 'string' },
-        description:
-          'What is mended in the HSS because the core cannot read it as it is. Mostly empty.',
+        description: 'What is mended in the HSS because the core cannot read it as it is. Mostly empty.',
       },
       is_unchanged: {
         type: ['boolean', 'null'],

@@ -330,7 +330,7 @@ http('gives the label of the request to rows that have none', async () => {
   assert.equal(labels, ['Anna', 'harbour team'])
 })
 
-http('says of a damaged cell by what it was damaged, and never what stood there', async () => {
+http('says of a damaged cell by what it was damaged, and shows no key and no whole number', async () => {
   const rows = [
     `9.99E+14,${KI},${OPC},,,`,
     `${imsi(8001)},${KI},${OPC},8988211000000120000,,`,
@@ -338,22 +338,24 @@ http('says of a damaged cell by what it was damaged, and never what stood there'
     `${imsi(8003)},4.65E+31,${OPC},,,`,
     `${imsi(8004)},${KI},${OPC},,,4142434431323334`,
     `${imsi(8005)},${KI},${OPC},,,AB12`,
+    `${imsi(8006)},${'12345678'.repeat(4).slice(1)},${OPC},,,`,
   ]
   const { results } = await report(
     csv(`imsi,ki,opc,iccid,op,pin_adm_hex\n${rows.join('\n')}`, '?dry_run=true'),
   )
   const wanted = [
-    /rounded this number/,
+    /^imsi must be .*: a spreadsheet has rounded this number to 9\.99E\+14\. Import the original/,
     /ends in zeros behind 15 digits/,
     /opc does not follow from ki and op/,
-    /rounded this number/,
+    /rounded this number\. Import/,
     undefined,
     /adm1_hex/,
+    /^ki must be 32 hexadecimal digits: it has 31\. A spreadsheet removes leading zeros/,
   ]
   for (const [at, pattern] of wanted.entries()) {
     if (pattern === undefined) assert.is(results[at]?.error, null)
     else assert.match(results[at]?.error ?? '', pattern)
-    assert.not.match(results[at]?.error ?? '', /E\+|8988|4.65/)
+    assert.not.match(results[at]?.error ?? '', /8988|4.65/)
   }
 })
 

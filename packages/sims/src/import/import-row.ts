@@ -130,7 +130,7 @@ function keyOf(cells: Cells, column: Column): Uint8Array | undefined {
   if (text === undefined) return undefined
   const octets = octetsFromHex(ascii(text))
   if (octets?.length !== 16)
-    throw validationFailed(`${column} must be 32 hexadecimal digits${damageOf(text)}`)
+    throw validationFailed(`${column} must be 32 hexadecimal digits${damageOf(text, 32, true)}`)
   return octets
 }
 
@@ -168,16 +168,26 @@ function digitsOf(cells: Cells, column: Column, least: number, most: number): st
   if (text === '') return null
   if (DIGITS.test(text) && text.length >= least && text.length <= most) return text
   throw validationFailed(
-    `${column} must be ${least === most ? least : `${least} to ${most}`} digits${damageOf(text)}`,
+    `${column} must be ${least === most ? least : `${least} to ${most}`} digits${damageOf(text, least, column !== 'msisdn')}`,
   )
 }
 
-/** What a spreadsheet has done to a long number, which no check of digits would tell; nothing of the value is shown. */
-function damageOf(text: string | undefined): string {
-  if (text !== undefined && /^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(text))
-    return ': a spreadsheet has rounded this number. Import the original file, or format the column as text before you paste into it'
-  if (text !== undefined && /^[0-9]{15}0{3,5}$/.test(text))
+/** A number that a spreadsheet has written with an exponent. */
+const ROUNDED = /^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i
+/** So short that it tells nobody an IMSI or an ICCID. */
+const SHORT = 10
+
+/** What a spreadsheet has done to a number, which no check of digits would tell. `least`: the digits that it has to have. */
+function damageOf(text: string | undefined, least = 0, isSecret = false): string {
+  if (text === undefined) return ''
+  if (ROUNDED.test(text)) {
+    const value = isSecret || text.length > SHORT ? 'this number' : `this number to ${text}`
+    return `: a spreadsheet has rounded ${value}. Import the original file, or format the column as text before you paste into it`
+  }
+  if (/^[0-9]{15}0{3,5}$/.test(text))
     return ': it ends in zeros behind 15 digits, as a spreadsheet leaves a longer number. Import the original file'
+  if (DIGITS.test(text) && text.length < least)
+    return `: it has ${text.length}. A spreadsheet removes leading zeros; import the original file, or format the column as text before you paste into it`
   return ''
 }
 

@@ -201,6 +201,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   // No driver of a new node can list subscribers of a core.
   read('/v1/sims/foreign', 'viewer'),
   change('POST', '/v1/sims/adopt', 'sim:issuer', { body: { all: true } }, 400),
+  change('POST', '/v1/sims/release', 'admin', { body: { dry_run: true } }, 200),
   change('POST', '/v1/sims/{imsi}/suspend', 'operator', { path: `/v1/sims/${NOBODY}/suspend` }, 404),
   change('POST', '/v1/sims/{imsi}/resume', 'operator', { path: `/v1/sims/${NOBODY}/resume` }, 404),
   change('POST', '/v1/sims/{imsi}/revoke', 'sim:admin', { path: `/v1/sims/${NOBODY}/revoke` }, 404),

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { deserialize, Int32 } from 'bson'
+import { deserialize, EJSON, Int32, Long } from 'bson'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
@@ -80,6 +80,80 @@ const foreign = suite('e2e/foreign-core')
 const LIMIT = { limitMs: 360_000 }
 const THEIRS = { 'mme.yaml': 'HAND-MADE: mme\n', 'smf.yaml': 'HAND-MADE: smf\n', 'mine.txt': 'notes\n' }
 const IMSI = '999990000000777'
+
+const int = (value: number): Int32 => new Int32(value)
+const rate = (value: number, unit: number) => ({
+  downlink: { value: int(value), unit: int(unit) },
+  uplink: { value: int(value), unit: int(unit) },
+})
+const qos = {
+  index: int(9),
+  arp: { priority_level: int(8), pre_emption_capability: int(1), pre_emption_vulnerability: int(1) },
+}
+/** As Open5GS' WebUI stores one: keys with blanks, OP, SD, a static address, rules. */
+const byWebUi = {
+  ...{
+    schema_version: int(1),
+    imsi: '999990000000781',
+    msisdn: ['491700000781'],
+    imeisv: [],
+    purge_flag: [],
+  },
+  security: {
+    k: '465B5CE8 B199B49F AA5F0A2E E238A6BC',
+    op: 'CDC202D5 123E20F6 2B6D676A C72CB318',
+    opc: null,
+    amf: '8000',
+    sqn: Long.fromNumber(97_000),
+  },
+  ambr: rate(1, 3),
+  slice: [
+    {
+      sst: int(1),
+      default_indicator: true,
+      session: [
+        { name: 'corp', type: int(3), qos, ambr: rate(50, 2), ue: { ipv4: '10.45.0.66' }, pcc_rule: [] },
+      ],
+    },
+    {
+      sst: int(1),
+      sd: '0000ff',
+      session: [{ name: 'internet', type: int(1), qos, ambr: rate(1, 3), pcc_rule: [] }],
+    },
+  ],
+  ...{
+    access_restriction_data: int(32),
+    subscriber_status: int(0),
+    network_access_mode: int(0),
+    __v: int(0),
+  },
+}
+/** As people write them: no SD, no rules, a field of their own, and the same APN twice. */
+const byHand = {
+  ...{ imsi: '999990000000782', schema_version: int(1), house: 'harbour 4', subscriber_status: int(1) },
+  security: {
+    k: '465b5ce8b199b49faa5f0a2ee238a6bc',
+    opc: 'cd63cb71954a9f4e48a5994e37a02baf',
+    amf: '9001',
+    sqn: Long.fromNumber(64),
+  },
+  ambr: rate(2, 2),
+  slice: [
+    {
+      sst: int(1),
+      session: [
+        { name: 'internet', ambr: rate(2, 2) },
+        { name: 'internet', ambr: rate(1, 2) },
+      ],
+    },
+  ],
+}
+const blockedByHand = { ...byHand, imsi: '999990000000783', slice: [] }
+
+async function everything(): Promise<string> {
+  const docs = await mongo.subscribers.find().sort({ imsi: 1 }).toArray()
+  return EJSON.stringify(docs, { relaxed: false })
+}
 
 /** What the tests use of the engine of southbound's own tests. */
 interface TestEngine {
@@ -246,6 +320,68 @@ foreign(
       )
     } finally {
       await service.stop()
+    }
+  },
+  LIMIT,
+)
+
+foreign(
+  'has its subscribers taken over without a write, and left to it by one command',
+  async () => {
+    putTheirs()
+    await mongo.clear()
+    await mongo.subscribers.insertMany([byWebUi, byHand, blockedByHand])
+    const before = await everything()
+    const watched = await startWatchedDatabase(mongo.port)
+    const service = await node({
+      hss: { driver: 'docdb_shell', mongo_url: `${watched.url}/open5gs`, engine_socket: engine.socket },
+      sims: { drift_interval: '1s', attach_interval: '1s' },
+    })
+    const svc = (...args: readonly string[]) =>
+      runSvc(args, { SVC_URL: service.url, SVC_TOKEN: service.adminToken })
+    try {
+      const listed = await svc('sim', 'foreign', '--json')
+      assert.is(listed.code, 0, listed.stderr)
+      const { subscribers } = JSON.parse(listed.stdout)
+      assert.equal(
+        subscribers.map((one: { can_adopt: boolean }) => one.can_adopt),
+        [true, true, true],
+      )
+      const asked = await svc('sim', 'adopt', '--all')
+      assert.match(asked.stdout, /would adopt\s+3/)
+      assert.match(asked.stderr, /--yes/)
+      assert.equal((await service.request('GET', '/v1/sims')).body.sims, [])
+      const done = await svc('sim', 'adopt', '--all', '--yes')
+      assert.is(done.code, 0, done.stderr + done.stdout)
+      assert.match(done.stdout, /adopted\s+3\nunchanged in the core\s+3/)
+      assert.not.match(listed.stdout + asked.stdout + done.stdout, /99999\d{10}|[0-9a-f]{32}/)
+      const { sims } = (await service.request('GET', '/v1/sims')).body
+      assert.equal(
+        sims
+          .map((one: { state: string; apns: object; msisdn: string }) => [one.state, one.apns, one.msisdn])
+          .toSorted(),
+        [
+          ['issued', ['corp', 'internet'], '491700000781'],
+          ['issued', ['internet'], null],
+          ['suspended', ['internet', 'ims'], null],
+        ],
+      )
+      // Compared every second from now on.
+      const from = watched.reads
+      await eventually(() => assert.ok(watched.reads > from + 8))
+      assert.equal([watched.writes, await everything()], [[], before])
+      const released = await svc('core', 'release', '--yes')
+      assert.is(released.code, 0, released.stderr + released.stdout)
+      assert.match(released.stdout, /subscribers\s+3\nblocked\s+1\nrates\s+0/)
+      // The service's own list of what it wrote is of the test before.
+      const { '.steeple.json': _, ...files } = filesNow()
+      assert.equal([watched.writes, await everything(), files], [[], before, THEIRS])
+      assert.match(readFileSync(join(folder, 'control.yaml'), 'utf8'), /"?driver"?: "?none/)
+      await eventually(async () => assert.match(await detailOf(service, 'provisioning'), /^none: /))
+      assert.is((await service.request('GET', '/v1/sims')).body.sims.length, 3)
+    } finally {
+      await service.stop()
+      await watched.close()
     }
   },
   LIMIT,

@@ -9,12 +9,13 @@ interface Plan {
   readonly daemons: readonly { readonly action: string; readonly drops: unknown }[]
   readonly problems?: readonly string[]
   readonly notes?: readonly string[]
+  readonly originals?: readonly string[]
 }
 
 const planOf = async ({ call }: CommandHost): Promise<Plan> =>
   (await call('GET /v1/core/plan')) as unknown as Plan // as the route documents it
 
-/** `svc core plan`, `svc core take-over` */
+/** `svc core plan`, `svc core take-over`, `svc core release` */
 export const commands: Commands = {
   'core plan': async (host) => {
     const { out, err, printable, fields, table } = host
@@ -58,6 +59,47 @@ export const commands: Commands = {
     }
     host.printRecord(await call('POST /v1/core/take-over', { body: { files } }))
   },
+  'core release': release,
 }
 
 const WRAPPED_REASON = { value: 'reason', fit: 'wrap' } as const
+
+/** With these the service looks at the core, and writes nothing. */
+const LOOKING = { settings: { 'hss.driver': 'none', 'southbound.driver': 'none' } }
+
+async function release(host: CommandHost): Promise<void> {
+  const { typed, call, err, out, printable, fields, answer, isJson } = host
+  const { originals = [], config_dir: dir } = await planOf(host)
+  const found = await call('POST /v1/sims/release', { body: { dry_run: true } })
+  const { lines, writable } = await call('PUT /v1/settings', { query: { dry_run: true }, body: LOOKING })
+  const steps = [
+    `${printable(String(found.subscribers))} subscribers stay in the core, ${printable(String(found.blocked))} of them blocked; ` +
+      `${printable(String(found.rates))} that were slowed down get their AMBR back`,
+    originals.length === 0
+      ? `the files in ${printable(dir)} stay as they are`
+      : `the files from before come back (${printable(originals[0] ?? '')}), and their daemons restart`,
+    'the service then only looks: hss.driver and southbound.driver become none. The SIMs stay here as records',
+  ]
+  if (typed.yes !== true) {
+    err(
+      `${steps.map((step) => `- ${step}\n`).join('')}Nothing was changed. To do it: svc core release --yes\n`,
+    )
+    return answer(1)
+  }
+  if (writable !== true)
+    throw host.failure(
+      'settings_fixed',
+      `the service may not write its configuration file. Write these lines into it, then run this again:\n${printable(String(lines))}`,
+    )
+  // Files first: while southbound.driver is none nothing restarts. Subscribers last, right before nobody writes to them any more.
+  const files =
+    originals.length === 0 ? undefined : await call('POST /v1/core/restore-original', { body: {} })
+  const left = await call('POST /v1/sims/release', { body: {} })
+  await call('PUT /v1/settings', { body: LOOKING })
+  const done = { ...left, files_restored: files?.changed ?? [], restarted: files?.restarted ?? [] }
+  if (isJson) return host.printRecord(done)
+  out(fields(done))
+  if (typeof files?.problem !== 'string') return
+  err(`Problem: ${printable(files.problem)}\n`)
+  answer(1)
+}

@@ -17,6 +17,7 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { adoptRoute } from './adopt/adopt-route.ts'
 import { foreignRoute } from './adopt/foreign.ts'
+import { releaseRoute } from './adopt/release-route.ts'
 import { attachedSet } from './attach/attach-state.ts'
 import { attachWatch } from './attach/attach-watch.ts'
 import { BATCHES, removeOldFiles } from './batches.ts'
@@ -101,6 +102,7 @@ export const plugin: Plugin<SimsConfig> = {
         importRoute(parts),
         foreignRoute(parts),
         adoptRoute(parts),
+        releaseRoute(parts),
         bulkRoute(parts),
         ...stateRoutes(parts),
       ],

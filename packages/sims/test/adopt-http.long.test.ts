@@ -1,4 +1,12 @@
-import type { Imsi, Subscriber, SubscriberFound } from '@steeple/contracts'
+import {
+  type Context,
+  type Imsi,
+  type ImsiHash,
+  type Subscriber,
+  type SubscriberFound,
+  subscribersRef,
+  systemPrincipal,
+} from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
@@ -6,6 +14,7 @@ import {
   eventually,
   type FakeHss,
   fakeHss,
+  type InlinePlugin,
   loadTestbed,
   pluginFrom,
   suite,
@@ -31,6 +40,26 @@ interface Report {
 const http = suite('sims/adopt-http')
 let bed: Testbed
 let hss: FakeHss
+let beside: Context
+
+/** A plugin that is there to slow SIMs down. */
+const slower: InlinePlugin = {
+  ...{ name: '@example/slower', version: '1.0.0' },
+  plugin: {
+    setup: async (context) => {
+      beside = context
+      return {}
+    },
+  },
+  manifest: {
+    id: 'slower',
+    kind: 'feature',
+    contracts: '*',
+    config_path: 'slower',
+    handover: 'overlap',
+    requires: ['sims.subscribers'],
+  },
+}
 /** Fields that a push would write anew, by IMSI. */
 const differing = new Map<Imsi, readonly string[]>()
 
@@ -83,7 +112,7 @@ http.before(
     hss.compare = async (all) =>
       new Map(all.map((one) => [one.imsi, { fields: differing.get(one.imsi) ?? [], isSqnLost: false }]))
     bed = await startTestbed({
-      plugins: [await pluginFrom(import.meta.url, plugin), driverPlugin('hss', hss)],
+      plugins: [await pluginFrom(import.meta.url, plugin), driverPlugin('hss', hss), slower],
     })
   },
   { limitMs: 360_000 },
@@ -216,6 +245,39 @@ http('says of each why it cannot take it over, and takes the others', async () =
     ['suspended', 'operator', ['internet', 'ims']],
   )
 })
+
+http(
+  'leaves everybody to the core: nobody is removed, the blocked stay blocked, the slow get their rate back',
+  async () => {
+    for (const number of [51, 52, 53]) stranger(number)
+    await adopt({ all: true })
+    bodyOf(await bed.request('POST', `/v1/sims/${hashOf(52)}/suspend`, { body: {} }))
+    await eventually(() => assert.is(hss.held.get(imsi(52))?.isBlocked, true))
+    await beside.mutate(systemPrincipal('test'), 'test.slow', hashOf(53), async (tx) => {
+      await beside.use(subscribersRef).capIn(tx, hashOf(53) as ImsiHash, 1_000, 'wait')
+    })
+    const slow = { up: 1_000, down: 1_000 }
+    await eventually(() => assert.equal(hss.held.get(imsi(53))?.ambrBps, slow))
+    const of = (number: number): readonly unknown[] => {
+      const { ambrBps, isBlocked } = hss.held.get(imsi(number))!
+      return [ambrBps, isBlocked]
+    }
+    const before = [51, 52, 53].map(of)
+    const release = async (body: object): Promise<Record<string, number>> =>
+      bodyOf(await bed.request('POST', '/v1/sims/release', { body }))
+    const dry = await release({ dry_run: true })
+    assert.equal([51, 52, 53].map(of), before)
+    const done = await release({})
+    assert.equal(done, dry)
+    assert.equal([done.rates, (done.blocked ?? 0) >= 1], [1, true])
+    const whole = { up: 1_000_000, down: 2_000_000 }
+    assert.equal([51, 52, 53].map(of), [
+      [whole, false],
+      [whole, true],
+      [whole, false],
+    ])
+  },
+)
 
 http('refuses where nobody can be listed, and to guess whom is meant', async () => {
   assert.is(codeOf(await bed.request('POST', '/v1/sims/adopt', { body: {} }), 400), 'validation_failed')

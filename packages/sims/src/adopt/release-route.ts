@@ -1,0 +1,100 @@
+import {
+  type JsonSchema,
+  objectSchema,
+  ok,
+  type Route,
+  recordSchema,
+  route,
+  southboundUnavailable,
+} from '@steeple/contracts'
+import type { SimsParts } from '../parts.ts'
+import { upsertRows } from '../provision/push.ts'
+import { openImsi } from '../secrets/card.ts'
+import { wantedInHss } from '../states/change.ts'
+import { type ComparedSim, comparedBetween, simsOf } from '../store/sim-store.ts'
+import { answered } from './foreign.ts'
+
+/** SIMs in one call of the driver. */
+const CHUNK = 250
+/** Sorts behind every hash. */
+const END = 'g'
+
+const BODY: JsonSchema = objectSchema({
+  dry_run: { type: 'boolean', description: 'Changes nothing: the answer says what would be done.' },
+})
+const REPORT: JsonSchema = recordSchema({
+  subscribers: { type: 'integer', description: 'Subscribers that stay in the core.' },
+  blocked: { type: 'integer', description: 'Of these: suspended here. They stay blocked.' },
+  rates: { type: 'integer', description: 'Of these: slowed down here. They have their own AMBR back.' },
+})
+
+/** `POST /v1/sims/release` */
+export function releaseRoute(parts: SimsParts): Route {
+  return route<unknown, unknown, { readonly dry_run?: boolean }>({
+    method: 'POST',
+    path: '/v1/sims/release',
+    role: 'admin',
+    example: { dry_run: true },
+    summary: 'Leave the subscribers in the core as it needs them without this service',
+    description:
+      'Nobody is removed. Requests to cancel a location that are left over are taken away, and who was slowed down has the ' +
+      'AMBR of the SIM. Set hss.driver to none right after it: otherwise the service goes on to keep them in step.',
+    schema: { body: BODY, response: REPORT },
+    errors: ['validation_failed', 'southbound_unavailable', 'store_corrupt'],
+    audit: 'sim.release',
+    handle: async (request) => {
+      const { body, signal } = request
+      const isDry = body.dry_run === true
+      const totals = { subscribers: 0, blocked: 0, rates: 0 }
+      for await (const rows of chunks(parts)) {
+        const open = rows.filter(({ state }) => wantedInHss(state) === 'open')
+        const slow = open.filter(({ cap_bps: cap }) => cap !== null)
+        const blocked = rows.filter(({ state }) => wantedInHss(state) === 'blocked')
+        totals.subscribers += open.length + blocked.length
+        totals.blocked += blocked.length
+        totals.rates += slow.length
+        if (!isDry) await leave(parts, open, slow, signal)
+      }
+      if (isDry) return ok(totals)
+      return await request.mutate('sims', async (tx) => {
+        tx.audit({ detail: totals })
+        tx.event({ type: 'sim.release', subject: 'sims', data: totals })
+        return { body: totals }
+      })
+    },
+  })
+}
+
+async function* chunks({ context }: SimsParts): AsyncGenerator<readonly ComparedSim[]> {
+  let from = ''
+  for (;;) {
+    const rows = await comparedBetween(context.db, from, END, CHUNK)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows
+    // The next hash in order.
+    from = `${last.hash}0`
+  }
+}
+
+/** Takes away what this service has put into open subscribers for a while. Throws `southbound_unavailable`. */
+async function leave(
+  parts: SimsParts,
+  open: readonly ComparedSim[],
+  slow: readonly ComparedSim[],
+  signal: AbortSignal,
+): Promise<void> {
+  const driver = parts.hss.driver()
+  if (driver === undefined) throw southboundUnavailable(parts.hss.view().problem ?? 'the HSS is not ready')
+  const imsis = open.map((row) => openImsi(parts.vault, row))
+  if (imsis.length > 0) await answered(parts, signal, (bound) => driver.setBlocked(imsis, false, bound))
+  const rows = await simsOf(
+    parts.context.db,
+    slow.map(({ hash }) => hash),
+  )
+  const whole = rows.map((row) => ({ ...row, cap_bps: null }))
+  const errors = whole.length === 0 ? [] : await upsertRows(parts, driver, whole, signal)
+  const error = errors?.find((one) => one !== undefined)
+  if (errors === undefined || error !== undefined)
+    throw southboundUnavailable(error?.message ?? 'the HSS does not answer; try again')
+}

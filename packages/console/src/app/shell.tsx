@@ -196,8 +196,9 @@ function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClo
   const [text, setText] = useState('')
   const [active, setActive] = useState(0)
   const id = useId()
+  // When it is closed: at the next opening it would take away what is typed at once.
   useEffect(() => {
-    if (isOpen) setText('')
+    if (!isOpen) setText('')
     setActive(0)
   }, [isOpen])
   const things = useFound(isOpen ? text : '')

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LANGUAGES, type Language } from '@steeple/contracts'
 import { assert, eventually } from '@steeple/testkit'
+import type { Page } from 'playwright-core'
 import type { Browser, OpenPage } from './browser.ts'
+import { dialogFaults, tabFaults } from './console-keys.ts'
 import { misfits, objections, type Words, wordsOf } from './console-look.ts'
 import { goTo } from './console-page.ts'
 import type { ConsoleWorld } from './console-world.ts'
@@ -165,29 +167,97 @@ export async function planTour(world: ConsoleWorld, browser: Browser, named: Tou
   return { world, browser, pages, named, tongues, judged: new Set() }
 }
 
+/** The console as somebody with that role sees it who reads that language. */
+async function enter(
+  { world: { service }, browser }: Tour,
+  role: TokenRole,
+  language: Language,
+): Promise<OpenPage> {
+  const { token } = await mint(service, { name: `${role} ${language}`, roles: [role] })
+  // Any address of the service's: the console is loaded once, when there is a token.
+  const opened = await browser.open(`${service.url}/v1/healthz`, language)
+  await opened.page.evaluate(`sessionStorage.setItem('steeple.token', '${token}')`)
+  await opened.page.goto(service.url)
+  await opened.page.getByRole('navigation').waitFor()
+  return opened
+}
+
 /** Opens every page as somebody with that role who reads that language; gives everything that is wrong with them. */
 export async function walk(tour: Tour, role: TokenRole, language: Language): Promise<readonly string[]> {
   const { service } = tour.world
-  const { token } = await mint(service, { name: `${role} ${language}`, roles: [role] })
-  const { body: me } = await service.request('GET', '/v1/auth/me', { token })
-  // Any address of the service's: the console is loaded once, when there is a token.
-  const opened = await tour.browser.open(`${service.url}/v1/healthz`, language)
+  const opened = await enter(tour, role, language)
   const { page, problems, hosts } = opened
-  await page.evaluate(`sessionStorage.setItem('steeple.token', '${token}')`)
-  await page.goto(service.url)
-  await page.getByRole('navigation').waitFor()
+  const roles = await rolesOf(opened)
   const wrong: string[] = []
   for (const [place, listed] of tour.pages.entries()) {
     const address = addressOf(listed, tour.named)
     await go(opened, address)
     const isShown = (await page.getByText(tour.tongues[language].texts['app.notFound'] ?? '').count()) === 0
-    if (isShown !== me.roles.includes(listed.role)) wrong.push(`${address}: shown: ${isShown}`)
+    if (isShown !== roles.includes(listed.role)) wrong.push(`${address}: shown: ${isShown}`)
     if (isShown)
       wrong.push(...(await faultsOf(tour, opened, tour.tongues[language], looksAt(role, language, place))))
   }
   await page.close()
   const strangers = [...hosts].filter((host) => host !== new URL(service.url).host)
   return [...wrong, ...problems, ...strangers].map((one) => `${role}, ${language}: ${one}`)
+}
+
+/** The roles of who is signed in. */
+async function rolesOf({ page }: OpenPage): Promise<readonly string[]> {
+  return await page.evaluate(
+    `fetch('/v1/auth/me', { headers: { authorization: 'Bearer ' + sessionStorage.getItem('steeple.token') } }).then((answer) => answer.json()).then(({ roles }) => roles)`,
+  )
+}
+
+/** What the keyboard has met. */
+interface KeysWalked {
+  readonly wrong: readonly string[]
+  /** The dialogs that were opened, by the buttons that have opened them. */
+  readonly dialogs: readonly string[]
+}
+
+/** What is done before the buttons of a page are there that open dialogs. */
+const BEFORE: Readonly<Record<string, (page: Page) => Promise<void>>> = {
+  '/sims': (page) => page.getByLabel('Select all', { exact: true }).check(),
+}
+
+/** Goes through every page, and each dialog that its buttons open, by the keyboard alone. Whatever is asked of the service on the way is refused. */
+export async function walkByKeys(tour: Tour): Promise<KeysWalked> {
+  const opened = await enter(tour, 'admin', 'en')
+  const { page } = opened
+  await page.route(
+    ({ pathname }) => pathname.startsWith('/v1/'),
+    (asked) =>
+      asked.request().method() === 'GET' || asked.request().postData()?.includes('"dry_run":true') === true
+        ? asked.fallback()
+        : asked.abort(),
+  )
+  // Forms that were begun are left as they are.
+  page.on('dialog', (question) => void question.accept())
+  const wrong: string[] = []
+  const dialogs: string[] = []
+  for (const listed of tour.pages) {
+    const address = addressOf(listed, tour.named)
+    await go(opened, address)
+    const tabs = await page.getByRole('main').getByRole('tab').count()
+    for (let tab = 0; tab < Math.max(tabs, 1); tab++) {
+      const ready = async (): Promise<void> => {
+        await go(opened, '/nowhere')
+        await go(opened, address)
+        if (tabs > 0) await page.getByRole('main').getByRole('tab').nth(tab).click()
+        await settle(opened)
+        await BEFORE[address]?.(page)
+      }
+      await ready()
+      const faults = await tabFaults(page)
+      const found = await dialogFaults(opened, ready, new Set(dialogs))
+      dialogs.push(...found.opened)
+      const what = tabs > 0 ? `${address}, tab ${tab + 1}` : address
+      wrong.push(...[...faults, ...found.wrong].map((one) => `${what}: ${one}`))
+    }
+  }
+  await page.close()
+  return { wrong, dialogs }
 }
 
 /**

@@ -294,6 +294,40 @@ if (executable !== undefined) {
     LIMIT,
   )
 
+  jobs(
+    'follows every key that ? shows, and none of them while somebody types',
+    async () => {
+      await goTo(page, '/')
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      await page.keyboard.press('?')
+      const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+      const [titles, keys] = await Promise.all(
+        ['dt', 'dd:has(kbd)'].map((part) => help.locator(part).allInnerTexts()),
+      )
+      await page.keyboard.press('Escape')
+      await help.waitFor({ state: 'detached' })
+      const all = (titles ?? []).map((title, at) => [title, keys?.[at] ?? ''] as const)
+      const pages = all.filter(([, key]) => /^[A-Z]$/.test(key))
+      assert.ok(pages.length >= 8, JSON.stringify(all))
+      for (const [title, key] of pages) {
+        await goTo(page, '/account')
+        await page.getByRole('heading', { level: 1, name: 'My account' }).waitFor()
+        await page.keyboard.press(key.toLowerCase())
+        // What is done on a page stands in a dialog there.
+        await page.getByRole('heading', { name: title, exact: true }).first().waitFor()
+        if ((await page.locator('dialog[open]').count()) > 0) await page.keyboard.press('Escape')
+      }
+      await goTo(page, '/sims')
+      const typed = `${pages.map(([, key]) => key.toLowerCase()).join('')}/?`
+      await page.getByRole('searchbox', { name: 'Search' }).pressSequentially(typed)
+      assert.is(await page.getByRole('searchbox', { name: 'Search' }).inputValue(), typed)
+      assert.is(new URL(page.url()).pathname, '/sims')
+      assert.is(await page.locator('dialog[open]').count(), 0)
+      assert.equal(problems, [])
+    },
+    LIMIT,
+  )
+
   about(['fair-use'], jobs)(
     'says who uses most',
     async () => {

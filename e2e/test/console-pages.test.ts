@@ -1,7 +1,7 @@
 import { LANGUAGES } from '@steeple/contracts'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { findBrowser, openBrowser } from '../harness/browser.ts'
-import { planTour, type Tour, walk } from '../harness/console-tour.ts'
+import { planTour, type Tour, walk, walkByKeys } from '../harness/console-tour.ts'
 import { type ConsoleWorld, consoleWorld, furnish } from '../harness/console-world.ts'
 import type { TokenRole } from '../harness/contract-roles.ts'
 
@@ -41,6 +41,26 @@ if (executable !== undefined) {
       },
       LIMIT,
     )
+
+  pages(
+    'can be used by the keyboard alone, and so can every dialog that they open',
+    async () => {
+      const { wrong, dialogs } = await walkByKeys(tour)
+      assert.equal(wrong, [])
+      // These are of different pages: what opens them was found and pressed.
+      for (const name of [
+        'Issue SIMs',
+        'Suspend',
+        'Extend',
+        'Revoke',
+        'Replace',
+        'Invite a person',
+        'Add radio profile',
+      ])
+        assert.ok(dialogs.includes(name), `${name} of ${dialogs.join(', ')}`)
+    },
+    LIMIT,
+  )
 }
 
 pages.run()

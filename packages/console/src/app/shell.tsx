@@ -309,8 +309,8 @@ export function Shell() {
           <BoxName />
           <OnAirLamp />
         </div>
-        <Button kind="quiet" icon="search" label={t('app.find')} onClick={() => setFinding(true)}>
-          <span class="wide-only">{t('app.find')}</span>
+        <Button kind="quiet" icon="search" onClick={() => setFinding(true)}>
+          <span class="find-word">{t('app.find')}</span>
           <kbd class="wide-only">Ctrl K</kbd>
         </Button>
         <span class="wide-only">

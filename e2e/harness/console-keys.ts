@@ -142,7 +142,9 @@ const FOCUS = `((name) => {
 const IS_OPEN = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
   done(document.querySelector('dialog[open]') !== null))))`
 const IS_WITHIN = `document.activeElement?.closest('dialog[open]') !== null`
-const IS_GIVEN_BACK = `document.activeElement === globalThis.opener ? '' : (document.activeElement?.tagName ?? 'nothing') + ' has the focus'`
+const IS_GIVEN_BACK = `(({ activeElement }, opener) =>
+  activeElement === opener || (activeElement?.tagName === 'MAIN' && (!opener.isConnected || opener.disabled)) ? ''
+    : (activeElement?.tagName ?? 'nothing') + ' has the focus')(document, globalThis.opener)`
 /** In the page: closes whatever a fault has left open. */
 const CLOSE_ALL = `document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.dispatchEvent(new Event('cancel', { cancelable: true })))`
 

@@ -32,6 +32,9 @@ export function Dialog({ isOpen, title, onClose, children, isFirm = false }: Dia
       element.close()
       // Browsers give the focus back only from a dialog that is still in the page; this one may have left it.
       if (opener instanceof HTMLElement) opener.focus({ preventScroll: true })
+      // What has opened it may be drawn anew since, or cannot be pressed now.
+      if (document.activeElement === document.body)
+        document.querySelector('main')?.focus({ preventScroll: true })
     }
   }, [isOpen])
   if (!isOpen) return null

@@ -14,7 +14,6 @@ import {
   saveFile,
   Time,
   t,
-  toast,
   useAction,
   useQuery,
   useState,
@@ -38,8 +37,70 @@ export function Panel({ sim }: { readonly sim: Sim }) {
   )
 }
 
+/** Who a card is for. */
+interface Target {
+  readonly hash: string
+  readonly name: string
+}
+
+/** Writes the card of one SIM, and after it those of the others of its batch. */
 function WriteDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: () => void }) {
-  const hash = sim.imsi_sha256_12
+  const [target, setTarget] = useState<Target>({ hash: sim.imsi_sha256_12, name: nameOf(sim) })
+  const [csv, setCsv] = useState<string | undefined>(undefined)
+  const [isDone, setDone] = useState(false)
+  return (
+    <Dialog isOpen title={t('card.write.title', { name: target.name })} onClose={onClose}>
+      {isDone ? (
+        <div class="stack">
+          <Notice tone="ok">{t('card.write.done')}</Notice>
+          <div class="actions">
+            {sim.batch_id === null ? null : (
+              <NextOfBatch
+                batch={sim.batch_id}
+                onNext={(next) => {
+                  setTarget(next)
+                  setDone(false)
+                }}
+              />
+            )}
+            <Button onClick={onClose}>{t('ui.close')}</Button>
+          </div>
+        </div>
+      ) : (
+        <WriteCard
+          key={target.hash}
+          hash={target.hash}
+          csv={csv}
+          onCsv={setCsv}
+          onDone={() => setDone(true)}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+/** Offers the first SIM of a batch that is on no card. */
+function NextOfBatch({ batch, onNext }: { readonly batch: string; readonly onNext: (next: Target) => void }) {
+  const cards = useQuery('/v1/cards', { query: { batch_id: batch, limit: 500 } })
+  const [next] = (cards.data?.cards ?? [])
+    .filter(({ state, written_at }) => state !== 'revoked' && written_at === null)
+    .map(({ imsi_sha256_12: hash, label }) => ({ hash, name: label ?? hash }))
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+  if (next === undefined) return null
+  return (
+    <Button kind="primary" onClick={() => onNext(next)}>
+      {t('card.write.next', { name: next.name })}
+    </Button>
+  )
+}
+
+/** What `WriteForm` keeps from card to card: the text of the vendor's file. */
+interface Keys {
+  readonly csv: string | undefined
+  readonly onCsv: (text: string) => void
+}
+
+function WriteCard({ hash, onDone, ...keys }: Keys & { readonly hash: string; readonly onDone: () => void }) {
   const known = useQuery('/v1/cards', { query: { imsi: hash } })
   const written = known.data?.cards[0]
   const read = useAction(() => api.post('/v1/cards/read', { timeoutMs: TIMEOUT_MS }))
@@ -49,42 +110,39 @@ function WriteDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: ()
     const answer = await read.run()
     if (answer?.ok === true) setSeen(answer.data)
   }
+  const isWritten = written !== undefined && written.written_at !== null
   return (
-    <Dialog isOpen title={t('card.write.title', { name: nameOf(sim) })} onClose={onClose}>
-      <div class="stack">
-        {written === undefined || written.written_at === null ? null : (
-          <Notice tone="warn">
-            {t('card.write.done.before', { end: written.iccid_last4 ?? '' })} <Time at={written.written_at} />
-          </Notice>
-        )}
-        <p>
-          {t('card.write.put')} <a href="/docs/how-to/write-cards.html">{t('card.write.docs')}</a>
-        </p>
-        {read.error === undefined ? null : <ErrorNotice error={read.error} />}
-        <div class="actions">
-          <Button
-            kind={seen === undefined ? 'primary' : 'quiet'}
-            isBusy={read.isBusy}
-            onClick={() => void look()}
-          >
-            {t('card.write.read')}
-          </Button>
-        </div>
-        {seen === undefined ? null : (
-          <WriteForm
-            key={seen.iccid}
-            hash={hash}
-            seen={seen}
-            isUsed={
-              (written !== undefined && written.written_at !== null) ||
-              (seen.imsi_sha256_12 !== null && seen.imsi_sha256_12 !== hash)
-            }
-            onDone={onClose}
-          />
-        )}
-        {may('sim:admin') ? <ScriptOffer hash={hash} /> : null}
+    <div class="stack">
+      {isWritten ? (
+        <Notice tone="warn">
+          {t('card.write.done.before', { end: written.iccid_last4 ?? '' })} <Time at={written.written_at} />
+        </Notice>
+      ) : null}
+      <p>
+        {t('card.write.put')} <a href="/docs/how-to/write-cards.html">{t('card.write.docs')}</a>
+      </p>
+      {read.error === undefined ? null : <ErrorNotice error={read.error} />}
+      <div class="actions">
+        <Button
+          kind={seen === undefined ? 'primary' : 'quiet'}
+          isBusy={read.isBusy}
+          onClick={() => void look()}
+        >
+          {t('card.write.read')}
+        </Button>
       </div>
-    </Dialog>
+      {seen === undefined ? null : (
+        <WriteForm
+          key={seen.iccid}
+          hash={hash}
+          seen={seen}
+          isUsed={isWritten || (seen.imsi_sha256_12 !== null && seen.imsi_sha256_12 !== hash)}
+          onDone={onDone}
+          {...keys}
+        />
+      )}
+      {may('sim:admin') ? <ScriptOffer hash={hash} /> : null}
+    </div>
   )
 }
 
@@ -92,17 +150,19 @@ function WriteForm({
   hash,
   seen,
   isUsed,
+  csv,
+  onCsv,
   onDone,
-}: {
+}: Keys & {
   readonly hash: string
   readonly seen: Seen
   /** Whether SIM or card may be in use already. */
   readonly isUsed: boolean
   readonly onDone: () => void
 }) {
-  const [adm, setAdm] = useState('')
+  const known = csv === undefined ? undefined : admIn(csv, seen.iccid)
+  const [adm, setAdm] = useState(known ?? '')
   const [again, setAgain] = useState(false)
-  const [isMissing, setMissing] = useState(false)
   const write = useAction(() =>
     api.post('/v1/cards/write', {
       body: { imsi: hash, iccid: seen.iccid, adm, again },
@@ -110,14 +170,13 @@ function WriteForm({
     }),
   )
   const take = async (file: File | undefined): Promise<void> => {
-    const found = file === undefined ? undefined : admIn(await file.text(), seen.iccid)
-    setMissing(file !== undefined && found === undefined)
-    if (found !== undefined) setAdm(found)
+    const text = await file?.text()
+    if (text === undefined) return
+    onCsv(text)
+    setAdm(admIn(text, seen.iccid) ?? '')
   }
   const send = async (): Promise<void> => {
-    if ((await write.run())?.ok !== true) return
-    toast({ text: t('card.write.done') })
-    onDone()
+    if ((await write.run())?.ok === true) onDone()
   }
   return (
     <form
@@ -145,7 +204,9 @@ function WriteForm({
         isRequired={false}
         onChoose={(file) => void take(file)}
       />
-      {isMissing ? <Notice tone="warn">{t('card.write.csv.missing')}</Notice> : null}
+      {csv !== undefined && known === undefined ? (
+        <Notice tone="warn">{t('card.write.csv.missing')}</Notice>
+      ) : null}
       {isUsed ? (
         <>
           <Checkbox label={t('card.write.again')} isChecked={again} onChange={setAgain} />

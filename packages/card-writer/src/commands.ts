@@ -36,8 +36,8 @@ export const commands: Commands = {
     const keys = keysOf(host, csv)
     const done: object[] = []
     let last = ''
-    for (const [at, hash] of sims.entries()) {
-      host.err(`${at + 1} of ${sims.length}: put in the card for the SIM ${hash}\n`)
+    for (const [at, { hash, name }] of sims.entries()) {
+      host.err(`${at + 1} of ${sims.length}: put in the card for ${host.printable(name)}\n`)
       const card = await nextCard(host, desk, last)
       const adm = await keys(card.iccid)
       host.err(`${card.model} …${card.iccid.slice(-4)}: writing; leave the card in the reader\n`)
@@ -54,29 +54,50 @@ export const commands: Commands = {
   },
 }
 
-/** The SIMs that are named, or those of a batch that are on no card yet. */
-async function simsOf(host: CommandHost): Promise<readonly string[]> {
+interface NamedSim {
+  readonly hash: string
+  /** Its label, if it has one. */
+  readonly name: string
+}
+
+/** The SIMs that are named, in their order, or those of a batch that are on no card yet, by label. */
+async function simsOf(host: CommandHost): Promise<readonly NamedSim[]> {
   const { hashes, batch, again } = host.typed
   const named = ((hashes ?? []) as readonly string[]).map(host.simHash) // several, as its usage says
   if (named.length > 0 === (batch !== undefined))
     throw host.usage('name SIMs by their hashes, or a batch by --batch')
-  if (batch === undefined) return named
-  const { rows } = await host.list('GET /v1/cards', 'cards', MOST, { query: { batch_id: batch } })
-  const sims = rows.filter(
-    ({ state, written_at: at }) => state !== 'revoked' && (at === null || again === true),
+  if (batch === undefined)
+    return await Promise.all(
+      named.map(async (hash) => (await cardsOf(host, { imsi: hash }))[0] ?? { hash, name: hash }),
+    )
+  const sims = (await cardsOf(host, { batch_id: batch })).filter(
+    ({ state, isWritten }) => state !== 'revoked' && (!isWritten || again === true),
   )
   if (sims.length === 0)
     throw host.failure(
       'not_found',
       'there is no SIM in this batch that is to be written; --again writes them again',
     )
-  return sims.map(({ imsi_sha256_12: hash }) => String(hash))
+  return sims.toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
 }
 
-async function saveScripts(host: CommandHost, folder: string, sims: readonly string[]): Promise<void> {
+async function cardsOf(
+  host: CommandHost,
+  query: Readonly<Record<string, unknown>>,
+): Promise<readonly (NamedSim & { readonly state: string; readonly isWritten: boolean })[]> {
+  const { rows } = await host.list('GET /v1/cards', 'cards', MOST, { query })
+  return rows.map(({ imsi_sha256_12: hash, label, state, written_at: at }) => ({
+    hash: String(hash),
+    name: label === null ? String(hash) : `${label} (${hash})`,
+    state: String(state),
+    isWritten: at !== null,
+  }))
+}
+
+async function saveScripts(host: CommandHost, folder: string, sims: readonly NamedSim[]): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const files: string[] = []
-  for (const imsi of sims) {
+  for (const { hash: imsi } of sims) {
     const { file, script } = await host.call('POST /v1/cards/script', { body: { imsi } })
     const path = join(folder, String(file))
     await host.writeSecret(path, String(script))
@@ -147,10 +168,8 @@ function deskOfBox(host: CommandHost): Desk {
 function deskHere(host: CommandHost): Desk {
   const { program, reader, again } = host.typed
   const writer: Writer = { program: String(program), reader: Number(reader) }
-  const isWritten = async (imsi: string): Promise<boolean> => {
-    const { cards } = await host.call('GET /v1/cards', { query: { imsi } })
-    return (cards as readonly { readonly written_at: unknown }[]).some(({ written_at: at }) => at !== null)
-  }
+  const isWritten = async (imsi: string): Promise<boolean> =>
+    (await cardsOf(host, { imsi })).some(({ isWritten: is }) => is)
   return {
     read: () => readCard(writer),
     write: async (imsi, card, adm) => {

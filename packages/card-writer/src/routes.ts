@@ -253,7 +253,7 @@ async function simToWrite(context: Cards, imsi: ImsiHash, again = false): Promis
   const before = again ? undefined : await WRITTEN.find(context.db, { hash: imsi })
   if (before !== undefined)
     throw cardConflict(
-      `the SIM ${imsi} is on the card …${before.iccid_last4} already; two cards of one SIM disturb each other; send again if that card is gone`,
+      `the SIM ${imsi} is on the card …${before.iccid_last4} already; write it anyway only if that card is gone`,
     )
   return sim
 }
@@ -264,7 +264,7 @@ async function refuseInUse(context: Cards, { hash }: SeenCard, imsi: ImsiHash, a
   const held = await context.use(simIssuerRef).sim(hash)
   if (held !== undefined && held.view.state !== 'revoked')
     throw cardConflict(
-      `the card holds the SIM ${hash} of this network; take another card, or send again to overwrite it`,
+      `the card holds the SIM ${hash} of this network; take another card, or overwrite it anyway`,
     )
 }
 

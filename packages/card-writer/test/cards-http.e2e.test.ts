@@ -1,6 +1,7 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ImsiHash } from '@steeple/contracts'
+import type { CommandRequest, ImsiHash } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
@@ -14,6 +15,7 @@ import {
   type TestResponse,
   tempDir,
 } from '@steeple/testkit'
+import { commands } from '../src/commands.ts'
 import { plugin } from '../src/plugin.ts'
 import { blankCard, type StandInReader, standInReader } from './support/reader.ts'
 
@@ -149,6 +151,83 @@ test('gives the script to those who may have keys, and marks what a desk has wri
   assert.not.match(JSON.stringify(entry), imsi)
   assert.is((await post('/v1/cards/written', { imsi: hash, iccid: iccidOf(5) })).status, 200)
   assert.is((await listed(hash)).iccid_last4, '0005')
+})
+
+/** Runs `svc sim write` with what was typed; `told` hears what it says to the person. */
+async function write(
+  typed: object,
+  told: (text: string) => Promise<void> = async () => undefined,
+): Promise<string> {
+  let said = ''
+  let hearing = Promise.resolve()
+  const call = async (operation: string, { query, body }: CommandRequest = {}): Promise<object> => {
+    await hearing
+    const [method = '', path = ''] = operation.split(' ')
+    const search = new URLSearchParams(query as Record<string, string>).toString()
+    const answer = await bed.request(method, search === '' ? path : `${path}?${search}`, { body })
+    if (answer.status < 300) return answer.body as object
+    const { code, message } = (answer.body as { error: { code: string; message: string } }).error
+    throw Object.assign(new Error(message), { code })
+  }
+  await commands['sim write']?.({
+    typed: { program: reader.program, reader: '0', ...typed },
+    isJson: false,
+    ask: undefined,
+    simHash: (text: string) => text,
+    printable: (text: string) => text,
+    call,
+    list: async (operation: string, key: string, _: number, request: CommandRequest) => ({
+      rows: ((await call(operation, request)) as Record<string, unknown>)[key],
+    }),
+    writeSecret: (file: string, content: string) => writeFile(file, content, { mode: 0o600 }),
+    failure: (code: string, message: string) => Object.assign(new Error(message), { code }),
+    usage: (message: string) => new Error(message),
+    input: async () => `${admOf(7)}\n`,
+    out: () => undefined,
+    err: (text: string) => {
+      said += text
+      hearing = told(text)
+    },
+  } as never)
+  return said
+}
+
+test('the command writes a batch by label, each SIM on the card that is put in for it', async () => {
+  const { body } = await bed.request('POST', '/v1/sims', { body: { count: 2, label: 'village' } })
+  const { batch_id: batch, sims } = body as { batch_id: string; sims: { imsi_sha256_12: string }[] }
+  const adms = join(dir.path, 'vendor.csv')
+  await writeFile(
+    adms,
+    `ICCID,ADM1\n${[10, 11].map((card) => `${iccidOf(card)},${admOf(card)}`).join('\n')}\n`,
+  )
+  const said = await write({ batch, admCsv: adms }, async (text) => {
+    const [, turn] = /^(\d) of 2: put in the card for village \1 /.exec(text) ?? []
+    if (turn !== undefined) await reader.put(blankCard(9 + Number(turn)))
+  })
+  assert.match(said, /1 of 2: .*village 1 .*2 of 2: .*village 2 /s)
+  const written = await Promise.all(sims.map(({ imsi_sha256_12: hash }) => listed(hash)))
+  assert.equal(written.map(({ label, iccid_last4: end }) => `${label} ${end}`).toSorted(), [
+    'village 1 0010',
+    'village 2 0011',
+  ])
+  const error = await write({ batch, admCsv: adms }).then(() => undefined, String)
+  assert.match(String(error), 'no SIM in this batch')
+})
+
+test('the command writes in a reader of its own machine, and saves scripts that only their owner reads', async () => {
+  const { hash, imsi } = await issued()
+  await reader.put(blankCard(7))
+  const said = await write({ hashes: [hash], here: true })
+  assert.not.match(said, imsi)
+  assert.match((await reader.card()).files['EF.USIM_AUTH_KEY'] ?? '', /^14(?!0{64})/)
+  assert.is((await listed(hash)).iccid_last4, '0007')
+  const error = await write({ hashes: [hash], here: true }).then(() => undefined, String)
+  assert.match(String(error), 'is on a card already')
+  const script = join(dir.path, 'scripts')
+  await write({ hashes: [hash], script })
+  const file = join(script, `card-${hash}.pysim`)
+  assert.is((await stat(file)).mode & 0o777, 0o600)
+  assert.match(await readFile(file, 'utf8'), /select EF.USIM_AUTH_KEY\nupdate_binary 14[0-9a-f]{64}\n/)
 })
 
 test.run()

@@ -3,12 +3,12 @@ import {
   Button,
   type Column,
   type ComponentChildren,
-  ConfirmDialog,
   componentText,
   EmptyState,
   ErrorNotice,
   Facts,
   Field,
+  FormDialog,
   filter,
   type Incident,
   IncidentList,
@@ -53,46 +53,38 @@ function SilenceDialog({
 }) {
   const [choice, setChoice] = useState<string>('hour')
   const [until, setUntil] = useState('')
-  const path = { id: alert.id }
-  const silence = useAction((end: string | null) =>
-    api.post('/v1/alerts/{id}/silence', { path, body: { until: end } }),
-  )
-  const confirm = async (): Promise<void> => {
-    if ((await silence.run(endOf(choice, until)))?.ok !== true) return
-    toast({ text: t('alerts.silenced'), undo: () => void silence.run(null).then(onChanged) })
-    onChanged()
-    onClose()
-  }
+  const silence = (end: string | null) =>
+    api.post('/v1/alerts/{id}/silence', { path: { id: alert.id }, body: { until: end } })
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('alerts.silence.title')}
       confirm={t('alerts.silence')}
-      isBusy={silence.isBusy}
+      what={t('alerts.silence.what', { rule: ruleText(alert.rule), subject: subjectText(alert) })}
       isDisabled={choice === 'until' && until === ''}
-      error={silence.error}
-      onConfirm={() => void confirm()}
+      act={() => silence(endOf(choice, until))}
+      onDone={() => {
+        toast({ text: t('alerts.silenced'), undo: () => void silence(null).then(onChanged) })
+        onChanged()
+        onClose()
+      }}
       onClose={onClose}
     >
-      <p>{t('alerts.silence.what', { rule: ruleText(alert.rule), subject: subjectText(alert) })}</p>
-      <div class="stack">
-        <Select
-          label={t('alerts.silence.for')}
-          value={choice}
-          onChange={setChoice}
-          options={CHOICES.map((value) => ({ value, label: t(`alerts.silence.${value}`) }))}
+      <Select
+        label={t('alerts.silence.for')}
+        value={choice}
+        onChange={setChoice}
+        options={CHOICES.map((value) => ({ value, label: t(`alerts.silence.${value}`) }))}
+      />
+      {choice === 'until' ? (
+        <Field
+          label={t('alerts.silence.until')}
+          type="datetime-local"
+          value={until}
+          onInput={setUntil}
+          isRequired
         />
-        {choice === 'until' ? (
-          <Field
-            label={t('alerts.silence.until')}
-            type="datetime-local"
-            value={until}
-            onInput={setUntil}
-            isRequired
-          />
-        ) : null}
-      </div>
-    </ConfirmDialog>
+      ) : null}
+    </FormDialog>
   )
 }
 

@@ -4,7 +4,6 @@ import {
   Button,
   Checkbox,
   type ComponentChildren,
-  ConfirmDialog,
   Dialog,
   EmptyState,
   ErrorNotice,
@@ -199,23 +198,16 @@ function RemoveDialog({
   readonly onClose: () => void
   readonly onDone: () => void
 }) {
-  const remove = useAction(() => api.delete('/v1/alerts/receivers/{name}', { path: { name } }))
-  const confirm = async (): Promise<void> => {
-    if ((await remove.run())?.ok === true) onDone()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       isDanger
       title={t('alerts.receiver.remove.title', { name })}
       confirm={t('alerts.receiver.remove')}
-      isBusy={remove.isBusy}
-      error={remove.error}
-      onConfirm={() => void confirm()}
+      what={t('alerts.receiver.remove.what')}
+      act={() => api.delete('/v1/alerts/receivers/{name}', { path: { name } })}
+      onDone={onDone}
       onClose={onClose}
-    >
-      <p>{t('alerts.receiver.remove.what')}</p>
-    </ConfirmDialog>
+    />
   )
 }
 

@@ -94,14 +94,16 @@ export function Restore() {
         </Button>
       </form>
       {preview === undefined ? null : <Preview found={preview} onGo={() => setAsked(true)} />}
-      <Consequences
-        isOpen={isAsked}
-        found={preview}
-        isBusy={restore.isBusy}
-        error={restore.error}
-        onConfirm={() => void run(false)}
-        onClose={() => setAsked(false)}
-      />
+      {isAsked ? (
+        <Consequences
+          isOpen
+          found={preview}
+          isBusy={restore.isBusy}
+          error={restore.error}
+          onConfirm={() => void run(false)}
+          onClose={() => setAsked(false)}
+        />
+      ) : null}
     </section>
   )
 }

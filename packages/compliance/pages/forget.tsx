@@ -2,13 +2,12 @@ import {
   api,
   Button,
   Checkbox,
-  ConfirmDialog,
   Field,
+  FormDialog,
   navigate,
   type Sim,
   t,
   toast,
-  useAction,
   useState,
 } from '@steeple/console/kit'
 
@@ -29,49 +28,36 @@ function ForgetDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: (
   const [typed, setTyped] = useState('')
   const [reason, setReason] = useState('')
   const [isRevoking, setRevoking] = useState(false)
-  const forget = useAction(() =>
-    api.post('/v1/sims/{imsi}/forget', {
-      path: { imsi: hash },
-      body: {
-        ...(isRevoking ? { revoke: true } : {}),
-        ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
-      },
-    }),
-  )
-  const confirm = async (): Promise<void> => {
-    const answer = await forget.run()
-    if (answer?.ok !== true) return
-    const { waits_for: what } = answer.data
-    toast({ text: what === null ? t('sim.forgotten') : t('sim.forgotten.waits', { what }) })
-    onClose()
-    navigate('/sims')
+  const body = {
+    ...(isRevoking ? { revoke: true } : {}),
+    ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
   }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('sim.forget.title')}
       confirm={t('sim.forget')}
+      what={t('sim.forget.what')}
       isDanger
-      isBusy={forget.isBusy}
       isDisabled={typed.trim() !== hash || (sim.state !== 'revoked' && !isRevoking)}
-      error={forget.error}
-      onConfirm={() => void confirm()}
+      act={() => api.post('/v1/sims/{imsi}/forget', { path: { imsi: hash }, body })}
+      onDone={({ waits_for: what }) => {
+        toast({ text: what === null ? t('sim.forgotten') : t('sim.forgotten.waits', { what }) })
+        onClose()
+        navigate('/sims')
+      }}
       onClose={onClose}
     >
-      <div class="stack">
-        <p>{t('sim.forget.what')}</p>
-        {sim.state === 'revoked' ? null : (
-          <Checkbox label={t('sim.forget.revoke')} isChecked={isRevoking} onChange={setRevoking} />
-        )}
-        <Field
-          label={t('sim.forget.reason')}
-          help={t('sim.forget.reason.help')}
-          maxLength={256}
-          value={reason}
-          onInput={setReason}
-        />
-        <Field label={t('sim.forget.type', { hash })} value={typed} onInput={setTyped} />
-      </div>
-    </ConfirmDialog>
+      {sim.state === 'revoked' ? null : (
+        <Checkbox label={t('sim.forget.revoke')} isChecked={isRevoking} onChange={setRevoking} />
+      )}
+      <Field
+        label={t('sim.forget.reason')}
+        help={t('sim.forget.reason.help')}
+        maxLength={256}
+        value={reason}
+        onInput={setReason}
+      />
+      <Field label={t('sim.forget.type', { hash })} value={typed} onInput={setTyped} />
+    </FormDialog>
   )
 }

@@ -2,7 +2,6 @@ import {
   api,
   Button,
   type Column,
-  ConfirmDialog,
   DataTable,
   EmptyState,
   ErrorNotice,
@@ -158,44 +157,31 @@ async function savePem({ id, role }: Cert): Promise<void> {
 
 function InitDialog({ onClose }: { readonly onClose: () => void }) {
   const [host, setHost] = useState('')
-  const init = useAction(() => api.post('/v1/esim/certs/init', { body: host === '' ? {} : { host } }))
-  const confirm = async (): Promise<void> => {
-    if ((await init.run())?.ok === true) onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('esim.certs.init')}
       confirm={t('esim.certs.init.go')}
-      isBusy={init.isBusy}
-      error={init.error}
-      onConfirm={() => void confirm()}
+      what={t('esim.certs.init.what')}
+      act={() => api.post('/v1/esim/certs/init', { body: host === '' ? {} : { host } })}
+      onDone={onClose}
       onClose={onClose}
     >
-      <p>{t('esim.certs.init.what')}</p>
       <Field label={t('esim.certs.host')} help={t('esim.certs.host.help')} value={host} onInput={setHost} />
-    </ConfirmDialog>
+    </FormDialog>
   )
 }
 
 function RemoveDialog({ cert, onClose }: { readonly cert: Cert; readonly onClose: () => void }) {
-  const remove = useAction(() => api.delete('/v1/esim/certs/{id}', { path: { id: cert.id } }))
-  const confirm = async (): Promise<void> => {
-    if ((await remove.run())?.ok === true) onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('esim.cert.remove.title', { subject: cert.subject })}
       confirm={t('esim.cert.remove')}
+      what={t(cert.in_use ? 'esim.cert.remove.used' : 'esim.cert.remove.what')}
       isDanger
-      isBusy={remove.isBusy}
-      error={remove.error}
-      onConfirm={() => void confirm()}
+      act={() => api.delete('/v1/esim/certs/{id}', { path: { id: cert.id } })}
+      onDone={onClose}
       onClose={onClose}
-    >
-      <p>{t(cert.in_use ? 'esim.cert.remove.used' : 'esim.cert.remove.what')}</p>
-    </ConfirmDialog>
+    />
   )
 }
 
@@ -208,26 +194,20 @@ function RevokeDialog({
   readonly onClose: () => void
   readonly onUndo: () => void
 }) {
-  const revoke = useAction(() => api.post('/v1/esim/certs/revoke', { body: { id: cert.id } }))
   const subject = nameIn(cert.subject)
-  const confirm = async (): Promise<void> => {
-    if ((await revoke.run())?.ok !== true) return
-    toast({ text: t('esim.cert.revoked', { subject }), undo: onUndo })
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('esim.cert.revoke.title', { subject })}
       confirm={t('esim.cert.revoke')}
+      what={t('esim.cert.revoke.what')}
       isDanger
-      isBusy={revoke.isBusy}
-      error={revoke.error}
-      onConfirm={() => void confirm()}
+      act={() => api.post('/v1/esim/certs/revoke', { body: { id: cert.id } })}
+      onDone={() => {
+        toast({ text: t('esim.cert.revoked', { subject }), undo: onUndo })
+        onClose()
+      }}
       onClose={onClose}
-    >
-      <p>{t('esim.cert.revoke.what')}</p>
-    </ConfirmDialog>
+    />
   )
 }
 

@@ -2,10 +2,10 @@ import {
   api,
   Button,
   ButtonLink,
-  ConfirmDialog,
   Copy,
   Dialog,
   ErrorNotice,
+  FormDialog,
   Notice,
   Progress,
   QrCode,
@@ -13,7 +13,6 @@ import {
   Time,
   t,
   toast,
-  useAction,
   useState,
   word,
 } from '@steeple/console/kit'
@@ -97,25 +96,18 @@ function Facts({ code }: { readonly code: Code }) {
 }
 
 function RevokeDialog({ code, onClose }: { readonly code: Code; readonly onClose: () => void }) {
-  const revoke = useAction(() => api.post('/v1/esim/revoke', { body: { token: code.token } }))
-  const confirm = async (): Promise<void> => {
-    const answer = await revoke.run()
-    if (answer?.ok !== true) return
-    toast({ text: t('esim.revoked') })
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('esim.revoke.title')}
       confirm={t('esim.revoke')}
+      what={t('esim.revoke.what')}
       isDanger
-      isBusy={revoke.isBusy}
-      error={revoke.error}
-      onConfirm={() => void confirm()}
+      act={() => api.post('/v1/esim/revoke', { body: { token: code.token } })}
+      onDone={() => {
+        toast({ text: t('esim.revoked') })
+        onClose()
+      }}
       onClose={onClose}
-    >
-      <p>{t('esim.revoke.what')}</p>
-    </ConfirmDialog>
+    />
   )
 }

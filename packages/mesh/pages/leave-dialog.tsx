@@ -1,4 +1,4 @@
-import { api, ConfirmDialog, t, toast, useAction } from '@steeple/console/kit'
+import { api, FormDialog, t, toast } from '@steeple/console/kit'
 
 /** Asks before a box leaves the mesh, or is put out of it, and says what that costs. */
 export function LeaveDialog({
@@ -15,25 +15,21 @@ export function LeaveDialog({
   readonly onClose: () => void
   readonly onDone: () => void
 }) {
-  const leave = useAction(() => api.post('/v1/nodes/{id}/leave', { path: { id: nodeId } }))
-  const go = async (): Promise<void> => {
-    const result = await leave.run()
-    if (result?.ok !== true) return
-    const isKnown = result.data.root_told
-    toast({ text: t(isKnown ? 'mesh.left' : 'mesh.left.untold', { name }), tone: isKnown ? 'ok' : 'warn' })
-    onDone()
-    onClose()
-  }
   const whose = isOwn ? 'leave' : 'putOut'
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t(`mesh.${whose}.title`, { name })}
       confirm={t(`mesh.${whose}`)}
       isDanger
-      isBusy={leave.isBusy}
-      error={leave.error}
-      onConfirm={() => void go()}
+      act={() => api.post('/v1/nodes/{id}/leave', { path: { id: nodeId } })}
+      onDone={({ root_told: isKnown }) => {
+        toast({
+          text: t(isKnown ? 'mesh.left' : 'mesh.left.untold', { name }),
+          tone: isKnown ? 'ok' : 'warn',
+        })
+        onDone()
+        onClose()
+      }}
       onClose={onClose}
     >
       <ul>
@@ -42,6 +38,6 @@ export function LeaveDialog({
         <li>{t('mesh.leave.routes')}</li>
         <li>{t(`mesh.${whose}.back`)}</li>
       </ul>
-    </ConfirmDialog>
+    </FormDialog>
   )
 }

@@ -3,12 +3,12 @@ import {
   api,
   Button,
   Checkbox,
-  ConfirmDialog,
   Copy,
   Dialog,
   durationText,
   ErrorNotice,
   Field,
+  FormDialog,
   may,
   Notice,
   QrCode,
@@ -200,46 +200,35 @@ const EMPTY = { name: '', endpoint: '', key: '', routes: '' }
 /** Links a box that is no member, by hand: the same has to be done on the other side. */
 function LinkDialog({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState(EMPTY)
-  const add = useAction(() =>
-    api.post('/v1/peers', {
-      body: {
-        name: typed.name.trim(),
-        endpoint: typed.endpoint.trim(),
-        public_key: typed.key.trim(),
-        routes: typed.routes.split(/[\s,]+/).filter((route) => route !== ''),
-      },
-    }),
-  )
-  const go = async (): Promise<void> => {
-    const result = await add.run()
-    if (result?.ok !== true) return
-    toast({ text: t('mesh.linked', { name: result.data.name }) })
-    onClose()
+  const body = {
+    name: typed.name.trim(),
+    endpoint: typed.endpoint.trim(),
+    public_key: typed.key.trim(),
+    routes: typed.routes.split(/[\s,]+/).filter((route) => route !== ''),
   }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('mesh.do.link')}
       confirm={t('mesh.link.go')}
-      isBusy={add.isBusy}
-      error={add.error}
-      onConfirm={() => void go()}
+      what={t('mesh.link.what')}
+      act={() => api.post('/v1/peers', { body })}
+      onDone={({ name }) => {
+        toast({ text: t('mesh.linked', { name }) })
+        onClose()
+      }}
       onClose={onClose}
     >
-      <div class="stack">
-        <p>{t('mesh.link.what')}</p>
-        {FIELDS.map((field) => (
-          <Field
-            key={field}
-            label={t(`mesh.link.by.${field}`)}
-            help={t(`mesh.link.by.${field}.help`)}
-            value={typed[field]}
-            onInput={(text) => setTyped((known) => ({ ...known, [field]: text }))}
-            isRequired
-          />
-        ))}
-      </div>
-    </ConfirmDialog>
+      {FIELDS.map((field) => (
+        <Field
+          key={field}
+          label={t(`mesh.link.by.${field}`)}
+          help={t(`mesh.link.by.${field}.help`)}
+          value={typed[field]}
+          onInput={(text) => setTyped((known) => ({ ...known, [field]: text }))}
+          isRequired
+        />
+      ))}
+    </FormDialog>
   )
 }
 
@@ -425,34 +414,26 @@ function RotateDialog({
   readonly onDone: () => void
 }) {
   const [isForced, setForced] = useState(false)
-  const rotate = useAction(() => api.post('/v1/peers/rotate', { body: isForced ? { force: true } : {} }))
-  const go = async (): Promise<void> => {
-    const result = await rotate.run()
-    if (result?.ok !== true) return
-    const { waiting_for: names } = result.data
-    toast({
-      text: names.length === 0 ? t('mesh.rotated') : t('mesh.key.waiting', { names: names.join(', ') }),
-    })
-    onDone()
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('mesh.do.rotate')}
       confirm={t('mesh.rotate.go')}
-      isBusy={rotate.isBusy}
-      error={rotate.error}
-      onConfirm={() => void go()}
+      what={t(isUnderWay ? 'mesh.rotate.underWay' : 'mesh.rotate.what')}
+      act={() => api.post('/v1/peers/rotate', { body: isForced ? { force: true } : {} })}
+      onDone={({ waiting_for: names }) => {
+        const isDone = names.length === 0
+        toast({ text: isDone ? t('mesh.rotated') : t('mesh.key.waiting', { names: names.join(', ') }) })
+        onDone()
+        onClose()
+      }}
       onClose={onClose}
     >
-      <p>{t(isUnderWay ? 'mesh.rotate.underWay' : 'mesh.rotate.what')}</p>
       <Checkbox
         label={t('mesh.rotate.force')}
         help={t('mesh.rotate.force.help')}
         isChecked={isForced}
         onChange={setForced}
       />
-    </ConfirmDialog>
+    </FormDialog>
   )
 }

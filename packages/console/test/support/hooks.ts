@@ -8,8 +8,11 @@ const KIT = new URL('../../src/kit.ts', import.meta.url).href
 const JSX = { runtime: 'automatic', importSource: 'preact' } as const
 
 registerHooks({
-  resolve: (specifier, context, next) =>
-    specifier === '@steeple/console/kit' ? { url: KIT, shortCircuit: true } : next(specifier, context),
+  resolve: (specifier, context, next) => {
+    if (specifier === '@steeple/console/kit') return { url: KIT, shortCircuit: true }
+    // What the compiler makes of JSX asks for the console's own Preact, in pages of plugins too.
+    return next(specifier, specifier.startsWith('preact') ? { ...context, parentURL: KIT } : context)
+  },
   load: (url, context, next) => {
     const source = sourceOf(url)
     return source === undefined ? next(url, context) : { format: 'module', source, shortCircuit: true }

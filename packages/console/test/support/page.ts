@@ -119,7 +119,9 @@ browse()
 // Hashes are made on other threads, and waited for like answers.
 const digest = crypto.subtle.digest.bind(crypto.subtle)
 crypto.subtle.digest = (...given) => waitedFor(() => digest(...given))
-const { render, h, options } = await import('preact')
+const { render, options, ...preact } = await import('preact')
+/** For what is shown. */
+export const { h } = preact
 options.requestAnimationFrame = setImmediate
 const { loadTexts } = await import('../../src/text/index.ts')
 const { enterWithToken } = await import('../../src/api/session.ts')
@@ -160,6 +162,9 @@ export interface Screen {
   readonly isDisabled: (button: string) => boolean
   readonly escape: () => Promise<void>
   readonly key: (key: string) => Promise<void>
+  /** Names of what can be filled in. */
+  readonly labels: () => readonly string[]
+  readonly choose: (label: string, file: File) => Promise<void>
   /** The name of the dialog that is open. */
   readonly dialog: () => string | undefined
   readonly focus: () => string
@@ -169,11 +174,29 @@ export interface Screen {
   readonly happens: (type: string, subject: string) => Promise<void>
 }
 
+/** Who looks, and what runs. */
+interface Around {
+  readonly roles?: readonly string[] | undefined
+  readonly runs?: readonly string[]
+}
+
 /** Opens the page at an address for who has these roles, and gives what stands there when it has come. */
-export async function open(
-  address: string,
-  given: Answers,
-  { roles = ALL, runs = [] }: { readonly roles?: readonly string[]; readonly runs?: readonly string[] } = {},
+export async function open(address: string, given: Answers, around: Around = {}): Promise<Screen> {
+  browse()
+  navigate(address, { replace: true })
+  const path = window.location.pathname
+  const page =
+    PAGES.find((one) => one.path === path) ?? PAGES.find((one) => match(one.path, path) !== undefined)
+  if (page === undefined) throw new Error(`no page at ${path}`)
+  const { Page } = await page.load()
+  return show(() => h(Page, { params: match(page.path, path) ?? {} }), given, around)
+}
+
+/** Shows something of the console or of a plugin, and gives what stands there when it has come. */
+export async function show(
+  draw: () => ComponentChildren,
+  given: Answers = {},
+  { roles = ALL, runs = [] }: Around = {},
 ): Promise<Screen> {
   browse()
   answers = { 'GET /v1/auth/me': { kind: 'token', name: 'test', roles } }
@@ -181,17 +204,6 @@ export async function open(
   plugins.value = runs.map((name) => ({ name, version: '1', pages: [], panels: [] })) as never
   answers = given
   asked = []
-  navigate(address, { replace: true })
-  const path = window.location.pathname
-  const page =
-    PAGES.find((one) => one.path === path) ?? PAGES.find((one) => match(one.path, path) !== undefined)
-  if (page === undefined) throw new Error(`no page at ${path}`)
-  const { Page } = await page.load()
-  return show(() => h(Page, { params: match(page.path, path) ?? {} }))
-}
-
-/** Shows something of the console, and gives what stands there when it has come. */
-export async function show(draw: () => ComponentChildren): Promise<Screen> {
   const root = document.body
   render(null, root)
   render(h('div', {}, h('main', {}, draw()), h(Toasts, {})), root)
@@ -253,6 +265,15 @@ const SCREEN: Screen = {
   },
   tick: async (label) => {
     field(label).click()
+    await settled()
+  },
+  labels: () => [...document.querySelectorAll('label')].map(textOf),
+  choose: async (label, file) => {
+    const line = field(label)
+    Object.defineProperty(line, 'files', { value: [file], configurable: true })
+    // A file is there: nothing can put one into this browser.
+    line.required = false
+    line.dispatchEvent(new (at('Event'))('change', { bubbles: true }))
     await settled()
   },
   key: async (key) => {

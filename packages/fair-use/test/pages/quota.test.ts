@@ -1,0 +1,106 @@
+import { h, leave, Refusal, show } from '@steeple/console/testing'
+import { assert, suite } from '@steeple/testkit'
+
+const { QuotaDialog, TopUpDialog } = await import('../../pages/quota-dialogs.tsx')
+
+/** The quota of a SIM as it is set, changed and topped up. */
+const quota = suite('fair-use/pages/quota')
+quota.after(leave)
+
+const [MB, GB] = [1e6, 1e9]
+const HASH = '0123456789ab'
+const usage = (more: object = {}) => ({
+  ...{ imsi_sha256_12: HASH, quota_bytes: 5 * GB, added_bytes: 0, period: 'month', action: 'suspend' },
+  ...{ total_bytes: 0, remaining_bytes: 5 * GB, ...more },
+})
+const QUOTA = `POST /v1/sims/${HASH}/quota`
+
+function dialogOf(which: typeof QuotaDialog, more: object = {}, answer: object = usage()) {
+  const told: string[] = []
+  const props = {
+    ...{ usage: usage(more) as never, etag: '"1"' },
+    ...{ onClose: () => told.push('closed'), onChanged: () => told.push('changed') },
+  }
+  return { told, page: show(() => h(which, props), { [QUOTA]: answer }) }
+}
+
+quota(
+  'opens in the unit that it was set in, and sends what is typed with the tag it was read with',
+  async () => {
+    for (const [bytes, amount, unit, typed, sent] of [
+      [5 * GB, '5', 'GB', '7,5', 7.5 * GB],
+      [30 * MB, '30', 'MB', '40', 40 * MB],
+      [1.5 * GB, '1.5', 'GB', '2', 2 * GB],
+    ] as const) {
+      const { page: coming, told } = dialogOf(QuotaDialog, { quota_bytes: bytes })
+      const page = await coming
+      assert.equal([page.field('Amount').value, page.field('Unit').value], [amount, unit])
+      await page.put('Amount', typed)
+      await page.press('Save')
+      assert.equal(page.changes(), [[QUOTA, { quota_bytes: sent, period: 'month', action: 'suspend' }]])
+      assert.is(page.asked().at(-1)?.headers.get('if-match') ?? '"1"', '"1"')
+      assert.equal(told, ['changed', 'closed'])
+    }
+  },
+)
+
+quota(
+  'asks once before an amount that is a hundred times another, and again when another is typed',
+  async () => {
+    const { page: coming } = dialogOf(QuotaDialog)
+    const page = await coming
+    await page.put('Amount', '5000')
+    await page.press('Save')
+    assert.equal(page.changes(), [])
+    const asks = page.buttons().find((name) => name.includes('5 TB'))
+    assert.ok(asks, page.buttons().join(' | '))
+    await page.put('Amount', '6000')
+    await page.press('Save')
+    assert.equal(page.changes(), [], 'that was about another amount')
+    await page.press(page.buttons().find((name) => name.includes('6 TB')) ?? '')
+    assert.equal(page.changes(), [[QUOTA, { quota_bytes: 6e12, period: 'month', action: 'suspend' }]])
+  },
+)
+
+quota('throttles to what is typed, and leaves the rate to the service where nothing is', async () => {
+  for (const [rate, sent] of [
+    ['128', { throttle_bps: 128_000 }],
+    ['', {}],
+  ] as const) {
+    const { page: coming } = dialogOf(QuotaDialog, { quota_bytes: null })
+    const page = await coming
+    assert.not(page.buttons().includes('Remove quota'))
+    await page.put('Amount', '5')
+    await page.put('When it is used up', 'throttle')
+    await page.put('Reduced speed, kbit/s', rate)
+    await page.press('Save')
+    const body = { quota_bytes: 5 * GB, period: 'month', action: 'throttle', ...sent }
+    assert.equal(page.changes(), [[QUOTA, body]])
+  }
+})
+
+quota('stays open with what was typed when the service refuses it', async () => {
+  const { page: coming, told } = dialogOf(QuotaDialog, {}, new Refusal(400, 'validation_failed', 'too much'))
+  const page = await coming
+  await page.put('Amount', '6')
+  await page.press('Save')
+  assert.match(page.text(), 'too much')
+  assert.is(page.field('Amount').value, '6')
+  assert.equal(told, ['changed'])
+})
+
+quota('adds to this period what is typed, and asks where the unit may be the wrong one', async () => {
+  const { page: coming } = dialogOf(TopUpDialog, { quota_bytes: 30 * MB }, { remaining_bytes: 40 * MB })
+  const page = await coming
+  assert.equal([page.field('Amount').value, page.field('Unit').value], ['1', 'MB'])
+  await page.put('Unit', 'GB')
+  await page.put('Amount', '10')
+  await page.press('Top up')
+  assert.equal(page.changes(), [])
+  await page.put('Unit', 'MB')
+  await page.press('Top up')
+  assert.equal(page.changes(), [[QUOTA, { add_bytes: 10 * MB }]])
+  assert.match(page.text(), '40 MB')
+})
+
+quota.run()

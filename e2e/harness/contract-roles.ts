@@ -182,7 +182,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('POST', '/v1/plugins', 'admin', { path: '/v1/plugins' }, 400),
   change('POST', '/v1/telemetry', 'operator', { body: HEARTBEAT }, 404),
   change('PUT', '/v1/policy', 'operator', { body: { sim_swap_cooldown_hours: 24 } }, 200),
-  change('POST', '/v1/policy/license/documents', 'operator', { body: {} }, 400),
+  change('POST', '/v1/policy/license/documents', 'operator', { body: {} }, 415),
   change(
     'DELETE',
     '/v1/policy/license/documents/{id}',
@@ -199,8 +199,9 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('POST', '/v1/sims', 'sim:issuer', { body: {} }, 201),
   change('POST', '/v1/sims/import', 'sim:issuer', { body: { sims: [] } }, 200),
   // No driver of a new node can list subscribers of a core.
-  read('/v1/sims/foreign', 'viewer'),
-  change('POST', '/v1/sims/adopt', 'sim:issuer', { body: { all: true } }, 400),
+  // It has no core whose subscribers could be listed.
+  read('/v1/sims/foreign', 'viewer', '/v1/sims/foreign', 503),
+  change('POST', '/v1/sims/adopt', 'sim:issuer', { body: { all: true } }, 503),
   change('POST', '/v1/sims/release', 'admin', { body: { dry_run: true } }, 200),
   change('POST', '/v1/sims/{imsi}/suspend', 'operator', { path: `/v1/sims/${NOBODY}/suspend` }, 404),
   change('POST', '/v1/sims/{imsi}/resume', 'operator', { path: `/v1/sims/${NOBODY}/resume` }, 404),

@@ -176,6 +176,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('core plan'),
     call('core take-over', '--yes'),
     call('core restore-original'),
+    call('core release'),
     call('sim issue', '--count', '2', '--label', 'from the command'),
     call('sim list'),
     call('sim show', world.simHash),

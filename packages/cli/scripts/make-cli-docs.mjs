@@ -129,7 +129,7 @@ function ownersOf() {
     for (const one of steeple.essential === true ? [] : (steeple.commands ?? [])) {
       const words = (one.group ?? one.usage.replace(/ [<[].*/, '')).split(' ')
       // Groups of every build to which plugins add commands of their own.
-      found.set(['node', 'sim'].includes(words[0]) ? words.join(' ') : words[0], basename(dir))
+      found.set(['node', 'sim', 'tx'].includes(words[0]) ? words.join(' ') : words[0], basename(dir))
     }
   return found
 }

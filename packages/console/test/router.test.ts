@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { leave, open } from './support/page.ts'
+import { browse, leave, open } from './support/page.ts'
 
 const { filter, followLinks, guardLeaving, match, navigate, path, setFilters } = await import(
   '../src/app/router.ts'
@@ -11,7 +11,10 @@ const { plugins } = await import('../src/api/features.ts')
 
 /** Addresses: which page each is of, what filters it holds, and who may leave. */
 const router = suite('console/router')
-router.before(() => followLinks((at) => PAGES.some((page) => match(page.path, at) !== undefined)))
+router.before(() => {
+  browse()
+  followLinks((at) => PAGES.some((page) => match(page.path, at) !== undefined))
+})
 router.after(leave)
 
 /** As somebody with these roles, at that address. */

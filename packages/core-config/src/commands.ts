@@ -73,7 +73,7 @@ async function release(host: CommandHost): Promise<void> {
   const found = await call('POST /v1/sims/release', { body: { dry_run: true } })
   const { lines, writable } = await call('PUT /v1/settings', { query: { dry_run: true }, body: LOOKING })
   const steps = [
-    `${printable(String(found.subscribers))} subscribers stay in the core, ${printable(String(found.blocked))} of them blocked; ` +
+    `${countText(Number(found.subscribers), 'subscriber')} will stay in the core, ${printable(String(found.blocked))} of them blocked; ` +
       `${printable(String(found.rates))} that were slowed down get their AMBR back`,
     originals.length === 0
       ? `the files in ${printable(dir)} stay as they are`

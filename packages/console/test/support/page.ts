@@ -50,7 +50,7 @@ const LONG_MS = 2_000
 /** What stood there before, for what runs in this process next. */
 const before = new Map<string, PropertyDescriptor | undefined>()
 
-function browse(): void {
+export function browse(): void {
   const own = {
     ...Object.fromEntries(NAMES.map((name) => [name, Reflect.get(window, name) as unknown])),
     addEventListener: window.addEventListener.bind(window),

@@ -71,7 +71,7 @@ export async function certBed(
   }
 }
 
-/** The plugin with the manifest of the package, without what others would have to provide. */
+/** The plugin with the manifest of the package, without what others would have to provide, and what it would give them. */
 async function alone(plugin: Plugin<EsimConfig>): Promise<TestbedPlugin> {
   const read = async (name: string): Promise<unknown> =>
     JSON.parse(await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'))
@@ -82,6 +82,6 @@ async function alone(plugin: Plugin<EsimConfig>): Promise<TestbedPlugin> {
     readonly version: string
   }
   const schema = (await read('config.schema.json')) as Extract<TestbedPlugin, { plugin: unknown }>['schema']
-  const manifest = { ...steeple, requires: [] }
+  const manifest = { ...steeple, requires: [], provides: [] }
   return { manifest, name, version, plugin: plugin as Plugin, ...(schema && { schema }) }
 }

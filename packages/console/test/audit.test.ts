@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { type Entry, verifyChain } from '../src/pages/audit/chain.ts'
-import { leave, open, Refusal } from './support/page.ts'
+import { inBrowser, open, Refusal } from './support/page.ts'
 
 /** The trail: what is read of it, and whether it holds. */
 const audit = suite('console/audit')
-audit.after(leave)
+inBrowser(audit)
 
 interface Told {
   readonly action: string

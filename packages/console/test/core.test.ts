@@ -1,10 +1,10 @@
 import { assert, suite } from '@steeple/testkit'
 import { restartedOf } from '../src/pages/core/restarted.ts'
-import { type Answers, leave, open, Refusal } from './support/page.ts'
+import { type Answers, inBrowser, open, Refusal } from './support/page.ts'
 
 /** What the page of the core says, and where the box may be told to go. */
 const core = suite('console/core')
-core.after(leave)
+inBrowser(core)
 
 const STATUS = {
   ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet', 'ims'], node_id: 'n1', mode: 'normal' },

@@ -1,9 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
-import { type Answers, leave, open, Refusal } from './support/page.ts'
+import { type Answers, inBrowser, open, Refusal } from './support/page.ts'
 
 /** Accounts, invitations, tokens and sessions, as an admin has them before them. */
 const people = suite('console/people')
-people.after(leave)
+inBrowser(people)
 
 const user = (id: string, name: string, more: object = {}) => ({
   ...{ id, name, roles: ['viewer'], recovery_codes_left: 8 },

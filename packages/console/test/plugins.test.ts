@@ -1,9 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
-import { leave, open, Refusal } from './support/page.ts'
+import { inBrowser, open, Refusal } from './support/page.ts'
 
 /** Plugins: how each is, what may be done with it, its versions and its secrets. */
 const plugins = suite('console/plugins')
-plugins.after(leave)
+inBrowser(plugins)
 
 const plugin = (name: string, more: object = {}) => ({
   ...{ name, kind: 'feature', version: '1.0.0', versions: ['1.0.0'], installed: [], state: 'running' },

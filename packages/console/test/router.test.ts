@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { browse, leave, open } from './support/page.ts'
+import { inBrowser, open } from './support/page.ts'
 
 const { filter, followLinks, guardLeaving, match, navigate, path, setFilters } = await import(
   '../src/app/router.ts'
@@ -11,11 +11,8 @@ const { plugins } = await import('../src/api/features.ts')
 
 /** Addresses: which page each is of, what filters it holds, and who may leave. */
 const router = suite('console/router')
-router.before(() => {
-  browse()
-  followLinks((at) => PAGES.some((page) => match(page.path, at) !== undefined))
-})
-router.after(leave)
+inBrowser(router)
+router.before(() => followLinks((at) => PAGES.some((page) => match(page.path, at) !== undefined)))
 
 /** As somebody with these roles, at that address. */
 const at = (address: string, roles?: readonly string[]) =>

@@ -10,11 +10,11 @@ import {
   rebased,
   shown,
 } from '../src/pages/rules/rule-fields.ts'
-import { type Answers, leave, open, Refusal, type Screen } from './support/page.ts'
+import { type Answers, inBrowser, open, Refusal, type Screen } from './support/page.ts'
 
 /** The rules: what is typed, what is sent, and what becomes of both when somebody else was first. */
 const rules = suite('console/rules')
-rules.after(leave)
+inBrowser(rules)
 
 const ENTRY = {
   technology: 'lte',

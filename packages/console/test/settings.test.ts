@@ -1,9 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
-import { leave, open } from './support/page.ts'
+import { inBrowser, open } from './support/page.ts'
 
 /** The configuration in force, as an admin looks for something in it. */
 const settings = suite('console/settings')
-settings.after(leave)
+inBrowser(settings)
 
 const setting = (key: string, more: object = {}) => ({
   ...{ key, about: `What ${key} does.`, takes: 'a text', value: 'v', default: 'd', from: 'default' },

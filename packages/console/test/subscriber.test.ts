@@ -1,10 +1,10 @@
 import { assert, suite } from '@steeple/testkit'
 import { EMPTY_ORDER, numberOf, type Order, orderBody } from '../src/pages/sims/order-body.ts'
-import { type Answers, leave, open, Refusal } from './support/page.ts'
+import { type Answers, inBrowser, open, Refusal } from './support/page.ts'
 
 /** SIMs: what is ordered, what is imported, and what may be done with one. */
 const subscriber = suite('console/subscriber')
-subscriber.after(leave)
+inBrowser(subscriber)
 
 const HASH = '0123456789ab'
 const sim = (more: object = {}) => ({

@@ -1,11 +1,11 @@
-import { type Answers, h, leave, open, Refusal, show } from '@steeple/console/testing'
+import { type Answers, h, inBrowser, open, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
 const { Page } = await import('../../pages/alerts.tsx')
 
 /** Alerts as night duty has them before them, and who is told of them. */
 const alerts = suite('alerts/pages')
-alerts.after(leave)
+inBrowser(alerts)
 
 const AT = '2026-01-01T12:00:00Z'
 const alert = (id: string, more: object = {}) => ({

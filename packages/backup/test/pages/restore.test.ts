@@ -1,11 +1,11 @@
-import { h, leave, Refusal, show } from '@steeple/console/testing'
+import { h, inBrowser, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
 const { Restore } = await import('../../pages/restore.tsx')
 
 /** Restoring: what is in a backup first, then what it costs, then that. */
 const restore = suite('backup/pages/restore')
-restore.after(leave)
+inBrowser(restore)
 
 const FOUND = {
   ...{ node_name: 'hill', created_at: '2026-01-01T12:00:00Z', version: '1.2.3', with_keys: false },

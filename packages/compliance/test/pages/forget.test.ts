@@ -1,11 +1,11 @@
-import { h, leave, Refusal, show } from '@steeple/console/testing'
+import { h, inBrowser, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
 const { Panel } = await import('../../pages/forget.tsx')
 
 /** Erasing what is known of the holder of a SIM: it cannot be taken back. */
 const forget = suite('compliance/pages/forget')
-forget.after(leave)
+inBrowser(forget)
 
 const HASH = '0123456789ab'
 const FORGET = `POST /v1/sims/${HASH}/forget`

@@ -1,7 +1,7 @@
 import './hooks.ts'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import { assert } from '@steeple/testkit'
+import { assert, type Suite } from '@steeple/testkit'
 import { Window } from 'happy-dom'
 import type { ComponentChildren } from 'preact'
 
@@ -47,10 +47,18 @@ let pending = 0
 
 const later = { setInterval, setTimeout }
 const LONG_MS = 2_000
+/** What a page does later: nothing of it is done on the next one. */
+const timers = new Set<NodeJS.Timeout>()
+
+function ofPage(timer: NodeJS.Timeout): NodeJS.Timeout {
+  timers.add(timer)
+  return timer
+}
+
 /** What stood there before, for what runs in this process next. */
 const before = new Map<string, PropertyDescriptor | undefined>()
 
-export function browse(): void {
+function browse(): void {
   const own = {
     ...Object.fromEntries(NAMES.map((name) => [name, Reflect.get(window, name) as unknown])),
     addEventListener: window.addEventListener.bind(window),
@@ -60,10 +68,10 @@ export function browse(): void {
     scrollTo: () => undefined,
     fetch: send,
     // A clock of a page ends with the test.
-    setInterval: (work: () => void, ms: number) => later.setInterval(work, ms).unref(),
+    setInterval: (work: () => void, ms: number) => ofPage(later.setInterval(work, ms).unref()),
     setTimeout: (work: () => void, ms = 0) => {
       const timer = later.setTimeout(work, ms)
-      return ms > LONG_MS ? timer.unref() : timer
+      return ms > LONG_MS ? timer.unref() : ofPage(timer)
     },
   }
   for (const [name, value] of Object.entries(own)) {
@@ -202,17 +210,28 @@ export async function show(
   answers = { 'GET /v1/auth/me': { kind: 'token', name: 'test', roles } }
   assert.is(await enterWithToken('svc_test'), undefined)
   plugins.value = runs.map((name) => ({ name, version: '1', pages: [], panels: [] })) as never
-  answers = given
-  asked = []
+  await forget()
   const root = document.body
   render(null, root)
+  for (const timer of timers) clearTimeout(timer)
+  timers.clear()
+  await settled()
+  answers = given
+  asked = []
   render(h('div', {}, h('main', {}, draw()), h(Toasts, {})), root)
   await settled()
   return SCREEN
 }
 
+/** Has a suite in this browser: other files of the same process may have left it, and come into it again. */
+export function inBrowser({ before, after }: Suite): void {
+  before(browse)
+  after(leave)
+}
+
 /** Leaves the page, and the browser: nothing of it goes on. */
-export async function leave(): Promise<void> {
+async function leave(): Promise<void> {
+  await forget()
   render(null, document.body)
   await settled()
   for (const [name, own] of before) {
@@ -296,6 +315,12 @@ const SCREEN: Screen = {
   },
   address: () => window.location.pathname + window.location.search,
   settled,
+}
+
+/** Closes what was told at the edge of the screen. */
+async function forget(): Promise<void> {
+  for (const close of document.querySelectorAll<HTMLElement>('.toast button:last-child')) close.click()
+  await settled()
 }
 
 function at(name: 'Event' | 'KeyboardEvent'): typeof KeyboardEvent {

@@ -1,11 +1,11 @@
-import { h, leave, Refusal, show } from '@steeple/console/testing'
+import { h, inBrowser, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
 const { QuotaDialog, TopUpDialog } = await import('../../pages/quota-dialogs.tsx')
 
 /** The quota of a SIM as it is set, changed and topped up. */
 const quota = suite('fair-use/pages/quota')
-quota.after(leave)
+inBrowser(quota)
 
 const [MB, GB] = [1e6, 1e9]
 const HASH = '0123456789ab'

@@ -1,5 +1,6 @@
 import {
   type Context,
+  healthBoardRef,
   type Imsi,
   type ImsiHash,
   type Subscriber,
@@ -278,6 +279,20 @@ http(
     ])
   },
 )
+
+http('tells of no strangers any more where nobody can be counted', async () => {
+  const detail = async (): Promise<string> => {
+    const parts = await bed.service(healthBoardRef).components()
+    return parts.find(({ name }) => name.endsWith('provisioning'))?.detail ?? ''
+  }
+  hss.survey = async () => ({ subscribers: hss.held.size, addresses: [] })
+  stranger(61)
+  hss.changed?.()
+  await eventually(async () => assert.match(await detail(), /of no SIM here/))
+  hss.survey = undefined as never
+  hss.changed?.()
+  await eventually(async () => assert.not.match(await detail(), /of no SIM here/))
+})
 
 http('refuses where nobody can be listed, and to guess whom is meant', async () => {
   assert.is(codeOf(await bed.request('POST', '/v1/sims/adopt', { body: {} }), 400), 'validation_failed')

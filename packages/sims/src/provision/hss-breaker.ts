@@ -41,7 +41,10 @@ export function othersInHss(parts: Pick<SimsParts, 'context' | 'hss' | 'counters
   }
   return {
     look: async (signal) => {
-      const survey: HssDriver['survey'] = hss.restMs() === undefined ? hss.driver()?.survey : undefined
+      const driver = hss.restMs() === undefined ? hss.driver() : undefined
+      // Nobody is known to be there any more: a count of before would stay for ever.
+      if (driver !== undefined && driver.survey === undefined) others = 0
+      const survey: HssDriver['survey'] = driver?.survey
       const before = survey === undefined ? undefined : await ours()
       if (survey === undefined || before === undefined) return
       // Its failure is no news of the HSS: pushes and comparisons tell of those.

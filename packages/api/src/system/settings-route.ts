@@ -119,7 +119,7 @@ function changeRoute(file: SettingsFile, change: UnderWay): Route {
     summary: 'Write keys into the configuration file and apply them',
     description:
       'Only keys that are `settable`: the country, the number of the network, its tracking area, its APNs, and ' +
-      'the radio that GET /v1/tx/devices finds, and no driver of the core any more. The whole ' +
+      'the program and the arguments of the radio, and no driver of the core any more. The whole ' +
       'file is checked before anything is written; everything else in it stays. A dry run changes nothing and shows ' +
       'what would be written. With If-Match, a request is refused when the file has changed, no matter by whom.',
     schema: {

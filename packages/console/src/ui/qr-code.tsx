@@ -1,13 +1,29 @@
-import { useMemo } from 'preact/hooks'
-import { create } from 'qrcode'
+import { useEffect, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
 
 /** White around it, in modules, that readers need. ISO/IEC 18004 §6.3.8. */
 const QUIET = 4
 
+interface Drawing {
+  /** Modules. */
+  readonly side: number
+  readonly path: string
+}
+
 /** A QR code as a picture that prints sharply. `what` says for readers what is in it, not the text itself. */
 export function QrCode({ text, what }: { readonly text: string; readonly what: string }) {
-  const { side, path } = useMemo(() => drawn(text), [text])
+  const [drawing, setDrawing] = useState<Drawing>()
+  useEffect(() => {
+    let isShown = true
+    void drawn(text).then((found) => {
+      if (isShown) setDrawing(found)
+    })
+    return () => {
+      isShown = false
+    }
+  }, [text])
+  if (drawing === undefined) return <svg class="qr" aria-hidden="true" />
+  const { side, path } = drawing
   return (
     <svg
       class="qr"
@@ -22,8 +38,10 @@ export function QrCode({ text, what }: { readonly text: string; readonly what: s
   )
 }
 
-function drawn(text: string): { readonly side: number; readonly path: string } {
-  const { modules } = create(text, { errorCorrectionLevel: 'M' })
+async function drawn(text: string): Promise<Drawing> {
+  // What draws it comes with the first code: the kit of plugins has it, and most pages show none.
+  const { default: qr } = await import('qrcode')
+  const { modules } = qr.create(text, { errorCorrectionLevel: 'M' })
   const cells = Array.from(modules.data, (cell, at) => {
     const [x, y] = [(at % modules.size) + QUIET, Math.floor(at / modules.size) + QUIET]
     return cell === 1 ? `M${x} ${y}h1v1h-1z` : ''

@@ -50,7 +50,7 @@ const RESPONSE = objectSchema(
     counted_until: { type: ['string', 'null'], description: 'Null while nothing has counted bytes.' },
     is_measured: {
       type: 'boolean',
-      description: 'Whether something measures usage here (collector.enabled).',
+      description: 'Whether something measures usage here.',
     },
     step: { type: 'string', description: 'hour or day: what a point of the series stands for.' },
     series: { type: 'array', items: POINT, description: 'Hours or days in which bytes were counted.' },

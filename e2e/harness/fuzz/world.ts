@@ -47,6 +47,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
   // Nobody guesses a profile that could be sent.
   const mast = { technology: 'lte', channel: 1_400, band: 'b3', bandwidth_mhz: 10, eirp_dbm: 20 }
   await of.request('PUT', '/v1/tx/profiles/mast', { body: mast })
+  const papers: readonly string[] = [await licenseDocument(of, 'L-1'), await licenseDocument(of, 'L-2')]
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ci = issueCi('P-256', {
     notBeforeMs: Date.UTC(2026, 0, 1),
@@ -70,6 +71,9 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /docs/{folder}/{page} page': ['sims.html', 'core.html'],
       'PUT /v1/tx/profiles/{id}': ['meadow', 'mast'],
       'DELETE /v1/tx/profiles/{id}': ['meadow', 'mast', 'mast'],
+      'GET /v1/tx/profiles/{id}/dry-run': ['mast', 'meadow'],
+      'GET /v1/policy/license/documents/{id}': papers,
+      'DELETE /v1/policy/license/documents/{id}': papers,
       'GET /console-files/{file}': ['index.html', 'files.json', 'index.html.br'],
       ...pagesOfPlugins(),
       'POST /v1/plugins/{name}/load': plugins,
@@ -102,6 +106,18 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       public_keys: [[publicKey.export({ format: 'der', type: 'spki' }).toString('base64')]],
     },
   }
+}
+
+/** A document of a licence; the one of the licence before has ended and is kept. */
+async function licenseDocument(of: Service, reference: string): Promise<string> {
+  await of.request('PUT', '/v1/policy', { body: { spectrum: { license: { reference } } } })
+  const answer = await fetch(`${of.url}/v1/policy/license/documents`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${of.adminToken}`, 'content-type': 'application/pdf' },
+    body: '%PDF-1.7',
+  })
+  const { id } = (await answer.json()) as { readonly id: string }
+  return id
 }
 
 /** The files of each plugin's pages, by the route that serves them. */

@@ -1,0 +1,168 @@
+import { assert, suite } from '@steeple/testkit'
+import { type Answers, leave, open, Refusal, show } from './support/page.ts'
+
+const { h } = await import('preact')
+const { plugins, watchFeatures } = await import('../src/api/features.ts')
+const { Menu } = await import('../src/app/shell.tsx')
+const { DryRun } = await import('../src/pages/radio/dry-run.tsx')
+const { FoundDevices } = await import('../src/pages/radio/found-devices.tsx')
+
+/** From a new box to a radio that may be armed: the licence itself, what is plugged in, what an arm would start. */
+const one = suite('console/day-one')
+one.after(leave)
+
+const DOCUMENTS = '/v1/policy/license/documents'
+const POLICY = {
+  ...{ revision: 3, updated_at: '2026-01-01T12:00:00Z', apns: ['internet'], sim_swap_cooldown_hours: 24 },
+  ...{ retention_days: { sessions: 30, audit: 400, metrics: 90 }, mesh: { allow_route_advertise: false } },
+  rate_limits: {},
+  spectrum: {
+    allow_list: [],
+    license: { acknowledged: false, reference: 'L-7', holder: null, expires_at: null },
+  },
+}
+const document = (id: string, more: object = {}) => ({
+  ...{ id, sha256: 'ab12', media_type: 'application/pdf', bytes: 120_000, license_reference: 'L-7' },
+  ...{ license_holder: null, attached_at: '2026-01-01T12:00:00Z', attached_by: 'user:1/ada' },
+  ...{ ended_at: null, ended_by: null, ...more },
+})
+const rules = (documents: readonly object[], policy: object = POLICY): Answers => ({
+  'GET /v1/policy': policy,
+  'GET /v1/status': { country: 'DE' },
+  [`GET ${DOCUMENTS}`]: { documents },
+})
+
+one('attaches the licence itself where it has a reference, and shows the one that counts', async () => {
+  const page = await open('/rules', rules([]))
+  assert.match(page.text('Licence document'), 'No document is attached.')
+  assert.ok(page.isDisabled('Attach'), 'nothing is chosen')
+  const license = { ...POLICY.spectrum.license, reference: null }
+  const none = await open('/rules', rules([], { ...POLICY, spectrum: { ...POLICY.spectrum, license } }))
+  assert.match(none.text('Licence document'), 'First save the reference')
+  assert.not.ok(none.buttons().includes('Attach'))
+  const full = await open('/rules', {
+    ...rules([
+      document('d-1'),
+      document('d-0', { license_reference: 'L-6', ended_at: '2026-01-01T11:00:00Z' }),
+    ]),
+    [`DELETE ${DOCUMENTS}/d-1`]: {},
+  })
+  assert.match(full.text('Licence document'), /L-7[\s\S]*120 kB[\s\S]*ab12[\s\S]*Earlier documents[\s\S]*L-6/)
+  await full.press('Remove')
+  assert.is(full.dialog(), 'Remove the licence document?')
+  await full.press('Remove')
+  assert.equal(full.changes(), [[`DELETE ${DOCUMENTS}/d-1`, undefined]])
+})
+
+one('lets a viewer see that there is a document, and no more', async () => {
+  const page = await open('/rules', rules([document('d-1')]), { roles: ['viewer'] })
+  assert.match(page.text('Licence document'), 'L-7')
+  assert.equal(page.buttons('Licence document'), [])
+})
+
+const B210 = {
+  ...{ name: 'USRP B200 or B210', usb_id: '2500:0020', port: '1-2', in_use: false, problems: [] },
+  choices: [
+    {
+      program: 'srsenb',
+      settings: {
+        ...{ 'ran.binary': '/usr/bin/srsenb', 'ran.program': 'srsenb' },
+        ...{ 'ran.device_name': 'uhd', 'ran.device_args': 'type=b200' },
+      },
+    },
+  ],
+}
+const machine = (more: object): Answers => ({
+  'GET /v1/tx/devices': {
+    ...{ usb: true, devices: [], binary: '', hints: [] },
+    programs: [
+      { program: 'srsenb', path: '/usr/bin/srsenb', in_use: false },
+      { program: 'gnb', path: null, in_use: false },
+    ],
+    ...more,
+  },
+  'GET /v1/settings': { settings: [] },
+  'PUT /v1/settings': { applied: true, file: '/etc/svc/control.yaml', writable: true, lines: '', fixed: [] },
+})
+const found = async (answers: Answers) => {
+  await open('/people', { 'GET /v1/users': { users: [], next_cursor: null } }, { runs: ['driver-ran'] })
+  const page = await show(() => null)
+  page.answer(answers)
+  return show(() => h(FoundDevices, {}))
+}
+
+one('takes a radio that is plugged in by a button, as the service says', async () => {
+  const page = await found(machine({ devices: [B210] }))
+  assert.match(
+    page.text('Found on this box'),
+    /USB port 1-2[\s\S]*It can be used\.[\s\S]*\/usr\/bin\/srsenb[\s\S]*not installed/,
+  )
+  await page.press('Use USRP B200 or B210 with LTE (srsenb)')
+  const { settings } = B210.choices[0] ?? {}
+  assert.equal(page.changes(), [
+    ['PUT /v1/settings', { settings }],
+    ['PUT /v1/settings', { settings }],
+  ])
+})
+
+one('says what is missing, and shows the lines where the service may not write the file', async () => {
+  assert.match((await found(machine({ usb: false }))).text(), 'cannot see USB ports')
+  assert.match((await found(machine({}))).text(), 'No software radio')
+  const slow = {
+    ...B210,
+    problems: [
+      { code: 'usb_2', message: 'x' },
+      { code: 'no_access', message: 'y' },
+    ],
+  }
+  const page = await found({
+    ...machine({ devices: [slow], hints: ['no_sctp: the kernel has no SCTP'] }),
+    'PUT /v1/settings': {
+      applied: false,
+      file: '/etc/svc/c.yaml',
+      writable: false,
+      lines: 'ran:',
+      fixed: [],
+    },
+  })
+  for (const part of ['It is at USB 2', 'The service may not open it', 'the kernel has no SCTP'])
+    assert.match(page.text('Found on this box'), part)
+  await page.press('Use USRP B200 or B210 with LTE (srsenb)')
+  assert.match(page.text(), /\/etc\/svc\/c\.yaml/)
+})
+
+one('shows what an arm would start, and each reason why it would fail', async () => {
+  const page = await found({
+    'GET /v1/tx/profiles/mast/dry-run': {
+      program: 'srsenb',
+      files: [{ name: 'rr.conf', text: 'dl_earfcn = 1300' }],
+      checks: [
+        { check: 'configuration', problems: [] },
+        { check: 'program', problems: ['ran.binary is not there'] },
+      ],
+    },
+    'GET /v1/tx/profiles/none/dry-run': { program: null, files: [], checks: [] },
+    'GET /v1/tx/profiles/gone/dry-run': new Refusal(404, 'not_found', 'there is no such profile'),
+  })
+  await show(() => h(DryRun, { id: 'mast' }))
+  assert.match(
+    page.text('Dry run'),
+    /The program is there\s+ran\.binary is not there[\s\S]*rr\.conf[\s\S]*dl_earfcn = 1300/,
+  )
+  await show(() => h(DryRun, { id: 'none' }))
+  assert.match(page.text(), 'starts no radio program of its own')
+  await show(() => h(DryRun, { id: 'gone' }))
+  assert.match(page.text(), 'there is no such profile')
+})
+
+one('shows no entry of the menu until all are known, so that none moves under the pointer', async () => {
+  const page = await found({ 'GET /v1/version': new Refusal(503, 'not_ready') })
+  plugins.value = undefined
+  await show(() => h(Menu, { isOpen: true }))
+  assert.equal(page.buttons('Menu'), [])
+  await watchFeatures()
+  await page.settled()
+  assert.ok(page.buttons('Menu').includes('Set up the box'), 'the own pages, whatever the service answers')
+})
+
+one.run()

@@ -21,6 +21,7 @@ import {
   PagedTable,
   Said,
   Select,
+  SetButton,
   setFilters,
   Tabs,
   Time,
@@ -230,6 +231,9 @@ export function Page() {
       {receivers.data?.enabled === false ? (
         <Notice tone="warn">
           <p>{t('alerts.off')}</p>
+          <div>
+            <SetButton settings={{ 'alerts.enabled': true }}>{t('alerts.on')}</SetButton>
+          </div>
           <p>
             <a href="/docs/how-to/alerts.html">{t('alerts.docs')}</a>
           </p>

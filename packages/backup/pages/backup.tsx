@@ -13,6 +13,7 @@ import {
   Notice,
   Progress,
   Said,
+  SetButton,
   Time,
   t,
   toast,
@@ -190,14 +191,22 @@ function Entries({
 }
 
 function Schedule() {
-  const settings = useQuery('/v1/settings', {}, { on: ['config.*'] })
+  const settings = useQuery('/v1/settings', {}, { on: ['config.*', 'settings.*', 'plugin.*'] })
   const health = useQuery('/v1/health', {}, { on: ['health.*'], everyMs: 60_000 })
   const textOf = (key: string): string =>
     String(settings.data?.settings.find((one) => one.key === key)?.value ?? '')
   if (settings.data === undefined) return null
   const own = health.data?.components.find(({ name }) => name === 'backup')
   const every = textOf('backup.schedule')
-  if (every === '') return <Notice tone="warn">{t('backup.schedule.none')}</Notice>
+  if (every === '')
+    return (
+      <Notice tone="warn">
+        <p>{t('backup.schedule.none')}</p>
+        <div>
+          <SetButton settings={{ 'backup.schedule': '24h' }}>{t('backup.schedule.daily')}</SetButton>
+        </div>
+      </Notice>
+    )
   return (
     <>
       <Facts

@@ -118,8 +118,8 @@ function changeRoute(file: SettingsFile, change: UnderWay): Route {
     audit: 'settings.change',
     summary: 'Write keys into the configuration file and apply them',
     description:
-      'Only keys that are `settable`: the country, the number of the network, its tracking area, its APNs, and ' +
-      'the program and the arguments of the radio, and no driver of the core any more. The whole ' +
+      'Only keys that are `settable`, such as the country, the number of the network and the program of the radio; of the ' +
+      'driver of the core only that there is none. The whole ' +
       'file is checked before anything is written; everything else in it stays. A dry run changes nothing and shows ' +
       'what would be written. With If-Match, a request is refused when the file has changed, no matter by whom.',
     schema: {

@@ -1,15 +1,12 @@
 import type { AnswerOf } from '@steeple/client'
 import { has } from '../../api/features.ts'
-import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
-import { ByHand } from '../start/by-hand.tsx'
-import { useSettings } from '../start/use-settings.ts'
+import { SetButton } from '../start/set-button.tsx'
 
 /** What is plugged in tells of itself by no event. */
 const LOOK_MS = 10_000
@@ -36,9 +33,22 @@ function Devices() {
           <h3>{device.name}</h3>
           <p class="fine">{t('radio.found.port', { port: device.port })}</p>
           <Verdict device={device} />
-          {may('admin') && !device.in_use && device.choices.length > 0 ? (
-            <Use choices={device.choices} name={device.name} />
-          ) : null}
+          {device.in_use ? null : (
+            <div class="toolbar">
+              {device.choices.map(({ program, settings }) => (
+                <SetButton
+                  key={program}
+                  settings={settings}
+                  label={t('radio.found.use.of', {
+                    name: device.name,
+                    program: word('radio.found.program', program),
+                  })}
+                >
+                  {t('radio.found.use', { program: word('radio.found.program', program) })}
+                </SetButton>
+              ))}
+            </div>
+          )}
         </section>
       ))}
       <h3>{t('radio.found.programs')}</h3>
@@ -80,28 +90,5 @@ function Verdict({ device: { problems, in_use } }: { readonly device: Device }) 
         </li>
       ))}
     </ul>
-  )
-}
-
-/** A button for each program that can use a radio: what it needs is written into the configuration, or shown to be written. */
-function Use({ choices, name }: { readonly choices: Device['choices']; readonly name: string }) {
-  const form = useSettings()
-  return (
-    <>
-      <div class="toolbar">
-        {choices.map(({ program, settings }) => (
-          <Button
-            key={program}
-            isBusy={form.isBusy}
-            label={t('radio.found.use.of', { name, program: word('radio.found.program', program) })}
-            onClick={() => void form.save(settings)}
-          >
-            {t('radio.found.use', { program: word('radio.found.program', program) })}
-          </Button>
-        ))}
-      </div>
-      {form.error === undefined ? null : <ErrorNotice error={form.error} />}
-      {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
-    </>
   )
 }

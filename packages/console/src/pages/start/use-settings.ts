@@ -7,7 +7,7 @@ import { t } from '../../text/index.ts'
 import { toast } from '../../ui/toast.tsx'
 
 /** Keys, dotted, and what they are to be. */
-export type Wanted = Readonly<Record<string, string>>
+export type Wanted = Readonly<Record<string, string | boolean>>
 /** What the configuration file needs, of a dry run. */
 export type Planned = AnswerOf<'PUT', '/v1/settings'>
 
@@ -62,7 +62,8 @@ export function useSettings(): SettingsForm {
     return value === undefined ? undefined : String(value)
   }
   const isInForce =
-    waiting !== undefined && Object.entries(waiting.wanted).every(([key, value]) => inForce(key) === value)
+    waiting !== undefined &&
+    Object.entries(waiting.wanted).every(([key, value]) => inForce(key) === String(value))
   useEffect(() => {
     if (!isInForce) return
     setWaiting(undefined)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
-import { about } from '../harness/builds/program.ts'
+import { about, LACKS } from '../harness/builds/program.ts'
 import { goTo, isAccessible } from '../harness/console-page.ts'
 import { makeVisits, type Visits } from '../harness/console-visits.ts'
 import { mint } from '../harness/credentials.ts'
@@ -141,6 +141,13 @@ if (executable !== undefined) {
         await page.getByRole('button', { name: 'Issue SIMs' }).first().click()
         await page.getByLabel('Number of SIMs').fill('2')
         await page.getByLabel('Label', { exact: true }).fill('quay')
+        const hasQuota = !LACKS.has('fair-use')
+        if (hasQuota) {
+          await page.getByText('More settings').click()
+          assert.is(await page.getByLabel('Unit').inputValue(), 'GB')
+          await page.getByLabel('Monthly quota').fill('5')
+          await page.getByLabel('Unit').selectOption('MB')
+        }
         await isAccessible(page, 'issuing')
         await page.getByRole('button', { name: 'Issue 2 SIMs' }).click()
         await page.getByText('2 SIMs are issued.').waitFor()
@@ -149,6 +156,8 @@ if (executable !== undefined) {
         await issue('market', 1)
         const { body } = await service.request('GET', '/v1/sims?q=quay')
         const [one] = body.sims
+        const usage = await service.request('GET', `/v1/sims/${one.imsi_sha256_12}/usage`)
+        if (hasQuota) assert.is(usage.body.quota_bytes, 5_000_000)
         for (const words of ['qua', one.imsi_sha256_12, one.iccid_last4]) {
           await page.goto(`${service.url}/sims`)
           await page.getByLabel('Search').fill(words)

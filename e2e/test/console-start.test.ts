@@ -117,6 +117,26 @@ if (executable !== undefined) {
       await license.getByLabel('Reference').fill('L-7')
       await license.getByRole('button', { name: 'Save rules' }).click()
       await license.getByText('Done').waitFor()
+      const paper = page.getByRole('region', { name: 'Licence document' })
+      await paper.getByLabel('File').setInputFiles({
+        name: 'letter.txt',
+        mimeType: 'text/plain',
+        buffer: Buffer.from('Dear village'),
+      })
+      await paper.getByRole('button', { name: 'Attach' }).click()
+      await paper.getByText('is no PDF, PNG or JPEG').waitFor()
+      await paper.getByLabel('File').setInputFiles({
+        name: 'licence.pdf',
+        mimeType: 'application/pdf',
+        buffer: Buffer.from('%PDF-1.7 licence'),
+      })
+      await paper.getByRole('button', { name: 'Attach' }).click()
+      await paper.getByRole('button', { name: 'Remove' }).waitFor()
+      const [saved] = await Promise.all([
+        page.waitForEvent('download'),
+        paper.getByRole('button', { name: 'Download the document of L-7' }).click(),
+      ])
+      assert.is(readFileSync(await saved.path(), 'utf8'), '%PDF-1.7 licence')
       const spectrum = step('4. Frequencies')
       await spectrum.getByRole('button', { name: 'Add entry' }).click()
       await spectrum.getByLabel('Band').fill('b3')
@@ -125,6 +145,7 @@ if (executable !== undefined) {
       await spectrum.getByRole('button', { name: 'Save rules' }).click()
       await spectrum.getByText('allowed in DE: 1,815 – 1,825 MHz').first().waitFor()
       const air = step('5. Radio profile')
+      await air.getByRole('region', { name: 'Found on this box' }).getByText('LTE (srsenb)').waitFor()
       await air.getByRole('button', { name: 'Add radio profile' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Profile name').fill('mast')
@@ -143,6 +164,7 @@ if (executable !== undefined) {
       await dialog.getByRole('button', { name: 'Save' }).click()
       await card.getByText('1,817.5 – 1,822.5 MHz').waitFor()
       await card.getByRole('button', { name: 'Arm mast' }).click()
+      await dialog.getByText('starts no radio program of its own').waitFor()
       for (const point of ['in this country', 'licence is valid', 'licence allows', 'Antenna and power'])
         await dialog.getByLabel(point).check()
       await dialog.getByRole('button', { name: 'Start transmitting' }).click()
@@ -278,10 +300,11 @@ if (executable !== undefined) {
     async () => {
       const issued = await service.request('POST', '/v1/sims', { body: { count: 1 } })
       assert.is(issued.status, 201, JSON.stringify(issued.body))
+      const before = readFileSync(file, 'utf8')
+      // Before the page reads the settings: what is typed over a file that is another by then is refused as stale.
+      rmSync(join(temp.path, 'etc'), { recursive: true })
       const { page, problems } = await browser.open(`${service.url}/start`)
       await signInWithToken(page, service.adminToken)
-      const before = readFileSync(file, 'utf8')
-      rmSync(join(temp.path, 'etc'), { recursive: true })
       const plmn = page.getByRole('region', { name: '2. Network number' })
       await plmn.getByLabel('Network code').waitFor()
       await page.evaluate(TYPED_AT_ONCE)

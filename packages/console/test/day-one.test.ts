@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { type Answers, leave, open, Refusal, show } from './support/page.ts'
+import { type Answers, inBrowser, open, Refusal, show } from './support/page.ts'
 
 const { h } = await import('preact')
 const { plugins, watchFeatures } = await import('../src/api/features.ts')
@@ -9,7 +9,7 @@ const { FoundDevices } = await import('../src/pages/radio/found-devices.tsx')
 
 /** From a new box to a radio that may be armed: the licence itself, what is plugged in, what an arm would start. */
 const one = suite('console/day-one')
-one.after(leave)
+inBrowser(one)
 
 const DOCUMENTS = '/v1/policy/license/documents'
 const POLICY = {

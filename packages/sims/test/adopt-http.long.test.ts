@@ -282,7 +282,7 @@ http(
 
 http('tells of no strangers any more where nobody can be counted', async () => {
   const detail = async (): Promise<string> => {
-    const parts = await bed.service(healthBoardRef).components()
+    const parts = (await bed.service(healthBoardRef)?.components()) ?? []
     return parts.find(({ name }) => name.endsWith('provisioning'))?.detail ?? ''
   }
   hss.survey = async () => ({ subscribers: hss.held.size, addresses: [] })

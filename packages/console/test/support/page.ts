@@ -139,6 +139,8 @@ const { PAGES } = await import('../../src/app/pages.ts')
 const { knowPages } = await import('../../src/app/pages-here.ts')
 const { match, navigate } = await import('../../src/app/router.ts')
 const { Toasts } = await import('../../src/ui/toast.tsx')
+// The frame reads what the browser keeps as soon as it is loaded.
+await import('../../src/app/shell.tsx')
 await loadTexts()
 knowPages(PAGES)
 

@@ -84,12 +84,7 @@ const machine = (more: object): Answers => ({
   'GET /v1/settings': { settings: [] },
   'PUT /v1/settings': { applied: true, file: '/etc/svc/control.yaml', writable: true, lines: '', fixed: [] },
 })
-const found = async (answers: Answers) => {
-  await open('/people', { 'GET /v1/users': { users: [], next_cursor: null } }, { runs: ['driver-ran'] })
-  const page = await show(() => null)
-  page.answer(answers)
-  return show(() => h(FoundDevices, {}))
-}
+const found = (answers: Answers) => show(() => h(FoundDevices, {}), answers, { runs: ['driver-ran'] })
 
 one('takes a radio that is plugged in by a button, as the service says', async () => {
   const page = await found(machine({ devices: [B210] }))
@@ -132,7 +127,7 @@ one('says what is missing, and shows the lines where the service may not write t
 })
 
 one('shows what an arm would start, and each reason why it would fail', async () => {
-  const page = await found({
+  const answers: Answers = {
     'GET /v1/tx/profiles/mast/dry-run': {
       program: 'srsenb',
       files: [{ name: 'rr.conf', text: 'dl_earfcn = 1300' }],
@@ -143,22 +138,23 @@ one('shows what an arm would start, and each reason why it would fail', async ()
     },
     'GET /v1/tx/profiles/none/dry-run': { program: null, files: [], checks: [] },
     'GET /v1/tx/profiles/gone/dry-run': new Refusal(404, 'not_found', 'there is no such profile'),
-  })
-  await show(() => h(DryRun, { id: 'mast' }))
+  }
+  const page = await show(() => h(DryRun, { id: 'mast' }), answers)
   assert.match(
     page.text('Dry run'),
     /The program is there\s+ran\.binary is not there[\s\S]*rr\.conf[\s\S]*dl_earfcn = 1300/,
   )
-  await show(() => h(DryRun, { id: 'none' }))
+  await show(() => h(DryRun, { id: 'none' }), answers)
   assert.match(page.text(), 'starts no radio program of its own')
-  await show(() => h(DryRun, { id: 'gone' }))
+  await show(() => h(DryRun, { id: 'gone' }), answers)
   assert.match(page.text(), 'there is no such profile')
 })
 
 one('shows no entry of the menu until all are known, so that none moves under the pointer', async () => {
-  const page = await found({ 'GET /v1/version': new Refusal(503, 'not_ready') })
+  const refusal = { 'GET /v1/version': new Refusal(503, 'not_ready') }
+  const page = await show(() => h(Menu, { isOpen: true }), refusal)
   plugins.value = undefined
-  await show(() => h(Menu, { isOpen: true }))
+  await page.settled()
   assert.equal(page.buttons('Menu'), [])
   await watchFeatures()
   await page.settled()

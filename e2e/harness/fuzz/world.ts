@@ -47,6 +47,8 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
   // Nobody guesses a profile that could be sent.
   const mast = { technology: 'lte', channel: 1_400, band: 'b3', bandwidth_mhz: 10, eirp_dbm: 20 }
   await of.request('PUT', '/v1/tx/profiles/mast', { body: mast })
+  // One that no request removes.
+  await of.request('PUT', '/v1/tx/profiles/hill', { body: mast })
   const papers: readonly string[] = [await licenseDocument(of, 'L-1'), await licenseDocument(of, 'L-2')]
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ci = issueCi('P-256', {
@@ -71,7 +73,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /docs/{folder}/{page} page': ['sims.html', 'core.html'],
       'PUT /v1/tx/profiles/{id}': ['meadow', 'mast'],
       'DELETE /v1/tx/profiles/{id}': ['meadow', 'mast', 'mast'],
-      'GET /v1/tx/profiles/{id}/dry-run': ['mast', 'meadow'],
+      'GET /v1/tx/profiles/{id}/dry-run': ['hill', 'meadow'],
       'GET /v1/policy/license/documents/{id}': papers,
       'DELETE /v1/policy/license/documents/{id}': papers,
       'GET /console-files/{file}': ['index.html', 'files.json', 'index.html.br'],

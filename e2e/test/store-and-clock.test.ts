@@ -107,7 +107,7 @@ box(
       await service.kill()
       assert.match(
         await refusedStart(processes, dataDir),
-        /^store_invalid: the store cannot be used: there is no store .* svc store new/,
+        /^store_invalid: the store cannot be used: there is no store .*svc store new/,
       )
       assert.not.ok(existsSync(join(dataDir, 'svc.db')))
       const doctor = await runSvc(['doctor', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], AS_NPM_START)

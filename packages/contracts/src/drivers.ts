@@ -371,8 +371,8 @@ export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.dr
 export interface RanObserved {
   readonly pid: number | undefined
   readonly isConnected: boolean
-  /** Whether it is to be on air now. */
-  readonly isWanted: boolean
+  /** Whether it is to be on air now; a driver that leaves it out does not say. */
+  readonly isWanted?: boolean
   readonly attachedUes: number
   readonly mode: 'lte' | 'nr' | 'none'
 }

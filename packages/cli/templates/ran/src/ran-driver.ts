@@ -73,6 +73,7 @@ export function ranDriver(options: RanDriverOptions): SupervisedRan {
         pid: isRunning ? radio?.pid : undefined,
         // The stand-in has no S1 or NG connection and no phones; a driver of a real radio asks it.
         isConnected: false,
+        isWanted: wanted !== undefined,
         attachedUes: 0,
         mode: isRunning ? (wanted?.technology ?? 'none') : 'none',
       }

@@ -61,7 +61,7 @@ const { issued } = dataOf(await steeple.post('/v1/sims', { body: { count: 2, lab
 const found: ItemOf<'/v1/sims'>[] = []
 for await (const sim of steeple.rows('/v1/sims', { query: { limit: 1 } })) found.push(sim)
 const missing = await steeple.get('/v1/sims/{imsi}', { path: { imsi: '0123456789ab' } })
-console.log('issued', issued, 'found', found.filter(({ label }) => label === 'from a script').length)
+console.log('issued', issued, 'found', found.filter(({ label }) => label?.startsWith('from a script') === true).length)
 if (!missing.ok) console.log('problem', missing.error.code)
 `
 /** What no service has. */

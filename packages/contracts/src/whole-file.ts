@@ -165,8 +165,8 @@ async function withDraft(path: string, use: (draft: string) => Promise<void>): P
   try {
     await use(draft)
   } finally {
-    await rm(draft, { force: true })
     underWay.delete(id)
+    await rm(draft, { force: true })
   }
 }
 
@@ -175,8 +175,8 @@ function withDraftSync<T>(path: string, use: (draft: string) => T): T {
   try {
     return use(draft)
   } finally {
-    fs.rmSync(draft, { force: true })
     underWay.delete(id)
+    fs.rmSync(draft, { force: true })
   }
 }
 

@@ -116,7 +116,7 @@ loaded('is quiet and well where no radio is configured', async () => {
     required: false,
   })
   const seen = await here.driver().observe(new AbortController().signal)
-  assert.equal(seen, { pid: undefined, isConnected: false, attachedUes: 0, mode: 'none' })
+  assert.equal(seen, { pid: undefined, isConnected: false, isWanted: false, attachedUes: 0, mode: 'none' })
   assert.equal(here.fake.logs, [])
   here.gate.arm('mast')
   await here.step()

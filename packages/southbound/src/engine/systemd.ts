@@ -64,15 +64,18 @@ export function systemdEngine({
     unit: string,
     limitMs: number,
     signal: AbortSignal,
-    work: (bus: MessageBus) => Promise<T>,
+    work: (bus: MessageBus, ending: AbortSignal) => Promise<T>,
   ): Promise<T> => {
     signal.throwIfAborted()
     requireName(unit)
+    const ending = new AbortController()
     try {
-      return await abortable(onBus(busAddress, work), signal, limitMs)
+      return await abortable(onBus(busAddress, ending.signal, work), signal, limitMs)
     } catch (error) {
       signal.throwIfAborted()
       throw southboundUnavailable(`unit ${unit}: ${busProblem(error)}`)
+    } finally {
+      ending.abort() // a call that was given up must not keep its connection
     }
   }
   const journal = async (
@@ -97,8 +100,8 @@ export function systemdEngine({
         return properties.LoadState === 'not-found' ? undefined : stateOf(properties)
       }),
     restart: (unit, { stopTimeoutS }, signal) =>
-      call(unit, stopTimeoutS * 1000 + Math.max(answerMs, START_MS), signal, (bus) =>
-        restarted(bus, unit, signal),
+      call(unit, stopTimeoutS * 1000 + Math.max(answerMs, START_MS), signal, (bus, ending) =>
+        restarted(bus, unit, ending),
       ),
     logsTail: async (unit, lines, signal, sinceMs) => {
       const since = sinceMs === undefined ? [] : [`--since=@${(sinceMs / 1000).toFixed(3)}`]
@@ -120,20 +123,23 @@ function requireName(unit: string): void {
   if (!UNIT_NAME.test(unit)) throw southboundUnavailable(`${shown(unit)} is no name of a service unit`)
 }
 
-async function onBus<T>(busAddress: string | undefined, work: (bus: MessageBus) => Promise<T>): Promise<T> {
+/** Works on a connection of its own, which goes when `ending` fires. */
+async function onBus<T>(
+  busAddress: string | undefined,
+  ending: AbortSignal,
+  work: (bus: MessageBus, ending: AbortSignal) => Promise<T>,
+): Promise<T> {
   // Most boxes have no units to drive, and a start does not wait for it.
   const { createClient } = await import('dbus-native')
+  ending.throwIfAborted()
   const address = busAddress ?? process.env.DBUS_SYSTEM_BUS_ADDRESS ?? 'unix:path=/run/dbus/system_bus_socket'
   const bus = createClient({ busAddress: address, timeout: 0 })
+  ending.addEventListener('abort', () => bus.connection.end())
   const broken = new Promise<never>((_resolve, reject) => {
     bus.connection.on('error', reject)
+    bus.connection.on('end', () => reject(new Error('the bus has gone away')))
   })
-  broken.catch(() => undefined)
-  try {
-    return await Promise.race([work(bus), broken])
-  } finally {
-    bus.connection.end()
-  }
+  return await Promise.race([work(bus, ending), broken])
 }
 
 /** systemd loads a unit whose properties are asked for, and says of one without a file that it is `not-found`. */

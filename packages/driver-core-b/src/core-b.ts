@@ -6,6 +6,7 @@ import {
   coreEngine,
   createCoreFiles,
   type Daemon,
+  drivenRunnersOf,
   type Engine,
   type Free5gcOam,
   newLinesOfOutput,
@@ -132,7 +133,8 @@ function attachTeller({
   engine,
 }: Pick<DiagnoseParts, 'settings' | 'engine'>): NonNullable<CoreDriver['attaches']> {
   return async (position, signal) => {
-    const container = ownContainers(settings()).amf
+    const { southbound, core_b } = settings()
+    const container = drivenRunnersOf(southbound, core_b).amf
     if (container === undefined) return undefined
     const heard = heardFrom(position)
     const tellsAlready = heard?.tells ?? (await isTelling(settings(), engine, signal))
@@ -248,7 +250,7 @@ export function createCoreB(
     caller,
     nrfUrl: urls.nrf,
     hasCharging: watched.hasCharging,
-    containers: () => ownContainers(context.settings),
+    containers: () => drivenRunnersOf(context.settings.southbound, context.settings.core_b),
   }
   const work = workOf(context, reached, uncharged)
   const render: CoreDriver['render'] = async (desired) =>
@@ -351,18 +353,14 @@ function filesParts(watched: WatchedCore, work: WorkWatch, settings: () => Setti
   }
 }
 
-/** What runs the functions, where this node keeps the core. */
-function ownContainers(settings: Pick<Settings, 'core_b' | 'southbound'>): Readonly<Record<string, string>> {
-  return settings.southbound.driver === 'none' ? {} : runnersOf(settings.southbound, settings.core_b)
-}
-
 /** How long the engine may take to tell of one container, ms. */
 const INSPECT_MS = 4_000
 
 /** The state of containers, where this node keeps the core. */
 function containerState(settings: () => Settings, engine: Engine): WatchedCore['container'] {
   return async (nf, signal) => {
-    const container = ownContainers(settings())[nf]
+    const { southbound, core_b } = settings()
+    const container = drivenRunnersOf(southbound, core_b)[nf]
     if (container === undefined) return undefined
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(INSPECT_MS)])

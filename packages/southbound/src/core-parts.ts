@@ -74,6 +74,11 @@ export function runnersOf(southbound: Southbound, core: Runners): Readonly<Recor
   return core[runnersKey(southbound, core)]
 }
 
+/** Those that this node restarts and asks: none where it only looks at the core. */
+export function drivenRunnersOf(southbound: Southbound, core: Runners): Readonly<Record<string, string>> {
+  return southbound.driver === 'none' ? {} : runnersOf(southbound, core)
+}
+
 /** The key of a core that names them: what `southbound.driver` says; where it is `none`, the one that is filled. */
 export function runnersKey({ driver }: Southbound, core: Runners): 'containers' | 'units' {
   const hasContainers = Object.keys(core.containers).length > 0
@@ -95,9 +100,9 @@ export function coreEngine(settings: () => Settings): Engine {
 
 /** What the daemons of a core run in, where this node drives them. */
 export function looksOf(settings: Settings, core: 'core_a' | 'core_b'): readonly Look[] {
-  if (settings.southbound.driver === 'none') return []
-  const kind = runnersKey(settings.southbound, settings[core])
-  return Object.entries(runnersOf(settings.southbound, settings[core])).map(([name, runner]) => {
+  const { southbound, [core]: section } = settings
+  const kind = runnersKey(southbound, section)
+  return Object.entries(drivenRunnersOf(southbound, section)).map(([name, runner]) => {
     const key = `${core}.${kind}.${name} (or southbound.driver)`
     return kind === 'units' ? { name, unit: runner, key } : { name, container: runner, key }
   })

@@ -9,6 +9,7 @@ export { type CoreFiles, createCoreFiles, errorWords } from './core-files/core-f
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/core-set.ts'
 export {
   coreEngine,
+  drivenRunnersOf,
   looksOf,
   pagesOf,
   phonesOfOurs,

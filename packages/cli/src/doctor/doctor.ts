@@ -22,7 +22,6 @@ import {
   readCertificateFiles,
   valueAt,
 } from '@steeple/settings'
-import type { Engine } from '@steeple/southbound'
 import { connect, type Json } from '../client/service.ts'
 import { CommandError } from '../command-error.ts'
 import { certificateStanding } from '../composition/certificate-standing.ts'
@@ -40,35 +39,45 @@ const ANSWER_LIMIT_MS = 5000
 
 /** Asks systemd and the engine on a socket for every unit and container that the configuration names; changes nothing. */
 async function checkRunners(looks: readonly Look[], socket: string): Promise<readonly Finding[]> {
+  const runners = looks.flatMap(runnerOf)
+  if (runners.length === 0) return []
   const { engineAt, systemdEngine } = await import('@steeple/southbound')
   const options = { answerMs: ANSWER_LIMIT_MS }
+  const engines = { container: engineAt(socket, options), unit: systemdEngine(options) }
   const signal = AbortSignal.timeout(2 * ANSWER_LIMIT_MS)
-  const check = async (look: Look): Promise<readonly Finding[]> => {
-    const start = `start the engine, let this user use its socket, or change ${look.key}`
-    if ('container' in look)
-      return [await checked(look, 'container', look.container, engineAt(socket, options), start)]
-    const bus = `start the system bus, or change ${look.key}`
-    return 'unit' in look ? [await checked(look, 'unit', look.unit, systemdEngine(options), bus)] : []
-  }
-  const checked = async (
-    { name, key }: Look,
-    kind: string,
-    runner: string,
-    engine: Engine,
-    remedy: string,
-  ): Promise<Finding> => {
-    try {
-      const state = await engine.inspect(runner, signal)
-      if (state === undefined)
-        return failed(name, `there is no ${kind} ${runner}`, `create it or correct ${key}`)
-      return state.isRunning
-        ? healthy(name, `${kind} ${runner} is running`)
-        : failed(name, `${kind} ${runner} is not running`, 'start it; its own log says why it ended')
-    } catch (error) {
-      return failed(name, reasonOf(error), remedy)
-    }
-  }
-  return (await Promise.all(looks.map(check))).flat()
+  return await Promise.all(
+    runners.map(async ({ name, key, kind, runner }) => {
+      try {
+        const state = await engines[kind].inspect(runner, signal)
+        if (state === undefined)
+          return failed(name, `there is no ${kind} ${runner}`, `create it or correct ${key}`)
+        return state.isRunning
+          ? healthy(name, `${kind} ${runner} is running`)
+          : failed(name, `${kind} ${runner} is not running`, 'start it; its own log says why it ended')
+      } catch (error) {
+        return failed(name, reasonOf(error), `${START[kind]}, or change ${key}`)
+      }
+    }),
+  )
+}
+
+const START = {
+  container: 'start the engine, let this user use its socket',
+  unit: 'start the system bus',
+} as const
+
+interface Runner {
+  readonly name: string
+  readonly key: string
+  readonly kind: keyof typeof START
+  readonly runner: string
+}
+
+/** What runs a daemon, where that is what is named. */
+function runnerOf(look: Look): readonly Runner[] {
+  const { name, key } = look
+  if ('container' in look) return [{ name, key, kind: 'container', runner: look.container }]
+  return 'unit' in look ? [{ name, key, kind: 'unit', runner: look.unit }] : []
 }
 
 /** Looks whether the programs that the configuration names can be executed; runs none. `path` is `$PATH`. */

@@ -1,8 +1,8 @@
 import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
 import {
+  drivenRunnersOf,
   type Engine,
   newLinesOfOutput,
-  runnersOf,
   type SaidOfPhone,
   type SharedList,
 } from '@steeple/southbound'
@@ -238,8 +238,8 @@ export function registrationReader({
   let position: string | undefined
   return async (signal) => {
     const { core_b: coreB, southbound } = settings()
-    const container = runnersOf(southbound, coreB).amf
-    if (southbound.driver === 'none' || container === undefined) return []
+    const container = drivenRunnersOf(southbound, coreB).amf
+    if (container === undefined) return []
     const found = await newLinesOfOutput(engine, container, position, signal).catch(() => undefined)
     signal.throwIfAborted()
     position = found?.position ?? position
@@ -308,8 +308,8 @@ export async function amfLog(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<{ readonly text: string } | { readonly problem: string }> {
-  const container = runnersOf(settings.southbound, settings.core_b).amf
-  if (settings.southbound.driver === 'none' || container === undefined)
+  const container = drivenRunnersOf(settings.southbound, settings.core_b).amf
+  if (container === undefined)
     return {
       problem:
         'amf: its log is not known: set southbound.driver, and name its container or unit in core_b.containers or core_b.units',

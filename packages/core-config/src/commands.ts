@@ -76,7 +76,7 @@ async function release(host: CommandHost): Promise<void> {
     `${countText(Number(found.subscribers), 'subscriber')} will stay in the core, ${printable(String(found.blocked))} of them blocked; ` +
       `${printable(String(found.rates))} that were slowed down get their AMBR back`,
     originals.length === 0
-      ? `the files in ${printable(dir)} stay as they are`
+      ? `${dir === '' ? "the core's files" : `the files in ${printable(dir)}`} stay as they are`
       : `the files from before come back (${printable(originals[0] ?? '')}), and their daemons restart`,
     'the service then only looks: hss.driver and southbound.driver become none. The SIMs stay here as records',
   ]

@@ -1,4 +1,5 @@
 import {
+  type CommandHost,
   type CoreDesired,
   type CoreDriver,
   type CorePlan,
@@ -16,6 +17,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { assert, type FakeContext, fakeContext, memoryDb, type Overrides, suite } from '@steeple/testkit'
+import { commands } from '../src/commands.ts'
 import { plugin } from '../src/plugin.ts'
 
 const test = suite('core-config')
@@ -416,5 +418,29 @@ test('looks at the core at once when another driver comes, and says when there i
       ['unknown', ['no driver for core core_a is running: GET /v1/plugins says why']],
     )
   }))
+
+test('names the folder of a core that it would leave, and none where no folder is known', async () => {
+  const told = async (plan: {
+    readonly config_dir: string
+    readonly originals?: string[]
+  }): Promise<string> => {
+    const said: string[] = []
+    const answers: Readonly<Record<string, object>> = {
+      'GET /v1/core/plan': { state: 'unknown', held: [], files: [], daemons: [], ...plan },
+      'POST /v1/sims/release': { subscribers: 2, blocked: 1, rates: 0 },
+      'PUT /v1/settings': { lines: '', writable: true },
+    }
+    const host = {
+      ...{ typed: {}, isJson: false, answer: () => undefined, printable: (text: string) => text },
+      call: async (operation: string) => answers[operation],
+      err: (text: string) => said.push(text),
+    }
+    await commands['core release']?.(host as unknown as CommandHost)
+    return said.join('')
+  }
+  assert.match(await told({ config_dir: '/srv/core' }), '- the files in /srv/core stay as they are\n')
+  assert.match(await told({ config_dir: '/srv/core', originals: ['/data/a'] }), '(/data/a)')
+  assert.match(await told({ config_dir: '' }), "- the core's files stay as they are\n")
+})
 
 test.run()

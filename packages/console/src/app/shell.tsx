@@ -336,9 +336,11 @@ export function Shell() {
 }
 
 function BoxName() {
-  const status = useQuery('/v1/status', {}, { on: ['config.*'] })
-  const nodes = useQuery('/v1/nodes', { query: { limit: 100 } }, { on: ['node.*', 'config.*'] })
-  const own = nodes.data?.nodes.find(({ node_id }) => node_id === status.data?.node_id)
+  const { data } = useQuery('/v1/nodes', { query: { limit: 100 } }, { on: ['node.*', 'config.*'] })
+  const [only, ...others] = data?.nodes ?? []
+  // A list of one needs no word on which one this box is; the status is the largest answer there is.
+  const status = useQuery(others.length === 0 ? undefined : '/v1/status', {}, { on: ['config.*'] })
+  const own = others.length === 0 ? only : data?.nodes.find(({ node_id: id }) => id === status.data?.node_id)
   return <strong class="box-name">{own?.name ?? t('app.name')}</strong>
 }
 

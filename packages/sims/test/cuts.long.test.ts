@@ -209,4 +209,40 @@ scene('takes a thousand phones on and off, a few kicks at a time', async () => {
   assert.match(await metrics(), `svc_sim_state{state="suspended"} ${count}\n`)
 })
 
+cuts(
+  'waits for nothing where the service only looks, and says that nobody is cut off',
+  async () => {
+    const { startTestbed } = await loadTestbed()
+    hss = fakeHss()
+    core = fakeCore()
+    const clock = fakeClock()
+    const stopClock = letTimePass(clock)
+    bed = await startTestbed({
+      plugins: [
+        await pluginFrom(import.meta.url, plugin),
+        driverPlugin('hss', hss),
+        driverPlugin('core', core),
+      ],
+      clock,
+      settings: { hss: { driver: 'none' }, southbound: { driver: 'none' } },
+    })
+    try {
+      await issueOne()
+      core.attached.add(IMSI)
+      await move('suspend')
+      await eventually(async () => assert.is((await show()).provisioning.status, 'synced'))
+      assert.is((await show()).provisioning.last_error, null)
+      const kicks = bed.service(healthBoardRef)?.components().find(({ name }) => name.endsWith('kicks'))
+      assert.is(kicks?.status, 'ok')
+      assert.match(kicks?.detail ?? '', /none: nobody is cut off/)
+      assert.ok(core.attached.has(IMSI))
+      assert.is(hss.held.size, 0)
+    } finally {
+      await bed.stop()
+      await stopClock()
+    }
+  },
+  { limitMs: 360_000 },
+)
+
 cuts.run()

@@ -30,6 +30,8 @@ export interface CoreBreaker {
   kick(rows: readonly SimRow[], signal: AbortSignal): Promise<ReadonlyMap<string, Kicked>>
   /** Why the core takes no kicks; undefined while it does. */
   problem(): string | undefined
+  /** Neither core nor HSS is written to, so that nobody is cut off: nothing is waited for. */
+  looksOnly(): boolean
 }
 
 /** Kicks at a time: each is a request or two to the core. */
@@ -80,7 +82,8 @@ export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBre
   }
 
   return {
-    problem: () => (looksOnly() ? LOOKS_ONLY : silent < PATIENCE ? undefined : reason),
+    looksOnly,
+    problem: () => (looksOnly() || silent < PATIENCE ? undefined : reason),
     kick: async (rows, signal) => {
       const core = context.maybe(coreDriverRef)
       if (core === undefined) return new Map(rows.map(({ hash }) => [hash, 'not_attached']))
@@ -119,6 +122,7 @@ export function openCuts(): OpenCuts {
       since.delete(hash)
     },
     health: (core, nowMs) => {
+      if (core.looksOnly()) return { name: 'kicks', kind: 'feature', status: 'ok', detail: LOOKS_ONLY }
       const problem = core.problem()
       const late = [...since.values()].filter((atMs) => nowMs - atMs >= LATE_MS)
       const words = [
@@ -240,7 +244,7 @@ async function cut(
   const marks = rows.map((row): Mark => {
     const error = failed.get(row.hash) ?? removed.get(row.hash)
     if (error !== undefined) return { row, error, status: 'failed' }
-    const left = openStep(row, detached.get(row.hash), leaving)
+    const left = parts.core.looksOnly() ? undefined : openStep(row, detached.get(row.hash), leaving)
     return { row, error: left, status: left === undefined ? 'synced' : 'pending' }
   })
   return { marks, detached }

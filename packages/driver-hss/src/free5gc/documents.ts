@@ -50,7 +50,7 @@ export function removeWrites({ imsi }: Pick<Subscriber, 'imsi'>): readonly Place
 }
 
 /** What a field should be, given what stands there; undefined when it should not be there at all. */
-type Fit = (held: unknown) => unknown
+export type Fit = (held: unknown) => unknown
 
 /** A document that a subscriber needs. */
 export interface WantedDoc {

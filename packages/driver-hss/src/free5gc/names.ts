@@ -80,6 +80,11 @@ export function docOf(value: unknown): Readonly<Record<string, unknown>> {
   return isDoc ? (value as Readonly<Record<string, unknown>>) : {} // checked before
 }
 
+/** A value as a list; an empty one for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
 /** The collections that hold a subscriber. */
 export const COLLECTIONS = {
   auth: 'subscriptionData.authenticationData.authenticationSubscription',

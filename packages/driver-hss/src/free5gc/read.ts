@@ -2,7 +2,7 @@ import type { Imsi } from '@steeple/contracts'
 import type { Doc, DocumentLink } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
 import type { Spelling } from './names.ts'
-import { asideIdOf, COLLECTIONS, readUeId, snssaiKey, ueIdOf } from './names.ts'
+import { asideIdOf, COLLECTIONS, KEY_FIELDS, readUeId, snssaiKey, ueIdOf } from './names.ts'
 import { sliceOf } from './session.ts'
 
 /** The documents of a subscriber in one collection: those that the core sees, and those put aside. */
@@ -31,20 +31,52 @@ const CHARGING: Doc = {
 }
 const NOTHING: HeldDocs = { live: [], aside: [] }
 
-/** Reads what is held of these subscribers, of authentication all or nothing but the SQN. Absent ones are left out. */
+/** What an authentication document is read without, in the words of any release. */
+const WITHOUT_KEYS: Doc = Object.fromEntries(
+  [...KEY_FIELDS.v3, ...KEY_FIELDS.v4].map((name) => [name, 0] as const),
+)
+
+/** Reads what is compared of these subscribers, of authentication all or nothing but the SQN. Absent ones are left out. */
 export async function readHeld(
   link: DocumentLink,
   imsis: readonly Imsi[],
   what: 'with keys' | 'without keys',
   signal: AbortSignal,
 ): Promise<ReadonlyMap<Imsi, Held>> {
+  const auth = what === 'with keys' ? {} : { ueId: 1, sequenceNumber: 1 }
+  return await readAll(
+    link,
+    imsis,
+    new Map(READ.map((name) => [name, {}])).set(COLLECTIONS.auth, auth),
+    signal,
+  )
+}
+
+/** Reads everything of these subscribers, rules and fields that nobody here knows too. Absent ones are left out. */
+export async function readWhole(
+  link: DocumentLink,
+  imsis: readonly Imsi[],
+  what: 'with keys' | 'without keys',
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Imsi, Held>> {
+  const fields = new Map<string, Doc>(Object.values(COLLECTIONS).map((name) => [name, {}]))
+  fields.set(COLLECTIONS.webAuth, WITHOUT_KEYS)
+  if (what === 'without keys') fields.set(COLLECTIONS.auth, WITHOUT_KEYS)
+  return await readAll(link, imsis, fields, signal)
+}
+
+/** `fields`: what is read of which collection. */
+async function readAll(
+  link: DocumentLink,
+  imsis: readonly Imsi[],
+  fields: ReadonlyMap<string, Doc>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Imsi, Held>> {
   const ueId = { $in: imsis.flatMap((imsi) => [ueIdOf(imsi), asideIdOf(imsi)]) }
   const found = new Map<Imsi, Map<string, HeldDocs>>()
-  for (const collection of READ) {
-    const isKeyless = collection === COLLECTIONS.auth && what === 'without keys'
-    const fields: Doc = isKeyless ? { ueId: 1, sequenceNumber: 1 } : {}
+  for (const [collection, projection] of fields) {
     const filter = collection === COLLECTIONS.charging ? { ueId, ...CHARGING } : { ueId }
-    for (const doc of await link.find(collection, filter, fields, signal)) add(found, collection, doc)
+    for (const doc of await link.find(collection, filter, projection, signal)) add(found, collection, doc)
   }
   return found
 }
@@ -61,6 +93,15 @@ function add(found: Map<Imsi, Map<string, HeldDocs>>, collection: string, doc: D
 /** The documents of one collection. */
 export function docsIn(held: Held | undefined, collection: string): HeldDocs {
   return held?.get(collection) ?? NOTHING
+}
+
+/** What is put aside while a subscriber is blocked. */
+export const SESSIONS: readonly string[] = [COLLECTIONS.sm, COLLECTIONS.policySm]
+
+/** Of sessions those that the core sees when there are any: `blockWrites` drops the others. */
+export function candidates(held: Held | undefined, collection: string): readonly Doc[] {
+  const { live, aside } = docsIn(held, collection)
+  return SESSIONS.includes(collection) && live.length === 0 ? aside : live
 }
 
 /** Whether every session document is aside. */

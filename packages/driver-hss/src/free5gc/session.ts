@@ -46,7 +46,7 @@ const FRESH = {
 } as const
 
 /** Types, modes and QoS of a DNN: as they are when a phone gets a session with them, else as they are at first. */
-function workingDnn(dnn: Doc): Doc {
+export function workingDnn(dnn: Doc): Doc {
   const [types, modes, qos] = [docOf(dnn.pduSessionTypes), docOf(dnn.sscModes), docOf(dnn['5gQosProfile'])]
   const isTyped =
     isText(types.defaultSessionType) &&

@@ -82,7 +82,8 @@ function text(value: unknown): string {
   return value === undefined ? '' : EJSON.stringify(sorted(value), { relaxed: false })
 }
 
-function sorted(value: unknown): unknown {
+/** A value with the fields of each document in order. */
+export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   const isDoc = typeof value === 'object' && value !== null && !('_bsontype' in value)
   if (!isDoc) return value

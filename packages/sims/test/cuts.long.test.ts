@@ -232,7 +232,10 @@ cuts(
       await move('suspend')
       await eventually(async () => assert.is((await show()).provisioning.status, 'synced'))
       assert.is((await show()).provisioning.last_error, null)
-      const kicks = bed.service(healthBoardRef)?.components().find(({ name }) => name.endsWith('kicks'))
+      const kicks = bed
+        .service(healthBoardRef)
+        ?.components()
+        .find(({ name }) => name.endsWith('kicks'))
       assert.is(kicks?.status, 'ok')
       assert.match(kicks?.detail ?? '', /none: nobody is cut off/)
       assert.ok(core.attached.has(IMSI))

@@ -166,6 +166,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   ),
   read('/v1/audit', 'operator'),
   read('/v1/core/plan', 'operator'),
+  read('/v1/core/found', 'operator'),
+  change('POST', '/v1/core/adopt', 'admin', { body: { ours: 1 } }, 400),
   change('POST', '/v1/core/take-over', 'admin', { body: {} }, 400),
   change('POST', '/v1/core/restore-original', 'admin', { body: { copy: 1 } }, 400),
   read('/v1/tokens', 'admin'),

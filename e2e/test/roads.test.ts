@@ -34,6 +34,7 @@ const COMMANDS: Readonly<
   'POST /v1/clock/confirm': ['clock confirm', { time: '- the time of this moment' }],
   'POST /v1/sims/release': ['core release', { dry_run: '- without --yes' }],
   'POST /v1/core/restore-original': ['core restore-original'],
+  'POST /v1/core/adopt': ['core adopt', { ours: '--ours' }],
   'POST /v1/core/take-over': ['core take-over', { files: '- those that the plan shows' }],
   'DELETE /v1/esim/certs/{id}': ['esim certs remove'],
   'POST /v1/esim/certs/import': ['esim certs import'],

@@ -10,5 +10,20 @@ export default defineConfig({
   clean: true,
   dts: false,
   noExternal: ['yaml'],
-  esbuildPlugins: [oneFile('yaml', { names: ['Document', 'isScalar', 'Scalar', 'visit'] })],
+  esbuildPlugins: [
+    oneFile('yaml', {
+      names: [
+        'Document',
+        'isMap',
+        'isNode',
+        'isScalar',
+        'isSeq',
+        'parse',
+        'parseDocument',
+        'Scalar',
+        'stringify',
+        'visit',
+      ],
+    }),
+  ],
 })

@@ -1,5 +1,6 @@
 import type { RadioProfile, Technology } from './policy.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
+import type { Settings } from './settings.ts'
 
 /** 12 lower-case hex characters: the truncated SHA-256 of the IMSI's digits. */
 export type ImsiHash = string & { readonly imsiHashBrand: true }
@@ -48,6 +49,34 @@ export interface CorePlan {
   readonly held?: readonly string[]
   /** Folders with copies of what others had written there, oldest first. Nothing removes them. Absent: none. */
   readonly originals?: readonly string[]
+  /** Files with lines of the operator's own, which stay: their keys. Absent: none. */
+  readonly overlays?: readonly { readonly path: string; readonly keys: readonly string[] }[]
+}
+/** A file of the core as it is, beside what this service writes. No secret is in it. */
+export interface ComparedFile {
+  readonly path: string
+  readonly daemon: string | undefined
+  /** Keys that are written otherwise: `mme.tai.0.tac`. `found` is undefined where the file has none. */
+  readonly differences: readonly {
+    readonly key: string
+    readonly found: string | undefined
+    readonly written: string
+  }[]
+  /** Keys that this service does not write: they stay the operator's own. */
+  readonly kept: readonly string[]
+}
+/** What becomes of the files that are there. */
+export interface CoreComparison {
+  readonly files: readonly ComparedFile[]
+  /** What an apply does after `adopt`: the operator's lines stay. */
+  readonly adopted: CorePlan
+  /** What an apply does that writes all of its own lines. */
+  readonly replaced: CorePlan
+}
+/** A line that is to be written as this service writes it. */
+export interface CoreLine {
+  readonly path: string
+  readonly key: string
 }
 /** Files of others that were put back. */
 export interface CoreRestored {
@@ -193,6 +222,17 @@ export interface CoreDriver {
    */
   restoreOriginal?(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestored>
   /**
+   * Compares the files that are there with what would be written, if the settings were these. Never changes anything; throws
+   * `validation_failed` where such settings cannot be rendered. Absent where `plan` never holds anything.
+   */
+  compare?(desired: CoreDesired, settings: Settings, signal: AbortSignal): Promise<CoreComparison>
+  /**
+   * Takes in the files that are there: they stay, as overlays of the operator's own, but for `ours`. Only what this service renders
+   * otherwise from then on is changed in them. A copy is kept for good; gives its folder. Nothing restarts by it. Throws
+   * `validation_failed`, `southbound_unavailable`. Absent where nothing is kept.
+   */
+  adopt?(desired: CoreDesired, ours: readonly CoreLine[], signal: AbortSignal): Promise<string>
+  /**
    * Really disconnects the subscriber; says whether its session is gone. Where the core only takes note and acts later, it
    * looks again until it is; the signal fires after 5 s, and whoever asks then or hears `pending` asks again.
    */
@@ -223,6 +263,8 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   plan: 'function?',
   takeOver: 'function?',
   restoreOriginal: 'function?',
+  compare: 'function?',
+  adopt: 'function?',
   diagnose: 'function?',
   attaches: 'function?',
   pools: 'function?',

@@ -35,10 +35,13 @@ export { type DrawnKeyPlace, drawnKey } from './drawn-key.ts'
 export {
   type Ambr,
   type BatchResult,
+  type ComparedFile,
   type CoreApplied,
   type CoreAttaches,
+  type CoreComparison,
   type CoreDesired,
   type CoreDriver,
+  type CoreLine,
   type CoreObserved,
   type CorePlan,
   type CoreRestored,

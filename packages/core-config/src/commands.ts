@@ -1,4 +1,5 @@
 import { type CommandHost, type Commands, countText } from '@steeple/contracts'
+import { adopt } from './adopt-command.ts'
 
 /** A plan as `GET /v1/core/plan` answers it. */
 interface Plan {
@@ -10,19 +11,24 @@ interface Plan {
   readonly problems?: readonly string[]
   readonly notes?: readonly string[]
   readonly originals?: readonly string[]
+  readonly overlays?: readonly { readonly path: string; readonly keys: readonly string[] }[]
 }
 
 const planOf = async ({ call }: CommandHost): Promise<Plan> =>
   (await call('GET /v1/core/plan')) as unknown as Plan // as the route documents it
 
-/** `svc core plan`, `svc core take-over`, `svc core release` */
+/** `svc core plan`, `svc core adopt`, `svc core take-over`, `svc core release` */
 export const commands: Commands = {
   'core plan': async (host) => {
     const { out, err, printable, fields, table } = host
     const plan = await planOf(host)
     if (host.isJson) return host.printRecord(plan)
-    const { files, daemons, problems = [], notes = [], ...short } = plan
+    const { files, daemons, problems = [], notes = [], overlays = [], ...short } = plan
     out(fields(short))
+    for (const { path, keys } of overlays)
+      out(
+        `Yours in ${printable(path)}: ${keys.length === 0 ? 'all of it' : keys.map(printable).join(', ')}\n`,
+      )
     for (const note of notes) out(`Note: ${printable(note)}\n`)
     for (const problem of problems) err(`Problem: ${printable(problem)}\n`)
     // Where nothing is compared a list of all that the core would get says nothing.
@@ -46,6 +52,7 @@ export const commands: Commands = {
     for (const { diff } of changed)
       if (diff !== undefined) out(`\n${diff.trimEnd().split('\n').map(printable).join('\n')}\n`)
   },
+  'core adopt': adopt,
   'core take-over': async (host) => {
     const { typed, call, err, printable } = host
     const { held: files, config_dir: dir } = await planOf(host)

@@ -141,6 +141,7 @@ function planRecord({ core, southbound }: Settings, plan: CorePlan): object {
     expected_s: plan.expectedS ?? null,
     held: plan.held ?? [],
     originals: plan.originals ?? [],
+    overlays: plan.overlays ?? [],
     notes: plan.notes,
     problems: plan.problems,
   }
@@ -212,12 +213,17 @@ const CORE_PLAN_SCHEMA: JsonSchema = recordSchema({
     type: 'array',
     items: text,
     description:
-      'Files that the service did not write and would replace: nothing is applied before POST /v1/core/take-over names them.',
+      'Files that the service did not write and would replace: nothing is applied before POST /v1/core/adopt or POST /v1/core/take-over.',
   },
   originals: {
     type: 'array',
     items: text,
     description: 'Folders with copies of files that others had written, oldest first. Nothing removes them.',
+  },
+  overlays: {
+    type: 'array',
+    items: recordSchema({ path: text, keys: PATHS }),
+    description: 'Files with lines of the operator’s own, which stay: their keys.',
   },
   notes: { type: 'array', items: text, description: 'What else it asks of the machine, such as memory.' },
   problems: { type: 'array', items: text },

@@ -8,6 +8,7 @@ import {
 } from '@steeple/contracts'
 import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
 import { planRoute, takeOverRoutes } from './core-routes.ts'
+import { adoptRoutes } from './found-route.ts'
 
 /** The owner of the core's settings: renders, plans, applies and rolls back through whichever core driver is installed. */
 export const plugin: Plugin = {
@@ -23,7 +24,7 @@ export const plugin: Plugin = {
     context.onChange(coreDriverRef, wake)
     return {
       reconcilers: [control.reconciler],
-      routes: [planRoute(context), ...takeOverRoutes(context, wake)],
+      routes: [planRoute(context), ...adoptRoutes(context, wake), ...takeOverRoutes(context, wake)],
       health: async () => control.health(),
     }
   },

@@ -3,6 +3,7 @@ import {
   type ComponentHealth,
   type Context,
   type CoreAttaches,
+  type CoreDesired,
   type CoreDriver,
   hssDriverRef,
   type Imsi,
@@ -311,6 +312,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       addresses: settings.core_a.addresses,
     }),
     daemons: configDaemons,
+    rendered,
     probe: (daemon, signal, addresses) => {
       const now = placesAt(addresses)
       return probeDaemon(daemon, now, work, signal)
@@ -348,12 +350,14 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     registration: registrationWatch(context.clock, registrationReader(logs)),
     others: () => otherNetworks(info, places().plmn),
     driver: {
-      render: rendererOf(context),
+      render: files.render,
       observe: (signal) => observeCore(observeParts, signal),
       plan: files.plan,
       apply: files.apply,
       takeOver: files.takeOver,
       restoreOriginal: files.restoreOriginal,
+      compare: files.compare,
+      adopt: files.adopt,
       kick,
       ues: (signal) => listUes(info, signal),
       attaches: attachTeller(logs),
@@ -388,12 +392,10 @@ function workParts(context: Context, engine: Engine, places: () => CorePlaces): 
   }
 }
 
-function rendererOf(context: Context): CoreDriver['render'] {
-  return async (desired) => {
-    const { keys } = await homeKeys(context.settings)
-    const { addresses } = context.settings.core_a
-    return renderCore({ ...desired, addresses }, renderSettings(context.settings, keys))
-  }
+async function rendered(desired: CoreDesired, settings: Settings): Promise<Rendered> {
+  const { keys } = await homeKeys(settings)
+  const { addresses } = settings.core_a
+  return renderCore({ ...desired, addresses }, renderSettings(settings, keys))
 }
 
 const RECALL = { core: 'core_a', reason: 'attached, and the SMF has no session of theirs' } as const

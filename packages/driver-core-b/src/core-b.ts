@@ -50,8 +50,7 @@ interface DriverParts {
   readonly attaches: NonNullable<CoreDriver['attaches']>
   readonly watched: WatchedCore
   readonly work: WorkWatch
-  readonly files: Pick<CoreFiles, 'plan' | 'apply' | 'appliedSha256' | 'takeOver' | 'restoreOriginal'>
-  readonly render: CoreDriver['render']
+  readonly files: Omit<CoreFiles, 'addresses' | 'restart'>
   readonly pools: () => Promise<readonly string[]>
 }
 
@@ -67,7 +66,6 @@ function createDriver({
   watched,
   work,
   files,
-  render,
   pools,
 }: DriverParts): CoreDriver {
   const ues = async (signal: AbortSignal): Promise<readonly ObservedUe[]> =>
@@ -81,7 +79,7 @@ function createDriver({
     }
   }
   return {
-    render,
+    render: files.render,
     pools,
     ues,
     kick,
@@ -91,6 +89,8 @@ function createDriver({
     apply: files.apply,
     takeOver: files.takeOver,
     restoreOriginal: files.restoreOriginal,
+    compare: files.compare,
+    adopt: files.adopt,
     observe: async (signal) => {
       signal.throwIfAborted()
       const [configSha256, services, problems, attachedUes] = await Promise.all([
@@ -253,8 +253,6 @@ export function createCoreB(
     containers: () => drivenRunnersOf(context.settings.southbound, context.settings.core_b),
   }
   const work = workOf(context, reached, uncharged)
-  const render: CoreDriver['render'] = async (desired) =>
-    renderCore({ ...desired, addresses: section().addresses }, renderSettings(settings()))
   const files = createCoreFiles(context, {
     ...filesParts(watched, work, settings),
     // free5GC serves no LTE.
@@ -271,7 +269,6 @@ export function createCoreB(
     watched,
     work,
     files,
-    render,
     pools: async () => [section().subnet],
   })
   const oam: Free5gcOam = {
@@ -337,6 +334,8 @@ function filesParts(watched: WatchedCore, work: WorkWatch, settings: () => Setti
       addresses: now.core_b.addresses,
     }),
     daemons: daemonsOf,
+    rendered: async (desired, now) =>
+      renderCore({ ...desired, addresses: now.core_b.addresses }, renderSettings(now)),
     probe: async (daemon, signal, addresses) => {
       if (!isNetworkFunction(daemon)) return undefined
       const urls = coreUrls(

@@ -1,3 +1,6 @@
+export { type Daemons, findDaemons, type LookPlaces } from './adopt/find-daemons.ts'
+export { type CoreReading, readCore, withKeys } from './adopt/found-core.ts'
+export type { FoundCore, FoundDaemon } from './adopt/programs.ts'
 export type { ApplyOptions } from './config-set/apply.ts'
 export { applyConfigSet } from './config-set/apply.ts'
 export type { DaemonChange, FileChange } from './config-set/changes.ts'
@@ -5,7 +8,8 @@ export type { ConfigSet, Daemon, Drops } from './config-set/daemon.ts'
 export { renderedOf } from './config-set/files.ts'
 export { type ConfigSetPlan, planConfigSet } from './config-set/plan.ts'
 export type { Limits, Probe } from './config-set/verify.ts'
-export { type CoreFiles, createCoreFiles, errorWords } from './core-files/core-files.ts'
+export { type CoreFiles, createCoreFiles } from './core-files/core-files.ts'
+export { errorWords } from './core-files/core-plan.ts'
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/core-set.ts'
 export {
   coreEngine,

@@ -1,4 +1,5 @@
 import { type Clock, notFound, southboundUnavailable, validationFailed } from '@steeple/contracts'
+import { dropOverlays } from '../overlay/overlay-files.ts'
 import { type CopyPlace, copiesIn } from './copies.ts'
 import type { ConfigSet } from './daemon.ts'
 import { NO_MANIFEST, ownPaths } from './manifest.ts'
@@ -62,6 +63,7 @@ export async function restoreOriginal(set: KeptSet, named: string | undefined): 
     // First: what is put back must never be taken for an edit of ours.
     await writeManifest(set.dir, NO_MANIFEST)
     await staged.commit()
+    await dropOverlays(set.dir, files)
   } finally {
     await staged.abandon()
   }

@@ -26,6 +26,8 @@ export interface CoreFilesParts {
   /** Also the section of the configuration that messages name. */
   readonly core: 'core_a' | 'core_b'
   place(settings: Settings): CorePlace
+  /** What these settings ask for, without anything of the operator's own. Throws as `CoreDriver.render` does. */
+  rendered(desired: CoreDesired, settings: Settings): Promise<Rendered>
   /** The daemons that a set needs by its paths, in the order of their restarts; their containers come from `place`, by name. */
   daemons(rendered: Rendered): readonly Omit<Daemon, 'container'>[]
   /** Whether a daemon does its work (information API, peers). Without it a container that stays up is well. */
@@ -56,7 +58,11 @@ export interface CoreSet extends ConfigSet {
 }
 
 /** A rendered set with its directory and containers. */
-export function coreSetOf({ settings }: Context, parts: CoreFilesParts, rendered: Rendered): CoreSet {
+export function coreSetOf(
+  { settings }: Pick<Context, 'settings'>,
+  parts: CoreFilesParts,
+  rendered: Rendered,
+): CoreSet {
   const { configDir, containers, addresses } = parts.place(settings)
   const daemons = parts
     .daemons(rendered)

@@ -201,6 +201,73 @@ function nameOf(error: unknown): string {
   return String(dbusName ?? code ?? '')
 }
 
+/** A unit of a service, and what it starts. */
+interface StartedUnit {
+  readonly unit: string
+  readonly argv: readonly string[]
+  readonly folder: string | undefined
+  readonly pid: number | undefined
+}
+
+/** Of `UnitProperties` what tells what a service starts: of each command program and words first. */
+interface StartProperties {
+  readonly LoadState: string
+  readonly ActiveState: string
+  readonly MainPID?: number
+  readonly WorkingDirectory?: string
+  readonly ExecStart?: readonly (readonly [string, readonly string[], ...unknown[]])[]
+}
+
+/**
+ * The units whose names match one of the patterns (systemctl(1)), loaded or not, and `more`, with what they start. Throws
+ * `southbound_unavailable`.
+ */
+export async function systemdUnits(
+  patterns: readonly string[],
+  more: readonly string[],
+  signal: AbortSignal,
+  { busAddress, answerMs = ANSWER_MS }: Pick<SystemdOptions, 'busAddress' | 'answerMs'> = {},
+): Promise<readonly StartedUnit[]> {
+  const ending = new AbortController()
+  const work = async (bus: MessageBus): Promise<readonly StartedUnit[]> => {
+    const lists = { ...MANAGER, signature: 'asas', body: [[], [...patterns]] }
+    const loaded = await bus.invoke<readonly (readonly string[])[]>({
+      ...lists,
+      member: 'ListUnitsByPatterns',
+    })
+    const files = await bus.invoke<readonly (readonly string[])[]>({
+      ...lists,
+      member: 'ListUnitFilesByPatterns',
+    })
+    const names = new Set([
+      ...loaded.map(([name = '']) => name),
+      ...files.map(([path = '']) => path.slice(path.lastIndexOf('/') + 1)),
+      ...more,
+    ])
+    // A template starts nothing by itself.
+    const units = [...names].filter((name) => UNIT_NAME.test(name) && !name.includes('@.'))
+    return (await Promise.all(units.map((unit) => startedUnit(bus, unit)))).filter((one) => one !== undefined)
+  }
+  try {
+    return await abortable(onBus(busAddress, ending.signal, work), signal, answerMs)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw southboundUnavailable(`units of systemd were not looked at: ${busProblem(error)}`)
+  } finally {
+    ending.abort()
+  }
+}
+
+async function startedUnit(bus: MessageBus, unit: string): Promise<StartedUnit | undefined> {
+  const properties = (await propertiesOf(bus, unit)) as unknown as StartProperties // of a service
+  const { LoadState, ActiveState, MainPID = 0, WorkingDirectory = '', ExecStart = [] } = properties
+  const [, argv] = ExecStart[0] ?? []
+  if (LoadState !== 'loaded' || argv === undefined) return undefined
+  const isRunning = MainPID > 0 && ['active', 'reloading'].includes(ActiveState)
+  const folder = WorkingDirectory === '' ? '/' : WorkingDirectory
+  return { unit, argv, folder, pid: isRunning ? MainPID : undefined }
+}
+
 const REFUSALS = ['AccessDenied', 'InteractiveAuthorizationRequired', 'AuthFailed']
 
 function busProblem(error: unknown): string {

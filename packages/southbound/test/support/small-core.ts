@@ -32,6 +32,8 @@ export function smallCore(world: World, more: Partial<CoreFilesParts> = {}): Cor
       containers: core_a.containers,
       addresses: core_a.addresses,
     }),
+    rendered: async (_desired, { plmn, tac, policy }) =>
+      renderedOf(filesFor({ plmn, tac, apns: policy.apns, maxUes: policy.max_ues })),
     daemons: () => DAEMONS.map(({ container: _container, ...daemon }) => daemon),
     engine: engineAt(world.engine.socket, { answerMs: 3_000 }),
     limits: LIMITS,

@@ -1,0 +1,189 @@
+import { constants } from 'node:fs'
+import { access, readFile, writeFile } from 'node:fs/promises'
+import { type CommandHost, countText } from '@steeple/contracts'
+
+/** What `GET /v1/core/found` answers. */
+interface Found {
+  readonly core: string | null
+  readonly daemons: readonly {
+    readonly kind: string
+    readonly name: string
+    readonly role: string
+    readonly version: string | null
+  }[]
+  readonly network: Readonly<Record<string, unknown>> | null
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly lines: string
+  readonly files: readonly {
+    readonly path: string
+    readonly daemon: string | null
+    readonly differences: readonly {
+      readonly key: string
+      readonly found: string | null
+      readonly written: string
+    }[]
+    readonly kept: readonly string[]
+    readonly subscribers_dropped: number | null
+  }[]
+  readonly adopted: Cost | null
+  readonly replaced: Cost | null
+  readonly notes: readonly string[]
+  readonly problems: readonly string[]
+  readonly unseen: readonly string[]
+}
+
+interface Cost {
+  readonly restarts: readonly string[]
+  readonly subscribers_dropped: number | null
+}
+
+/** `svc core adopt`: looks, and says what is there; with `--look` or `--yes` it sets the service to it. */
+export async function adopt(host: CommandHost): Promise<void> {
+  const { typed, call, isJson } = host
+  const found = (await call('GET /v1/core/found')) as unknown as Found // as the route documents it
+  const isTold = typed.look === true || typed.yes === true
+  if (!isTold) {
+    if (isJson) return host.printRecord(found)
+    show(host, found)
+    return host.answer(found.core === null ? 1 : 0)
+  }
+  if (found.core === null) throw host.failure('not_found', 'no daemon of a core was found on this machine')
+  const driver = typed.yes === true ? driverOf(host, found) : 'none'
+  const { driver: now } = await call('GET /v1/core/plan')
+  const wanted = { ...found.settings, ...(now === driver ? {} : { 'southbound.driver': driver }) }
+  if (Object.keys(wanted).length > 0 && !(await settle(host, wanted))) return host.answer(1)
+  if (typed.yes !== true) {
+    host.err('The service watches this core now, and writes nothing. Look: svc health; svc sessions\n')
+    return
+  }
+  host.printRecord(await call('POST /v1/core/adopt', { body: { ours: linesIn(host, typed.ours) } }))
+}
+
+function driverOf(host: CommandHost, { daemons }: Found): string {
+  if (daemons.some(({ kind }) => kind === 'container')) return 'container'
+  if (daemons.some(({ kind }) => kind === 'unit')) return 'systemd'
+  throw host.failure(
+    'southbound_unavailable',
+    'these daemons run without systemd and without containers, so nobody can restart them: use --look',
+  )
+}
+
+function linesIn(
+  { usage }: CommandHost,
+  typed: unknown,
+): readonly { readonly path: string; readonly key: string }[] {
+  const all = typeof typed === 'string' ? typed.split(',').filter((line) => line !== '') : []
+  return all.map((line) => {
+    const at = line.indexOf(':')
+    if (at < 1)
+      throw usage(`--ours takes FILE:KEY, such as hss.yaml:hss.use_mongodb_change_stream, not ${line}`)
+    return { path: line.slice(0, at), key: line.slice(at + 1) }
+  })
+}
+
+function show(host: CommandHost, found: Found): void {
+  const { out, err, fields, printable, table } = host
+  for (const one of found.unseen) err(`Not seen: ${printable(one)}\n`)
+  if (found.core === null) {
+    err('No daemon of a core was found on this machine.\n')
+    return
+  }
+  const { network } = found
+  const columns = [
+    { title: 'DAEMON', value: 'role' },
+    { title: 'RUNS AS', value: 'kind' },
+    'name',
+    'running',
+    'version',
+    'config_file',
+  ]
+  out(`${table(found.daemons, columns)}\n`)
+  if (network !== null) out(fields({ core: found.core, ...network }))
+  for (const note of found.notes) out(`Note: ${printable(note)}\n`)
+  for (const problem of found.problems) err(`Problem: ${printable(problem)}\n`)
+  const differences = found.files.flatMap(({ path, differences: all, subscribers_dropped: drops }) =>
+    all.map(({ key, found: theirs, written }) => ({
+      path,
+      key,
+      theirs: theirs ?? '-',
+      ours: written,
+      drops: drops ?? '-',
+    })),
+  )
+  const wrapped = (title: string, value: string) => ({ title, value, fit: 'wrap' }) as const
+  if (differences.length > 0)
+    out(
+      `\nLines that the service would write otherwise, and the phones that their daemon’s restart cuts off:\n${table(
+        differences,
+        [
+          { title: 'FILE', value: 'path' },
+          wrapped('KEY', 'key'),
+          wrapped('THERE IS', 'theirs'),
+          wrapped('IT WOULD WRITE', 'ours'),
+          { title: 'DROPS', value: 'drops' },
+        ],
+      )}`,
+    )
+  for (const { path, kept } of found.files)
+    if (kept.length > 0) out(`Yours alone in ${printable(path)}: ${kept.map(printable).join(', ')}\n`)
+  if (found.lines !== '') out(`\nSettings that fit it:\n${found.lines.split('\n').map(printable).join('\n')}`)
+  showCosts(host, found)
+}
+
+function showCosts({ out, printable }: CommandHost, { adopted, replaced }: Found): void {
+  const words = ({ restarts, subscribers_dropped: dropped }: Cost): string =>
+    restarts.length === 0
+      ? 'nothing restarts'
+      : `${restarts.map(printable).join(', ')} restart, which cuts off ${dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')}`
+  if (adopted !== null)
+    out(`\nTo take it over with all of its lines: svc core adopt --yes (${words(adopted)})\n`)
+  if (replaced !== null)
+    out(`To have all lines of the service instead: svc core take-over (${words(replaced)})\n`)
+  out('To watch it without writing: svc core adopt --look\nNothing was changed.\n')
+}
+
+/**
+ * Has these settings in force: written into the configuration file where this process may, and the service reads it again.
+ * False when a person has to do that.
+ */
+async function settle(host: CommandHost, wanted: Readonly<Record<string, unknown>>): Promise<boolean> {
+  const { call, err, printable } = host
+  const { withKeys } = await import('@steeple/southbound')
+  const { settings: all } = await call('GET /v1/settings')
+  const mcc = (all as readonly { readonly key: string; readonly value: unknown }[]).find(
+    ({ key }) => key === 'plmn.mcc',
+  )?.value
+  // A key that the API takes, as it is or is to be: the answer says which file the service reads, and a change has it read again.
+  const again = { settings: { 'plmn.mcc': wanted['plmn.mcc'] ?? mcc } }
+  const { file } = await call('PUT /v1/settings', { query: { dry_run: true }, body: again })
+  const path = String(file)
+  const before = await textIfOurs(host, path)
+  if (before === undefined) {
+    err(
+      `Write these lines into ${printable(path)} on the machine of the service, then: systemctl reload steeple\n` +
+        `${withKeys('', wanted)}Once it has read them, run this again.\n`,
+    )
+    return false
+  }
+  await writeFile(path, withKeys(before, wanted))
+  try {
+    await call('PUT /v1/settings', { body: again })
+    return true
+  } catch (error) {
+    // A file that the service refuses would keep it from its next start.
+    await writeFile(path, before)
+    throw error
+  }
+}
+
+/** The file, where the service runs on this machine and this process may write it. */
+async function textIfOurs({ url }: CommandHost, path: string): Promise<string | undefined> {
+  const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(URL.parse(url)?.hostname ?? '')
+  if (!isHere) return undefined
+  try {
+    await access(path, constants.R_OK | constants.W_OK)
+    return await readFile(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type Context,
+  type CoreComparison,
+  coreDriverRef,
+  type Settings,
+  sectionOf,
+} from '@steeple/contracts'
+import {
+  type CoreReading,
+  errorWords,
+  type FoundCore,
+  type FoundDaemon,
+  findDaemons,
+  type LookPlaces,
+  readCore,
+} from '@steeple/southbound'
+import { coreDesired } from './plan.ts'
+
+/** A core that runs on this machine, whoever set it up. */
+export interface FoundOnMachine {
+  readonly daemons: readonly FoundDaemon[]
+  /** Undefined where no daemon of a core was found. */
+  readonly reading: CoreReading | undefined
+  /** Keys of `reading` that have another value now. */
+  readonly settings: Readonly<Record<string, unknown>>
+  /** Undefined where its files cannot be compared; `problems` says why. */
+  readonly comparison: CoreComparison | undefined
+  readonly problems: readonly string[]
+  /** What could not be looked at, in words. */
+  readonly unseen: readonly string[]
+}
+
+/** Looks for a core on this machine and reads its files. Starts, stops and writes nothing. */
+export async function foundNow(
+  context: Context,
+  signal: AbortSignal,
+  places: Partial<LookPlaces> = {},
+): Promise<FoundOnMachine> {
+  const { settings } = context
+  const engineSocket = sectionOf(settings, 'hss').engine_socket ?? ''
+  const { daemons, unseen } = await findDaemons({ engineSocket, ...places }, signal)
+  const core = coreOf(daemons, settings)
+  if (core === undefined)
+    return { daemons, reading: undefined, settings: {}, comparison: undefined, problems: [], unseen }
+  const reading = await readCore(core, daemons)
+  const { comparison, problems } = await comparedWith(context, reading, signal)
+  return {
+    daemons,
+    reading,
+    settings: Object.fromEntries(
+      Object.entries(reading.settings).filter(([key, value]) => !isInForce(settings, key, value)),
+    ),
+    comparison,
+    problems: [...reading.problems, ...problems],
+    unseen,
+  }
+}
+
+/** The core that the configuration names if it is there, else the one that is. */
+function coreOf(daemons: readonly FoundDaemon[], { core }: Settings): FoundCore | undefined {
+  const cores = (['core_a', 'core_b'] as const).filter((one) => daemons.some((daemon) => daemon.core === one))
+  return cores.find((one) => one === core) ?? cores[0]
+}
+
+/** Its files beside what would be written, were the settings as they say. */
+async function comparedWith(
+  context: Context,
+  { core, settings: found }: CoreReading,
+  signal: AbortSignal,
+): Promise<{ readonly comparison: CoreComparison | undefined; readonly problems: readonly string[] }> {
+  const driver = context.maybe(coreDriverRef)
+  if (context.settings.core !== core)
+    return {
+      comparison: undefined,
+      problems: [`its files are compared once the setting core is ${core}: it is ${context.settings.core}`],
+    }
+  if (driver?.compare === undefined)
+    return { comparison: undefined, problems: ['this core driver does not compare files that others wrote'] }
+  const settings = withFound(context.settings, found)
+  const { plmn, tac } = settings
+  const apns = found['policy.apns']
+  const desired = {
+    ...coreDesired(context),
+    plmn,
+    tac,
+    ...(Array.isArray(apns) ? { apns: apns.map(String) } : {}),
+  }
+  try {
+    return { comparison: await driver.compare(desired, settings, signal), problems: [] }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { comparison: undefined, problems: [errorWords(error)] }
+  }
+}
+
+function withFound(settings: Settings, found: Readonly<Record<string, unknown>>): Settings {
+  const all = structuredClone(settings)
+  for (const [key, value] of Object.entries(found)) {
+    const [name = '', inner] = key.split('.')
+    // Keys of the configuration are one or two deep here, and their values are of the schema's kind.
+    const section = (inner === undefined ? all : all[name as 'core_a']) as unknown as Record<string, unknown>
+    section[inner ?? name] = value
+  }
+  return all
+}
+
+function isInForce(settings: Settings, key: string, value: unknown): boolean {
+  const now = key
+    .split('.')
+    .reduce<unknown>((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], settings)
+  return isDeepStrictEqual(now, value)
+}

@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises'
+import { isServiceError } from '@steeple/contracts'
+import { type FoundContainer, findContainers } from './containers.ts'
+import { type FoundProcess, findProcesses } from './processes.ts'
+import type { FoundDaemon } from './programs.ts'
+import { type FoundUnit, findUnits } from './units.ts'
+
+/** Where to look for daemons; a test puts others in place of this machine's. */
+export interface LookPlaces {
+  readonly proc?: string
+  /** dpkg's list of packages. */
+  readonly packages?: string
+  /** Socket of the container engine, as `hss.engine_socket` has it. */
+  readonly engineSocket: string
+  units?(more: readonly string[], signal: AbortSignal): Promise<readonly FoundUnit[]>
+}
+
+/** The daemons of cores on this machine, and what could not be looked at, in words. */
+export interface Daemons {
+  readonly daemons: readonly FoundDaemon[]
+  readonly unseen: readonly string[]
+}
+
+/** Looks for the daemons of cores: processes, units of systemd, containers. Starts, stops and writes nothing. */
+export async function findDaemons(places: LookPlaces, signal: AbortSignal): Promise<Daemons> {
+  const unseen: string[] = []
+  const tried = async <T>(work: Promise<readonly T[]>): Promise<readonly T[]> => {
+    try {
+      return await work
+    } catch (error) {
+      signal.throwIfAborted()
+      unseen.push(isServiceError(error) ? error.message : 'a place could not be looked at')
+      return []
+    }
+  }
+  const processes = await findProcesses(places.proc)
+  const named = processes.flatMap(({ unit }) => unit ?? [])
+  const [units, containers, packages] = await Promise.all([
+    tried((places.units ?? findUnits)(named, signal)),
+    tried(findContainers(places.engineSocket, signal)),
+    packagesIn(places.packages ?? '/var/lib/dpkg/status'),
+  ])
+  const rest = processes.filter(
+    ({ pid, unit, container }) =>
+      !units.some((one) => one.pid === pid || one.unit === unit) &&
+      !containers.some((one) => one.pid === pid || one.id === container),
+  )
+  const of = (pid: number | undefined): FoundProcess | undefined => processes.find((one) => one.pid === pid)
+  const daemons = [
+    ...units.map((one) => unitDaemon(one, of(one.pid), packages)),
+    ...containers.map((one) => containerDaemon(one, processes)),
+    ...rest.map((one) => processDaemon(one, packages)),
+  ]
+  return { daemons: daemons.toSorted((a, b) => orderOf(a) - orderOf(b)), unseen }
+}
+
+function orderOf({ isRunning }: FoundDaemon): number {
+  return isRunning ? 0 : 1
+}
+
+function unitDaemon(
+  { unit, pid, core, role, configFile }: FoundUnit,
+  process: FoundProcess | undefined,
+  packages: ReadonlyMap<string, string>,
+): FoundDaemon {
+  return {
+    core,
+    role,
+    runner: { kind: 'unit', name: unit },
+    isRunning: pid !== undefined,
+    pid,
+    // What runs tells better than a unit that may have been edited since.
+    configFile: process?.configFile ?? configFile,
+    path: process?.configFile ?? configFile,
+    version: process?.version ?? packaged(role, packages),
+  }
+}
+
+function containerDaemon(one: FoundContainer, processes: readonly FoundProcess[]): FoundDaemon {
+  const { core, role, container, id, isRunning, pid, configFile, path, version, isFileMount } = one
+  const process = processes.find((other) => other.container === id && other.role === role)
+  const problem =
+    path === undefined
+      ? `its file ${configFile ?? ''} lies in the container alone: mount a folder of this machine there`
+      : isFileMount
+        ? `only the file ${path} is mounted, and the container does not see one that takes its place: mount its folder`
+        : undefined
+  return {
+    core,
+    role,
+    runner: { kind: 'container', name: container },
+    isRunning,
+    pid: process?.pid ?? pid,
+    configFile,
+    path,
+    version: version ?? process?.version,
+    ...(problem === undefined ? {} : { problem }),
+  }
+}
+
+function processDaemon(one: FoundProcess, packages: ReadonlyMap<string, string>): FoundDaemon {
+  const { core, role, unit, container, pid, configFile, version } = one
+  const problem =
+    container === undefined
+      ? unit === undefined
+        ? 'it runs without systemd and without a container: nobody can restart it for a change of its file'
+        : undefined
+      : 'it runs in a container of an engine that this service does not see: set hss.engine_socket'
+  return {
+    core,
+    role,
+    runner: unit === undefined ? { kind: 'process', name: String(pid) } : { kind: 'unit', name: unit },
+    isRunning: true,
+    pid,
+    configFile,
+    // What a container's process names is a path in there.
+    path: container === undefined ? configFile : undefined,
+    version: version ?? packaged(role, packages),
+    ...(problem === undefined ? {} : { problem }),
+  }
+}
+
+function packaged(role: string, packages: ReadonlyMap<string, string>): string | undefined {
+  return packages.get(`open5gs-${role}`) ?? packages.get('open5gs')
+}
+
+/** Installed packages of cores and their versions. Source: deb822(5), dpkg's status file. */
+async function packagesIn(path: string): Promise<ReadonlyMap<string, string>> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return new Map(
+    text.split('\n\n').flatMap((paragraph) => {
+      const name = /^Package: (open5gs[a-z0-9-]*)$/m.exec(paragraph)?.[1]
+      const version = /^Version: (\S+)$/m.exec(paragraph)?.[1]
+      return name === undefined || version === undefined ? [] : [[name, version] as const]
+    }),
+  )
+}

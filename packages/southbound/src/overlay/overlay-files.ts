@@ -1,0 +1,108 @@
+import { rm } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { type Rendered, southboundUnavailable } from '@steeple/contracts'
+import { isSafePath, renderedOf } from '../config-set/files.ts'
+import { readFiles } from '../config-set/read-set.ts'
+import { stageFiles } from '../config-set/write-set.ts'
+import { compared, isYaml, merged, type Overlay } from './overlay.ts'
+
+/** Folder in the configuration directory with the operator's own files: what they say stays, whatever the service changes. */
+const THEIRS = 'overlays'
+/** Below it: what the service rendered for the same settings when it took them in. */
+const RENDERED = `${THEIRS}/rendered`
+
+const isEither = (path: string): boolean => isSafePath(`${RENDERED}/${path}`)
+
+/** The overlays of a directory for those files. Throws `southbound_unavailable`. */
+export async function overlaysIn(
+  dir: string,
+  paths: Iterable<string>,
+): Promise<ReadonlyMap<string, Overlay>> {
+  const safe = [...paths].filter(isEither)
+  const found = await readFiles(
+    dir,
+    safe.flatMap((path) => [`${THEIRS}/${path}`, `${RENDERED}/${path}`]),
+  )
+  return new Map(
+    safe.flatMap((path) => {
+      const theirs = found.get(`${THEIRS}/${path}`)
+      const rendered = found.get(`${RENDERED}/${path}`)
+      return theirs === undefined || rendered === undefined ? [] : [[path, { theirs, rendered }] as const]
+    }),
+  )
+}
+
+/** Writes overlays, whole or not at all. Throws `southbound_unavailable`. */
+export async function writeOverlays(dir: string, overlays: ReadonlyMap<string, Overlay>): Promise<void> {
+  const files = [...overlays].flatMap(([path, { theirs, rendered }]) => [
+    [`${THEIRS}/${path}`, theirs] as const,
+    [`${RENDERED}/${path}`, rendered] as const,
+  ])
+  const staged = await stageFiles(dir, new Map(files))
+  try {
+    await staged.commit()
+  } finally {
+    await staged.abandon()
+  }
+}
+
+/** Takes overlays out of use. Those that are as `originals` has them go; what an operator wrote into one since stays to be read. */
+export async function dropOverlays(dir: string, originals: ReadonlyMap<string, string>): Promise<void> {
+  const overlays = await overlaysIn(dir, originals.keys())
+  const isEdited = [...overlays].some(([path, { theirs }]) => originals.get(path) !== theirs)
+  await rm(join(dir, isEdited ? RENDERED : THEIRS), { recursive: true, force: true })
+}
+
+/**
+ * A rendered set with the operator's overlays in it. A file that no other one names any more is left out: where an operator's
+ * file names one of its own instead, ours would be read by nobody.
+ *
+ * Throws `southbound_unavailable` for an overlay that is no YAML.
+ */
+export async function overlaid(dir: string, rendered: Rendered): Promise<Rendered> {
+  if (!isAbsolute(dir)) return rendered
+  const overlays = await overlaysIn(dir, rendered.files.keys())
+  return overlays.size === 0 ? rendered : withOverlays(rendered, overlays)
+}
+
+/** The set as `overlaid` gives it, with these. */
+export function withOverlays({ files }: Rendered, overlays: ReadonlyMap<string, Overlay>): Rendered {
+  const all = new Map(
+    [...files].map(([path, content]) => [path, mergedFile(path, overlays.get(path), content)]),
+  )
+  const mains = (set: ReadonlyMap<string, string>) =>
+    [...set].flatMap(([path, content]) => (isYaml(path) ? [content] : []))
+  const isLeftOut = (path: string): boolean => {
+    if (isYaml(path) || overlays.has(path)) return false
+    // What is rendered is quoted.
+    const names = mains(files).flatMap((content) =>
+      content.split('"').filter((text) => text.endsWith(`/${path}`)),
+    )
+    return names.length > 0 && !mains(all).some((content) => names.some((name) => content.includes(name)))
+  }
+  return renderedOf(new Map([...all].filter(([path]) => !isLeftOut(path))))
+}
+
+function mergedFile(path: string, overlay: Overlay | undefined, content: string): string {
+  if (overlay === undefined) return content
+  try {
+    return merged(path, overlay, content)
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    throw southboundUnavailable(`the overlay ${THEIRS}/${path} cannot be read: ${words}`, { cause })
+  }
+}
+
+/** Keys of the operator's own, file by file: those that this service does not write, and those that it would write otherwise. */
+export async function overlayKeys(
+  dir: string,
+  paths: Iterable<string>,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const overlays = await overlaysIn(dir, paths)
+  return new Map([...overlays].map(([path, overlay]) => [path, isYaml(path) ? keysOf(overlay) : []]))
+}
+
+function keysOf({ theirs, rendered }: Overlay): readonly string[] {
+  const { differences, kept } = compared(theirs, rendered)
+  return [...kept, ...differences.map(({ key }) => key)]
+}

@@ -1,0 +1,136 @@
+import { isMap, isScalar, isSeq, parse } from 'yaml'
+import { redacted } from '../redact.ts'
+import { documentOf, editedYaml, type YamlEdit, type YamlPath } from './yaml-edit.ts'
+
+/** A file of an operator, beside what this service rendered for the same settings when it was taken in. */
+export interface Overlay {
+  readonly theirs: string
+  readonly rendered: string
+}
+
+/** Whether overlays are merged key by key in it; others are kept as a whole while nothing of ours changes in them. */
+export function isYaml(path: string): boolean {
+  return path.endsWith('.yaml')
+}
+
+/** The operator's file with what `after` renders otherwise than it was rendered then. Throws for one that is no YAML. */
+export function merged(path: string, { theirs, rendered }: Overlay, after: string): string {
+  // One that no daemon could read must not become its file.
+  if (isYaml(path)) textValue(theirs)
+  if (rendered === after) return theirs
+  if (!isYaml(path)) return after
+  return editedYaml(theirs, editsBetween([], parse(rendered), parse(after)))
+}
+
+/** What is to be done to a file of `before` for it to say `after`. */
+function editsBetween(path: YamlPath, before: unknown, after: unknown): readonly YamlEdit[] {
+  if (isRecord(before) && isRecord(after)) {
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)])
+    return [...keys].flatMap((key) => editsBetween([...path, key], before[key], after[key]))
+  }
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
+    return after.flatMap((item: unknown, at) => editsBetween([...path, at], before[at], item))
+  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, value: after }]
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A key that is written otherwise here and there. */
+export interface Difference {
+  /** Dotted, with the place in a list: `mme.tai.0.tac`. */
+  readonly key: string
+  /** As the operator's file has it; undefined when it has none. */
+  readonly found: string | undefined
+  /** As this service writes it. */
+  readonly written: string
+}
+
+/** How an operator's file differs from what is rendered. No secret is in it. */
+export interface Compared {
+  readonly differences: readonly Difference[]
+  /** Keys that this service does not write. */
+  readonly kept: readonly string[]
+}
+
+/** Compares two YAML files as texts, as the cores read them. Throws for a file that is no YAML. */
+export function compared(theirs: string, rendered: string): Compared {
+  return comparedAt([], textValue(theirs), textValue(rendered))
+}
+
+function comparedAt(path: readonly string[], found: unknown, written: unknown): Compared {
+  if (isRecord(found) && isRecord(written)) {
+    const own = Object.keys(found).filter((key) => !(key in written))
+    const inner = Object.entries(written).map(([key, value]) => comparedAt([...path, key], found[key], value))
+    return joined(
+      inner,
+      own.map((key) => [...path, key].join('.')),
+    )
+  }
+  if (Array.isArray(found) && Array.isArray(written) && found.length === written.length)
+    return joined(written.map((value: unknown, at) => comparedAt([...path, String(at)], found[at], value)))
+  if (JSON.stringify(found) === JSON.stringify(written)) return joined([])
+  // An empty key is as none.
+  const shown = found === undefined || found === '' ? undefined : shownValue(path, found)
+  return {
+    differences: [{ key: path.join('.'), found: shown, written: shownValue(path, written) }],
+    kept: [],
+  }
+}
+
+function joined(parts: readonly Compared[], kept: readonly string[] = []): Compared {
+  return {
+    differences: parts.flatMap((part) => part.differences),
+    kept: [...kept, ...parts.flatMap((part) => part.kept)],
+  }
+}
+
+/** A file's content, its scalars as texts. Throws for one that is no YAML. */
+export function textValue(text: string): unknown {
+  const document = documentOf(text)
+  const [error] = document.errors
+  if (error !== undefined) throw new Error(error.message.split('\n')[0])
+  return plain(document.contents)
+}
+
+/** As the file has it: an alias is resolved by nobody here, since no file of a core has one. */
+function plain(node: unknown): unknown {
+  if (isMap(node))
+    return Object.fromEntries(
+      node.items.map(({ key, value }) => [isScalar(key) ? String(key.value) : String(key), plain(value)]),
+    )
+  if (isSeq(node)) return node.items.map(plain)
+  return isScalar(node) ? String(node.value ?? '') : undefined
+}
+
+const MOST_SHOWN = 200
+
+function shownValue(path: readonly string[], value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  // What must not be shown is told by its name too.
+  const prefix = `${path.at(-1) ?? ''}: `
+  const safe = redacted(prefix + text).slice(prefix.length)
+  return safe.length > MOST_SHOWN ? `${safe.slice(0, MOST_SHOWN)}…` : safe
+}
+
+/** The operator's file with these keys as this service writes them. Throws `Error` for a key that does not differ. */
+export function withOurs({ theirs, rendered }: Overlay, keys: readonly string[]): string {
+  const known = new Set(compared(theirs, rendered).differences.map(({ key }) => key))
+  const unknown = keys.find((key) => !known.has(key))
+  if (unknown !== undefined) throw new Error(`${unknown} is no key that this service would write otherwise`)
+  const value: unknown = parse(rendered)
+  return editedYaml(
+    theirs,
+    keys.map((key) => {
+      const path = key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+      return {
+        path,
+        value: path.reduce<unknown>(
+          (inner, part) => (inner as Record<string | number, unknown>)[part],
+          value,
+        ),
+      }
+    }),
+  )
+}

@@ -1,0 +1,151 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { assert, suite } from '@steeple/testkit'
+import { renderedOf } from '../../src/config-set/files.ts'
+import { type FakeCore, fakeCore, phones, settingsOf } from '../support/small-core.ts'
+import { failureOf, makeWorld, type World } from '../support/world.ts'
+
+const test = suite('southbound/adopt')
+const never = new AbortController().signal
+
+/** Files of an operator for the settings of the test, with keys that nobody here knows. */
+const THEIRS: Readonly<Record<string, string>> = {
+  'mme.yaml':
+    '# ours\nlogger: { level: debug }   # noisy\nplmn: 99999\ntac: 7\nhss_map:\n  - realm:   epc.example\n',
+  'hss.yaml': 'db_uri: mongodb://core:s3cret-word@127.0.0.1/open5gs\nsms_over_ims: "sip:x"\n',
+  'smf.yaml': 'apns: internet\n\n\np-cscf: [ ::1 ]\n',
+  'upf.yaml': 'apns: internet\n',
+  'freediameter/smf.conf': 'identity: smf # own\n',
+}
+
+async function inTheirs(work: (world: World, one: FakeCore) => Promise<void>, files = THEIRS): Promise<void> {
+  const world = await makeWorld()
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(world.dir, path)), { recursive: true })
+    await writeFile(join(world.dir, path), content)
+  }
+  const one = await fakeCore(world, {}, { ues: async () => phones(3, 0) })
+  try {
+    await work(world, one)
+  } finally {
+    await one.close()
+    await world.close()
+  }
+}
+
+const text = (world: World, path: string): Promise<string> => readFile(join(world.dir, path), 'utf8')
+const desired = (one: FakeCore) => {
+  const { plmn, tac, policy } = one.fake.context.settings
+  return { plmn, tac, apns: policy.apns, maxUes: policy.max_ues }
+}
+
+test('compares without a write: what differs, what it costs, what stays', () =>
+  inTheirs(async (world, one) => {
+    const before = await readdir(world.root.path, { recursive: true })
+    const { files, adopted, replaced } = await one.core.compare(
+      desired(one),
+      one.fake.context.settings,
+      never,
+    )
+    const hss = files.find(({ path }) => path === 'hss.yaml')
+    assert.equal(hss?.kept, ['sms_over_ims'])
+    assert.equal(hss?.differences, [{ key: 'max', found: undefined, written: '128' }])
+    assert.not.match(JSON.stringify([files, adopted, replaced]), /s3cret-word/)
+    assert.is(adopted.daemons.filter(({ action }) => action === 'restart').length, 0)
+    assert.is(adopted.dropped, 0)
+    assert.equal(
+      replaced.daemons.flatMap(({ name, action, dropped }) =>
+        action === 'restart' ? [[name, dropped]] : [],
+      ),
+      [
+        ['upf', 3],
+        ['hss', 0],
+        ['mme', 3],
+        ['smf', 3],
+      ],
+    )
+    assert.equal(await readdir(world.root.path, { recursive: true }), before)
+  }))
+
+test('takes files in without a changed byte or a restart, and changes later only what a setting changes', () =>
+  inTheirs(async (world, one) => {
+    const copy = await one.core.adopt(desired(one), [], never)
+    assert.is(await readFile(join(copy, 'mme.yaml'), 'utf8'), THEIRS['mme.yaml'])
+    const set = await one.core.render(desired(one))
+    const plan = await one.core.plan(set, never)
+    assert.equal([plan.state, plan.held], ['in_sync', undefined])
+    assert.equal(plan.overlays?.find(({ path }) => path === 'mme.yaml')?.keys, ['logger', 'hss_map'])
+    await one.core.apply(set, never)
+    assert.is(world.engine.restarts.length, 0)
+    for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
+    one.change({ tac: 8 })
+    await one.core.apply(await one.core.render(desired(one)), never)
+    assert.is(await text(world, 'mme.yaml'), (THEIRS['mme.yaml'] ?? '').replace('tac: 7', 'tac: 8'))
+    assert.is(await text(world, 'hss.yaml'), THEIRS['hss.yaml'])
+    assert.equal([...new Set(world.engine.restarts)], ['c-mme', 'c-smf'])
+  }))
+
+test('writes the lines that it is told to write, and no other', () =>
+  inTheirs(async (world, one) => {
+    await one.core.adopt(desired(one), [{ path: 'hss.yaml', key: 'max' }], never)
+    const set = await one.core.render(desired(one))
+    const plan = await one.core.plan(set, never)
+    assert.equal(
+      plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name),
+      ['hss'],
+    )
+    await one.core.apply(set, never)
+    assert.is(await text(world, 'hss.yaml'), `${THEIRS['hss.yaml']}max: 128\n`)
+    assert.equal(world.engine.restarts, ['c-hss'])
+    const wrong = await failureOf(one.core.adopt(desired(one), [{ path: 'hss.yaml', key: 'other' }], never))
+    assert.match(wrong.message, /hss\.yaml: other is no key/)
+  }))
+
+test('follows what the operator writes into an overlay, and forgets one that is removed', () =>
+  inTheirs(async (world, one) => {
+    await one.core.adopt(desired(one), [], never)
+    await writeFile(join(world.dir, 'overlays/mme.yaml'), `${THEIRS['mme.yaml']}time: 3\n`)
+    await one.core.apply(await one.core.render(desired(one)), never)
+    assert.is(await text(world, 'mme.yaml'), `${THEIRS['mme.yaml']}time: 3\n`)
+    await writeFile(join(world.dir, 'overlays/mme.yaml'), 'a: [\n')
+    const broken = await failureOf(one.core.render(desired(one)))
+    assert.match(broken.message, /the overlay overlays\/mme\.yaml cannot be read: /)
+    await rm(join(world.dir, 'overlays/mme.yaml'))
+    await one.core.apply(await one.core.render(desired(one)), never)
+    assert.is(await text(world, 'mme.yaml'), one.wanted().files.get('mme.yaml'))
+  }))
+
+test('puts everything back as it was, overlays too', () =>
+  inTheirs(async (world, one) => {
+    await one.core.adopt(desired(one), [], never)
+    one.change({ tac: 8 })
+    await one.core.apply(await one.core.render(desired(one)), never)
+    await one.core.restoreOriginal(await one.core.render(desired(one)), undefined, never)
+    for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
+    assert.not((await readdir(world.dir)).includes('overlays'))
+  }))
+
+test('goes back to the operator’s files when the core refuses a change, and writes nothing under none', () =>
+  inTheirs(async (world, one) => {
+    await one.core.adopt(desired(one), [], never)
+    one.change({ tac: 666 })
+    const refused = await failureOf(
+      one.core.apply(
+        renderedOf(
+          new Map(
+            [...(await one.core.render(desired(one))).files].map(([path, content]) => [
+              path,
+              path === 'mme.yaml' ? 'plmn: 1\ntac: bad\n' : content,
+            ]),
+          ),
+        ),
+        never,
+      ),
+    )
+    assert.is(refused.code, 'core_config_refused')
+    assert.is(await text(world, 'mme.yaml'), THEIRS['mme.yaml'])
+    one.fake.changeSettings(settingsOf(world, { southbound: { driver: 'none' } }))
+    assert.is((await failureOf(one.core.adopt(desired(one), [], never))).code, 'validation_failed')
+  }))
+
+test.run()

@@ -9,6 +9,7 @@ interface Exception {
 }
 
 const HARDWARE = 'needs a core in containers, which real-core.test runs'
+const RUNNING = 'needs a core that runs; adopt-core.test has programs of its names'
 const THEIRS = 'needs files of a core that the service did not write; foreign-core.test has such'
 const TWO_BOXES = 'needs two boxes with TLS, which mesh.test and mesh-lifecycle.test run'
 const ROOTS = 'needs a root that moves or is lost, which mesh-faults.test has'
@@ -62,6 +63,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   { page: 'how-to/core.md', begins: 'docker run -d --name mme', why: HARDWARE },
   { page: 'how-to/free5gc.md', begins: 'install -d /srv/steeple/cdr', why: HARDWARE },
   { page: 'how-to/free5gc.md', begins: 'docker run -d --name chf', why: HARDWARE },
+  { page: 'how-to/core.md', begins: 'svc core adopt', why: RUNNING },
   { page: 'how-to/core.md', begins: 'svc core take-over', why: THEIRS },
   { page: 'how-to/core.md', begins: 'svc core restore-original', why: THEIRS },
   {

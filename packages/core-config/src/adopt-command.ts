@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
-import { access, readFile, writeFile } from 'node:fs/promises'
-import { type CommandHost, countText } from '@steeple/contracts'
+import { access, readFile, realpath, stat } from 'node:fs/promises'
+import { type CommandHost, countText, replaceFile } from '@steeple/contracts'
 
 /** What `GET /v1/core/found` answers. */
 interface Found {
@@ -13,6 +13,7 @@ interface Found {
   }[]
   readonly network: Readonly<Record<string, unknown>> | null
   readonly settings: Readonly<Record<string, unknown>>
+  readonly apns: readonly string[] | null
   readonly lines: string
   readonly files: readonly {
     readonly path: string
@@ -52,6 +53,7 @@ export async function adopt(host: CommandHost): Promise<void> {
   const { driver: now } = await call('GET /v1/core/plan')
   const wanted = { ...found.settings, ...(now === driver ? {} : { 'southbound.driver': driver }) }
   if (Object.keys(wanted).length > 0 && !(await settle(host, wanted))) return host.answer(1)
+  if (found.apns !== null) await call('PUT /v1/policy', { body: { apns: found.apns } })
   if (typed.yes !== true) {
     host.err('The service watches this core now, and writes nothing. Look: svc health; svc sessions\n')
     return
@@ -126,6 +128,7 @@ function show(host: CommandHost, found: Found): void {
     )
   for (const { path, kept } of found.files)
     if (kept.length > 0) out(`Yours alone in ${printable(path)}: ${kept.map(printable).join(', ')}\n`)
+  if (found.apns !== null) out(`\nAPNs of the policy that fit it: ${found.apns.map(printable).join(', ')}\n`)
   if (found.lines !== '') out(`\nSettings that fit it:\n${found.lines.split('\n').map(printable).join('\n')}`)
   showCosts(host, found)
 }
@@ -165,15 +168,22 @@ async function settle(host: CommandHost, wanted: Readonly<Record<string, unknown
     )
     return false
   }
-  await writeFile(path, withKeys(before, wanted))
+  await replaced(path, withKeys(before, wanted))
   try {
     await call('PUT /v1/settings', { body: again })
     return true
   } catch (error) {
     // A file that the service refuses would keep it from its next start.
-    await writeFile(path, before)
+    await replaced(path, before)
     throw error
   }
+}
+
+/** Puts a text in the place of the file's, all of it or nothing. Mode and owner stay. */
+async function replaced(path: string, text: string): Promise<void> {
+  const place = await realpath(path)
+  const { mode, uid, gid } = await stat(place)
+  await replaceFile(place, text, { mode: mode & 0o777, owner: { uid, gid } })
 }
 
 /** The file, where the service runs on this machine and this process may write it. */

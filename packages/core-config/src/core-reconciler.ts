@@ -146,6 +146,13 @@ function comparedWords(plan: CorePlan): readonly [ComponentHealth['status'], str
     return ['ok', `${why} and no directory is configured: nothing is compared`]
   if (plan.state === 'unknown') return ['degraded', plan.problems.join('; ')]
   const where = plan.dir === '' ? '' : ` in ${plan.dir}`
+  const held = plan.held ?? []
+  // To watch the core of somebody else is nobody's fault.
+  if (held.length > 0)
+    return [
+      'ok',
+      `only looked at: ${countText(held.length, 'file')} of others${where} (${why}); svc core adopt says how they differ`,
+    ]
   if (plan.state === 'in_sync') return ['ok', `${why}: the core's configuration${where} is as it should be`]
   const files = plan.files.filter(({ change }) => change !== 'same').length
   const daemons = plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name)
@@ -157,10 +164,7 @@ function comparedWords(plan: CorePlan): readonly [ComponentHealth['status'], str
     plan.files.length === 0
       ? 'the configuration would change'
       : `${countText(files, 'file')}${where} would change and ${restarts}`
-  const held = plan.held ?? []
-  const asked =
-    held.length === 0 ? '' : `; ${countText(held.length, 'file')} of others would be asked for first`
-  return ['degraded', `${why}: ${what}${asked}; see GET /v1/core/plan`]
+  return ['degraded', `${why}: ${what}; see GET /v1/core/plan`]
 }
 
 /** Reconciler that keeps the core at its configuration; its one key is the node. */

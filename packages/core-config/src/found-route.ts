@@ -69,6 +69,11 @@ const FOUND: JsonSchema = recordSchema({
     description:
       'Keys of the configuration that have to be these for the service to say the same. Empty: they are.',
   },
+  apns: {
+    type: ['array', 'null'],
+    items: TEXT,
+    description: 'What `apns` of the policy has to be, see `PUT /v1/policy`. null: as it is, or the files name none.',
+  },
   lines: { ...TEXT, description: 'YAML of `settings`, for the configuration file.' },
   files: {
     type: 'array',
@@ -154,6 +159,7 @@ function foundRecord(found: FoundOnMachine): object {
             addresses: network.addresses,
           },
     settings,
+    apns: found.apns ?? null,
     lines: Object.keys(settings).length === 0 ? '' : withKeys('', settings),
     files: (comparison?.files ?? []).map(({ path, daemon = null, differences, kept }) => ({
       path,

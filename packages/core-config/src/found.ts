@@ -24,6 +24,8 @@ export interface FoundOnMachine {
   readonly reading: CoreReading | undefined
   /** Keys of `reading` that have another value now. */
   readonly settings: Readonly<Record<string, unknown>>
+  /** What the policy's APNs have to be; undefined where they are so, or the files name none. */
+  readonly apns: readonly string[] | undefined
   /** Undefined where its files cannot be compared; `problems` says why. */
   readonly comparison: CoreComparison | undefined
   readonly problems: readonly string[]
@@ -42,7 +44,7 @@ export async function foundNow(
   const { daemons, unseen } = await findDaemons({ engineSocket, ...places }, signal)
   const core = coreOf(daemons, settings)
   if (core === undefined)
-    return { daemons, reading: undefined, settings: {}, comparison: undefined, problems: [], unseen }
+    return { daemons, reading: undefined, settings: {}, apns: undefined, comparison: undefined, problems: [], unseen }
   const reading = await readCore(core, daemons)
   const { comparison, problems } = await comparedWith(context, reading, signal)
   return {
@@ -51,10 +53,17 @@ export async function foundNow(
     settings: Object.fromEntries(
       Object.entries(reading.settings).filter(([key, value]) => !isInForce(settings, key, value)),
     ),
+    apns: otherApns(context, reading),
     comparison,
     problems: [...reading.problems, ...problems],
     unseen,
   }
+}
+
+function otherApns(context: Context, { network }: CoreReading): readonly string[] | undefined {
+  const { apns } = network
+  const isOther = apns.length > 0 && !isDeepStrictEqual(apns.toSorted(), coreDesired(context).apns.toSorted())
+  return isOther ? apns : undefined
 }
 
 /** The core that the configuration names if it is there, else the one that is. */
@@ -66,7 +75,7 @@ function coreOf(daemons: readonly FoundDaemon[], { core }: Settings): FoundCore 
 /** Its files beside what would be written, were the settings as they say. */
 async function comparedWith(
   context: Context,
-  { core, settings: found }: CoreReading,
+  { core, settings: found, network }: CoreReading,
   signal: AbortSignal,
 ): Promise<{ readonly comparison: CoreComparison | undefined; readonly problems: readonly string[] }> {
   const driver = context.maybe(coreDriverRef)
@@ -79,13 +88,8 @@ async function comparedWith(
     return { comparison: undefined, problems: ['this core driver does not compare files that others wrote'] }
   const settings = withFound(context.settings, found)
   const { plmn, tac } = settings
-  const apns = found['policy.apns']
-  const desired = {
-    ...coreDesired(context),
-    plmn,
-    tac,
-    ...(Array.isArray(apns) ? { apns: apns.map(String) } : {}),
-  }
+  const now = coreDesired(context)
+  const desired = { ...now, plmn, tac, apns: network.apns.length === 0 ? now.apns : network.apns }
   try {
     return { comparison: await driver.compare(desired, settings, signal), problems: [] }
   } catch (error) {

@@ -103,7 +103,7 @@ function processDaemon(one: FoundProcess, packages: ReadonlyMap<string, string>)
   const problem =
     container === undefined
       ? unit === undefined
-        ? 'it runs without systemd and without a container: nobody can restart it for a change of its file'
+        ? 'without systemd and without a container, so nobody can restart it for a change of its file'
         : undefined
       : 'it runs in a container of an engine that this service does not see: set hss.engine_socket'
   return {

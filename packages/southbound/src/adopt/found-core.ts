@@ -35,8 +35,9 @@ const MOST_BYTES = 1024 * 1024
 /** Reads the files of a core's daemons as they are. Writes nothing, and never throws for one that cannot be read. */
 export async function readCore(core: FoundCore, all: readonly FoundDaemon[]): Promise<CoreReading> {
   const daemons = all.filter((one) => one.core === core && !UNKNOWN_ROLES.includes(one.role))
-  const problems = daemons.flatMap(({ role, problem }) =>
-    problem === undefined ? [] : [`${role}: ${problem}`],
+  const troubled = Map.groupBy(daemons, ({ problem }) => problem)
+  const problems = [...troubled].flatMap(([problem, all]) =>
+    problem === undefined ? [] : [`${all.map(({ role }) => role).join(', ')}: ${problem}`],
   )
   const files = new Map<string, Part>()
   for (const { role, path } of daemons) {

@@ -38,6 +38,7 @@ export function readFree5gc(files: ReadonlyMap<string, Part>): FoundNetwork {
     plmn,
     tacs,
     pools,
+    apns: distinct([...listAt(amf, 'supportDnnList').map(String), ...pools.map(({ apn }) => apn)]),
     slices,
     dns,
     addresses,
@@ -82,18 +83,16 @@ function firstText([first]: readonly Part[]): string | undefined {
 }
 
 function networkSettings(
-  { plmn, tacs, slices, dns, addresses }: Omit<FoundNetwork, 'settings' | 'notes' | 'pools'>,
+  { plmn, tacs, slices, dns, addresses }: Omit<FoundNetwork, 'settings' | 'notes' | 'pools' | 'apns'>,
   amf: Part,
   pools: FoundNetwork['pools'],
 ): object {
   const tac = Number(tacs[0] ?? Number.NaN)
-  const apns = distinct([...listAt(amf, 'supportDnnList').map(String), ...pools.map(({ apn }) => apn)])
   const subnet = coverOf(pools.map((pool) => pool.subnet))
   const resolver = dns[0] === undefined ? {} : { dns: dns[0] }
   return {
     ...(plmn === undefined ? {} : { 'plmn.mcc': plmn.mcc, 'plmn.mnc': plmn.mnc }),
     ...(Number.isInteger(tac) ? { tac } : {}),
-    ...(apns.length === 0 ? {} : { 'policy.apns': apns }),
     ...(subnet === undefined ? {} : { 'core_b.subnet': subnet }),
     ...(slices.length === 0 ? {} : { 'core_b.slices': slices }),
     'core_b.addresses': { ...addresses, ...resolver },

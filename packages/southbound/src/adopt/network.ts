@@ -5,6 +5,8 @@ export interface FoundNetwork {
   readonly tacs: readonly string[]
   /** Pools of addresses with the APN that they are for; without one they are for any. */
   readonly pools: readonly { readonly apn: string | undefined; readonly subnet: string }[]
+  /** APNs of the network: those that have a pool or are listed. */
+  readonly apns: readonly string[]
   readonly slices: readonly { readonly sst: number; readonly sd?: string }[]
   readonly dns: readonly string[]
   /** Role → address. */

@@ -39,6 +39,7 @@ export function readOpen5gs(files: ReadonlyMap<string, Part>): FoundNetwork {
     plmn,
     tacs,
     pools,
+    apns: distinct(pools.map(({ apn }) => apn)),
     slices,
     dns,
     addresses,
@@ -79,11 +80,9 @@ function networkSettings({
 }: Pick<FoundNetwork, 'plmn' | 'tacs' | 'pools' | 'slices'>): object {
   const tac = Number(tacs[0] ?? Number.NaN)
   const subnet = pools.find((pool) => !pool.subnet.includes(':'))?.subnet ?? pools[0]?.subnet
-  const apns = distinct(pools.map(({ apn }) => apn))
   return {
     ...(plmn === undefined ? {} : { 'plmn.mcc': plmn.mcc, 'plmn.mnc': plmn.mnc }),
     ...(Number.isInteger(tac) ? { tac } : {}),
-    ...(apns.length === 0 ? {} : { 'policy.apns': apns }),
     ...(subnet === undefined ? {} : { 'core_a.subnet': subnet }),
     ...(slices.length === 0 ? {} : { 'core_a.slices': slices }),
   }

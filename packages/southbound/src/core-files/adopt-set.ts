@@ -17,7 +17,7 @@ import { readFiles } from '../config-set/read-set.ts'
 import { writeManifest } from '../config-set/write-set.ts'
 import type { Engine } from '../engine/engine.ts'
 import { compared, isYaml, type Overlay, withOurs } from '../overlay/overlay.ts'
-import { withOverlays, writeOverlays } from '../overlay/overlay-files.ts'
+import { type Overlays, withOverlays, writeOverlays } from '../overlay/overlay-files.ts'
 import { copyPlaceOf, errorWords, makePlan } from './core-plan.ts'
 import { type CoreFilesParts, type CoreSet, coreSetOf } from './core-set.ts'
 
@@ -45,14 +45,18 @@ export async function compareSet(
   const plan = (set: Rendered) =>
     makePlan(setOf(set), { context: { settings: looking }, parts, engine }, signal)
   return {
-    files: [...overlays].map(([path, overlay]) => comparedFile(path, overlay, plain)),
+    files: [...overlays.files].map(([path, overlay]) => comparedFile(path, overlay, plain)),
     adopted: await plan(withOverlays(rendered, overlays)),
     replaced: await plan(rendered),
   }
 }
 
-function overlaysOf(found: ReadonlyMap<string, string>, { files }: Rendered): ReadonlyMap<string, Overlay> {
-  return new Map([...found].map(([path, theirs]) => [path, { theirs, rendered: files.get(path) ?? '' }]))
+function overlaysOf(found: ReadonlyMap<string, string>, { files }: Rendered): Overlays {
+  const overlay = (path: string, theirs: string): Overlay => ({ theirs, rendered: files.get(path) ?? '' })
+  return {
+    files: new Map([...found].map(([path, theirs]) => [path, overlay(path, theirs)])),
+    absent: new Set([...files.keys()].filter((path) => isYaml(path) && !found.has(path))),
+  }
 }
 
 function comparedFile(path: string, { theirs, rendered }: Overlay, { dir, daemons }: CoreSet): ComparedFile {
@@ -87,9 +91,11 @@ export async function adoptSet(
   const found = new Map([...plan.state.found].filter(([path]) => rendered.files.has(path)))
   const held = await heldFiles(plan, set.files, copies)
   if (found.size === 0) throw validationFailed(`${set.dir} has no file that this core reads`)
-  const overlays = new Map(
-    [...overlaysOf(found, rendered)].map(([path, overlay]) => [path, oursIn(path, overlay, ours)] as const),
-  )
+  const { files, absent } = overlaysOf(found, rendered)
+  const overlays = {
+    files: new Map([...files].map(([path, overlay]) => [path, oursIn(path, overlay, ours)])),
+    absent,
+  }
   const after = withOverlays(rendered, overlays)
   const { name } = await copies.keepOriginal(found, context.clock.nowMs())
   await writeOverlays(set.dir, overlays)

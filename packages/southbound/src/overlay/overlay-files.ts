@@ -11,34 +11,40 @@ const THEIRS = 'overlays'
 /** Below it: what the service rendered for the same settings when it took them in. */
 const RENDERED = `${THEIRS}/rendered`
 
+/** In it: paths of ours that the operator had no file for, one a line. They are not written either. */
+const ABSENT = `${RENDERED}/absent.txt`
+
+/** The operator's own in a directory. */
+export interface Overlays {
+  readonly files: ReadonlyMap<string, Overlay>
+  /** Files of daemons that the operator does not run. */
+  readonly absent: ReadonlySet<string>
+}
+
 const isEither = (path: string): boolean => isSafePath(`${RENDERED}/${path}`)
 
 /** The overlays of a directory for those files. Throws `southbound_unavailable`. */
-export async function overlaysIn(
-  dir: string,
-  paths: Iterable<string>,
-): Promise<ReadonlyMap<string, Overlay>> {
+export async function overlaysIn(dir: string, paths: Iterable<string>): Promise<Overlays> {
   const safe = [...paths].filter(isEither)
   const found = await readFiles(
     dir,
-    safe.flatMap((path) => [`${THEIRS}/${path}`, `${RENDERED}/${path}`]),
+    [ABSENT, ...safe.flatMap((path) => [`${THEIRS}/${path}`, `${RENDERED}/${path}`])],
   )
-  return new Map(
-    safe.flatMap((path) => {
-      const theirs = found.get(`${THEIRS}/${path}`)
-      const rendered = found.get(`${RENDERED}/${path}`)
-      return theirs === undefined || rendered === undefined ? [] : [[path, { theirs, rendered }] as const]
-    }),
-  )
+  const files = safe.flatMap((path) => {
+    const theirs = found.get(`${THEIRS}/${path}`)
+    const rendered = found.get(`${RENDERED}/${path}`)
+    return theirs === undefined || rendered === undefined ? [] : [[path, { theirs, rendered }] as const]
+  })
+  return { files: new Map(files), absent: new Set((found.get(ABSENT) ?? '').split('\n')) }
 }
 
 /** Writes overlays, whole or not at all. Throws `southbound_unavailable`. */
-export async function writeOverlays(dir: string, overlays: ReadonlyMap<string, Overlay>): Promise<void> {
+export async function writeOverlays(dir: string, { files: overlays, absent }: Overlays): Promise<void> {
   const files = [...overlays].flatMap(([path, { theirs, rendered }]) => [
     [`${THEIRS}/${path}`, theirs] as const,
     [`${RENDERED}/${path}`, rendered] as const,
   ])
-  const staged = await stageFiles(dir, new Map(files))
+  const staged = await stageFiles(dir, new Map([...files, [ABSENT, [...absent].join('\n')]]))
   try {
     await staged.commit()
   } finally {
@@ -48,7 +54,7 @@ export async function writeOverlays(dir: string, overlays: ReadonlyMap<string, O
 
 /** Takes overlays out of use. Those that are as `originals` has them go; what an operator wrote into one since stays to be read. */
 export async function dropOverlays(dir: string, originals: ReadonlyMap<string, string>): Promise<void> {
-  const overlays = await overlaysIn(dir, originals.keys())
+  const { files: overlays } = await overlaysIn(dir, originals.keys())
   const isEdited = [...overlays].some(([path, { theirs }]) => originals.get(path) !== theirs)
   await rm(join(dir, isEdited ? RENDERED : THEIRS), { recursive: true, force: true })
 }
@@ -62,13 +68,15 @@ export async function dropOverlays(dir: string, originals: ReadonlyMap<string, s
 export async function overlaid(dir: string, rendered: Rendered): Promise<Rendered> {
   if (!isAbsolute(dir)) return rendered
   const overlays = await overlaysIn(dir, rendered.files.keys())
-  return overlays.size === 0 ? rendered : withOverlays(rendered, overlays)
+  return overlays.files.size === 0 ? rendered : withOverlays(rendered, overlays)
 }
 
 /** The set as `overlaid` gives it, with these. */
-export function withOverlays({ files }: Rendered, overlays: ReadonlyMap<string, Overlay>): Rendered {
+export function withOverlays({ files }: Rendered, { files: overlays, absent }: Overlays): Rendered {
   const all = new Map(
-    [...files].map(([path, content]) => [path, mergedFile(path, overlays.get(path), content)]),
+    [...files].flatMap(([path, content]) =>
+      absent.has(path) ? [] : [[path, mergedFile(path, overlays.get(path), content)] as const],
+    ),
   )
   const mains = (set: ReadonlyMap<string, string>) =>
     [...set].flatMap(([path, content]) => (isYaml(path) ? [content] : []))
@@ -98,8 +106,8 @@ export async function overlayKeys(
   dir: string,
   paths: Iterable<string>,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const overlays = await overlaysIn(dir, paths)
-  return new Map([...overlays].map(([path, overlay]) => [path, isYaml(path) ? keysOf(overlay) : []]))
+  const { files } = await overlaysIn(dir, paths)
+  return new Map([...files].map(([path, overlay]) => [path, isYaml(path) ? keysOf(overlay) : []]))
 }
 
 function keysOf({ theirs, rendered }: Overlay): readonly string[] {

@@ -16,21 +16,41 @@ export function isYaml(path: string): boolean {
 /** The operator's file with what `after` renders otherwise than it was rendered then. Throws for one that is no YAML. */
 export function merged(path: string, { theirs, rendered }: Overlay, after: string): string {
   // One that no daemon could read must not become its file.
-  if (isYaml(path)) textValue(theirs)
+  const found = isYaml(path) ? textValue(theirs) : undefined
   if (rendered === after) return theirs
   if (!isYaml(path)) return after
-  return editedYaml(theirs, editsBetween([], parse(rendered), parse(after)))
+  return editedYaml(theirs, editsBetween([], parse(rendered), parse(after), found))
 }
 
-/** What is to be done to a file of `before` for it to say `after`. */
-function editsBetween(path: YamlPath, before: unknown, after: unknown): readonly YamlEdit[] {
+/** What is to be done to `found`, which was like `before`, for it to follow to `after`. */
+function editsBetween(path: YamlPath, before: unknown, after: unknown, found: unknown): readonly YamlEdit[] {
   if (isRecord(before) && isRecord(after)) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)])
-    return [...keys].flatMap((key) => editsBetween([...path, key], before[key], after[key]))
+    const inner = isRecord(found) ? found : {}
+    return [...keys].flatMap((key) => editsBetween([...path, key], before[key], after[key], inner[key]))
   }
-  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
-    return after.flatMap((item: unknown, at) => editsBetween([...path, at], before[at], item))
-  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, value: after }]
+  if (JSON.stringify(before) === JSON.stringify(after)) return []
+  if (Array.isArray(before) && Array.isArray(after) && Array.isArray(found) && before.length === after.length) {
+    const edits = after.flatMap((item: unknown, at) =>
+      editsBetween([...path, at], before[at], item, found[at]),
+    )
+    // An entry that is not the one that was rendered is somebody else's: ours does not go into its lines.
+    if (edits.every((edit) => isLike(at(before, edit.path, path.length), at(found, edit.path, path.length))))
+      return edits
+  }
+  return [{ path, value: after }]
+}
+
+/** What stands at the rest of a path. */
+function at(value: unknown, path: YamlPath, from: number): unknown {
+  return path
+    .slice(from)
+    .reduce<unknown>((inner, name) => (inner as Record<string | number, unknown> | undefined)?.[name], value)
+}
+
+/** The same as a text, as the cores read it. */
+function isLike(one: unknown, other: unknown): boolean {
+  return one === undefined || String(one) === String(other)
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -68,7 +88,8 @@ function comparedAt(path: readonly string[], found: unknown, written: unknown): 
       own.map((key) => [...path, key].join('.')),
     )
   }
-  if (Array.isArray(found) && Array.isArray(written) && found.length === written.length)
+  // Of a list of several it is told as a whole: an entry may stand at another place.
+  if (Array.isArray(found) && Array.isArray(written) && found.length === 1 && written.length === 1)
     return joined(written.map((value: unknown, at) => comparedAt([...path, String(at)], found[at], value)))
   if (JSON.stringify(found) === JSON.stringify(written)) return joined([])
   // An empty key is as none.
@@ -104,7 +125,7 @@ function plain(node: unknown): unknown {
   return isScalar(node) ? String(node.value ?? '') : undefined
 }
 
-const MOST_SHOWN = 200
+const MOST_SHOWN = 120
 
 function shownValue(path: readonly string[], value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -185,13 +185,12 @@ test('reads what Open5GS says, and the settings that say the same', async () => 
   const { network, settings, problems } = await readCore('core_a', daemons)
   assert.equal(problems, [])
   assert.equal(network.plmn, { mcc: '001', mnc: '01' })
-  assert.equal(network.tacs, ['7', '9-12'])
+  assert.equal([network.tacs, network.apns], [['7', '9-12'], ['internet', 'corp']])
   assert.equal(settings, {
     core: 'core_a',
     'plmn.mcc': '001',
     'plmn.mnc': '01',
     tac: 7,
-    'policy.apns': ['internet', 'corp'],
     'core_a.subnet': '10.46.0.0/16',
     'core_a.slices': [{ sst: 1 }, { sst: 2, sd: '000080' }],
     'core_a.addresses': {
@@ -240,7 +239,7 @@ test('reads what free5GC says, and the settings that say the same', async () => 
   })
   const { settings, problems, network } = await readCore('core_b', daemons)
   assert.equal(problems, [])
-  assert.equal(network.tacs, ['10'])
+  assert.equal([network.tacs, network.apns], [['10'], ['internet']])
   const { 'core_b.units': _units, 'core_b.config_dir': folder, ...rest } = settings
   assert.is(folder, dir.path)
   assert.equal(rest, {
@@ -248,7 +247,6 @@ test('reads what free5GC says, and the settings that say the same', async () => 
     'plmn.mcc': '208',
     'plmn.mnc': '93',
     tac: 10,
-    'policy.apns': ['internet'],
     'core_b.subnet': '10.60.0.0/15',
     'core_b.slices': [
       { sst: 1, sd: '010203' },

@@ -111,15 +111,33 @@ test('takes over single lines of ours', () => {
   assert.throws(() => withOurs(overlay, ['hss.other']), /hss\.other is no key/)
 })
 
+test('does not write into an entry that is somebody else’s', () => {
+  const theirs = 's:\n  - subnet: 10.45.0.0/16\n  - subnet: 2001:db8::/48\n'
+  const rendered = 's:\n  - subnet: "10.45.0.0/16"\n  - subnet: "10.46.0.0/16"\n'
+  assert.is(
+    merged('a.yaml', { theirs, rendered }, rendered.replace('10.46', '10.47')),
+    's:\n  - subnet: "10.45.0.0/16"\n  - subnet: "10.47.0.0/16"\n',
+  )
+  assert.is(
+    merged('a.yaml', { theirs, rendered }, rendered.replace('10.45', '10.44')),
+    's:\n  - subnet: "10.44.0.0/16"\n  - subnet: 2001:db8::/48\n',
+  )
+})
+
 test('leaves out a file of ours that the operator’s files do not name', () => {
   const files = new Map([
     ['mme.yaml', 'mme:\n  freeDiameter: "/etc/open5gs/freeDiameter/mme.conf"\n'],
     ['freeDiameter/mme.conf', 'Port = 3868;\n'],
     ['hss.yaml', 'hss:\n  freeDiameter: "/etc/open5gs/freeDiameter/hss.conf"\n'],
     ['freeDiameter/hss.conf', 'Port = 3868;\n'],
+    ['pcrf.yaml', 'pcrf:\n  freeDiameter: "/etc/open5gs/freeDiameter/pcrf.conf"\n'],
+    ['freeDiameter/pcrf.conf', 'Port = 3868;\n'],
   ])
   const theirs = 'mme:\n  freeDiameter: /etc/freeDiameter/mme.conf\n'
-  const overlays = new Map([['mme.yaml', { theirs, rendered: files.get('mme.yaml') ?? '' }]])
+  const overlays = {
+    files: new Map([['mme.yaml', { theirs, rendered: files.get('mme.yaml') ?? '' }]]),
+    absent: new Set(['pcrf.yaml']),
+  }
   const after = withOverlays(renderedOf(files), overlays)
   assert.equal([...after.files.keys()], ['mme.yaml', 'hss.yaml', 'freeDiameter/hss.conf'])
   assert.is(after.files.get('mme.yaml'), theirs)

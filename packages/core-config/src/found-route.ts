@@ -72,7 +72,8 @@ const FOUND: JsonSchema = recordSchema({
   apns: {
     type: ['array', 'null'],
     items: TEXT,
-    description: 'What `apns` of the policy has to be, see `PUT /v1/policy`. null: as it is, or the files name none.',
+    description:
+      'What `apns` of the policy has to be, see `PUT /v1/policy`. null: as it is, or the files name none.',
   },
   lines: { ...TEXT, description: 'YAML of `settings`, for the configuration file.' },
   files: {

@@ -44,7 +44,15 @@ export async function foundNow(
   const { daemons, unseen } = await findDaemons({ engineSocket, ...places }, signal)
   const core = coreOf(daemons, settings)
   if (core === undefined)
-    return { daemons, reading: undefined, settings: {}, apns: undefined, comparison: undefined, problems: [], unseen }
+    return {
+      daemons,
+      reading: undefined,
+      settings: {},
+      apns: undefined,
+      comparison: undefined,
+      problems: [],
+      unseen,
+    }
   const reading = await readCore(core, daemons)
   const { comparison, problems } = await comparedWith(context, reading, signal)
   return {

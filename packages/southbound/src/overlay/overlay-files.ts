@@ -26,10 +26,10 @@ const isEither = (path: string): boolean => isSafePath(`${RENDERED}/${path}`)
 /** The overlays of a directory for those files. Throws `southbound_unavailable`. */
 export async function overlaysIn(dir: string, paths: Iterable<string>): Promise<Overlays> {
   const safe = [...paths].filter(isEither)
-  const found = await readFiles(
-    dir,
-    [ABSENT, ...safe.flatMap((path) => [`${THEIRS}/${path}`, `${RENDERED}/${path}`])],
-  )
+  const found = await readFiles(dir, [
+    ABSENT,
+    ...safe.flatMap((path) => [`${THEIRS}/${path}`, `${RENDERED}/${path}`]),
+  ])
   const files = safe.flatMap((path) => {
     const theirs = found.get(`${THEIRS}/${path}`)
     const rendered = found.get(`${RENDERED}/${path}`)

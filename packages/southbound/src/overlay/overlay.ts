@@ -30,7 +30,12 @@ function editsBetween(path: YamlPath, before: unknown, after: unknown, found: un
     return [...keys].flatMap((key) => editsBetween([...path, key], before[key], after[key], inner[key]))
   }
   if (JSON.stringify(before) === JSON.stringify(after)) return []
-  if (Array.isArray(before) && Array.isArray(after) && Array.isArray(found) && before.length === after.length) {
+  if (
+    Array.isArray(before) &&
+    Array.isArray(after) &&
+    Array.isArray(found) &&
+    before.length === after.length
+  ) {
     const edits = after.flatMap((item: unknown, at) =>
       editsBetween([...path, at], before[at], item, found[at]),
     )

@@ -185,7 +185,13 @@ test('reads what Open5GS says, and the settings that say the same', async () => 
   const { network, settings, problems } = await readCore('core_a', daemons)
   assert.equal(problems, [])
   assert.equal(network.plmn, { mcc: '001', mnc: '01' })
-  assert.equal([network.tacs, network.apns], [['7', '9-12'], ['internet', 'corp']])
+  assert.equal(
+    [network.tacs, network.apns],
+    [
+      ['7', '9-12'],
+      ['internet', 'corp'],
+    ],
+  )
   assert.equal(settings, {
     core: 'core_a',
     'plmn.mcc': '001',

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { eventually } from '@steeple/testkit'
+import { runsWith } from '../harness/compatibility/runs.ts'
 import { CGROUP_PARENT, IMAGE_FOLDER, machineFolder } from './own-machine.ts'
 
 const run = promisify(execFile)
@@ -52,6 +53,7 @@ export interface Engine {
 
 /** Starts a podman in the folder of this machine. */
 export async function startPodman(): Promise<Engine> {
+  runsWith('podman', 'podman', '--version')
   const folder = machineFolder()
   const socket = join(folder, 'engine.sock')
   const env = { ...process.env, ...configure(folder) }

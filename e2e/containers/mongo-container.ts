@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runsWith } from '../harness/compatibility/runs.ts'
 import type { Engine } from './engine.ts'
 import { machineFolder, PARTS } from './own-machine.ts'
 
@@ -17,6 +18,7 @@ export async function startMongoContainer(
   engine: Engine,
   shell: 'mongosh' | 'garbage' | 'none' = 'mongosh',
 ): Promise<void> {
+  if (shell === 'mongosh') runsWith('mongosh', 'basename', PARTS.shell)
   const modules = { '/opt/mongosh/node_modules': join(PARTS.shell, 'node_modules') }
   const setUps = {
     mongosh: { mounts: modules, path: ['/opt/mongosh/node_modules/.bin'] },

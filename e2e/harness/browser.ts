@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Page, type Request } from 'playwright-core'
+import { runsWith } from './compatibility/runs.ts'
 
 /** Where Debian and its relatives put the browser. */
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -50,6 +51,7 @@ export function findWholeBrowser(): string | undefined {
 
 /** Starts the browser with a profile of its own, which goes with it, and further flags. */
 export async function openBrowser(executablePath: string, more: readonly string[] = []): Promise<Browser> {
+  runsWith('Chromium', executablePath, '--version')
   const args = [...BROWSER_FLAGS, ...more]
   const browser = await chromium.launch({ executablePath, args, timeout: START_LIMIT_MS })
   return {

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import { eventually, unusedPort } from '@steeple/testkit'
+import { runsWith } from './compatibility/runs.ts'
 import { ROOT } from './launch.ts'
 
 const EXAMPLES = join(ROOT, 'docs/proxies')
@@ -14,6 +15,10 @@ export function hasProxies(): boolean {
   )
   if (!isHere && process.env.CI === 'true')
     throw new Error('needs nginx and caddy: apt install nginx-light caddy')
+  if (isHere) {
+    runsWith('nginx', 'nginx', '-v')
+    runsWith('Caddy', 'caddy', 'version')
+  }
   return isHere
 }
 

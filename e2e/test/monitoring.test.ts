@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
 import { Ajv } from 'ajv'
 import { parse } from 'yaml'
+import { runsWith } from '../harness/compatibility/runs.ts'
 import { DASHBOARD, type Dashboard, expressionsOf, metricsIn, misplaced } from '../harness/dashboards.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
@@ -70,6 +71,7 @@ async function startPrometheus(folder: string, target: string, rules: string): P
     `--storage.tsdb.path=${join(folder, 'tsdb')}`,
     `--web.listen-address=${listen}`,
   ]
+  runsWith('Prometheus', 'prometheus', '--version')
   const child: ChildProcess = spawn('prometheus', flags, { stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = once(child, 'exit')
   let said = ''

@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { newLinesOfOutput, systemdEngine } from '@steeple/southbound'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { type BootedDebian, bootDebian } from '../containers/booted-debian.ts'
 import { enterOwnMachine } from '../containers/own-machine.ts'
+import { runsWith } from '../harness/compatibility/runs.ts'
 
 enterOwnMachine(import.meta.filename)
 
@@ -33,6 +35,8 @@ units.before(async () => {
     '[Service]\nExecStart=/usr/bin/open5gs-nowhere\n',
   )
   await machine.must('systemctl', 'daemon-reload')
+  runsWith('Debian', 'cat', join(machine.folder, 'etc/debian_version'))
+  runsWith('systemd', 'chroot', machine.folder, 'systemctl', '--version')
 }, LIMIT)
 units.after(() => machine?.off())
 

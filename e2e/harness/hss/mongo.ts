@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { unusedPort } from '@steeple/testkit'
 import { type Collection, type Document, MongoClient } from 'mongodb'
+import { runsWith } from '../compatibility/runs.ts'
 
 const CACHE = join(homedir(), '.cache', 'steeple-test')
 const LIBRARY = join(CACHE, 'mongo-java-server-1.47.0')
@@ -85,6 +86,7 @@ export async function startMongo(): Promise<Mongo> {
 export async function startJava(
   port: number,
 ): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+  runsWith('mongo-java-server', 'basename', LIBRARY)
   // It lives for a minute: the second compiler would cost more than its programs save. Without files of its own in /tmp: their
   // names are process ids, which are the same in each machine of a test.
   const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-XX:-UsePerfData']

@@ -1,7 +1,7 @@
+import { type CsvRecord, csvLines, delimiterOf, readableCsv, readRecord } from '@steeple/telecom'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { type CsvRecord, csvLines, delimiterOf, readRecord } from '../src/import/csv.ts'
-import { isJson, readableBody } from '../src/import/import-route.ts'
+import { isJson } from '../src/import/import-route.ts'
 import { cellsFromJson } from '../src/import/json-cells.ts'
 import { csvRows, jsonRows, jsonRowsOf } from '../src/import/read-rows.ts'
 
@@ -123,7 +123,7 @@ csv('has doubts about quotes that are where none may be', () => {
 
 const pause = async (): Promise<void> => undefined
 const refusedBody = async (bytes: Buffer): Promise<string> => {
-  const refused = await readableBody(bytes, pause).catch((error: unknown) => error)
+  const refused = await readableCsv(bytes, pause).catch((error: unknown) => error)
   assert.is((refused as { code?: string }).code, 'validation_failed')
   return (refused as Error).message
 }
@@ -135,7 +135,7 @@ csv('takes UTF-16 of a spreadsheet, and says of other files what they are and ho
     Buffer.from(`\uFEFF${lines.join('\n')}`, 'utf16le'),
     Buffer.from(`\uFEFF${lines.join('\n')}`, 'utf16le').swap16(),
   ]) {
-    const rows = await csvRows(await readableBody(bytes, pause), pause)
+    const rows = await csvRows(await readableCsv(bytes, pause), pause)
     const [place] = [...rows.places()]
     assert.is(place && rows.cells(place)?.get('label'), 'Zürich')
   }
@@ -217,7 +217,7 @@ const FILES: readonly (readonly [what: string, text: string, more: Readonly<Reco
 
 for (const [what, text, more] of FILES)
   csv(`reads the file of ${what}`, async () => {
-    const bytes = await readableBody(Buffer.from(text), pause)
+    const bytes = await readableCsv(Buffer.from(text), pause)
     const rows = isJson(bytes) ? jsonRowsOf(bytes) : await csvRows(bytes, pause)
     const found = [...rows.places()].flatMap((place) => (place && rows.cells(place)) ?? [])
     const { imsi, ki, opc, op_or_opc, ...rest } = Object.fromEntries(found[0] ?? [])

@@ -28,6 +28,16 @@ export {
   plmnOf,
   swapped,
 } from './card/card-octets.ts'
+export {
+  type CsvRecord,
+  csvLines,
+  delimiterOf,
+  type LineSpan,
+  MARK,
+  readRecord,
+  wholeCells,
+} from './csv/csv.ts'
+export { readableCsv } from './csv/readable.ts'
 export type { Apn } from './identity/apn.ts'
 export { apnProblem, parseApn } from './identity/apn.ts'
 export type { Iccid } from './identity/iccid.ts'

@@ -1,6 +1,6 @@
 import { type Imsi, type Pause, validationFailed } from '@steeple/contracts'
+import type { LineSpan } from '@steeple/telecom'
 import { imsiHash, parseImsi } from '@steeple/telecom'
-import type { LineSpan } from './csv.ts'
 import { iccidText } from './import-row.ts'
 import { MAX_ROWS } from './import-schema.ts'
 import type { Rows } from './read-rows.ts'

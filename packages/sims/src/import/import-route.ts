@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import {
   createPause,
@@ -14,56 +13,17 @@ import {
   timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
+import { readableCsv } from '@steeple/telecom'
 import { policyApns } from '../issue/issue.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { noteMoves } from '../states/change.ts'
 import type { SimRow } from '../store/sim-store.ts'
-import { csvLines } from './csv.ts'
 import { type ImportPlan, type PlannedRow, planImport } from './import-plan.ts'
 import { createResults, ImportRows, type Ready, type Results } from './import-rows.ts'
 import { IMPORT_BODY, IMPORT_QUERY, IMPORT_REPORT, type ImportQuery } from './import-schema.ts'
 import { auditCutShort, noteBegun, noteEnded } from './open-imports.ts'
 import { tellOverwritten } from './overwritten.ts'
 import { csvRows, jsonRowsOf, type Rows } from './read-rows.ts'
-
-/** First octets of files that spreadsheets save when they are not asked for CSV. */
-const WORKBOOKS: readonly (readonly [octets: readonly number[], what: string])[] = [
-  [[0x50, 0x4b, 0x03, 0x04], 'an Excel or OpenDocument workbook, or another ZIP archive'],
-  [[0xd0, 0xcf, 0x11, 0xe0], 'an Excel workbook of 2003 and before'],
-]
-const LITTLE_ENDIAN = [0xff, 0xfe] as const
-const BIG_ENDIAN = [0xfe, 0xff] as const
-const HOW_TO_SAVE = 'In Excel save it as "CSV UTF-8 (Comma delimited)". Nothing was imported'
-
-/**
- * The body as UTF-8: UTF-16 with a byte order mark, Excel's "Unicode Text", is converted. Throws `validation_failed` for a
- * workbook and for any other encoding, naming the line: read as UTF-8 it would lose letters without a word.
- */
-export async function readableBody(bytes: Buffer, pause: Pause): Promise<Buffer> {
-  const begins = (octets: readonly number[]): boolean => octets.every((octet, i) => bytes[i] === octet)
-  const workbook = WORKBOOKS.find(([octets]) => begins(octets))
-  if (workbook !== undefined) throw validationFailed(`the file is ${workbook[1]}, and no CSV. ${HOW_TO_SAVE}`)
-  if (begins(LITTLE_ENDIAN)) return fromUtf16('utf-16le', bytes)
-  if (begins(BIG_ENDIAN)) return fromUtf16('utf-16be', bytes)
-  if (isUtf8(bytes)) return bytes
-  if (bytes.includes(0)) throw validationFailed(`the file is binary, and no CSV. ${HOW_TO_SAVE}`)
-  for (const place of csvLines(bytes)) {
-    await pause()
-    if (place === undefined || isUtf8(bytes.subarray(place.from, place.to))) continue
-    throw validationFailed(
-      `line ${place.line}: the CSV is not UTF-8; it seems to be in an encoding of Windows (Latin-1). ${HOW_TO_SAVE}`,
-    )
-  }
-  throw validationFailed(`the CSV is not UTF-8. ${HOW_TO_SAVE}`)
-}
-
-function fromUtf16(encoding: string, bytes: Buffer): Buffer {
-  try {
-    return Buffer.from(new TextDecoder(encoding, { fatal: true }).decode(bytes))
-  } catch (error) {
-    throw validationFailed(`the CSV begins as UTF-16 and is cut or damaged. ${HOW_TO_SAVE}`, { cause: error })
-  }
-}
 
 /** Whether a body is JSON, whatever it is called: CSV begins with a name, a comment or a mark. */
 export function isJson(bytes: Buffer): boolean {
@@ -158,7 +118,7 @@ async function rowsOf(request: ImportRequest, pause: Pause): Promise<Rows> {
   const { body } = request
   if (body === undefined) throw validationFailed('the import has no body; send the file of cards')
   const octets = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  const readable = await readableBody(octets, pause)
+  const readable = await readableCsv(octets, pause)
   const isCalledJson = /json/i.test(request.header('content-type') ?? '')
   return isCalledJson || isJson(readable) ? jsonRowsOf(readable) : await csvRows(readable, pause)
 }

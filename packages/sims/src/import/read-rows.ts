@@ -1,7 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import { malformedJson, type Pause, validationFailed } from '@steeple/contracts'
+import {
+  type CsvRecord,
+  csvLines,
+  delimiterOf,
+  type LineSpan,
+  MARK,
+  readRecord,
+  wholeCells,
+} from '@steeple/telecom'
 import { type Cells, type Column, cellsOf, columnOf, headerProblem, withoutSecrets } from './columns.ts'
-import { type CsvRecord, csvLines, delimiterOf, type LineSpan, MARK, readRecord, wholeCells } from './csv.ts'
 import { cellsFromJson } from './json-cells.ts'
 
 const QUOTE = 0x22

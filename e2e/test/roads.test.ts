@@ -53,6 +53,21 @@ const COMMANDS: Readonly<
     },
   ],
   'POST /v1/esim/revoke': ['esim revoke', { token: '<code>' }],
+  'PUT /v1/esim/providers/{id}': [
+    'esim provider set',
+    { url: '--es2-url', ca: '--server-ca', cert: '--client-cert', key: '--client-key' },
+  ],
+  'DELETE /v1/esim/providers/{id}': ['esim provider remove'],
+  'POST /v1/esim/providers/{id}/password': ['esim provider password'],
+  'POST /v1/esim/providers/{id}/order-file': [
+    'esim provider order-file',
+    { batch_id: '--batch', imsis: '--sim' },
+  ],
+  'POST /v1/esim/providers/{id}/codes': ['esim provider import'],
+  'POST /v1/esim/providers/{id}/order': [
+    'esim provider order',
+    { batch_id: '--batch', imsis: '--sim', release: '--hold' },
+  ],
   'POST /v1/lifecycle/transition': ['lifecycle move'],
   'PUT /v1/log-level': ['log-level'],
   'POST /v1/mesh/invite': ['mesh invite'],

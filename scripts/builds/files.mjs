@@ -32,6 +32,8 @@ const TERMS = /^(licen[cs]e|copying|notice|authors)/i
 /** Packages with programs for several machines in them: what this build takes of them. */
 const CHOSEN = {
   'better-sqlite3': (path, arch) => path.startsWith('lib/') || path === `prebuilds/linux-${arch}.node`,
+  // The others are for browsers, or the same made small.
+  openpgp: (path) => path === 'dist/node/openpgp.mjs',
   pcap: (path) => /^(build\/Release\/pcap_binding\.node|decode\/.*\.js|[a-z_]+\.js)$/.test(path),
 }
 

@@ -49,6 +49,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
   await of.request('PUT', '/v1/tx/profiles/mast', { body: mast })
   // One that no request removes.
   await of.request('PUT', '/v1/tx/profiles/hill', { body: mast })
+  await of.request('PUT', '/v1/esim/providers/harbour', { body: { requester: '2.999.1' } })
   const papers: readonly string[] = [await licenseDocument(of, 'L-1'), await licenseDocument(of, 'L-2')]
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ci = issueCi('P-256', {
@@ -76,6 +77,13 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /v1/tx/profiles/{id}/dry-run': ['hill', 'meadow'],
       'GET /v1/policy/license/documents/{id}': papers,
       'DELETE /v1/policy/license/documents/{id}': papers,
+      'GET /v1/esim/providers/{id}': ['harbour', 'meadow'],
+      'PUT /v1/esim/providers/{id}': ['harbour', 'meadow'],
+      'DELETE /v1/esim/providers/{id}': ['meadow'],
+      'POST /v1/esim/providers/{id}/password': ['harbour'],
+      'POST /v1/esim/providers/{id}/order-file': ['harbour'],
+      'POST /v1/esim/providers/{id}/codes': ['harbour'],
+      'POST /v1/esim/providers/{id}/order': ['harbour'],
       'GET /console-files/{file}': ['index.html', 'files.json', 'index.html.br'],
       ...pagesOfPlugins(),
       'POST /v1/plugins/{name}/load': plugins,

@@ -31,6 +31,8 @@ core.config_refused core-config: the core refused its configuration
 core.recall driver-core-a: phones without a session must attach again
 core.restart southbound: a daemon of the core was restarted
 esim.cancel_order esim-smdp: an order system has cancelled an order
+esim.cancel_failed esim-smdp: a provider does not cancel a code that is revoked here
+esim.cancel_told esim-smdp: a provider has cancelled a code that is revoked here
 esim.cancelled esim-smdp: a phone has cancelled its download
 esim.confirm esim-smdp: an order system has confirmed an order
 esim.downloaded esim-smdp: a phone has downloaded its profile

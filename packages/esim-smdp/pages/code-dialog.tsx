@@ -60,7 +60,13 @@ function Picture({ code }: { readonly code: Code }) {
         <code>{data.activation_code}</code> <Copy text={data.activation_code} />
       </p>
       <p class="fine">{t('esim.code.secret')}</p>
-      {code.confirmation_required ? <p>{t('esim.confirmation.needed')}</p> : null}
+      {code.confirmation_required ? (
+        <p>
+          {data.confirmation_code
+            ? t('esim.confirmation.provider', { code: data.confirmation_code })
+            : t('esim.confirmation.needed')}
+        </p>
+      ) : null}
     </>
   )
 }
@@ -77,6 +83,15 @@ function Facts({ code }: { readonly code: Code }) {
           ? t('esim.profile.nowhere')
           : t('esim.profile.at', { state: word('esim.profile', profile.state), eid: profile.eid_last4 })}
       </dd>
+      {code.provider === null ? null : (
+        <>
+          <dt>{t('esim.provider')}</dt>
+          <dd>
+            {code.provider}
+            {code.provider_cancel === null ? null : `, ${word('esim.cancel', code.provider_cancel)}`}
+          </dd>
+        </>
+      )}
       <dt>{t('esim.attempts')}</dt>
       <dd>{t('esim.attempts.text', { attempts: code.attempts, downloads: code.downloads })}</dd>
       <dt>{t('sims.expires')}</dt>

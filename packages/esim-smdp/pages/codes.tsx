@@ -2,6 +2,7 @@ import {
   Button,
   ButtonLink,
   DataTable,
+  download,
   EmptyState,
   ErrorNotice,
   filter,
@@ -11,6 +12,7 @@ import {
   Select,
   setFilters,
   t,
+  toast,
   useMemo,
   useRows,
   useState,
@@ -52,6 +54,9 @@ export function Codes() {
             <ButtonLink icon="printer" href={`/esim/cards?batch=${batch}`}>
               {t('esim.cards.print')}
             </ButtonLink>
+            <Button icon="download" onClick={() => void saveMdmList(batch)}>
+              {t('esim.mdm')}
+            </Button>
             <Button icon="x" onClick={() => setFilters({ batch_id: undefined })}>
               {t('sims.filter.remove', { what: t('sims.filter.batch_id'), value: batch })}
             </Button>
@@ -86,6 +91,11 @@ export function Codes() {
       ) : null}
     </>
   )
+}
+
+async function saveMdmList(batch: string): Promise<void> {
+  const answer = await download('/v1/esim/mdm-list', { query: { batch_id: batch } })
+  if (!answer.ok) toast({ text: answer.error.message, tone: 'bad' })
 }
 
 interface Asked {

@@ -22,6 +22,7 @@ import {
 import { Certs } from './certs.tsx'
 import { Codes } from './codes.tsx'
 import css from './esim.css'
+import { Providers } from './providers.tsx'
 
 addStyle(css)
 
@@ -91,6 +92,9 @@ export function Page() {
   const tabs = [
     ...(may('sim:issuer') ? [{ key: 'codes', title: t('esim.codes'), content: () => <Codes /> }] : []),
     { key: 'euiccs', title: t('esim.euiccs'), content: () => <Euiccs /> },
+    ...(may('sim:issuer')
+      ? [{ key: 'providers', title: t('esim.providers'), content: () => <Providers /> }]
+      : []),
     ...(may('admin') ? [{ key: 'certs', title: t('esim.certs'), content: () => <Certs /> }] : []),
   ]
   return (

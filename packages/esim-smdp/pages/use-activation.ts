@@ -5,6 +5,8 @@ export interface Activation {
   readonly token: string
   readonly activation_code: string
   readonly qr_text: string
+  /** Of a provider's code that asks for one. */
+  readonly confirmation_code?: string | null
 }
 
 /** Reads what a phone scans, or why there is nothing to scan any more. */
@@ -13,7 +15,7 @@ export async function activationOf(token: string): Promise<Activation | Problem>
     path: { token },
     headers: { accept: 'application/json' },
   })
-  // By the header it is the JSON of the three.
+  // By the header it is the JSON of these.
   return answer.ok ? (answer.data as Activation) : answer.error
 }
 

@@ -10,6 +10,7 @@ import {
   type Commands,
   countText,
 } from '@steeple/contracts'
+import { providerCommands } from './providers/commands.ts'
 
 const CURVES = ['P-256', 'brainpoolP256r1'] as const
 /** A page of the list at its largest: more than a service ever has. */
@@ -145,6 +146,7 @@ const MOST = 1_000
 /** `svc esim issue|qr|revoke|sheet|euiccs`, `svc esim certs …` */
 export const commands: Commands = {
   ...certCommands,
+  ...providerCommands,
   'esim issue': issue,
   'esim qr': async (host) => {
     const { code, png, svg } = host.typed
@@ -171,6 +173,14 @@ export const commands: Commands = {
     if (typeof out !== 'string') return host.out(html)
     await host.writeSecret(out, html)
     host.err(`Whoever has ${out} can download the profiles: print it, then delete it.\n`)
+  },
+  'esim mdm-list': async (host) => {
+    const { batch, out } = host.typed
+    const { body } = await host.open('GET /v1/esim/mdm-list', { query: { batch_id: batch } })
+    const csv = await text(body)
+    if (typeof out !== 'string') return host.out(csv)
+    await host.writeSecret(out, csv)
+    host.err(`Whoever has ${out} can download the profiles: delete it when the MDM has it.\n`)
   },
   'esim euicc list': async ({ typed, list, printRows, isJson }) => {
     const found = await list('GET /v1/esim/euiccs', 'euiccs', Number(typed.limit ?? MOST))

@@ -185,4 +185,36 @@ export const MIGRATIONS: readonly Migration[] = [
       'alter table esim_smdp_euicc add column profile_version text',
     ],
   },
+  {
+    id: '0007_providers',
+    up: [
+      `create table esim_smdp_provider (
+        id text primary key,
+        name text not null,
+        url text not null,
+        requester text not null,
+        profile_type text not null,
+        ca text not null,
+        cert text not null,
+        key_sealed bytea,
+        order_key text not null,
+        notify_hash text,
+        created_at_ms bigint not null,
+        changed_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      `create table esim_smdp_provided (
+        token text primary key,
+        provider text not null,
+        step text not null,
+        confirmation_sealed bytea,
+        cancel text not null,
+        cancel_failures integer not null,
+        cancel_next_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+      'create index esim_smdp_provided_provider on esim_smdp_provided (provider)',
+      'create index esim_smdp_provided_cancel on esim_smdp_provided (cancel, cancel_next_at_ms)',
+    ],
+  },
 ]

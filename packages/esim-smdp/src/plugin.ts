@@ -35,11 +35,19 @@ import { type KeptListener, keptListener } from './listen/kept-listener.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { CertStore, EsimParts, Lookup, ProfileTemplate } from './parts.ts'
 import { templatesInForce } from './profile/template-in-force.ts'
+import { createCancels } from './providers/cancels.ts'
+import { importCodesRoute } from './providers/import-route.ts'
+import { mdmRoute } from './providers/mdm-route.ts'
+import { notifyRoute } from './providers/notify-route.ts'
+import { orderFileRoute } from './providers/order-file.ts'
+import { orderRoute } from './providers/order-route.ts'
+import { providerRoutes } from './providers/provider-routes.ts'
 import { codeRoutes, esimCodes, qrRoute, sheetRoute } from './routes/code-routes.ts'
 import { ES9_PREFIXES, es9Routes } from './routes/es9-routes.ts'
 import { euiccRoutes } from './routes/euicc-routes.ts'
 import { countCodes } from './store/code-queries.ts'
 import { CALLS, ORDERS, PROGRESS } from './store/es2-store.ts'
+import { PROVIDED, PROVIDERS } from './store/provider-store.ts'
 import {
   CERTS,
   CODE_STATES,
@@ -67,6 +75,7 @@ const OF_CODES: readonly string[] = [
   `delete from esim_smdp_session where token in ${TOKENS}`,
   `delete from esim_smdp_progress where token in ${TOKENS}`,
   `delete from esim_smdp_order where token in ${TOKENS}`,
+  `delete from esim_smdp_provided where token in ${TOKENS}`,
 ]
 const EUICCS_OF = `select eid_hash from esim_smdp_held where hash = :hash
   union select eid_hash from esim_smdp_code where hash = :hash and eid_hash is not null`
@@ -130,6 +139,8 @@ const SEALED: readonly SealedColumns[] = [
   { table: 'esim_smdp_call', key: 'id', columns: ['answer_sealed'] },
   { table: 'esim_smdp_progress', key: 'id', columns: ['result_sealed'] },
   { table: 'esim_smdp_cert', key: 'id', columns: ['key_sealed'] },
+  { table: 'esim_smdp_provider', key: 'id', columns: ['key_sealed'] },
+  { table: 'esim_smdp_provided', key: 'token', columns: ['confirmation_sealed'] },
   { table: 'esim_smdp_key', key: 'id', columns: ['key_sealed'] },
 ]
 
@@ -150,7 +161,22 @@ export interface OwnParts {
 export function esimPlugin(own: OwnParts = {}): Plugin<EsimConfig> {
   return {
     migrations: MIGRATIONS,
-    tables: [CODES, SESSIONS, EUICCS, HELD, NOTICES, CERTS, DROPPED, REVOKED, KEYS, ORDERS, CALLS, PROGRESS],
+    tables: [
+      CODES,
+      SESSIONS,
+      EUICCS,
+      HELD,
+      NOTICES,
+      CERTS,
+      DROPPED,
+      REVOKED,
+      KEYS,
+      ORDERS,
+      CALLS,
+      PROGRESS,
+      PROVIDERS,
+      PROVIDED,
+    ],
     restored: closeCodes,
     setup: async (context) => await setUp(context, own),
   }
@@ -186,6 +212,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
   const count = codeCounts(parts)
   const phones = phoneListener(parts, es9)
   const es2 = createEs2Service(parts)
+  const cancels = createCancels(parts)
   const stop = async (): Promise<void> => {
     await Promise.all([phones.stop(), es2.stop()])
   }
@@ -199,6 +226,12 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       qrRoute(parts),
       sheetRoute(parts),
       ...euiccRoutes(parts),
+      ...providerRoutes(parts),
+      orderFileRoute(parts),
+      importCodesRoute(parts),
+      orderRoute(parts),
+      notifyRoute(parts),
+      mdmRoute(parts),
       ...es9Routes(parts, es9),
       ...certs.routes,
       ...pageRoutes(import.meta.url, '/esim-files'),
@@ -208,6 +241,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       es9.start()
       await phones.start()
       await es2.start()
+      cancels.start()
       context.every(COUNT_MS, count, 'each')
       await count()
       void followSims(parts)
@@ -219,6 +253,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       certs.health(),
       ...[phones.health() ?? []].flat(),
       ...es2.health(),
+      ...cancels.health(),
     ],
   }
 }

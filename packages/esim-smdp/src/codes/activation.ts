@@ -40,7 +40,9 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
  * for (the empty field would be the SM-DP+'s OID). SGP.22 §4.1.
  */
 export function activationCode(address: string, matchingId: string, isConfirmed: boolean): string {
-  return `LPA:1$${address}$${matchingId}${isConfirmed ? '$$1' : ''}`
+  // Of a provider's code the OID stands behind the matching id already.
+  const flag = matchingId.includes('$') ? '$1' : '$$1'
+  return `LPA:1$${address}$${matchingId}${isConfirmed ? flag : ''}`
 }
 
 /**

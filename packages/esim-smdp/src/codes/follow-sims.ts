@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPause, type ImsiHash, systemPrincipal } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
+import { noteCancel } from '../providers/cancels.ts'
 import { move, termsNow } from '../states/move.ts'
 import { AT_ONCE, codesOfSims, OPEN_STATES, openCodes } from '../store/code-queries.ts'
 import { CODES } from '../store/rows.ts'
@@ -62,6 +63,7 @@ async function revokeCodesOf(parts: EsimParts, hashes: readonly string[]): Promi
     const rows = (await codesOfSims(tx, hashes)).filter(isOpen)
     for (const row of rows) {
       const { row: after } = move(row, { kind: 'revoke' }, termsNow(parts))
+      await noteCancel(parts, tx, row)
       await CODES.put(tx, { ...after, last_error: 'its SIM was revoked' })
     }
     tx.audit({ detail: { reason: 'sim_revoked', tokens: rows.map(({ token }) => token) } })

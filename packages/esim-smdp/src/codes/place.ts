@@ -2,6 +2,7 @@ import type { ImsiHash, Tx } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { move, type Terms } from '../states/move.ts'
 import { AT_ONCE, codesOfSims, heldOfCodes, OPEN_STATES } from '../store/code-queries.ts'
+import { type ProvidedRow, providedOf } from '../store/provider-store.ts'
 import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
 import { closedConflict, esimCodeConflict } from './conflict.ts'
 import type { NewCode } from './new-codes.ts'
@@ -42,6 +43,11 @@ export async function placeCodes(
       before.map(({ token }) => token),
     )
     const heldBy = new Map(held.map((one) => [one.token, one]))
+    const provided = await providedOf(
+      tx,
+      before.map(({ token }) => token),
+    )
+    for (const other of before) refuseProvided(other, provided.get(other.token), heldBy.get(other.token))
     for (const { row } of some) {
       const others = bySim.get(row.hash) ?? []
       const placed = boundTo(row, others, heldBy)
@@ -62,6 +68,23 @@ export async function placeCodes(
 function refuseClosed(codes: readonly CodeRow[], closed: ReadonlySet<string>): void {
   const found = codes.find(({ token }) => closed.has(token))
   if (found !== undefined) throw closedConflict(found)
+}
+
+/** A provider can deliver it, or has: what this SM-DP+ delivered then would be the same keys on another eUICC. */
+function refuseProvided(
+  { token, hash, state, downloads }: CodeRow,
+  provided: ProvidedRow | undefined,
+  held: HeldRow | undefined,
+): void {
+  if (provided === undefined) return
+  if (OPEN_STATES.includes(state) || provided.cancel === 'due')
+    throw esimCodeConflict(
+      `the provider ${provided.provider} delivers SIM ${hash} by code ${token}; revoke that code, and wait until the provider knows`,
+    )
+  if (downloads > 0 && held?.state !== 'deleted')
+    throw esimCodeConflict(
+      `the provider ${provided.provider} has delivered SIM ${hash}; for another phone, issue a SIM with replaces`,
+    )
 }
 
 function boundTo(row: CodeRow, others: readonly CodeRow[], held: ReadonlyMap<string, HeldRow>): CodeRow {

@@ -7,6 +7,7 @@ import {
   timestampOrNull,
 } from '@steeple/contracts'
 import { OPEN_STATES } from '../store/code-queries.ts'
+import type { ProvidedRow } from '../store/provider-store.ts'
 import type { CodeRow, HeldRow } from '../store/rows.ts'
 
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
@@ -48,6 +49,15 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   batch_id: NULLABLE_TEXT,
   last_error: NULLABLE_TEXT,
   profile: PROFILE,
+  provider: {
+    ...NULLABLE_TEXT,
+    description: 'The id of the provider that delivers it; null: this SM-DP+ does.',
+  },
+  provider_cancel: {
+    ...NULLABLE_TEXT,
+    description:
+      'Whether the provider knows that it is revoked: due, done, refused, or by_hand (tell it yourself); null: nothing to tell.',
+  },
 }
 
 /** Schema of a code record. */
@@ -57,7 +67,7 @@ export const CODE_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 export function codeRecord(
   row: CodeRow,
   held: HeldRow | undefined,
-  closed: ReadonlySet<string>,
+  { closed, provided }: { readonly closed: ReadonlySet<string>; readonly provided: ProvidedRow | undefined },
 ): Readonly<Record<string, unknown>> {
   return {
     token: row.token,
@@ -75,6 +85,8 @@ export function codeRecord(
     closed: OPEN_STATES.includes(row.state) && closed.has(row.token),
     batch_id: row.batch_id,
     last_error: row.last_error,
+    provider: provided?.provider ?? null,
+    provider_cancel: provided === undefined || provided.cancel === 'none' ? null : provided.cancel,
     profile:
       held === undefined
         ? null

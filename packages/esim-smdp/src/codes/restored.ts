@@ -1,6 +1,7 @@
 import type { Plugin } from '@steeple/contracts'
 import { OPEN_STATES, openCodes } from '../store/code-queries.ts'
-import { CODES, EUICCS, HELD } from '../store/rows.ts'
+import { providedOf } from '../store/provider-store.ts'
+import { CODES, type CodeRow, EUICCS, HELD } from '../store/rows.ts'
 
 /** What a code is among what restores close. */
 export const ESIM_CODE = 'esim_code'
@@ -19,22 +20,29 @@ export async function closeCodes(tx: Restored[0], { present, close }: Restored[1
   await tx.run("delete from esim_smdp_session where step <> 'delivered'")
   for (let after = ''; ; ) {
     const rows = await openCodes(tx, after, PAGE)
+    // A provider keeps what is used of its codes, and no restore here changes that.
+    const provided = await providedOf(
+      tx,
+      rows.map(({ token }) => token),
+    )
     for (const row of rows) {
-      const now = present === undefined ? undefined : await CODES.find(present.db, { token: row.token })
-      const isOver = now !== undefined && !OPEN_STATES.includes(now.state)
-      if (isOver) {
-        const { state, eid_hash, eid_last4, attempts, downloads, last_error, changed_at_ms } = now
-        await CODES.put(tx, {
-          ...row,
-          ...{ state, eid_hash, eid_last4, attempts, downloads, last_error, changed_at_ms },
-        })
-      } else close({ kind: ESIM_CODE, id: row.token, untilMs: row.expires_at_ms })
+      const over = await overNow(present, row)
+      if (over !== undefined) await CODES.put(tx, over)
+      else if (!provided.has(row.token)) close({ kind: ESIM_CODE, id: row.token, untilMs: row.expires_at_ms })
     }
     const last = rows.at(-1)
     if (rows.length < PAGE || last === undefined) break
     after = last.token
   }
   if (present !== undefined) await takeOverHeld(tx, present)
+}
+
+/** The code as the present store has it, if it is over there. */
+async function overNow(present: Present | undefined, row: CodeRow): Promise<CodeRow | undefined> {
+  const now = present === undefined ? undefined : await CODES.find(present.db, { token: row.token })
+  if (now === undefined || OPEN_STATES.includes(now.state)) return undefined
+  const { state, eid_hash, eid_last4, attempts, downloads, last_error, changed_at_ms } = now
+  return { ...row, ...{ state, eid_hash, eid_last4, attempts, downloads, last_error, changed_at_ms } }
 }
 
 /** Where the present store says that profiles are, with the eUICCs that have them. */

@@ -34,6 +34,7 @@ import {
   sheetPage,
 } from '../codes/sheet.ts'
 import type { EsimParts } from '../parts.ts'
+import { noteCancel } from '../providers/cancels.ts'
 import { move, termsNow } from '../states/move.ts'
 import {
   AT_ONCE,
@@ -42,9 +43,10 @@ import {
   codesOfSims,
   heldOfCodes,
   listCodes,
-  printableCodes,
 } from '../store/code-queries.ts'
+import { PROVIDED, type ProvidedRow, providedOf } from '../store/provider-store.ts'
 import { CODE_STATES, CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
+import { usableOf, usableRows } from './usable-rows.ts'
 
 interface SheetQuery {
   readonly batch: string
@@ -72,11 +74,12 @@ export function sheetRoute(parts: EsimParts): Route {
     produces: ['text/html'],
     errors: ['validation_failed', 'esim_disabled', 'not_found', 'store_corrupt'],
     handle: async ({ query: { batch, language = 'en' } }) => {
-      needEnabled(parts)
       const pages = pagesOf(parts, batch, language)
       const first = await pages.next()
-      if (first.done === true)
+      if (first.done === true) {
+        needEnabled(parts)
         throw notFound(`code of batch ${batch} that could be printed; issue codes for it first`)
+      }
       return {
         headers: {
           'content-type': 'text/html; charset=utf-8',
@@ -100,23 +103,9 @@ async function* pagesOf(
   batch: string,
   language: Language,
 ): AsyncGenerator<string, undefined> {
-  for (let after = ''; ; ) {
-    const rows = await printableCodes(parts.context.db, batch, after, PER_PAGE)
-    const open = await openOf(parts, rows)
-    if (open.length > 0) yield await sheetPage(await cardsOf(parts, open), language)
-    const last = rows.at(-1)
-    if (rows.length < PER_PAGE || last === undefined) return undefined
-    after = last.token
-  }
-}
-
-/** Those that no restore has closed. */
-async function openOf({ closed }: EsimParts, rows: readonly CodeRow[]): Promise<readonly CodeRow[]> {
-  const gone = await closed.among(
-    ESIM_CODE,
-    rows.map(({ token }) => token),
-  )
-  return rows.filter(({ token }) => !gone.has(token))
+  for await (const rows of usableRows(parts, batch, PER_PAGE))
+    yield await sheetPage(await cardsOf(parts, rows), language)
+  return undefined
 }
 
 /** What of a code is printed. */
@@ -128,14 +117,13 @@ function printedOf({ vault }: EsimParts, row: CodeRow): Omit<SheetCard, 'label' 
   }
 }
 
-/** The codes of SIMs for handouts of others; none while eSIM is off. */
+/** The codes of SIMs for handouts of others; while eSIM is off those of providers alone. */
 export function esimCodes(parts: EsimParts): EsimCodes {
   const { context } = parts
   return {
     printed: async (imsis, language) => {
-      if (!context.config.enabled) return new Map()
       const rows = await codesOfSims(context.db, imsis)
-      const open = await openOf(
+      const open = await usableOf(
         parts,
         rows.filter(({ state }) => state === 'released'),
       )
@@ -172,11 +160,18 @@ export function qrRoute(parts: EsimParts): Route {
     description: 'SVG, PNG or JSON, as Accept asks. Anyone who sees it can download the profile.',
     schema: {
       params: TOKEN_PARAMS,
-      response: recordSchema({
-        token: { type: 'string' },
-        activation_code: { type: 'string' },
-        qr_text: { type: 'string' },
-      }),
+      response: objectSchema(
+        {
+          token: { type: 'string' },
+          activation_code: { type: 'string' },
+          qr_text: { type: 'string' },
+          confirmation_code: {
+            type: ['string', 'null'],
+            description: 'Of a provider: tell it by another way than the code. Absent for codes of this box.',
+          },
+        },
+        ['token', 'activation_code', 'qr_text'],
+      ),
     },
     produces: [...TYPES],
     errors: [
@@ -191,22 +186,33 @@ export function qrRoute(parts: EsimParts): Route {
 }
 
 async function qr(parts: EsimParts, token: string, accept: string | undefined): Promise<Reply> {
-  needEnabled(parts)
   const type = mediaTypeFor(accept, TYPES)
   if (type === undefined) throw validationFailed(`Accept asks for none of ${TYPES.join(', ')}`)
+  const provided = await PROVIDED.find(parts.context.db, { token })
+  if (provided === undefined) needEnabled(parts)
   const row = await codeBy(parts, token)
   if (row.state === 'revoked' || row.state === 'expired' || row.state === 'error')
     throw esimCodeConflict(`the code ${token} is ${row.state}; issue another one`)
   if (row.state === 'allocated' || row.state === 'confirmed')
     throw esimCodeConflict(
-      `the code ${token} is an order that is not released yet; the order system must release it`,
+      provided === undefined
+        ? `the code ${token} is an order that is not released yet; the order system must release it`
+        : `the code ${token} has not come from the provider ${provided.provider} yet; import it, or order it`,
     )
   if ((await parts.closed.among(ESIM_CODE, [token])).has(token)) throw closedConflict(row)
   const activation = activationOf(parts.vault, row)
   const text = qrText(activation)
   const headers = { 'content-type': type, 'cache-control': 'no-store', vary: 'accept' }
   if (type === 'application/json')
-    return { headers, body: { token, activation_code: activation, qr_text: text } }
+    return {
+      headers,
+      body: {
+        token,
+        activation_code: activation,
+        qr_text: text,
+        ...(provided !== undefined && { confirmation_code: confirmationOf(parts, provided) }),
+      },
+    }
   const { qrPng, qrSvg } = await import('../codes/qr.ts')
   return { headers, body: type === 'image/png' ? await qrPng(text) : await qrSvg(text) }
 }
@@ -265,11 +271,12 @@ async function revokeCode(
     if (before === undefined) throw esimCodeNotFound(token)
     const [held] = await heldOfCodes(tx, [token])
     const after = move(before, { kind: 'revoke' }, termsNow(parts)).row
+    const provided = await noteCancel(parts, tx, before)
     if (after !== before) await CODES.put(tx, after)
     const isHeld = held !== undefined && held.state !== 'deleted'
     tx.audit({ detail: { imsi_sha256_12: before.hash, from: before.state, is_delivered: isHeld } })
     tx.event({ type: 'esim.revoke', subject: token, data: { from: before.state } })
-    return { body: codeRecord(after, held, new Set()) }
+    return { body: codeRecord(after, held, { closed: new Set(), provided }) }
   })
 }
 
@@ -317,7 +324,9 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       handle: async (request) => {
         const row = await codeBy(parts, request.params.token)
         const held = await heldOfCodes(parts.context.db, [row.token])
-        return ok(codeRecord(row, held[0], await parts.closed.among(ESIM_CODE, [row.token])))
+        const closed = await parts.closed.among(ESIM_CODE, [row.token])
+        const provided = await PROVIDED.find(parts.context.db, { token: row.token })
+        return ok(codeRecord(row, held[0], { closed, provided }))
       },
     }),
     route<unknown, unknown, TokenParams>({
@@ -335,6 +344,12 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       handle: (request) => revokeCode(parts, request),
     }),
   ]
+}
+
+/** What a provider's code asks for; null: nothing, or the provider told it to somebody else. Throws `store_corrupt`. */
+function confirmationOf({ vault }: EsimParts, { token, confirmation_sealed }: ProvidedRow): string | null {
+  if (confirmation_sealed === null) return null
+  return Buffer.from(vault.open(confirmation_sealed, `esim_smdp_provided/${token}`)).toString('latin1')
 }
 
 /** A code by its token. Throws `esim_code_not_found`, `store_corrupt`. */
@@ -360,10 +375,16 @@ async function codePage(
     ESIM_CODE,
     shown.map(({ token }) => token),
   )
+  const provided = await providedOf(
+    context.db,
+    shown.map(({ token }) => token),
+  )
   const last = shown.at(-1)
   const isMore = rows.length > page.limit && last !== undefined
   return {
-    codes: shown.map((row) => codeRecord(row, held.get(row.token), closed)),
+    codes: shown.map((row) =>
+      codeRecord(row, held.get(row.token), { closed, provided: provided.get(row.token) }),
+    ),
     next_cursor: isMore ? page.cursor([last.created_at_ms, last.token]) : null,
   }
 }

@@ -1,0 +1,311 @@
+import {
+  type AnswerOf,
+  api,
+  Button,
+  type Column,
+  Copy,
+  DataTable,
+  Dialog,
+  EmptyState,
+  ErrorNotice,
+  Field,
+  FileField,
+  FormDialog,
+  type ItemOf,
+  may,
+  Progress,
+  Said,
+  saveFile,
+  t,
+  toast,
+  useRows,
+  useState,
+} from '@steeple/console/kit'
+import { SetProviderDialog } from './provider-form.tsx'
+
+/** A provider, without its keys. */
+export type Provider = ItemOf<'/v1/esim/providers'>
+type Report = AnswerOf<'POST', '/v1/esim/providers/{id}/codes'>
+type What = 'set' | 'file' | 'import' | 'order' | 'password' | 'remove'
+interface Open {
+  readonly what: What
+  readonly provider: Provider | undefined
+}
+
+const keyOf = (provider: Provider): string => provider.id
+
+/** Accredited servers that deliver eSIMs to phones from a shop. */
+export function Providers() {
+  const providers = useRows('/v1/esim/providers', {}, { keyOf, onAll: ['esim_provider.*'] })
+  const [open, setOpen] = useState<Open | undefined>(undefined)
+  const close = (): void => {
+    setOpen(undefined)
+    providers.reload()
+  }
+  return (
+    <>
+      <p>{t('esim.providers.what')}</p>
+      {may('admin') ? (
+        <div class="toolbar">
+          <Button icon="plus" onClick={() => setOpen({ what: 'set', provider: undefined })}>
+            {t('esim.provider.add')}
+          </Button>
+        </div>
+      ) : null}
+      {providers.error === undefined ? null : (
+        <ErrorNotice error={providers.error} onRetry={providers.reload} />
+      )}
+      {providers.isLoading ? (
+        <Progress label={t('app.loading')} />
+      ) : (
+        <DataTable
+          label={t('esim.providers')}
+          rows={providers.rows}
+          columns={columns((what, provider) => setOpen({ what, provider }))}
+          keyOf={keyOf}
+          empty={<EmptyState title={t('esim.providers.none')}>{t('esim.providers.none.help')}</EmptyState>}
+          footer={providers.isMore ? <Button onClick={providers.more}>{t('ui.more')}</Button> : undefined}
+        />
+      )}
+      {open === undefined ? null : <Opened open={open} onClose={close} />}
+    </>
+  )
+}
+
+function Opened({
+  open: { what, provider },
+  onClose,
+}: {
+  readonly open: Open
+  readonly onClose: () => void
+}) {
+  if (what === 'set' || provider === undefined)
+    return <SetProviderDialog provider={provider} onClose={onClose} />
+  const Of = DIALOGS[what]
+  return <Of provider={provider} onClose={onClose} />
+}
+
+function columns(act: (what: What, provider: Provider) => void): readonly Column<Provider>[] {
+  return [
+    { key: 'name', title: t('esim.provider.name'), cell: ({ name }) => name },
+    {
+      key: 'way',
+      title: t('esim.provider.way'),
+      cell: ({ url }) => (url === '' ? t('esim.provider.by.file') : url),
+    },
+    {
+      key: 'key',
+      title: t('esim.provider.print'),
+      isWide: true,
+      cell: ({ order_key_fingerprint: print, order_key_users: users }) =>
+        print === null ? '–' : <span title={users.join(', ')}>{print.match(/.{1,4}/g)?.join(' ')}</span>,
+    },
+    {
+      key: 'do',
+      title: t('esim.cert.do'),
+      cell: (provider) => (
+        <span class="row-actions">
+          {actionsOf(provider).map((what) => (
+            <Button
+              key={what}
+              kind="quiet"
+              label={t(`esim.provider.${what}.of`, { name: provider.name })}
+              onClick={() => act(what, provider)}
+            >
+              {t(`esim.provider.${what}`)}
+            </Button>
+          ))}
+        </span>
+      ),
+    },
+  ]
+}
+
+function actionsOf({ url, order_key_fingerprint: print }: Provider): readonly What[] {
+  return [
+    ...(may('sim:admin') && print !== null ? (['file'] as const) : []),
+    'import',
+    ...(url === '' ? [] : (['order'] as const)),
+    ...(may('admin') ? (['password', 'set', 'remove'] as const) : []),
+  ]
+}
+
+interface DialogProps {
+  readonly provider: Provider
+  readonly onClose: () => void
+}
+
+function BatchField({
+  batch,
+  onInput,
+}: {
+  readonly batch: string
+  readonly onInput: (batch: string) => void
+}) {
+  return (
+    <Field
+      label={t('sims.filter.batch_id')}
+      help={t('esim.provider.batch.help')}
+      isRequired
+      pattern="[a-z0-9\-]+"
+      value={batch}
+      onInput={onInput}
+    />
+  )
+}
+
+function FileDialog({ provider: { id, name, order_key_fingerprint: print }, onClose }: DialogProps) {
+  const [batch, setBatch] = useState('')
+  return (
+    <FormDialog
+      title={t('esim.provider.file.of', { name })}
+      confirm={t('esim.provider.file')}
+      what={t('esim.provider.file.what', { print: print ?? '' })}
+      act={() => api.post('/v1/esim/providers/{id}/order-file', { path: { id }, body: { batch_id: batch } })}
+      onDone={({ file, order, sims, left_out: out }) => {
+        saveFile(file, order, 'application/pgp-encrypted')
+        toast({ text: t('esim.provider.file.done', { count: sims, out: out.length }) })
+        onClose()
+      }}
+      onClose={onClose}
+    >
+      <BatchField batch={batch} onInput={setBatch} />
+    </FormDialog>
+  )
+}
+
+function ImportDialog({ provider: { id, name }, onClose }: DialogProps) {
+  const [content, setContent] = useState<File | undefined>(undefined)
+  const [report, setReport] = useState<Report | undefined>(undefined)
+  if (report !== undefined)
+    return (
+      <Dialog isOpen title={t('esim.provider.import.of', { name })} onClose={onClose}>
+        <Imported report={report} />
+        <div class="actions">
+          <Button kind="primary" onClick={onClose}>
+            {t('ui.close')}
+          </Button>
+        </div>
+      </Dialog>
+    )
+  return (
+    <FormDialog
+      title={t('esim.provider.import.of', { name })}
+      confirm={t('esim.provider.import')}
+      what={t('esim.provider.import.what')}
+      isDisabled={content === undefined}
+      act={() =>
+        api.post('/v1/esim/providers/{id}/codes', {
+          path: { id },
+          body: { type: 'text/csv', content: content ?? new Blob() },
+        })
+      }
+      onDone={setReport}
+      onClose={onClose}
+    >
+      <FileField label={t('esim.provider.import.file')} accept=".csv,.txt" onChoose={setContent} />
+    </FormDialog>
+  )
+}
+
+function Imported({ report: { imported, replaced, unchanged, failed, rows } }: { readonly report: Report }) {
+  return (
+    <div class="stack">
+      <p aria-live="polite">{t('esim.provider.imported', { imported, replaced, unchanged, failed })}</p>
+      {failed === 0 ? null : (
+        <DataTable
+          label={t('esim.provider.refused')}
+          rows={rows.filter(({ status }) => status === 'error')}
+          keyOf={({ line }) => String(line)}
+          columns={[
+            { key: 'line', title: t('import.line'), isNumeric: true, cell: ({ line }) => line },
+            { key: 'iccid', title: t('esim.code'), cell: ({ iccid_last4: end }) => `…${end ?? ''}` },
+            { key: 'why', title: t('sims.why'), cell: ({ error }) => <Said>{error ?? ''}</Said> },
+          ]}
+        />
+      )}
+    </div>
+  )
+}
+
+function OrderDialog({ provider: { id, name }, onClose }: DialogProps) {
+  const [batch, setBatch] = useState('')
+  return (
+    <FormDialog
+      title={t('esim.provider.order.of', { name })}
+      confirm={t('esim.provider.order')}
+      what={t('esim.provider.order.what')}
+      act={() => api.post('/v1/esim/providers/{id}/order', { path: { id }, body: { batch_id: batch } })}
+      onDone={({ ordered, failed, remaining }) => {
+        const [first] = failed
+        toast({
+          text: t('esim.provider.order.done', { count: ordered, failed: failed.length, left: remaining }),
+          ...(first === undefined ? {} : { tone: 'bad' as const }),
+        })
+        if (first !== undefined) toast({ text: first.reason, tone: 'bad' })
+        onClose()
+      }}
+      onClose={onClose}
+    >
+      <BatchField batch={batch} onInput={setBatch} />
+    </FormDialog>
+  )
+}
+
+function PasswordDialog({ provider: { id, name }, onClose }: DialogProps) {
+  const [made, setMade] = useState<AnswerOf<'POST', '/v1/esim/providers/{id}/password'> | undefined>(
+    undefined,
+  )
+  if (made !== undefined)
+    return (
+      <Dialog isOpen title={t('esim.provider.password.of', { name })} onClose={onClose}>
+        <div class="stack">
+          <p>{t('esim.provider.password.once')}</p>
+          <dl class="facts">
+            <dt>{t('esim.provider.password.path')}</dt>
+            <dd>{`${location.origin}${made.path}`}</dd>
+            <dt>{t('esim.provider.password.user')}</dt>
+            <dd>{made.user}</dd>
+            <dt>{t('esim.provider.password')}</dt>
+            <dd>
+              <code>{made.password}</code> <Copy text={made.password} />
+            </dd>
+          </dl>
+        </div>
+      </Dialog>
+    )
+  return (
+    <FormDialog
+      title={t('esim.provider.password.of', { name })}
+      confirm={t('esim.provider.password')}
+      what={t('esim.provider.password.what')}
+      act={() => api.post('/v1/esim/providers/{id}/password', { path: { id } })}
+      onDone={setMade}
+      onClose={onClose}
+    />
+  )
+}
+
+function RemoveDialog({ provider: { id, name }, onClose }: DialogProps) {
+  return (
+    <FormDialog
+      title={t('esim.provider.remove.of', { name })}
+      confirm={t('esim.provider.remove')}
+      what={t('esim.provider.remove.what')}
+      isDanger
+      act={() => api.delete('/v1/esim/providers/{id}', { path: { id } })}
+      onDone={onClose}
+      onClose={onClose}
+    />
+  )
+}
+
+const DIALOGS: Readonly<
+  Record<Exclude<What, 'set'>, (props: DialogProps) => ReturnType<typeof RemoveDialog>>
+> = {
+  file: FileDialog,
+  import: ImportDialog,
+  order: OrderDialog,
+  password: PasswordDialog,
+  remove: RemoveDialog,
+}

@@ -1,0 +1,85 @@
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import {
+  defineError,
+  type ErrorFactory,
+  fieldRefused,
+  type Reader,
+  validationFailed,
+} from '@steeple/contracts'
+import { PROVIDERS, type ProviderRow } from '../store/provider-store.ts'
+
+/** There is no such provider. */
+export const providerNotFound: ErrorFactory = defineError(
+  'esim_provider_not_found',
+  404,
+  'there is no eSIM provider %s; look for it in the list of providers',
+)
+/** The provider cannot do that as it is set up, or codes depend on it. */
+export const providerConflict: ErrorFactory = defineError('esim_provider_conflict', 409, '%s')
+
+/** A provider by its id. Throws `esim_provider_not_found`, `store_corrupt`. */
+export async function providerBy(reader: Reader, id: string): Promise<ProviderRow> {
+  const row = await PROVIDERS.find(reader, { id })
+  if (row === undefined) throw providerNotFound(id)
+  return row
+}
+
+const LOOPBACK = /^(127(\.[0-9]+){3}|\[::1\]|localhost)$/
+
+/** The base of ES2+: without a path behind it. Throws `validation_failed`. */
+export function checkedUrl(text: string): string {
+  if (text === '') return ''
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))
+  if (url === undefined || !isSafe)
+    throw fieldRefused('/url', 'has to begin with https://; http:// is for programs of this machine alone')
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw fieldRefused('/url', 'has to be an address and a path alone, without user, query and fragment')
+  return text.replace(/\/+$/, '').replace(/\/gsma\/rsp2\/es2plus$/, '')
+}
+
+/** Checks authorities, certificate and key as TLS will take them. Throws `validation_failed`. */
+export function checkTls({
+  ca,
+  cert,
+  key,
+}: {
+  readonly ca: string
+  readonly cert: string
+  readonly key: string | undefined
+}): void {
+  const read = (pointer: string, pem: string): X509Certificate => {
+    try {
+      return new X509Certificate(pem)
+    } catch (cause) {
+      throw refusedBy(pointer, 'is no certificate in PEM', cause)
+    }
+  }
+  if (ca !== '') read('/ca', ca)
+  if (cert === '') {
+    if (key !== undefined) throw fieldRefused('/cert', 'is missing; the key needs its certificate')
+    return
+  }
+  const certificate = read('/cert', cert)
+  if (key === undefined)
+    throw fieldRefused('/key', 'is missing; send the private key of the client certificate')
+  if (!certificate.checkPrivateKey(privateKeyOf(key)))
+    throw fieldRefused('/key', 'does not belong to the client certificate')
+}
+
+function privateKeyOf(pem: string): ReturnType<typeof createPrivateKey> {
+  try {
+    return createPrivateKey(pem)
+  } catch (cause) {
+    throw refusedBy('/key', 'is no private key in PEM without a passphrase', cause)
+  }
+}
+
+function refusedBy(pointer: string, message: string, cause: unknown): Error {
+  return validationFailed(`${pointer} ${message}`, { cause, details: [{ pointer, message }] })
+}
+
+/** What a password of notifications is kept as. It has 130 random bits, so a plain hash is enough. */
+export function notifyHash(password: string): string {
+  return createHash('sha256').update(password, 'utf8').digest('hex')
+}

@@ -5,9 +5,9 @@ import {
   Copy,
   download,
   EmptyState,
-  ErrorNotice,
   Facts,
   Field,
+  Form,
   type ItemOf,
   Loaded,
   Notice,
@@ -16,8 +16,6 @@ import {
   SetButton,
   Time,
   t,
-  toast,
-  useAction,
   useQuery,
   useState,
   whoText,
@@ -34,20 +32,20 @@ function TakeBackup() {
   const [again, setAgain] = useState('')
   const [isPlain, setPlain] = useState(false)
   const [drawn, setDrawn] = useState('')
-  const [bytes, setBytes] = useState(0)
-  const take = useAction(() => {
-    setBytes(0)
+  /** Octets that have come; undefined while none are asked for. */
+  const [taken, setTaken] = useState<number | undefined>(undefined)
+  const take = async () => {
+    if (!isPlain && again !== passphrase) return undefined
+    setTaken(0)
     const headers = passphraseHeader(isPlain ? '' : passphrase)
-    return download('/v1/backup', { headers, timeoutMs: LONGEST_MS, retries: 0, onProgress: setBytes })
-  })
-  const isOther = !isPlain && again !== '' && again !== passphrase
-  const run = async (): Promise<void> => {
-    if (!isPlain && again !== passphrase) return
-    const result = await take.run()
-    if (result?.ok !== true) return
-    const { name, bytes: size } = result.data
-    toast({ text: t('backup.taken', { name, size: bytesText(size) }) })
+    const result = await download('/v1/backup', {
+      ...{ headers, timeoutMs: LONGEST_MS, retries: 0, onProgress: setTaken },
+    })
+    setTaken(undefined)
+    return result
   }
+  const isOther = !isPlain && again !== '' && again !== passphrase
+  const taking = taken === undefined ? undefined : t('backup.taking', { size: bytesText(taken) })
   const draw = (): void => {
     const text = drawPassphrase()
     setDrawn(text)
@@ -58,12 +56,11 @@ function TakeBackup() {
     <section class="card" aria-label={t('backup.take')}>
       <h2>{t('backup.take')}</h2>
       <p>{t('backup.take.what')}</p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run()
-        }}
+      <Form
+        submit={taking ?? t('backup.take')}
+        kind="primary"
+        act={take}
+        done={({ name, bytes }) => t('backup.taken', { name, size: bytesText(bytes) })}
       >
         {isPlain ? null : (
           <>
@@ -104,12 +101,8 @@ function TakeBackup() {
           isChecked={isPlain}
           onChange={setPlain}
         />
-        {take.error === undefined ? null : <ErrorNotice error={take.error} />}
-        {take.isBusy ? <Progress label={t('backup.taking', { size: bytesText(bytes) })} /> : null}
-        <Button type="submit" kind="primary" isBusy={take.isBusy}>
-          {take.isBusy ? t('backup.taking', { size: bytesText(bytes) }) : t('backup.take')}
-        </Button>
-      </form>
+        {taking === undefined ? null : <Progress label={taking} />}
+      </Form>
     </section>
   )
 }

@@ -5,17 +5,17 @@ import {
   bytesText,
   Checkbox,
   type Column,
-  ConfirmDialog,
   DataTable,
-  ErrorNotice,
   Facts,
   Field,
   FileField,
+  Form,
+  FormDialog,
+  type FormProps,
   Notice,
   Progress,
   Time,
   t,
-  useAction,
   useState,
 } from '@steeple/console/kit'
 import { passphraseHeader } from './passphrase.ts'
@@ -31,27 +31,13 @@ export function Restore() {
   const [preview, setPreview] = useState<Restored | undefined>(undefined)
   const [done, setDone] = useState<Restored | undefined>(undefined)
   const [isAsked, setAsked] = useState(false)
-  const restore = useAction((isTrial: boolean) =>
+  const restore = (isTrial: boolean) =>
     api.post('/v1/restore', {
       query: { dry_run: isTrial, adopt: isOther },
       body: { type: 'application/octet-stream', content: file ?? '' },
       headers: passphraseHeader(passphrase),
       timeoutMs: LONGEST_MS,
-    }),
-  )
-  // What was found holds for this file and these choices alone.
-  const anew = (change: () => void): void => {
-    change()
-    setPreview(undefined)
-    restore.clear()
-  }
-  const run = async (isTrial: boolean): Promise<void> => {
-    const result = await restore.run(isTrial)
-    if (result?.ok !== true) return
-    if (isTrial) return setPreview(result.data)
-    setAsked(false)
-    setDone(result.data)
-  }
+    })
   if (done !== undefined)
     return (
       <section class="card" aria-label={t('backup.restore')}>
@@ -66,41 +52,48 @@ export function Restore() {
     <section class="card" aria-label={t('backup.restore')}>
       <h2>{t('backup.restore')}</h2>
       <p>{t('backup.restore.what')}</p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run(true)
-        }}
+      <Form
+        submit={file === undefined ? t('backup.check') : t('backup.check.of', { size: bytesText(file.size) })}
+        isDisabled={file === undefined}
+        act={() => restore(true)}
+        onDone={setPreview}
       >
-        <FileField label={t('backup.file')} onChoose={(chosen) => anew(() => setFile(chosen))} />
-        <Field
-          label={t('backup.passphrase')}
-          help={t('backup.restore.passphrase')}
-          type="password"
-          value={passphrase}
-          onInput={(text) => anew(() => setPassphrase(text))}
-        />
-        <Checkbox
-          label={t('backup.adopt')}
-          help={t('backup.adopt.help')}
-          isChecked={isOther}
-          onChange={(isChecked) => anew(() => setOther(isChecked))}
-        />
-        {restore.error === undefined || isAsked ? null : <ErrorNotice error={restore.error} />}
-        {restore.isBusy ? <Progress label={t('backup.checking')} /> : null}
-        <Button type="submit" isBusy={restore.isBusy} isDisabled={file === undefined}>
-          {file === undefined ? t('backup.check') : t('backup.check.of', { size: bytesText(file.size) })}
-        </Button>
-      </form>
+        {({ isBusy, clear }) => {
+          // What was found holds for this file and these choices alone.
+          const anew =
+            <Value,>(set: (value: Value) => void) =>
+            (value: Value): void => {
+              set(value)
+              setPreview(undefined)
+              clear()
+            }
+          return (
+            <>
+              <FileField label={t('backup.file')} onChoose={anew(setFile)} />
+              <Field
+                label={t('backup.passphrase')}
+                help={t('backup.restore.passphrase')}
+                type="password"
+                value={passphrase}
+                onInput={anew(setPassphrase)}
+              />
+              <Checkbox
+                label={t('backup.adopt')}
+                help={t('backup.adopt.help')}
+                isChecked={isOther}
+                onChange={anew(setOther)}
+              />
+              {isBusy ? <Progress label={t('backup.checking')} /> : null}
+            </>
+          )
+        }}
+      </Form>
       {preview === undefined ? null : <Preview found={preview} onGo={() => setAsked(true)} />}
       {isAsked ? (
         <Consequences
-          isOpen
           found={preview}
-          isBusy={restore.isBusy}
-          error={restore.error}
-          onConfirm={() => void run(false)}
+          act={() => restore(false)}
+          onDone={setDone}
           onClose={() => setAsked(false)}
         />
       ) : null}
@@ -112,16 +105,14 @@ function Consequences({
   found,
   ...dialog
 }: {
-  readonly isOpen: boolean
   readonly found: Restored | undefined
-  readonly isBusy: boolean
-  readonly error: ReturnType<typeof useAction>['error']
-  readonly onConfirm: () => void
+  readonly act: FormProps<Restored>['act']
+  readonly onDone: (restored: Restored) => void
   readonly onClose: () => void
 }) {
   const [isUnderstood, setUnderstood] = useState(false)
   return (
-    <ConfirmDialog
+    <FormDialog
       {...dialog}
       title={t('backup.restore.title', { name: found?.node_name ?? '' })}
       confirm={t('backup.restore.go')}
@@ -136,7 +127,7 @@ function Consequences({
         <li>{t('backup.restore.kept')}</li>
       </ul>
       <Checkbox label={t('backup.restore.understood')} isChecked={isUnderstood} onChange={setUnderstood} />
-    </ConfirmDialog>
+    </FormDialog>
   )
 }
 

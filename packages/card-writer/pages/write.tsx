@@ -7,6 +7,7 @@ import {
   ErrorNotice,
   Field,
   FileField,
+  Form,
   may,
   Notice,
   nameOf,
@@ -163,62 +164,54 @@ function WriteForm({
   const known = csv === undefined ? undefined : admIn(csv, seen.iccid)
   const [adm, setAdm] = useState(known ?? '')
   const [again, setAgain] = useState(false)
-  const write = useAction(() =>
-    api.post('/v1/cards/write', {
-      body: { imsi: hash, iccid: seen.iccid, adm, again },
-      timeoutMs: TIMEOUT_MS,
-    }),
-  )
   const take = async (file: File | undefined): Promise<void> => {
     const text = await file?.text()
     if (text === undefined) return
     onCsv(text)
     setAdm(admIn(text, seen.iccid) ?? '')
   }
-  const send = async (): Promise<void> => {
-    if ((await write.run())?.ok === true) onDone()
-  }
+  const body = { imsi: hash, iccid: seen.iccid, adm, again }
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void send()
-      }}
+    <Form
+      submit={t('card.write.do')}
+      kind="primary"
+      isDisabled={!ADM.test(adm)}
+      act={() => api.post('/v1/cards/write', { body, timeoutMs: TIMEOUT_MS })}
+      onDone={onDone}
     >
-      <p>{t('card.write.seen', { model: seen.model, end: seen.iccid.slice(-4) })}</p>
-      {seen.imsi_sha256_12 === null || seen.imsi_sha256_12 === hash ? null : (
-        <p>{t('card.write.other', { hash: seen.imsi_sha256_12 })}</p>
-      )}
-      <Field
-        label={t('card.write.adm')}
-        help={t('card.write.adm.help')}
-        type="password"
-        value={adm}
-        onInput={(text) => setAdm(text.trim())}
-      />
-      <FileField
-        label={t('card.write.csv')}
-        help={t('card.write.csv.help')}
-        accept=".csv,.txt"
-        isRequired={false}
-        onChoose={(file) => void take(file)}
-      />
-      {csv !== undefined && known === undefined ? (
-        <Notice tone="warn">{t('card.write.csv.missing')}</Notice>
-      ) : null}
-      {isUsed ? (
+      {({ isBusy }) => (
         <>
-          <Checkbox label={t('card.write.again')} isChecked={again} onChange={setAgain} />
-          <p class="fine">{t('card.write.again.help')}</p>
+          <p>{t('card.write.seen', { model: seen.model, end: seen.iccid.slice(-4) })}</p>
+          {seen.imsi_sha256_12 === null || seen.imsi_sha256_12 === hash ? null : (
+            <p>{t('card.write.other', { hash: seen.imsi_sha256_12 })}</p>
+          )}
+          <Field
+            label={t('card.write.adm')}
+            help={t('card.write.adm.help')}
+            type="password"
+            value={adm}
+            onInput={(text) => setAdm(text.trim())}
+          />
+          <FileField
+            label={t('card.write.csv')}
+            help={t('card.write.csv.help')}
+            accept=".csv,.txt"
+            isRequired={false}
+            onChoose={(file) => void take(file)}
+          />
+          {csv !== undefined && known === undefined ? (
+            <Notice tone="warn">{t('card.write.csv.missing')}</Notice>
+          ) : null}
+          {isUsed ? (
+            <>
+              <Checkbox label={t('card.write.again')} isChecked={again} onChange={setAgain} />
+              <p class="fine">{t('card.write.again.help')}</p>
+            </>
+          ) : null}
+          {isBusy ? <p role="status">{t('card.write.busy')}</p> : null}
         </>
-      ) : null}
-      {write.error === undefined ? null : <ErrorNotice error={write.error} />}
-      {write.isBusy ? <p role="status">{t('card.write.busy')}</p> : null}
-      <Button type="submit" kind="primary" isBusy={write.isBusy} isDisabled={!ADM.test(adm)}>
-        {t('card.write.do')}
-      </Button>
-    </form>
+      )}
+    </Form>
   )
 }
 

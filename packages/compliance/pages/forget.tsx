@@ -7,7 +7,6 @@ import {
   navigate,
   type Sim,
   t,
-  toast,
   useState,
 } from '@steeple/console/kit'
 
@@ -40,11 +39,10 @@ function ForgetDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: (
       isDanger
       isDisabled={typed.trim() !== hash || (sim.state !== 'revoked' && !isRevoking)}
       act={() => api.post('/v1/sims/{imsi}/forget', { path: { imsi: hash }, body })}
-      onDone={({ waits_for: what }) => {
-        toast({ text: what === null ? t('sim.forgotten') : t('sim.forgotten.waits', { what }) })
-        onClose()
-        navigate('/sims')
-      }}
+      done={({ waits_for: what }) =>
+        what === null ? t('sim.forgotten') : t('sim.forgotten.waits', { what })
+      }
+      onDone={() => navigate('/sims')}
       onClose={onClose}
     >
       {sim.state === 'revoked' ? null : (

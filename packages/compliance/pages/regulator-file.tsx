@@ -1,17 +1,4 @@
-import {
-  Button,
-  bytesText,
-  Checkbox,
-  download,
-  ErrorNotice,
-  Field,
-  Time,
-  t,
-  toast,
-  useAction,
-  useQuery,
-  useState,
-} from '@steeple/console/kit'
+import { bytesText, Checkbox, download, Field, Form, Time, t, useQuery, useState } from '@steeple/console/kit'
 
 const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'export', 'checkpoint'] as const
 
@@ -20,14 +7,6 @@ export function Panel() {
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
   const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(KINDS))
-  const take = useAction(() =>
-    download('/v1/compliance/export', { query: queryOf(from, to, kinds), timeoutMs: 120_000 }),
-  )
-  const run = async (): Promise<void> => {
-    const result = await take.run()
-    if (result?.ok === true)
-      toast({ text: t('system.file.taken', { name: result.data.name, size: bytesText(result.data.bytes) }) })
-  }
   const toggle = (kind: string): void => {
     const next = new Set(kinds)
     if (!next.delete(kind)) next.add(kind)
@@ -37,12 +16,11 @@ export function Panel() {
     <section class="card" aria-label={t('system.regulator')}>
       <h2>{t('system.regulator')}</h2>
       <p>{t('system.regulator.what')}</p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run()
-        }}
+      <Form
+        submit={t('system.regulator.take')}
+        isDisabled={kinds.size === 0}
+        act={() => download('/v1/compliance/export', { query: queryOf(from, to, kinds), timeoutMs: 120_000 })}
+        done={({ name, bytes }) => t('system.file.taken', { name, size: bytesText(bytes) })}
       >
         <Field
           label={t('system.regulator.from')}
@@ -69,11 +47,7 @@ export function Panel() {
             />
           ))}
         </fieldset>
-        {take.error === undefined ? null : <ErrorNotice error={take.error} />}
-        <Button type="submit" isBusy={take.isBusy} isDisabled={kinds.size === 0}>
-          {t('system.regulator.take')}
-        </Button>
-      </form>
+      </Form>
       <Erasures />
     </section>
   )

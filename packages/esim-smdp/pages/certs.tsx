@@ -223,10 +223,7 @@ function ImportCertsDialog({ onClose }: { readonly onClose: () => void }) {
       act={async () =>
         api.post('/v1/esim/certs/import', { body: { files: await Promise.all(files.map(contentOf)) } })
       }
-      onDone={({ certs }) => {
-        toast({ text: t('esim.certs.imported', { count: certs.length }) })
-        onClose()
-      }}
+      done={({ certs }) => t('esim.certs.imported', { count: certs.length })}
       onClose={onClose}
     >
       <div class="field">

@@ -12,7 +12,6 @@ import {
   Said,
   Time,
   t,
-  toast,
   useState,
   word,
 } from '@steeple/console/kit'
@@ -118,10 +117,7 @@ function RevokeDialog({ code, onClose }: { readonly code: Code; readonly onClose
       what={t('esim.revoke.what')}
       isDanger
       act={() => api.post('/v1/esim/revoke', { body: { token: code.token } })}
-      onDone={() => {
-        toast({ text: t('esim.revoked') })
-        onClose()
-      }}
+      done={t('esim.revoked')}
       onClose={onClose}
     />
   )

@@ -5,8 +5,8 @@ import {
   Copy,
   Dialog,
   EMPTY_ORDER,
-  ErrorNotice,
   Field,
+  FormDialog,
   Notice,
   navigate,
   type Order,
@@ -16,7 +16,6 @@ import {
   type RequestOf,
   Select,
   t,
-  useAction,
   useState,
 } from '@steeple/console/kit'
 
@@ -41,16 +40,12 @@ export function IssueCodesDialog({ onClose, ...target }: CodesFor & { readonly o
   const [life, setLife] = useState('')
   const [confirmation, setConfirmation] = useState('')
   const [issued, setIssued] = useState<Issued | undefined>(undefined)
-  const issue = useAction((body: Body) => api.post('/v1/esim/issue', { body }))
   const isNew = target.batch === '' && target.replaces === '' && target.sim === undefined
-  const go = async (): Promise<void> => {
-    const answer = await issue.run({
-      ...targetBody(target),
-      ...(isNew ? simBody(order) : {}),
-      ...(life === '' ? {} : { expires_in: life }),
-      ...(confirmation === '' ? {} : { confirmation_code: confirmation }),
-    })
-    if (answer?.ok === true) setIssued(answer.data)
+  const body: Body = {
+    ...targetBody(target),
+    ...(isNew ? simBody(order) : {}),
+    ...(life === '' ? {} : { expires_in: life }),
+    ...(confirmation === '' ? {} : { confirmation_code: confirmation }),
   }
   if (issued !== undefined)
     return (
@@ -59,45 +54,36 @@ export function IssueCodesDialog({ onClose, ...target }: CodesFor & { readonly o
       </Dialog>
     )
   return (
-    <Dialog isOpen title={t('esim.issue')} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void go()
-        }}
-      >
-        <Target {...target} />
-        {isNew ? <OrderFields order={order} onChange={setOrder} /> : null}
-        <div class="pair">
-          <Select
-            label={t('esim.life')}
-            value={life}
-            onChange={setLife}
-            options={[
-              { value: '', label: t('order.life.default') },
-              ...LIVES.map((value) => ({ value, label: t(`esim.life.${value}`) })),
-            ]}
-          />
-          <Field
-            label={t('esim.confirmation')}
-            help={t('esim.confirmation.help')}
-            minLength={4}
-            maxLength={64}
-            pattern="[!-~]+"
-            value={confirmation}
-            onInput={setConfirmation}
-          />
-        </div>
-        {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
-        <div class="actions">
-          <Button onClick={onClose}>{t('ui.cancel')}</Button>
-          <Button type="submit" kind="primary" isBusy={issue.isBusy}>
-            {isNew ? t('esim.issue.go', { count: Number(order.count) || 1 }) : t('esim.issue')}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t('esim.issue')}
+      confirm={isNew ? t('esim.issue.go', { count: Number(order.count) || 1 }) : t('esim.issue')}
+      act={() => api.post('/v1/esim/issue', { body })}
+      onDone={setIssued}
+      onClose={onClose}
+    >
+      <Target {...target} />
+      {isNew ? <OrderFields order={order} onChange={setOrder} /> : null}
+      <div class="pair">
+        <Select
+          label={t('esim.life')}
+          value={life}
+          onChange={setLife}
+          options={[
+            { value: '', label: t('order.life.default') },
+            ...LIVES.map((value) => ({ value, label: t(`esim.life.${value}`) })),
+          ]}
+        />
+        <Field
+          label={t('esim.confirmation')}
+          help={t('esim.confirmation.help')}
+          minLength={4}
+          maxLength={64}
+          pattern="[!-~]+"
+          value={confirmation}
+          onInput={setConfirmation}
+        />
+      </div>
+    </FormDialog>
   )
 }
 

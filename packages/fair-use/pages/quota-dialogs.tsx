@@ -2,17 +2,16 @@ import {
   api,
   Button,
   bytesText,
-  ConfirmDialog,
   Field,
+  FormDialog,
   locale,
   Notice,
   numberOf,
+  type RequestOf,
   Select,
   StaleChoice,
   StaleNotice,
   t,
-  toast,
-  useAction,
   useDraft,
   useState,
 } from '@steeple/console/kit'
@@ -42,52 +41,51 @@ interface Wish {
   readonly rate: string
 }
 
+/** Changes the quota that was read. Refused as stale: what is there now is read, and shown beside what is typed. */
+async function change(
+  { usage, etag, onChanged }: DialogProps,
+  body: NonNullable<RequestOf<'POST', '/v1/sims/{imsi}/quota'>['body']>,
+) {
+  const path = { imsi: usage.imsi_sha256_12 }
+  const answer = await api.post('/v1/sims/{imsi}/quota', { path, body, ifMatch: etag })
+  if (!answer.ok) onChanged()
+  return answer
+}
+
 /** Sets a quota, changes it, or takes it away. */
-export function QuotaDialog({ usage, etag, onClose, onChanged }: DialogProps) {
+export function QuotaDialog(props: DialogProps) {
+  const { usage, onClose, onChanged } = props
   const { quota_bytes: quota } = usage
   const draft = useDraft(wishOf(usage))
-  const change = useAction((isAway: boolean) =>
-    api.post('/v1/sims/{imsi}/quota', {
-      path: { imsi: usage.imsi_sha256_12 },
-      body: isAway ? { quota_bytes: null } : bodyOf(draft.value),
-      ifMatch: etag,
-    }),
-  )
-  const done = async (isAway: boolean): Promise<void> => {
-    const answer = await change.run(isAway)
-    // Refused as stale: what is there now is read, and shown beside what is typed.
-    if (answer?.ok === false) onChanged()
-    if (answer?.ok !== true) return
-    toast({ text: t(isAway ? 'quota.taken' : 'quota.isSet') })
-    onChanged()
-    onClose()
-  }
   const wished = bytesOf(draft.value)
   const jump = useJump(quota, wished)
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t(quota === null ? 'quota.set' : 'quota.change')}
       confirm={jump.isAsked ? t('quota.jump.go', { now: bytesText(wished) }) : t('quota.save')}
-      isBusy={change.isBusy}
-      isDisabled={draft.isStale}
-      error={draft.isStale ? undefined : change.error}
-      onConfirm={() => {
-        if (!jump.asks()) void done(false)
-      }}
+      isStale={draft.isStale}
+      act={async () => (jump.asks() ? undefined : await change(props, bodyOf(draft.value)))}
+      done={({ quota_bytes: left }) => t(left === null ? 'quota.taken' : 'quota.isSet')}
+      onDone={onChanged}
       onClose={onClose}
     >
-      <div class="stack">
-        <WishFields wish={draft.value} onChange={(part) => draft.set({ ...draft.value, ...part })} />
-        {jump.question}
-        <StaleNotice draft={draft} text={wishText} onChosen={change.clear} />
-        {quota === null || draft.isStale ? null : (
-          <Button kind="quiet" onClick={() => void done(true)} isDisabled={change.isBusy}>
-            {t('quota.take')}
-          </Button>
-        )}
-      </div>
-    </ConfirmDialog>
+      {({ isBusy, clear, send }) => (
+        <>
+          <WishFields wish={draft.value} onChange={(part) => draft.set({ ...draft.value, ...part })} />
+          {jump.question}
+          <StaleNotice draft={draft} text={wishText} onChosen={clear} />
+          {quota === null || draft.isStale ? null : (
+            <Button
+              kind="quiet"
+              onClick={() => send(() => change(props, { quota_bytes: null }))}
+              isDisabled={isBusy}
+            >
+              {t('quota.take')}
+            </Button>
+          )}
+        </>
+      )}
+    </FormDialog>
   )
 }
 
@@ -154,7 +152,8 @@ function WishFields({
 }
 
 /** Grants more for this period alone. */
-export function TopUpDialog({ usage, etag, onClose, onChanged }: DialogProps) {
+export function TopUpDialog(props: DialogProps) {
+  const { usage, onClose, onChanged } = props
   const [amount, setAmount] = useState('1')
   const [unit, setUnit] = useState<Unit>(unitOf(usage.quota_bytes ?? UNITS.GB))
   const now = toppedUp(usage)
@@ -162,49 +161,37 @@ export function TopUpDialog({ usage, etag, onClose, onChanged }: DialogProps) {
   const isStale = seen !== now
   const added = bytesOf({ amount, unit })
   const jump = useJump(usage.quota_bytes, (usage.quota_bytes ?? 0) + added)
-  const add = useAction(() =>
-    api.post('/v1/sims/{imsi}/quota', {
-      path: { imsi: usage.imsi_sha256_12 },
-      body: { add_bytes: added },
-      ifMatch: etag,
-    }),
-  )
-  const confirm = async (): Promise<void> => {
-    const answer = await add.run()
-    if (answer?.ok === false) onChanged()
-    if (answer?.ok !== true) return
-    toast({ text: t('quota.isAdded', { left: bytesText(answer.data.remaining_bytes ?? 0) }) })
-    onChanged()
-    onClose()
-  }
-  const keep = (): void => {
-    setSeen(now)
-    add.clear()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('quota.add')}
       confirm={jump.isAsked ? t('quota.jump.add', { added: bytesText(added) }) : t('quota.add')}
-      isBusy={add.isBusy}
-      isDisabled={isStale}
-      error={isStale ? undefined : add.error}
-      onConfirm={() => {
-        if (!jump.asks()) void confirm()
-      }}
+      what={t('quota.add.what')}
+      isStale={isStale}
+      act={async () => (jump.asks() ? undefined : await change(props, { add_bytes: added }))}
+      done={({ remaining_bytes: left }) => t('quota.isAdded', { left: bytesText(left ?? 0) })}
+      onDone={onChanged}
       onClose={onClose}
     >
-      <p>{t('quota.add.what')}</p>
-      <AmountFields amount={amount} unit={unit} onAmount={setAmount} onUnit={setUnit} />
-      {jump.question}
-      {isStale ? (
-        <StaleChoice onKeep={keep} onDrop={onClose}>
-          <p>
-            {t('stale.theirs')} <strong>{now}</strong>
-          </p>
-        </StaleChoice>
-      ) : null}
-    </ConfirmDialog>
+      {({ clear }) => (
+        <>
+          <AmountFields amount={amount} unit={unit} onAmount={setAmount} onUnit={setUnit} />
+          {jump.question}
+          {isStale ? (
+            <StaleChoice
+              onKeep={() => {
+                setSeen(now)
+                clear()
+              }}
+              onDrop={onClose}
+            >
+              <p>
+                {t('stale.theirs')} <strong>{now}</strong>
+              </p>
+            </StaleChoice>
+          ) : null}
+        </>
+      )}
+    </FormDialog>
   )
 }
 

@@ -12,6 +12,7 @@ import {
   EmptyState,
   ErrorNotice,
   Field,
+  Form,
   Lamp,
   may,
   Notice,
@@ -410,21 +411,17 @@ function Remove({ peer, onClose, onChange }: PeerProps) {
 /** Takes the next key of a box that was linked by hand: nobody else tells it. */
 function NextKeyForm({ peer, onChange }: { readonly peer: Peer; readonly onChange: () => void }) {
   const [key, setKey] = useState('')
-  const tell = useAction(() =>
-    api.post('/v1/peers/{id}/rotate', { path: { id: peer.id }, body: { public_key: key.trim() } }),
-  )
-  const go = async (): Promise<void> => {
-    if ((await tell.run())?.ok !== true) return
-    setKey('')
-    toast({ text: t('mesh.nextKey.done', { name: peer.name }) })
-    onChange()
-  }
   return (
-    <form
-      class="stack apart"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void go()
+    <Form
+      look="stack apart"
+      submit={t('mesh.nextKey.go')}
+      act={() =>
+        api.post('/v1/peers/{id}/rotate', { path: { id: peer.id }, body: { public_key: key.trim() } })
+      }
+      done={t('mesh.nextKey.done', { name: peer.name })}
+      onDone={() => {
+        setKey('')
+        onChange()
       }}
     >
       <Field
@@ -434,12 +431,6 @@ function NextKeyForm({ peer, onChange }: { readonly peer: Peer; readonly onChang
         onInput={setKey}
         isRequired
       />
-      {tell.error === undefined ? null : <ErrorNotice error={tell.error} />}
-      <div>
-        <Button type="submit" isBusy={tell.isBusy}>
-          {t('mesh.nextKey.go')}
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }

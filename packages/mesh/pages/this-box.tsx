@@ -14,8 +14,6 @@ import {
   QrCode,
   Said,
   t,
-  toast,
-  useAction,
   useEffect,
   useQuery,
   useState,
@@ -40,6 +38,11 @@ function invitedFrom(text: string): Invited | undefined {
   return url === undefined || token === undefined ? undefined : { url, token }
 }
 
+/** A name, where one was given. */
+function called(name: string): { readonly name?: string } {
+  return name.trim() === '' ? {} : { name: name.trim() }
+}
+
 type Joined = AnswerOf<'POST', '/v1/mesh/join'>
 
 /** Takes this box into the mesh that an invitation is for. */
@@ -48,48 +51,36 @@ function JoinDialog({ onClose, onDone }: { readonly onClose: () => void; readonl
   const [name, setName] = useState('')
   const [wrong, setWrong] = useState<string | undefined>(undefined)
   const [joined, setJoined] = useState<Joined | undefined>(undefined)
-  const join = useAction((invited: Invited) =>
-    api.post('/v1/mesh/join', { body: { ...invited, ...(name.trim() === '' ? {} : { name: name.trim() }) } }),
-  )
-  const go = async (): Promise<void> => {
+  const join = async () => {
     const invited = invitedFrom(pasted)
     setWrong(invited === undefined ? t('mesh.join.wrong') : undefined)
-    if (invited === undefined) return
-    const result = await join.run(invited)
-    if (result?.ok !== true) return
-    setJoined(result.data)
-    onDone()
+    if (invited === undefined) return undefined
+    return await api.post('/v1/mesh/join', { body: { ...invited, ...called(name) } })
   }
   if (joined !== undefined) return <Welcome joined={joined} onClose={onClose} />
   return (
-    <Dialog isOpen title={t('mesh.do.join')} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void go()
-        }}
-      >
-        <p>{t('mesh.join.what')}</p>
-        <Field
-          label={t('mesh.join.pasted')}
-          help={t('mesh.join.pasted.help')}
-          value={pasted}
-          onInput={setPasted}
-          error={wrong}
-          lines={4}
-          isRequired
-        />
-        <Field label={t('mesh.join.name')} help={t('mesh.join.name.help')} value={name} onInput={setName} />
-        {join.error === undefined ? null : <ErrorNotice error={join.error} />}
-        <div class="actions">
-          <Button onClick={onClose}>{t('ui.cancel')}</Button>
-          <Button type="submit" kind="primary" isBusy={join.isBusy}>
-            {t('mesh.join.go')}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t('mesh.do.join')}
+      confirm={t('mesh.join.go')}
+      what={t('mesh.join.what')}
+      act={join}
+      onDone={(data) => {
+        setJoined(data)
+        onDone()
+      }}
+      onClose={onClose}
+    >
+      <Field
+        label={t('mesh.join.pasted')}
+        help={t('mesh.join.pasted.help')}
+        value={pasted}
+        onInput={setPasted}
+        error={wrong}
+        lines={4}
+        isRequired
+      />
+      <Field label={t('mesh.join.name')} help={t('mesh.join.name.help')} value={name} onInput={setName} />
+    </FormDialog>
   )
 }
 
@@ -115,42 +106,24 @@ type Invitation = AnswerOf<'POST', '/v1/mesh/invite'>
 function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('')
   const [made, setMade] = useState<Invitation | undefined>(undefined)
-  const invite = useAction(() =>
-    api.post('/v1/mesh/invite', { body: name.trim() === '' ? {} : { name: name.trim() } }),
-  )
-  const go = async (): Promise<void> => {
-    const result = await invite.run()
-    if (result?.ok === true) setMade(result.data)
-  }
-  return (
-    <Dialog isOpen title={t('mesh.do.invite')} onClose={onClose} isFirm={made !== undefined}>
-      {made === undefined ? (
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void go()
-          }}
-        >
-          <p>{t('mesh.invite.what')}</p>
-          <Field
-            label={t('mesh.invite.name')}
-            help={t('mesh.invite.name.help')}
-            value={name}
-            onInput={setName}
-          />
-          {invite.error === undefined ? null : <ErrorNotice error={invite.error} />}
-          <div class="actions">
-            <Button onClick={onClose}>{t('ui.cancel')}</Button>
-            <Button icon="plus" type="submit" kind="primary" isBusy={invite.isBusy}>
-              {t('mesh.invite.go')}
-            </Button>
-          </div>
-        </form>
-      ) : (
+  if (made !== undefined)
+    return (
+      <Dialog isOpen title={t('mesh.do.invite')} onClose={onClose} isFirm>
         <Shown invitation={made} onClose={onClose} />
-      )}
-    </Dialog>
+      </Dialog>
+    )
+  return (
+    <FormDialog
+      title={t('mesh.do.invite')}
+      icon="plus"
+      confirm={t('mesh.invite.go')}
+      what={t('mesh.invite.what')}
+      act={() => api.post('/v1/mesh/invite', { body: called(name) })}
+      onDone={setMade}
+      onClose={onClose}
+    >
+      <Field label={t('mesh.invite.name')} help={t('mesh.invite.name.help')} value={name} onInput={setName} />
+    </FormDialog>
   )
 }
 
@@ -212,10 +185,7 @@ function LinkDialog({ onClose }: { readonly onClose: () => void }) {
       confirm={t('mesh.link.go')}
       what={t('mesh.link.what')}
       act={() => api.post('/v1/peers', { body })}
-      onDone={({ name }) => {
-        toast({ text: t('mesh.linked', { name }) })
-        onClose()
-      }}
+      done={({ name }) => t('mesh.linked', { name })}
       onClose={onClose}
     >
       {FIELDS.map((field) => (
@@ -420,12 +390,10 @@ function RotateDialog({
       confirm={t('mesh.rotate.go')}
       what={t(isUnderWay ? 'mesh.rotate.underWay' : 'mesh.rotate.what')}
       act={() => api.post('/v1/peers/rotate', { body: isForced ? { force: true } : {} })}
-      onDone={({ waiting_for: names }) => {
-        const isDone = names.length === 0
-        toast({ text: isDone ? t('mesh.rotated') : t('mesh.key.waiting', { names: names.join(', ') }) })
-        onDone()
-        onClose()
-      }}
+      done={({ waiting_for: names }) =>
+        names.length === 0 ? t('mesh.rotated') : t('mesh.key.waiting', { names: names.join(', ') })
+      }
+      onDone={onDone}
       onClose={onClose}
     >
       <Checkbox

@@ -5,6 +5,7 @@ import {
   bytesText,
   download,
   ErrorNotice,
+  Form,
   Loaded,
   Select,
   Time,
@@ -81,23 +82,14 @@ function NewHold({
   const [component, setComponent] = useState('')
   const [level, setLevel] = useState<string>('debug')
   const [length, setLength] = useState<string>('15m')
-  const set = useAction(() => {
-    const wanted = LEVELS.find((one) => one === level) ?? 'debug'
-    const body = { ...(component === '' ? {} : { component }), level: wanted, for: length }
-    return api.put('/v1/log-level', { body })
-  })
-  const run = async (): Promise<void> => {
-    if ((await set.run())?.ok !== true) return
-    toast({ text: t('system.log.done') })
-    onChanged()
-  }
+  const wanted = LEVELS.find((one) => one === level) ?? 'debug'
+  const body = { ...(component === '' ? {} : { component }), level: wanted, for: length }
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void run()
-      }}
+    <Form
+      submit={t('system.log.set')}
+      act={() => api.put('/v1/log-level', { body })}
+      done={t('system.log.done')}
+      onDone={onChanged}
     >
       <Select
         label={t('system.log.component')}
@@ -121,11 +113,7 @@ function NewHold({
         onChange={setLength}
         options={LENGTHS.map((value) => ({ value, label: t(`system.log.for.${value}`) }))}
       />
-      {set.error === undefined ? null : <ErrorNotice error={set.error} />}
-      <Button type="submit" isBusy={set.isBusy}>
-        {t('system.log.set')}
-      </Button>
-    </form>
+    </Form>
   )
 }
 

@@ -99,9 +99,12 @@ export interface Action<Arguments extends readonly unknown[], Data> {
   readonly clear: () => void
 }
 
-/** A change with its state: `const suspend = useAction((imsi: string) => api.post('/v1/sims/{imsi}/suspend', …))`. */
+/**
+ * A change with its state: `const suspend = useAction((imsi: string) => api.post('/v1/sims/{imsi}/suspend', …))`. Undefined where nothing was
+ * to be sent after all.
+ */
 export function useAction<Arguments extends readonly unknown[], Data>(
-  act: (...given: Arguments) => Promise<Result<Data>>,
+  act: (...given: Arguments) => Promise<Result<Data> | undefined>,
 ): Action<Arguments, Data> {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<Problem | undefined>(undefined)
@@ -113,7 +116,7 @@ export function useAction<Arguments extends readonly unknown[], Data>(
     setError(undefined)
     try {
       const result = await act(...given)
-      if (!result.ok) setError(result.error)
+      if (result?.ok === false) setError(result.error)
       return result
     } finally {
       isRunning.current = false

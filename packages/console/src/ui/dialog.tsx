@@ -1,9 +1,5 @@
-import type { Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
-import { t } from '../text/index.ts'
-import { Button } from './button.tsx'
-import { ErrorNotice } from './notice.tsx'
 
 /** A dialog over the page. */
 export interface DialogProps {
@@ -56,54 +52,5 @@ export function Dialog({ isOpen, title, onClose, children, isFirm = false }: Dia
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
-  )
-}
-
-/** A question before something that has consequences; `children` says them. */
-export interface ConfirmProps extends Omit<DialogProps, 'isFirm'> {
-  /** What the button says: the verb of what will be done. */
-  readonly confirm: string
-  readonly onConfirm: () => void
-  readonly isDanger?: boolean
-  readonly isBusy?: boolean
-  /** Whether something is to be filled in first. */
-  readonly isDisabled?: boolean
-  readonly error?: Problem | undefined
-}
-
-/** Asks whether to go on, and shows there why it failed. */
-export function ConfirmDialog({
-  children,
-  confirm,
-  onConfirm,
-  isDanger = false,
-  isBusy = false,
-  isDisabled = false,
-  error,
-  ...dialog
-}: ConfirmProps) {
-  return (
-    <Dialog {...dialog}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          onConfirm()
-        }}
-      >
-        {children}
-        {error === undefined ? null : <ErrorNotice error={error} />}
-        <div class="actions">
-          <Button onClick={dialog.onClose}>{t('ui.cancel')}</Button>
-          <Button
-            type="submit"
-            kind={isDanger ? 'danger' : 'primary'}
-            isBusy={isBusy}
-            isDisabled={isDisabled}
-          >
-            {confirm}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   )
 }

@@ -1,12 +1,11 @@
-import type { Problem, Result } from '@steeple/client'
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useAction } from '../api/use-query.ts'
 import { Button, type ButtonProps } from './button.tsx'
-import { ConfirmDialog } from './dialog.tsx'
+import { Dialog } from './dialog.tsx'
+import { Form, type FormProps } from './form.tsx'
 
 /** A question or a form in a dialog that is drawn while it is open: another one knows nothing of why this one failed. */
-export interface FormDialogProps<Data> {
+export interface FormDialogProps<Data>
+  extends Pick<FormProps<Data>, 'act' | 'onDone' | 'done' | 'children' | 'icon' | 'isDisabled' | 'isStale'> {
   readonly title: string
   /** What the button says: the verb of what will be done. */
   readonly confirm: string
@@ -14,29 +13,40 @@ export interface FormDialogProps<Data> {
   readonly what?: string
   /** Takes something away. */
   readonly isDanger?: boolean
-  /** Whether something that no field asks for by itself is to be chosen first. */
-  readonly isDisabled?: boolean
-  readonly act: () => Promise<Result<Data>>
-  readonly onDone: (data: Data) => void
   readonly onClose: () => void
-  /** The fields; they may depend on why it failed last. */
-  readonly children?: ComponentChildren | ((error: Problem | undefined) => ComponentChildren)
 }
 
-/** Fields under a sentence, sent by one button; why it failed is said there, and nothing that was filled in is lost. */
-export function FormDialog<Data>({ what, children, act, onDone, ...dialog }: FormDialogProps<Data>) {
-  const { run, isBusy, error } = useAction(act)
-  const send = async (): Promise<void> => {
-    const result = await run()
-    if (result?.ok === true) onDone(result.data)
-  }
+/** Fields under a sentence, sent by one button. With something to say when it is done, it closes then. */
+export function FormDialog<Data>({
+  title,
+  confirm,
+  what,
+  isDanger = false,
+  onClose,
+  onDone,
+  children,
+  ...form
+}: FormDialogProps<Data>) {
   return (
-    <ConfirmDialog isOpen {...dialog} isBusy={isBusy} error={error} onConfirm={() => void send()}>
-      {what === undefined ? null : <p>{what}</p>}
-      {children === undefined ? null : (
-        <div class="stack">{typeof children === 'function' ? children(error) : children}</div>
-      )}
-    </ConfirmDialog>
+    <Dialog isOpen title={title} onClose={onClose}>
+      <Form
+        {...form}
+        submit={confirm}
+        kind={isDanger ? 'danger' : 'primary'}
+        onDone={(data, etag) => {
+          onDone?.(data, etag)
+          if (form.done !== undefined) onClose()
+        }}
+        onCancel={onClose}
+      >
+        {(state) => (
+          <>
+            {what === undefined ? null : <p>{what}</p>}
+            {typeof children === 'function' ? children(state) : children}
+          </>
+        )}
+      </Form>
+    </Dialog>
   )
 }
 
@@ -48,14 +58,19 @@ export function DialogButton<Data>({
 }: Omit<FormDialogProps<Data>, 'onClose'> & { readonly button: ButtonProps }) {
   const [isOpen, setOpen] = useState(false)
   const close = (): void => setOpen(false)
-  const done = (data: Data): void => {
-    close()
-    onDone(data)
-  }
   return (
     <>
       <Button {...button} onClick={() => setOpen(true)} />
-      {isOpen ? <FormDialog {...form} onDone={done} onClose={close} /> : null}
+      {isOpen ? (
+        <FormDialog
+          {...form}
+          onDone={(data, etag) => {
+            close()
+            onDone?.(data, etag)
+          }}
+          onClose={close}
+        />
+      ) : null}
     </>
   )
 }

@@ -1,17 +1,17 @@
-import type { AnswerOf, Problem, RequestOf, Result } from '@steeple/client'
+import type { AnswerOf, RequestOf, Result } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { me } from '../../api/session.ts'
-import { useAction, useQuery } from '../../api/use-query.ts'
+import { useQuery } from '../../api/use-query.ts'
 import { hasPasskeys } from '../../api/ways-in.ts'
 import { chooseLanguage, chosenLanguage, LANGUAGES, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Field, Select } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { toast } from '../../ui/toast.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { PasskeyList } from '../people/passkey-list.tsx'
 import { rolesText } from '../people/roles.tsx'
 import { Sessions } from '../people/sessions.tsx'
@@ -139,24 +139,20 @@ export const LEAST_CHARACTERS = 12
 function PasswordForm() {
   const [typed, setTyped] = useState(EMPTY)
   const set = (name: keyof typeof EMPTY) => (value: string) => setTyped({ ...typed, [name]: value })
-  const change = useAction(({ new_password, ...proof }: typeof EMPTY) =>
-    api.post('/v1/auth/password', { body: { ...proofOf(proof), new_password } }),
-  )
-  const isOther = typed.again !== '' && typed.again !== typed.new_password
-  const run = async (): Promise<void> => {
-    if (typed.again !== typed.new_password || (await change.run(typed))?.ok !== true) return
-    setTyped(EMPTY)
-    toast({ text: t('account.password.done') })
+  const change = async () => {
+    const { new_password, again, ...proof } = typed
+    if (again !== new_password) return undefined
+    return await api.post('/v1/auth/password', { body: { ...proofOf(proof), new_password } })
   }
+  const isOther = typed.again !== '' && typed.again !== typed.new_password
   return (
     <section class="card" aria-label={t('account.password')}>
       <h2>{t('account.password')}</h2>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run()
-        }}
+      <Form
+        submit={t('account.password')}
+        act={change}
+        done={t('account.password.done')}
+        onDone={() => setTyped(EMPTY)}
       >
         <ProofFields proof={typed} onChange={(proof) => setTyped({ ...typed, ...proof })} />
         <Field
@@ -178,11 +174,7 @@ function PasswordForm() {
           onInput={set('again')}
           isRequired
         />
-        {change.error === undefined ? null : <ErrorNotice error={change.error} />}
-        <Button type="submit" isBusy={change.isBusy}>
-          {t('account.password')}
-        </Button>
-      </form>
+      </Form>
     </section>
   )
 }
@@ -274,11 +266,8 @@ function Passkeys() {
           what={t('account.passkey.remove.what')}
           isDanger
           act={() => api.delete('/v1/auth/passkeys/{id}', { path: { id: chosen.id } })}
-          onDone={() => {
-            setChosen(undefined)
-            toast({ text: t('people.passkey.removed') })
-            passkeys.reload()
-          }}
+          done={t('people.passkey.removed')}
+          onDone={passkeys.reload}
           onClose={() => setChosen(undefined)}
         />
       )}
@@ -288,27 +277,21 @@ function Passkeys() {
 
 function NewPasskey({ onMade }: { readonly onMade: () => void }) {
   const [label, setLabel] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<Problem | 'cancelled' | undefined>(undefined)
-  const run = async (): Promise<void> => {
-    setBusy(true)
-    setFailed(undefined)
+  const [isCancelled, setCancelled] = useState(false)
+  const register = async () => {
+    setCancelled(false)
     const result = await registerPasskey(label)
-    setBusy(false)
-    if (result === 'cancelled') setFailed(result)
-    else if (!result.ok) setFailed(result.error)
-    else {
-      setLabel('')
-      toast({ text: t('account.passkey.made') })
-      onMade()
-    }
+    setCancelled(result === undefined)
+    return result
   }
   return (
-    <form
-      class="toolbar"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void run()
+    <Form
+      submit={t('account.passkey.make')}
+      act={register}
+      done={t('account.passkey.made')}
+      onDone={() => {
+        setLabel('')
+        onMade()
       }}
     >
       <Field
@@ -318,29 +301,22 @@ function NewPasskey({ onMade }: { readonly onMade: () => void }) {
         onInput={setLabel}
         maxLength={64}
       />
-      <Button type="submit" isBusy={isBusy}>
-        {t('account.passkey.make')}
-      </Button>
-      {failed === undefined ? null : failed === 'cancelled' ? (
-        <Notice tone="warn">{t('account.passkey.cancelled')}</Notice>
-      ) : (
-        <ErrorNotice error={failed} />
-      )}
-    </form>
+      {isCancelled ? <Notice tone="warn">{t('account.passkey.cancelled')}</Notice> : null}
+    </Form>
   )
 }
 
 type Verify = RequestOf<'POST', '/v1/auth/passkey/register/verify'>['body']
 
-/** Makes a passkey on this device for who is signed in. `cancelled`: the person or the device did not. */
-async function registerPasskey(label: string): Promise<Result<unknown> | 'cancelled'> {
+/** Makes a passkey on this device for who is signed in. Undefined: the person or the device did not. */
+async function registerPasskey(label: string): Promise<Result<unknown> | undefined> {
   const asked = await api.post('/v1/auth/passkey/register/options', { body: {} })
   if (!asked.ok) return asked
   // The service gives them as the browser takes them.
   const options = asked.data.options as unknown as PublicKeyCredentialCreationOptionsJSON
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
   const made = await navigator.credentials.create({ publicKey }).catch(() => null)
-  if (!(made instanceof PublicKeyCredential)) return 'cancelled'
+  if (!(made instanceof PublicKeyCredential)) return undefined
   // What a browser makes is what the service takes: it checks it.
   const { id, rawId, type, response } = made.toJSON() as Verify['response']
   const { clientDataJSON, attestationObject, transports } = response

@@ -10,6 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Field, Select } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
@@ -101,10 +102,9 @@ function AuditFilters() {
   const actions = knownActions()
   const isOther = applied.action !== '' && !actions.some(({ value }) => value === applied.action)
   return (
-    <form
-      class="toolbar"
-      onSubmit={(event) => {
-        event.preventDefault()
+    <Form
+      look="toolbar"
+      act={async (): Promise<undefined> => {
         setFilters(wanted)
       }}
     >
@@ -136,7 +136,7 @@ function AuditFilters() {
           {t('audit.clear')}
         </Button>
       ) : null}
-    </form>
+    </Form>
   )
 }
 

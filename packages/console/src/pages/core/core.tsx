@@ -15,7 +15,6 @@ import { Checkbox } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Said } from '../../ui/said.tsx'
 import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { restartedOf } from './restarted.ts'
 
 /** The states of a node, in the order of its life. */
@@ -97,10 +96,7 @@ function Move({
       act={() =>
         api.post('/v1/lifecycle/transition', { body: { from, to, ...(isForced ? { force: true } : {}) } })
       }
-      onDone={(moved) => {
-        toast({ text: t('core.life.moved', { state: word('core.life', moved.to) }) })
-        onClose()
-      }}
+      done={(moved) => t('core.life.moved', { state: word('core.life', moved.to) })}
       onClose={onClose}
     >
       {to === 'on-air' && !isArmed ? <p>{t('core.life.unarmed')}</p> : null}

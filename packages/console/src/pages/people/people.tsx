@@ -11,7 +11,6 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { rolesText } from './roles.tsx'
 import { Sessions } from './sessions.tsx'
 import { Tokens } from './tokens.tsx'
@@ -61,11 +60,8 @@ function Invitations() {
           what={t('people.withdraw.what')}
           isDanger
           act={() => api.delete('/v1/users/invitations/{id}', { path: { id: chosen.id } })}
-          onDone={() => {
-            setChosen(undefined)
-            toast({ text: t('people.withdrawn') })
-            invitations.reload()
-          }}
+          done={t('people.withdrawn')}
+          onDone={invitations.reload}
           onClose={() => setChosen(undefined)}
         />
       )}

@@ -1,14 +1,12 @@
 import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import type { Role } from '../../api/session.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Checkbox } from '../../ui/field.tsx'
@@ -222,42 +220,39 @@ function PersonRoles({ user, onChanged }: RolesProps) {
 function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClose: () => void }) {
   const draft = useDraft(rolesOf(new Set(user.roles)))
   const [isForced, setForced] = useState(false)
-  const set = useAction((roles: readonly Role[]) =>
-    api.post('/v1/users/{id}/roles', {
-      path: { id: user.id },
-      query: { force: isForced },
-      body: { roles },
-    }),
-  )
-  const run = async (): Promise<void> => {
-    if ((await set.run(draft.value))?.ok !== true) return
-    toast({ text: t('people.roles.done') })
-    onChanged()
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('people.roles.title', { name: user.name })}
       confirm={t('people.roles.change')}
-      isBusy={set.isBusy}
-      isDisabled={draft.value.length === 0 || draft.isStale}
-      error={set.error}
-      onConfirm={() => void run()}
+      what={t('people.roles.what')}
+      isDisabled={draft.value.length === 0}
+      isStale={draft.isStale}
+      act={() =>
+        api.post('/v1/users/{id}/roles', {
+          path: { id: user.id },
+          query: { force: isForced },
+          body: { roles: draft.value },
+        })
+      }
+      done={t('people.roles.done')}
+      onDone={onChanged}
       onClose={onClose}
     >
-      <p>{t('people.roles.what')}</p>
-      <StaleNotice
-        draft={draft}
-        text={rolesText}
-        told={t('people.roles.stale', { name: user.name })}
-        onChosen={set.clear}
-      />
-      <RoleBoxes chosen={new Set(draft.value)} onChange={(chosen) => draft.set(rolesOf(chosen))} />
-      {set.error?.code === 'last_admin' ? (
-        <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
-      ) : null}
-    </ConfirmDialog>
+      {({ error, clear }) => (
+        <>
+          <StaleNotice
+            draft={draft}
+            text={rolesText}
+            told={t('people.roles.stale', { name: user.name })}
+            onChosen={clear}
+          />
+          <RoleBoxes chosen={new Set(draft.value)} onChange={(chosen) => draft.set(rolesOf(chosen))} />
+          {error?.code === 'last_admin' ? (
+            <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
+          ) : null}
+        </>
+      )}
+    </FormDialog>
   )
 }
 
@@ -282,13 +277,11 @@ function RemoveDialog({ user, onClose }: { readonly user: User; readonly onClose
       confirm={t('people.remove')}
       isDanger
       act={() => api.delete('/v1/users/{id}', { path: { id: user.id }, query: { force: isForced } })}
-      onDone={() => {
-        toast({ text: t('people.removed', { name: user.name }) })
-        navigate('/people')
-      }}
+      done={t('people.removed', { name: user.name })}
+      onDone={() => navigate('/people')}
       onClose={onClose}
     >
-      {(error) => (
+      {({ error }) => (
         <>
           <ul>
             <li>{t('people.remove.sessions')}</li>

@@ -10,7 +10,6 @@ import { Field, Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
 import { Secret, ShownOnce } from './shown-once.tsx'
 
@@ -103,11 +102,8 @@ export function Tokens() {
           what={t('people.token.delete.what')}
           isDanger
           act={() => api.delete('/v1/tokens/{id}', { path: { id: chosen.id } })}
-          onDone={() => {
-            setChosen(undefined)
-            toast({ text: t('people.token.deleted') })
-            tokens.reload()
-          }}
+          done={t('people.token.deleted')}
+          onDone={tokens.reload}
           onClose={() => setChosen(undefined)}
         />
       )}

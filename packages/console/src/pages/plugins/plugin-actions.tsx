@@ -52,10 +52,7 @@ export function PluginActions({
           what={t(`plugins.${asked}.what`)}
           isDanger
           act={() => make(asked).finally(onChanged)}
-          onDone={() => {
-            setAsked(undefined)
-            toast({ text: t(`plugins.${asked}.done`, { name: plugin.name }) })
-          }}
+          done={t(`plugins.${asked}.done`, { name: plugin.name })}
           onClose={() => setAsked(undefined)}
         />
       )}

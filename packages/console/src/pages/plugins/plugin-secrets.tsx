@@ -7,7 +7,6 @@ import { Field } from '../../ui/field.tsx'
 import { DialogButton } from '../../ui/form-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import { toast } from '../../ui/toast.tsx'
 
 /** The secrets that a plugin keeps: where each is, never what it is. */
 export function PluginSecrets({ name }: { readonly name: string }) {
@@ -73,9 +72,9 @@ function SetSecret({
       act={() =>
         api.put('/v1/plugins/{name}/secrets/{key}', { path: { name, key: secret }, body: { value } })
       }
+      done={t('plugins.secret.done', { key: secret })}
       onDone={() => {
         setValue('')
-        toast({ text: t('plugins.secret.done', { key: secret }) })
         onChanged()
       }}
     >

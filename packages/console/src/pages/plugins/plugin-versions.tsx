@@ -67,8 +67,8 @@ function Uninstall({ plugin, onChanged }: { readonly plugin: PluginRecord; reado
         act={() =>
           api.post('/v1/plugins/{name}/uninstall', { path: { name }, body: {}, timeoutMs: LONGEST_MS })
         }
+        done={t('plugins.uninstall.done', { name })}
         onDone={() => {
-          toast({ text: t('plugins.uninstall.done', { name }) })
           onChanged()
           navigate('/plugins')
         }}

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { usePages } from '../../api/use-pages.ts'
-import { useAction } from '../../api/use-query.ts'
 import { navigate } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { FileField } from '../../ui/file-field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 import { HealthLamp, type PluginRecord, StateLamp } from './plugin-state.tsx'
 
@@ -60,29 +60,27 @@ const LONGEST_MS = 300_000
 function Install({ onInstalled }: { readonly onInstalled: () => void }) {
   const [file, setFile] = useState<File | undefined>(undefined)
   const [done, setDone] = useState<PluginRecord | undefined>(undefined)
-  const install = useAction((content: File) =>
-    api.post('/v1/plugins', { body: { type: 'application/gzip', content }, timeoutMs: LONGEST_MS }),
-  )
-  const run = async (): Promise<void> => {
+  const install = async () => {
     setDone(undefined)
-    if (file === undefined) return
-    const result = await install.run(file)
-    if (result?.ok === true) setDone(result.data)
+    const body = { type: 'application/gzip', content: file ?? '' } as const
+    const result = await api.post('/v1/plugins', { body, timeoutMs: LONGEST_MS })
     onInstalled()
+    return result
   }
   return (
     <section class="card" aria-label={t('plugins.install')}>
       <h2>{t('plugins.install')}</h2>
       <p>{t('plugins.install.what')}</p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run()
-        }}
+      <Form
+        submit={t('plugins.install')}
+        icon="plus"
+        kind="primary"
+        isDisabled={file === undefined}
+        act={install}
+        onDone={setDone}
+        beside={<a href="/docs/how-to/plugins.html">{t('plugins.docs')}</a>}
       >
         <FileField label={t('plugins.file')} accept=".tgz,.gz" onChoose={setFile} />
-        {install.error === undefined ? null : <ErrorNotice error={install.error} />}
         {done === undefined ? null : (
           <Notice tone={done.state === 'running' ? 'ok' : 'warn'}>
             <p>
@@ -95,19 +93,7 @@ function Install({ onInstalled }: { readonly onInstalled: () => void }) {
             )}
           </Notice>
         )}
-        <div>
-          <Button
-            icon="plus"
-            type="submit"
-            kind="primary"
-            isBusy={install.isBusy}
-            isDisabled={file === undefined}
-          >
-            {t('plugins.install')}
-          </Button>{' '}
-          <a href="/docs/how-to/plugins.html">{t('plugins.docs')}</a>
-        </div>
-      </form>
+      </Form>
     </section>
   )
 }

@@ -10,7 +10,6 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
-import { toast } from '../../ui/toast.tsx'
 import {
   bandRows,
   type Profile,
@@ -104,10 +103,7 @@ function ProfileForm({
       what={t('radio.profile.add.what')}
       isDisabled={isTaken}
       act={() => put(false)}
-      onDone={() => {
-        toast({ text: t('radio.profile.saved', { id }) })
-        onClose()
-      }}
+      done={t('radio.profile.saved', { id })}
       onClose={onClose}
     >
       <Field

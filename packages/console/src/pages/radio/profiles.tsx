@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
-import { useAction, useQuery } from '../../api/use-query.ts'
+import { useQuery } from '../../api/use-query.ts'
 import { tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
@@ -35,7 +34,6 @@ function ArmDialog({
   readonly onClose: () => void
 }) {
   const [ticked, setTicked] = useState<ReadonlySet<Step>>(new Set())
-  const arm = useAction(() => api.post('/v1/tx/arm', { body: { arm: true, profile_id: profile.id } }))
   const closedBy = (step: Step): string | undefined =>
     profile.closed.find(({ gate }) => gate === step)?.reason
   const isDone = STEPS.every((step) => ticked.has(step) && closedBy(step) === undefined)
@@ -45,26 +43,21 @@ function ArmDialog({
     else next.delete(step)
     setTicked(next)
   }
-  const confirm = async (): Promise<void> => {
-    const result = await arm.run()
-    if (result?.ok !== true) return
-    tx.value = result.data
-    toast({ text: t('radio.armed', { id: profile.id }), tone: 'on' })
-    onClose()
-  }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('radio.arm.title', { id: profile.id })}
       confirm={t('radio.arm.confirm')}
+      what={t('radio.arm.what')}
       isDanger
-      isBusy={arm.isBusy}
       isDisabled={!isDone}
-      error={arm.error}
-      onConfirm={() => void confirm()}
+      act={() => api.post('/v1/tx/arm', { body: { arm: true, profile_id: profile.id } })}
+      onDone={(armed) => {
+        tx.value = armed
+        toast({ text: t('radio.armed', { id: profile.id }), tone: 'on' })
+        onClose()
+      }}
       onClose={onClose}
     >
-      <p>{t('radio.arm.what')}</p>
       <Carrier profile={profile} />
       <DryRun id={profile.id} />
       <ol class="checklist">
@@ -81,7 +74,7 @@ function ArmDialog({
           </li>
         ))}
       </ol>
-    </ConfirmDialog>
+    </FormDialog>
   )
 }
 
@@ -219,14 +212,9 @@ function RemoveDialog({ id, onClose }: { readonly id: string; readonly onClose: 
       confirm={t('radio.profile.remove')}
       what={t('radio.profile.remove.what')}
       act={remove}
-      onDone={() => {
-        toast({ text: t('radio.profile.removed', { id }) })
-        onClose()
-      }}
+      done={t('radio.profile.removed', { id })}
       onClose={onClose}
-    >
-      {null}
-    </FormDialog>
+    />
   )
 }
 

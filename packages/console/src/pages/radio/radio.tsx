@@ -1,7 +1,8 @@
 import { may } from '../../api/session.ts'
-import { useAction, useQuery } from '../../api/use-query.ts'
+import { useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
+import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { FoundDevices } from './found-devices.tsx'
 import { Profiles } from './profiles.tsx'
@@ -9,7 +10,6 @@ import './radio.css'
 import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
@@ -35,27 +35,19 @@ function CheckForm() {
   const [typed, setTyped] = useState(EMPTY)
   const [wrong, setWrong] = useState<string | undefined>(undefined)
   const [answer, setAnswer] = useState<Answer | undefined>(undefined)
-  const check = useAction((channels: readonly number[]) =>
-    api.post('/v1/spectrum/check', { body: { channels, ...askedFrom(typed) } }),
-  )
   const set = (key: keyof Typed) => (value: string) => setTyped({ ...typed, [key]: value })
-  const ask = async (): Promise<void> => {
+  const ask = async () => {
     const channels = channelsFrom(typed.channels)
     setWrong(channels === undefined ? t('radio.ask.channels.wrong') : undefined)
-    if (channels === undefined) return
-    const result = await check.run(channels)
-    setAnswer(result?.ok === true ? result.data : undefined)
+    if (channels === undefined) return undefined
+    const result = await api.post('/v1/spectrum/check', { body: { channels, ...askedFrom(typed) } })
+    if (!result.ok) setAnswer(undefined)
+    return result
   }
   return (
     <section class="card" aria-labelledby="radio-check">
       <h2 id="radio-check">{t('radio.ask')}</h2>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void ask()
-        }}
-      >
+      <Form submit={t('radio.ask.go')} act={ask} onDone={setAnswer}>
         <div class="cards">
           <Select
             label={t('radio.ask.technology')}
@@ -92,13 +84,7 @@ function CheckForm() {
             maxLength={2}
           />
         </div>
-        <div>
-          <Button type="submit" isBusy={check.isBusy}>
-            {t('radio.ask.go')}
-          </Button>
-        </div>
-      </form>
-      {check.error === undefined ? null : <ErrorNotice error={check.error} />}
+      </Form>
       {answer === undefined ? null : <Verdict answer={answer} />}
     </section>
   )

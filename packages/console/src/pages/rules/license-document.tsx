@@ -9,10 +9,10 @@ import { Button } from '../../ui/button.tsx'
 import { bytesText } from '../../ui/bytes.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { FileField } from '../../ui/file-field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { whoOf } from '../../ui/who.ts'
 
 const PATH = '/v1/policy/license/documents'
@@ -100,15 +100,10 @@ function About({ document, onChanged }: { readonly document: Document; readonly 
           confirm={t('rules.document.remove')}
           what={t('rules.document.remove.what')}
           act={() => api.delete(`${PATH}/{id}`, { path: { id } })}
-          onDone={() => {
-            setRemoved(false)
-            toast({ text: t('rules.document.removed') })
-            onChanged()
-          }}
+          done={t('rules.document.removed')}
+          onDone={onChanged}
           onClose={() => setRemoved(false)}
-        >
-          {null}
-        </FormDialog>
+        />
       ) : null}
     </>
   )
@@ -116,21 +111,13 @@ function About({ document, onChanged }: { readonly document: Document; readonly 
 
 function Attach({ isFirst, onChanged }: { readonly isFirst: boolean; readonly onChanged: () => void }) {
   const [file, setFile] = useState<File | undefined>(undefined)
-  const attach = useAction((content: File) =>
-    api.post(PATH, { body: { type: 'application/octet-stream', content } }),
-  )
-  const submit = async (): Promise<void> => {
-    if (file === undefined || (await attach.run(file))?.ok !== true) return
-    toast({ text: t('rules.document.attached') })
-    onChanged()
-  }
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
+    <Form
+      submit={t(isFirst ? 'rules.document.attach' : 'rules.document.replace')}
+      isDisabled={file === undefined}
+      act={() => api.post(PATH, { body: { type: 'application/octet-stream', content: file ?? '' } })}
+      done={t('rules.document.attached')}
+      onDone={onChanged}
     >
       <FileField
         label={t('rules.document.file')}
@@ -138,12 +125,6 @@ function Attach({ isFirst, onChanged }: { readonly isFirst: boolean; readonly on
         accept=".pdf,.png,.jpg,.jpeg"
         onChoose={setFile}
       />
-      {attach.error === undefined ? null : <ErrorNotice error={attach.error} />}
-      <div>
-        <Button type="submit" isBusy={attach.isBusy} isDisabled={file === undefined}>
-          {t(isFirst ? 'rules.document.attach' : 'rules.document.replace')}
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }

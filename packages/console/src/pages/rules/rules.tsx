@@ -3,6 +3,7 @@ import { may } from '../../api/session.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -56,7 +57,7 @@ interface Rules {
   readonly keep: () => void
   /** Gives up what is typed. */
   readonly drop: () => void
-  readonly save: () => Promise<void>
+  readonly save: () => Promise<undefined>
   readonly isSaving: boolean
   readonly error: Problem | undefined
   /** What cannot be sent as it is typed, by path. */
@@ -92,7 +93,7 @@ function useRules(): Rules {
   }, [data, own.length])
   useLeavingGuard(own.length > 0 ? t('rules.leave') : undefined)
   const isStale = base !== undefined && data !== undefined && data.revision !== base.policy.revision
-  const save = async (): Promise<void> => {
+  const save = async (): Promise<undefined> => {
     if (base === undefined) return
     const sent = patchOf(base.draft, draft)
     setWrong(sent.wrong)
@@ -238,13 +239,7 @@ export function Page() {
       <h1>{t('rules.title')}</h1>
       {problem === undefined ? null : <ErrorNotice error={problem} onRetry={reload} />}
       {policy === undefined ? null : (
-        <form
-          class="rules"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void rules.save()
-          }}
-        >
+        <Form look="rules" act={rules.save}>
           <p class="fine">
             {t('rules.revision', { revision: policy.revision })} <Time at={policy.updated_at} />
           </p>
@@ -253,7 +248,7 @@ export function Page() {
             <RuleSection key={section} section={section} rules={rules} isReader={isReader} />
           ))}
           {isReader ? null : <SaveBar rules={rules} />}
-        </form>
+        </Form>
       )}
       <LicenseDocument />
     </>
@@ -300,16 +295,10 @@ export function RulePart({ section }: { readonly section: 'license' | 'allow' })
   if (rules.problem !== undefined) return <ErrorNotice error={rules.problem} onRetry={rules.reload} />
   if (rules.policy === undefined) return null
   return (
-    <form
-      class="rules"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void rules.save()
-      }}
-    >
+    <Form look="rules" act={rules.save}>
       <RuleFields section={section} rules={rules} isReader={isReader} />
       {isReader ? null : <SaveBar rules={rules} />}
-    </form>
+    </Form>
   )
 }
 

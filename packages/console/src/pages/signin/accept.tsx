@@ -2,12 +2,11 @@ import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Form } from '../../ui/form.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { LEAST_CHARACTERS } from '../account/account.tsx'
 import { type Drawn, DrawnCredentials } from '../people/shown-once.tsx'
-import { useAttempt } from './sign-in.tsx'
 
 /** An invitation: who has its link chooses a password, and alone sees authenticator and recovery codes. */
 export function Accept() {
@@ -15,29 +14,23 @@ export function Accept() {
   const [password, setPassword] = useState('')
   const [again, setAgain] = useState('')
   const [drawn, setDrawn] = useState<Drawn | undefined>(undefined)
-  const { error, isBusy, attempt } = useAttempt()
   useEffect(() => {
     // A link that is opened where this page is open changes what is behind # and loads nothing.
     const take = (): void => setToken((before) => tokenInAddress() ?? before)
     addEventListener('hashchange', take)
     return () => removeEventListener('hashchange', take)
   }, [])
-  const accept = async () => {
-    const answer = await api.post('/v1/auth/invitation', { body: { token: token ?? '', password } })
-    if (!answer.ok) return answer.error
-    setDrawn(answer.data)
-    return undefined
-  }
   if (token === undefined) return <Notice tone="warn">{t('signin.accept.none')}</Notice>
   if (drawn !== undefined) return <DrawnCredentials drawn={drawn} onClose={() => navigate('/')} />
   const isOther = again !== '' && again !== password
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (again === password) void attempt(accept)
-      }}
+    <Form
+      submit={t('signin.accept.go')}
+      kind="primary"
+      act={async () =>
+        again === password ? await api.post('/v1/auth/invitation', { body: { token, password } }) : undefined
+      }
+      onDone={setDrawn}
     >
       <Field
         label={t('account.password.new')}
@@ -58,11 +51,7 @@ export function Accept() {
         onInput={setAgain}
         isRequired
       />
-      {error === undefined ? null : <ErrorNotice error={error} />}
-      <Button type="submit" kind="primary" isBusy={isBusy}>
-        {t('signin.accept.go')}
-      </Button>
-    </form>
+    </Form>
   )
 }
 

@@ -5,6 +5,7 @@ import { byPasskey, byPassword, hasPasskeys, linkProblem } from '../../api/ways-
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 
 /** All ways in: name, password and code; a passkey; a token. */
@@ -23,14 +24,25 @@ function ByName({ onToken }: { readonly onToken: () => void }) {
   const [username, setName] = useState('')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
-  const { error, isBusy, isCancelled, attempt } = useAttempt()
+  const { isCancelled, attempt, ...state } = useAttempt()
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void attempt(() => byPassword({ username, password, code: code.replaceAll(/\s/g, '') }))
-      }}
+    <Form
+      {...state}
+      submit={t('signin.go')}
+      kind="primary"
+      act={() => attempt(() => byPassword({ username, password, code: code.replaceAll(/\s/g, '') }))}
+      beside={
+        <>
+          {hasPasskeys() ? (
+            <Button onClick={() => void attempt(byPasskey)} isBusy={state.isBusy}>
+              {t('signin.passkey')}
+            </Button>
+          ) : null}
+          <Button kind="quiet" onClick={onToken}>
+            {t('signin.token')}
+          </Button>
+        </>
+      }
     >
       <Field label={t('signin.name')} value={username} onInput={setName} autocomplete="username" isRequired />
       <Field
@@ -49,20 +61,8 @@ function ByName({ onToken }: { readonly onToken: () => void }) {
         autocomplete="one-time-code"
         isRequired
       />
-      {error === undefined ? null : <ErrorNotice error={error} />}
       {isCancelled ? <Notice tone="warn">{t('signin.passkey.cancelled')}</Notice> : null}
-      <Button type="submit" kind="primary" isBusy={isBusy}>
-        {t('signin.go')}
-      </Button>
-      {hasPasskeys() ? (
-        <Button onClick={() => void attempt(byPasskey)} isBusy={isBusy}>
-          {t('signin.passkey')}
-        </Button>
-      ) : null}
-      <Button kind="quiet" onClick={onToken}>
-        {t('signin.token')}
-      </Button>
-    </form>
+    </Form>
   )
 }
 
@@ -70,12 +70,17 @@ function ByToken({ onBack }: { readonly onBack: () => void }) {
   const [token, setToken] = useState('')
   const { error, isBusy, attempt } = useAttempt()
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void attempt(() => enterWithToken(token))
-      }}
+    <Form
+      submit={t('signin.go')}
+      kind="primary"
+      error={error}
+      isBusy={isBusy}
+      act={() => attempt(() => enterWithToken(token))}
+      beside={
+        <Button kind="quiet" onClick={onBack}>
+          {t('signin.people')}
+        </Button>
+      }
     >
       <Field
         label={t('signin.token.label')}
@@ -85,23 +90,16 @@ function ByToken({ onBack }: { readonly onBack: () => void }) {
         type="password"
         isRequired
       />
-      {error === undefined ? null : <ErrorNotice error={error} />}
-      <Button type="submit" kind="primary" isBusy={isBusy}>
-        {t('signin.go')}
-      </Button>
-      <Button kind="quiet" onClick={onBack}>
-        {t('signin.people')}
-      </Button>
-    </form>
+    </Form>
   )
 }
 
 /** One try at a time; `cancelled` is a person's own will. */
-export function useAttempt() {
+function useAttempt() {
   const [error, setError] = useState<Problem | undefined>(undefined)
   const [isCancelled, setCancelled] = useState(false)
   const [isBusy, setBusy] = useState(false)
-  const attempt = async (way: () => Promise<Problem | 'cancelled' | undefined>): Promise<void> => {
+  const attempt = async (way: () => Promise<Problem | 'cancelled' | undefined>): Promise<undefined> => {
     setBusy(true)
     setError(undefined)
     setCancelled(false)

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
@@ -92,7 +93,7 @@ function BulkDialog({
   const change = changeOf(action, text)
   const outlook = useOutlook(change, meant)
   const total = outlook?.ok === true ? outlook.data.matched : count
-  const run = async (which: Meant): Promise<void> => {
+  const run = async (which: Meant): Promise<undefined> => {
     if (change === undefined) return
     setBusy(true)
     const earlier = progress?.results ?? []
@@ -146,7 +147,7 @@ function BulkDialog({
         text={text}
         onText={setText}
         isBusy={isBusy}
-        onGo={() => void run(meant)}
+        act={() => run(meant)}
         onCancel={() => onClose(false)}
       />
     </Dialog>
@@ -159,7 +160,7 @@ function BulkForm({
   text,
   onText,
   isBusy,
-  onGo,
+  act,
   onCancel,
 }: {
   readonly action: BulkAction
@@ -167,21 +168,21 @@ function BulkForm({
   readonly text: string
   readonly onText: (text: string) => void
   readonly isBusy: boolean
-  readonly onGo: () => void
+  readonly act: () => Promise<undefined>
   readonly onCancel: () => void
 }) {
   const [isSure, setSure] = useState(action !== 'revoke')
   const isNothing = outlook?.ok === true && outlook.data.changed === 0
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onGo()
-      }}
+    <Form
+      submit={t(`sims.bulk.${action}`)}
+      kind={action === 'revoke' ? 'danger' : 'primary'}
+      isDisabled={!isSure || isNothing}
+      error={outlook?.ok === false ? outlook.error : undefined}
+      act={act}
+      onCancel={onCancel}
     >
       {outlook?.ok === true ? <Outlook outlook={outlook.data} /> : null}
-      {outlook?.ok === false ? <ErrorNotice error={outlook.error} /> : null}
       {isBusy ? <Progress label={t('sim.step.asked')} /> : null}
       <p>{t(`sims.bulk.${action}.what`)}</p>
       {action === 'extend' ? (
@@ -205,18 +206,7 @@ function BulkForm({
       {action === 'revoke' ? (
         <Checkbox label={t('sims.bulk.revoke.sure')} isChecked={isSure} onChange={setSure} />
       ) : null}
-      <div class="actions">
-        <Button onClick={onCancel}>{t('ui.cancel')}</Button>
-        <Button
-          type="submit"
-          kind={action === 'revoke' ? 'danger' : 'primary'}
-          isBusy={isBusy}
-          isDisabled={!isSure || isNothing}
-        >
-          {t(`sims.bulk.${action}`)}
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }
 

@@ -3,7 +3,6 @@ import { download } from '../../api/download.ts'
 import { t } from '../../text/index.ts'
 import { Checkbox } from '../../ui/field.tsx'
 import { DialogButton } from '../../ui/form-dialog.tsx'
-import { toast } from '../../ui/toast.tsx'
 
 /** Takes the handout of a batch as a file to print, in the reader's language. */
 export function HandoutButton({ batch }: { readonly batch: string }) {
@@ -20,10 +19,8 @@ export function HandoutButton({ batch }: { readonly batch: string }) {
       confirm={t('sims.handout.go')}
       what={t('sims.handout.what')}
       act={() => download('/v1/sims/handout', { query })}
-      onDone={({ name }) => {
-        setCodes(false)
-        toast({ text: t('sims.handout.done', { name }) })
-      }}
+      done={({ name }) => t('sims.handout.done', { name })}
+      onDone={() => setCodes(false)}
     >
       <Checkbox label={t('sims.handout.codes')} isChecked={hasCodes} onChange={setCodes} />
     </DialogButton>

@@ -1,14 +1,13 @@
-import type { AnswerOf, RequestOf } from '@steeple/client'
+import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { useAction } from '../../api/use-query.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
+import { Form } from '../../ui/form.tsx'
 import { HandoutButton } from './handout.tsx'
 import { OrderFields } from './order.tsx'
 import { EMPTY_ORDER, type Order, orderBody } from './order-body.ts'
@@ -19,39 +18,25 @@ type Issued = AnswerOf<'POST', '/v1/sims'>
 export function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const [order, setOrder] = useState<Order>(EMPTY_ORDER)
   const [issued, setIssued] = useState<Issued | undefined>(undefined)
-  const issue = useAction((body: NonNullable<RequestOf<'POST', '/v1/sims'>['body']>) =>
-    api.post('/v1/sims', { body }),
-  )
   const close = (): void => {
     setIssued(undefined)
-    issue.clear()
     onClose()
-  }
-  const go = async (): Promise<void> => {
-    const answer = await issue.run(orderBody(order))
-    if (answer?.ok !== true) return
-    setIssued(answer.data)
-    setOrder(EMPTY_ORDER)
   }
   return (
     <Dialog isOpen={isOpen} title={t('sims.issue')} onClose={close}>
       {issued === undefined ? (
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void go()
+        <Form
+          submit={t('sims.issue.go', { count: Number(order.count) || 1 })}
+          kind="primary"
+          act={() => api.post('/v1/sims', { body: orderBody(order) })}
+          onDone={(data) => {
+            setIssued(data)
+            setOrder(EMPTY_ORDER)
           }}
+          onCancel={close}
         >
           <OrderFields order={order} onChange={setOrder} />
-          {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
-          <div class="actions">
-            <Button onClick={close}>{t('ui.cancel')}</Button>
-            <Button type="submit" kind="primary" isBusy={issue.isBusy}>
-              {t('sims.issue.go', { count: Number(order.count) || 1 })}
-            </Button>
-          </div>
-        </form>
+        </Form>
       ) : (
         <Done issued={issued} onClose={close} />
       )}

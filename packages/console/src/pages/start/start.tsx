@@ -9,6 +9,7 @@ import { locale, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Field, Select } from '../../ui/field.tsx'
+import { Form, type FormProps } from '../../ui/form.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
@@ -57,12 +58,13 @@ function Country({ isDone }: { readonly isDone: boolean }) {
           ? ''
           : t(isDone ? 'start.country.is' : 'start.country.missing', { country: countryName(now) })}
       </p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void form.save({ 'server.country': value })
-        }}
+      <Form
+        submit={t('start.save')}
+        isDisabled={now === undefined || !draft.isTouched}
+        isStale={draft.isStale}
+        isBusy={form.isBusy}
+        error={form.error}
+        act={() => form.save({ 'server.country': value })}
       >
         <Select
           label={t('start.country.where')}
@@ -72,17 +74,7 @@ function Country({ isDone }: { readonly isDone: boolean }) {
           options={options}
         />
         <StaleNotice draft={draft} text={countryName} onChosen={form.clear} />
-        {form.error === undefined || draft.isStale ? null : <ErrorNotice error={form.error} />}
-        <div>
-          <Button
-            type="submit"
-            isBusy={form.isBusy}
-            isDisabled={now === undefined || !draft.isTouched || draft.isStale}
-          >
-            {t('start.save')}
-          </Button>
-        </div>
-      </form>
+      </Form>
       {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
     </Step>
   )
@@ -134,6 +126,8 @@ function PlmnForm({
       apply={() => form.save(wanted)}
       isBusy={form.isBusy}
       isDisabled={!(isChanged && isMcc && isMnc)}
+      isStale={draft.isStale}
+      error={form.error}
     >
       <Field
         label={t('start.plmn.mcc')}
@@ -162,7 +156,6 @@ function PlmnForm({
       {isMcc && isMnc ? <Oddity country={country} mcc={mcc} mnc={mnc} /> : null}
       {isChanged ? <OldSims {...now} /> : null}
       <StaleNotice draft={draft} text={(one) => `${one.mcc}-${one.mnc}`} onChosen={form.clear} />
-      {form.error === undefined || draft.isStale ? null : <ErrorNotice error={form.error} />}
     </LookFirst>
   )
 }
@@ -315,7 +308,7 @@ function Apns({ isDone }: { readonly isDone: boolean }) {
   const known = policy.data?.apns ?? []
   const draft = useDraft(known.join(', '))
   const apns = draft.value.split(/[\s,]+/).filter((name) => name !== '')
-  const submit = async (): Promise<void> => {
+  const submit = async (): Promise<undefined> => {
     const result = await save.run(apns)
     // Refused as stale: what is in force now is read, and shown beside what is typed.
     if (result?.ok === false) policy.reload()
@@ -329,7 +322,9 @@ function Apns({ isDone }: { readonly isDone: boolean }) {
         change={{ apns: apns.join(',') }}
         apply={submit}
         isBusy={save.isBusy}
-        isDisabled={!draft.isTouched || draft.isStale}
+        isDisabled={!draft.isTouched}
+        isStale={draft.isStale}
+        error={save.error}
       >
         <Field
           label={t('start.apn.names')}
@@ -339,7 +334,6 @@ function Apns({ isDone }: { readonly isDone: boolean }) {
           isRequired
         />
         <StaleNotice draft={draft} text={String} onChosen={save.clear} />
-        {save.error === undefined || draft.isStale ? null : <ErrorNotice error={save.error} />}
       </LookFirst>
     </Step>
   )
@@ -349,30 +343,17 @@ function Apns({ isDone }: { readonly isDone: boolean }) {
 function FirstPerson({ isDone }: { readonly isDone: boolean }) {
   const [name, setName] = useState('')
   const [link, setLink] = useState<string | undefined>(undefined)
-  const invite = useAction(() => api.post('/v1/users/invitations', { body: { name, roles: ['admin'] } }))
-  const submit = async (): Promise<void> => {
-    const result = await invite.run()
-    if (result?.ok === true) setLink(`${location.origin}/v1/auth/invitation#${result.data.token}`)
-  }
   return (
     <Step step="person" isDone={isDone}>
       <p>{t('start.person.about')}</p>
       {link === undefined ? (
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void submit()
-          }}
+        <Form
+          submit={t('start.person.invite')}
+          act={() => api.post('/v1/users/invitations', { body: { name, roles: ['admin'] } })}
+          onDone={({ token }) => setLink(`${location.origin}/v1/auth/invitation#${token}`)}
         >
           <Field label={t('start.person.name')} value={name} onInput={setName} maxLength={64} isRequired />
-          {invite.error === undefined ? null : <ErrorNotice error={invite.error} />}
-          <div>
-            <Button type="submit" isBusy={invite.isBusy}>
-              {t('start.person.invite')}
-            </Button>
-          </div>
-        </form>
+        </Form>
       ) : (
         <Notice tone="ok">
           <p>{t('start.person.link', { name })}</p>
@@ -394,15 +375,14 @@ function LookFirst({
   change,
   isAllowed,
   apply,
-  isBusy,
   isDisabled,
   children,
-}: {
+  ...form
+}: Pick<FormProps<never>, 'isBusy' | 'isStale' | 'error'> & {
   readonly change: CoreChange
   /** Whether it may be made at all; says itself why not. */
   readonly isAllowed?: () => Promise<boolean>
-  readonly apply: () => Promise<void>
-  readonly isBusy: boolean
+  readonly apply: () => Promise<undefined>
   readonly isDisabled: boolean
   readonly children: ComponentChildren
 }) {
@@ -414,7 +394,7 @@ function LookFirst({
     { query: change },
     { on: ['core.*', 'config.*', 'policy.*'] },
   )
-  const submit = async (): Promise<void> => {
+  const submit = async (): Promise<undefined> => {
     if (has('core-config') && !isLooked) {
       if (await (isAllowed?.() ?? true)) setLooked(key)
       return
@@ -423,27 +403,19 @@ function LookFirst({
     await apply()
   }
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
+    <Form
+      {...form}
+      submit={t(isLooked ? 'start.apply' : has('core-config') ? 'core.whatIf.look' : 'start.save')}
+      kind={isLooked ? 'primary' : 'plain'}
+      isBusy={form.isBusy === true || (isLooked && plan.isLoading)}
+      isDisabled={isDisabled}
+      act={submit}
+      onCancel={isLooked ? () => setLooked(undefined) : undefined}
+      cancel={t('start.look.back')}
     >
       {children}
       {has('core-config') && isLooked ? <WhatIf plan={plan} /> : null}
-      <div class="toolbar">
-        {isLooked ? <Button onClick={() => setLooked(undefined)}>{t('start.look.back')}</Button> : null}
-        <Button
-          type="submit"
-          kind={isLooked ? 'primary' : 'plain'}
-          isBusy={isBusy || (isLooked && plan.isLoading)}
-          isDisabled={isDisabled}
-        >
-          {t(isLooked ? 'start.apply' : has('core-config') ? 'core.whatIf.look' : 'start.save')}
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }
 

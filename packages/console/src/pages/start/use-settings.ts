@@ -18,7 +18,7 @@ export interface SettingsForm {
   /** Whether the configuration would be taken with them; nothing is written, and `error` says why not. */
   readonly isAllowed: (wanted: Wanted) => Promise<boolean>
   /** Writes them where nobody else has changed the file meanwhile, or says in `byHand` what a person has to write. */
-  readonly save: (wanted: Wanted) => Promise<void>
+  readonly save: (wanted: Wanted) => Promise<undefined>
   /** What the service cannot write itself, until it is in force. */
   readonly byHand: Planned | undefined
   readonly isBusy: boolean
@@ -73,7 +73,7 @@ export function useSettings(): SettingsForm {
   useEffect(() => {
     if (broughtIntoForce.value > 0) settings.reload()
   }, [broughtIntoForce.value])
-  const save = async (wanted: Wanted): Promise<void> => {
+  const save = async (wanted: Wanted): Promise<undefined> => {
     const planned = await plan.run(wanted)
     if (planned?.ok !== true) return
     if (!planned.data.writable || planned.data.fixed.length > 0) {

@@ -6,7 +6,6 @@ import { Panels } from '../../app/plugin-pages.tsx'
 import { navigate } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
@@ -134,11 +133,8 @@ function ReplaceDialog({ sim, onClose }: SimDialogProps) {
       what={t('sim.replace.what')}
       isDanger
       act={() => api.post('/v1/sims', { body: { replaces: hash } })}
-      onDone={({ first }) => {
-        toast({ text: t('sim.replaced') })
-        onClose()
-        navigate(pageOf(first.imsi_sha256_12))
-      }}
+      done={t('sim.replaced')}
+      onDone={({ first }) => navigate(pageOf(first.imsi_sha256_12))}
       onClose={onClose}
     >
       <Panels on="sim.replace" replaces={hash} />
@@ -183,18 +179,16 @@ function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
 function LabelDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
   const draft = useDraft(sim.label ?? '')
   const path = { imsi: sim.imsi_sha256_12 }
-  const change = useAction((label: string | null) =>
-    api.post('/v1/sims/{imsi}/label', { path, body: { label }, ifMatch: etag }),
-  )
-  const confirm = async (): Promise<void> => {
-    const text = draft.value.trim()
-    const answer = await change.run(text === '' ? null : text)
+  const change = async () => {
+    const label = draft.value.trim() || null
+    const answer = await api.post('/v1/sims/{imsi}/label', { path, body: { label }, ifMatch: etag })
     // Refused as stale: what is there now is read, and shown beside what is typed.
-    if (answer?.ok === false) onChanged()
-    if (answer?.ok !== true) return
+    if (!answer.ok) onChanged()
+    return answer
+  }
+  const done = (_: unknown, ifMatch: string | undefined): void => {
     const undo = async (): Promise<void> => {
-      const body = { label: sim.label }
-      const undone = await api.post('/v1/sims/{imsi}/label', { path, body, ifMatch: answer.etag })
+      const undone = await api.post('/v1/sims/{imsi}/label', { path, body: { label: sim.label }, ifMatch })
       if (!undone.ok) toast({ text: undone.error.message, tone: 'bad' })
       onChanged()
     }
@@ -203,25 +197,27 @@ function LabelDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
     onClose()
   }
   return (
-    <ConfirmDialog
-      isOpen
+    <FormDialog
       title={t('sims.label')}
       confirm={t('sims.bulk.label')}
-      isBusy={change.isBusy}
-      isDisabled={draft.isStale}
-      error={draft.isStale ? undefined : change.error}
-      onConfirm={() => void confirm()}
+      isStale={draft.isStale}
+      act={change}
+      onDone={done}
       onClose={onClose}
     >
-      <Field
-        label={t('sims.label')}
-        help={t('sims.label.help')}
-        maxLength={64}
-        isFocused
-        value={draft.value}
-        onInput={draft.set}
-      />
-      <StaleNotice draft={draft} text={String} onChosen={change.clear} />
-    </ConfirmDialog>
+      {({ clear }) => (
+        <>
+          <Field
+            label={t('sims.label')}
+            help={t('sims.label.help')}
+            maxLength={64}
+            isFocused
+            value={draft.value}
+            onInput={draft.set}
+          />
+          <StaleNotice draft={draft} text={String} onChosen={clear} />
+        </>
+      )}
+    </FormDialog>
   )
 }

@@ -14,7 +14,6 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 
 /** Whether the clock of the machine is believed; who knows the time says so. */
 function Clock() {
@@ -52,10 +51,8 @@ function Clock() {
             what={t('system.clock.confirm.what', { now: new Date().toLocaleString(locale()) })}
             // What this device says is sent too: the service refuses where the two differ by more than a minute.
             act={() => api.post('/v1/clock/confirm', { body: { time: new Date().toISOString() } })}
-            onDone={() => {
-              toast({ text: t('system.clock.confirmed') })
-              clock.reload()
-            }}
+            done={t('system.clock.confirmed')}
+            onDone={clock.reload}
           />
         </div>
       ) : null}

@@ -1,0 +1,93 @@
+import type { Problem, Result } from '@steeple/client'
+import type { ComponentChildren } from 'preact'
+import { useAction } from '../api/use-query.ts'
+import { t } from '../text/index.ts'
+import { Button, type ButtonProps } from './button.tsx'
+import { ErrorNotice } from './notice.tsx'
+import { toast } from './toast.tsx'
+
+/** How far the sending of a form is, for what stands in it. */
+export interface FormState<Data> {
+  readonly isBusy: boolean
+  /** Why the last try failed, until the next one or `clear`. */
+  readonly error: Problem | undefined
+  readonly clear: () => void
+  /** Sends something else than the form does, with the same end. */
+  readonly send: (act: Act<Data>) => void
+}
+
+/** Sends what is filled in; undefined where that is not to be sent yet, or says itself what became of it. */
+type Act<Data> = () => Promise<Result<Data> | undefined>
+
+/** What a form sends, and what its buttons say. */
+export interface FormProps<Data> extends Pick<ButtonProps, 'kind' | 'icon' | 'isBusy' | 'isDisabled'> {
+  readonly act: Act<Data>
+  readonly onDone?: ((data: Data, etag: string | undefined) => void) | undefined
+  /** What is said for a while when it is done. */
+  readonly done?: string | ((data: Data) => string) | undefined
+  /** The fields; they may depend on how far the sending is. */
+  readonly children?: ComponentChildren | ((state: FormState<Data>) => ComponentChildren)
+  /** What the button says: the verb of what will be done. Absent: buttons stand among the fields. */
+  readonly submit?: ComponentChildren
+  /** Why it failed, where that is known outside. */
+  readonly error?: Problem | undefined
+  /** Somebody else was first, and the fields let choose: until then nothing is sent, and what was refused says nothing more. */
+  readonly isStale?: boolean
+  readonly onCancel?: (() => void) | undefined
+  readonly cancel?: string
+  /** What stands beside the buttons. */
+  readonly beside?: ComponentChildren
+  /** How its fields stand. */
+  readonly look?: string
+}
+
+/** Fields that one button sends. Why it failed is said above the button, and nothing that was filled in is lost. */
+export function Form<Data>({
+  act,
+  onDone,
+  done,
+  children,
+  submit,
+  error: given,
+  isBusy: isBusyOutside = false,
+  isDisabled = false,
+  isStale = false,
+  onCancel,
+  cancel = t('ui.cancel'),
+  beside,
+  look = 'stack',
+  ...button
+}: FormProps<Data>) {
+  const action = useAction((other: Act<Data>) => other())
+  const isBusy = action.isBusy || isBusyOutside
+  const error = isStale ? undefined : (given ?? action.error)
+  const send = async (other: Act<Data>): Promise<void> => {
+    const result = await action.run(other)
+    if (result?.ok !== true) return
+    if (done !== undefined) toast({ text: typeof done === 'string' ? done : done(result.data) })
+    onDone?.(result.data, result.etag)
+  }
+  return (
+    <form
+      class={look}
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send(act)
+      }}
+    >
+      {typeof children === 'function'
+        ? children({ isBusy, error, clear: action.clear, send: (other) => void send(other) })
+        : children}
+      {error === undefined ? null : <ErrorNotice error={error} />}
+      {submit === undefined ? null : (
+        <div class="actions">
+          {onCancel === undefined ? null : <Button onClick={onCancel}>{cancel}</Button>}
+          <Button {...button} type="submit" isBusy={isBusy} isDisabled={isDisabled || isStale}>
+            {submit}
+          </Button>
+          {beside}
+        </div>
+      )}
+    </form>
+  )
+}

@@ -17,19 +17,13 @@ const operations = lacking
   .flatMap(({ paths }) => Object.keys(paths ?? {}))
   .map((path) => new RegExp(`(["'\`])[A-Z]+ ${path.replaceAll(/[^\w/-]/g, '.')}[^"'\`]*\\1,?`, 'g'))
 
-/**
- * Leaves out what is for plugins that the build lacks: what asks `has('core-config')`, and their operations.
- */
+/** Leaves out the operations of plugins that the build lacks. */
 const parts: Plugin = {
   name: 'parts',
   enforce: 'pre',
   transform: (code, id) => {
-    if (WITHOUT.length === 0) return undefined
-    if (/\/client\/dist\//.test(id)) return operations.reduce((all, each) => all.replaceAll(each, ''), code)
-    if (!/\/console\/src\/.*\.tsx?$/.test(id)) return undefined
-    return code.replaceAll(/\bhas\('([\w-]+)'\)/g, (asked, name) =>
-      WITHOUT.includes(name) ? 'false' : asked,
-    )
+    if (!/\/client\/dist\//.test(id)) return undefined
+    return operations.reduce((all, each) => all.replaceAll(each, ''), code)
   },
 }
 

@@ -11,18 +11,14 @@ const STATUS = {
   ...{ enb: { known: true, connected: true }, ue: { attached: 3 }, tx: { armed: false } },
   ...{ components: [], incidents: [], uptime_s: 9 },
 }
-const PLAN = {
-  ...{ state: 'in_sync', driver: 'container', notes: [], problems: [], held: [], files: [], daemons: [] },
-  ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0 },
-}
 const node = (lifecycle: string, degraded_reason: string | null = null) => ({
   'GET /v1/nodes': { nodes: [{ node_id: 'n1', lifecycle, degraded_reason }], next_cursor: null },
 })
 const NO_TRAIL = { 'GET /v1/audit': { entries: [], next_cursor: null } }
 
 function shown(given: Answers = {}, roles?: readonly string[]) {
-  const answers = { 'GET /v1/status': STATUS, 'GET /v1/core/plan': PLAN, ...node('register'), ...NO_TRAIL }
-  return open('/core', { ...answers, ...given }, { runs: ['core-config'], ...(roles && { roles }) })
+  const answers = { 'GET /v1/status': STATUS, ...node('register'), ...NO_TRAIL }
+  return open('/core', { ...answers, ...given }, roles && { roles })
 }
 
 core('says of each entry of the trail which daemons were restarted, and why', () => {
@@ -136,69 +132,10 @@ core('says that a profile has to be armed before the box can go on the air', asy
   }
 })
 
-core('says of a change whom it costs the network, for how long, and what it does file by file', async () => {
-  const daemon = { name: 'smf', action: 'restart', reason: 'its file differs', container: null }
-  const files = [
-    { path: 'smf.yaml', change: 'changed', daemon: 'smf', diff: '-a: 1\n+a: 2' },
-    { path: 'upf.yaml', change: 'same', daemon: 'upf' },
-  ]
-  const changes = { ...PLAN, state: 'changes', files }
-  for (const [dropped, seconds, says] of [
-    [0, 2.4, ['0 phones lose the network for a short time.', 'This takes about 2 seconds.']],
-    [1, 1, ['1 phone loses the network for a short time.', 'This takes about 1 second.']],
-    [null, null, ['The core does not report how many', 'It is not known how long this takes.']],
-  ] as const) {
-    const plan = {
-      ...{ ...changes, subscribers_dropped: dropped, expected_s: seconds },
-      daemons: [{ ...daemon, subscribers_dropped: dropped, expected_s: 3 }],
-    }
-    const page = await shown({ 'GET /v1/core/plan': plan })
-    const text = page.text('Planned change')
-    for (const one of says) assert.match(text, one)
-    assert.match(text, 'Files: 1 differs')
-    assert.not.match(text, 'upf.yaml')
-    assert.equal(page.rows('Daemons'), [
-      ['smf', 'restarts', dropped === null ? 'unknown' : String(dropped), '3 s', 'its file differs', '–'],
-    ])
-  }
-  const kinds = [...document.querySelectorAll('.diff span')].map((line) => line.getAttribute('class'))
-  assert.equal(kinds, ['removed', 'added'])
-})
-
-core('tells the lab, a box that writes nothing, and one that cannot be compared apart', async () => {
-  const without = { ...PLAN, state: 'unconfigured' }
-  const lab = await shown({ 'GET /v1/status': { ...STATUS, mode: 'lab' }, 'GET /v1/core/plan': without })
-  assert.match(lab.text(), 'The lab core of npm start configures itself.')
-  assert.not.match(lab.text(), 'Files:')
-  assert.not.match((await shown({ 'GET /v1/core/plan': without })).text(), 'lab core')
-  const unknown = { ...PLAN, state: 'unknown', driver: 'none', problems: ['/etc/open5gs cannot be read'] }
-  const page = await shown({ 'GET /v1/core/plan': unknown })
-  for (const says of ['cannot be compared', 'southbound.driver is none', '/etc/open5gs cannot be read'])
-    assert.match(page.text(), says)
-})
-
-core(
-  'replaces files of others only after an admin has agreed, and nothing where it may write nothing',
-  async () => {
-    const held = ['amf.yaml']
-    const page = await shown({ 'GET /v1/core/plan': { ...PLAN, held }, 'POST /v1/core/take-over': {} })
-    await page.press('Copy and replace')
-    assert.equal(page.changes(), [['POST /v1/core/take-over', { files: held }]])
-    const operator = await shown({ 'GET /v1/core/plan': { ...PLAN, held } }, ['viewer', 'operator'])
-    assert.match(operator.text(), 'amf.yaml')
-    assert.not(operator.buttons().includes('Copy and replace'))
-    const reads = await shown({ 'GET /v1/core/plan': { ...PLAN, held, driver: 'none' } })
-    assert.not(reads.buttons().includes('Copy and replace'))
-  },
-)
-
-core('shows the plan and the restarts to who may read them, where the box has them', async () => {
+core('shows the restarts to who may read them', async () => {
   const viewer = await shown({}, ['viewer'])
-  assert.not.match(viewer.text(), 'Planned change')
   assert.not.match(viewer.text(), 'Last restarts')
-  const without = await open('/core', { 'GET /v1/status': STATUS, ...node('register'), ...NO_TRAIL })
-  assert.not.match(without.text(), 'Planned change')
-  assert.match(without.text(), 'Last restarts')
+  assert.match((await shown()).text(), 'Last restarts')
 })
 
 core.run()

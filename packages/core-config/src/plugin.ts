@@ -4,6 +4,7 @@ import {
   type Instance,
   nodeIdentityRef,
   type Plugin,
+  pageRoutes,
   policyRef,
 } from '@steeple/contracts'
 import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
@@ -24,7 +25,12 @@ export const plugin: Plugin = {
     context.onChange(coreDriverRef, wake)
     return {
       reconcilers: [control.reconciler],
-      routes: [planRoute(context), ...adoptRoutes(context, wake), ...takeOverRoutes(context, wake)],
+      routes: [
+        planRoute(context),
+        ...adoptRoutes(context, wake),
+        ...takeOverRoutes(context, wake),
+        ...pageRoutes(import.meta.url, '/core-config-files'),
+      ],
       health: async () => control.health(),
     }
   },

@@ -6,6 +6,7 @@ import {
   coreDriverRef,
   type Instance,
   type Plugin,
+  pageRoutes,
   type RanDriver,
   ranDriverRef,
   type Settings,
@@ -82,7 +83,7 @@ export const plugin: Plugin = {
     const driver = ranDriver(context, supervisor, isConfigured)
     const transmitter: Transmitter = { stop: () => supervisor.stop() }
     return {
-      routes: [devicesRoute(context, '/')],
+      routes: [devicesRoute(context, '/'), ...pageRoutes(import.meta.url, '/driver-ran-files')],
       reconcilers: [
         radioReconciler(supervisor, isConfigured, (snapshot) => {
           metrics.show(snapshot)

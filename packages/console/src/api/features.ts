@@ -7,11 +7,6 @@ import { api } from './client.ts'
 /** What runs; undefined until it is known. */
 export const plugins = signal<AnswerOf<'GET', '/v1/version'>['plugins'] | undefined>(undefined)
 
-/** Whether the service has a plugin now, by its id: `core-config`. What it has not is in no menu. */
-export function has(plugin: string): boolean {
-  return plugins.value?.some(({ name }) => name === plugin) === true
-}
-
 /** Reads which plugins the service has, now and whenever one comes or goes. */
 export async function watchFeatures(): Promise<void> {
   listen(['plugin.*'], () => void loadPluginTexts().then(look))

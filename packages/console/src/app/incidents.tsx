@@ -12,7 +12,7 @@ import { Lamp } from '../ui/lamp.tsx'
 import { ErrorNotice } from '../ui/notice.tsx'
 import { Said } from '../ui/said.tsx'
 import { clockText, Time } from '../ui/time.tsx'
-import { pageAt, pageThatMends, titleOf } from './pages-here.ts'
+import { ifPage, pageAt, pageThatMends, titleOf } from './pages-here.ts'
 
 type Status = AnswerOf<'GET', '/v1/status'>
 /** One outage, as the service tells it. */
@@ -160,13 +160,7 @@ const PLACES_OF_PARTS: Readonly<Record<string, string>> = {
   ...{ ran: '/radio', core: '/core', hss: '/core', collector: '/sessions' },
 }
 const PLACES_OF_PLUGINS: Readonly<Record<string, string>> = {
-  ...{
-    policy: '/radio',
-    'policy.license': '/rules',
-    sims: '/sims',
-    sessions: '/sessions',
-    'core-config': '/core',
-  },
+  ...{ policy: '/radio', 'policy.license': '/rules', sims: '/sims', sessions: '/sessions' },
 }
 /** Where every part says how it is. */
 const PARTS = '/system'
@@ -193,6 +187,7 @@ function Lead({
 /** `notes.store` is a part of the plugin `notes`. */
 function placeOf(kind: string, name: string): string {
   const [plugin = ''] = name.split('.', 1)
-  const own = plugins.value?.find((one) => one.name === plugin)?.pages[0]?.path
+  const { pages = [], panels = [] } = plugins.value?.find((one) => one.name === plugin) ?? {}
+  const own = pages[0]?.path ?? panels.map(({ on }) => ifPage(`/${on}`)).find((page) => page !== undefined)
   return PLACES_OF_PARTS[kind] ?? PLACES_OF_PLUGINS[name] ?? PLACES_OF_PLUGINS[plugin] ?? own ?? PARTS
 }

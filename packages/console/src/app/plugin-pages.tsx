@@ -89,15 +89,16 @@ function drawnBy(mount: Mount) {
     )
   }
 }
-/** What plugins export for a place on a page, in their order; what could not be loaded is not among it. */
-export function usePanels<Panel>(on: string): readonly Panel[] {
+/** What plugins export for a place on a page, in their order; what could not be loaded is not among it. Undefined until it is known. */
+export function usePanels<Panel>(on: string): readonly Panel[] | undefined {
   const told = (plugins.value ?? [])
     .flatMap(({ panels, version }) => panels.map((panel) => ({ ...panel, version })))
     .filter((panel) => panel.on === on && may(roleOf(panel.role) ?? 'admin'))
     .sort((one, other) => (one.place ?? LAST) - (other.place ?? LAST))
-  const key = JSON.stringify(told)
-  const [found, setFound] = useState<readonly Panel[]>([])
+  const key = plugins.value && JSON.stringify(told)
+  const [found, setFound] = useState<readonly Panel[] | undefined>(undefined)
   useEffect(() => {
+    if (key === undefined) return undefined
     let isOver = false
     void Promise.allSettled(told.map(({ module, version }) => load<Panel>(module, version))).then((all) => {
       if (!isOver) setFound(all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
@@ -115,7 +116,7 @@ const LAST = 1000
 export function Panels<Props extends object>({ on, ...props }: Props & { readonly on: string }) {
   return (
     <>
-      {usePanels<{ readonly Panel: ComponentType<Omit<Props & { readonly on: string }, 'on'>> }>(on).map(
+      {usePanels<{ readonly Panel: ComponentType<Omit<Props & { readonly on: string }, 'on'>> }>(on)?.map(
         ({ Panel }, index) => (
           <Panel key={String(index)} {...props} />
         ),

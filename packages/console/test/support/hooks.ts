@@ -10,6 +10,13 @@ const JSX = { runtime: 'automatic', importSource: 'preact' } as const
 registerHooks({
   resolve: (specifier, context, next) => {
     if (specifier === '@steeple/console/kit') return { url: KIT, shortCircuit: true }
+    // Modules of plugins, as their manifests name them.
+    const [, plugin, module] = /^\/([\w-]+)-files\/([\w-]+)\.js/.exec(specifier) ?? []
+    if (plugin !== undefined)
+      return {
+        url: new URL(`../../../${plugin}/pages/${module}.tsx`, import.meta.url).href,
+        shortCircuit: true,
+      }
     // What the compiler makes of JSX asks for the console's own Preact, in pages of plugins too.
     return next(specifier, specifier.startsWith('preact') ? { ...context, parentURL: KIT } : context)
   },
@@ -20,7 +27,7 @@ registerHooks({
 })
 
 function sourceOf(url: string): string | undefined {
-  if (url.endsWith('.css')) return ''
+  if (url.endsWith('.css')) return 'export default ""'
   if (url.endsWith('.svg')) return 'export default ""'
   if (/\/texts\/\w+\.json$/.test(url)) return `export default ${readFileSync(fileURLToPath(url), 'utf8')}`
   if (!url.endsWith('.tsx')) return undefined

@@ -30,6 +30,7 @@ const PACKAGES = new URL('../../../', import.meta.url)
 const NAMES = [
   ...['window', 'document', 'navigator', 'location', 'history', 'localStorage', 'sessionStorage', 'Node'],
   ...['Element', 'HTMLElement', 'HTMLInputElement', 'HTMLTextAreaElement', 'HTMLTableRowElement'],
+  'CSSStyleSheet',
 ] as const
 /** Elements whose texts belong to the sentence around them. */
 const INLINE = /^(A|ABBR|B|CODE|DEL|EM|INS|KBD|SPAN|STRONG|TIME)$/
@@ -211,7 +212,10 @@ export async function show(
   browse()
   answers = { 'GET /v1/auth/me': { kind: 'token', name: 'test', roles } }
   assert.is(await enterWithToken('svc_test'), undefined)
-  plugins.value = runs.map((name) => ({ name, version: '1', pages: [], panels: [] })) as never
+  const running = runs.map((name) => ({ name, version: '1', pages: [], panels: panelsOf(name) }))
+  // What is loaded already comes at once.
+  await Promise.all(running.flatMap(({ panels }) => panels.map(({ module }) => import(`${module}#1`))))
+  plugins.value = running as never
   await forget()
   const root = document.body
   render(null, root)
@@ -223,6 +227,10 @@ export async function show(
   render(h('div', {}, h('main', {}, draw()), h(Toasts, {})), root)
   await settled()
   return SCREEN
+}
+
+function panelsOf(name: string): readonly { readonly module: string }[] {
+  return JSON.parse(readFileSync(new URL(`${name}/package.json`, PACKAGES), 'utf8')).steeple.panels ?? []
 }
 
 /** Has a suite in this browser: other files of the same process may have left it, and come into it again. */

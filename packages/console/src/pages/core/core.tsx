@@ -1,11 +1,10 @@
-import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { type Query, useQuery } from '../../api/use-query.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { t, word } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import { Plan } from './plan.tsx'
 import './core.css'
 import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
@@ -210,7 +209,7 @@ export function Page() {
               </section>
             ))}
           </div>
-          {may('operator') && has('core-config') ? <Plan isLab={data.mode === 'lab'} /> : null}
+          <Panels on="core" isLab={data.mode === 'lab'} />
           {may('operator') ? <Restarts /> : null}
           <Lifecycle nodeId={data.node_id} isArmed={data.tx.armed} />
         </>

@@ -1,10 +1,10 @@
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
+import { Panels } from '../../app/plugin-pages.tsx'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
 import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { FoundDevices } from './found-devices.tsx'
 import { Profiles } from './profiles.tsx'
 import './radio.css'
 import type { AnswerOf } from '@steeple/client'
@@ -198,7 +198,7 @@ export function Page() {
       )}
       <Gates state={tx.value} country={ranges.data?.country} />
       <RadioHealth />
-      <FoundDevices />
+      <Panels on="radio" />
       {profiles.data === undefined ? null : (
         <Profiles profiles={rows} country={ranges.data?.country ?? ''} ranges={ranges.data?.ranges ?? []} />
       )}

@@ -1,4 +1,3 @@
-import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
@@ -8,7 +7,7 @@ import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoOf } from '../../ui/who.ts'
-import { AskCore } from '../core/what-if.tsx'
+import { AskCore } from '../core/core-change.tsx'
 import { LicenseDocument } from './license-document.tsx'
 import {
   changedPaths,
@@ -357,9 +356,7 @@ function SaveBar({ rules }: { readonly rules: Rules }) {
     <section class="card save" aria-labelledby={id}>
       <h2 id={id}>{t('rules.changes', { count: own.length })}</h2>
       <Difference paths={own} before={before} after={draft} />
-      {has('core-config') && own.includes('apns') ? (
-        <AskCore change={{ apns: namesOf(draft.apns).join(',') }} />
-      ) : null}
+      {own.includes('apns') ? <AskCore change={{ apns: namesOf(draft.apns).join(',') }} /> : null}
       {theirs === undefined ? null : (
         <StaleChoice told={t('rules.stale')} onKeep={rules.keep} onDrop={rules.drop}>
           <p>{t('rules.stale.help')}</p>

@@ -82,7 +82,7 @@ export function useColumns(): {
   readonly on: readonly string[]
 } {
   const more = usePanels<SimColumns>('sims.columns')
-  const all = useMemo(() => allColumns(more), [more])
+  const all = useMemo(() => allColumns(more ?? []), [more])
   const [leftOut, setLeftOut] = useState<readonly string[]>(() =>
     (localStorage.getItem(LEFT_OUT) ?? '').split(' '),
   )
@@ -117,5 +117,5 @@ export function useColumns(): {
       </Dialog>
     </>
   )
-  return { shown, chooser, on: more.flatMap((one) => one.on) }
+  return { shown, chooser, on: (more ?? []).flatMap((one) => one.on) }
 }

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { has } from '../../api/features.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { tx } from '../../app/transmitter.tsx'
@@ -17,8 +16,7 @@ import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
-import { type CoreChange, WhatIf } from '../core/what-if.tsx'
-import { FoundDevices } from '../radio/found-devices.tsx'
+import { type CoreChange, useCoreEffect } from '../core/core-change.tsx'
 import { Profiles } from '../radio/profiles.tsx'
 import { RadioHealth, sentenceOf } from '../radio/radio-health.tsx'
 import { SpectrumMap } from '../radio/spectrum-map.tsx'
@@ -285,7 +283,7 @@ export function Page() {
       </Step>
       <Step step="air" isDone={done.air}>
         <p>{t('start.air.about')}</p>
-        <FoundDevices />
+        <Panels on="radio" />
         {tx.value === undefined ? null : <p class="radio-state">{sentenceOf(tx.value)}</p>}
         {profiles === undefined || ranges === undefined ? null : (
           <Profiles profiles={profiles} ranges={ranges.ranges} country={ranges.country} />
@@ -387,34 +385,33 @@ function LookFirst({
   readonly children: ComponentChildren
 }) {
   const [looked, setLooked] = useState<string | undefined>(undefined)
+  const [known, setKnown] = useState<string | undefined>(undefined)
+  const effect = useCoreEffect()
   const key = JSON.stringify(change)
-  const isLooked = has('core-config') && looked === key && !isDisabled
-  const plan = useQuery(
-    has('core-config') && isLooked ? '/v1/core/plan' : undefined,
-    { query: change },
-    { on: ['core.*', 'config.*', 'policy.*'] },
-  )
+  const Effect = effect?.Effect
+  const isLooked = Effect !== undefined && looked === key && !isDisabled && form.isStale !== true
   const submit = async (): Promise<undefined> => {
-    if (has('core-config') && !isLooked) {
+    if (Effect !== undefined && !isLooked) {
       if (await (isAllowed?.() ?? true)) setLooked(key)
       return
     }
     setLooked(undefined)
+    setKnown(undefined)
     await apply()
   }
   return (
     <Form
       {...form}
-      submit={t(isLooked ? 'start.apply' : has('core-config') ? 'core.whatIf.look' : 'start.save')}
+      submit={t(isLooked ? 'start.apply' : Effect === undefined ? 'start.save' : 'core.whatIf.look')}
       kind={isLooked ? 'primary' : 'plain'}
-      isBusy={form.isBusy === true || (isLooked && plan.isLoading)}
+      isBusy={form.isBusy === true || effect === undefined || (isLooked && known !== key)}
       isDisabled={isDisabled}
       act={submit}
       onCancel={isLooked ? () => setLooked(undefined) : undefined}
       cancel={t('start.look.back')}
     >
       {children}
-      {has('core-config') && isLooked ? <WhatIf plan={plan} /> : null}
+      {isLooked ? <Effect key={key} change={change} onKnown={() => setKnown(key)} /> : null}
     </Form>
   )
 }

@@ -1,59 +1,25 @@
-import type { AnswerOf } from '@steeple/client'
-import { api } from '../../api/client.ts'
-import { may } from '../../api/session.ts'
-import { useAction, useQuery } from '../../api/use-query.ts'
-import { t, word } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Said } from '../../ui/said.tsx'
+import {
+  type AnswerOf,
+  addStyle,
+  type Column,
+  DataTable,
+  Lamp,
+  Notice,
+  Said,
+  type Tone,
+  t,
+  word,
+} from '@steeple/console/kit'
+import css from './planned.css'
+
+addStyle(css)
 
 /** What a change of the core's configuration does. */
-export type CorePlan = AnswerOf<'GET', '/v1/core/plan'>
+type CorePlan = AnswerOf<'GET', '/v1/core/plan'>
 type Daemon = CorePlan['daemons'][number]
 type File = CorePlan['files'][number]
 
 const TONES: Readonly<Record<string, Tone>> = { in_sync: 'ok', changes: 'warn', unknown: 'bad' }
-
-/** What a change of the core's configuration would do now, before it is done. */
-export function Plan({ isLab }: { readonly isLab: boolean }) {
-  const query = useQuery('/v1/core/plan', {}, { on: ['core.*', 'config.*', 'policy.*'] })
-  const { data, error, reload } = query
-  return (
-    <section class="card" aria-labelledby="core-plan">
-      <h2 id="core-plan">{t('core.plan')}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
-      {data === undefined ? null : <Planned plan={data} isLab={isLab} />}
-      {data === undefined || data.held.length === 0 || data.driver === 'none' ? null : (
-        <TakeOver files={data.held} onDone={reload} />
-      )}
-      <div class="toolbar again">
-        <Button onClick={reload}>{t('core.plan.again')}</Button>
-      </div>
-    </section>
-  )
-}
-
-/** Agrees that files of others are replaced; they are kept. */
-function TakeOver({ files, onDone }: { readonly files: readonly string[]; readonly onDone: () => void }) {
-  const agree = useAction(() => api.post('/v1/core/take-over', { body: { files: [...files] } }))
-  const go = async (): Promise<void> => {
-    if ((await agree.run())?.ok === true) onDone()
-  }
-  return (
-    <Notice tone="warn">
-      <p>{t('core.takeOver')}</p>
-      <Lines lines={files} />
-      {agree.error === undefined ? null : <ErrorNotice error={agree.error} />}
-      {may('admin') ? (
-        <Button isBusy={agree.isBusy} onClick={() => void go()}>
-          {t('core.takeOver.agree')}
-        </Button>
-      ) : null}
-    </Notice>
-  )
-}
 
 /** A plan in words; `words` begin the names of the texts that its state has. */
 export function Planned({
@@ -153,7 +119,8 @@ function lineClass(line: string): string {
   return line.startsWith('-') ? 'removed' : ''
 }
 
-function Lines({ lines }: { readonly lines: readonly string[] }) {
+/** What somebody else says, line by line. */
+export function Lines({ lines }: { readonly lines: readonly string[] }) {
   if (lines.length === 0) return null
   return (
     <ul>

@@ -1,12 +1,14 @@
-import type { AnswerOf } from '@steeple/client'
-import { has } from '../../api/features.ts'
-import { useQuery } from '../../api/use-query.ts'
-import { t, word } from '../../text/index.ts'
-import { Facts } from '../../ui/facts.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
-import { Said } from '../../ui/said.tsx'
-import { SetButton } from '../start/set-button.tsx'
+import {
+  type AnswerOf,
+  ErrorNotice,
+  Facts,
+  Lamp,
+  Said,
+  SetButton,
+  t,
+  useQuery,
+  word,
+} from '@steeple/console/kit'
 
 /** What is plugged in tells of itself by no event. */
 const LOOK_MS = 10_000
@@ -15,11 +17,7 @@ type Found = AnswerOf<'GET', '/v1/tx/devices'>
 type Device = Found['devices'][number]
 
 /** The software radios and programs of this machine, what is missing, and which of them the box uses. */
-export function FoundDevices() {
-  return has('driver-ran') ? <Devices /> : null
-}
-
-function Devices() {
+export function Panel() {
   const query = useQuery('/v1/tx/devices', {}, { on: ['settings.*', 'plugin.*'], everyMs: LOOK_MS })
   const { data, error } = query
   if (error !== undefined) return <ErrorNotice error={error} onRetry={query.reload} />

@@ -1,0 +1,38 @@
+import { api, Button, ErrorNotice, Form, may, Notice, t, useQuery } from '@steeple/console/kit'
+import { Lines, Planned } from './planned.tsx'
+
+/** What a change of the core's configuration would do now, before it is done. */
+export function Panel({ isLab }: { readonly isLab: boolean }) {
+  const query = useQuery('/v1/core/plan', {}, { on: ['core.*', 'config.*', 'policy.*'] })
+  const { data, error, reload } = query
+  return (
+    <section class="card" aria-labelledby="core-plan">
+      <h2 id="core-plan">{t('core.plan')}</h2>
+      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      {data === undefined ? null : <Planned plan={data} isLab={isLab} />}
+      {data === undefined || data.held.length === 0 || data.driver === 'none' ? null : (
+        <TakeOver files={data.held} onDone={reload} />
+      )}
+      <div class="toolbar again">
+        <Button onClick={reload}>{t('core.plan.again')}</Button>
+      </div>
+    </section>
+  )
+}
+
+/** Agrees that files of others are replaced; they are kept. */
+function TakeOver({ files, onDone }: { readonly files: readonly string[]; readonly onDone: () => void }) {
+  return (
+    <Notice tone="warn">
+      <p>{t('core.takeOver')}</p>
+      <Lines lines={files} />
+      {may('admin') ? (
+        <Form
+          submit={t('core.takeOver.agree')}
+          act={() => api.post('/v1/core/take-over', { body: { files: [...files] } })}
+          onDone={onDone}
+        />
+      ) : null}
+    </Notice>
+  )
+}

@@ -1,0 +1,113 @@
+import { type Answers, inBrowser, open } from '@steeple/console/testing'
+import { assert, suite } from '@steeple/testkit'
+
+/** What the page of the core says of a change of its configuration. */
+const core = suite('core-config/plan')
+inBrowser(core)
+
+const STATUS = {
+  ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet'], node_id: 'n1', mode: 'normal' },
+  ...{ enb: { known: true, connected: true }, ue: { attached: 3 }, tx: { armed: false }, components: [] },
+}
+const PLAN = {
+  ...{ state: 'in_sync', driver: 'container', notes: [], problems: [], held: [], files: [], daemons: [] },
+  ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0 },
+}
+
+function shown(given: Answers = {}, roles?: readonly string[], runs = ['core-config']) {
+  const answers = {
+    ...{ 'GET /v1/status': STATUS, 'GET /v1/core/plan': PLAN },
+    'GET /v1/nodes': { nodes: [], next_cursor: null },
+    'GET /v1/audit': { entries: [], next_cursor: null },
+  }
+  return open('/core', { ...answers, ...given }, { runs, ...(roles && { roles }) })
+}
+
+core('says of a change whom it costs the network, for how long, and what it does file by file', async () => {
+  const daemon = { name: 'smf', action: 'restart', reason: 'its file differs', container: null }
+  const files = [
+    { path: 'smf.yaml', change: 'changed', daemon: 'smf', diff: '-a: 1\n+a: 2' },
+    { path: 'upf.yaml', change: 'same', daemon: 'upf' },
+  ]
+  const changes = { ...PLAN, state: 'changes', files }
+  for (const [dropped, seconds, says] of [
+    [0, 2.4, ['0 phones lose the network for a short time.', 'This takes about 2 seconds.']],
+    [1, 1, ['1 phone loses the network for a short time.', 'This takes about 1 second.']],
+    [null, null, ['The core does not report how many', 'It is not known how long this takes.']],
+  ] as const) {
+    const plan = {
+      ...{ ...changes, subscribers_dropped: dropped, expected_s: seconds },
+      daemons: [{ ...daemon, subscribers_dropped: dropped, expected_s: 3 }],
+    }
+    const page = await shown({ 'GET /v1/core/plan': plan })
+    const text = page.text('Planned change')
+    for (const one of says) assert.match(text, one)
+    assert.match(text, 'Files: 1 differs')
+    assert.not.match(text, 'upf.yaml')
+    assert.equal(page.rows('Daemons'), [
+      ['smf', 'restarts', dropped === null ? 'unknown' : String(dropped), '3 s', 'its file differs', '–'],
+    ])
+  }
+  const kinds = [...document.querySelectorAll('.diff span')].map((line) => line.getAttribute('class'))
+  assert.equal(kinds, ['removed', 'added'])
+})
+
+core('tells the lab, a box that writes nothing, and one that cannot be compared apart', async () => {
+  const without = { ...PLAN, state: 'unconfigured' }
+  const lab = await shown({ 'GET /v1/status': { ...STATUS, mode: 'lab' }, 'GET /v1/core/plan': without })
+  assert.match(lab.text(), 'The lab core of npm start configures itself.')
+  assert.not.match(lab.text(), 'Files:')
+  assert.not.match((await shown({ 'GET /v1/core/plan': without })).text(), 'lab core')
+  const unknown = { ...PLAN, state: 'unknown', driver: 'none', problems: ['/etc/open5gs cannot be read'] }
+  const page = await shown({ 'GET /v1/core/plan': unknown })
+  for (const says of ['cannot be compared', 'southbound.driver is none', '/etc/open5gs cannot be read'])
+    assert.match(page.text(), says)
+})
+
+core(
+  'replaces files of others only after an admin has agreed, and nothing where it may write nothing',
+  async () => {
+    const held = ['amf.yaml']
+    const page = await shown({ 'GET /v1/core/plan': { ...PLAN, held }, 'POST /v1/core/take-over': {} })
+    await page.press('Copy and replace')
+    assert.equal(page.changes(), [['POST /v1/core/take-over', { files: held }]])
+    const operator = await shown({ 'GET /v1/core/plan': { ...PLAN, held } }, ['viewer', 'operator'])
+    assert.match(operator.text(), 'amf.yaml')
+    assert.not(operator.buttons().includes('Copy and replace'))
+    const reads = await shown({ 'GET /v1/core/plan': { ...PLAN, held, driver: 'none' } })
+    assert.not(reads.buttons().includes('Copy and replace'))
+  },
+)
+
+core('shows the plan to who may read it, where the box keeps its core', async () => {
+  assert.not.match((await shown({}, ['viewer'])).text(), 'Planned change')
+  assert.not.match((await shown({}, undefined, [])).text(), 'Planned change')
+  assert.match((await shown()).text(), 'Planned change')
+})
+
+core('shows the effect of a change of APNs before it is made, where the box keeps its core', async () => {
+  const policy = {
+    ...{ revision: 3, updated_at: '2026-01-01T12:00:00Z', apns: ['internet'], sim_swap_cooldown_hours: 24 },
+    ...{ retention_days: { sessions: 30, audit: 400, metrics: 90 }, mesh: { allow_route_advertise: false } },
+    ...{ rate_limits: {}, spectrum: { allow_list: [], license: { acknowledged: false } } },
+  }
+  const answers = {
+    'GET /v1/policy': policy,
+    'PUT /v1/policy': { ...policy, apns: ['ims'] },
+    'GET /v1/core/plan': { ...PLAN, state: 'changes', subscribers_dropped: 2 },
+  }
+  const page = await open('/start', answers, { runs: ['core-config'] })
+  await page.put('APN names', 'ims')
+  await page.press('Show effect', '6. Internet access (APN)')
+  assert.match(page.text('Effect on the core'), '2 phones lose the network')
+  assert.equal(page.changes(), [])
+  assert.equal(page.asked().findLast(({ call }) => call === 'GET /v1/core/plan')?.query, { apns: 'ims' })
+  await page.press('Apply')
+  assert.equal(page.changes(), [['PUT /v1/policy', { apns: ['ims'] }]])
+  const without = await open('/start', answers)
+  await without.put('APN names', 'ims')
+  await without.press('Save', '6. Internet access (APN)')
+  assert.equal(without.changes(), [['PUT /v1/policy', { apns: ['ims'] }]])
+})
+
+core.run()

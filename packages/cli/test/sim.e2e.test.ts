@@ -275,6 +275,11 @@ sim(
       idle.out,
       /^quota +5\.0 GB, then an alert alone: suspend is not enforced \(fairuse\.enabled is false\)$/m,
     )
+    const slow = await against(
+      () => ({ body: { ...record, action: 'throttle', throttle_bps: 64_000 } }),
+      ['sim', 'quota', HASH],
+    )
+    assert.match(slow.out, /^quota +5\.0 GB, then throttle to 64000 bit\/s$/m)
     const bodies = await Promise.all(
       [
         ['--bytes', '5GB', '--period', 'day', '--action', 'throttle', '--throttle-bps', '64000'],

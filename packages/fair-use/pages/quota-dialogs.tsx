@@ -141,8 +141,8 @@ function WishFields({
         <Field
           label={t('quota.rate')}
           help={t('quota.rate.help')}
-          inputMode="numeric"
-          pattern="\d+"
+          inputMode="decimal"
+          pattern="\d+([.,]\d+)?"
           value={rate}
           onInput={(text) => onChange({ rate: text })}
         />
@@ -199,20 +199,21 @@ function toppedUp({ quota_bytes: quota, added_bytes: added }: Usage): string {
   return quota === null ? t('stale.nothing') : `${bytesText(quota)} + ${bytesText(added)}`
 }
 
-function wishOf({ quota_bytes: quota, period, action }: Usage): Wish {
+function wishOf({ quota_bytes: quota, period, action, throttle_bps: bps }: Usage): Wish {
   const unit = unitOf(quota ?? UNITS.GB)
   return {
     amount: quota === null ? '' : String(quota / UNITS[unit]),
     unit,
     period: known(PERIODS, period, 'month'),
     action: known(ACTIONS, action, 'suspend'),
-    rate: '',
+    rate: bps === null ? '' : String(bps / KBIT),
   }
 }
 
-function wishText({ amount, unit, period, action }: Wish): string {
+function wishText({ amount, unit, period, action, rate }: Wish): string {
   if (amount === '') return ''
-  return `${amount} ${unit}, ${t(`quota.period.${period}`)}. ${t(`quota.action.${action}`)}`
+  const slow = action === 'throttle' && rate !== '' ? ` ${rate} kbit/s` : ''
+  return `${amount} ${unit}, ${t(`quota.period.${period}`)}. ${t(`quota.action.${action}`)}${slow}`
 }
 
 function bodyOf({ period, action, rate, ...wish }: Wish) {

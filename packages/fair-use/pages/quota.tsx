@@ -5,6 +5,7 @@ import {
   ErrorNotice,
   may,
   Notice,
+  rateText,
   Said,
   type Sim,
   Time,
@@ -80,7 +81,12 @@ function State({ usage }: { readonly usage: Usage }) {
       />
       {added === 0 ? null : <p class="fine">{t('quota.added', { added: bytesText(added) })}</p>}
       <Forecast usage={usage} />
-      <p>{word('quota.action', usage.action ?? '')}</p>
+      <p>
+        {word('quota.action', usage.action ?? '')}
+        {usage.throttle_bps === null
+          ? null
+          : ` ${t('quota.rate.own', { rate: rateText(usage.throttle_bps) })}`}
+      </p>
       {usage.enforcement === 'none' ? null : (
         <Notice tone="warn">{word('quota.enforcement', usage.enforcement)}</Notice>
       )}

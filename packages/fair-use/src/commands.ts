@@ -250,6 +250,7 @@ interface Usage {
   readonly over_quota: boolean
   readonly overridden: boolean
   readonly action: string | null
+  readonly throttle_bps?: number | null
   readonly period: string | null
   readonly period_start: string
   readonly period_end: string | null
@@ -283,13 +284,16 @@ function usageSummary(usage: Usage, octets: CommandHost['octets']): Lines {
   )
 }
 
-function quotaOf({ quota_bytes: quota, action, ...usage }: Usage, octets: CommandHost['octets']): Lines {
+function quotaOf(
+  { quota_bytes: quota, action, throttle_bps: bps, ...usage }: Usage,
+  octets: CommandHost['octets'],
+): Lines {
   if (typeof quota !== 'number') return { quota: 'none' }
   return {
     quota: `${octets(quota)}, then ${
       usage.enforcement === 'alert_only'
         ? `an alert alone: ${action ?? '-'} is not enforced (fairuse.enabled is false)`
-        : (action ?? '-')
+        : `${action ?? '-'}${typeof bps === 'number' ? ` to ${bps} bit/s` : ''}`
     }`,
     added: usage.added_bytes === 0 ? undefined : `${octets(usage.added_bytes)} for this period`,
     left: usage.over_quota ? 'nothing' : octets(usage.remaining_bytes),

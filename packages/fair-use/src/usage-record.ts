@@ -53,6 +53,11 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
     ...NULLABLE_TEXT,
     description: 'suspend, throttle or alert when it is used up; null without a quota.',
   },
+  throttle_bps: {
+    ...NULLABLE_BYTES,
+    description:
+      'The rate that the quota itself has for action throttle; null where fairuse.throttle_bps holds.',
+  },
   enforcement: {
     type: 'string',
     description:
@@ -174,6 +179,7 @@ function quotaPart(account: Account | undefined): Readonly<Record<string, unknow
       over_quota: false,
       overridden: false,
       action: null,
+      throttle_bps: null,
     }
   const { quota, limitBytes, usedBytes } = account
   return {
@@ -183,6 +189,7 @@ function quotaPart(account: Account | undefined): Readonly<Record<string, unknow
     over_quota: account.isOver,
     overridden: account.isOver && account.isFree,
     action: quota.action,
+    throttle_bps: quota.throttle_bps,
   }
 }
 

@@ -80,6 +80,16 @@ quotas('gives the same figures in the list of SIMs and for one SIM', async () =>
   assert.equal(await figures(plain), [77, null])
 })
 
+quotas('tells the rate that a quota has of its own, so that a change of the rest keeps it', async () => {
+  const [hash] = await issue()
+  const rate = async () => (await all.usage(hash)).throttle_bps
+  assert.is(await rate(), null)
+  await all.quota(hash, { quota_bytes: 100, action: 'throttle', throttle_bps: 64_000 })
+  assert.is(await rate(), 64_000)
+  await all.quota(hash, { quota_bytes: 100, action: 'throttle' })
+  assert.is(await rate(), null, 'fairuse.throttle_bps holds')
+})
+
 quotas('says at once that a rate is lifted with the quota', async () => {
   const [hash] = await issue({ ambr: { downlink_bps: 50_000_000, uplink_bps: 100_000 } })
   await all.quota(hash, { quota_bytes: 100, action: 'throttle', throttle_bps: 64_000 })

@@ -11,6 +11,7 @@ const [MB, GB] = [1e6, 1e9]
 const HASH = '0123456789ab'
 const usage = (more: object = {}) => ({
   ...{ imsi_sha256_12: HASH, quota_bytes: 5 * GB, added_bytes: 0, period: 'month', action: 'suspend' },
+  throttle_bps: null,
   ...{ total_bytes: 0, remaining_bytes: 5 * GB, ...more },
 })
 const QUOTA = `POST /v1/sims/${HASH}/quota`
@@ -61,6 +62,21 @@ quota(
     assert.equal(page.changes(), [[QUOTA, { quota_bytes: 6e12, period: 'month', action: 'suspend' }]])
   },
 )
+
+quota('keeps the rate of its own when something else of the quota is changed', async () => {
+  for (const [bps, shown] of [
+    [64_000, '64'],
+    [1_500, '1.5'],
+  ] as const) {
+    const { page: coming } = dialogOf(QuotaDialog, { action: 'throttle', throttle_bps: bps })
+    const page = await coming
+    assert.is(page.field('Reduced speed, kbit/s').value, shown)
+    await page.put('Amount', '6')
+    await page.press('Save')
+    const body = { quota_bytes: 6 * GB, period: 'month', action: 'throttle', throttle_bps: bps }
+    assert.equal(page.changes(), [[QUOTA, body]])
+  }
+})
 
 quota('throttles to what is typed, and leaves the rate to the service where nothing is', async () => {
   for (const [rate, sent] of [

@@ -26,6 +26,7 @@ export interface UsageBody {
   readonly total_bytes: number
   readonly quota_bytes: number | null
   readonly added_bytes: number
+  readonly throttle_bps: number | null
   readonly remaining_bytes: number | null
   readonly over_quota: boolean
   readonly overridden: boolean

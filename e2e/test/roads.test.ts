@@ -173,6 +173,7 @@ const COMMANDS: Readonly<
 /** Routes without a command, and why. */
 const WITHOUT: readonly (readonly [RegExp, why: string])[] = [
   [/^POST \/(gsma\/rsp2\/)?es9plus\//, 'phones speak it'],
+  [/^POST \/gsma\/rsp2\/es2plus\//, 'SM-DP+ of providers speak it'],
   [
     /^(POST|DELETE) \/v1\/auth\/(links\/|passkey|password|refresh|sessions)/,
     'of a session in a browser, and of the command itself',

@@ -1,12 +1,11 @@
 import type { PeoplePlace, PersonWish } from '@steeple/access/offline'
 import { type Reply, systemPrincipal } from '@steeple/contracts'
-import { openOffline, systemClock } from '@steeple/kernel'
-import { openSecrets } from '@steeple/secrets'
+import { systemClock } from '@steeple/kernel'
 import type { Json } from '../client/service.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { commandLog } from './command-log.ts'
 import { settledHere } from './settled-here.ts'
+import { withStore } from './with-store.ts'
 
 /** `svc user add NAME --offline`: adds a person while no service runs here. Throws `data_dir_in_use`, `user_exists`. */
 export async function addPersonHere(
@@ -34,17 +33,13 @@ async function changeHere(
   change: (place: PeoplePlace) => Promise<Reply>,
 ): Promise<Json> {
   const settings = await settledHere(terminal, options)
-  const secrets = openSecrets(settings.server.data_dir)
-  const clock = systemClock()
-  const log = commandLog(terminal)
-  const store = await openOffline({ settings, secrets, clock, log, use: 'exclusive' })
-  try {
+  return await withStore(terminal, settings, 'exclusive', async (store, secrets) => {
     const principal = systemPrincipal('svc user')
     const mutations = store.mutations()
     const { body } = await change({
       reader: store.db,
       vault: store.vault,
-      clock,
+      clock: systemClock(),
       identity: secrets.identity,
       principal,
       mutate: async (action, target, work) =>
@@ -52,7 +47,5 @@ async function changeHere(
     })
     // Both answer the record of a user.
     return body as Json
-  } finally {
-    await store.close()
-  }
+  })
 }

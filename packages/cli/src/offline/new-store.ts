@@ -1,12 +1,11 @@
 import { systemPrincipal } from '@steeple/contracts'
-import { acceptStoreLoss, openOffline, permitNewStore, systemClock } from '@steeple/kernel'
-import { openSecrets } from '@steeple/secrets'
+import { acceptStoreLoss, permitNewStore, systemClock } from '@steeple/kernel'
 import { writeDisarmNote } from '../disarm-note.ts'
 import { jsonText } from '../output/print.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { commandLog } from './command-log.ts'
 import { settledHere } from './settled-here.ts'
+import { withStore } from './with-store.ts'
 
 /** `svc store new`: lets the next start begin with an empty store. Throws `store_invalid` while there is one. */
 export async function permitNewStoreHere(
@@ -32,14 +31,11 @@ export async function acceptStoreHere(
   options: PlaceOptions & { readonly json?: boolean },
 ): Promise<void> {
   const settings = await settledHere(terminal, options)
-  const clock = systemClock()
   const by = systemPrincipal('svc store')
   const disarm = async (): Promise<void> =>
     void (await writeDisarmNote(settings.server.data_dir, `${by.kind}:${by.id}`))
-  const lost = await acceptStoreLoss(settings, clock, disarm)
-  const secrets = openSecrets(settings.server.data_dir)
-  const store = await openOffline({ settings, secrets, clock, log: commandLog(terminal), use: 'exclusive' })
-  try {
+  const lost = await acceptStoreLoss(settings, systemClock(), disarm)
+  await withStore(terminal, settings, 'exclusive', async (store, secrets) => {
     await store.mutations().run({
       principal: by,
       action: 'store.accept',
@@ -50,9 +46,7 @@ export async function acceptStoreHere(
         return { status: 200 }
       },
     })
-  } finally {
-    await store.close()
-  }
+  })
   if (options.json === true) terminal.out(jsonText({ accepted: true, lost }))
   else
     terminal.out(`${lost}; the next start goes on without, with TX disarmed, and the audit trail says so\n`)

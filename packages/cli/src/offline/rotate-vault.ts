@@ -1,13 +1,12 @@
 import { systemPrincipal } from '@steeple/contracts'
-import { offlineTables, openOffline, rotateVaultAudited, systemClock } from '@steeple/kernel'
-import { openSecrets } from '@steeple/secrets'
+import { offlineTables, rotateVaultAudited } from '@steeple/kernel'
 import { failure } from '../command-error.ts'
 import { pluginPackages } from '../composition/plugin-packages.ts'
 import { jsonText } from '../output/print.ts'
 import { type PlaceOptions, pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { commandLog } from './command-log.ts'
 import { settledHere } from './settled-here.ts'
+import { withStore } from './with-store.ts'
 
 /**
  * `svc vault rotate`: seals everything under a new key while no service runs on this data directory.
@@ -20,15 +19,7 @@ export async function rotateVaultHere(
   options: PlaceOptions & { readonly json?: boolean },
 ): Promise<void> {
   const settings = await settledHere(terminal, options)
-  const secrets = openSecrets(settings.server.data_dir)
-  const store = await openOffline({
-    settings,
-    secrets,
-    clock: systemClock(),
-    log: commandLog(terminal),
-    use: 'exclusive',
-  })
-  try {
+  await withStore(terminal, settings, 'exclusive', async (store) => {
     const tables = await offlineTables({
       packages: pluginPackages(),
       pluginsDir: pluginsDirOf(settings),
@@ -54,7 +45,5 @@ export async function rotateVaultHere(
         details: kept.map((message) => ({ pointer: '', message })),
         hint: 'run svc vault rotate again when that is put right; nothing is lost meanwhile',
       })
-  } finally {
-    await store.close()
-  }
+  })
 }

@@ -1,11 +1,9 @@
 import type { AuditTrail } from '@steeple/contracts'
-import { openOffline, systemClock } from '@steeple/kernel'
-import { openSecrets } from '@steeple/secrets'
 import { jsonText } from '../output/print.ts'
 import type { PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
-import { commandLog } from './command-log.ts'
 import { settledHere } from './settled-here.ts'
+import { withStore } from './with-store.ts'
 
 /** `svc audit verify`: reads the store of this machine, beside a running service too; exit code 1 when it is broken. */
 export async function verifyAudit(
@@ -13,24 +11,14 @@ export async function verifyAudit(
   options: PlaceOptions & { readonly json?: boolean },
 ): Promise<void> {
   const settings = await settledHere(terminal, options)
-  const secrets = openSecrets(settings.server.data_dir)
-  const store = await openOffline({
-    settings,
-    secrets,
-    clock: systemClock(),
-    log: commandLog(terminal),
-    use: 'read',
-  })
-  try {
+  await withStore(terminal, settings, 'read', async (store) => {
     const { ok, checked, firstBroken, reason } = await store.audit.verify()
     if (options.json === true)
       terminal.out(jsonText({ ok, checked, first_broken: firstBroken ?? null, reason: reason ?? null }))
     else if (ok) terminal.out(`ok: ${checked} entries, the chain is whole\n${await beginningOf(store.audit)}`)
     else terminal.err(`${brokenAt(firstBroken)}: ${reason ?? 'the chain does not fit'}\n`)
     if (!ok) terminal.answer(1)
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 function brokenAt(seq: number | undefined): string {

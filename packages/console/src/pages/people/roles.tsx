@@ -1,6 +1,6 @@
 import { may, type Role } from '../../api/session.ts'
 import { t, word } from '../../text/index.ts'
-import { Checkbox } from '../../ui/field.tsx'
+import { Checkbox, Field } from '../../ui/field.tsx'
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
 
@@ -41,5 +41,35 @@ export function RoleBoxes({
         />
       ))}
     </fieldset>
+  )
+}
+
+/** Who somebody or something will be: a name and roles. */
+export function NameAndRoles({
+  help,
+  name,
+  onName,
+  roles,
+  onRoles,
+}: {
+  readonly help: string
+  readonly name: string
+  readonly onName: (name: string) => void
+  readonly roles: ReadonlySet<string>
+  readonly onRoles: (roles: ReadonlySet<string>) => void
+}) {
+  return (
+    <>
+      <Field
+        label={t('people.name')}
+        help={help}
+        value={name}
+        onInput={onName}
+        maxLength={64}
+        isRequired
+        isFocused
+      />
+      <RoleBoxes chosen={roles} onChange={onRoles} />
+    </>
   )
 }

@@ -6,11 +6,11 @@ import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
-import { Field, Select } from '../../ui/field.tsx'
+import { Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Time } from '../../ui/time.tsx'
-import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
+import { NameAndRoles, rolesOf, rolesText } from './roles.tsx'
 import { Secret, ShownOnce } from './shown-once.tsx'
 
 const LENGTHS = ['24h', '7d', '30d', '90d', '365d', ''] as const
@@ -42,16 +42,13 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }) {
       onDone={(made) => setToken(made.token)}
       onClose={onClose}
     >
-      <Field
-        label={t('people.name')}
+      <NameAndRoles
         help={t('people.token.name.help')}
-        value={name}
-        onInput={setName}
-        maxLength={64}
-        isRequired
-        isFocused
+        name={name}
+        onName={setName}
+        roles={roles}
+        onRoles={setRoles}
       />
-      <RoleBoxes chosen={roles} onChange={setRoles} />
       <Select
         label={t('people.token.for')}
         help={t('people.token.for.help')}

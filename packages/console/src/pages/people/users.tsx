@@ -6,12 +6,12 @@ import { locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
-import { Field, Select } from '../../ui/field.tsx'
+import { Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
 import { Time } from '../../ui/time.tsx'
-import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
+import { NameAndRoles, rolesOf, rolesText } from './roles.tsx'
 import { type Drawn, DrawnCredentials, Secret, ShownOnce } from './shown-once.tsx'
 import { FEW_CODES, type User } from './user.ts'
 
@@ -38,16 +38,13 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
       onDone={setMade}
       onClose={onClose}
     >
-      <Field
-        label={t('people.name')}
+      <NameAndRoles
         help={t('people.name.help')}
-        value={name}
-        onInput={setName}
-        maxLength={64}
-        isRequired
-        isFocused
+        name={name}
+        onName={setName}
+        roles={roles}
+        onRoles={setRoles}
       />
-      <RoleBoxes chosen={roles} onChange={setRoles} />
       <Select
         label={t('people.invite.for')}
         value={length}
@@ -154,16 +151,13 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
       onDone={setDrawn}
       onClose={onClose}
     >
-      <Field
-        label={t('people.name')}
+      <NameAndRoles
         help={t('people.name.help')}
-        value={name}
-        onInput={setName}
-        maxLength={64}
-        isRequired
-        isFocused
+        name={name}
+        onName={setName}
+        roles={roles}
+        onRoles={setRoles}
       />
-      <RoleBoxes chosen={roles} onChange={setRoles} />
     </FormDialog>
   )
 }

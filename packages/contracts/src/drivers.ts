@@ -130,6 +130,13 @@ export interface CoreObserved {
   /** Attached phones; undefined when the core did not tell: that is not 0. */
   readonly attachedUes: number | undefined
 }
+/** A base station that has an association with the core, whether S1 or NG is set up on it or not. */
+export interface ObservedStation {
+  /** Global eNB or gNB ID without the PLMN, TS 23.003 §19.4.2.13. */
+  readonly id: number
+  /** Where its association comes from; undefined when the core does not tell. */
+  readonly address: string | undefined
+}
 /** One phone that the core knows now. */
 export interface ObservedUe {
   /** Hashed as soon as it is read; never logged or stored. */
@@ -251,6 +258,11 @@ export interface CoreDriver {
    * nothing can tell.
    */
   attaches?(position: string | undefined, signal: AbortSignal): Promise<CoreAttaches | undefined>
+  /**
+   * The base stations of that technology that have an association, asked of the core in this very call. Throws `southbound_unavailable`.
+   * Absent where the core lists none.
+   */
+  stations?(technology: Technology, signal: AbortSignal): Promise<readonly ObservedStation[]>
   /** CIDR of the addresses that phones get, as configured. Absent where nothing is known of them. */
   pools?(): Promise<readonly string[]>
 }
@@ -267,6 +279,7 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   adopt: 'function?',
   diagnose: 'function?',
   attaches: 'function?',
+  stations: 'function?',
   pools: 'function?',
 })
 
@@ -413,6 +426,8 @@ export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.dr
 export interface RanObserved {
   readonly pid: number | undefined
   readonly isConnected: boolean
+  /** Of a radio that is no process of this machine: whether it is on, and `unknown` while that is not certain. */
+  readonly power?: 'on' | 'off' | 'unknown'
   /** Whether it is to be on air now; a driver that leaves it out does not say. */
   readonly isWanted?: boolean
   readonly attachedUes: number
@@ -420,12 +435,12 @@ export interface RanObserved {
 }
 /** What a radio would be started with, and what a start looks at before. */
 export interface RadioRehearsal {
-  /** `srsenb`, `gnb`. */
+  /** `srsenb`, `gnb`, `external`. */
   readonly program: string
   /** The configuration files that would be written. */
   readonly files: readonly { readonly name: string; readonly text: string }[]
   readonly checks: readonly {
-    /** configuration, program, machine. May grow. */
+    /** configuration, program, machine; of an external cell switch, core, lease. May grow. */
     readonly check: string
     /** Why it fails, sentence by sentence; empty: it is passed. */
     readonly problems: readonly string[]

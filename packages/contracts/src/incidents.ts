@@ -8,6 +8,7 @@ import type { ComponentState } from './services.ts'
  * `box_silent`; of the other kinds there is one at a time, however many components say it.
  */
 export const INCIDENT_KINDS = [
+  'cell_not_permitted',
   'disk_full',
   'database_gone',
   'no_core',
@@ -27,6 +28,7 @@ export type IncidentKind = (typeof INCIDENT_KINDS)[number]
 
 /** What an outage is called in English, wherever it is told of: answers, the command, alerts. */
 export const INCIDENT_TITLES: Readonly<Record<IncidentKind, string>> = {
+  cell_not_permitted: 'A cell transmits that is not permitted',
   disk_full: 'The disk is full',
   database_gone: 'The database is gone',
   no_core: 'No core',

@@ -52,6 +52,7 @@ export {
   hssDriverRef,
   type Imsi,
   type ImsiHash,
+  type ObservedStation,
   type ObservedUe,
   type PlannedDaemon,
   type PlannedFile,
@@ -263,6 +264,7 @@ export {
   type Route,
   route,
 } from './route.ts'
+export { secretLines } from './secret-file.ts'
 export { type ServiceRef, type ServiceShape, serviceRef, shapeProblem } from './service-ref.ts'
 export type {
   LicenseDocument,

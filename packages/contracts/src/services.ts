@@ -310,7 +310,13 @@ export interface Transmitter {
    * a start that was on its way comes to nothing.
    */
   stop(signal: AbortSignal): Promise<void>
+  /**
+   * Whether it is not known to be off, though its stop was confirmed: of one that runs by itself and can come back. The driver says
+   * `Context.changed(transmitterRef)` when that changes. Absent of one that cannot.
+   */
+  mayBeOn?(): boolean
 }
 export const transmitterRef: ServiceRef<Transmitter> = serviceRef<Transmitter>('ran.transmitter', {
   stop: 'function',
+  mayBeOn: 'function?',
 })

@@ -1,4 +1,4 @@
-import type { RadioProfile } from './policy.ts'
+import type { RadioProfile, Technology } from './policy.ts'
 
 /** The whole configuration, validated, defaults filled in, durations still as written. Holds no secret. */
 export interface Settings {
@@ -117,8 +117,22 @@ export interface Settings {
     readonly container: string
     readonly args: readonly string[]
     readonly template_dir: string
-    /** What `binary` is: srsRAN 4G's `srsenb` for LTE, or srsRAN Project's / OCUDU's `gnb` for NR. */
-    readonly program: 'srsenb' | 'gnb'
+    /** What `binary` is: srsRAN 4G's `srsenb` for LTE, or srsRAN Project's / OCUDU's `gnb` for NR. `external`: no process, a cell that runs by itself. */
+    readonly program: 'srsenb' | 'gnb' | 'external'
+    /** Of an external cell. */
+    readonly external: {
+      readonly technology: Technology
+      /** IPv4 address of its S1 or NG; empty: the core cannot be closed to it. */
+      readonly address: string
+      /** How it is switched: the driver checks and types it. */
+      readonly switch: Readonly<Record<string, unknown>>
+      /** The switch turns it off by itself unless it is told so often that it be on; `0s`: it has no such timer. */
+      readonly refresh: string
+      /** Somebody has accepted that it stays on when this machine fails. */
+      readonly stays_on: boolean
+      /** How often the switch is read. */
+      readonly poll: string
+    }
     /** `auto`, `uhd`, `bladerf`, `soapy`, or the virtual radio `zmq`. */
     readonly device_name: string
     readonly device_args: string

@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import { constants } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { secretLines } from '@steeple/contracts'
 
-const MOST_OCTETS = 8_192
 /** Standard Webhooks, "Symmetric signatures": 24 to 64 octets in base64, behind `whsec_`. */
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 const LEAST_KEY = 24
@@ -14,35 +13,6 @@ export const SIGNING_SECRET: string = `secret of Standard Webhooks: whsec_ and $
 export function isSigningSecret(text: string): boolean {
   const octets = Buffer.from(SECRET.exec(text)?.[1] ?? '', 'base64').length
   return octets >= LEAST_KEY && octets <= MOST_KEY
-}
-
-/**
- * The lines of a file with secrets, without empty ones. Throws an Error that names the file and says what is wrong with it,
- * never what is in it: others can read it, it is no plain file, it is empty or larger than 8 KiB.
- */
-export async function secretLines(path: string): Promise<readonly string[]> {
-  const refuse = (problem: string): Error => new Error(`${path} ${problem}`)
-  // A pipe would be waited for.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
-    throw refuse(`cannot be read: ${codeOf(error)}`)
-  })
-  try {
-    const { mode, size, isPlain } = await file.stat().then((stat) => ({
-      mode: stat.mode,
-      size: stat.size,
-      isPlain: stat.isFile(),
-    }))
-    if (!isPlain) throw refuse('is no plain file')
-    if ((mode & 0o077) !== 0) throw refuse('can be read by others; chmod 600 it')
-    if (size > MOST_OCTETS) throw refuse('is larger than 8 KiB')
-    const text = await file.readFile('utf8')
-    const lines = text.split(/\r?\n/).map((line) => line.trim())
-    const full = lines.filter((line) => line !== '')
-    if (full.length === 0) throw refuse('is empty')
-    return full
-  } finally {
-    await file.close()
-  }
 }
 
 /**

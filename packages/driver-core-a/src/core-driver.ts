@@ -38,7 +38,7 @@ import { batchCancel, type KickLimits, kicker } from './kick/kick.ts'
 import { type SessionMender, sessionFaults, sessionMender } from './mend/session-mender.ts'
 import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
 import { logTales } from './observe/log-tales.ts'
-import { listUes, type ObserveParts, observeCore, otherNetworks } from './observe/observe-core.ts'
+import { listUes, type ObserveParts, observeCore, otherNetworks, stationsOf } from './observe/observe-core.ts'
 import { hasDiameterAt, tunLook } from './observe/proc-net.ts'
 import { registrationReader } from './observe/registration-watch.ts'
 import { homeKeys, renderSettings } from './render/core-plan.ts'
@@ -361,6 +361,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       kick,
       ues: (signal) => listUes(info, signal),
       attaches: attachTeller(logs),
+      stations: (technology, signal) => stationsOf({ info, clock }, technology, signal),
       pools: async () => [context.settings.core_a.subnet],
       diagnose: diagnoser({ info, ...logs }),
     },

@@ -69,7 +69,7 @@ property(
           info: {
             ues: walk(list),
             sessions: walk(() => new Map(hasSession() ? [[IMSI, []]] : [])),
-            radios: walk(() => ({ count: 0, technology: undefined, others: new Map() })),
+            radios: walk(() => ({ count: 0, technology: undefined, others: new Map(), lists: new Map() })),
           },
           cancelLocation: async () => {
             await tell('hss')()

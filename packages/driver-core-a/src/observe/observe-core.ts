@@ -1,5 +1,12 @@
-import type { CoreObserved, ObservedUe, Technology } from '@steeple/contracts'
-import { countText } from '@steeple/contracts'
+import {
+  type Clock,
+  type CoreObserved,
+  countText,
+  type ObservedStation,
+  type ObservedUe,
+  southboundUnavailable,
+  type Technology,
+} from '@steeple/contracts'
 import type { CoreInfo, SharedWalk, UeList } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import { type WorkParts, workProblems } from '../verify/probe.ts'
@@ -130,6 +137,19 @@ export async function listUes(
     apns,
     ...(isConnected === undefined ? {} : { isConnected }),
   }))
+}
+
+/** The base stations that MME or AMF lists, in a walk of this call. Throws `southbound_unavailable`. */
+export async function stationsOf(
+  { info, clock }: { readonly info: CoreInfo; readonly clock: Pick<Clock, 'monotonicMs'> },
+  technology: Technology,
+  signal: AbortSignal,
+): Promise<readonly ObservedStation[]> {
+  const { value } = await info.radios.since(clock.monotonicMs(), signal)
+  const listed = value.lists.get(technology)
+  if (listed === undefined)
+    throw southboundUnavailable(`the core lists no base stations of ${technology} now`)
+  return listed.map(({ number, address }) => ({ id: number, address }))
 }
 
 /** A walk's result if it comes in time, else that of one not long ago, else undefined. */

@@ -53,6 +53,12 @@ export interface RenderSettings {
   readonly mongoUrl: string
 }
 
+/** The program of the radio; of a cell that runs by itself, the one that speaks as it does. */
+function ranProgramOf({ program = 'srsenb', external }: Partial<Settings['ran']>): 'srsenb' | 'gnb' {
+  if (program !== 'external') return program
+  return external?.technology === 'nr' ? 'gnb' : 'srsenb'
+}
+
 /** Those parts of a configuration. */
 export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] = []): RenderSettings {
   const { core_a } = settings
@@ -64,7 +70,7 @@ export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] 
     slices: core_a.slices,
     containers: runnersOf(settings.southbound, settings.core_a),
     configMount: core_a.config_mount,
-    ranProgram: sectionOf(settings, 'ran').program ?? 'srsenb',
+    ranProgram: ranProgramOf(sectionOf(settings, 'ran')),
     mmeUrl: urlOf('mme_url'),
     smfUrl: urlOf('smf_url'),
     amfUrl: urlOf('amf_url'),

@@ -49,6 +49,10 @@ export interface RadioEntry {
   /** Networks (MCC and MNC) that it broadcasts; empty when the core does not say. */
   readonly plmns: readonly string[]
   readonly isSetUp: boolean
+  /** Its number without the network. */
+  readonly number: number
+  /** Where its association comes from. */
+  readonly address: string | undefined
 }
 
 /** A phone has few sessions; a list beyond this is cut. */
@@ -128,12 +132,18 @@ function radio({
   areas,
 }: Readonly<Record<'plmn' | 'number' | 'setup' | 'areas', unknown>>): RadioEntry | undefined {
   if (typeof number !== 'number') return undefined
+  const { setup_success, sctp } = recordOf(setup)
   return {
     id: `${plmnOf(plmn) ?? 'unknown'}-${number}`,
     plmns: broadcastOf(areas, plmn),
-    isSetUp: recordOf(setup).setup_success === true,
+    isSetUp: setup_success === true,
+    number,
+    address: PEER.exec(String(recordOf(sctp).peer))?.[1],
   }
 }
+
+/** An address as the daemons print it, with its port behind it. */
+const PEER = /^\[([0-9a-fA-F:.]{2,45})\]:[0-9]+$/
 
 /** The networks of its tracking areas (LTE: one each, NR: a list); its own when there are none. */
 function broadcastOf(areas: unknown, own: unknown): readonly string[] {

@@ -246,6 +246,8 @@ interface RadioCount {
   readonly technology: Technology | undefined
   /** Those that do not broadcast this network, by the first that they do (MCC and MNC). */
   readonly others: ReadonlyMap<string, number>
+  /** Every association of each list that could be read, set up or not, whatever it broadcasts. */
+  readonly lists: ReadonlyMap<Technology, readonly RadioEntry[]>
 }
 
 /**
@@ -340,21 +342,25 @@ async function walkRadios(
   let count = 0
   let last: Technology | undefined
   const others = new Map<string, number>()
+  const read = new Map<Technology, readonly RadioEntry[]>()
   const lists = await Promise.allSettled(
     generations.map(async (generation) => {
       const { daemon, radios: path, radioOf, technology } = LISTS[generation]
       // The same one can be there twice, until its lost association has timed out.
       const radios = new Map<string, RadioEntry>()
+      const all: RadioEntry[] = []
       const list = { daemon, base: urlOf(daemon), path }
       await eachEntry<RadioEntry>({ list, ends, signal }, radioOf, (entry) => {
+        all.push(entry)
         if (entry.isSetUp) radios.set(entry.id, entry)
       })
-      return { radios, technology }
+      return { radios, all, technology }
     }),
   )
-  for (const { radios, technology } of lists.flatMap((list) =>
+  for (const { radios, all, technology } of lists.flatMap((list) =>
     list.status === 'fulfilled' ? [list.value] : [],
   )) {
+    read.set(technology, all)
     for (const { plmns } of radios.values()) {
       const [first] = plmns
       if (first === undefined || plmns.includes(own)) {
@@ -366,7 +372,7 @@ async function walkRadios(
   const failed = lists.find((list) => list.status === 'rejected')
   // Of one daemon that has some it is known that there are some; of one that has none and one that is silent, nothing.
   if (failed !== undefined && count === 0) throw failed.reason
-  return { count, technology: last, others }
+  return { count, technology: last, others, lists: read }
 }
 
 interface Asked {

@@ -71,8 +71,18 @@ property('reads garbage as no session or as a whole one, and never throws', asyn
 property('reads a base station whose network is no text', () => {
   for (const plmn of ['{"toString":null}', '[{"toString":1}]', 'null', '99970']) {
     const item: unknown = JSON.parse(`{"enb_id":7,"plmn":${plmn},"s1":{"setup_success":true}}`)
-    assert.equal(enb(item), { id: 'unknown-7', plmns: [], isSetUp: true })
+    assert.equal(enb(item), {
+      ...{ id: 'unknown-7', number: 7, plmns: [], isSetUp: true },
+      address: undefined,
+    })
   }
+})
+
+property('reads where the association of a base station comes from', () => {
+  const from = (peer: unknown) => enb({ enb_id: 7, s1: { setup_success: true, sctp: { peer } } })?.address
+  assert.is(from('[127.0.0.200]:54201'), '127.0.0.200')
+  assert.is(from('[2001:db8::7]:36412'), '2001:db8::7')
+  for (const peer of ['127.0.0.200', '[]:1', '[x]:1', 7, null]) assert.is(from(peer), undefined)
 })
 
 property('reads no page from a text that is none', async () => {

@@ -10,6 +10,7 @@ import {
   stateNews,
   systemPrincipal,
   type TxGateState,
+  transmitterRef,
   txGateRef,
 } from '@steeple/contracts'
 import { type CurrentPolicy, openPolicy } from './bundle/current-policy.ts'
@@ -66,6 +67,7 @@ export const plugin: Plugin = {
     const armed = metrics.gauge('svc_policy_tx_armed', '1: TX is armed. 0: it is not.')
     const disarms = metrics.counter('svc_policy_tx_auto_disarms_total', 'Times TX disarmed itself.')
     context.onSettings(() => context.enqueue(TX_RESOURCE, TX_KEY))
+    context.onChange(transmitterRef, () => context.enqueue(TX_RESOURCE, TX_KEY))
     followChanges(context, policy)
     return {
       routes: [

@@ -47,6 +47,7 @@ export function transmittersOf(
   const state = (): TxGateState['transmitter'] => {
     if (isAwaited()) return 'unconfirmed'
     if (held.size > 0) return 'on'
+    if (context.provider(transmitterRef)?.mayBeOn?.() === true) return 'unconfirmed'
     return memory.isSilenceKnown ? 'off' : 'unconfirmed'
   }
   const tellOne = async (transmitter: Transmitter): Promise<void> => {

@@ -1,4 +1,4 @@
-import { isServiceError, type RadioProfile, type RanDriver } from '@steeple/contracts'
+import { isServiceError, type RadioProfile, type RanDriver, type RanObserved } from '@steeple/contracts'
 import * as assert from 'uvu/assert'
 import { eventually } from '../eventually.ts'
 import type { BodyOptions } from '../suite.ts'
@@ -20,6 +20,12 @@ async function onAir(fixture: RanFixture): Promise<void> {
   await fixture.setArmed(true)
   await fixture.driver.start(fixture.profile, patient())
   await eventually(async () => (await fixture.radios()) > 0, fixture.patienceMs)
+}
+
+/** A process of this machine, or a radio that runs by itself and is on. */
+function seenOn(fixture: RanFixture, seen: RanObserved): void {
+  if (fixture.silence !== undefined) assert.is(seen.power, 'on')
+  else assert.ok(isCount(seen.pid) && Number(seen.pid) > 0, 'a running radio has a process id')
 }
 
 async function isOff(fixture: RanFixture, why: string): Promise<void> {
@@ -62,11 +68,14 @@ const STARTING: readonly Check<RanFixture>[] = [
     },
   },
   {
-    sentence: 'starts one radio when the gate is open, and observes its process',
+    sentence: 'starts one radio when the gate is open, and observes it',
     body: async (fixture) => {
       await onAir(fixture)
+      await eventually(
+        async () => seenOn(fixture, await fixture.driver.observe(patient())),
+        fixture.patienceMs,
+      )
       const seen = await fixture.driver.observe(patient())
-      assert.ok(isCount(seen.pid) && Number(seen.pid) > 0, 'a running radio has a process id')
       assert.ok(isCount(seen.attachedUes), 'attachedUes must be a count')
       assert.ok(['lte', 'nr', 'none'].includes(seen.mode))
     },
@@ -98,7 +107,9 @@ const STOPPING: readonly Check<RanFixture>[] = [
       await onAir(fixture)
       await fixture.driver.stop(patient())
       await isOff(fixture, 'the stop was answered before the radio was off')
-      assert.is((await fixture.driver.observe(patient())).pid, undefined)
+      const seen = await fixture.driver.observe(patient())
+      assert.is(seen.pid, undefined)
+      if (fixture.silence !== undefined) assert.is(seen.power, 'off', 'a stop has proven it')
       await staysOff(fixture, 'after a stop')
     },
   },
@@ -162,9 +173,26 @@ const LOOKING: readonly Check<RanFixture>[] = [
       await fixture.crash()
       await eventually(async () => {
         const seen = await fixture.driver.observe(patient())
-        assert.is.not(seen.pid, pid, 'the process is gone')
+        if (fixture.silence === undefined) assert.is.not(seen.pid, pid, 'the process is gone')
         assert.ok(seen.pid !== undefined || !seen.isConnected, 'nothing is connected that does not run')
       }, fixture.patienceMs)
+    },
+  },
+  {
+    sentence: 'is not off while nobody can say so, and is told off until it is',
+    body: async (fixture) => {
+      if (fixture.silence === undefined) return
+      await onAir(fixture)
+      await fixture.silence(true)
+      await rejection(
+        () => fixture.driver.stop(AbortSignal.timeout(LOOK_ON_MS)),
+        'a stop that nobody has confirmed must reject',
+      )
+      assert.is.not((await fixture.driver.observe(patient())).power, 'off', 'nobody has said that it is off')
+      await fixture.silence(false)
+      await fixture.driver.stop(patient())
+      await isOff(fixture, 'the switch answers again')
+      assert.is((await fixture.driver.observe(patient())).power, 'off')
     },
   },
   {
@@ -190,10 +218,12 @@ export interface RanFixture extends WorldFixture {
   setArmed(isArmed: boolean): Promise<void>
   /** How long a start or a crash may take to show, ms. */
   readonly patienceMs?: number
-  /** How many radio processes run, seen past the driver. */
+  /** How many radios run, seen past the driver. */
   radios(): Promise<number>
-  /** Ends the radio process past the driver, as a crash does. */
+  /** Ends the radio process past the driver, as a crash does; of a radio that runs by itself takes its power. */
   crash(): Promise<void>
+  /** Of a radio that is no process of this machine: whether its switch is silent. The driver observes its power then. */
+  silence?(isSilent: boolean): Promise<void>
 }
 
 /** Registers the tests that every RAN driver passes. `make` gives a fresh fixture for each test. */

@@ -7,6 +7,34 @@ export interface MemoryRadio {
   /** Process ids of what runs. */
   readonly running: Set<number>
   launch(): number
+  /** Of one that runs by itself: its switch does not answer. */
+  isSilent: boolean
+}
+
+/** A right driver of a cell that runs by itself. */
+export function memoryCellDriver(radio: MemoryRadio): RanDriver {
+  const process = memoryRadioDriver(radio)
+  return {
+    ...process,
+    observe: async (signal) => ({
+      ...(await process.observe(signal)),
+      pid: undefined,
+      power: powerOf(radio),
+    }),
+    stop: async (signal) => {
+      // It is told off until it says that it is.
+      while (radio.isSilent) {
+        signal.throwIfAborted()
+        await aMoment()
+      }
+      await process.stop(signal)
+    },
+  }
+}
+
+function powerOf({ isSilent, running }: MemoryRadio): 'on' | 'off' | 'unknown' {
+  if (isSilent) return 'unknown'
+  return running.size > 0 ? 'on' : 'off'
 }
 
 const OFF: RanObserved = { pid: undefined, isConnected: false, isWanted: false, attachedUes: 0, mode: 'none' }
@@ -42,6 +70,23 @@ export function aMoment(ms = 0): Promise<void> {
   return new Promise((next) => setTimeout(next, ms))
 }
 
+/** The same of a cell that runs by itself. */
+export async function memoryCellFixture(
+  make: (radio: MemoryRadio) => RanDriver = memoryCellDriver,
+): Promise<RanFixture> {
+  let made: MemoryRadio | undefined
+  const fixture = await memoryRadioFixture((radio) => {
+    made = radio
+    return make(radio)
+  })
+  return {
+    ...fixture,
+    silence: async (isSilent) => {
+      if (made !== undefined) made.isSilent = isSilent
+    },
+  }
+}
+
 /** A fixture around a driver of that radio; `make` may give a wrong one. */
 export async function memoryRadioFixture(
   make: (radio: MemoryRadio) => RanDriver = memoryRadioDriver,
@@ -49,6 +94,7 @@ export async function memoryRadioFixture(
   let last = 100
   const radio: MemoryRadio = {
     isArmed: false,
+    isSilent: false,
     running: new Set(),
     launch: () => {
       last += 1

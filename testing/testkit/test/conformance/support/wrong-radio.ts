@@ -1,5 +1,39 @@
 import { type RadioProfile, type RanDriver, validationFailed } from '@steeple/contracts'
-import { aMoment, type MemoryRadio, memoryRadioDriver } from './memory-radio.ts'
+import { aMoment, type MemoryRadio, memoryCellDriver, memoryRadioDriver } from './memory-radio.ts'
+
+/** Drivers of a cell that runs by itself, each wrong in one thing. */
+export const WRONG_CELLS: Readonly<Record<string, WrongRadio>> = {
+  'takes a silent switch for off': (radio) => {
+    const right = memoryCellDriver(radio)
+    return {
+      ...right,
+      observe: async (signal) => {
+        const seen = await right.observe(signal)
+        return seen.power === 'unknown' ? { ...seen, power: 'off' } : seen
+      },
+    }
+  },
+  'has stopped when the order is out': (radio) => {
+    const right = memoryCellDriver(radio)
+    return {
+      ...right,
+      stop: async (signal) => {
+        void right.stop(signal).catch(() => undefined)
+        await aMoment(LATER_MS)
+      },
+    }
+  },
+  'says nothing of its power': (radio) => {
+    const right = memoryCellDriver(radio)
+    return {
+      ...right,
+      observe: async (signal) => {
+        const { power: _, ...seen } = await right.observe(signal)
+        return seen
+      },
+    }
+  },
+}
 
 /** A driver that is wrong in one thing. */
 export type WrongRadio = (radio: MemoryRadio) => RanDriver

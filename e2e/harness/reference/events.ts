@@ -63,7 +63,8 @@ peer.stale mesh: a link to a peer no longer works
 policy.create policy: the policy was made
 quota.exceeded fair-use: a SIM has used up its quota
 quota.warning fair-use: a SIM has used 80 % of its quota
-ran.state driver-ran: the state of this node's radio has changed (\`data.state\`: \`off\`, \`waiting\`, \`starting\`, \`radio_up\`, \`s1_up\`, \`s1_down\`, \`stalled\`, \`stopping\` or \`refused\`)
+ran.state driver-ran: the state of this node's radio has changed (\`data.state\`: \`off\`, \`waiting\`, \`starting\`, \`radio_up\`, \`s1_up\`, \`s1_down\`, \`stalled\`, \`stopping\`, \`refused\` or \`not_permitted\`)
+ran.not_permitted driver-ran: a cell that runs by itself is on air although it must be off
 session.begin sessions: a session of a phone begins
 session.end sessions: a session of a phone ends
 session.many sessions: more than 200 sessions began or ended in one poll; read \`GET /v1/sessions\`

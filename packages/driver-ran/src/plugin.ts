@@ -16,6 +16,7 @@ import {
   txGateRef,
 } from '@steeple/contracts'
 import { devicesRoute } from './devices/devices-route.ts'
+import { externalInstance } from './external/external-plugin.ts'
 import { machineHints } from './process/preflight.ts'
 import { coreView, radioHealth, radioMetrics, unconfiguredHealth } from './radio-health.ts'
 import { RADIO_KEY, RADIO_RESOURCE, radioReconciler, ranDriver } from './ran-driver.ts'
@@ -32,7 +33,7 @@ const RELOAD_MS = 30_000
 /** Supervises the eNB or gNB of this node: on air only while the TX gate permits it. */
 export const plugin: Plugin = {
   doctor: ({ settings: { ran } }) =>
-    ran.binary === ''
+    ran.binary === '' || ran.program === 'external'
       ? []
       : [
           { name: 'radio', program: ran.binary, key: 'ran.binary' },
@@ -40,6 +41,8 @@ export const plugin: Plugin = {
           { name: 'radio', program: 'setpriv', key: 'PATH: install util-linux' },
         ],
   setup: async (context: Context): Promise<Instance> => {
+    const routes = [devicesRoute(context, '/'), ...pageRoutes(import.meta.url, '/driver-ran-files')]
+    if (context.settings.ran.program === 'external') return externalInstance(context, routes)
     const { log } = context
     const { ran, server } = context.settings
     const isConfigured = ran.binary !== ''
@@ -83,7 +86,7 @@ export const plugin: Plugin = {
     const driver = ranDriver(context, supervisor, isConfigured)
     const transmitter: Transmitter = { stop: () => supervisor.stop() }
     return {
-      routes: [devicesRoute(context, '/'), ...pageRoutes(import.meta.url, '/driver-ran-files')],
+      routes,
       reconcilers: [
         radioReconciler(supervisor, isConfigured, (snapshot) => {
           metrics.show(snapshot)

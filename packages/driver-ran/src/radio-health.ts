@@ -14,7 +14,12 @@ interface RadioMetrics {
   exited(kind: ExitClass): void
   stopped(seconds: number): void
   /** Sets what is read off a running radio. */
-  show(snapshot: RadioSnapshot): void
+  show(
+    snapshot: Pick<RadioSnapshot, 'state'> & {
+      readonly facts?: RadioFacts | undefined
+      readonly isConnected?: boolean
+    },
+  ): void
 }
 
 /** Declares the metrics of the driver. */
@@ -48,8 +53,8 @@ export function radioMetrics(metrics: Metrics): RadioMetrics {
     stopped: (seconds) => stops.observe(seconds),
     show: (snapshot) => {
       for (const each of RADIO_STATES) state.set(each === snapshot.state ? 1 : 0, { state: each })
-      const { facts } = snapshot
-      connected.set(facts?.isConnected === true ? 1 : 0)
+      const { facts, isConnected = facts?.isConnected === true } = snapshot
+      connected.set(isConnected ? 1 : 0)
       phones.set(facts === undefined ? 0 : ueCountOf(facts))
       if (facts === undefined) return
       errors.inc({}, Math.max(0, facts.rfErrors - last.rfErrors))

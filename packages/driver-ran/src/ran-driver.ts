@@ -7,6 +7,7 @@ import {
   txNotArmed,
 } from '@steeple/contracts'
 import { cellPlan, type RenderProblem, technologyProblem } from './render/cell-plan.ts'
+import { programOf } from './render/radio-input.ts'
 import { gainProblems } from './render/render-problems.ts'
 import { ueCountOf } from './stream/radio-facts.ts'
 import { desiredRadio, isSameProfile } from './supervisor/desired-radio.ts'
@@ -70,8 +71,8 @@ export function ranDriver(
     problems: (profile) => {
       if (!isConfigured) return []
       const { ran } = context.settings
-      const { program, scs_khz } = ran
-      const technology = technologyProblem(program, profile)
+      const { scs_khz } = ran
+      const technology = technologyProblem(programOf(ran), profile)
       const plan = cellPlan(profile, scs_khz)
       const carrier = technology === undefined ? (Array.isArray(plan) ? plan : []) : [technology]
       const problems = [...carrier, ...gainProblems({ profile, ran })]

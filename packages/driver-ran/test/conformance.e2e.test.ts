@@ -1,6 +1,8 @@
 import { ranDriverConformance } from '@steeple/testkit'
+import { externalDriver } from '../src/external/external-driver.ts'
 import { isAlive } from '../src/process/proc-fs.ts'
 import { ranDriver } from '../src/ran-driver.ts'
+import { cellWorld } from './external/support/cell-world.ts'
 import { openLab, PROFILE } from './support/lab.ts'
 
 ranDriverConformance('driver-ran', async () => {
@@ -19,5 +21,37 @@ ranDriverConformance('driver-ran', async () => {
     },
     world: async () => JSON.stringify({ running: running(), starts: lab.starts }),
     close: () => lab.close(),
+  }
+})
+
+ranDriverConformance('driver-ran, external', async () => {
+  const world = await cellWorld()
+  world.meter = (isSending) => ({ of: 'power', isZero: !isSending, shown: isSending ? '9 W' : '0 W' })
+  const driver = externalDriver(world.context, world.cell)
+  let isDriven = false
+  return {
+    driver: {
+      ...driver,
+      start: async (profile, signal) => {
+        await driver.start(profile, signal)
+        if (!isDriven) world.drive()
+        isDriven = true
+      },
+    },
+    profile: PROFILE,
+    setArmed: async (isArmed) => {
+      if (isArmed) world.gate.arm('mast')
+      else world.gate.disarm()
+    },
+    radios: async () => (world.isSending ? 1 : 0),
+    crash: async () => {
+      world.isSwitchedOn = false
+    },
+    silence: async (isSilent) => {
+      world.isSilent = isSilent
+    },
+    patienceMs: 5_000,
+    world: async () => JSON.stringify([world.isSwitchedOn, world.isCoreClosed]),
+    close: () => world.close(),
   }
 })

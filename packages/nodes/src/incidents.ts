@@ -37,6 +37,8 @@ const BY_KIND: Readonly<Partial<Record<ComponentState['kind'], IncidentKind>>> =
 }
 /** Features that say how what they ask of the core goes: not well while it is gone. */
 const OF_CORE = /^(sims\.(provisioning|kicks)|sessions|fair-use\.quotas|core-config)(\.|$)/
+/** It says of a cell that is not permitted what the cell's own component says. */
+const TX_GATE = /^policy\.tx-gate$/
 /** `node/<id>`: the heartbeat of another box, and not what it reports of its parts. */
 const HEARTBEAT = /^node\/[^/]+$/
 
@@ -80,6 +82,7 @@ function isDown({ status }: ComponentState): boolean {
 function follows(effect: Group, cause: Group): boolean {
   const first = effect.components[0]
   if (effect === cause || first === undefined) return false
+  if (cause.kind === 'cell_not_permitted') return TX_GATE.test(first.name)
   if (effect.kind === 'part')
     return OF_CORE.test(first.name)
       ? ['no_core', 'database_gone', 'disk_full'].includes(cause.kind)
@@ -185,6 +188,11 @@ const PHONES_STAY = 'Phones that are on stay on.'
 
 /** English, for the command, alerts and scripts. The console has its own in each language. */
 const WORDS: Readonly<Record<IncidentKind, Words>> = {
+  cell_not_permitted: {
+    impact: 'It may disturb others, and the licence does not cover it.',
+    advice: 'Cut the power of the cell now, then find out who turned it on.',
+    section: 'a-cell-that-is-not-permitted',
+  },
   disk_full: {
     impact: `${PHONES_STAY} Changes are refused until there is space.`,
     advice: 'Free some space. Writing goes on by itself.',

@@ -72,7 +72,7 @@ export const PAGES: readonly Page[] = [
     icon: 'radio-tower',
     place: 10,
     key: 'r',
-    mends: ['no_radio', 'no_radio_power', 'tx_auto_disarmed'],
+    mends: ['cell_not_permitted', 'no_radio', 'no_radio_power', 'tx_auto_disarmed'],
     load: () => import('../pages/radio/radio.tsx'),
   },
   {

@@ -3,7 +3,7 @@ import { access, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
 
-type Program = Settings['ran']['program']
+type Program = Exclude<Settings['ran']['program'], 'external'>
 
 /** A kind of software radio: what it is called, and how a program opens it. */
 interface RadioKind {

@@ -1,5 +1,5 @@
 import type { RenderProblem } from './cell-plan.ts'
-import type { RadioInput } from './radio-input.ts'
+import { programOf, type RadioInput } from './radio-input.ts'
 
 /** A comment, or a string; strings of several lines are left over and refused. */
 const COMMENT_OR_STRING = /\/\*[\s\S]*?\*\/|(?:#|\/\/)[^\n]*|"(?:[^"\\\n]|\\[^\n])*"/gu
@@ -59,7 +59,7 @@ const UNSURE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]|\r(?!\n)/u
 export function overlayProblems({ ran, overlays }: RadioInput): readonly RenderProblem[] {
   const problems: RenderProblem[] = []
   for (const [name, content] of overlays) {
-    const found = overlayProblem(ran.program, name, content)
+    const found = overlayProblem(programOf(ran), name, content)
     if (found !== undefined) problems.push({ key: 'ran.template_dir', message: `${name}: ${found}` })
   }
   return problems

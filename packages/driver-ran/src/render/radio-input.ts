@@ -20,6 +20,11 @@ export interface RadioInput {
   readonly localAddresses: readonly string[]
 }
 
+/** The program of a radio that is a process. */
+export function programOf({ program }: Pick<Settings['ran'], 'program'>): 'srsenb' | 'gnb' {
+  return program === 'gnb' ? 'gnb' : 'srsenb'
+}
+
 /** Where the core's MME listens when nothing else is configured: the core's own default. */
 const DEFAULT_MME = '127.0.0.2'
 /** Where the core's AMF listens when nothing else is configured: the core's own default. */

@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path'
 import { isMcc, isMnc, isTac } from '@steeple/telecom'
 import { type RenderProblem, technologyProblem } from './cell-plan.ts'
 import { overlayProblems } from './overlay-problems.ts'
-import { coreAddress, gtpAddress, isVirtualDevice, type RadioInput } from './radio-input.ts'
+import { coreAddress, gtpAddress, isVirtualDevice, programOf, type RadioInput } from './radio-input.ts'
 
 /** TS 36.331 §6.3.4: physical cell ids of LTE are 0 to 503; srsenb takes a higher one modulo 504. */
 const LTE_PCI_MAX = 503
@@ -67,7 +67,7 @@ function identityProblems({ plmn, tac, ran, profile }: RadioInput): readonly Ren
   if (!isMcc(plmn.mcc)) problems.push({ key: 'plmn.mcc', message: 'the MCC must be 3 digits' })
   if (!isMnc(plmn.mnc)) problems.push({ key: 'plmn.mnc', message: 'the MNC must be 2 or 3 digits' })
   const needed = ran.program === 'srsenb' ? 'lte' : 'nr'
-  const technology = technologyProblem(ran.program, profile)
+  const technology = technologyProblem(programOf(ran), profile)
   if (technology !== undefined) problems.push(technology)
   const reserved = needed === 'lte' ? LTE_TAC_RESERVED : NR_TAC_RESERVED
   if (!isTac(needed, tac) || tac === 0 || tac === reserved) {

@@ -13,7 +13,7 @@ import {
 import { deviceName } from '../process/device-lock.ts'
 import type { RadioCommand } from '../process/guard-script.ts'
 import { requireLauncher } from '../process/preflight.ts'
-import { coreAddressesOf, coreSlicesOf, isVirtualDevice } from '../render/radio-input.ts'
+import { coreAddressesOf, coreSlicesOf, isVirtualDevice, programOf } from '../render/radio-input.ts'
 import { type RadioPlan, renderRadio } from '../render/render-radio.ts'
 import type { DesiredRadio } from './desired-radio.ts'
 import { readOverlays } from './radio-files.ts'
@@ -54,7 +54,7 @@ async function planOf(
     ran,
     coreAddresses: coreAddressesOf(settings),
     slices: coreSlicesOf(settings),
-    overlays: await readOverlays(ran.template_dir, ran.program),
+    overlays: await readOverlays(ran.template_dir, programOf(ran)),
     directory,
     localAddresses,
   })
@@ -76,7 +76,7 @@ export async function radioStart(
     hasVirtualDevice: isVirtualDevice(ran),
     plan,
     command: {
-      program: ran.program,
+      program: programOf(ran),
       binary: ran.binary,
       args: plan.args,
       directory,

@@ -63,12 +63,14 @@ export const RADIO_STATES = [
   'stalled',
   'stopping',
   'refused',
+  'not_permitted',
 ] as const
 
 /**
  * - `off`: nothing is wanted on air. `waiting`: until the next start. `refused`: not started until something changes.
  * - `radio_up`: on air, nothing heard of the core yet. `s1_up`, `s1_down`: S1, or NG of a gnb.
- * - `stalled`: it says that it is on air, and does nothing.
+ * - `stalled`: it says that it is on air, and does nothing; of an external cell: nobody can say what it does.
+ * - `not_permitted`: an external cell is on although it must be off.
  */
 export type RadioState = (typeof RADIO_STATES)[number]
 

@@ -25,8 +25,8 @@ interface ImportQuery {
   readonly dry_run?: boolean
 }
 
-/** Rows of one file. */
-const MOST_ROWS = 10_000
+/** Rows of one file: they are one transaction, and other writers wait for it. */
+const MOST_ROWS = 1_000
 const BODY_LIMIT = 4 * 1024 * 1024
 
 /** What is said of a row. */

@@ -56,6 +56,9 @@ export function orderFileRoute(parts: EsimParts): Route {
   })
 }
 
+/** SIMs of one file: they are one transaction, and other writers wait for it. */
+const MOST_SIMS = 1_000
+
 async function makeOrderFile(
   parts: EsimParts,
   request: Request<ProviderParams, unknown, OrderBody>,
@@ -69,7 +72,7 @@ async function makeOrderFile(
     )
   const nowMs = Math.floor(context.clock.nowMs())
   const { fingerprint } = await orderKeyFacts(provider.order_key, nowMs)
-  const cards = await simsOf(parts, request.body)
+  const cards = await simsOf(parts, request.body, MOST_SIMS)
   const leftOut: LeftOut[] = []
   const ordered: SimCard[] = []
   for (const card of cards) {

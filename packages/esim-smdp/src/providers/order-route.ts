@@ -41,6 +41,8 @@ interface ProviderOrder extends OrderBody {
 
 /** SIMs of one request: each takes two calls, and a request ends within a minute. */
 const PART = 20
+/** SIMs of a batch that are looked at. */
+const MOST_SIMS = 10_000
 /** Calls at once. */
 const ABREAST = 4
 
@@ -149,7 +151,7 @@ async function wantedOf(
 ): Promise<{ readonly wanted: readonly ProvidedSim[]; readonly leftOut: readonly LeftOut[] }> {
   const wanted: ProvidedSim[] = []
   const leftOut: LeftOut[] = []
-  for (const card of await simsOf(parts, body)) {
+  for (const card of await simsOf(parts, body, MOST_SIMS)) {
     const { codes, obstacle } = await standing(parts.context.db, provider, card.imsi)
     const state = openCodeOf(provider, codes)?.code.state
     const reason = unfit(card) ?? obstacle

@@ -158,19 +158,20 @@ function putRoute(parts: EsimParts): Route {
 
 async function setProvider(parts: EsimParts, request: Request<ProviderParams, unknown, ProviderBody>) {
   const { id } = request.params
-  const { context, vault } = parts
-  const nowMs = Math.floor(context.clock.nowMs())
-  const before = await PROVIDERS.find(context.db, { id })
-  const body = request.body
-  const row = changed(parts, before ?? fresh(id, nowMs), body)
-  if (row.order_key !== '' && row.order_key !== before?.order_key) await orderKeyFacts(row.order_key, nowMs)
+  const { body } = request
+  const nowMs = Math.floor(parts.context.clock.nowMs())
+  const known = await PROVIDERS.find(parts.context.db, { id })
+  const { order_key: key } = changed(parts, known ?? fresh(id, nowMs), body)
+  if (key !== '' && key !== known?.order_key) await orderKeyFacts(key, nowMs)
   return await request.mutate(id, async (tx) => {
-    const after = { ...row, changed_at_ms: nowMs }
+    // As it is now: somebody may have changed what this body leaves out.
+    const before = await PROVIDERS.find(tx, { id })
+    const after = { ...changed(parts, before ?? fresh(id, nowMs), body), changed_at_ms: nowMs }
     await PROVIDERS.put(tx, after)
     const fields = Object.keys(body)
     tx.audit({ detail: { fields, ...(before === undefined && { added: true }), url: after.url } })
     tx.event({ type: 'esim_provider.set', subject: id, data: { fields } })
-    return ok(await recordOf({ context, vault }, after))
+    return ok(await recordOf(parts, after))
   })
 }
 
@@ -280,10 +281,7 @@ function passwordRoute({ context }: EsimParts): Route {
 /** Where providers tell how downloads go. SGP.22 §6.5.2. */
 export const NOTIFY_PATH = '/gsma/rsp2/es2plus/handleDownloadProgressInfo'
 
-async function recordOf(
-  { context }: Pick<EsimParts, 'context' | 'vault'>,
-  row: ProviderRow,
-): Promise<object> {
+async function recordOf({ context }: EsimParts, row: ProviderRow): Promise<object> {
   const cert = row.cert === '' ? undefined : new X509Certificate(row.cert)
   const facts = await factsOf(row, Math.floor(context.clock.nowMs()))
   return {

@@ -40,13 +40,11 @@ export const LEFT_OUT: JsonSchema = {
   description: 'SIMs that cannot be ordered, and why.',
 }
 
-/** SIMs of one request: what fits into memory and into a person's mail. */
-export const MOST_SIMS = 10_000
-
-/** The SIMs of a body. Throws `validation_failed`, `not_found`, `sim_not_found`. */
+/** The SIMs of a body, at most `most` of a batch. Throws `validation_failed`, `not_found`, `sim_not_found`. */
 export async function simsOf(
   { issuer }: Pick<EsimParts, 'issuer'>,
   body: OrderBody,
+  most: number,
 ): Promise<readonly SimCard[]> {
   const { batch_id: batch, imsis } = body
   if ((batch === undefined) === (imsis === undefined))
@@ -63,10 +61,8 @@ export async function simsOf(
     const found = await issuer.batch(batch ?? '', after, AT_ONCE)
     cards.push(...found)
     const last = found.at(-1)
-    if (cards.length > MOST_SIMS)
-      throw validationFailed(
-        `the batch ${batch} has more than ${MOST_SIMS} SIMs; order them by smaller batches`,
-      )
+    if (cards.length > most)
+      throw validationFailed(`the batch ${batch} has more than ${most} SIMs; order them by smaller batches`)
     if (found.length < AT_ONCE || last === undefined) break
     after = last.imsi
   }

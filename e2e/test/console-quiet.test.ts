@@ -18,6 +18,8 @@ const BY_TIME = ['/v1/status', '/v1/sessions', '/v1/usage', '/v1/peers', '/v1/tx
 /** Of the page's clock; below the 45 s after which a stream without a sign of life is opened anew. */
 const IDLE_S = 40
 const MOST_MEANWHILE = 12
+/** Four times as long as it takes a page to look again at settings that somebody is awaited to write. */
+const AWAITED_S = 12
 /** Of the first screen: what is sent, compressed, and what a processor works for it, so that one of a quarter of the speed takes a second. */
 const [MOST_BYTES, MOST_BUSY_S] = [150_000, 0.25]
 /** Looks in a row between which nothing was asked for. */
@@ -150,7 +152,7 @@ if (executable !== undefined) {
       await isQuiet(paths)
       assert.ok(paths.includes('/v1/settings'))
       paths.length = 0
-      for (let second = 0; second < IDLE_S; second++) await moment()
+      for (let second = 0; second < AWAITED_S; second++) await moment()
       await eventually(() => assert.ok(paths.length > 0))
       assert.not.ok(paths.includes('/v1/settings'), paths.join(' '))
       await page.close()

@@ -41,6 +41,17 @@ observe('sees daemons by their servers or containers, base stations and phones',
   }),
 )
 
+observe('lists the base stations of one technology with where they come from, or throws', () =>
+  withWorld('epc', async (it) => {
+    const stations = () => it.a.driver.stations?.('lte', patient())
+    assert.equal(await stations(), [{ id: 348004, address: '127.0.0.200' }])
+    const nr = await it.a.driver.stations?.('nr', patient()).catch(({ code }) => code)
+    assert.is(nr, 'southbound_unavailable', 'no AMF lists any')
+    await it.core.stop('mme')
+    assert.is(await stations()?.catch(({ code }) => code), 'southbound_unavailable')
+  }),
+)
+
 observe('says that it does not know, not that there are none, when the core cannot be asked', () =>
   withWorld('epc', async (it) => {
     it.core.phones.push(phone(1))

@@ -23,6 +23,19 @@ const CASES: readonly (readonly [text: string, refusal: string])[] = [
   ['ran: {pci: 504}', 'ran.pci must be at most 503 with ran.program srsenb (LTE), not 504'],
   ['ran: {pci: 1007, program: gnb}', ''],
   ['ran: {lease: 1s}', ''],
+  [
+    'ran: {program: external}',
+    'ran.external.switch must be one of command, http, snmp and genieacs with ran.program external',
+  ],
+  [
+    'ran: {external: {switch: {snmp: {host: poe, port_index: 7}}}}',
+    'ran.external.switch.snmp must be with community_file (SNMPv2c) or with user (SNMPv3), and not with both',
+  ],
+  [
+    'ran: {external: {switch: {command: {on: [relay], off: [/r], status: [/r]}}}}',
+    'ran.external.switch.command.on[0] must be the absolute path of a program, not "relay"',
+  ],
+  ['ran: {program: external, external: {switch: {genieacs: {url: "http://127.0.0.1:7557", device: x}}}}', ''],
   ['ran: {lease: 900ms}', 'ran.lease must be 1s to 60s, not "900ms"'],
   ['ran: {lease: 2m}', 'ran.lease must be 1s to 60s, not "2m"'],
   ['tac: 65536\ncore: core_b\nhss: {driver: core_b}', ''],

@@ -50,6 +50,7 @@ packages(
     assert.is(installed.code, 0, installed.said)
     assert.match(root.run('svc', '--version').said, /^0\.\d+\.\d+\ncommit {2}[0-9a-f]{40}/)
     assert.is(root.run('stat', '-c', '%U %a', '/var/lib/svc').said, 'steeple 700\n')
+    assert.is(root.run('stat', '-c', '%a', '/usr/share/steeple/whole-box/core/daemon').said, '755\n')
     assert.is(
       root.run('runuser', '-u', 'steeple', '--', 'svc', 'config', 'check', '/etc/svc/control.yaml').code,
       0,

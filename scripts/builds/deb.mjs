@@ -10,6 +10,7 @@ const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
 const SCRIPTS = ['postinst', 'prerm', 'postrm']
 const CONFIG = 'etc/svc/control.yaml'
 const UNIT = 'usr/lib/systemd/system/steeple.service'
+const WHOLE_BOX = 'usr/share/steeple/whole-box'
 const RULES = 'usr/share/polkit-1/rules.d/60-steeple.rules'
 /** Programs that parts run where they are configured. */
 const HELPERS = {
@@ -29,6 +30,7 @@ export function makeDeb({ from, out, work, build, level }) {
   put(tree, UNIT, readFileSync(join(packaging, 'steeple.service')))
   put(tree, RULES, readFileSync(join(packaging, '60-steeple.rules')))
   put(tree, CONFIG, configFor('packaging/control.yaml', build))
+  cpSync(join(packaging, 'whole-box'), join(tree, WHOLE_BOX), { recursive: true })
   put(tree, 'usr/share/doc/steeple/copyright', readFileSync(join(root, 'LICENSE')))
   const documents = '../../../lib/steeple/share/doc'
   for (const path of ['configuration.md', 'html', 'html/packages.md'])

@@ -422,6 +422,20 @@ export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.dr
   cancelLocation: 'function?',
 })
 
+/** Subscribers of another core than the one that is written to. They are only looked at. */
+export type SubscriberSource = Required<Pick<HssDriver, 'name' | 'everybody' | 'whole'>>
+/** Where subscribers can be taken over from beside the HSS. What `whole` finds is a `Subscriber.found` of every driver here. */
+export interface SubscriberSources {
+  /** Documents of Open5GS or free5GC as `mongoexport` writes them. Throws `validation_failed`. */
+  documents(texts: readonly string[]): SubscriberSource
+  /** The core that the settings name (`hss.other`); undefined without one. Throws `southbound_unavailable` when asked. */
+  other(): SubscriberSource | undefined
+}
+export const subscriberSourcesRef: ServiceRef<SubscriberSources> = serviceRef<SubscriberSources>(
+  'hss.sources',
+  { documents: 'function', other: 'function' },
+)
+
 /** State of the radio process. */
 export interface RanObserved {
   readonly pid: number | undefined

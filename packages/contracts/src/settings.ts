@@ -33,6 +33,10 @@ export interface Settings {
     readonly mongo_url: string
     readonly engine_socket: string
     readonly dbctl_path: string
+    /** Another core, of which subscribers are taken over. */
+    readonly other: 'none' | 'pyhss' | 'ella'
+    readonly other_url: string
+    readonly other_token_file: string
   }
   readonly peering: { readonly enabled: boolean; readonly mdns: boolean }
   readonly policy: {

@@ -58,6 +58,8 @@ export interface Subscribers {
    * about it; undefined when none has.
    */
   misfits?(plmn: string): Promise<string | undefined>
+  /** How many subscribers the core has that are of no SIM here; undefined while that is not known. */
+  foreign?(): number | undefined
   /** The one whose phone attached last. */
   lastAttached(): Promise<SubscriberView | undefined>
   /**
@@ -100,6 +102,7 @@ export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('
   labels: 'function',
   counts: 'function',
   misfits: 'function?',
+  foreign: 'function?',
   lastAttached: 'function',
   suspend: 'function',
   resume: 'function',

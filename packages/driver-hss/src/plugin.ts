@@ -7,11 +7,16 @@ import {
   type Look,
   type Plugin,
   type Settings,
+  type SubscriberSources,
+  subscriberSourcesRef,
 } from '@steeple/contracts'
+import { httpClient } from '@steeple/http-client'
 import { errorOf } from './batch.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { outageWatch } from './driver.ts'
 import { makeDriver } from './make-driver.ts'
+import { otherSource } from './sources/api.ts'
+import { documentSource } from './sources/documents.ts'
 
 const MONGO_PORT = 27_017
 
@@ -34,6 +39,9 @@ function mongoHosts(url: string): readonly string[] {
   return hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${MONGO_PORT}`))
 }
 
+/** Of one answer of another core's API. */
+const MOST_OCTETS = 64 * 1024 * 1024
+const IDLE_MS = 5_000
 /** How often what the core leaves of removed subscribers is swept, ms. */
 const SWEEP_MS = 600_000
 /** The longest look, ms. */
@@ -78,8 +86,17 @@ export const plugin: Plugin = {
       'each',
     )
     context.every(SWEEP_MS, (signal) => driver.sweep(signal))
+    const client = httpClient({ maxBytes: MOST_OCTETS, idleMs: IDLE_MS })
+    context.defer(() => client.close())
+    const sources: SubscriberSources = {
+      documents: documentSource,
+      other: () => otherSource(context.settings.hss, client),
+    }
     return {
-      services: new Map([[hssDriverRef.id, counted(driver, context, heard)]]),
+      services: new Map<string, object>([
+        [hssDriverRef.id, counted(driver, context, heard)],
+        [subscriberSourcesRef.id, sources],
+      ]),
       health: async () => [watch.health()],
       start: async () => {
         // Not awaited: a database that is down must not keep the service from starting.

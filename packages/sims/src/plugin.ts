@@ -87,7 +87,7 @@ export const plugin: Plugin<SimsConfig> = {
     noticeHss(parts, others)
     return {
       services: new Map<string, object>([
-        [subscribersRef.id, subscribers(parts)],
+        [subscribersRef.id, { ...subscribers(parts), foreign: others.count }],
         [simIssuerRef.id, simIssuer(parts)],
         [simRegisterRef.id, simRegister(parts)],
       ]),

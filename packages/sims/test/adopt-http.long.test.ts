@@ -5,8 +5,12 @@ import {
   type ImsiHash,
   type Subscriber,
   type SubscriberFound,
+  type SubscriberSource,
+  type SubscriberSources,
+  subscriberSourcesRef,
   subscribersRef,
   systemPrincipal,
+  validationFailed,
 } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
@@ -61,6 +65,41 @@ const slower: InlinePlugin = {
     requires: ['sims.subscribers'],
   },
 }
+/** Whom another core has, which is only looked at. */
+const others = new Map<Imsi, Subscriber>()
+const otherCore: SubscriberSource = {
+  name: 'ella',
+  everybody: async () => [...others.keys()],
+  whole: async (imsis, what) =>
+    new Map(
+      imsis.flatMap((one) => {
+        const row = others.get(one)
+        if (row === undefined) return []
+        const found = foundOf(row)
+        return [[one, what === 'with keys' ? found : { ...found, keys: undefined }] as const]
+      }),
+    ),
+}
+const sources: SubscriberSources = {
+  documents: (texts) => {
+    if (texts.some((text) => text !== 'exported')) throw validationFailed('line 1 is no JSON')
+    return { ...otherCore, name: 'documents' }
+  },
+  other: () => (others.size === 0 ? undefined : otherCore),
+}
+/** A plugin that knows of other cores. */
+const beyond: InlinePlugin = {
+  ...{ name: '@example/beyond', version: '1.0.0' },
+  plugin: { setup: async () => ({ services: new Map([[subscriberSourcesRef.id, sources]]) }) },
+  manifest: {
+    id: 'beyond',
+    kind: 'feature',
+    contracts: '*',
+    config_path: 'beyond',
+    handover: 'overlap',
+    provides: [subscriberSourcesRef.id],
+  },
+}
 /** Fields that a push would write anew, by IMSI. */
 const differing = new Map<Imsi, readonly string[]>()
 
@@ -113,7 +152,7 @@ http.before(
     hss.compare = async (all) =>
       new Map(all.map((one) => [one.imsi, { fields: differing.get(one.imsi) ?? [], isSqnLost: false }]))
     bed = await startTestbed({
-      plugins: [await pluginFrom(import.meta.url, plugin), driverPlugin('hss', hss), slower],
+      plugins: [await pluginFrom(import.meta.url, plugin), driverPlugin('hss', hss), slower, beyond],
     })
   },
   { limitMs: 360_000 },
@@ -121,6 +160,7 @@ http.before(
 http.before.each(() => {
   hss.held.clear()
   differing.clear()
+  others.clear()
   hss.calls.length = 0
 })
 http.after(() => bed.stop())
@@ -206,7 +246,7 @@ http('takes over those that are named, with all that they have, and writes nothi
   assert.equal(writes(), [])
   assert.equal(new Map(hss.held), before)
   const entries = (await bed.audit()).filter(({ action }) => action === 'sim.adopt')
-  assert.equal(entries[0]?.detail, { adopted: 1, failed: 0, ids: [hashOf(21)] })
+  assert.equal(entries[0]?.detail, { adopted: 1, failed: 0, from: hss.name, ids: [hashOf(21)] })
   assert.not.match(JSON.stringify(entries), /99999\d{10}/)
 })
 
@@ -306,6 +346,55 @@ http('refuses where nobody can be listed, and to guess whom is meant', async () 
     'validation_failed',
   )
   hss.everybody = everybody as never
+})
+
+for (const [where, body] of [
+  ['of another core', { source: 'other' }],
+  ['in exported documents', { documents: ['exported'] }],
+] as const)
+  http(`writes subscribers ${where} into the HSS, and compares each afterwards`, async () => {
+    const at = where === 'of another core' ? 61 : 71
+    const person = (number: number, more: Partial<Subscriber> = {}): void => {
+      stranger(number, more)
+      const row = hss.held.get(imsi(number))
+      hss.held.delete(imsi(number))
+      if (row !== undefined) others.set(imsi(number), row)
+    }
+    person(at, { msisdn: '491700000061' })
+    person(at + 1, { isBlocked: true })
+    person(at + 2)
+    const dry = await adopt({ all: true, dry_run: true, ...body })
+    assert.equal([dry.adopted, writes()], [3, []])
+    // This HSS does not keep a number; its keys are wiped behind it.
+    const upsert = hss.upsert
+    hss.upsert = (all, signal) =>
+      upsert(
+        all.map(({ msisdn: _, ki, opc, ...rest }) => ({ ...rest, ki: Buffer.from(ki), opc: Buffer.from(opc) })),
+        signal,
+      )
+    const done = await adopt({ ids: [at, at + 1].map(hashOf), ...body })
+    hss.upsert = upsert
+    assert.equal([done.adopted, done.failed, done.left], [2, 0, 1])
+    assert.equal(
+      [done.results[0]?.is_unchanged, done.results[0]?.changes],
+      [false, ['MSISDN']],
+    )
+    const held = hss.held.get(imsi(at))
+    const before = others.get(imsi(at))
+    assert.ok(held !== undefined && before !== undefined)
+    const keysOf = ({ ki, opc }: Subscriber): string => Buffer.concat([ki, opc]).toString('hex')
+    assert.equal([keysOf(held), held.found], [keysOf(before), foundOf(before).text])
+    assert.ok(held.sqn > 97_000n)
+    await eventually(() => assert.is(hss.held.get(imsi(at + 1))?.isBlocked, true))
+    assert.is(others.size, 3)
+  })
+
+http('says what is missing when it is told to look where nobody is', async () => {
+  const refused = async (body: object): Promise<string> =>
+    JSON.stringify((await bed.request('POST', '/v1/sims/adopt', { body: { all: true, ...body } })).body)
+  assert.match(await refused({ source: 'other' }), /set hss\.other .* and hss\.other_url/)
+  assert.match(await refused({ documents: ['imsi;ki'] }), /line 1 is no JSON/)
+  assert.match(await refused({ source: 'core', documents: ['exported'] }), /either source or documents/)
 })
 
 http.run()

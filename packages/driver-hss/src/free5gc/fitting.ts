@@ -1,8 +1,8 @@
 import type { Subscriber } from '@steeple/contracts'
 import type { PlacedWrite } from '../batch.ts'
 import type { Doc } from '../links/document-link.ts'
+import { free5gcDocs } from '../texts.ts'
 import { blockWrites, type ServingNetwork, type WantedDoc, wantedDocs } from './documents.ts'
-import { foundDocsOf } from './found.ts'
 import { keptSteps } from './keep.ts'
 import { COLLECTIONS, heldSqn, shortName } from './names.ts'
 import { candidates, docsIn, type Held, SESSIONS } from './read.ts'
@@ -25,7 +25,7 @@ interface Fitting {
  * A document that is there keeps what the operator has in it: only fields that do not fit are written.
  */
 export function fitting(subscriber: Subscriber, held: Held | undefined, network: ServingNetwork): Fitting {
-  const found = foundDocsOf(subscriber.found)
+  const found = free5gcDocs(subscriber, network.plmn)
   if (found !== undefined)
     return inOrder(subscriber, held, keptSteps({ subscriber, held, found, network }), [])
   const wanted = wantedDocs(subscriber, network)

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Subscriber } from '@steeple/contracts'
 import type { Doc, WriteOp } from '../links/document-link.ts'
+import { open5gsDoc } from '../texts.ts'
 import { decodeAmbr, keptAmbr, MSISDNS_MAX } from './ambr.ts'
 import {
   ambrOf,
@@ -11,7 +12,7 @@ import {
   type Snssai,
   securityFields,
 } from './document.ts'
-import { docOfText, isBlocked, isGhost, keysOf, sqnOf, typeOf, wholeSqn } from './found.ts'
+import { isBlocked, isGhost, keysOf, sqnOf, typeOf, wholeSqn } from './found.ts'
 import { docsOf, keptSlices, mergedSlices } from './slices.ts'
 
 /**
@@ -26,7 +27,7 @@ export function upsertWrites(
   slices: readonly Snssai[],
 ): readonly WriteOp[] {
   const ambr = ambrOf(subscriber)
-  const found = docOfText(subscriber.found)
+  const found = open5gsDoc(subscriber)
   if (found !== undefined) return keepingWrites({ subscriber, old, found, slices })
   const before = old === undefined ? undefined : isBlocked(old) ? (old.suspended_slice ?? []) : old.slice
   const list = mergedSlices(before, { slices, apns: subscriber.apns, ambr })

@@ -11,22 +11,25 @@ import {
   recordSchema,
   route,
   type Subscriber,
+  type SubscriberDifference,
   type SubscriberFound,
+  southboundUnavailable,
   validationFailed,
 } from '@steeple/contracts'
-import { importId } from '../import/import-route.ts'
+import { BODY_LIMIT, importId } from '../import/import-route.ts'
 import { rowOf } from '../import/import-rows.ts'
 import { policyApns } from '../issue/issue.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
-import { MSISDN, NEVER_MS } from '../provision/push.ts'
+import { MSISDN, NEVER_MS, withSubscribers } from '../provision/push.ts'
 import { sealFound, wipe } from '../secrets/card.ts'
 import { noteMoves } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
-import { answered, foreignImsis, type ListingDriver, listingDriver, problemOf } from './foreign.ts'
+import { type Chosen, chosenSource, foreignImsis, problemOf, type SourceAsked } from './foreign.ts'
+import { otherwise } from './otherwise.ts'
 
-interface AdoptBody {
+interface AdoptBody extends SourceAsked {
   readonly ids?: readonly string[]
   readonly all?: true
   readonly label?: string
@@ -48,7 +51,8 @@ interface Adopted {
 interface Ready {
   readonly imsi: Imsi
   readonly row: SimRow
-  readonly text: string
+  /** Without its keys. */
+  readonly found: SubscriberFound
   readonly changes: readonly string[]
 }
 
@@ -66,6 +70,18 @@ const BODY: JsonSchema = objectSchema({
     items: { type: 'string', pattern: '^[0-9a-f]{12}$' },
   },
   all: { type: 'boolean', enum: [true], description: `The first ${MOST}; left says how many remain.` },
+  source: {
+    type: 'string',
+    enum: ['core', 'other'],
+    description: 'other: those of the core that hss.other names. It is only looked at.',
+  },
+  documents: {
+    type: 'array',
+    minItems: 1,
+    maxItems: 32,
+    items: { type: 'string' },
+    description: 'Instead of a core: what mongoexport wrote of Open5GS or free5GC, one text for each file.',
+  },
   label: { ...NAME_SCHEMA, description: 'For all of them.' },
   dry_run: { type: 'boolean', description: 'Changes nothing: the answer says what would be done.' },
 })
@@ -86,12 +102,15 @@ const REPORT: JsonSchema = recordSchema({
       changes: {
         type: 'array',
         items: { type: 'string' },
-        description: 'What is mended in the HSS because the core cannot read it as it is. Mostly empty.',
+        description:
+          'What is mended in the HSS because the core cannot read it as it is; mostly empty. Of another core: what the HSS ' +
+          'holds otherwise than that one.',
       },
       is_unchanged: {
         type: ['boolean', 'null'],
         description:
-          'Whether the HSS holds exactly the same as before; null in a dry run, and when there are changes.',
+          'Whether the HSS holds exactly the same as before, or as the other core; null in a dry run, and while that is ' +
+          'not known.',
       },
     }),
   },
@@ -114,11 +133,14 @@ export function adoptRoute(parts: SimsParts): Route {
     schema: { body: BODY, response: REPORT },
     errors: ['validation_failed', 'rate_limited', 'southbound_unavailable', 'store_corrupt'],
     audit: 'sim.adopt',
+    bodyLimit: BODY_LIMIT,
     rateLimit: { name: 'sim_import_rows', cost: (body: AdoptBody) => found.get(body) ?? 0 },
     handle: async (request) => {
       const { body } = request
       if ((body.ids === undefined) === (body.all === undefined))
         throw validationFailed('either ids or all is needed, and not both')
+      if (body.source !== undefined && body.documents !== undefined)
+        throw validationFailed('either source or documents, and not both')
       return await adopt(parts, request, (count) => found.set(body, count))
     },
   })
@@ -130,9 +152,8 @@ async function adopt(
   charge: (count: number) => void,
 ): Promise<Reply> {
   const { body, signal } = request
-  const driver = listingDriver(parts)
-  if (typeof driver === 'string') throw validationFailed(driver)
-  const all = await foreignImsis(parts, driver, signal)
+  const chosen = chosenSource(parts, body)
+  const all = await foreignImsis(parts, chosen, signal)
   const hashes = body.ids ?? [...all.keys()].slice(0, MOST)
   const results = new Map<string, Adopted>()
   const id = importId(parts.context.clock.nowMs())
@@ -141,10 +162,10 @@ async function adopt(
     const some = hashes.slice(at, at + CHUNK).flatMap((hash) => {
       const imsi = all.get(hash)
       if (imsi === undefined)
-        results.set(hash, failed(hash, 'the core has no such subscriber that is not yours'))
+        results.set(hash, failed(hash, 'there is no such subscriber that is not yours'))
       return imsi === undefined ? [] : [[hash, imsi] as const]
     })
-    ready.push(...(await readSome(parts, { driver, some, id, label: body.label, results }, signal)))
+    ready.push(...(await readSome(parts, { chosen, some, id, label: body.label, results }, signal)))
   }
   const left = all.size - hashes.filter((hash) => all.has(hash)).length
   const report = (): object => {
@@ -155,20 +176,23 @@ async function adopt(
   }
   if (body.dry_run === true) return ok(report())
   charge(ready.length)
+  const pushed = chosen.isOwn ? undefined : pushesOf(parts, ready, signal)
   const reply = await request.mutate(id, async (tx) => {
-    await store(parts, tx, ready, results)
+    await store(parts, tx, ready, { isOwn: chosen.isOwn, results })
     const adopted = [...results.values()].filter(({ status }) => status === 'adopted')
     const totals = { adopted: adopted.length, failed: results.size - adopted.length }
-    tx.audit({ detail: { ...totals, ids: adopted.map((one) => one.imsi_sha256_12) } })
+    const from = body.documents === undefined ? chosen.source.name : 'documents'
+    tx.audit({ detail: { ...totals, from, ids: adopted.map((one) => one.imsi_sha256_12) } })
     tx.event({ type: 'sim.adopt', subject: id, data: totals })
     return { body: report() }
   })
-  await lookAgain(parts, { driver, ready, results }, signal)
+  await pushed
+  await lookAgain(parts, { ready, isOwn: chosen.isOwn, results }, signal)
   return { ...reply, body: report() }
 }
 
-interface Chosen {
-  readonly driver: ListingDriver
+interface Some {
+  readonly chosen: Chosen
   readonly some: readonly (readonly [hash: string, imsi: Imsi])[]
   readonly id: string
   readonly label: string | undefined
@@ -178,12 +202,12 @@ interface Chosen {
 /** Reads some subscribers with their keys, and compares them with what this node would keep of them. */
 async function readSome(
   parts: SimsParts,
-  { driver, some, id, label, results }: Chosen,
+  { chosen, some, id, label, results }: Some,
   signal: AbortSignal,
 ): Promise<readonly Ready[]> {
   if (some.length === 0) return []
   const imsis = some.map(([, imsi]) => imsi)
-  const found = await answered(parts, signal, (bound) => driver.whole(imsis, 'with keys', bound))
+  const found = await chosen.ask(signal, (bound) => chosen.source.whole(imsis, 'with keys', bound))
   try {
     const taken = some.flatMap(([hash, imsi]) => {
       const one = found.get(imsi)
@@ -193,21 +217,19 @@ async function readSome(
         return []
       }
       const subscriber = subscriberOf(parts, imsi, one, one.keys)
-      return [{ hash, subscriber, row: adoptedRow(parts, { hash, subscriber, id, label }) }]
+      return [{ hash, one, subscriber, row: adoptedRow(parts, { hash, subscriber, id, label }) }]
     })
-    const compared = await answered(
+    const compared = await differing(
       parts,
+      taken.map(({ subscriber }) => subscriber),
       signal,
-      async (bound) =>
-        (await driver.compare?.(
-          taken.map(({ subscriber }) => subscriber),
-          bound,
-        )) ?? new Map<never, never>(),
     )
-    return taken.map(({ hash, subscriber, row }): Ready => {
-      const changes = compared.get(subscriber.imsi)?.fields ?? []
+    if (compared === undefined && chosen.isOwn)
+      throw southboundUnavailable(parts.hss.view().problem ?? 'the HSS does not answer; try again')
+    return taken.map(({ hash, subscriber, row, one }): Ready => {
+      const changes = compared?.get(subscriber.imsi)?.fields ?? []
       results.set(hash, { ...failed(hash, null), status: 'adopted', changes })
-      return { imsi: subscriber.imsi, row, text: subscriber.found ?? '', changes }
+      return { imsi: subscriber.imsi, row, found: { ...one, keys: undefined }, changes }
     })
   } finally {
     for (const { keys } of found.values()) if (keys !== undefined) wipe(keys.ki, keys.opc)
@@ -285,7 +307,7 @@ async function store(
   parts: SimsParts,
   tx: MutationTx,
   ready: readonly Ready[],
-  results: Map<string, Adopted>,
+  { isOwn, results }: Pick<Looked, 'isOwn' | 'results'>,
 ): Promise<void> {
   const pause = createPause()
   const room = parts.context.config.max_sims - parts.counters.total
@@ -303,13 +325,14 @@ async function store(
       hss_driver: parts.hss.view().driver,
       hss_synced_at_ms: row.issued_at_ms,
     }
-    const stored = changes.length === 0 ? { ...row, ...inStep } : row
+    const isInStep = isOwn && changes.length === 0
+    const stored = isInStep ? { ...row, ...inStep } : row
     if (!(await SIMS.insertNew(tx, stored))) {
       results.set(hash, failed(hash, 'it became yours meanwhile'))
       continue
     }
     await addWords(tx, stored)
-    if (changes.length > 0) tx.dirty(SIM_RESOURCE, hash)
+    if (!isInStep) tx.dirty(SIM_RESOURCE, hash)
     added.push(stored)
   }
   await noteMoves(
@@ -319,23 +342,59 @@ async function store(
   )
 }
 
-/** Compares what the HSS holds now with what it held before, field by field. */
+/** What the HSS holds otherwise than these would have it, keys too; undefined when it does not answer, or nothing can tell. */
+async function differing(
+  { hss }: SimsParts,
+  subscribers: readonly Subscriber[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Imsi, SubscriberDifference> | undefined> {
+  const driver = hss.restMs() === undefined ? hss.driver() : undefined
+  if (driver?.compare === undefined) return driver === undefined ? undefined : new Map()
+  return await hss.call(signal, async (bound) => await driver.compare?.(subscribers, bound))
+}
+
+/** How long pushes of one call are waited for, ms. */
+const PUSHED_MS = 30_000
+
+/** Ends when the HSS has got those that may be on air, or after a while. */
+async function pushesOf({ hss, pushes }: SimsParts, ready: readonly Ready[], signal: AbortSignal): Promise<void> {
+  if (hss.driver()?.whole === undefined || hss.restMs() !== undefined) return
+  const open = ready.filter(({ row }) => row.state === 'issued')
+  await Promise.all(open.map(({ row }) => pushes.expect(row.hash, PUSHED_MS, signal)))
+}
+
+interface Looked {
+  readonly ready: readonly Ready[]
+  readonly isOwn: boolean
+  readonly results: Map<string, Adopted>
+}
+
+/** Compares what the HSS holds now with what was found, field by field. */
 async function lookAgain(
   parts: SimsParts,
-  { driver, ready, results }: Pick<Chosen, 'driver' | 'results'> & { readonly ready: readonly Ready[] },
+  { ready, isOwn, results }: Looked,
   signal: AbortSignal,
 ): Promise<void> {
-  const same = ready.filter(({ row, changes }) => {
-    return changes.length === 0 && results.get(row.hash)?.status === 'adopted'
+  const driver = parts.hss.restMs() === undefined ? parts.hss.driver() : undefined
+  if (driver?.whole === undefined) return
+  const { whole } = driver
+  const taken = ready.filter(({ row, changes }) => {
+    return (!isOwn || changes.length === 0) && results.get(row.hash)?.status === 'adopted'
   })
-  for (let at = 0; at < same.length; at += CHUNK) {
-    const some = same.slice(at, at + CHUNK)
+  for (let at = 0; at < taken.length; at += CHUNK) {
+    const some = taken.slice(at, at + CHUNK)
     const imsis = some.map(({ imsi }) => imsi)
-    const held = await parts.hss.call(signal, (bound) => driver.whole(imsis, 'without keys', bound))
-    for (const { imsi, row, text } of some) {
-      const before = results.get(row.hash)
-      if (before !== undefined && held !== undefined)
-        results.set(row.hash, { ...before, is_unchanged: held.get(imsi)?.text === text })
+    const held = await parts.hss.call(signal, (bound) => whole(imsis, 'without keys', bound))
+    const keys = isOwn
+      ? undefined
+      : await withSubscribers(parts.vault, some.map(({ row }) => row), (all) => differing(parts, all, signal))
+    for (const { imsi, row, found } of some) {
+      const [before, now] = [results.get(row.hash), held?.get(imsi)]
+      if (before === undefined || held === undefined || (now === undefined && !isOwn)) continue
+      const changes =
+        now === undefined || isOwn ? [] : [...new Set([...otherwise(found, now), ...(keys?.get(imsi)?.fields ?? [])])]
+      const isSame = isOwn ? now?.text === found.text : changes.length === 0
+      results.set(row.hash, { ...before, changes, is_unchanged: isSame })
     }
   }
 }

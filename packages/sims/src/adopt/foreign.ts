@@ -9,7 +9,10 @@ import {
   recordSchema,
   route,
   type SubscriberFound,
+  type SubscriberSource,
   southboundUnavailable,
+  subscriberSourcesRef,
+  validationFailed,
 } from '@steeple/contracts'
 import { formatPlmn, imsiHash, isImsiOf } from '@steeple/telecom'
 import { MAX_BPS } from '../config.ts'
@@ -23,6 +26,44 @@ const CHUNK = 500
 
 /** A driver that can list whom its HSS holds. */
 export type ListingDriver = HssDriver & Required<Pick<HssDriver, 'everybody' | 'whole'>>
+
+/** Where subscribers are looked for: the HSS that is written to, or one that is only looked at. */
+export interface Chosen {
+  readonly source: SubscriberSource
+  readonly isOwn: boolean
+  ask<T>(signal: AbortSignal, work: (bound: AbortSignal) => Promise<T>): Promise<T>
+}
+
+/** What a request names. */
+export interface SourceAsked {
+  readonly source?: 'core' | 'other'
+  readonly documents?: readonly string[]
+}
+
+/** A file or another core takes longer than a call of the HSS, ms. */
+const SOURCE_MS = 120_000
+
+/** The source that a request names. Throws `validation_failed` for one that cannot list, and `southbound_unavailable`. */
+export function chosenSource(parts: SimsParts, { source = 'core', documents }: SourceAsked): Chosen {
+  if (source === 'core' && documents === undefined) {
+    const driver = listingDriver(parts)
+    if (typeof driver === 'string') throw validationFailed(driver)
+    return { source: driver, isOwn: true, ask: (signal, work) => answered(parts, signal, work) }
+  }
+  const sources = parts.context.maybe(subscriberSourcesRef)
+  if (sources === undefined)
+    throw validationFailed(
+      `the HSS driver ${parts.hss.view().driver} reads no other subscribers; import a file (svc sim import)`,
+    )
+  const found = documents === undefined ? sources.other() : sources.documents(documents)
+  if (found === undefined)
+    throw validationFailed('no other core is named; set hss.other (pyhss or ella) and hss.other_url')
+  return {
+    source: found,
+    isOwn: false,
+    ask: (signal, work) => work(AbortSignal.any([signal, AbortSignal.timeout(SOURCE_MS)])),
+  }
+}
 
 /** The driver, when it can list whom its HSS holds; otherwise why it cannot. Throws `southbound_unavailable` for one that is away. */
 export function listingDriver({ hss }: SimsParts): ListingDriver | string {
@@ -47,13 +88,13 @@ export async function answered<T>(
   return answer
 }
 
-/** Whom the HSS holds and no SIM here is of, by hash, in the order of the hashes. */
+/** Whom a source holds and no SIM here is of, by hash, in the order of the hashes. */
 export async function foreignImsis(
   parts: SimsParts,
-  driver: ListingDriver,
+  { source, ask }: Chosen,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Imsi>> {
-  const everybody = await answered(parts, signal, (bound) => driver.everybody(bound))
+  const everybody = await ask(signal, (bound) => source.everybody(bound))
   const byHash = everybody.map((imsi) => [imsiHash(imsi), imsi] as const)
   byHash.sort(([one], [other]) => (one < other ? -1 : 1))
   const foreign = new Map<string, Imsi>()
@@ -145,7 +186,7 @@ const SUBSCRIBER = recordSchema({
 
 /** `GET /v1/sims/foreign` */
 export function foreignRoute(parts: SimsParts): Route {
-  return route({
+  return route<unknown, SourceAsked, unknown>({
     method: 'GET',
     path: '/v1/sims/foreign',
     role: 'viewer',
@@ -153,7 +194,14 @@ export function foreignRoute(parts: SimsParts): Route {
     description:
       'By the hash of their IMSI, with what they may. Nothing of them is changed until you adopt them. Their keys are not read.',
     schema: {
-      query: objectSchema(PAGE_QUERY),
+      query: objectSchema({
+        ...PAGE_QUERY,
+        source: {
+          type: 'string',
+          enum: ['core', 'other'],
+          description: 'other: those of the core that hss.other names.',
+        },
+      }),
       response: recordSchema({
         subscribers: { type: 'array', items: SUBSCRIBER },
         next_cursor: NULLABLE_TEXT,
@@ -161,21 +209,27 @@ export function foreignRoute(parts: SimsParts): Route {
         problem: { ...NULLABLE_TEXT, description: 'Why nobody can be listed; total is null then.' },
       }),
     },
-    errors: ['southbound_unavailable', 'store_corrupt'],
+    errors: ['validation_failed', 'southbound_unavailable', 'store_corrupt'],
     paged: true,
-    handle: async (request) => ok(await foreignPage(parts, request.page(), request.signal)),
+    handle: async (request) => ok(await foreignPage(parts, request.query, request.page(), request.signal)),
   })
 }
 
-async function foreignPage(parts: SimsParts, page: Page, signal: AbortSignal): Promise<object> {
-  const driver = listingDriver(parts)
-  if (typeof driver === 'string') return { subscribers: [], next_cursor: null, total: null, problem: driver }
-  const all = await foreignImsis(parts, driver, signal)
+async function foreignPage(
+  parts: SimsParts,
+  asked: SourceAsked,
+  page: Page,
+  signal: AbortSignal,
+): Promise<object> {
+  const problem = asked.source === 'other' ? undefined : listingDriver(parts)
+  if (typeof problem === 'string') return { subscribers: [], next_cursor: null, total: null, problem }
+  const chosen = chosenSource(parts, asked)
+  const all = await foreignImsis(parts, chosen, signal)
   const after = page.after === undefined ? '' : String(page.after[0])
   const behind = [...all].filter(([hash]) => hash > after)
   const shownNow = behind.slice(0, page.limit)
   const imsis = shownNow.map(([, imsi]) => imsi)
-  const found = await answered(parts, signal, (bound) => driver.whole(imsis, 'without keys', bound))
+  const found = await chosen.ask(signal, (bound) => chosen.source.whole(imsis, 'without keys', bound))
   const last = behind.length > page.limit ? shownNow.at(-1) : undefined
   return {
     subscribers: shownNow.flatMap(([hash, imsi]) => {

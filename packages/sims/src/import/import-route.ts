@@ -334,7 +334,8 @@ class Run {
   }
 }
 
-const BODY_LIMIT = 16 * 1024 * 1024
+/** Octets of a body with subscribers. */
+export const BODY_LIMIT: number = 16 * 1024 * 1024
 
 /** Keys of 3GPP TS 35.208 test set 1, which open no network. */
 const IMPORT_EXAMPLE = {

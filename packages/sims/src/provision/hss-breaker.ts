@@ -21,6 +21,8 @@ export const SURVEY_MS = 60_000
 /** How many subscribers of the HSS are not of this service; they are left alone. */
 export interface OthersInHss {
   look(signal: AbortSignal): Promise<void>
+  /** Undefined while nothing is known. */
+  count(): number | undefined
   /** In words; empty while nothing is known, and when there is nobody. */
   view(): string
 }
@@ -28,7 +30,7 @@ export interface OthersInHss {
 /** Nobody was counted yet. */
 export function othersInHss(parts: Pick<SimsParts, 'context' | 'hss' | 'counters'>): OthersInHss {
   const { context, hss, counters } = parts
-  let others = 0
+  let others: number | undefined
   /** SIMs whose subscriber the HSS holds; undefined while some of them are under way. */
   const ours = async (): Promise<number | undefined> => {
     const { pending, failed } = await countUnsynced(context.db)
@@ -43,7 +45,7 @@ export function othersInHss(parts: Pick<SimsParts, 'context' | 'hss' | 'counters
     look: async (signal) => {
       const driver = hss.restMs() === undefined ? hss.driver() : undefined
       // Nobody is known to be there any more: a count of before would stay for ever.
-      if (driver !== undefined && driver.survey === undefined) others = 0
+      if (driver !== undefined && driver.survey === undefined) others = undefined
       const survey: HssDriver['survey'] = driver?.survey
       const before = survey === undefined ? undefined : await ours()
       if (survey === undefined || before === undefined) return
@@ -53,8 +55,9 @@ export function othersInHss(parts: Pick<SimsParts, 'context' | 'hss' | 'counters
       if (found === undefined || before !== (await ours())) return
       others = Math.max(0, found.subscribers - before)
     },
+    count: () => others,
     view: () =>
-      others === 0
+      others === undefined || others === 0
         ? ''
         : `; ${countText(others, 'subscriber of the HSS is', 'subscribers of the HSS are')} of no SIM here and left alone`,
   }

@@ -1,0 +1,58 @@
+import type { Imsi, SubscriberFound, SubscriberSource } from '@steeple/contracts'
+import type { Doc } from '../links/document-link.ts'
+
+/** 16 octets of 32 hexadecimal digits; undefined for anything else. */
+export function octetsOf(text: unknown): Uint8Array | undefined {
+  const isKey = typeof text === 'string' && /^[0-9a-fA-F]{32}$/.test(text)
+  return isKey ? Uint8Array.from(Buffer.from(text, 'hex')) : undefined
+}
+
+/** A whole number, also as text; undefined for anything else. */
+export function wholeNumber(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined
+}
+
+/** What is asked for the first time; later calls get the same answer. A failure is asked for again. */
+export function once<T>(ask: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
+  let asked: Promise<T> | undefined
+  return async (signal) => {
+    asked ??= ask(signal).catch((error: unknown) => {
+      asked = undefined
+      throw error
+    })
+    return await asked
+  }
+}
+
+/** A source whose rows have an `imsi`, of which one by one `found` tells all. */
+export function source(
+  name: string,
+  rows: (signal: AbortSignal) => Promise<readonly Doc[]>,
+  found: (
+    row: Doc,
+    what: 'with keys' | 'without keys',
+    signal: AbortSignal,
+  ) => Promise<SubscriberFound>,
+): SubscriberSource {
+  const byImsi = once(async (signal) => {
+    const all = (await rows(signal)).flatMap((row) => {
+      const { imsi } = row
+      return typeof imsi === 'string' && /^[0-9]{6,15}$/.test(imsi) ? [[imsi as Imsi, row] as const] : []
+    })
+    return new Map(all)
+  })
+  return {
+    name,
+    everybody: async (signal) => [...(await byImsi(signal)).keys()],
+    whole: async (imsis, what, signal) => {
+      const all = await byImsi(signal)
+      const whole = new Map<Imsi, SubscriberFound>()
+      for (const imsi of imsis) {
+        const row = all.get(imsi)
+        if (row !== undefined) whole.set(imsi, await found(row, what, signal))
+      }
+      return whole
+    },
+  }
+}

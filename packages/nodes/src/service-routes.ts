@@ -180,6 +180,12 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
       },
       ['registered', 'sim_state', 'attached', 'known'],
     ),
+    foreign_subscribers: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description:
+        'Subscribers of the core that are of no SIM here (GET /v1/sims/foreign); null while that is not known.',
+    },
     breakout: objectSchema(
       { mode: { ...TEXT, description: 'local, peer or off, as observed.' }, peer_count: COUNT },
       ['mode', 'peer_count'],
@@ -210,6 +216,7 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
     'apns',
     'enb',
     'ue',
+    'foreign_subscribers',
     'breakout',
     'mode',
     'core',
@@ -266,6 +273,7 @@ async function statusRecord(
       attached: radio.attachedUes,
       known: radio.attachedUes !== null,
     },
+    foreign_subscribers: context.maybe(subscribersRef)?.foreign?.() ?? null,
     breakout: breakoutRecord(standing),
     mode: settings.server.mode,
     core: settings.core,

@@ -1,8 +1,10 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { AnswerOf, ItemOf } from '@steeple/client'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/service.ts'
-import { failure, usageError } from '../command-error.ts'
+import { failure, unreadable, usageError } from '../command-error.ts'
 import { jsonText, printList } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
 import { type Column, fields, table } from '../output/table.ts'
@@ -12,6 +14,8 @@ import { simHash } from './sim-columns.ts'
 
 type Foreign = ItemOf<'/v1/sims/foreign'>
 type Report = AnswerOf<'POST', '/v1/sims/adopt'>
+
+const OTHER = 'those of the core that hss.other names; it is only looked at'
 
 /** Subscribers that a dry run shows. */
 const MOST_SHOWN = 50
@@ -40,17 +44,21 @@ function sliceText({ sst, sd }: Foreign['slices'][number]): string {
 export function addForeignCommand(program: Command, terminal: Terminal): void {
   restCommand(program, 'sim foreign', 'list the subscribers of the core that are not yours yet')
     .addOption(limitOption())
-    .action(async (options: ListOptions) => {
+    .option('--other', OTHER)
+    .action(async (options: ListOptions & { readonly other?: true }) => {
       const service = connect(terminal, options)
-      const { problem } = (await service.get('/v1/sims/foreign', { query: { limit: 1 } })).data
+      const query = options.other === true ? { source: 'other' as const } : {}
+      const { problem } = (await service.get('/v1/sims/foreign', { query: { ...query, limit: 1 } })).data
       if (problem !== null) throw failure('cannot_list', problem)
-      const found = await service.list('/v1/sims/foreign', 'subscribers', options.limit)
+      const found = await service.list('/v1/sims/foreign', 'subscribers', options.limit, { query })
       printList(terminal, options, found, FOREIGN_COLUMNS)
     })
 }
 
 interface AdoptOptions extends ConnectionOptions {
   readonly all?: true
+  readonly other?: true
+  readonly file?: readonly string[]
   readonly label?: string
   readonly yes?: boolean
   readonly dryRun?: boolean
@@ -60,13 +68,16 @@ interface AdoptOptions extends ConnectionOptions {
 export function addAdoptCommand(program: Command, terminal: Terminal): void {
   restCommand(program, 'sim adopt [hash...]', 'take over subscribers that the core has already')
     .option('--all', 'all of them')
+    .option('--other', OTHER)
+    .option('--file <path...>', 'those in files that mongoexport wrote of Open5GS or free5GC')
     .option('--label <text>', 'label for all of them')
     .option('--dry-run', 'show what would be done, and do not ask')
     .option('--yes', 'do it without asking')
     .addHelpText(
       'after',
       '\nWithout --yes it shows what it would do, and asks where there is a terminal. Phones stay on the network, and what the core\n' +
-        'holds of the subscribers stays as it is.',
+        'holds of the subscribers stays as it is. With --other or --file they are written into the core that this node drives; what it\n' +
+        'cannot hold of them is named.',
     )
     .action((hashes: readonly string[], options: AdoptOptions) => adopt(terminal, hashes, options))
 }
@@ -74,8 +85,14 @@ export function addAdoptCommand(program: Command, terminal: Terminal): void {
 async function adopt(terminal: Terminal, hashes: readonly string[], options: AdoptOptions): Promise<void> {
   if (hashes.length > 0 === (options.all === true))
     throw usageError('give the subscribers by their hashes, or --all; svc sim foreign lists them')
+  if (options.other === true && options.file !== undefined) throw usageError('give --other or --file, not both')
   const service = connect(terminal, options)
-  const chosen = options.all === true ? { all: true as const } : { ids: hashes.map(simHash) }
+  const who = options.all === true ? { all: true as const } : { ids: hashes.map(simHash) }
+  const from =
+    options.file === undefined
+      ? { source: options.other === true ? ('other' as const) : undefined }
+      : { documents: await Promise.all(options.file.map((file) => textOf(resolve(terminal.cwd, file)))) }
+  const chosen = { ...who, ...from }
   const send = async (isDry: boolean): Promise<Report> => {
     const body = { ...chosen, label: options.label, dry_run: isDry }
     return (await service.post('/v1/sims/adopt', { body })).data
@@ -89,6 +106,14 @@ async function adopt(terminal: Terminal, hashes: readonly string[], options: Ado
   else terminal.out(reportText(terminal, done, false))
   const isOther = done.results.some((one) => one.is_unchanged === false)
   if (done.failed !== 0 || isOther) terminal.answer(1)
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw unreadable(path, error)
+  }
 }
 
 /** Shows what would be done, and asks whether to do it where somebody can answer. */
@@ -131,6 +156,8 @@ function reportText(terminal: Terminal, report: Report, isDry: boolean): string 
 function whatOf({ error, changes, is_unchanged: isSame }: Report['results'][number]): string {
   if (error !== null) return `left alone: ${error}`
   if (isSame === false)
-    return 'adopted, but the core holds it otherwise than before; svc audit list tells who changed it'
+    return changes.length > 0
+      ? `adopted; the core of this node holds otherwise: ${changes.join(', ')}`
+      : 'adopted, but the core holds it otherwise than before; svc audit list tells who changed it'
   return `mended, because the core cannot read it as it is: ${changes.join(', ')}`
 }

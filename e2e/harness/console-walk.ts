@@ -48,7 +48,7 @@ export async function walkConsole(
   const { body } = await service.request('GET', '/v1/sims?limit=1')
   const paths = [
     ...links.filter((path) => path !== '/' && !path.endsWith('docs')),
-    ...['/sims/import', '/plugins/sims', `/sims/${body.sims[0].imsi_sha256_12}`, '/'],
+    ...['/sims/import', '/sims/foreign', '/plugins/sims', `/sims/${body.sims[0].imsi_sha256_12}`, '/'],
   ]
   for (const path of paths) await opensPage(opened, traffic, path)
   assert.equal([...traffic.refused], [])

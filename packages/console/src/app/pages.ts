@@ -182,4 +182,10 @@ export const PAGES: readonly Page[] = [
     role: 'sim:issuer',
     load: () => import('../pages/sims/import.tsx'),
   },
+  {
+    path: '/sims/foreign',
+    title: 'foreign.title',
+    role: 'viewer',
+    load: () => import('../pages/sims/foreign.tsx'),
+  },
 ]

@@ -31,7 +31,7 @@ const SUSPENDING = [
 ]
 
 /** Who is on, who is off and why, and what is used today. */
-function People() {
+function People({ status }: { readonly status: Status | undefined }) {
   const sessions = useQuery(
     '/v1/sessions',
     { query: { limit: PAGE } },
@@ -40,6 +40,8 @@ function People() {
   const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on: SUSPENDING })
   const online = new Set(sessions.data?.sessions.map(({ imsi_sha256_12: hash }) => hash)).size
   const off = suspended.data?.sims ?? []
+  // A service of an earlier version does not count them.
+  const foreign = status?.foreign_subscribers ?? 0
   const isMore = (next: string | null | undefined): boolean => next !== null && next !== undefined
   return (
     <section class="card" aria-labelledby="people">
@@ -61,6 +63,11 @@ function People() {
         <Panels on="overview.people" suspended={off} />
       </dl>
       {online === 0 ? <p>{t('home.nobody')}</p> : null}
+      {foreign === 0 ? null : (
+        <p>
+          <a href="/sims/foreign">{t('home.foreign', { count: foreign })}</a>
+        </p>
+      )}
       <UsageToday />
     </section>
   )
@@ -254,7 +261,7 @@ export function Page() {
       <Truth state={tx.value} />
       <Needs board={board} />
       <div class="columns">
-        <People />
+        <People status={board.status.data} />
         <div>
           <Machinery status={board.status} />
         </div>

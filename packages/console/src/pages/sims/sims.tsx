@@ -277,6 +277,7 @@ export function Page() {
               {t('sims.issue')}
             </Button>
             <ButtonLink href="/sims/import">{t('import.title')}</ButtonLink>
+            <ButtonLink href="/sims/foreign">{t('foreign.title')}</ButtonLink>
             <ExportButton filter={filter} />
             {filter.batch_id === undefined ? null : <HandoutButton batch={filter.batch_id} />}
           </>

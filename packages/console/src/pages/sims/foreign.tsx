@@ -1,0 +1,199 @@
+import type { AnswerOf, ItemOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { may } from '../../api/session.ts'
+import { usePages } from '../../api/use-pages.ts'
+import { useAction, useQuery } from '../../api/use-query.ts'
+import { t } from '../../text/index.ts'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Checkbox, Field, Select } from '../../ui/field.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { PagedTable } from '../../ui/paged-table.tsx'
+import { Said } from '../../ui/said.tsx'
+import { pageOf } from './sim.tsx'
+
+type Foreign = ItemOf<'/v1/sims/foreign'>
+type Report = AnswerOf<'POST', '/v1/sims/adopt'>
+
+const SOURCES = ['core', 'other'] as const
+type Source = (typeof SOURCES)[number]
+
+/** Large networks take a while. */
+const LIMIT_MS = 600_000
+
+/** The subscribers of a core that are not yours: looked at, tried, and taken over. */
+export function Page() {
+  const [source, setSource] = useState<Source>('core')
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [label, setLabel] = useState('')
+  const [isAll, setAll] = useState(false)
+  const [tried, setTried] = useState<Report | undefined>(undefined)
+  const [done, setDone] = useState<Report | undefined>(undefined)
+  // A core that cannot list them says why.
+  const { data: first } = useQuery('/v1/sims/foreign', { query: { source, limit: 1 } })
+  const list = usePages('/v1/sims/foreign', { source }, ['sim.adopt', 'sim.revoke'])
+  const action = useAction((isDry: boolean) =>
+    api.post('/v1/sims/adopt', {
+      body: {
+        source,
+        ...(isAll ? { all: true as const } : { ids: [...chosen] }),
+        ...(label.trim() === '' ? {} : { label: label.trim() }),
+        dry_run: isDry,
+      },
+      timeoutMs: LIMIT_MS,
+    }),
+  )
+  const run = async (isDry: boolean): Promise<void> => {
+    const answer = await action.run(isDry)
+    if (answer?.ok !== true) return
+    setTried(isDry ? answer.data : undefined)
+    setDone(isDry ? undefined : answer.data)
+    if (!isDry) setChosen(new Set())
+  }
+  const again = (change: () => void): void => {
+    change()
+    setTried(undefined)
+    setDone(undefined)
+  }
+  const isReady = isAll || chosen.size > 0
+  return (
+    <>
+      <h1>{t('foreign.title')}</h1>
+      <p>{t('foreign.help')}</p>
+      <div class="toolbar">
+        <Select
+          label={t('foreign.source')}
+          value={source}
+          onChange={(value) =>
+            again(() => {
+              setSource(value === 'other' ? 'other' : 'core')
+              setChosen(new Set())
+            })
+          }
+          options={SOURCES.map((value) => ({ value, label: t(`foreign.source.${value}`) }))}
+        />
+      </div>
+      {first?.problem == null ? null : (
+        <Notice>
+          <Said>{first.problem}</Said>
+        </Notice>
+      )}
+      <PagedTable
+        label={t('foreign.title')}
+        query={list}
+        keyOf={keyOf}
+        columns={columns()}
+        empty={first?.problem == null ? <Nobody source={source} /> : null}
+        {...(may('sim:issuer')
+          ? { selected: chosen, onSelect: (hashes: ReadonlySet<string>) => again(() => setChosen(hashes)) }
+          : {})}
+      />
+      {may('sim:issuer') && (list.data?.length ?? 0) > 0 ? (
+        <div class="card stack">
+          <Checkbox label={t('foreign.all')} isChecked={isAll} onChange={(is) => again(() => setAll(is))} />
+          <Field label={t('foreign.label')} maxLength={64} value={label} onInput={setLabel} />
+          <div class="actions">
+            <Button
+              kind={tried === undefined ? 'primary' : 'plain'}
+              isDisabled={!isReady || action.isBusy}
+              isBusy={action.isBusy}
+              onClick={() => void run(true)}
+            >
+              {t('foreign.try')}
+            </Button>
+            <Button
+              kind={tried === undefined ? 'plain' : 'primary'}
+              isDisabled={tried === undefined || tried.adopted === 0 || action.isBusy}
+              isBusy={action.isBusy}
+              onClick={() => void run(false)}
+            >
+              {tried === undefined ? t('foreign.go.none') : t('foreign.go', { count: tried.adopted })}
+            </Button>
+          </div>
+          {action.error === undefined ? null : <ErrorNotice error={action.error} />}
+        </div>
+      ) : null}
+      <Outcome report={done ?? tried} isDry={done === undefined} />
+    </>
+  )
+}
+
+const keyOf = ({ imsi_sha256_12: hash }: { readonly imsi_sha256_12: string }): string => hash
+
+const columns = () => [
+  { key: 'sim', title: t('sims.hash'), cell: (row: Foreign) => <code>{row.imsi_sha256_12}</code> },
+  { key: 'number', title: t('import.number'), cell: (row: Foreign) => row.msisdn ?? '–' },
+  { key: 'may', title: t('foreign.may'), cell: (row: Foreign) => row.slices.map(sliceText).join(' · ') || '–' },
+  {
+    key: 'addresses',
+    title: t('foreign.addresses'),
+    cell: (row: Foreign) => row.slices.flatMap(({ apns }) => apns.flatMap(({ addresses }) => addresses)).join(', ') || '–',
+  },
+  {
+    key: 'state',
+    title: t('foreign.state'),
+    cell: ({ problem, is_blocked: isBlocked }: Foreign) =>
+      problem === null ? (
+        <Lamp tone={isBlocked ? 'warn' : 'ok'} label={t(isBlocked ? 'foreign.blocked' : 'foreign.open')} />
+      ) : (
+        <Said>{problem}</Said>
+      ),
+  },
+]
+
+/** `1-010203: internet, ims`. */
+function sliceText({ sst, sd, apns }: Foreign['slices'][number]): string {
+  const name = sd === null ? String(sst) : `${sst}-${sd}`
+  return `${name}: ${apns.map((apn) => apn.name).join(', ')}`
+}
+
+function Nobody({ source }: { readonly source: Source }) {
+  return <p>{t(source === 'core' ? 'foreign.none' : 'foreign.none.other')}</p>
+}
+
+/** What would be done, or was: counts, and each subscriber that something is to be said of. */
+function Outcome({ report, isDry }: { readonly report: Report | undefined; readonly isDry: boolean }) {
+  if (report === undefined) return null
+  const { results, adopted, failed, batch_id: batch } = report
+  const same = results.filter((one) => one.is_unchanged === true).length
+  const told = results.filter(({ error, changes, is_unchanged: is }) => error !== null || changes.length > 0 || is === false)
+  return (
+    <section class="card" aria-label={t('foreign.results')}>
+      <h2>{t(isDry ? 'foreign.tried' : 'foreign.done')}</h2>
+      <p aria-live="polite">
+        {t(isDry ? 'foreign.would' : 'foreign.taken', { count: adopted })}
+        {failed === 0 ? null : <> {t('foreign.failed', { count: failed })}</>}
+      </p>
+      {isDry ? null : <Notice>{t('foreign.same', { count: same })}</Notice>}
+      {told.length === 0 ? null : (
+        <DataTable
+          label={t('foreign.results')}
+          rows={told}
+          keyOf={keyOf}
+          columns={[
+            { key: 'sim', title: t('sims.hash'), cell: (row) => <Whose row={row} isDry={isDry} /> },
+            {
+              key: 'why',
+              title: t('sims.why'),
+              cell: ({ error, changes }) => (
+                <Said>{error ?? (changes.length === 0 ? t('foreign.changed') : changes.join(', '))}</Said>
+              ),
+            },
+          ]}
+        />
+      )}
+      {batch === null ? null : (
+        <p>
+          <ButtonLink href={`/sims?batch_id=${batch}`}>{t('import.show', { batch })}</ButtonLink>
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Whose({ row, isDry }: { readonly row: Report['results'][number]; readonly isDry: boolean }) {
+  const { imsi_sha256_12: hash, status } = row
+  return status === 'adopted' && !isDry ? <a href={pageOf(hash)}>{hash}</a> : <code>{hash}</code>
+}

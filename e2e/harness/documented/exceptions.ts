@@ -145,7 +145,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     begins: '',
     why: 'needs a cell with a switch, which external.e2e.test and switches.e2e.test of driver-ran stand in for',
   },
-  { page: 'how-to/import.md', begins: 'mongoexport', why: 'the exporter of a MongoDB; driver-hss reads what it writes' },
+  {
+    page: 'how-to/import.md',
+    begins: 'mongoexport',
+    why: 'the exporter of a MongoDB; driver-hss reads what it writes',
+  },
   { page: 'how-to/radio.md', begins: 'svc tx arm mast', why: 'needs a licence and a radio, as the dry run' },
   {
     page: 'how-to/radio.md',

@@ -36,6 +36,8 @@ function partsOf({ imsi }: Taken, text: string): FoundParts {
   if (words === 'other') return JSON.parse(text).parts
   const none = { slices: [], ambrBps: undefined, msisdn: undefined, amf: undefined }
   if (words === 'open5gs') return foundInOpen5gs({ ...docOfText(text), imsi }, 'without keys') ?? none
-  const held = new Map([...(foundDocsOf(text) ?? [])].map(([name, live]) => [name, { live, aside: [] }] as const))
+  const held = new Map(
+    [...(foundDocsOf(text) ?? [])].map(([name, live]) => [name, { live, aside: [] }] as const),
+  )
   return foundInFree5gc(held, 'without keys', { plmn: '', spelling: 'v4' }) ?? none
 }

@@ -369,16 +369,17 @@ for (const [where, body] of [
     const upsert = hss.upsert
     hss.upsert = (all, signal) =>
       upsert(
-        all.map(({ msisdn: _, ki, opc, ...rest }) => ({ ...rest, ki: Buffer.from(ki), opc: Buffer.from(opc) })),
+        all.map(({ msisdn: _, ki, opc, ...rest }) => ({
+          ...rest,
+          ki: Buffer.from(ki),
+          opc: Buffer.from(opc),
+        })),
         signal,
       )
     const done = await adopt({ ids: [at, at + 1].map(hashOf), ...body })
     hss.upsert = upsert
     assert.equal([done.adopted, done.failed, done.left], [2, 0, 1])
-    assert.equal(
-      [done.results[0]?.is_unchanged, done.results[0]?.changes],
-      [false, ['MSISDN']],
-    )
+    assert.equal([done.results[0]?.is_unchanged, done.results[0]?.changes], [false, ['MSISDN']])
     const held = hss.held.get(imsi(at))
     const before = others.get(imsi(at))
     assert.ok(held !== undefined && before !== undefined)

@@ -85,14 +85,8 @@ export function addAdoptCommand(program: Command, terminal: Terminal): void {
 async function adopt(terminal: Terminal, hashes: readonly string[], options: AdoptOptions): Promise<void> {
   if (hashes.length > 0 === (options.all === true))
     throw usageError('give the subscribers by their hashes, or --all; svc sim foreign lists them')
-  if (options.other === true && options.file !== undefined) throw usageError('give --other or --file, not both')
-  const service = connect(terminal, options)
   const who = options.all === true ? { all: true as const } : { ids: hashes.map(simHash) }
-  const from =
-    options.file === undefined
-      ? { source: options.other === true ? ('other' as const) : undefined }
-      : { documents: await Promise.all(options.file.map((file) => textOf(resolve(terminal.cwd, file)))) }
-  const chosen = { ...who, ...from }
+  const chosen = { ...who, ...(await fromOf(terminal, options)) }
   const send = async (isDry: boolean): Promise<Report> => {
     const body = { ...chosen, label: options.label, dry_run: isDry }
     return (await service.post('/v1/sims/adopt', { body })).data
@@ -106,6 +100,17 @@ async function adopt(terminal: Terminal, hashes: readonly string[], options: Ado
   else terminal.out(reportText(terminal, done, false))
   const isOther = done.results.some((one) => one.is_unchanged === false)
   if (done.failed !== 0 || isOther) terminal.answer(1)
+}
+
+/** Which subscribers: those of the core of this node where nothing is said. */
+async function fromOf(
+  terminal: Terminal,
+  { other, file }: AdoptOptions,
+): Promise<{ readonly source?: 'other'; readonly documents?: string[] }> {
+  if (other === true && file !== undefined) throw usageError('give --other or --file, not both')
+  if (file !== undefined)
+    return { documents: await Promise.all(file.map((one) => textOf(resolve(terminal.cwd, one)))) }
+  return other === true ? { source: 'other' } : {}
 }
 
 async function textOf(path: string): Promise<string> {

@@ -7,7 +7,11 @@ import { COLLECTIONS, policyDnnKey, sessionRate, snssaiKey, ueRate } from './nam
 import { snssaiDoc, workingDnn } from './session.ts'
 
 /** The documents with which free5GC holds what another core held of a subscriber. */
-export function madeDocs({ slices: all, ambrBps, msisdn, amf }: FoundParts, plmn: string, otherwise: Ambr): FoundDocs {
+export function madeDocs(
+  { slices: all, ambrBps, msisdn, amf }: FoundParts,
+  plmn: string,
+  otherwise: Ambr,
+): FoundDocs {
   const slices = [...Map.groupBy(all, snssaiKey)].map(([key, same]) => ({ key, slice: joined(same) }))
   const ambr = ambrBps ?? otherwise
   const [first, ...others] = slices.map(({ slice }) => slice)
@@ -36,7 +40,14 @@ export function madeDocs({ slices: all, ambrBps, msisdn, amf }: FoundParts, plmn
     ],
     [
       COLLECTIONS.selection,
-      [{ ...inPlmn, subscribedSnssaiInfos: perSlice(({ apns }) => ({ dnnInfos: apns.map(({ name }) => ({ dnn: name })) })) }],
+      [
+        {
+          ...inPlmn,
+          subscribedSnssaiInfos: perSlice(({ apns }) => ({
+            dnnInfos: apns.map(({ name }) => ({ dnn: name })),
+          })),
+        },
+      ],
     ],
     [
       COLLECTIONS.sm,
@@ -53,7 +64,9 @@ export function madeDocs({ slices: all, ambrBps, msisdn, amf }: FoundParts, plmn
         {
           smPolicySnssaiData: perSlice((slice) => ({
             snssai: snssaiDoc(slice),
-            smPolicyDnnData: Object.fromEntries(slice.apns.map(({ name }) => [policyDnnKey(name), { dnn: name }])),
+            smPolicyDnnData: Object.fromEntries(
+              slice.apns.map(({ name }) => [policyDnnKey(name), { dnn: name }]),
+            ),
           })),
         },
       ],
@@ -71,9 +84,21 @@ export function madeDocs({ slices: all, ambrBps, msisdn, amf }: FoundParts, plmn
 
 /** Slices of one name as one: each APN once. */
 function joined(same: readonly FoundSlice[]): FoundSlice {
-  const apns = [...new Map(same.flatMap((slice) => slice.apns).toReversed().map((apn) => [apn.name, apn]))]
+  const apns = [
+    ...new Map(
+      same
+        .flatMap((slice) => slice.apns)
+        .toReversed()
+        .map((apn) => [apn.name, apn]),
+    ),
+  ]
   const [{ sst, sd } = { sst: 1, sd: undefined }] = same
-  return { sst, sd, isDefault: same.some(({ isDefault }) => isDefault), apns: apns.map(([, apn]) => apn).toReversed() }
+  return {
+    sst,
+    sd,
+    isDefault: same.some(({ isDefault }) => isDefault),
+    apns: apns.map(([, apn]) => apn).toReversed(),
+  }
 }
 
 function madeDnn({ ambrBps, qos, addresses }: FoundSlice['apns'][number], ambr: Ambr): Doc {

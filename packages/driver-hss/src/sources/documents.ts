@@ -1,4 +1,10 @@
-import { type Imsi, isRecord, type SubscriberFound, type SubscriberSource, validationFailed } from '@steeple/contracts'
+import {
+  type Imsi,
+  isRecord,
+  type SubscriberFound,
+  type SubscriberSource,
+  validationFailed,
+} from '@steeple/contracts'
 import { Double, EJSON } from 'bson'
 import { foundOf as foundInFree5gc } from '../free5gc/found.ts'
 import { COLLECTIONS, numberOf, readUeId } from '../free5gc/names.ts'
@@ -36,15 +42,22 @@ export function documentSource(texts: readonly string[]): SubscriberSource {
 
 function docsIn(text: string, where: string): readonly Doc[] {
   return topLevel(text.replace(/^\uFEFF/, '')).flatMap(({ json, line }) => {
-    try {
-      const value: unknown = EJSON.parse(json, { relaxed: false })
-      return (Array.isArray(value) ? value : [value]).filter(isRecord)
-    } catch {
+    const value = read(json)
+    if (value === undefined)
       throw validationFailed(
         `line ${line}${where} is no JSON as mongoexport writes it; export the collection again, as JSON`,
       )
-    }
+    return (Array.isArray(value) ? value : [value]).filter(isRecord)
   })
+}
+
+/** Undefined for what is none. The parser's words have some of it, which can be a key. */
+function read(json: string): unknown {
+  try {
+    return EJSON.parse(json, { relaxed: false })
+  } catch {
+    return undefined
+  }
 }
 
 function ofOpen5gs(docs: readonly Doc[]): ReadonlyMap<Imsi, Read> {

@@ -2,8 +2,7 @@ import { type FoundSlice, isRecord, type SubscriberFound, type SubscriberSource 
 import { partsText } from '../found-parts.ts'
 import { parseRate } from '../free5gc/names.ts'
 import type { Doc } from '../links/document-link.ts'
-import { allPages, type Get } from './api.ts'
-import { octetsOf, once, source, wholeNumber } from './values.ts'
+import { allPages, type Get, octetsOf, once, source, wholeNumber } from './values.ts'
 
 const PAGE = 100
 

@@ -1,8 +1,7 @@
 import { type FoundSlice, isRecord, type SubscriberFound, type SubscriberSource } from '@steeple/contracts'
 import { partsText } from '../found-parts.ts'
 import type { Doc } from '../links/document-link.ts'
-import { allPages, type Get } from './api.ts'
-import { octetsOf, once, source, wholeNumber } from './values.ts'
+import { allPages, type Get, octetsOf, once, source, wholeNumber } from './values.ts'
 
 const PAGE = 500
 
@@ -22,12 +21,16 @@ export function pyhssSource(get: Get): SubscriberSource {
   const [subscribers, apns, cards] = [list('subscriber'), list('apn'), list('auc')]
   return source('pyhss', subscribers, async (row, what, signal) => {
     const byId = new Map((await apns(signal)).map((apn) => [String(apn.apn_id), apn] as const))
-    const ids = String(row.apn_list ?? '').split(',').map((id) => id.trim())
+    const ids = String(row.apn_list ?? '')
+      .split(',')
+      .map((id) => id.trim())
     const first = String(row.default_apn ?? '')
     const wanted = [...new Set([first, ...ids])].filter((id) => byId.has(id))
     const addresses = new Map<string, string>()
     for (const id of wanted) {
-      const routing = await get(`/subscriber/routing/${Number(row.subscriber_id)}/${id}`, signal).catch(() => undefined)
+      const routing = await get(`/subscriber/routing/${Number(row.subscriber_id)}/${id}`, signal).catch(
+        () => undefined,
+      )
       if (isRecord(routing) && typeof routing.ip_address === 'string') addresses.set(id, routing.ip_address)
     }
     const all = what === 'with keys' ? await cards(signal) : []
@@ -88,5 +91,7 @@ function keysOf(ki: unknown, opc: unknown): SubscriberFound['keys'] {
 
 function rateOf(up: unknown, down: unknown): SubscriberFound['ambrBps'] {
   const [one, other] = [wholeNumber(up), wholeNumber(down)]
-  return one === undefined || other === undefined || one <= 0 || other <= 0 ? undefined : { up: one, down: other }
+  return one === undefined || other === undefined || one <= 0 || other <= 0
+    ? undefined
+    : { up: one, down: other }
 }

@@ -4,41 +4,33 @@ interface Piece {
   readonly line: number
 }
 
+/** A text, a bracket or the end of a line. */
+const TOKEN = /"(?:\\.|[^"\\])*"|[{}[\]]|\n/gs
+
+const STEPS: ReadonlyMap<string, number> = new Map([
+  ['{', 1],
+  ['[', 1],
+  ['}', -1],
+  [']', -1],
+])
+
 /** The values of a text one after the other: objects or lists, on a line each, over many lines, or with commas between them. */
 export function topLevel(text: string): readonly Piece[] {
   const pieces: Piece[] = []
   let [depth, start, line, begun] = [0, 0, 1, 1]
-  let isText = false
   const end = (at: number): void => {
     const json = text.slice(start, at).trim().replace(/^,\s*/, '')
-    if (json !== '' && json !== ',') pieces.push({ json, line: begun })
+    if (json !== '') pieces.push({ json, line: begun })
     start = at
     begun = line
   }
-  for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at]
-    if (sign === '\n') {
-      line += 1
-      // What is no value is told of with its line.
-      if (depth === 0 && !isText) end(at)
-    }
-    if (isText) {
-      if (sign === '\\') at += 1
-      else if (sign === '"') isText = false
-      continue
-    }
-    if (sign === '"') isText = true
-    if (sign === '{' || sign === '[') {
-      if (depth === 0) begun = line
-      depth += 1
-    }
-    if (sign === '}' || sign === ']') {
-      depth -= 1
-      if (depth <= 0) {
-        depth = 0
-        end(at + 1)
-      }
-    }
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    const step = STEPS.get(token) ?? 0
+    if (token === '\n') line += 1
+    if (step > 0 && depth === 0) begun = line
+    depth = Math.max(0, depth + step)
+    // What is no value is told of with its line.
+    if (depth === 0 && !token.startsWith('"')) end(token === '\n' ? index : index + 1)
   }
   end(text.length)
   return pieces

@@ -1,6 +1,9 @@
 import type { Imsi, SubscriberFound, SubscriberSource } from '@steeple/contracts'
 import type { Doc } from '../links/document-link.ts'
 
+/** Reads JSON from an API: each path below its address. Throws `southbound_unavailable`. */
+export type Get = (path: string, signal: AbortSignal) => Promise<unknown>
+
 /** 16 octets of 32 hexadecimal digits; undefined for anything else. */
 export function octetsOf(text: unknown): Uint8Array | undefined {
   const isKey = typeof text === 'string' && /^[0-9a-fA-F]{32}$/.test(text)
@@ -29,11 +32,7 @@ export function once<T>(ask: (signal: AbortSignal) => Promise<T>): (signal: Abor
 export function source(
   name: string,
   rows: (signal: AbortSignal) => Promise<readonly Doc[]>,
-  found: (
-    row: Doc,
-    what: 'with keys' | 'without keys',
-    signal: AbortSignal,
-  ) => Promise<SubscriberFound>,
+  found: (row: Doc, what: 'with keys' | 'without keys', signal: AbortSignal) => Promise<SubscriberFound>,
 ): SubscriberSource {
   const byImsi = once(async (signal) => {
     const all = (await rows(signal)).flatMap((row) => {
@@ -56,3 +55,20 @@ export function source(
     },
   }
 }
+
+/** A list that comes in pages, from `first` on, up to 1,000 of them. */
+export async function allPages<T>(
+  first: number,
+  page: (at: number) => Promise<readonly T[]>,
+  size: number,
+): Promise<readonly T[]> {
+  const all: T[] = []
+  for (let at = first; at < first + MOST_PAGES; at += 1) {
+    const some = await page(at)
+    all.push(...some)
+    if (some.length < size) break
+  }
+  return all
+}
+
+const MOST_PAGES = 1_000

@@ -54,7 +54,13 @@ documents('reads lines, lists and files of many lines, canonical or relaxed, to 
   const [[imsi, one] = []] = await foundIn(canonical)
   assert.ok(imsi !== undefined && one?.keys !== undefined && one.sqn !== undefined)
   const line = EJSON.stringify(EJSON.parse(canonical, { relaxed: false }), { relaxed: false })
-  for (const text of [line, `[${line}]`, `\uFEFF[\n${line},\n${line}\n]\n`, relaxed, JSON.stringify(JSON.parse(relaxed), null, 2)]) {
+  for (const text of [
+    line,
+    `[${line}]`,
+    `\uFEFF[\n${line},\n${line}\n]\n`,
+    relaxed,
+    JSON.stringify(JSON.parse(relaxed), null, 2),
+  ]) {
     const [[other, read] = [], ...rest] = await foundIn(text)
     assert.equal([other, rest], [imsi, []])
     assert.equal(read, one)
@@ -80,9 +86,10 @@ documents('gives each core in its own words what the other one held', async () =
   assert.ok(imsi !== undefined && found !== undefined)
   const made = open5gsDoc(taken(imsi, found))
   const [[, again] = []] = await foundIn(EJSON.stringify({ imsi, ...made }, { relaxed: false }))
-  assert.equal([again?.slices, again?.ambrBps, again?.msisdn, again?.amf], [
-    ...[found.slices, found.ambrBps, found.msisdn, found.amf],
-  ])
+  assert.equal(
+    [again?.slices, again?.ambrBps, again?.msisdn, again?.amf],
+    [...[found.slices, found.ambrBps, found.msisdn, found.amf]],
+  )
   const [[own, open5gs] = []] = await foundIn(canonical)
   assert.ok(own !== undefined && open5gs !== undefined)
   const docs = [...(free5gcDocs(taken(own, open5gs), '99999') ?? [])].flatMap(([, list]) => list)
@@ -92,9 +99,15 @@ documents('gives each core in its own words what the other one held', async () =
 })
 
 documents('says where a file is no JSON, and when nobody is in it, without a word of it', () => {
-  assert.throws(() => documentSource([`${relaxed}\nimsi;ki;opc`]), /line 2 is no JSON as mongoexport writes it/)
+  assert.throws(
+    () => documentSource([`${relaxed}\nimsi;ki;opc`]),
+    /line 2 is no JSON as mongoexport writes it/,
+  )
   assert.throws(() => documentSource(['{"a":1}', '\n{"b":']), /line 2 of file 2 is no JSON/)
-  assert.throws(() => documentSource(['{"username":"admin"}']), /no document in it is a subscriber of Open5GS/)
+  assert.throws(
+    () => documentSource(['{"username":"admin"}']),
+    /no document in it is a subscriber of Open5GS/,
+  )
 })
 
 documents.run()

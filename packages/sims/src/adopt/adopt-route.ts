@@ -161,8 +161,7 @@ async function adopt(
   for (let at = 0; at < hashes.length; at += CHUNK) {
     const some = hashes.slice(at, at + CHUNK).flatMap((hash) => {
       const imsi = all.get(hash)
-      if (imsi === undefined)
-        results.set(hash, failed(hash, 'there is no such subscriber that is not yours'))
+      if (imsi === undefined) results.set(hash, failed(hash, 'there is no such subscriber that is not yours'))
       return imsi === undefined ? [] : [[hash, imsi] as const]
     })
     ready.push(...(await readSome(parts, { chosen, some, id, label: body.label, results }, signal)))
@@ -357,7 +356,11 @@ async function differing(
 const PUSHED_MS = 30_000
 
 /** Ends when the HSS has got those that may be on air, or after a while. */
-async function pushesOf({ hss, pushes }: SimsParts, ready: readonly Ready[], signal: AbortSignal): Promise<void> {
+async function pushesOf(
+  { hss, pushes }: SimsParts,
+  ready: readonly Ready[],
+  signal: AbortSignal,
+): Promise<void> {
   if (hss.driver()?.whole === undefined || hss.restMs() !== undefined) return
   const open = ready.filter(({ row }) => row.state === 'issued')
   await Promise.all(open.map(({ row }) => pushes.expect(row.hash, PUSHED_MS, signal)))
@@ -387,14 +390,28 @@ async function lookAgain(
     const held = await parts.hss.call(signal, (bound) => whole(imsis, 'without keys', bound))
     const keys = isOwn
       ? undefined
-      : await withSubscribers(parts.vault, some.map(({ row }) => row), (all) => differing(parts, all, signal))
-    for (const { imsi, row, found } of some) {
-      const [before, now] = [results.get(row.hash), held?.get(imsi)]
-      if (before === undefined || held === undefined || (now === undefined && !isOwn)) continue
-      const changes =
-        now === undefined || isOwn ? [] : [...new Set([...otherwise(found, now), ...(keys?.get(imsi)?.fields ?? [])])]
-      const isSame = isOwn ? now?.text === found.text : changes.length === 0
-      results.set(row.hash, { ...before, changes, is_unchanged: isSame })
+      : await withSubscribers(
+          parts.vault,
+          some.map(({ row }) => row),
+          (all) => differing(parts, all, signal),
+        )
+    if (held === undefined) continue
+    for (const one of some) {
+      const before = results.get(one.row.hash)
+      const now = held.get(one.imsi)
+      const seen = isOwn ? { is_unchanged: now?.text === one.found.text } : seenOf(one, now, keys)
+      if (before !== undefined) results.set(one.row.hash, { ...before, ...seen })
     }
   }
+}
+
+/** What the HSS holds of one that another core has. */
+function seenOf(
+  { imsi, found }: Ready,
+  now: SubscriberFound | undefined,
+  keys: ReadonlyMap<Imsi, SubscriberDifference> | undefined,
+): Partial<Adopted> {
+  if (now === undefined) return {}
+  const changes = [...new Set([...otherwise(found, now), ...(keys?.get(imsi)?.fields ?? [])])]
+  return { changes, is_unchanged: changes.length === 0 }
 }

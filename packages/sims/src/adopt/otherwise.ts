@@ -16,7 +16,9 @@ export function otherwise(before: SubscriberFound, now: SubscriberFound): readon
 
 function slicesOtherwise(before: FoundSlice, all: readonly FoundSlice[]): readonly string[] {
   const name = before.sd === undefined ? `slice ${before.sst}` : `slice ${before.sst}-${before.sd}`
-  const its = all.filter(({ sst, sd }) => sst === before.sst && sd?.toLowerCase() === before.sd?.toLowerCase())
+  const its = all.filter(
+    ({ sst, sd }) => sst === before.sst && sd?.toLowerCase() === before.sd?.toLowerCase(),
+  )
   if (its.length === 0) return [name]
   return before.apns.flatMap((apn) => {
     const held = its.flatMap(({ apns }) => apns).filter((one) => one.name === apn.name)

@@ -57,7 +57,6 @@ export function Page() {
     setTried(undefined)
     setDone(undefined)
   }
-  const isReady = isAll || chosen.size > 0
   return (
     <>
       <h1>{t('foreign.title')}</h1>
@@ -94,24 +93,12 @@ export function Page() {
         <div class="card stack">
           <Checkbox label={t('foreign.all')} isChecked={isAll} onChange={(is) => again(() => setAll(is))} />
           <Field label={t('foreign.label')} maxLength={64} value={label} onInput={setLabel} />
-          <div class="actions">
-            <Button
-              kind={tried === undefined ? 'primary' : 'plain'}
-              isDisabled={!isReady || action.isBusy}
-              isBusy={action.isBusy}
-              onClick={() => void run(true)}
-            >
-              {t('foreign.try')}
-            </Button>
-            <Button
-              kind={tried === undefined ? 'plain' : 'primary'}
-              isDisabled={tried === undefined || tried.adopted === 0 || action.isBusy}
-              isBusy={action.isBusy}
-              onClick={() => void run(false)}
-            >
-              {tried === undefined ? t('foreign.go.none') : t('foreign.go', { count: tried.adopted })}
-            </Button>
-          </div>
+          <Buttons
+            isReady={(isAll || chosen.size > 0) && !action.isBusy}
+            isBusy={action.isBusy}
+            tried={tried}
+            onRun={(isDry) => void run(isDry)}
+          />
           {action.error === undefined ? null : <ErrorNotice error={action.error} />}
         </div>
       ) : null}
@@ -120,16 +107,56 @@ export function Page() {
   )
 }
 
+/** First tried, then done. */
+function Buttons({
+  isReady,
+  isBusy,
+  tried,
+  onRun,
+}: {
+  readonly isReady: boolean
+  readonly isBusy: boolean
+  readonly tried: Report | undefined
+  readonly onRun: (isDry: boolean) => void
+}) {
+  const isTried = tried !== undefined
+  return (
+    <div class="actions">
+      <Button
+        kind={isTried ? 'plain' : 'primary'}
+        isDisabled={!isReady}
+        isBusy={isBusy}
+        onClick={() => onRun(true)}
+      >
+        {t('foreign.try')}
+      </Button>
+      <Button
+        kind={isTried ? 'primary' : 'plain'}
+        isDisabled={!isReady || (tried?.adopted ?? 0) === 0}
+        isBusy={isBusy}
+        onClick={() => onRun(false)}
+      >
+        {isTried ? t('foreign.go', { count: tried.adopted }) : t('foreign.go.none')}
+      </Button>
+    </div>
+  )
+}
+
 const keyOf = ({ imsi_sha256_12: hash }: { readonly imsi_sha256_12: string }): string => hash
 
 const columns = () => [
   { key: 'sim', title: t('sims.hash'), cell: (row: Foreign) => <code>{row.imsi_sha256_12}</code> },
   { key: 'number', title: t('import.number'), cell: (row: Foreign) => row.msisdn ?? '–' },
-  { key: 'may', title: t('foreign.may'), cell: (row: Foreign) => row.slices.map(sliceText).join(' · ') || '–' },
+  {
+    key: 'may',
+    title: t('foreign.may'),
+    cell: (row: Foreign) => row.slices.map(sliceText).join(' · ') || '–',
+  },
   {
     key: 'addresses',
     title: t('foreign.addresses'),
-    cell: (row: Foreign) => row.slices.flatMap(({ apns }) => apns.flatMap(({ addresses }) => addresses)).join(', ') || '–',
+    cell: (row: Foreign) =>
+      row.slices.flatMap(({ apns }) => apns.flatMap(({ addresses }) => addresses)).join(', ') || '–',
   },
   {
     key: 'state',
@@ -158,7 +185,9 @@ function Outcome({ report, isDry }: { readonly report: Report | undefined; reado
   if (report === undefined) return null
   const { results, adopted, failed, batch_id: batch } = report
   const same = results.filter((one) => one.is_unchanged === true).length
-  const told = results.filter(({ error, changes, is_unchanged: is }) => error !== null || changes.length > 0 || is === false)
+  const told = results.filter(
+    ({ error, changes, is_unchanged: is }) => error !== null || changes.length > 0 || is === false,
+  )
   return (
     <section class="card" aria-label={t('foreign.results')}>
       <h2>{t(isDry ? 'foreign.tried' : 'foreign.done')}</h2>

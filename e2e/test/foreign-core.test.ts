@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { deserialize, EJSON, Int32, Long } from 'bson'
+import { deserialize, Double, EJSON, Int32, Long } from 'bson'
+import { MongoClient } from 'mongodb'
+import { findBrowser, openBrowser } from '../harness/browser.ts'
+import { signInWithToken } from '../harness/console-page.ts'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
@@ -348,7 +351,7 @@ foreign(
         [true, true, true],
       )
       const asked = await svc('sim', 'adopt', '--all')
-      assert.match(asked.stdout, /would adopt\s+3/)
+      assert.match(asked.stdout, /would adopt\s+3/, asked.stderr)
       assert.match(asked.stderr, /--yes/)
       assert.equal((await service.request('GET', '/v1/sims')).body.sims, [])
       const done = await svc('sim', 'adopt', '--all', '--yes')
@@ -386,5 +389,103 @@ foreign(
   },
   LIMIT,
 )
+
+const n = (value: number): Double => new Double(value)
+const bps = { uplink: '500 Mbps', downlink: '1000 Mbps' }
+/** As the web console of free5GC stores one, collection by collection. */
+const byWebConsole = (imsi: string): Readonly<Record<string, object>> => {
+  const own = { ueId: `imsi-${imsi}`, tenantId: 'harbour' }
+  const inPlmn = { ...own, servingPlmnId: '99999' }
+  const snssai = { sst: n(1), sd: '0A0B0C' }
+  return {
+    'subscriptionData.authenticationData.authenticationSubscription': {
+      ...{ ...own, authenticationMethod: '5G_AKA', authenticationManagementField: '8000' },
+      ...{ encPermanentKey: byHand.security.k, encOpcKey: byHand.security.opc },
+      sequenceNumber: { sqnScheme: 'GENERAL', sqn: '000000000023' },
+    },
+    'subscriptionData.provisionedData.amData': {
+      ...{ ...inPlmn, gpsis: [`msisdn-4917${imsi.slice(-6)}`], nssai: { defaultSingleNssais: [snssai] } },
+      ...{ subscribedUeAmbr: { uplink: '1 Gbps', downlink: '2 Gbps' }, house: 'harbour 4' },
+    },
+    'subscriptionData.provisionedData.smfSelectionSubscriptionData': {
+      ...inPlmn,
+      subscribedSnssaiInfos: { '010A0B0C': { dnnInfos: [{ dnn: 'internet' }] } },
+    },
+    'subscriptionData.provisionedData.smData': {
+      ...{ ...inPlmn, singleNssai: snssai },
+      dnnConfigurations: {
+        internet: {
+          sessionAmbr: bps,
+          staticIpAddress: [{ ipv4Addr: '10.60.0.7' }],
+          '5gQosProfile': { '5qi': n(9) },
+        },
+      },
+    },
+    'policyData.ues.amData': { ...own, subscCats: ['free5gc'] },
+    'policyData.ues.smData': {
+      ...own,
+      smPolicySnssaiData: { '010A0B0C': { snssai, smPolicyDnnData: { internet: { dnn: 'internet' } } } },
+    },
+  }
+}
+
+const executable = findBrowser()
+if (executable !== undefined)
+  foreign(
+    'shows in the console whom free5GC has, and takes them over there without a write',
+    async () => {
+      await mongo.clear()
+      const client = await new MongoClient(mongo.url).connect()
+      const database = client.db('free5gc')
+      for (const imsi of ['999990000000791', '999990000000792'])
+        for (const [name, doc] of Object.entries(byWebConsole(imsi)))
+          await database.collection(name).insertOne(doc)
+      const all = async (): Promise<string> => {
+        const names = Object.keys(byWebConsole('0')).toSorted()
+        const docs = await Promise.all(names.map((name) => database.collection(name).find().toArray()))
+        return EJSON.stringify(docs, { relaxed: false })
+      }
+      const before = await all()
+      const watched = await startWatchedDatabase(mongo.port)
+      const service = await node({
+        core: 'core_b',
+        hss: { driver: 'core_b', mongo_url: `${watched.url}/free5gc`, engine_socket: engine.socket },
+        sims: { drift_interval: '1s' },
+      })
+      const browser = await openBrowser(executable)
+      try {
+        await eventually(async () => {
+          const { body } = await service.request('GET', '/v1/status')
+          assert.is(body.foreign_subscribers, 2)
+        })
+        const { page } = await browser.open(`${service.url}/`)
+        await signInWithToken(page, service.adminToken)
+        await page.getByRole('link', { name: '2 subscribers of the core are not yours yet' }).click()
+        await page.getByRole('heading', { level: 1, name: 'Subscribers of the core' }).waitFor()
+        await eventually(async () => assert.is(await page.getByText('1-0A0B0C: internet').count(), 2))
+        await page.getByLabel('All of them').first().check()
+        await page.getByRole('button', { name: 'Try' }).click()
+        await page.getByText('2 would be taken over.').waitFor()
+        assert.equal((await service.request('GET', '/v1/sims')).body.sims, [])
+        await page.getByRole('button', { name: 'Take over 2' }).click()
+        await page.getByText('2 compared afterwards: the core holds the same as before.').waitFor()
+        await page.getByText('Every subscriber of the core is yours.').waitFor()
+        const from = watched.reads
+        await eventually(() => assert.ok(watched.reads > from + 20))
+        assert.equal([watched.writes, await all()], [[], before])
+        const { sims } = (await service.request('GET', '/v1/sims')).body
+        assert.equal(sims.map((one: { apns: object; msisdn: string }) => [one.apns, one.msisdn]).toSorted(), [
+          [['internet'], '4917000791'],
+          [['internet'], '4917000792'],
+        ])
+      } finally {
+        await browser.close()
+        await service.stop()
+        await watched.close()
+        await client.close()
+      }
+    },
+    LIMIT,
+  )
 
 foreign.run()

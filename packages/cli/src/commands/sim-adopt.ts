@@ -85,6 +85,7 @@ export function addAdoptCommand(program: Command, terminal: Terminal): void {
 async function adopt(terminal: Terminal, hashes: readonly string[], options: AdoptOptions): Promise<void> {
   if (hashes.length > 0 === (options.all === true))
     throw usageError('give the subscribers by their hashes, or --all; svc sim foreign lists them')
+  const service = connect(terminal, options)
   const who = options.all === true ? { all: true as const } : { ids: hashes.map(simHash) }
   const chosen = { ...who, ...(await fromOf(terminal, options)) }
   const send = async (isDry: boolean): Promise<Report> => {

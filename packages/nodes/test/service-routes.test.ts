@@ -51,6 +51,7 @@ service('tells the status of a fresh node', async () => {
     apns: ['internet', 'ims'],
     enb: { connected: false, mode: 'unknown', s1_setup: false, known: false },
     ue: { registered: false, sim_state: 'none', attached: null, known: false },
+    foreign_subscribers: null,
     breakout: { mode: 'off', peer_count: 0 },
     mode: 'lab',
     core: 'core_a',

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
+import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** A core that somebody has set up by hand and that runs: programs of the names of Open5GS' daemons, and their files. */
@@ -93,6 +95,61 @@ adopt(
       assert.match(core?.detail ?? '', /only looked at: 5 files of others/)
     })
     assert.equal(stateOfFiles(), files)
+  },
+  LIMIT,
+)
+
+/** What the test uses of the engine of southbound's own tests. */
+interface TestEngine {
+  readonly socket: string
+  readonly restarts: readonly string[]
+  add(name: string): { argv: readonly string[]; folder: string }
+  close(): Promise<void>
+}
+
+adopt(
+  'is taken over in its containers by one command: no line changes, nothing restarts, and what is theirs is named',
+  async () => {
+    await service.stop()
+    for (const daemon of daemons.splice(0)) {
+      daemon.kill()
+      await once(daemon, 'exit')
+    }
+    const support = join(ROOT, 'packages/southbound/test/support/stand-in-engine.ts')
+    const { startEngine } = (await import(support)) as { startEngine(): Promise<TestEngine> }
+    const engine = await startEngine()
+    try {
+      for (const role of Object.keys(FILES)) {
+        const container = engine.add(`my-${role}`)
+        container.argv = [`open5gs-${role}d`, '-c', `/etc/open5gs/${role}.yaml`]
+        container.folder = configDir
+      }
+      writeFileSync(config, `hss:\n  engine_socket: ${engine.socket}\n`)
+      service = await startService({ flags: ['--config', config] })
+      const files = stateOfFiles()
+      const done = await svc('core', 'adopt', '--yes')
+      assert.is(done.code, 0, done.stderr + done.stdout)
+      assert.match(done.stdout, /core-originals\/core_a/)
+      const { body: plan } = await service.request('GET', '/v1/core/plan')
+      assert.equal([plan.driver, plan.state, plan.held, plan.action], ['container', 'in_sync', [], 'none'])
+      const mine = plan.overlays.find(({ path }: { path: string }) => path === 'mme.yaml')
+      assert.ok(mine.keys.includes('mme.hss_map') && mine.keys.includes('mme.freeDiameter'), mine.keys.join())
+      assert.match(readFileSync(config, 'utf8'), /mme: my-mme/)
+      assert.equal([stateOfFiles(), engine.restarts], [files, []])
+      const { body: audit } = await service.request('GET', '/v1/audit?limit=50')
+      assert.ok(audit.entries.some(({ action }: { action: string }) => action === 'core.adopt'))
+      const { body: tac } = await service.request('GET', '/v1/core/plan?tac=78')
+      const [changed, ...others] = tac.files.filter(({ change }: { change: string }) => change !== 'same')
+      assert.is(changed.path, 'mme.yaml')
+      assert.equal(others, [])
+      assert.equal(
+        changed.diff.split('\n').filter((line: string) => /^[-+] /.test(line)),
+        ['-      tac: 77', '+      tac: "78"'],
+      )
+    } finally {
+      await service.stop()
+      await engine.close()
+    }
   },
   LIMIT,
 )

@@ -301,7 +301,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     return (seams.places ?? corePlaces)({ ...settings, core_a: { ...settings.core_a, addresses } })
   }
   const places = (): CorePlaces => placesAt(files.addresses())
-  const engine = seams.engine ?? coreEngine(() => context.settings)
+  const engine = seams.engine ?? coreEngine(() => context.settings, 'core_a')
   const info = coreInfo(clock, retiring, places)
   const work = workParts(context, engine, places)
   const files = createCoreFiles(context, {
@@ -373,12 +373,12 @@ function workParts(context: Context, engine: Engine, places: () => CorePlaces): 
   const bus = keptBus(context.retiring)
   const containerOf = async (daemon: Daemon, signal: AbortSignal): ReturnType<Engine['inspect']> => {
     const container = places().containers[daemon]
-    if (context.settings.southbound.driver === 'none' || container === undefined) return undefined
+    if (container === undefined) return undefined
     return await engine.inspect(container, signal).catch(() => undefined)
   }
   return {
     bus,
-    look: daemonLook(containerStateOf(context, engine, places), bus),
+    look: daemonLook(containerStateOf(engine, places), bus),
     tales: logTales(
       context.clock,
       engine,
@@ -481,11 +481,11 @@ const STALE_AFTER: Readonly<Partial<Record<Daemon, readonly Daemon[]>>> = {
   smf: ['mme', 'amf', 'upf', 'sgwc', 'sgwu'],
 }
 
-/** The state of containers, where the service has an engine to ask. */
-function containerStateOf(context: Context, engine: Engine, places: () => CorePlaces): ContainerState {
+/** The state of what runs the daemons, where it is named. */
+function containerStateOf(engine: Engine, places: () => CorePlaces): ContainerState {
   return async (daemon, signal) => {
     const container = places().containers[daemon]
-    if (context.settings.southbound.driver === 'none' || container === undefined) return undefined
+    if (container === undefined) return undefined
     return await containerLook(engine, container, signal)
   }
 }

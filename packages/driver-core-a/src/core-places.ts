@@ -1,4 +1,5 @@
 import type { Settings } from '@steeple/contracts'
+import { runnersOf } from '@steeple/southbound'
 import { hostText } from './render/address-range.ts'
 import { metricsUrl, renderSettings } from './render/core-plan.ts'
 import {
@@ -31,7 +32,7 @@ export interface CorePlaces {
 
 /** The places as the configuration names them. */
 export function corePlaces(settings: Settings): CorePlaces {
-  const { addresses, containers, subnet } = settings.core_a
+  const { addresses, subnet } = settings.core_a
   const rendered = renderSettings(settings)
   const generations = generationsOf({ ...rendered, addresses })
   return {
@@ -39,7 +40,7 @@ export function corePlaces(settings: Settings): CorePlaces {
     daemons: daemonsOf(generations),
     plmn: `${settings.plmn.mcc}${settings.plmn.mnc}`,
     subnet,
-    containers,
+    containers: runnersOf(settings.southbound, settings.core_a),
     addresses,
     urlOf: (daemon) => metricsUrl(daemon, addresses, rendered),
     at: (daemon) => addressOf(daemon, addresses),

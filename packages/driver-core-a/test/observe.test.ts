@@ -108,13 +108,20 @@ observe('answers in time although a daemon hangs, with the count of a moment ago
   }),
 )
 
-observe('says unknown of a daemon without a server whose container it cannot see', async () => {
-  const it = await world('epc', { southbound: { driver: 'none' } })
-  const seen = await it.a.driver.observe(patient())
-  assert.is(seen.services.get('sgwc'), 'unknown')
-  assert.is(seen.services.get('mme'), 'up')
-  await it.close()
-})
+observe(
+  'looks at the containers of a core that it does not drive, and says unknown where none is named',
+  async () => {
+    const it = await world('epc', { southbound: { driver: 'none' } })
+    it.engine.ended.set('core-sgwu', 'exited')
+    const seen = await it.a.driver.observe(patient())
+    const states = ['sgwc', 'sgwu', 'mme'].map((daemon) => seen.services.get(daemon))
+    assert.equal(states, ['up', 'down', 'up'])
+    await it.close()
+    const unnamed = await world('epc', { southbound: { driver: 'none' }, core_a: {} })
+    assert.is((await unnamed.a.driver.observe(patient())).services.get('sgwc'), 'unknown')
+    await unnamed.close()
+  },
+)
 
 observe(
   'takes a daemon that nobody named and that never answered for unknown, and for down once it did',

@@ -6,7 +6,6 @@ import {
   coreEngine,
   createCoreFiles,
   type Daemon,
-  drivenRunnersOf,
   type Engine,
   type Free5gcOam,
   newLinesOfOutput,
@@ -134,7 +133,7 @@ function attachTeller({
 }: Pick<DiagnoseParts, 'settings' | 'engine'>): NonNullable<CoreDriver['attaches']> {
   return async (position, signal) => {
     const { southbound, core_b } = settings()
-    const container = drivenRunnersOf(southbound, core_b).amf
+    const container = runnersOf(southbound, core_b).amf
     if (container === undefined) return undefined
     const heard = heardFrom(position)
     const tellsAlready = heard?.tells ?? (await isTelling(settings(), engine, signal))
@@ -235,7 +234,7 @@ export function createCoreB(
   const caller = createCaller(http, tokens)
   const amf = createAmfClient(caller, urls.amf)
   const smf = createSmfClient(caller, urls.smf)
-  const engine = more.engine ?? coreEngine(settings)
+  const engine = more.engine ?? coreEngine(settings, 'core_b')
   const watched: WatchedCore = {
     http,
     urls,
@@ -250,7 +249,7 @@ export function createCoreB(
     caller,
     nrfUrl: urls.nrf,
     hasCharging: watched.hasCharging,
-    containers: () => drivenRunnersOf(context.settings.southbound, context.settings.core_b),
+    containers: () => runnersOf(context.settings.southbound, context.settings.core_b),
   }
   const work = workOf(context, reached, uncharged)
   const files = createCoreFiles(context, {
@@ -355,11 +354,11 @@ function filesParts(watched: WatchedCore, work: WorkWatch, settings: () => Setti
 /** How long the engine may take to tell of one container, ms. */
 const INSPECT_MS = 4_000
 
-/** The state of containers, where this node keeps the core. */
+/** The state of what runs the functions, where it is named. */
 function containerState(settings: () => Settings, engine: Engine): WatchedCore['container'] {
   return async (nf, signal) => {
     const { southbound, core_b } = settings()
-    const container = drivenRunnersOf(southbound, core_b)[nf]
+    const container = runnersOf(southbound, core_b)[nf]
     if (container === undefined) return undefined
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(INSPECT_MS)])

@@ -168,7 +168,8 @@ driver('sees what answers, what does not, and by the containers what has no addr
     const [daemons] = b.health.components()
     assert.equal([daemons?.status, daemons?.detail], ['degraded', 'down: udm, upf, amf'])
     // Without an engine nobody knows, and health says so.
-    fake.changeSettings({ ...fake.context.settings, southbound: { driver: 'none' } })
+    const { settings } = fake.context
+    fake.changeSettings({ ...settings, core_b: { ...settings.core_b, containers: {} } })
     await b.health.look(patient())
     assert.is(b.health.components()[0]?.detail, 'down: amf; not known: udr, udm, ausf, nssf, pcf, chf, upf')
   }),
@@ -300,7 +301,8 @@ driver('tells how the CHF runs by its container, and by its registration where t
     assert.equal(await b.oam.charging(patient()), { run: '5000', isOlderThanSessions: true })
     engine.ended.set('c-chf', 'exited')
     assert.is((await b.oam.charging(patient()))?.run, undefined)
-    fake.changeSettings({ ...fake.context.settings, southbound: { driver: 'none' } })
+    const named = fake.context.settings
+    fake.changeSettings({ ...named, core_b: { ...named.core_b, containers: {} } })
     const first = await b.oam.charging(patient())
     comeUp(core, 'CHF')
     const second = await b.oam.charging(patient())

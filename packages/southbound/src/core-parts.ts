@@ -74,22 +74,20 @@ export function runnersOf(southbound: Southbound, core: Runners): Readonly<Recor
   return core[runnersKey(southbound, core)]
 }
 
-/** Those that this node restarts and asks: none where it only looks at the core. */
-export function drivenRunnersOf(southbound: Southbound, core: Runners): Readonly<Record<string, string>> {
-  return southbound.driver === 'none' ? {} : runnersOf(southbound, core)
-}
-
 /** The key of a core that names them: what `southbound.driver` says; where it is `none`, the one that is filled. */
 export function runnersKey({ driver }: Southbound, core: Runners): 'containers' | 'units' {
   const hasContainers = Object.keys(core.containers).length > 0
   return driver === 'systemd' || (driver === 'none' && !hasContainers) ? 'units' : 'containers'
 }
 
-/** What runs the daemons of a core, as `southbound.driver` says at each call. */
-export function coreEngine(settings: () => Settings): Engine {
+/** What runs the daemons of a core, as the settings say at each call. A core that is only looked at is read through it too. */
+export function coreEngine(settings: () => Settings, core: 'core_a' | 'core_b'): Engine {
   const containers = engineAt(() => settings().hss.engine_socket)
   const units = systemdEngine()
-  const now = (): Engine => (settings().southbound.driver === 'systemd' ? units : containers)
+  const now = (): Engine => {
+    const { southbound, [core]: section } = settings()
+    return runnersKey(southbound, section) === 'units' ? units : containers
+  }
   return {
     inspect: (...args) => now().inspect(...args),
     restart: (...args) => now().restart(...args),
@@ -101,8 +99,9 @@ export function coreEngine(settings: () => Settings): Engine {
 /** What the daemons of a core run in, where this node drives them. */
 export function looksOf(settings: Settings, core: 'core_a' | 'core_b'): readonly Look[] {
   const { southbound, [core]: section } = settings
+  if (southbound.driver === 'none') return []
   const kind = runnersKey(southbound, section)
-  return Object.entries(drivenRunnersOf(southbound, section)).map(([name, runner]) => {
+  return Object.entries(section[kind]).map(([name, runner]) => {
     const key = `${core}.${kind}.${name} (or southbound.driver)`
     return kind === 'units' ? { name, unit: runner, key } : { name, container: runner, key }
   })

@@ -13,7 +13,6 @@ export { errorWords } from './core-files/core-plan.ts'
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/core-set.ts'
 export {
   coreEngine,
-  drivenRunnersOf,
   looksOf,
   pagesOf,
   phonesOfOurs,

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis } from '@steeple/contracts'
 import {
   type CoreInfo,
-  drivenRunnersOf,
   type Engine,
   type NewLines,
   newLinesOfFile,
   newLinesOfOutput,
   openPlain,
+  runnersOf,
 } from '@steeple/southbound'
 import type { Daemon, Generation } from '../render/roles.ts'
 import { refusalsIn, refusedRadioIn } from './refusals.ts'
@@ -30,7 +30,7 @@ export async function daemonLog(
 ): Promise<LogTail> {
   const { log_dir } = settings.core_a
   if (log_dir !== '') return await fileTail(logPath(log_dir, daemon))
-  const container = drivenRunnersOf(settings.southbound, settings.core_a)[daemon]
+  const container = runnersOf(settings.southbound, settings.core_a)[daemon]
   if (container === undefined)
     return { problem: 'its log is not known: set core_a.log_dir, core_a.containers or core_a.units' }
   try {
@@ -51,7 +51,7 @@ export async function newLinesOf(
 ): Promise<NewLines | undefined> {
   const { log_dir } = settings.core_a
   if (log_dir !== '') return await newLinesOfFile(logPath(log_dir, daemon), position)
-  const container = drivenRunnersOf(settings.southbound, settings.core_a)[daemon]
+  const container = runnersOf(settings.southbound, settings.core_a)[daemon]
   if (container === undefined) return undefined
   return await newLinesOfOutput(engine, container, position, signal)
 }

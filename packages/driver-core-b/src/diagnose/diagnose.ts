@@ -1,8 +1,8 @@
 import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
 import {
-  drivenRunnersOf,
   type Engine,
   newLinesOfOutput,
+  runnersOf,
   type SaidOfPhone,
   type SharedList,
 } from '@steeple/southbound'
@@ -238,7 +238,7 @@ export function registrationReader({
   let position: string | undefined
   return async (signal) => {
     const { core_b: coreB, southbound } = settings()
-    const container = drivenRunnersOf(southbound, coreB).amf
+    const container = runnersOf(southbound, coreB).amf
     if (container === undefined) return []
     const found = await newLinesOfOutput(engine, container, position, signal).catch(() => undefined)
     signal.throwIfAborted()
@@ -308,11 +308,10 @@ export async function amfLog(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<{ readonly text: string } | { readonly problem: string }> {
-  const container = drivenRunnersOf(settings.southbound, settings.core_b).amf
+  const container = runnersOf(settings.southbound, settings.core_b).amf
   if (container === undefined)
     return {
-      problem:
-        'amf: its log is not known: set southbound.driver, and name its container or unit in core_b.containers or core_b.units',
+      problem: 'amf: its log is not known: name its container or unit in core_b.containers or core_b.units',
     }
   try {
     return { text: await engine.logsTail(container, TAIL_LINES, signal) }

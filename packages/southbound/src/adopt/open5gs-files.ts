@@ -104,15 +104,16 @@ function resolvers(all: readonly string[]): object {
   return { ...(dns === undefined ? {} : { dns }), ...(dns2 === undefined ? {} : { dns2 }) }
 }
 
-/** Where the lists of a daemon are, if not at the usual port of its address. */
+/** Where the lists of a daemon are, if not at the usual port of its address. The MME's is always told: there is a stock one. */
 function listUrl(
   role: string,
   part: Part,
   addresses: Readonly<Record<string, string>>,
 ): readonly (readonly [string, string])[] {
-  const address = serverOf(part, 'metrics')
+  const address = serverOf(part, 'metrics') ?? addresses[role]
   const port = textAt(listAt(part, 'metrics', 'server')[0], 'port') ?? METRICS_PORT
-  if (address === undefined || (address === addresses[role] && port === METRICS_PORT)) return []
+  const isUsual = role !== 'mme' && address === addresses[role] && port === METRICS_PORT
+  if (address === undefined || isUsual) return []
   return [[`core_a.${role}_url`, `http://${address.includes(':') ? `[${address}]` : address}:${port}`]]
 }
 

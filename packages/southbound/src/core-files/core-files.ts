@@ -101,7 +101,7 @@ export interface CoreFiles {
 
 /** Call it in `setup`; it opens nothing. `Rendered` sets must be made by `renderedOf`, so that hashes are those of `appliedSha256`. */
 export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFiles {
-  const engine = parts.engine ?? coreEngine(() => context.settings)
+  const engine = parts.engine ?? coreEngine(() => context.settings, parts.core)
   const work: ApplyParts = { context, parts, engine, restarted: restartCounter(context) }
   /** One apply at a time: two would restart each other's daemons. */
   const inTurn = createTurns()

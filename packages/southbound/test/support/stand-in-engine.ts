@@ -22,6 +22,9 @@ export interface StandInContainer {
   /** The engine starts it again by itself whenever it ends. */
   isRestless: boolean
   program: Program
+  /** Its command line, and the folder of this machine that it sees at `/etc/open5gs`. */
+  argv: readonly string[]
+  folder: string
 }
 
 /** A container engine that speaks the few calls of the Docker API over a real socket. */
@@ -69,10 +72,15 @@ export async function startEngine(): Promise<StandInEngine> {
     const container = containers.get(decodeURIComponent(name))
     if (mood === 'hang') return
     if (mood === 'broken') json(response, 500, { message: 'out of order' })
-    else if (container === undefined) json(response, 404, { message: `No such container: ${name}` })
+    else if (container === undefined) none(url.pathname, name, response)
     else if (call === 'json') inspect(container, response)
     else if (call === 'logs') logs(container, Number(url.searchParams.get('since') ?? 0), response)
     else restart(container, request, response)
+  }
+  const none = (path: string, name: string, response: ServerResponse): void => {
+    const all = [...containers.keys()].map((Id) => ({ Id }))
+    if (path === '/containers/json') json(response, 200, all)
+    else json(response, 404, { message: `No such container: ${name}` })
   }
   const restart = (container: StandInContainer, request: IncomingMessage, response: ServerResponse): void => {
     restarts.push(container.name)
@@ -91,6 +99,11 @@ export async function startEngine(): Promise<StandInEngine> {
     }
     json(response, 200, {
       Id: `id-of-${container.name}`,
+      Name: `/${container.name}`,
+      Path: container.argv[0] ?? '',
+      Args: container.argv.slice(1),
+      Config: { Image: 'core:2.8.0', WorkingDir: '', Labels: {} },
+      Mounts: container.folder === '' ? [] : [{ Source: container.folder, Destination: '/etc/open5gs' }],
       RestartCount: container.restartCount,
       State: {
         Running: container.isRunning,
@@ -129,6 +142,8 @@ export async function startEngine(): Promise<StandInEngine> {
         saidAt: [],
         isRestless: false,
         program,
+        argv: [],
+        folder: '',
       }
       containers.set(name, container)
       return container

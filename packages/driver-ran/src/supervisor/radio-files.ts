@@ -12,9 +12,13 @@ export async function openDirectory(directory: string): Promise<void> {
   if ((found.mode & 0o077) !== 0) await chmod(directory, 0o700)
 }
 
-/** Writes files, each whole or not at all, for this user alone. */
+/** Writes files, each whole or not at all, for this user alone. One that is there as it should be stays: a radio starts again on a full disk. */
 export async function writeFiles(directory: string, files: ReadonlyMap<string, string>): Promise<void> {
-  for (const [name, content] of files) await replaceFile(join(directory, name), content)
+  for (const [name, content] of files) {
+    const path = join(directory, name)
+    const before = await readFile(path, 'utf8').catch(() => undefined)
+    if (before !== content) await replaceFile(path, content)
+  }
 }
 
 /** The overlay files of a folder that belong to that program; none when no folder is configured. */

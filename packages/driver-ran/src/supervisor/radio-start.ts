@@ -35,7 +35,7 @@ export interface RadioStart {
   readonly container: { readonly name: string; readonly socket: string } | undefined
   /** Name of the device for its lock. */
   readonly device: string
-  /** Changes with everything that a start depends on: files, arguments, program, own addresses. */
+  /** Changes with everything that a start depends on: files, arguments, program. */
   readonly fingerprint: string
 }
 
@@ -67,8 +67,7 @@ export async function radioStart(
   directory: string,
 ): Promise<RadioStart> {
   const { ran } = settings
-  const localAddresses = ownAddresses()
-  const plan = await planOf(settings, desired.profile, directory, localAddresses)
+  const plan = await planOf(settings, desired.profile, directory, ownAddresses())
   return {
     profileId: desired.profileId,
     profile: desired.profile,
@@ -85,7 +84,7 @@ export async function radioStart(
     },
     container: ran.container === '' ? undefined : { name: ran.container, socket: settings.hss.engine_socket },
     device: deviceName(ran),
-    fingerprint: digest([plan.rendered.sha256, await programState(ran), ...localAddresses]),
+    fingerprint: digest([plan.rendered.sha256, await programState(ran)]),
   }
 }
 

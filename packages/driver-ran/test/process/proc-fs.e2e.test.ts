@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { deviceName, lockDevice } from '../../src/process/device-lock.ts'
@@ -64,7 +64,13 @@ machine('keeps its files to itself, each whole', async () => {
   await openDirectory(directory)
   await writeFiles(directory, new Map([['enb.conf', 'a = 1\n']]))
   assert.is(statSync(directory).mode & 0o777, 0o700)
-  assert.is(statSync(join(directory, 'enb.conf')).mode & 0o777, 0o600)
+  const file = join(directory, 'enb.conf')
+  const { ino, mode } = statSync(file)
+  assert.is(mode & 0o777, 0o600)
+  await writeFiles(directory, new Map([['enb.conf', 'a = 1\n']]))
+  assert.is(statSync(file).ino, ino, 'a full disk could not take it again')
+  await writeFiles(directory, new Map([['enb.conf', 'a = 2\n']]))
+  assert.is(readFileSync(file, 'utf8'), 'a = 2\n')
   symlinkSync(directory, join(folder.path, 'link'))
   let refusal: unknown
   await openDirectory(join(folder.path, 'link')).catch((error: unknown) => {

@@ -315,8 +315,11 @@ export interface Transmitter {
    * `Context.changed(transmitterRef)` when that changes. Absent of one that cannot.
    */
   mayBeOn?(): boolean
+  /** Whether it is certainly off the air now, although it is permitted: its program has ended. Left out where nobody knows. */
+  isSilent?(): boolean
 }
 export const transmitterRef: ServiceRef<Transmitter> = serviceRef<Transmitter>('ran.transmitter', {
   stop: 'function',
   mayBeOn: 'function?',
+  isSilent: 'function?',
 })

@@ -84,7 +84,7 @@ export const plugin: Plugin = {
       else supervisor.beStill(RELOAD_MS)
     })
     const driver = ranDriver(context, supervisor, isConfigured)
-    const transmitter: Transmitter = { stop: () => supervisor.stop() }
+    const transmitter: Transmitter = { stop: () => supervisor.stop(), isSilent: () => supervisor.isSilent() }
     return {
       routes,
       reconcilers: [

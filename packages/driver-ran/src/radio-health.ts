@@ -148,7 +148,11 @@ type Running = NonNullable<RadioSnapshot['running']>
 function verdict(basis: HealthBasis): Verdict {
   const { running, leftBehind } = basis.snapshot
   if (leftBehind !== undefined) return { status: 'down', detail: leftBehind }
-  return running === undefined ? idleVerdict(basis) : runningVerdict(basis, running)
+  if (running === undefined) return idleVerdict(basis)
+  const found = runningVerdict(basis, running)
+  // A radio that ends at each start does not come and go: it is gone.
+  const isGone = basis.snapshot.state === 'starting' && basis.snapshot.hasFailed === true
+  return isGone ? { ...found, status: 'down' } : found
 }
 
 function idleVerdict({ snapshot, hints }: HealthBasis): Verdict {

@@ -97,6 +97,21 @@ health('calls it a device that is gone when no program can open it', () => {
   assert.is(of({ state: 'waiting', desired: ON, problem: 'srsenb crashed' }).incident, 'no_radio')
 })
 
+health('is down until it is on air, when the one before has ended by itself', () => {
+  const starting = {
+    state: 'starting',
+    desired: ON,
+    running,
+    facts: freshFacts(),
+    again: 'srsenb crashed',
+  } as const
+  const seen = of({ ...starting, hasFailed: true, isDeviceGone: true })
+  assert.equal([seen.status, seen.incident], ['down', 'no_radio_power'])
+  assert.is(of({ ...starting, hasFailed: false }).status, 'degraded', 'it was changed')
+  const facts = { ...freshFacts(), isStarted: true }
+  assert.is(of({ ...starting, state: 'radio_up', facts, hasFailed: true }).status, 'degraded')
+})
+
 health('is not fine while the radio makes no progress, and shows what it complains of', () => {
   const seen = { ...freshFacts(), isConnected: true, isStarted: true, carrier: CARRIER }
   const board = (isStalled: boolean, more: Partial<RadioSnapshot>): string => {

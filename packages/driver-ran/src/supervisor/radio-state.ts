@@ -84,7 +84,7 @@ export interface RadioSnapshot {
   readonly facts: RadioFacts | undefined
   /** Why it does not run, or what is wrong with it; undefined when nothing is. */
   readonly problem: string | undefined
-  /** The radio has no device any more: the last program could not open it, and none runs. */
+  /** The radio has no device any more: the last program could not open it, and none has since. */
   readonly isDeviceGone?: boolean
   /** What the running program has complained of in the last minute. */
   readonly complaints: string | undefined
@@ -93,6 +93,8 @@ export interface RadioSnapshot {
   readonly restarts: number
   /** Why the one that runs was started anew, for an hour; undefined for one that was not. */
   readonly again?: string | undefined
+  /** The one before was not to end. */
+  readonly hasFailed?: boolean
 }
 
 /** The permitted carrier of a running process, MHz, and the profile that it is of. */

@@ -54,6 +54,7 @@ class NextStart {
   #atMs = 0
   /** Why the process before was ended, or ended by itself, while it should have gone on. */
   #again: { readonly why: string; readonly atMs: number } | undefined
+  #hasFailed = false
 
   constructor(backoff: Backoff, now: () => number) {
     this.#backoff = backoff
@@ -71,22 +72,30 @@ class NextStart {
     return this.#again.why
   }
 
+  /** Whether the one before was not to end. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
   /** A person has acted: the next start waits for nothing that was before. */
   reset(): void {
     this.#backoff.reset()
     this.#atMs = 0
     this.#again = undefined
+    this.#hasFailed = false
   }
 
   /** The radio is to be another one: it is started at once. */
   changed(why: string): void {
     this.#again = { why, atMs: this.#now() }
     this.#atMs = 0
+    this.#hasFailed = false
   }
 
   /** The radio has failed after it was on air for `upMs`. */
   failed(why: string, upMs: number): void {
     this.#again = { why, atMs: this.#now() }
+    this.#hasFailed = true
     this.#atMs = this.#now() + this.#backoff.next(upMs)
   }
 }
@@ -154,21 +163,23 @@ export class Supervisor {
       desired: this.#gate.desired,
       restarts: this.#restarts,
       again: this.#next.again,
+      hasFailed: this.#next.hasFailed,
       leftBehind: this.#orphans.failure,
     }
+    const isDeviceMissed = this.#lastExit === 'device'
     if (running !== undefined) {
       const facts = running.process.facts()
       const stall = stallOf(running, this.#now())
       const state = stateOf(facts, running.process.isHalting, stall !== undefined)
       const loss = state === 's1_up' ? undefined : facts.lossReason
       const problem = running.fault ?? this.#refusal.reason ?? stall ?? loss
-      return { ...common, ...runningOf(running), state, facts, problem }
+      const isDeviceGone = isDeviceMissed && !facts.isStarted
+      return { ...common, ...runningOf(running), state, facts, problem, isDeviceGone }
     }
     const isOff = this.#gate.desired?.isOn !== true || this.#isHeld
     const problem = this.#refusal.reason ?? this.#problem
     const idle = this.#refusal.reason === undefined ? 'waiting' : 'refused'
-    const isDeviceGone = this.#lastExit === 'device'
-    return { ...common, ...NOTHING_RUNS, state: isOff ? 'off' : idle, problem, isDeviceGone }
+    return { ...common, ...NOTHING_RUNS, state: isOff ? 'off' : idle, problem, isDeviceGone: isDeviceMissed }
   }
 
   /** The process that runs now, for those who watch it more closely. */
@@ -184,6 +195,11 @@ export class Supervisor {
   /** Asks the gate for what is shown. */
   refresh(): Promise<void> {
     return this.#gate.refresh()
+  }
+
+  /** Whether a radio was started and has ended, and nothing else of this box can be on air. */
+  isSilent(): boolean {
+    return this.#lastExit !== undefined && this.#running === undefined && this.#orphans.failure === undefined
   }
 
   /** Forgets a refusal, since a person has acted: the next step tries once more. */

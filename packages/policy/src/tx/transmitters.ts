@@ -15,6 +15,8 @@ export interface Transmitters {
   state(): TxGateState['transmitter']
   /** Whether one was told to stop and has not reported that it did. */
   isAwaited(): boolean
+  /** Whether all that were permitted have themselves reported that they are off for now. */
+  areSilent(): boolean
   /** From now on the present provider may be on air. Throws `tx_gate_closed` when there is none: nothing could stop it. */
   permitted(): void
   /**
@@ -44,10 +46,11 @@ export function transmittersOf(
 ): Transmitters {
   const { held } = memory
   const isAwaited = (): boolean => [...held.values()].some(({ isToldToStop }) => isToldToStop)
+  const mayComeBack = (): boolean => context.provider(transmitterRef)?.mayBeOn?.() === true
   const state = (): TxGateState['transmitter'] => {
     if (isAwaited()) return 'unconfirmed'
     if (held.size > 0) return 'on'
-    if (context.provider(transmitterRef)?.mayBeOn?.() === true) return 'unconfirmed'
+    if (mayComeBack()) return 'unconfirmed'
     return memory.isSilenceKnown ? 'off' : 'unconfirmed'
   }
   const tellOne = async (transmitter: Transmitter): Promise<void> => {
@@ -76,6 +79,8 @@ export function transmittersOf(
   return {
     state,
     isAwaited,
+    areSilent: () =>
+      state() === 'on' && !mayComeBack() && [...held.keys()].every((one) => one.isSilent?.() === true),
     permitted: () => {
       const provider = context.provider(transmitterRef)
       if (provider === undefined) {

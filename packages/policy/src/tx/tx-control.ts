@@ -215,7 +215,11 @@ export function txControlOf(
     hold: unstored.hold,
     holdItself: unstored.holdItself,
     recall: unstored.recall,
-    state: async () => gateState(await basisNow(), await armNow(), transmitters.state()),
+    state: async () => {
+      const [basis, arm] = [await basisNow(), await armNow()]
+      const isOff = arm !== undefined && transmitters.areSilent()
+      return gateState(basis, arm, isOff ? 'off' : transmitters.state())
+    },
     profiles: async () => {
       const basis = await basisNow()
       const arm = await armNow()

@@ -38,6 +38,21 @@ function radio(): Transmitter & { isOnAir: boolean; doesObey: boolean } {
   return one
 }
 
+transmitters('are silent as long as each that is permitted says so itself, and none is awaited', async () => {
+  let hasEnded = false
+  const told = { ...radio(), isSilent: () => hasEnded }
+  const node = nodeWith(told)
+  assert.not(node.all.areSilent(), 'nobody was asked')
+  node.all.permitted()
+  assert.not(node.all.areSilent())
+  hasEnded = true
+  assert.ok(node.all.areSilent())
+  assert.is(node.all.state(), 'on', 'a disarm tells it nevertheless')
+  node.provider = radio()
+  node.all.permitted()
+  assert.not(node.all.areSilent(), 'another one may be on air')
+})
+
 async function codeOf(work: () => Promise<void> | void): Promise<unknown> {
   try {
     await work()

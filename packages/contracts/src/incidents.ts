@@ -10,6 +10,7 @@ import type { ComponentState } from './services.ts'
 export const INCIDENT_KINDS = [
   'cell_not_permitted',
   'disk_full',
+  'store_gone',
   'database_gone',
   'no_core',
   'no_radio_power',
@@ -30,7 +31,8 @@ export type IncidentKind = (typeof INCIDENT_KINDS)[number]
 export const INCIDENT_TITLES: Readonly<Record<IncidentKind, string>> = {
   cell_not_permitted: 'A cell transmits that is not permitted',
   disk_full: 'The disk is full',
-  database_gone: 'The database is gone',
+  store_gone: 'The database of the box cannot be used',
+  database_gone: 'The subscriber database is gone',
   no_core: 'No core',
   no_radio_power: 'The radio device is gone',
   no_radio: 'No radio',

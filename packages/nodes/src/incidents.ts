@@ -14,13 +14,14 @@ import {
 
 /** What a kind follows from: while one of those lasts, it is an effect and no incident of its own. */
 const CAUSES: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
+  store_gone: ['disk_full'],
   database_gone: ['disk_full', 'no_core'],
   no_core: ['database_gone'],
   no_radio: ['no_radio_power', 'no_core'],
   no_registration: ['no_core', 'no_radio', 'no_radio_power', 'database_gone'],
   nobody_attached: ['no_core', 'no_radio', 'no_radio_power', 'database_gone', 'no_registration'],
   certificate_ending: ['clock_wrong'],
-  backup_overdue: ['disk_full', 'database_gone'],
+  backup_overdue: ['disk_full', 'store_gone'],
 }
 /** Kinds that keep phones off which were on. */
 const KEEPS_OFF: ReadonlySet<IncidentKind> = new Set([
@@ -33,12 +34,14 @@ const BY_KIND: Readonly<Partial<Record<ComponentState['kind'], IncidentKind>>> =
   core: 'no_core',
   hss: 'database_gone',
   ran: 'no_radio',
-  store: 'database_gone',
+  store: 'store_gone',
 }
 /** Features that say how what they ask of the core goes: not well while it is gone. */
 const OF_CORE = /^(sims\.(provisioning|kicks)|sessions|fair-use\.quotas|core-config)(\.|$)/
 /** It says of a cell that is not permitted what the cell's own component says. */
 const TX_GATE = /^policy\.tx-gate$/
+/** Who writes to the store sees that it is gone before it is looked at. */
+const TOGETHER_MS = 10_000
 /** `node/<id>`: the heartbeat of another box, and not what it reports of its parts. */
 const HEARTBEAT = /^node\/[^/]+$/
 
@@ -64,6 +67,7 @@ function groupsOf(ill: readonly ComponentState[]): readonly Group[] {
     kind: kindOf(components[0] as ComponentState), // a group has one
     components: components.toSorted(
       (one, other) =>
+        Number(isOwnRadio(other)) - Number(isOwnRadio(one)) ||
         Number(isDown(other)) - Number(isDown(one)) ||
         one.sinceMs - other.sinceMs ||
         one.name.localeCompare(other.name),
@@ -75,14 +79,23 @@ function isDown({ status }: ComponentState): boolean {
   return status === 'down'
 }
 
+/** It knows why it is off. A core only misses it. */
+function isOwnRadio({ kind }: ComponentState): boolean {
+  return kind === 'ran'
+}
+
 /**
  * Whether a group is explained by another. A core that is down takes its subscriber database along; one that works in part lacks that
- * database. What is a `part` follows the core where it reads from it.
+ * database. What is a `part` follows the core where it reads from it, and the store of this box where it failed with it.
  */
 function follows(effect: Group, cause: Group): boolean {
   const first = effect.components[0]
   if (effect === cause || first === undefined) return false
   if (cause.kind === 'cell_not_permitted') return TX_GATE.test(first.name)
+  if (effect.kind === 'part' && cause.kind === 'store_gone')
+    return (
+      first.kind !== 'peer' && cause.components.some(({ sinceMs }) => first.sinceMs > sinceMs - TOGETHER_MS)
+    )
   if (effect.kind === 'part')
     return OF_CORE.test(first.name)
       ? ['no_core', 'database_gone', 'disk_full'].includes(cause.kind)
@@ -90,13 +103,9 @@ function follows(effect: Group, cause: Group): boolean {
   const isCoreDown = [effect, cause].some(
     ({ kind, components }) => kind === 'no_core' && components.some(isDown),
   )
-  if (effect.kind === 'database_gone' && cause.kind === 'no_core') return isCoreDown && isOfHss(effect)
-  if (effect.kind === 'no_core' && cause.kind === 'database_gone') return !isCoreDown && isOfHss(cause)
+  if (effect.kind === 'database_gone' && cause.kind === 'no_core') return isCoreDown
+  if (effect.kind === 'no_core' && cause.kind === 'database_gone') return !isCoreDown
   return CAUSES[effect.kind]?.includes(cause.kind) === true
-}
-
-function isOfHss({ components }: Group): boolean {
-  return components.every(({ kind }) => kind === 'hss')
 }
 
 /** The outages that these components show, each with all that follows from it, the gravest first. */
@@ -198,10 +207,15 @@ const WORDS: Readonly<Record<IncidentKind, Words>> = {
     advice: 'Free some space. Writing goes on by itself.',
     section: 'the-disk-is-full',
   },
+  store_gone: {
+    impact: `${PHONES_STAY} The box saves no change.`,
+    advice: 'The cause says what is wrong, and what to do.',
+    section: 'the-database-of-the-box-cannot-be-used',
+  },
   database_gone: {
     impact: `${PHONES_STAY} Changes of SIMs wait until it is back.`,
     advice: 'Start the database again, then look here.',
-    section: 'the-database-is-gone',
+    section: 'the-subscriber-database-is-gone',
   },
   no_core: {
     impact: 'No phone can join the network.',

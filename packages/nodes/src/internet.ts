@@ -8,8 +8,9 @@ import { type ComponentHealth, type Context, timestampFromMs } from '@steeple/co
 export const INTERNET_MS = 4_000
 /** An answer by satellite takes 0.7 s. */
 const ANSWER_MS = 1_500
-/** One packet that is lost is no outage, and neither are two. */
+/** One packet that is lost is no outage, and neither are two: asked one after the other, without waiting for the one before. */
 const TRIES = 3
+const BETWEEN_MS = 1_000
 /** Looks in a row that find it until it counts as back: a line that flaps is one outage. */
 const BACK_LOOKS = 2
 /** What `internet.probe` calls the DNS servers of this machine. */
@@ -37,6 +38,7 @@ export interface InternetParts {
   hasRoute(): Promise<boolean>
   /** Resolves when the target has answered; `resolvers` are those of this machine. */
   ask(target: string, signal: AbortSignal): Promise<void>
+  /** Between one try and the next. */
   pause(signal: AbortSignal): Promise<void>
 }
 
@@ -48,7 +50,7 @@ export function ownInternet(context: Context): InternetWatch {
     changed: () => context.healthChanged(),
     hasRoute: readDefaultRoute,
     ask: askInternet,
-    pause: async (signal) => void (await delay(ANSWER_MS, undefined, { signal, ref: false })),
+    pause: async (signal) => void (await delay(BETWEEN_MS, undefined, { signal, ref: false })),
   })
 }
 
@@ -108,16 +110,20 @@ async function isAnswered(
   targets: readonly string[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (let tries = 1; ; tries += 1) {
-    const patience = pause(signal)
-    patience.catch(() => undefined)
-    try {
-      await Promise.any(targets.map((target) => ask(target, signal)))
-      return true
-    } catch {
-      if (tries === TRIES) return false
-      await patience
-    }
+  const over = new AbortController()
+  const untilOver = AbortSignal.any([signal, over.signal])
+  const tried = async (nth: number): Promise<void> => {
+    for (let pauses = 0; pauses < nth; pauses += 1) await pause(untilOver)
+    await Promise.any(targets.map((target) => ask(target, untilOver)))
+  }
+  try {
+    await Promise.any(Array.from({ length: TRIES }, (_, nth) => tried(nth)))
+    return true
+  } catch {
+    signal.throwIfAborted()
+    return false
+  } finally {
+    over.abort()
   }
 }
 

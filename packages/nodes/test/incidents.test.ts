@@ -45,6 +45,39 @@ incidents('tells a database that is gone from a core that works in part without 
   assert.equal(shown(gone), [['database_gone', 'hss', 'core.work']])
 })
 
+incidents('has its own radio before what the core misses, however often that one comes and goes', () => {
+  const missed = ill('core.radios', { kind: 'core', incident: 'no_radio', sinceMs: 500 })
+  for (const status of ['down', 'degraded'] as const) {
+    const own = ill('ran', { kind: 'ran', status, sinceMs: 900 })
+    assert.equal(shown([missed, own]), [['no_radio', 'ran', 'core.radios']])
+  }
+})
+
+incidents(
+  'has all that fails with the store of the box under it, and nothing that failed before or elsewhere',
+  () => {
+    const sinceMs = 60_000
+    const failed = [
+      ill('alerts.events.tx.arm', { status: 'degraded', sinceMs: 90_000 }),
+      ill('collectors.collector-mme', { kind: 'collector', status: 'degraded', sinceMs: 59_000 }),
+      ill('sessions', { status: 'degraded', sinceMs: 61_000 }),
+      ill('store', { kind: 'store', sinceMs }),
+    ]
+    const others = [
+      ill('esim-smdp.certificates', { status: 'degraded', sinceMs: 1_000 }),
+      ill('node/ab/core.daemons', { kind: 'peer', sinceMs: 61_000 }),
+    ]
+    const names = failed.map(({ name }) => name)
+    const [first, ...rest] = shown([...failed, ...others])
+    assert.equal(first?.slice(0, 2), ['store_gone', 'store'])
+    assert.equal(first?.slice(1).toSorted(), names.toSorted())
+    assert.equal(rest.map(([, name]) => name).toSorted(), others.map(({ name }) => name).toSorted())
+    const full = ill('nodes.disk', { incident: 'disk_full', sinceMs })
+    assert.equal(shown([...failed, full])[0]?.toSorted(), ['disk_full', 'nodes.disk', ...names].toSorted())
+    assert.is(shown([...failed, full]).length, 1)
+  },
+)
+
 incidents('has what waits for the core, its phones and its counts under the core', () => {
   const waiting = ['sims.provisioning', 'sims.kicks', 'sessions', 'fair-use.quotas', 'core-config.core'].map(
     (name) => ill(name, { status: 'degraded' }),

@@ -25,6 +25,21 @@ const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn'
 /** Where every rule says what there is to do about it. */
 const RULES = '/alerts'
 const MOST_SHOWN = 8
+/** What these rules tell of is an outage as long as it lasts. Such an alert goes on for a minute more. */
+const OF_OUTAGES: ReadonlySet<string> = new Set([
+  ...[
+    'component_down',
+    'disk_low',
+    'disk_almost_full',
+    'no_registration',
+    'nobody_attached',
+    'backup_overdue',
+  ],
+])
+
+function isOfOutage(rule: string, subject: string): boolean {
+  return OF_OUTAGES.has(rule) || (rule === 'clock_skew' && subject === 'clock')
+}
 
 /** The alerts that are open and say more than the outages above them; says whom they are about. */
 export function Panel({
@@ -39,7 +54,9 @@ export function Panel({
 }) {
   const alerts = useQuery('/v1/alerts', { query: { state: 'firing', limit: 50 } }, { on: ['alert.*'] })
   const firing =
-    alerts.data?.alerts.filter(({ acked_at, subject }) => acked_at === null && !isKnown(subject)) ?? []
+    alerts.data?.alerts.filter(
+      ({ acked_at, rule, subject }) => acked_at === null && !isOfOutage(rule, subject) && !isKnown(subject),
+    ) ?? []
   const subjects = JSON.stringify(firing.map(({ subject }) => subject))
   useEffect(() => onTold(JSON.parse(subjects)), [subjects])
   return (

@@ -108,6 +108,11 @@ function IncidentLine({
         </span>
       </p>
       <p>{advice ?? <Said>{incident.advice}</Said>}</p>
+      {CAUSE_FIRST.has(kind) ? (
+        <p>
+          <Said>{detail}</Said>
+        </p>
+      ) : null}
       <div class="actions">
         <Mend kind={kind} onDone={onDone} />
         <Lead kind={kind} component={components.find((one) => one.name === component)} name={component} />
@@ -122,6 +127,9 @@ function IncidentLine({
     </li>
   )
 }
+
+/** What to do depends on the cause alone. */
+const CAUSE_FIRST: ReadonlySet<string> = new Set(['part', 'store_gone'])
 
 /** Of some kinds there may be several: which of them it is. */
 function nameOf(kind: string, title: string, component: string): string {

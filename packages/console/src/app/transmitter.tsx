@@ -16,7 +16,7 @@ export type Tx = AnswerOf<'GET', '/v1/tx/arm'>
 /** The TX gate as it stands; undefined until it is known. */
 export const tx = signal<Tx | undefined>(undefined)
 
-const TX_EVENTS = ['tx.*', 'policy.*', 'node.*', 'config.*', 'settings.*']
+const TX_EVENTS = ['tx.*', 'ran.*', 'policy.*', 'node.*', 'config.*', 'settings.*']
 
 /** Keeps `tx` true until the returned function is called. */
 export function watchTransmitter(): () => void {

@@ -1,11 +1,14 @@
-import { signal } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 import { locale, t } from '../text/index.ts'
 
-/** Moves on every half minute, so that "2 minutes ago" stays true. */
-const now = signal(Date.now())
-setInterval(() => {
-  now.value = Date.now()
-}, 30_000)
+/** Move on so that "2 minutes ago" and "20 seconds ago" stay true. */
+const [minutes, seconds] = [30_000, 5_000].map((everyMs) => {
+  const now = signal(Date.now())
+  setInterval(() => {
+    now.value = Date.now()
+  }, everyMs)
+  return now
+}) as [Signal<number>, Signal<number>]
 
 /** Units with their lengths, ms, and how many of them are one of the next. */
 const UNITS = [
@@ -28,7 +31,7 @@ export function Time({
   const date = new Date(at)
   const text = relative
     ? // What has happened since the last half minute is not ahead.
-      agoText(date.getTime() - Math.max(now.value, Date.now()))
+      agoText(date.getTime() - Math.max(nowFor(date), Date.now()))
     : (dateOnly ? dayFormat() : momentFormat()).format(date)
   const utc = date
     .toISOString()
@@ -39,6 +42,11 @@ export function Time({
       {text}
     </time>
   )
+}
+
+/** Whoever reads it is drawn again when it moves on. */
+function nowFor(date: Date): number {
+  return (Math.abs(date.getTime() - Date.now()) < 60_000 ? seconds : minutes).value
 }
 
 /** The time of day of a moment (RFC 3339) in the reader's zone: `14:02`. */

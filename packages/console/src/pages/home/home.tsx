@@ -8,7 +8,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { listen, recent } from '../../api/changes.ts'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
-import { useBoard } from '../../app/incidents.tsx'
+import { type Board, useBoard } from '../../app/incidents.tsx'
 import { closedGates, GATES } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
@@ -31,14 +31,17 @@ const SUSPENDING = [
 ]
 
 /** Who is on, who is off and why, and what is used today. */
-function People({ status }: { readonly status: Status | undefined }) {
+function People({ status, incidents }: { readonly status: Status | undefined } & Pick<Board, 'incidents'>) {
   const sessions = useQuery(
     '/v1/sessions',
     { query: { limit: PAGE } },
     { on: ['session.*'], everyMs: LOOK_MS },
   )
   const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on: SUSPENDING })
-  const online = new Set(sessions.data?.sessions.map(({ imsi_sha256_12: hash }) => hash)).size
+  const open = new Set(sessions.data?.sessions.map(({ imsi_sha256_12: hash }) => hash)).size
+  // A core keeps the sessions of phones that have lost their network.
+  const lost = Math.max(0, ...incidents.map(({ phones_off }) => phones_off ?? 0))
+  const online = Math.max(0, open - lost)
   const off = suspended.data?.sims ?? []
   // A service of an earlier version does not count them.
   const foreign = status?.foreign_subscribers ?? 0
@@ -135,7 +138,11 @@ function Parts({ status }: { readonly status: Status }) {
           )}
         />
       </p>
-      <p>{ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}</p>
+      {radio === false ? null : (
+        <p>
+          {ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}
+        </p>
+      )}
       {well === 0 ? null : (
         <p>
           <Lamp tone="ok" label={t('home.well', { count: well })} />
@@ -261,7 +268,7 @@ export function Page() {
       <Truth state={tx.value} />
       <Needs board={board} />
       <div class="columns">
-        <People status={board.status.data} />
+        <People status={board.status.data} incidents={board.incidents} />
         <div>
           <Machinery status={board.status} />
         </div>

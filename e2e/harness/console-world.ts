@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
 import { type LabProcess, labPhones, startLabCore } from './lab-core.ts'
 import { addPerson } from './people.ts'
-import { done, runSvc, type Service, startService } from './service.ts'
+import { done, runSvc, type Service, type StartOptions, startService } from './service.ts'
 
 /** A box with something on every page of its console, and a lab core beside it. */
 export interface ConsoleWorld {
@@ -11,6 +11,8 @@ export interface ConsoleWorld {
   readonly lab: LabProcess
   /** The subscriber who is on, by the hash of the SIM. */
   readonly subscriber: string
+  /** Stops the service, and starts it again at its address when `work` is done. */
+  restart(work: () => void): Promise<void>
   close(): Promise<void>
 }
 
@@ -20,6 +22,10 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Label of the subscriber who is on; the others are `Harbour`. */
   readonly label?: string
+  /** The configuration, in place of the usual one. */
+  readonly config?: string
+  /** What else the service is started with. */
+  readonly start?: Pick<StartOptions, 'dataDir' | 'nodeFlags'>
 }
 
 const RADIO = `server: {country: DE}
@@ -38,17 +44,18 @@ const RULES = {
 /** Starts it in `folder`, with cards, rules and a phone that is on. */
 export async function consoleWorld(
   folder: string,
-  { env = {}, label = 'School' }: WorldOptions = {},
+  { env = {}, label = 'School', config: text = RADIO, start = {} }: WorldOptions = {},
 ): Promise<ConsoleWorld> {
   const config = join(folder, 'control.yaml')
-  writeFileSync(config, RADIO)
+  writeFileSync(config, text)
   const lab = await startLabCore(join(folder, 'lab'))
   // Pictures name no folder of who took them.
   const dbctl = join(folder, 'open5gs-dbctl')
   symlinkSync(lab.env.SVC_HSS_DBCTL_PATH ?? '', dbctl)
-  const service = await startService({
+  const options = {
     dataDir: join(folder, 'data'),
     flags: ['--config', config],
+    ...start,
     env: {
       ...lab.env,
       SVC_HSS_DBCTL_PATH: dbctl,
@@ -56,11 +63,21 @@ export async function consoleWorld(
       ...{ SVC_ALERTS_ENABLED: 'true', SVC_FAIRUSE_ENABLED: 'true' },
       ...env,
     },
-  })
+  }
+  let service = await startService(options)
   return {
-    service,
+    get service() {
+      return service
+    },
     lab,
     subscriber: await settle(service, lab, label),
+    restart: async (work) => {
+      const { adminToken, url } = service
+      await service.stop()
+      work()
+      const flags = [...options.flags, '--listen', new URL(url).host]
+      service = await startService({ ...options, adminToken, flags })
+    },
     close: async () => {
       await service.stop()
       await lab.stop()

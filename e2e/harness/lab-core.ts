@@ -67,7 +67,7 @@ export async function startLabCore(
       LAB_CORE_DIR: directory,
     },
     stop: async () => {
-      child.disconnect()
+      if (child.connected) child.disconnect()
       await exited
     },
     kill: async () => {

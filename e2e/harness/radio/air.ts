@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '@steeple/testkit'
 
-/** How a radio falls silent: as srsenb does (60 ms after a signal), or only when it is killed. */
-export type Manners = 'polite' | 'deaf'
+/** How a radio falls silent: as srsenb does (60 ms after a signal), or only when it is killed. `broken`: it ends at its start. */
+export type Manners = 'polite' | 'deaf' | 'broken'
 
 /** What the counter has seen. Times are CLOCK_MONOTONIC, ms. */
 export interface Seen {
@@ -25,6 +25,8 @@ export interface Air {
   readonly binary: string
   /** What radios that start from now on do. */
   behave(manners: Manners): void
+  /** Kills the radio that was started last, unless it is gone already. */
+  strike(): void
   since(ms: number): Promise<Seen>
   /** Waits until samples flow. */
   isOn(): Promise<void>
@@ -65,6 +67,13 @@ export async function openAir(folder: string): Promise<Air> {
   return {
     binary,
     behave,
+    strike: () => {
+      try {
+        process.kill(Number(readFileSync(`${manners}.pid`, 'utf8')), 'SIGKILL')
+      } catch (error) {
+        if ((error as { readonly code?: string }).code !== 'ESRCH') throw error
+      }
+    },
     since,
     isOn: async () => {
       const began = nowMs()

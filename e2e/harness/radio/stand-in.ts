@@ -1,6 +1,6 @@
 // A stand-in for srsenb that streams samples to a counter and says what a cell of 5 MHz at EARFCN 3350 says. It is as slow to
 // fall silent as it is told to be: see `Manners`.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Manners } from './air.ts'
@@ -11,6 +11,8 @@ const [LAST_SAMPLES_MS, TEARDOWN_MS] = [60, 2_000]
 
 const [, , counter = '', mannersFile = ''] = process.argv
 const manners = readFileSync(mannersFile, 'utf8').trim() as Manners
+if (manners === 'broken') process.exit(1)
+writeFileSync(`${mannersFile}.pid`, String(process.pid))
 const air = connect(counter)
 air.on('error', () => process.exit(1))
 // Each sample is its time, CLOCK_MONOTONIC in ms.

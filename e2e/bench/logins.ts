@@ -1,12 +1,6 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
-import https from 'node:https'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { authenticatorRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
-import { cpuMs as ownCpuMs, type Testbed, tempDir } from '@steeple/testkit'
-import { launch, urlOf } from '../harness/launch.ts'
+import { cpuMs as ownCpuMs, type Testbed } from '@steeple/testkit'
 import { addPerson, enter, goOn, type Person } from '../harness/people.ts'
 import { totpAt } from '../harness/totp.ts'
 import {
@@ -22,11 +16,10 @@ import {
   mostTimes,
   program,
   quantile,
-  type Stage,
-  shareOf,
   timed,
   times,
 } from './bench.ts'
+import { tlsService } from './fleet.ts'
 import type { HandshakeLoad, HandshakeResult } from './programs.ts'
 
 const tokenCheck = bench({
@@ -221,22 +214,6 @@ async function flooded(bed: Testbed, enterFrom: Login, person?: Person): Promise
   ]
 }
 
-/** A service with TLS, its port, and its certificates. */
-async function tlsService(stage: Stage) {
-  const { path: dataDir } = stage.use(await tempDir('steeple-bench-'))
-  const token = 'bench-tls-admin-token-0123456789'
-  const service = launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
-    env: { SVC_TLS_ENABLED: 'true', SVC_ADMIN_TOKEN: token, SVC_PEERING_MDNS: 'false' },
-  })
-  stage.defer(async () => {
-    service.child.kill('SIGTERM')
-    await service.exited
-  })
-  const port = Number(new URL(await urlOf(service)).port)
-  const key = (name: string): string => readFileSync(join(dataDir, 'keys', name), 'utf8')
-  return { child: service.child, port, token, key, ca: key('mesh-ca.pem') }
-}
-
 // The client is the node itself: its certificate is judged and asked about, then refused for want of a role.
 const tls = bench({
   name: 'tls',
@@ -285,115 +262,5 @@ const tls = bench({
   },
 })
 
-const BOXES = 1_000
-const INTERVAL_MS = 15_000
-
-const heartbeats = bench({
-  name: 'heartbeats',
-  about: `heartbeats of ${BOXES} boxes every 15 s, each on a connection of its own with mutual TLS`,
-  setup: async (stage) => {
-    const service = await tlsService(stage)
-    // Some at a time.
-    const boxes = (
-      await times(BOXES / 20, () => Promise.all(Array.from({ length: 20 }, () => enrolled(service))))
-    ).flat()
-    stage.defer(() => {
-      for (const { agent } of boxes) agent.destroy()
-    })
-    return { service, boxes }
-  },
-  act: async ({ service, boxes }) => {
-    await beat(service, boxes, 1)
-    const idle = await shareOf(service, INTERVAL_MS)
-    const [beganMs, beganCpuMs] = [performance.now(), cpuOf(service)]
-    await times(2, (round) => beat(service, boxes, 2 + round))
-    const busy = (100 * (cpuOf(service) - beganCpuMs)) / (performance.now() - beganMs)
-    const name = `heartbeats of ${BOXES} boxes every ${INTERVAL_MS / 1_000} s over mutual TLS`
-    return [most(name, busy - idle, '% of a core', 5, { target: '≤ 5 %' })]
-  },
-})
-
-type TlsService = Awaited<ReturnType<typeof tlsService>>
-interface Box {
-  readonly id: string
-  readonly agent: https.Agent
-}
-
-/** One heartbeat of each, spread over the interval. */
-async function beat(service: TlsService, boxes: readonly Box[], seq: number): Promise<void> {
-  const beganMs = performance.now()
-  const components = ['store', 'core', 'radio', 'hss'].map((name) => ({
-    ...{ name, status: 'ok', detail: 'as it should be' },
-  }))
-  const sent: Promise<unknown>[] = []
-  for (const [index, { id, agent }] of boxes.entries()) {
-    const waitMs = beganMs + (index * INTERVAL_MS) / boxes.length - performance.now()
-    if (waitMs > 1) await delay(waitMs)
-    const body = { node_id: id, at: new Date().toISOString(), seq, components, versions: { svc: '0.1.0' } }
-    sent.push(ask(service, agent, '/v1/telemetry', body, 202))
-  }
-  await Promise.all(sent)
-}
-
-async function enrolled(service: TlsService): Promise<Box> {
-  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-  const id = randomUUID()
-  const agentOf = (more: https.AgentOptions): https.Agent =>
-    new https.Agent({ keepAlive: true, maxSockets: 1, ca: service.ca, ...more })
-  const anonymous = agentOf({})
-  const wish = { name: id, kind: 'bootstrap' }
-  const { token } = await ask(service, anonymous, '/v1/tokens', wish, 201, service.token)
-  const body = { csr_pem: csrOf(key), name: `bench-${id.slice(0, 8)}` }
-  const { certificate_pem } = await ask(service, anonymous, `/v1/nodes/${id}/enroll`, body, 200, token)
-  anonymous.destroy()
-  const keyPem = key.export({ format: 'pem', type: 'pkcs8' }).toString()
-  return { id, agent: agentOf({ key: keyPem, cert: certificate_pem ?? '' }) }
-}
-
-function ask(
-  { port }: TlsService,
-  agent: https.Agent,
-  path: string,
-  body: object,
-  status: number,
-  token?: string,
-): Promise<Readonly<Record<string, string>>> {
-  const text = JSON.stringify(body)
-  return new Promise((resolve, reject) => {
-    const headers = {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(text)),
-    }
-    const options = { host: '127.0.0.1', port, agent, method: 'POST', path, headers }
-    const request = https.request(options, (response) => {
-      let answer = ''
-      response.on('data', (chunk) => {
-        answer += chunk
-      })
-      response.on('end', () => {
-        if (response.statusCode === status) resolve(JSON.parse(answer))
-        else reject(new Error(`${path} answered ${response.statusCode} ${answer}`))
-      })
-    })
-    request.on('error', reject)
-    request.end(text)
-  })
-}
-
-/** A certificate request with an empty subject: PKCS#10, RFC 2986 §4. */
-function csrOf(key: KeyObject): string {
-  const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
-    const body = Buffer.concat(parts)
-    const length = body.length < 0x80 ? [body.length] : [0x81, body.length]
-    return Buffer.concat([Buffer.from([tag, ...length]), body])
-  }
-  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
-  const info = der(0x30, Buffer.from([0x02, 0x01, 0x00]), der(0x30), spki, der(0xa0))
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', info, key))
-  const octets = der(0x30, info, Buffer.from('300a06082a8648ce3d040302', 'hex'), signature)
-  return `-----BEGIN CERTIFICATE REQUEST-----\n${octets.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
-}
-
 /** What credentials take: tokens, people's logins, certificates. */
-export const LOGINS: readonly Bench[] = [tokenCheck, tls, people, login, heartbeats]
+export const LOGINS: readonly Bench[] = [tokenCheck, tls, people, login]

@@ -10,12 +10,13 @@ import { CONSOLE } from './console.ts'
 import { CONSOLE_CHANGES } from './console-changes.ts'
 import { CORE } from './core.ts'
 import { EDGE } from './edge.ts'
+import { FLEET } from './fleet.ts'
 import { LOGINS } from './logins.ts'
 import { SIMS } from './sims.ts'
 import { SIZES_BENCH } from './sizes.ts'
 
 const BENCHES: readonly Bench[] = [
-  ...[EDGE, LOGINS, CHANGES, SIMS, [SIZES_BENCH], CORE, COLLECTORS, [CONSOLE_CHANGES], CONSOLE].flat(),
+  ...[EDGE, LOGINS, FLEET, CHANGES, SIMS, [SIZES_BENCH], CORE, COLLECTORS, [CONSOLE_CHANGES], CONSOLE].flat(),
 ]
 
 const wanted = process.argv.slice(2)

@@ -4,8 +4,8 @@ import type { ComponentState } from './services.ts'
 /**
  * What an operator calls an outage. More may come.
  *
- * `part`: a component that is not well, and is none of the others. Each of those is an incident of its own, as are `certificate_ending` and
- * `box_silent`; of the other kinds there is one at a time, however many components say it.
+ * `part`: a component that is not well, and is none of the others. Each of those is an incident of its own, as is each
+ * `certificate_ending`, and all that ails another box is one; of the other kinds there is one at a time, however many components say it.
  */
 export const INCIDENT_KINDS = [
   'cell_not_permitted',

@@ -91,6 +91,8 @@ export interface ComponentState {
   readonly required: boolean
   readonly incident?: IncidentKind | undefined
   readonly chosen?: string | undefined
+  /** What the box is called that it is of; absent for this one. */
+  readonly box?: string
   readonly sinceMs: number
   readonly lastOkAtMs: number | undefined
 }
@@ -214,6 +216,41 @@ export const lifecycleRef: ServiceRef<Lifecycle> = serviceRef<Lifecycle>('nodes.
   txDisarmed: 'function',
 })
 
+/** What a node tells of itself, as it goes over the wire. Null: not known there. */
+export interface NodeReport {
+  readonly lifecycle: LifecycleState
+  /** `999-99` */
+  readonly plmn: string
+  /** Whether its TX is armed. Null while its policy cannot be read. */
+  readonly on_air: boolean | null
+  /** Whether a base station is connected. */
+  readonly radio_connected?: boolean | null
+  /** What its radio is armed for: technology and channel, `lte 1575`. */
+  readonly channel?: string | null
+  /** Phones that are on. */
+  readonly phones?: number | null
+  /** SIMs that are issued, in use or suspended. */
+  readonly sims?: number | null
+  /** Octets of both directions since midnight in its time zone. */
+  readonly octets_today?: number | null
+  /** Changes of SIMs that its HSS does not have yet. */
+  readonly backlog?: number | null
+  /** Its outages, the gravest first. */
+  readonly incidents?: readonly {
+    readonly kind: string
+    readonly severity: string
+    readonly title: string
+    readonly since: string
+  }[]
+}
+/** What this node tells of itself. */
+export interface NodeReporter {
+  report(): Promise<NodeReport>
+}
+export const nodeReporterRef: ServiceRef<NodeReporter> = serviceRef<NodeReporter>('nodes.report', {
+  report: 'function',
+})
+
 // ---- provided by policy ----
 
 /** The policy bundle in force. */
@@ -234,6 +271,8 @@ export interface TxGateState {
     readonly allow_list: 'set' | 'missing'
   }
   readonly profile: string | undefined
+  /** What is armed; undefined while nothing is, or the provider does not say. */
+  readonly radio?: RadioProfile | undefined
   /**
    * `off`: whatever was permitted to send has itself reported that it is off. `on`: something is permitted to send.
    * `unconfirmed`: it was told to stop and has not reported that it did: it may be on air.

@@ -60,6 +60,8 @@ export interface Subscribers {
   misfits?(plmn: string): Promise<string | undefined>
   /** How many subscribers the core has that are of no SIM here; undefined while that is not known. */
   foreign?(): number | undefined
+  /** How many have changes that the HSS does not have yet. */
+  backlog?(): Promise<number>
   /** The one whose phone attached last. */
   lastAttached(): Promise<SubscriberView | undefined>
   /**
@@ -103,6 +105,7 @@ export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('
   counts: 'function',
   misfits: 'function?',
   foreign: 'function?',
+  backlog: 'function?',
   lastAttached: 'function',
   suspend: 'function',
   resume: 'function',

@@ -172,6 +172,8 @@ export interface UsageLedger {
    * and hour sixteen names are told apart; what others submit counts as of `submission:other`.
    */
   submit(tx: MutationTx, imsi: ImsiHash, source: string, totals: UsageTotals, atMs: number): Promise<void>
+  /** Octets of all subscribers, in both directions, since midnight in the node's time zone. */
+  today?(): Promise<number>
   /** Up to when all usage is known; undefined while no collector has worked. `reason`: why it is not now. */
   knownUntil(): { readonly atMs: number | undefined; readonly reason: string | undefined }
 }
@@ -181,6 +183,7 @@ export const usageLedgerRef: ServiceRef<UsageLedger> = serviceRef<UsageLedger>('
   sums: 'function',
   series: 'function',
   submit: 'function',
+  today: 'function?',
   knownUntil: 'function',
 })
 

@@ -5,6 +5,7 @@ import {
   Bytes,
   Checkbox,
   type Column,
+  ConfirmDialog,
   Copy,
   DataTable,
   Dialog,
@@ -13,11 +14,11 @@ import {
   ErrorNotice,
   Field,
   Form,
+  filter,
   Lamp,
   may,
   Notice,
   Said,
-  Time,
   t,
   toast,
   useAction,
@@ -26,10 +27,10 @@ import {
   word,
 } from '@steeple/console/kit'
 import { BackhaulByMonth } from './backhaul.tsx'
-import { LeaveDialog } from './leave-dialog.tsx'
+import { Boxes } from './boxes.tsx'
 import css from './mesh.css'
 import { MeshHealth } from './mesh-health.tsx'
-import { grouped, type MeshMembers, type Peer, peerTone, unapproved } from './peer-facts.ts'
+import { grouped, type Peer, peerTone, unapproved } from './peer-facts.ts'
 import { ThisBox } from './this-box.tsx'
 
 addStyle(css)
@@ -64,13 +65,16 @@ export function Page() {
           {links.length === 0 ? (
             <EmptyState title={t('mesh.links.none')}>{t('mesh.links.none.help')}</EmptyState>
           ) : (
-            <Peers peers={links} onOpen={setChosen} />
+            <>
+              <ApproveAll peers={links} onChange={peers.reload} />
+              <Peers peers={links} onOpen={setChosen} />
+            </>
           )}
         </section>
       )}
       {members.error === undefined ? null : <ErrorNotice error={members.error} onRetry={members.reload} />}
       {members.data === undefined ? null : (
-        <Members members={members.data} nodeId={nodeId} onChange={members.reload} />
+        <Boxes members={members.data} nodeId={nodeId} onChange={members.reload} />
       )}
       <BackhaulByMonth />
       <MeshHealth />
@@ -128,15 +132,68 @@ function Peers({
   readonly peers: readonly Peer[]
   readonly onOpen: (id: string) => void
 }) {
+  const text = filter('box').toLowerCase()
   return (
     <DataTable
       label={t('mesh.links')}
-      rows={peers}
+      rows={peers.filter(({ name }) => name.toLowerCase().includes(text))}
       columns={columns(onOpen)}
       keyOf={({ id }) => id}
       onOpen={({ id }) => onOpen(id)}
     />
   )
+}
+
+/** Approves what all boxes offer and nobody has approved yet, after a second press that says which networks. */
+function ApproveAll({ peers, onChange }: { readonly peers: readonly Peer[]; readonly onChange: () => void }) {
+  const [isAsked, setAsked] = useState(false)
+  const approve = useAction(async (waiting: readonly Peer[]) => {
+    let result = await approved(waiting[0])
+    for (const peer of waiting.slice(1)) if (result.ok) result = await approved(peer)
+    return result
+  })
+  const waiting = peers.filter((peer) => unapproved(peer).length > 0)
+  const routes = waiting.flatMap(unapproved)
+  if (waiting.length < 2 || !may('operator')) return null
+  const go = async (): Promise<void> => {
+    const result = await approve.run(waiting)
+    onChange()
+    if (result?.ok !== true) return
+    setAsked(false)
+    toast({ text: t('mesh.routes.allApproved', { count: routes.length }) })
+  }
+  return (
+    <>
+      <Button onClick={() => setAsked(true)}>
+        {t('mesh.routes.approveAll', { count: routes.length, boxes: waiting.length })}
+      </Button>
+      {isAsked ? (
+        <ConfirmDialog
+          isOpen
+          title={t('mesh.routes.approveAll', { count: routes.length, boxes: waiting.length })}
+          confirm={t('mesh.routes.approve')}
+          isBusy={approve.isBusy}
+          error={approve.error}
+          onConfirm={() => void go()}
+          onClose={() => setAsked(false)}
+        >
+          <ul>
+            {waiting.map((peer) => (
+              <li key={peer.id}>
+                {peer.name}: {unapproved(peer).join(', ')}
+              </li>
+            ))}
+          </ul>
+        </ConfirmDialog>
+      ) : null}
+    </>
+  )
+}
+
+function approved(peer: Peer | undefined) {
+  const { id = '', advertised = [], approved: before = [] } = peer ?? {}
+  const routes = [...new Set([...before, ...advertised])]
+  return api.post('/v1/peers/{id}/approve', { path: { id }, body: { routes } })
 }
 
 function columns(onOpen: (id: string) => void): readonly Column<Peer>[] {
@@ -191,91 +248,6 @@ function columns(onOpen: (id: string) => void): readonly Column<Peer>[] {
       ),
     },
   ]
-}
-
-type Member = MeshMembers['members'][number]
-
-/** Who belongs to the mesh. At its root an admin can put a box out. */
-function Members({
-  members,
-  nodeId,
-  onChange,
-}: {
-  readonly members: MeshMembers
-  readonly nodeId: string | undefined
-  readonly onChange: () => void
-}) {
-  const [leaving, setLeaving] = useState<Member | undefined>(undefined)
-  const canPutOut = may('admin') && members.mesh.root_node_id === nodeId && members.members.length > 1
-  const columns: readonly Column<Member>[] = [
-    {
-      key: 'name',
-      title: t('mesh.link.name'),
-      cell: ({ name }) => name,
-      compare: (a, b) => a.name.localeCompare(b.name),
-    },
-    {
-      key: 'role',
-      title: t('mesh.member.role'),
-      cell: ({ node_id: id, is_root: isRoot }) =>
-        [isRoot ? t('mesh.member.root') : '', id === nodeId ? t('mesh.member.this') : '']
-          .filter((text) => text !== '')
-          .join(', ') || '–',
-    },
-    { key: 'address', title: t('mesh.link.address'), cell: (member) => member.overlay_address },
-    {
-      key: 'joined',
-      title: t('mesh.member.joined'),
-      isWide: true,
-      cell: (member) => <Time at={member.joined_at} />,
-    },
-    {
-      key: 'offers',
-      title: t('mesh.member.offers'),
-      isWide: true,
-      cell: ({ wireguard }) => wireguard?.advertised.join(', ') || '–',
-    },
-    ...(canPutOut
-      ? [
-          {
-            key: 'out',
-            title: t('mesh.member.change'),
-            cell: (member: Member) =>
-              member.node_id === nodeId ? (
-                ''
-              ) : (
-                <Button
-                  kind="quiet"
-                  onClick={() => setLeaving(member)}
-                  label={t('mesh.putOut.of', { name: member.name })}
-                >
-                  {t('mesh.putOut')}
-                </Button>
-              ),
-          },
-        ]
-      : []),
-  ]
-  return (
-    <section aria-labelledby="mesh-members">
-      <h2 id="mesh-members">{t('mesh.members', { name: members.mesh.name })}</h2>
-      <DataTable
-        label={t('mesh.members', { name: members.mesh.name })}
-        rows={members.members}
-        columns={columns}
-        keyOf={({ node_id: id }) => id}
-      />
-      {leaving === undefined ? null : (
-        <LeaveDialog
-          nodeId={leaving.node_id}
-          name={leaving.name}
-          isOwn={false}
-          onClose={() => setLeaving(undefined)}
-          onDone={onChange}
-        />
-      )}
-    </section>
-  )
 }
 
 interface PeerProps {

@@ -6,22 +6,32 @@ type Backhaul = AnswerOf<'GET', '/v1/mesh/backhaul'>
 const LOOK_MS = 15_000
 /** As often as a box counts what its way out carries. */
 const BACKHAUL_LOOK_MS = 60_000
+/** Links that are listed one by one. */
+const MOST = 6
 const TONES: Readonly<Record<string, Tone>> = { active: 'ok', stale: 'bad' }
 
 /** The links to other boxes, and what the way out has carried this month. */
 export function Panel() {
   const links = useQuery(
     '/v1/peers',
-    { query: { limit: 50 } },
+    { query: { limit: 500 } },
     { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
   )
   const backhaul = useQuery('/v1/mesh/backhaul', { query: { months: 1 } }, { everyMs: BACKHAUL_LOOK_MS })
   const peers = links.data?.peers ?? []
+  const lost = peers.filter(({ state }) => state !== 'active')
+  // Of many, those that somebody may have to look at.
+  const shown = peers.length > MOST ? lost.slice(0, MOST) : peers
   return (
     <>
       {peers.length === 0 ? <p class="fine">{t('home.noPeers')}</p> : null}
+      {peers.length > MOST ? (
+        <p>
+          <a href="/mesh">{t('home.links', { count: peers.length, well: peers.length - lost.length })}</a>
+        </p>
+      ) : null}
       <ul class="home-list">
-        {peers.map(({ id, name, state, rtt_ms, rx_bytes = 0, tx_bytes = 0 }) => (
+        {shown.map(({ id, name, state, rtt_ms, rx_bytes = 0, tx_bytes = 0 }) => (
           <li key={id}>
             <Lamp tone={TONES[state] ?? 'none'} label={name} />
             <span class="words fine">

@@ -1,4 +1,4 @@
-import type { ComponentState } from '@steeple/contracts'
+import { type ComponentState, countText } from '@steeple/contracts'
 import type { HeartbeatRow } from './node-store.ts'
 
 /** One component of an agent as kept with its heartbeat. Times are ms since the epoch. */
@@ -35,41 +35,50 @@ export function agentTrouble(heartbeat: HeartbeatRow, nowMs: number): string | u
   return down.length === 0 ? undefined : `down: ${down.map(({ name }) => name).join(', ')}`
 }
 
-/** What `GET /v1/health` shows of an agent: its heartbeat first, then what it reported. */
-export function agentStates(heartbeat: HeartbeatRow, nowMs: number): readonly ComponentState[] {
+/** What `GET /v1/health` shows of an agent: its heartbeat, then what it reported that is not well. */
+export function agentStates(heartbeat: HeartbeatRow, nowMs: number, name: string): readonly ComponentState[] {
   const prefix = `node/${heartbeat.node_id}`
-  const reported = componentsOf(heartbeat).map(
+  // Most are well, and their text need not be parsed to see it.
+  const mayBeIll = /"(?:degraded|down)"/.test(heartbeat.components)
+  const ill = mayBeIll ? componentsOf(heartbeat).filter(({ status }) => status !== 'ok') : []
+  const reported = ill.map(
     (component): ComponentState => ({
       name: `${prefix}/${component.name}`,
       kind: 'peer',
       status: component.status,
-      detail: component.detail,
+      detail: name === '' ? component.detail : `${name}: ${component.detail}`,
       required: false,
       sinceMs: component.sinceMs,
       lastOkAtMs: component.lastOkAtMs,
+      box: name,
     }),
   )
-  return [heartbeatState(heartbeat, prefix, nowMs), ...reported]
+  return [heartbeatState(heartbeat, prefix, nowMs, name), ...reported]
 }
 
-function heartbeatState(heartbeat: HeartbeatRow, name: string, nowMs: number): ComponentState {
-  const common = { name, kind: 'peer', required: false, lastOkAtMs: heartbeat.received_at_ms } as const
+function heartbeatState(heartbeat: HeartbeatRow, name: string, nowMs: number, box: string): ComponentState {
+  const common = {
+    ...({ name, kind: 'peer', required: false, lastOkAtMs: heartbeat.received_at_ms } as const),
+    box,
+  }
+  const of = box === '' ? '' : `${box}: `
   if (isStale(heartbeat, nowMs)) {
     const sinceMs = heartbeat.received_at_ms + STALE_INTERVALS * heartbeat.interval_ms
     const silentS = Math.floor((nowMs - heartbeat.received_at_ms) / 1_000)
-    return { ...common, status: 'down', detail: `no heartbeat for ${silentS} s`, sinceMs }
+    return { ...common, status: 'down', detail: `${of}no heartbeat for ${silentS} s`, sinceMs }
   }
   const skewMs = heartbeat.at_ms - heartbeat.received_at_ms
   const isSkewed = Math.abs(skewMs) > MAX_SKEW_MS
   const way = skewMs > 0 ? 'ahead' : 'behind'
+  const well = heartbeat.components.match(/"status":"ok"/g)?.length ?? 0
   const detail = isSkewed
     ? `its clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${way}`
-    : 'heartbeats come'
+    : `heartbeats come; ${countText(well, 'part is', 'parts are')} well`
   // It answers, so it is not silent.
   return {
     ...common,
     status: isSkewed ? 'degraded' : 'ok',
-    detail,
+    detail: of + detail,
     incident: 'part',
     sinceMs: heartbeat.fresh_since_ms,
   }

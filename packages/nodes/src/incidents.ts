@@ -28,7 +28,7 @@ const KEEPS_OFF: ReadonlySet<IncidentKind> = new Set([
   ...(['no_core', 'no_radio', 'no_radio_power', 'nobody_attached'] as const),
 ])
 /** Kinds of which there may be several at a time. */
-const EACH: ReadonlySet<IncidentKind> = new Set(['certificate_ending', 'box_silent', 'part'])
+const EACH: ReadonlySet<IncidentKind> = new Set(['certificate_ending', 'part'])
 /** What a component is called that does not say it itself. */
 const BY_KIND: Readonly<Partial<Record<ComponentState['kind'], IncidentKind>>> = {
   core: 'no_core',
@@ -44,6 +44,8 @@ const TX_GATE = /^policy\.tx-gate$/
 const TOGETHER_MS = 10_000
 /** `node/<id>`: the heartbeat of another box, and not what it reports of its parts. */
 const HEARTBEAT = /^node\/[^/]+$/
+/** Which box a component is of, where it is another one. */
+const BOX = /^node\/[^/]+/
 
 /** What an operator calls it that a component is not well. */
 function kindOf({ incident, kind, name }: ComponentState): IncidentKind {
@@ -61,7 +63,8 @@ interface Group {
 function groupsOf(ill: readonly ComponentState[]): readonly Group[] {
   const groups = Map.groupBy(ill, (component) => {
     const kind = kindOf(component)
-    return EACH.has(kind) ? `${kind} ${component.name}` : kind
+    // What ails another box is one incident here: its own console has each.
+    return EACH.has(kind) ? `${kind} ${BOX.exec(component.name)?.[0] ?? component.name}` : kind
   })
   return [...groups.values()].map((components) => ({
     kind: kindOf(components[0] as ComponentState), // a group has one
@@ -136,15 +139,20 @@ function incidentOf(root: Group, all: readonly Group[], phonesOff: number | unde
   const cause = components[0] as ComponentState // a group has one
   const members = all.flatMap((group) => group.components)
   return {
-    id: EACH.has(kind) ? `${kind}:${cause.name}` : kind,
+    id: EACH.has(kind) ? `${kind}:${BOX.exec(cause.name)?.[0] ?? cause.name}` : kind,
     kind,
-    title: INCIDENT_TITLES[kind],
+    title: titleOf(kind, cause, components.length),
     severity: components.some(isDown) ? 'critical' : 'warning',
     cause,
     effects: members.filter((one) => one !== cause).map(({ name }) => name),
     sinceMs: Math.min(...components.map(({ sinceMs }) => sinceMs)),
     phonesOff: KEEPS_OFF.has(kind) && (phonesOff ?? 0) > 0 ? phonesOff : undefined,
   }
+}
+
+function titleOf(kind: IncidentKind, { box }: ComponentState, count: number): string {
+  if (kind === 'box_silent' && count > 1) return `${count} boxes do not answer`
+  return kind === 'part' && box !== undefined ? `The box ${box} is not well` : INCIDENT_TITLES[kind]
 }
 
 /** Looks so long before an incident: the core loses its phones before anybody sees that its radio is gone. */
@@ -293,6 +301,10 @@ export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
     title: { type: 'string' },
     detail: { type: 'string', description: 'What the component says that is the cause.' },
     component: { type: 'string', description: 'The component that is the cause.' },
+    box: {
+      type: ['string', 'null'],
+      description: 'What the box is called that it is of; null for this one.',
+    },
     effects: {
       type: 'array',
       items: { type: 'string' },
@@ -310,7 +322,7 @@ export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
     since: TIMESTAMP_SCHEMA,
   },
   [
-    ...['id', 'kind', 'severity', 'title', 'detail', 'component', 'effects', 'impact', 'phones_off'],
+    ...['id', 'kind', 'severity', 'title', 'detail', 'component', 'box', 'effects', 'impact', 'phones_off'],
     ...['advice', 'runbook', 'since'],
   ],
 )
@@ -334,6 +346,7 @@ export function incidentRecord({
     title,
     detail: cause.detail,
     component: cause.name,
+    box: cause.box ?? null,
     effects,
     impact: phonesOff === undefined ? impact : `${countText(phonesOff, 'phone is', 'phones are')} off.`,
     phones_off: phonesOff ?? null,

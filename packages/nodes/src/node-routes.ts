@@ -1,6 +1,8 @@
 import {
   type Context,
   type JsonSchema,
+  type NodeReport,
+  type NodeReporter,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeIdentityRef,
   nodeNotFound,
@@ -16,7 +18,6 @@ import {
   TIMESTAMP_SCHEMA,
   timestampFromMs,
   timestampOrNull,
-  txGateRef,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { degradedReason } from './degraded.ts'
@@ -29,7 +30,7 @@ import {
   type NodePosition,
   type NodeRow,
 } from './node-store.ts'
-import type { ReportedNode } from './telemetry-request.ts'
+import { FACTS } from './telemetry-request.ts'
 
 /** A node in the list. */
 const NODE_SCHEMA: JsonSchema = objectSchema(
@@ -53,8 +54,16 @@ const NODE_SCHEMA: JsonSchema = objectSchema(
       description:
         'Whether TX is armed there. Null until the node has reported it, and while the policy cannot be read.',
     },
+    clock_offset_s: {
+      type: ['number', 'null'],
+      description: 'How far its clock is ahead of this one, s, its way here included; null for this node.',
+    },
+    ...FACTS,
   },
-  ['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason', 'version', 'on_air'],
+  [
+    ...['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason', 'version', 'on_air'],
+    ...['clock_offset_s', ...Object.keys(FACTS)],
+  ],
 )
 
 /** The status of a node's enrollment. */
@@ -81,13 +90,15 @@ const LEAVE_SCHEMA: JsonSchema = objectSchema(
 )
 
 /** A node in the list. */
-export async function nodeRecord(context: Context, row: NodeRow): Promise<object> {
+export async function nodeRecord(context: Context, reporter: NodeReporter, row: NodeRow): Promise<object> {
   const [heartbeat, reason] = await Promise.all([
     findHeartbeat(context.db, row.node_id),
     degradedReason(context, row.node_id),
   ])
   const isOwn = row.node_id === context.use(nodeIdentityRef).nodeId
-  const told = isOwn ? await ownTold(context) : toldBy(heartbeat)
+  const told: Told = isOwn
+    ? { version: context.use(serviceInfoRef).version, ...(await reporter.report()) }
+    : toldBy(heartbeat)
   const silentSinceMs = isOwn ? context.clock.nowMs() : row.state_since_ms
   return {
     node_id: row.node_id,
@@ -98,34 +109,39 @@ export async function nodeRecord(context: Context, row: NodeRow): Promise<object
     lifecycle: spelling(row.state),
     degraded_reason: reason ?? null,
     version: told.version ?? null,
-    on_air: told.isOnAir ?? null,
+    on_air: told.on_air ?? null,
+    clock_offset_s:
+      isOwn || heartbeat === undefined ? null : (heartbeat.at_ms - heartbeat.received_at_ms) / 1_000,
+    ...UNTOLD,
+    ...factsOf(told),
   }
+}
+
+const UNTOLD = {
+  radio_connected: null,
+  channel: null,
+  phones: null,
+  sims: null,
+  octets_today: null,
+  backlog: null,
+  incidents: [],
+} as const
+
+function factsOf(told: Told): object {
+  return Object.fromEntries(Object.entries(told).filter(([name]) => Object.hasOwn(FACTS, name)))
 }
 
 /** What a node says of itself. */
-interface Told {
-  readonly plmn?: string | undefined
+interface Told extends Partial<NodeReport> {
   readonly version?: string | undefined
-  readonly isOnAir?: boolean | undefined
-}
-
-async function ownTold(context: Context): Promise<Told> {
-  const { version } = context.use(serviceInfoRef)
-  const gate = context.maybe(txGateRef)
-  if (gate === undefined) return { version, isOnAir: false }
-  try {
-    return { version, isOnAir: (await gate.state()).armed }
-  } catch {
-    return { version }
-  }
 }
 
 function toldBy(heartbeat: HeartbeatRow | undefined): Told {
   if (heartbeat === undefined) return {}
   // Both were checked as they came in.
   const { svc } = JSON.parse(heartbeat.versions) as { readonly svc?: string }
-  const node = heartbeat.node === null ? undefined : (JSON.parse(heartbeat.node) as ReportedNode)
-  return { version: svc, plmn: node?.plmn, isOnAir: node?.on_air }
+  const node = heartbeat.node === null ? undefined : (JSON.parse(heartbeat.node) as NodeReport)
+  return { version: svc, ...node }
 }
 
 /** The status of a node's enrollment. This node's certificate is its own, made with its identity. */
@@ -163,7 +179,7 @@ const ID_PARAMS = objectSchema(
 )
 
 /** The routes under `/v1/nodes`. */
-export function nodeRoutes(context: Context): readonly Route[] {
+export function nodeRoutes(context: Context, reporter: NodeReporter): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -173,7 +189,7 @@ export function nodeRoutes(context: Context): readonly Route[] {
       description: 'This node and, at the root of a mesh, its members as their heartbeats tell.',
       schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('nodes', NODE_SCHEMA) },
       paged: true,
-      handle: async (request) => ok(await nodePage(context, request.page())),
+      handle: async (request) => ok(await nodePage(context, reporter, request.page())),
     }),
     route<IdParams, unknown, unknown>({
       method: 'GET',
@@ -204,13 +220,13 @@ async function nodeOf(context: Context, nodeId: string): Promise<NodeRow> {
   return row
 }
 
-async function nodePage(context: Context, page: Page): Promise<object> {
+async function nodePage(context: Context, reporter: NodeReporter, page: Page): Promise<object> {
   const rows = await listNodes(context.db, page.limit + 1, positionFrom(page.after))
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
   const hasMore = rows.length > page.limit && last !== undefined
   return {
-    nodes: await Promise.all(shown.map((row) => nodeRecord(context, row))),
+    nodes: await Promise.all(shown.map((row) => nodeRecord(context, reporter, row))),
     next_cursor: hasMore ? page.cursor([last.created_at_ms, last.node_id]) : null,
   }
 }

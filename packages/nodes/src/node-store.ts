@@ -167,9 +167,15 @@ export async function removeHeartbeat(tx: Tx, nodeId: string): Promise<void> {
   await HEARTBEATS.remove(tx, { node_id: nodeId })
 }
 
-/** The newest heartbeats of at most `limit` nodes, newest first. */
+/** What each node is called, by its id. */
+export async function nodeNames(reader: Reader): Promise<ReadonlyMap<string, string>> {
+  const rows = await reader.all<Pick<NodeRow, 'node_id' | 'name'>>('select node_id, name from nodes_node')
+  return new Map(rows.map(({ node_id, name }) => [node_id, name]))
+}
+
+/** The newest heartbeats of at most `limit` nodes, those first that have been silent for longest. */
 export function listHeartbeats(reader: Reader, limit: number): Promise<readonly HeartbeatRow[]> {
-  return HEARTBEATS.select(reader, 'order by received_at_ms desc, node_id limit :limit', { limit })
+  return HEARTBEATS.select(reader, 'order by received_at_ms, node_id limit :limit', { limit })
 }
 
 /** The overlay of a node; undefined while it is not degraded. */

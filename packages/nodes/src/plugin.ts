@@ -11,6 +11,7 @@ import {
   type NodeRegistry,
   nodeIdentityRef,
   nodeRegistryRef,
+  nodeReporterRef,
   type Plugin,
   systemPrincipal,
 } from '@steeple/contracts'
@@ -23,8 +24,17 @@ import { createLifecycle } from './lifecycle.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { nodeRoutes } from './node-routes.ts'
-import { findNode, insertNode, listHeartbeats, putNode, removeHeartbeat, TABLES } from './node-store.ts'
+import {
+  findNode,
+  insertNode,
+  listHeartbeats,
+  nodeNames,
+  putNode,
+  removeHeartbeat,
+  TABLES,
+} from './node-store.ts'
 import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
+import { nodeReporter } from './report.ts'
 import { createRadioLook, serviceRoutes, withAgents } from './service-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 
@@ -38,16 +48,18 @@ export function agentWatch({ db, clock }: Context): AgentWatch {
   return {
     agents: async () => {
       const nowMs = clock.nowMs()
-      return await Promise.all(
-        (await listHeartbeats(db, MOST_AGENTS)).map(async (heartbeat) => ({
+      const names = await nodeNames(db)
+      return (await listHeartbeats(db, MOST_AGENTS)).map((heartbeat) => {
+        const name = names.get(heartbeat.node_id) ?? ''
+        return {
           nodeId: heartbeat.node_id,
-          name: (await findNode(db, heartbeat.node_id))?.name ?? '',
+          name,
           isStale: isStale(heartbeat, nowMs),
           silentMs: Math.max(0, nowMs - heartbeat.received_at_ms),
           skewMs: heartbeat.at_ms - heartbeat.received_at_ms,
-          components: agentStates(heartbeat, nowMs),
-        })),
-      )
+          components: agentStates(heartbeat, nowMs, name),
+        }
+      })
     },
   }
 }
@@ -72,6 +84,7 @@ export const plugin: Plugin = {
     const incidents: IncidentBoard = {
       current: async () => incidentsIn(await withAgents(context, context.use(healthBoardRef).components())),
     }
+    const reporter = nodeReporter(context, lifecycle, look, incidents)
     const certificates = certificateEnds(context)
     const [quiet, internet] = [quietWatch(), ownInternet(context)]
     context.every(INTERNET_MS, internet.look, 'each')
@@ -79,7 +92,7 @@ export const plugin: Plugin = {
     context.every(SAMPLE_MS, async () => void (await incidents.current()))
     return {
       routes: [
-        ...nodeRoutes(context),
+        ...nodeRoutes(context, reporter),
         ...clockRoutes(context),
         ...telemetryRoutes(context),
         ...lifecycleRoutes(context, lifecycle),
@@ -92,6 +105,7 @@ export const plugin: Plugin = {
         [incidentBoardRef.id, incidents],
         [lifecycleRef.id, lifecycle],
         [nodeRegistryRef.id, nodeRegistry(context)],
+        [nodeReporterRef.id, reporter],
       ]),
       start: () => ensureOwnNode(context),
       health: async () => {

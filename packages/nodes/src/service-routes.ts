@@ -30,17 +30,17 @@ import { degradedReason } from './degraded.ts'
 import { INCIDENT_SCHEMA, type IncidentLook, incidentRecord } from './incidents.ts'
 import type { NodeLifecycle } from './lifecycle.ts'
 import { type NodeStatus, statusOf } from './lifecycle.ts'
-import { listHeartbeats } from './node-store.ts'
+import { listHeartbeats, nodeNames } from './node-store.ts'
 
 /** What the status says of radio and phones. Null is not known: neither the core nor an own radio tells. */
-interface RadioView {
+export interface RadioView {
   readonly isConnected: boolean | null
   readonly mode: 'lte' | 'nr' | 'none' | null
   readonly attachedUes: number | null
 }
 
 /** Gives the view, observed anew at most every `VIEW_MS`. */
-type RadioLook = () => Promise<RadioView>
+export type RadioLook = () => Promise<RadioView>
 
 const VIEW_MS = 2_000
 const LOOK_BOUND_MS = 1_000
@@ -90,8 +90,8 @@ async function seenBy<T>(
   return driver && (await untilAborted(driver.observe(signal), signal).catch(() => undefined))
 }
 
-/** At most so many agents are shown: the answer stays bounded in a large mesh. */
-const MAX_AGENTS = 200
+/** At most so many agents are shown, those first that have been silent for longest: the answer stays bounded in a large mesh. */
+const MAX_AGENTS = 1_000
 
 /** One component as `GET /v1/health` and `GET /v1/status` show it. */
 const COMPONENT_SCHEMA: JsonSchema = objectSchema(
@@ -120,8 +120,14 @@ export async function withAgents(
   own: readonly ComponentState[],
 ): Promise<readonly ComponentState[]> {
   const nowMs = context.clock.nowMs()
-  const heartbeats = await listHeartbeats(context.db, MAX_AGENTS)
-  return [...own, ...heartbeats.flatMap((heartbeat) => agentStates(heartbeat, nowMs))]
+  const [heartbeats, names] = await Promise.all([
+    listHeartbeats(context.db, MAX_AGENTS),
+    nodeNames(context.db),
+  ])
+  return [
+    ...own,
+    ...heartbeats.flatMap((heartbeat) => agentStates(heartbeat, nowMs, names.get(heartbeat.node_id) ?? '')),
+  ]
 }
 
 /** `down` when something required is down, `degraded` when anything is not ok, `ok` otherwise. */

@@ -2,6 +2,7 @@ import {
   type ErrorDetail,
   type JsonSchema,
   type LifecycleState,
+  type NodeReport,
   objectSchema,
   PLAIN_TEXT_PATTERN,
   TIMESTAMP_SCHEMA,
@@ -17,14 +18,6 @@ interface ReportedComponent {
 
 const STATES: readonly LifecycleState[] = ['provision', 'register', 'on_air', 'peer', 'breakout']
 
-/** What a box says of itself. */
-export interface ReportedNode {
-  readonly lifecycle: LifecycleState
-  readonly plmn: string
-  /** Whether its TX is armed. */
-  readonly on_air: boolean
-}
-
 /** The body of `POST /v1/telemetry`. */
 export interface TelemetryBody {
   readonly node_id: string
@@ -33,13 +26,39 @@ export interface TelemetryBody {
   readonly components: readonly ReportedComponent[]
   readonly counters?: Readonly<Record<string, number>>
   readonly versions?: Readonly<Record<string, string>>
-  readonly node?: ReportedNode
+  readonly node?: NodeReport
 }
 
 const MAX_COMPONENTS = 32
 const MAX_COUNTERS = 64
 const MAX_DETAIL_LENGTH = 256
 const NAME_PATTERN = '^[a-z0-9][a-z0-9._-]{0,63}$'
+
+const COUNT: JsonSchema = { type: ['integer', 'null'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+const SHORT: JsonSchema = { type: 'string', maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
+const MOST_INCIDENTS = 16
+
+/** What of a node stands in its heartbeats and in the list of nodes alike. Null: not known. */
+export const FACTS: Readonly<Record<string, JsonSchema>> = {
+  radio_connected: { type: ['boolean', 'null'], description: 'Whether a base station is connected there.' },
+  channel: {
+    ...SHORT,
+    type: ['string', 'null'],
+    description: 'Technology and channel (EARFCN or NR-ARFCN) that TX is armed for: lte 1575.',
+  },
+  phones: { ...COUNT, description: 'Phones that are on.' },
+  sims: { ...COUNT, description: 'SIMs that are issued, in use or suspended.' },
+  octets_today: { ...COUNT, description: 'Both directions, since midnight in its time zone.' },
+  backlog: { ...COUNT, description: 'Changes of SIMs that its HSS does not have yet.' },
+  incidents: {
+    type: 'array',
+    maxItems: MOST_INCIDENTS,
+    items: objectSchema({ kind: SHORT, severity: SHORT, title: SHORT, since: TIMESTAMP_SCHEMA }, [
+      ...['kind', 'severity', 'title', 'since'],
+    ]),
+    description: 'Its outages, the gravest first.',
+  },
+}
 
 /** Schema of the body of `POST /v1/telemetry`. Everything in it is bounded: it is stored and shown. */
 export const TELEMETRY_BODY: JsonSchema = objectSchema(
@@ -82,7 +101,8 @@ export const TELEMETRY_BODY: JsonSchema = objectSchema(
         {
           lifecycle: { type: 'string', enum: STATES },
           plmn: { type: 'string', pattern: '^[0-9]{3}-[0-9]{2,3}$', description: 'MCC-MNC.' },
-          on_air: { type: 'boolean', description: 'Whether TX is armed there.' },
+          on_air: { type: ['boolean', 'null'], description: 'Whether TX is armed there.' },
+          ...FACTS,
         },
         ['lifecycle', 'plmn', 'on_air'],
       ),

@@ -116,6 +116,26 @@ incidents('keeps apart what has nothing to do with each other, the gravest first
   ])
 })
 
+incidents('has one row for all boxes that are silent, and one for each that is not well', () => {
+  const silent = ['a', 'b', 'c'].map((id, index) =>
+    ill(`node/${id}`, { kind: 'peer', box: id, sinceMs: 3 - index }),
+  )
+  const parts = ['d/core', 'd/radio', 'e/core'].map((id) =>
+    ill(`node/${id}`, { kind: 'peer', status: 'degraded', box: id.slice(0, 1) }),
+  )
+  const found = incidentsOf([...silent, ...parts], undefined)
+  assert.equal(
+    found.map(({ id, title, cause, effects }) => [id, title, cause.name, effects.length]),
+    [
+      ['box_silent', '3 boxes do not answer', 'node/c', 2],
+      ['part:node/d', 'The box d is not well', 'node/d/core', 1],
+      ['part:node/e', 'The box e is not well', 'node/e/core', 0],
+    ],
+  )
+  const [one] = incidentsOf(silent.slice(0, 1), undefined)
+  assert.is(one?.title, 'A box does not answer')
+})
+
 incidents('loses no component and shows none twice, whatever is ill', () => {
   const kinds = ['core', 'hss', 'ran', 'collector', 'store', 'feature', 'peer'] as const
   const told = [undefined, ...INCIDENT_KINDS]

@@ -194,6 +194,7 @@ service('shows every component with its times', async () => {
         title: 'The database of the box cannot be used',
         detail: '',
         component: 'store',
+        box: null,
         effects: [],
         impact: 'Phones that are on stay on. The box saves no change.',
         phones_off: null,

@@ -44,12 +44,19 @@ async function agents(world: World): Promise<readonly (readonly unknown[])[]> {
   return all.map(({ name, status, detail }) => [name.replace(`node/${OTHER_ID}`, 'n'), status, detail])
 }
 
-telemetry('shows the heartbeat and what it reported', async () => {
+telemetry('shows the heartbeat with the name of its box, and what it reported that is not well', async () => {
   const world = await setting()
   assert.is(await takeHeartbeat(world.fake.context, heartbeat(world, 1), AGENT), 'changed')
+  assert.equal(await agents(world), [['n', 'ok', 'another box: heartbeats come; 1 part is well']])
+  const components = [
+    { name: 'enb', status: 'ok' },
+    { name: 'hss', status: 'ok' },
+    { name: 'core', status: 'degraded', detail: 'slow' },
+  ] as const
+  await takeHeartbeat(world.fake.context, heartbeat(world, 2, { components }), AGENT)
   assert.equal(await agents(world), [
-    ['n', 'ok', 'heartbeats come'],
-    ['n/enb', 'ok', ''],
+    ['n', 'ok', 'another box: heartbeats come; 2 parts are well'],
+    ['n/core', 'degraded', 'another box: slow'],
   ])
 })
 
@@ -64,7 +71,7 @@ telemetry('keeps nothing of what no log line would show', async () => {
   } as typeof context
   const components = [{ name: 'enb', status: 'down', detail: 'no answer of 001010123456789' }] as const
   await takeHeartbeat(looking, heartbeat(world, 1, { components }), AGENT)
-  assert.equal((await agents(world))[1], ['n/enb', 'down', 'no answer of [imsi]'])
+  assert.equal((await agents(world))[1], ['n/enb', 'down', 'another box: no answer of [imsi]'])
 })
 
 telemetry('accepts and ignores an older or equal seq', async () => {
@@ -83,10 +90,9 @@ telemetry('shows another node as it says that it is, and as this one until it sa
   const shown = async (nodeId: string) => {
     const row = await findNode(world.db, nodeId)
     assert.ok(row)
-    const { state, lifecycle, plmn, version, on_air } = (await nodeRecord(context, row)) as Record<
-      string,
-      unknown
-    >
+    const own = { report: async () => ({ lifecycle: 'register', plmn: '999-70', on_air: false }) as const }
+    const record = (await nodeRecord(context, own, row)) as Record<string, unknown>
+    const { state, lifecycle, plmn, version, on_air } = record
     return [state, lifecycle, plmn, version, on_air]
   }
   const { mcc, mnc } = context.settings.plmn
@@ -106,6 +112,26 @@ telemetry('shows another node as it says that it is, and as this one until it sa
     ['bootstrap', 'provision'],
     'nobody moves this node by a word',
   )
+})
+
+telemetry('shows what another node tells of its radio, phones, SIMs, octets, outages and clock', async () => {
+  const world = await setting()
+  const { context } = world.fake
+  const outage = { kind: 'no_radio', severity: 'critical', title: 'No radio', since: '2026-01-01T00:00:00Z' }
+  const node = {
+    ...{ lifecycle: 'on_air' as const, plmn: '310-410', on_air: true, radio_connected: false },
+    ...{ channel: 'lte 1575', phones: 3, sims: 20, octets_today: 5_000_000_000, backlog: 2 },
+    incidents: [outage],
+  }
+  const at = new Date(context.clock.nowMs() + 2_500).toISOString()
+  await takeHeartbeat(context, heartbeat(world, 1, { node, at }), AGENT)
+  const row = await findNode(world.db, OTHER_ID)
+  assert.ok(row)
+  const nobody = { report: () => Promise.reject(new Error('it is not asked of another node')) }
+  const record = (await nodeRecord(context, nobody, row)) as Record<string, unknown>
+  const { lifecycle: _, plmn: __, on_air: ___, ...facts } = node
+  for (const [name, value] of Object.entries({ ...facts, clock_offset_s: 2.5 }))
+    assert.equal(record[name], value, name)
 })
 
 telemetry('takes it from the node itself or an operator, for a node that exists', async () => {
@@ -140,7 +166,7 @@ telemetry('makes a node degraded after three intervals of silence, until the nex
   assert.is(await degradedReason(context, OTHER_ID), undefined)
   await world.clock.advance(1)
   assert.is(await degradedReason(context, OTHER_ID), 'no heartbeat')
-  assert.equal((await agents(world))[0], ['n', 'down', 'no heartbeat for 45 s'])
+  assert.equal((await agents(world))[0], ['n', 'down', 'another box: no heartbeat for 45 s'])
   await takeHeartbeat(context, heartbeat(world, 2), AGENT)
   assert.is(await degradedReason(context, OTHER_ID), undefined)
 })
@@ -158,7 +184,7 @@ telemetry('keeps since when a component is what it is and when it was last well'
   const startMs = world.clock.nowMs()
   await takeHeartbeat(context, heartbeat(world, 1), AGENT)
   await world.clock.advance(15_000)
-  const ill = { components: [{ name: 'enb', status: 'degraded', detail: 'few phones' }] } as const
+  const ill = { components: [{ name: 'enb', status: 'degraded', detail: 'another box: few phones' }] } as const
   await takeHeartbeat(context, heartbeat(world, 2, ill), AGENT)
   await world.clock.advance(15_000)
   await takeHeartbeat(context, heartbeat(world, 3, ill), AGENT)
@@ -171,7 +197,7 @@ telemetry('notes an agent whose clock is off', async () => {
   const world = await setting()
   const at = new Date(world.clock.nowMs() + 90_000).toISOString()
   await takeHeartbeat(world.fake.context, heartbeat(world, 1, { at }), AGENT)
-  assert.equal((await agents(world))[0], ['n', 'degraded', 'its clock is 90 s ahead'])
+  assert.equal((await agents(world))[0], ['n', 'degraded', 'another box: its clock is 90 s ahead'])
 })
 
 telemetry('refuses a time that is none and a component that is there twice', () => {

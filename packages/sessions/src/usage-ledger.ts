@@ -59,6 +59,9 @@ async function sourcesOf(reader: Reader, imsi: ImsiHash, hourMs: number): Promis
 const BY_HOUR = `select hour_ms, ${octets('counted_up')} as counted_up, ${octets('counted_down')} as counted_down,
   sum(counted_incomplete) as open from sessions_ledger ${RANGE} group by hour_ms order by hour_ms`
 
+const SINCE = `select ${octets('counted_up')} as up, ${octets('counted_down')} as down
+  from sessions_ledger where hour_ms >= :from`
+
 /** What counts in each hour that begins in a span. */
 function countedByHour(
   reader: Reader,
@@ -110,6 +113,11 @@ export function usageLedger(
         })
       }
       return [...points].map(([atMs, totals]) => ({ atMs, ...totals }))
+    },
+    today: async () => {
+      const from = hours.dayOf(Math.floor(context.clock.nowMs()))
+      const row = await context.db.get<Pick<SourceSums, 'up' | 'down'>>(SINCE, { from })
+      return sumOctets(exact(row?.up ?? 0), exact(row?.down ?? 0))
     },
     submit: async (tx, imsi, source, { upBytes, downBytes, isIncomplete }, atMs) => {
       const own = context.db.join(tx)

@@ -226,6 +226,10 @@ export function subscribers(parts: SimsParts): Subscribers {
     labels: (imsis) => labelsOf(context.db, imsis),
     counts: async () => parts.counters.states(),
     misfits: (plmn) => misfits(context.db, plmn),
+    backlog: async () => {
+      const { pending, failed } = await countUnsynced(context.db)
+      return pending + failed
+    },
     lastAttached: async () => {
       const hash = parts.seen.last ?? (await lastFirstAttached(context.db))
       return hash === undefined ? undefined : await find(hash)

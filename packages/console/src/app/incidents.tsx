@@ -93,7 +93,7 @@ function IncidentLine({
 }) {
   const { kind, severity, title, detail, component, effects, runbook, since } = incident
   const isCritical = severity === 'critical'
-  const name = nameOf(kind, textOf('title', kind) ?? title, component)
+  const name = nameOf(incident, textOf('title', kind) ?? title)
   const advice = textOf('do', kind)
   const names = [component, ...effects]
   return (
@@ -132,10 +132,11 @@ function IncidentLine({
 const CAUSE_FIRST: ReadonlySet<string> = new Set(['part', 'store_gone'])
 
 /** Of some kinds there may be several: which of them it is. */
-function nameOf(kind: string, title: string, component: string): string {
+function nameOf({ kind, component, box, effects }: Incident, text: string): string {
+  if (kind === 'box_silent' && effects.length > 0) return t('incident.boxes', { count: effects.length + 1 })
+  if (box !== null) return kind === 'part' ? t('incident.box', { name: box }) : `${text} (${box})`
   if (kind === 'part') return componentText(component)
-  const isOneOfSeveral = kind === 'certificate_ending' || kind === 'box_silent'
-  return isOneOfSeveral ? `${title} (${componentText(component)})` : title
+  return kind === 'certificate_ending' ? `${text} (${componentText(component)})` : text
 }
 
 /** What the console says of a kind; undefined of one that it does not know. */

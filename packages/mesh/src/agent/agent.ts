@@ -1,15 +1,16 @@
 import { X509Certificate } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import {
   backoffMs,
   type ComponentHealth,
   healthBoardRef,
   isServiceError,
-  lifecycleRef,
   type MeshMembership,
   msFromDuration,
+  type NodeReport,
+  nodeReporterRef,
   serviceInfoRef,
   timestampFromMs,
-  txGateRef,
 } from '@steeple/contracts'
 import { CERTIFICATE_LIFE_MS, renewalPurpose, serialOf } from '../certificate.ts'
 import { createChanges } from '../enroll/changes.ts'
@@ -33,21 +34,27 @@ function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListene
   const { context, identity, membershipState, node } = parts
   /** What was sent last: a root of an earlier version keeps less of it than it is told. */
   let sent: string | undefined
+  /** Which list of the root the view is of. */
+  let list: string | undefined
   return {
     /** Asks what is new; waits for it when `mayWait`. */
     ask: async (membership: MeshMembership, mayWait: boolean): Promise<void> => {
       const known = membershipState.view()
-      const query = known === undefined || !mayWait ? '' : `?after=${known.revision}&wait_s=${WAIT_S}`
+      const mayAsk = known !== undefined && mayWait
+      const number = membershipState.list()?.number
+      const newer = number === undefined ? '' : `&after_crl=${number}`
       const answer = await root.call(membership, {
         signal: context.retiring,
         timeoutMs: NEWS_TIMEOUT_MS,
         method: 'GET',
-        path: `/v1/mesh/members${query}`,
+        path: `/v1/mesh/members${mayAsk ? `?after=${known.revision}&wait_s=${WAIT_S}` : ''}`,
+        ...(mayAsk && list !== undefined && { moreQuery: `&list=${list}${newer}` }),
       })
-      const { view, crlPem } = newsFrom(answer)
+      const { view, crlPem, listId } = newsFrom(answer, known)
       // What was asked for in another mesh is not for this one.
       if (identity.membership()?.rootNodeId !== membership.rootNodeId) return
-      if (JSON.stringify(view) !== JSON.stringify(known)) await membershipState.takeView(view)
+      if (!isDeepStrictEqual(view, known)) await membershipState.takeView(view)
+      list = listId
       if (crlPem !== undefined) await heard.take(crlPem)
     },
     /** Keeps what this node tells of its WireGuard, in whatever mesh. */
@@ -239,6 +246,13 @@ const MOST_COMPONENTS = 32
 const LONGEST_DETAIL = 256
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 
+/** How this node itself is: all of it, or what roots of the first versions take. */
+function toldOf(node: NodeReport | undefined): readonly object[] {
+  if (node === undefined) return []
+  const { lifecycle, plmn, on_air } = node
+  return [{ node }, { node: { lifecycle, plmn, on_air: on_air ?? false } }]
+}
+
 /** What tells the root how this node is, and throws `southbound_unavailable`. `seq` grows over restarts, lost stores and clocks that go back. */
 function heartbeats({ context, node }: EnrollParts, root: RootClient) {
   let seq: number | undefined
@@ -272,20 +286,10 @@ function heartbeats({ context, node }: EnrollParts, root: RootClient) {
         components,
         versions: { svc: context.use(serviceInfoRef).version },
       },
-      more: { node: await nodeNow(context) },
+      more: toldOf(await context.maybe(nodeReporterRef)?.report()),
     })
     if (answer.status >= 300) throw refusal(answer)
   }
-}
-
-/** How this node itself is, as the list of nodes at the root shows it. */
-async function nodeNow(context: EnrollParts['context']): Promise<object> {
-  const [state = 'provision', gate] = await Promise.all([
-    context.maybe(lifecycleRef)?.state(),
-    context.maybe(txGateRef)?.state(),
-  ])
-  const { mcc, mnc } = context.settings.plmn
-  return { lifecycle: state, plmn: `${mcc}-${mnc}`, on_air: gate?.armed ?? false }
 }
 
 const RETRY = { firstMs: 1_000, longestMs: 15_000 }

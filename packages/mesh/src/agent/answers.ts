@@ -16,6 +16,8 @@ export interface Enrolled {
 export interface News {
   readonly view: MeshView
   readonly crlPem: string | undefined
+  /** Which list of the root the revision is of; undefined where it tells no changes. */
+  readonly listId: string | undefined
 }
 
 /** Reads the answer of an enrollment. Throws `southbound_unavailable` with what the other one said instead. */
@@ -32,8 +34,11 @@ export function enrolledFrom(answer: MeshAnswer): Enrolled {
   }
 }
 
-/** Reads the answer to a question for the members. It comes from the root, which this node believes; its form is checked. */
-export function newsFrom(answer: MeshAnswer): News {
+/**
+ * Reads the answer to a question for the members, after what is known: it may be what changed since. It comes from the root, which
+ * this node believes; its form is checked.
+ */
+export function newsFrom(answer: MeshAnswer, known?: MeshView): News {
   if (answer.status !== 200) throw refusal(answer)
   const { body } = answer
   const members = fieldOf(body, 'members')
@@ -50,16 +55,31 @@ export function newsFrom(answer: MeshAnswer): News {
   if (!isNetwork || !members.every((member) => isIPv4(textIn(member, 'overlay_address'))))
     throw southboundUnavailable('the root answered with addresses that are none of an overlay')
   const crlPem = fieldOf(body, 'crl_pem')
+  const listId = fieldOf(body, 'list')
   return {
     view: {
       mesh: { name: textIn(mesh, 'name'), root_node_id: textIn(mesh, 'root_node_id') },
       subnet,
       revision,
       // Checked above as far as this node goes by it.
-      members: members as MeshView['members'],
+      members: merged(body, members as MeshView['members'], known),
     },
     crlPem: typeof crlPem === 'string' ? crlPem : undefined,
+    listId: typeof listId === 'string' ? listId : undefined,
   }
+}
+
+/** All members: those that were told, after those that are known where only changes were. */
+function merged(body: unknown, told: MeshView['members'], known: MeshView | undefined): MeshView['members'] {
+  const since = fieldOf(body, 'since') ?? null
+  if (since === null) return told
+  const gone = fieldOf(body, 'gone')
+  if (known === undefined || since !== known.revision || !Array.isArray(gone))
+    throw southboundUnavailable('the root answered with changes of another list than this node has')
+  const all = new Map(known.members.map((one) => [one.node_id, one]))
+  for (const id of gone) all.delete(id)
+  for (const one of told) all.set(one.node_id, one)
+  return [...all.values()]
 }
 
 /** What the other box said, as an error of this one. */

@@ -9,8 +9,12 @@ export interface RootCall
   extends Pick<MeshCall, 'method' | 'path' | 'isAnonymous' | 'signal'>,
     Partial<Pick<MeshCall, 'timeoutMs'>> {
   readonly body?: object
-  /** What a root of an earlier version does not know: left out where it refuses that. */
-  readonly more?: object
+  /**
+   * What a root of an earlier version does not know, of the body or the query: left out where it refuses that. Of several bodies the
+   * next is tried.
+   */
+  readonly more?: object | readonly object[]
+  readonly moreQuery?: string
 }
 
 /** Asks the root at each address that is known of it, one after the other. */
@@ -43,13 +47,19 @@ export function rootClient({ identity, membershipState }: EnrollParts, client: M
   const ask = async (
     url: string,
     { caPem, rootNodeId }: MeshMembership,
-    { more, ...call }: RootCall,
+    { more, moreQuery = '', ...call }: RootCall,
   ): Promise<MeshAnswer> => {
-    const whole = { timeoutMs: TIMEOUT_MS, ...call, url, caPem, nodeId: rootNodeId }
-    const answer = await client.call({ ...whole, ...(more && { body: { ...call.body, ...more } }) })
-    const isUnknown =
-      more !== undefined && answer.status === 400 && codeIn(answer.body) === 'validation_failed'
-    return isUnknown ? await client.call(whole) : answer
+    const plain = { timeoutMs: TIMEOUT_MS, ...call, url, caPem, nodeId: rootNodeId }
+    const bodies = more === undefined ? [] : [more].flat()
+    const tries = [
+      ...(moreQuery === '' ? [] : [{ ...plain, path: call.path + moreQuery }]),
+      ...bodies.map((one) => ({ ...plain, body: { ...call.body, ...one } })),
+    ]
+    for (const one of tries) {
+      const answer = await client.call(one)
+      if (answer.status !== 400 || codeIn(answer.body) !== 'validation_failed') return answer
+    }
+    return await client.call(plain)
   }
   return {
     call: async (membership, call) => {

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type Clock, capacityExceeded, type Db, type Tx } from '@steeple/contracts'
 import { addressText, type Cidr, networkOf } from '../peers/cidr.ts'
 import { type Changes, createChanges } from './changes.ts'
@@ -84,10 +85,14 @@ export interface MemberList {
   /** Whether a node beside this one is or was ever in. */
   readonly hadMembers: boolean
   certificate(serial: string): KnownCertificate | undefined
-  /** The serials that each node has, by its id; those that are revoked are not among them. */
-  serials(): ReadonlyMap<string, readonly string[]>
+  /** The serials that a node has, in order; those that are revoked are not among them. */
+  serials(nodeId: string): readonly string[]
   /** Another with each change of `members` and each revocation. */
   revision(): number
+  /** Another one whenever the list is opened: revisions of two lists cannot be compared. */
+  readonly listId: string
+  /** The ids of those that came, changed or left after that revision of this list. */
+  changedAfter(revision: number): readonly string[]
   readonly changes: Changes
   /** Takes up what another instance on the same store has committed. */
   follow(): Promise<void>
@@ -131,15 +136,26 @@ export async function openMemberList(options: {
   const { db, clock, subnet, own } = options
   const known = new Map<string, MemberRow>()
   const certificates = new Map<string, KnownCertificate>()
+  const serials = new Map<string, Set<string>>()
+  /** The revision with which each was another the last time; a new certificate goes along with the next one. */
+  const changedAt = new Map<string, number>()
   const changes = createChanges()
   let revision = Number((await readNote(db, 'revision')) ?? 0)
   const keep = (row: MemberRow): void => void known.set(row.node_id, row)
-  const keepCertificate = ({ serial, node_id, revoked_at_ms }: CertificateRow): void =>
-    void certificates.set(serial, { nodeId: node_id, isRevoked: revoked_at_ms !== null })
+  const keepCertificate = ({ serial, node_id, revoked_at_ms }: CertificateRow): void => {
+    certificates.set(serial, { nodeId: node_id, isRevoked: revoked_at_ms !== null })
+    const held = serials.get(node_id) ?? new Set()
+    serials.set(node_id, held)
+    if (revoked_at_ms === null) held.add(serial)
+    else held.delete(serial)
+  }
   const changed = async (tx: Tx, rows: readonly MemberRow[], certs: readonly CertificateRow[]) => {
     const next = await countUp(tx, 'revision')
     tx.afterCommit(() => {
-      for (const row of rows) keep(row)
+      for (const row of rows) {
+        keep(row)
+        changedAt.set(row.node_id, next)
+      }
       for (const row of certs) keepCertificate(row)
       revision = next
       changes.tell()
@@ -152,7 +168,11 @@ export async function openMemberList(options: {
   const follow = async (): Promise<void> => {
     const next = Number((await readNote(db, 'revision')) ?? 0)
     if (next <= revision) return
+    const before = new Map(known)
     await load()
+    // Which of the revisions meanwhile it was nobody has noted.
+    for (const [id, row] of known)
+      if (!isDeepStrictEqual(row, before.get(id))) changedAt.set(id, Math.max(revision, next))
     revision = Math.max(revision, next)
     changes.tell()
   }
@@ -166,8 +186,10 @@ export async function openMemberList(options: {
       return known.size > 1
     },
     certificate: (serial) => certificates.get(serial),
-    serials: () => serialsOf(certificates),
+    serials: (nodeId) => [...(serials.get(nodeId) ?? [])].toSorted(),
     revision: () => revision,
+    listId: randomUUID(),
+    changedAfter: (after) => [...changedAt].filter(([, at]) => at > after).map(([id]) => id),
     ...{ changes, follow },
     admit: async (tx, { nodeId, name, keySha256, address, certificate }) => {
       const before = await findMember(tx, nodeId)
@@ -184,7 +206,10 @@ export async function openMemberList(options: {
     },
     renew: async (tx, certificate) => {
       await insertCertificate(tx, certificate)
-      tx.afterCommit(() => keepCertificate(certificate))
+      tx.afterCommit(() => {
+        keepCertificate(certificate)
+        changedAt.set(certificate.node_id, revision + 1)
+      })
     },
     expel: async (tx, before) => {
       const nowMs = clock.nowMs()
@@ -199,14 +224,6 @@ export async function openMemberList(options: {
       await changed(tx, [row], [])
     },
   }
-}
-
-function serialsOf(
-  certificates: ReadonlyMap<string, KnownCertificate>,
-): ReadonlyMap<string, readonly string[]> {
-  const good = [...certificates].filter(([, { isRevoked }]) => !isRevoked)
-  const byNode = Map.groupBy(good, ([, { nodeId }]) => nodeId)
-  return new Map([...byNode].map(([nodeId, held]) => [nodeId, held.map(([serial]) => serial).toSorted()]))
 }
 
 async function givenAddresses(tx: Tx): Promise<ReadonlySet<string>> {

@@ -76,17 +76,37 @@ export const MEMBER_SCHEMA: JsonSchema = objectSchema(
 
 /** The mesh whose root this node is. */
 export function rootView(parts: EnrollParts): MeshView {
+  return { ...headOf(parts), members: parts.memberList.members().map((row) => recordOf(parts, row)) }
+}
+
+/** What of it came or changed after a revision of this root's list, and who left. The root itself is always in it. */
+export function rootChanges(
+  parts: EnrollParts,
+  after: number,
+): MeshView & { readonly gone: readonly string[] } {
+  const { memberList, node } = parts
+  const ids = new Set([node.nodeId, ...memberList.changedAfter(after)])
+  const rows = [...ids].flatMap((id) => memberList.member(id) ?? [])
+  const isIn = ({ left_at_ms }: MemberRow): boolean => left_at_ms === null
+  return {
+    ...headOf(parts),
+    members: rows.filter(isIn).map((row) => recordOf(parts, row)),
+    gone: rows.filter((row) => !isIn(row)).map(({ node_id }) => node_id),
+  }
+}
+
+function headOf(parts: EnrollParts): Omit<MeshView, 'members'> {
   const { context, node, memberList } = parts
-  const serials = memberList.serials()
   return {
     mesh: { name: ownMeshName(parts), root_node_id: node.nodeId },
     subnet: context.config.subnet,
     revision: memberList.revision(),
-    members: memberList.members().map((row) => {
-      const record = { ...memberRecord(row, node.nodeId), serials: serials.get(row.node_id) ?? [] }
-      return record.is_root ? { ...record, address: ownAddress(context) ?? null } : record
-    }),
   }
+}
+
+function recordOf({ context, node, memberList }: EnrollParts, row: MemberRow): MemberRecord {
+  const record = { ...memberRecord(row, node.nodeId), serials: memberList.serials(row.node_id) }
+  return record.is_root ? { ...record, address: ownAddress(context) ?? null } : record
 }
 
 function memberRecord(row: MemberRow, rootNodeId: string): MemberRecord {

@@ -13,15 +13,18 @@ import {
   rateLimited,
   recordSchema,
   route,
+  type Tx,
   validationFailed,
 } from '@steeple/contracts'
 import type { PublishedWireguard } from '../members.ts'
 import { isIn, parseCidr } from '../peers/cidr.ts'
 import { parseHostPort } from '../peers/endpoint.ts'
 import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
+import { createChanges } from './changes.ts'
 import {
   MEMBER_SCHEMA,
   type MeshView,
+  rootChanges,
   rootView,
   WIREGUARD_SCHEMA,
   wireguardFrom,
@@ -30,8 +33,7 @@ import {
 import { plainAddress } from './own-names.ts'
 import type { EnrollParts } from './parts.ts'
 import type { SignedList } from './revocation-list.ts'
-import type { MemberRow } from './rows.ts'
-import { allMembers, findMember } from './store.ts'
+import { findMember, membersNaming } from './store.ts'
 
 /** A rotation of all keys of a large mesh is some dozens of changes of each member. */
 const AT_ONCE = 60
@@ -66,6 +68,8 @@ const MOST_DETAILS = 20
 interface Query {
   readonly after?: number
   readonly wait_s?: number
+  readonly list?: string
+  readonly after_crl?: number
 }
 
 /** What a member tells of itself. */
@@ -86,6 +90,29 @@ const TOLD_SCHEMA: JsonSchema = {
   },
 }
 
+/** Of a large mesh nobody is answered more often: what comes in such a time goes out together. */
+const LONGEST_TURN_MS = 2_000
+const SHORTEST_TURN_MS = 50
+/** What an answer to one member may take of the root. */
+const TURN_MS_EACH = 3
+
+/** Resolves at the end of the turn that runs, which all who wait share; a turn is as long as the mesh is large. */
+function turns(membersNow: () => number): (signal: AbortSignal) => Promise<void> {
+  const changes = createChanges()
+  let isRunning = false
+  return async (signal) => {
+    if (!isRunning) {
+      isRunning = true
+      const lengthMs = Math.min(LONGEST_TURN_MS, Math.max(SHORTEST_TURN_MS, TURN_MS_EACH * membersNow()))
+      setTimeout(() => {
+        isRunning = false
+        changes.tell()
+      }, lengthMs).unref()
+    }
+    await changes.next(LONGEST_TURN_MS, signal)
+  }
+}
+
 /** The routes that members ask of the root, and of each other. */
 export function membersRoutes(parts: EnrollParts): readonly Route[] {
   const allowance = changeAllowance(parts.context.clock)
@@ -93,6 +120,7 @@ export function membersRoutes(parts: EnrollParts): readonly Route[] {
 }
 
 function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
+  const turn = turns(() => parts.memberList.members().length)
   return route<unknown, Query, unknown>({
     method: 'GET',
     path: '/v1/mesh/members',
@@ -101,11 +129,23 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
     summary: 'List the members of the mesh, and the revoked certificates',
     description:
       'All members at once. With after and wait_s, it answers when revision differs from after, or after wait_s ' +
-      'seconds. A member answers with what it has heard last.',
+      'seconds. With list as well, the root answers with what changed after that revision, if it still knows that: then ' +
+      'since is that revision. In a large mesh an answer that waited comes at most every 2 s. A member answers with what ' +
+      'it has heard last.',
     schema: {
       query: objectSchema({
         after: { type: 'integer', minimum: 0 },
         wait_s: { type: 'integer', minimum: 0, maximum: LONGEST_WAIT_S },
+        list: {
+          type: 'string',
+          maxLength: 64,
+          description: 'As list of an earlier answer: asks for changes alone.',
+        },
+        after_crl: {
+          type: 'integer',
+          minimum: 0,
+          description: 'As crl_number of an earlier answer: crl_pem is null unless there is a newer one.',
+        },
       }),
       response: recordSchema({
         mesh: recordSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }),
@@ -113,23 +153,58 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
         revision: { type: 'integer' },
         crl_number: { type: ['integer', 'null'] },
         crl_pem: { type: ['string', 'null'] },
+        list: {
+          type: ['string', 'null'],
+          description: 'Which list the revision is of. Null: changes cannot be asked for here.',
+        },
+        since: {
+          type: ['integer', 'null'],
+          description: 'members are those that came or changed after this revision. Null: all of them.',
+        },
+        gone: { type: 'array', items: NODE_ID_SCHEMA, description: 'Who has left after since.' },
         members: { type: 'array', items: MEMBER_SCHEMA },
       }),
     },
     errors: ['node_state_conflict'],
     handle: async (request) => {
       await noteAddress(parts, request as never, allowance)
-      const { after, wait_s = 0 } = request.query
-      if (after !== undefined && wait_s > 0 && viewOf(parts).revision === after) {
-        const { changes } =
-          parts.identity.membership() === undefined ? parts.memberList : parts.membershipState
-        await changes.next(wait_s * 1_000, request.signal)
+      const { after, wait_s = 0, after_crl } = request.query
+      if (after !== undefined && wait_s > 0) {
+        await untilNews(parts, after, wait_s * 1_000, request.signal, turn)
         refuseRevoked(parts, request as never)
       }
       const list = await listOf(parts)
-      return ok({ ...viewOf(parts), crl_number: list?.number ?? null, crl_pem: list?.pem ?? null })
+      const isNew = list !== undefined && list.number !== after_crl
+      return ok({
+        ...newsOf(parts, request.query),
+        crl_number: list?.number ?? null,
+        crl_pem: isNew ? list.pem : null,
+      })
     },
   })
+}
+
+/** Waits until the revision is another, and then until the end of the turn. */
+async function untilNews(
+  parts: EnrollParts,
+  after: number,
+  waitMs: number,
+  signal: AbortSignal,
+  turn: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { changes } = parts.identity.membership() === undefined ? parts.memberList : parts.membershipState
+  if (viewOf(parts).revision === after) await changes.next(waitMs, signal)
+  if (viewOf(parts).revision !== after) await turn(signal)
+}
+
+/** What a question is answered with: what changed since, or everything. */
+function newsOf(parts: EnrollParts, { after, list }: Query): object {
+  const { identity, memberList } = parts
+  if (identity.membership() !== undefined) return { ...viewOf(parts), list: null, since: null, gone: [] }
+  const { listId } = memberList
+  if (after === undefined || list !== listId)
+    return { ...rootView(parts), list: listId, since: null, gone: [] }
+  return { ...rootChanges(parts, after), list: listId, since: after }
 }
 
 function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
@@ -165,7 +240,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
       return await request.mutate(id, async (tx) => {
         const row = await findMember(tx, id)
         if (row === undefined || row.left_at_ms !== null) throw nodeNotFound(id)
-        refuseTaken(await allMembers(tx), id, [rest.public_key, next_public_key])
+        await refuseTaken(tx, id, [rest.public_key, next_public_key])
         const next = { ...row, wireguard, address: address === undefined ? row.address : address }
         if (row.wireguard !== wireguard || row.address !== next.address) {
           refuseTooMany(allowance, id)
@@ -210,16 +285,15 @@ function refuseTooMany(allowance: Allowance, id: string): void {
 /**
  * Who tells another one's key cuts that one off: WireGuard has each key once, for one peer. Throws `node_state_conflict`.
  */
-function refuseTaken(rows: readonly MemberRow[], id: string, keys: readonly (string | null)[]): void {
-  const others = rows.filter(({ node_id, left_at_ms }) => node_id !== id && left_at_ms === null)
-  for (const { node_id, wireguard } of others) {
-    const told = wireguard === null ? undefined : wireguardFrom(wireguard)
-    const taken = [told?.public_key, told?.next_public_key]
-    if (keys.some((key) => key !== null && taken.includes(key)))
-      throw nodeStateConflict(
-        `a key of these is that of the member ${node_id}; make others (svc peer rotate)`,
-      )
-  }
+async function refuseTaken(tx: Tx, id: string, keys: readonly (string | null)[]): Promise<void> {
+  for (const key of keys)
+    for (const { node_id, wireguard } of key === null ? [] : await membersNaming(tx, key)) {
+      const told = node_id === id || wireguard === null ? undefined : wireguardFrom(wireguard)
+      if (told?.public_key === key || told?.next_public_key === key)
+        throw nodeStateConflict(
+          `a key of these is that of the member ${node_id}; make others (svc peer rotate)`,
+        )
+    }
 }
 
 function crlRoute(parts: EnrollParts): Route {

@@ -16,6 +16,11 @@ export function allMembers(reader: Reader): Promise<readonly MemberRow[]> {
   return MEMBERS.select(reader, 'order by number')
 }
 
+/** Those that are in and in whose WireGuard that key stands anywhere. */
+export function membersNaming(reader: Reader, key: string): Promise<readonly MemberRow[]> {
+  return MEMBERS.select(reader, 'where left_at_ms is null and wireguard like :part', { part: `%${key}%` })
+}
+
 /** A member, in or out. */
 export function findMember(reader: Reader, nodeId: string): Promise<MemberRow | undefined> {
   return MEMBERS.find(reader, { node_id: nodeId })

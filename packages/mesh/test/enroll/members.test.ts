@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import { assert, suite } from '@steeple/testkit'
+import { assert, rounds, seededDraw, suite, testSeed } from '@steeple/testkit'
+import { newsFrom } from '../../src/agent/answers.ts'
+import type { MeshAnswer } from '../../src/agent/mesh-client.ts'
 import { type Box, bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
 
 interface View {
@@ -57,6 +59,81 @@ members('answers a question that waits as soon as there is something new', async
   // Behind the times: it does not wait.
   assert.is((await view(box, `?after=${before.revision}&wait_s=55`)).revision, after.revision)
 })
+
+interface Changes extends View {
+  readonly list: string
+  readonly since: number | null
+  readonly gone: readonly string[]
+}
+
+members('tells who follows the list only what has changed since', async () => {
+  const [box, leaver] = [await joined(), await joined()]
+  const ask = async (query = ''): Promise<Changes> =>
+    bodyOf<Changes>(await root.as(box, 'GET', `/v1/mesh/members${query}`))
+  const all = await ask()
+  assert.is(all.since, null)
+  const after = (of: Changes): string => `?after=${of.revision}&list=${of.list}&after_crl=${of.crl_number}`
+  const none = await ask(after(all))
+  assert.equal(
+    [none.since, none.members.map(({ is_root }) => is_root), none.gone, none.crl_pem],
+    [all.revision, [true], [], null],
+    'nothing but the root itself',
+  )
+  const comer = await joined()
+  bodyOf(
+    await root.as(leaver, 'PUT', `/v1/mesh/members/${leaver.id}/wireguard`, {
+      ...WIREGUARD,
+      public_key: Buffer.alloc(32, 77).toString('base64'),
+    }),
+  )
+  const two = await ask(after(all))
+  assert.equal(
+    two.members
+      .map(({ node_id }) => node_id)
+      .slice(1)
+      .sort(),
+    [comer.id, leaver.id].sort(),
+  )
+  bodyOf(await root.bed.request('POST', `/v1/nodes/${leaver.id}/leave`))
+  const last = await ask(after(two))
+  assert.equal(last.gone, [leaver.id])
+  assert.ok(last.crl_pem.includes('X509 CRL'), 'a newer list of what is revoked')
+  for (const query of [`?after=${all.revision}`, `?after=${all.revision}&list=another`])
+    assert.is((await ask(query)).since, null, 'of another list it tells all')
+})
+
+members(
+  'makes the same list of changes as it is when asked for whole, whatever happens in between',
+  async () => {
+    const draw = seededDraw(testSeed())
+    const box = await joined()
+    const ask = async (query = ''): Promise<MeshAnswer> => {
+      const { status, body } = await root.as(box, 'GET', `/v1/mesh/members${query}`)
+      return { status, body }
+    }
+    let { view: known, listId } = newsFrom(await ask())
+    const others: Box[] = []
+    for (let round = 0; round < rounds(30); round += 1) {
+      for (let count = draw(3); count > 0; count -= 1) {
+        const some = others[draw(others.length || 1)]
+        const act = draw(3)
+        if (act === 0 || some === undefined) others.push(await joined())
+        else if (act === 1)
+          await root.as(some, 'PUT', `/v1/mesh/members/${some.id}/wireguard`, {
+            ...WIREGUARD,
+            public_key: Buffer.from(Array.from({ length: 32 }, () => draw(256))).toString('base64'),
+          })
+        else await root.bed.request('POST', `/v1/nodes/${some.id}/leave`)
+      }
+      const news = newsFrom(await ask(`?after=${known.revision}&list=${listId}`), known)
+      ;({ view: known, listId } = news)
+      const whole = newsFrom(await ask()).view
+      const sorted = (view: typeof whole) =>
+        view.members.toSorted((one, other) => (one.node_id < other.node_id ? -1 : 1))
+      assert.equal(sorted(known), sorted(whole))
+    }
+  },
+)
 
 members('lets a member tell of itself alone, and fills in where it was seen', async () => {
   const [box, other] = [await joined(), await joined()]

@@ -74,6 +74,7 @@ export function gateState(
       allow_list: stateOf('allow-list'),
     },
     profile: arm?.profileId,
+    radio: arm?.profile,
     transmitter,
   }
 }

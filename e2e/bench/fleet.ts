@@ -1,0 +1,139 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { tempDir } from '@steeple/testkit'
+import { launch, urlOf } from '../harness/launch.ts'
+import { type Following, followAll } from '../harness/mesh/following.ts'
+import { type Hub, newWireguard, type SimulatedBox, simulatedBox } from '../harness/mesh/simulated-box.ts'
+import { type Bench, bench, cpuOf, most, type Stage, shareOf, timed, times, told } from './bench.ts'
+
+/** A service with TLS, and what it is asked with. */
+export interface TlsService extends Hub {
+  readonly child: ChildProcess
+  /** A file of its keys, PEM. */
+  key(name: string): string
+}
+
+/** Starts one that ends with the stage. */
+export async function tlsService(stage: Stage): Promise<TlsService> {
+  const { path: dataDir } = stage.use(await tempDir('steeple-bench-'))
+  const token = 'bench-tls-admin-token-0123456789'
+  const service = launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
+    env: { SVC_TLS_ENABLED: 'true', SVC_ADMIN_TOKEN: token, SVC_PEERING_MDNS: 'false' },
+  })
+  stage.defer(async () => {
+    service.child.kill('SIGTERM')
+    await service.exited
+  })
+  const port = Number(new URL(await urlOf(service)).port)
+  const key = (name: string): string => readFileSync(join(dataDir, 'keys', name), 'utf8')
+  return { child: service.child, port, token, key, ca: key('mesh-ca.pem') }
+}
+
+/** A service and so many members of its mesh, enrolled some at a time. */
+async function fleetOf(stage: Stage, count: number) {
+  const service = await tlsService(stage)
+  const boxes: SimulatedBox[] = []
+  while (boxes.length < count)
+    boxes.push(...(await Promise.all(Array.from({ length: 20 }, () => simulatedBox(service)))))
+  stage.defer(() => {
+    for (const box of boxes) box.end()
+  })
+  return { service, boxes }
+}
+
+const BOXES = 1_000
+const INTERVAL_MS = 15_000
+
+const heartbeats = bench({
+  name: 'heartbeats',
+  about: `heartbeats of ${BOXES} boxes every 15 s, each on a connection of its own with mutual TLS`,
+  setup: (stage) => fleetOf(stage, BOXES),
+  act: async ({ service, boxes }) => {
+    await beat(boxes, 1)
+    const idle = await shareOf(service, INTERVAL_MS)
+    const [beganMs, beganCpuMs] = [performance.now(), cpuOf(service)]
+    await times(2, (round) => beat(boxes, 2 + round))
+    const busy = (100 * (cpuOf(service) - beganCpuMs)) / (performance.now() - beganMs)
+    const name = `heartbeats of ${BOXES} boxes every ${INTERVAL_MS / 1_000} s over mutual TLS`
+    return [most(name, busy - idle, '% of a core', 5, { target: '≤ 5 %' })]
+  },
+})
+
+/** One heartbeat of each, spread over the interval. */
+async function beat(boxes: readonly SimulatedBox[], seq: number): Promise<void> {
+  const beganMs = performance.now()
+  const components = ['store', 'core', 'radio', 'hss'].map((name) => ({
+    ...{ name, status: 'ok', detail: 'as it should be' },
+  }))
+  const sent: Promise<unknown>[] = []
+  for (const [index, { id, ask }] of boxes.entries()) {
+    const waitMs = beganMs + (index * INTERVAL_MS) / boxes.length - performance.now()
+    if (waitMs > 1) await delay(waitMs)
+    const body = { node_id: id, at: new Date().toISOString(), seq, components, versions: { svc: '0.1.0' } }
+    sent.push(ask('POST', '/v1/telemetry', body))
+  }
+  await Promise.all(sent)
+}
+
+const FOLLOWERS = 300
+
+/** Publishes of all at once, then a revocation: how long until everyone knows, and what it costs the root. */
+async function news(service: TlsService, boxes: readonly SimulatedBox[], following: Following) {
+  await following.untilAllKnow(({ members }) => members.size > boxes.length)
+  const [beganMs, beganCpuMs, beganOctets] = [performance.now(), cpuOf(service), octetsOf(boxes)]
+  const queue = [...boxes]
+  const publish = async (): Promise<void> => {
+    for (let box = queue.shift(); box !== undefined; box = queue.shift())
+      await box.ask('PUT', `/v1/mesh/members/${box.id}/wireguard`, newWireguard())
+  }
+  await Promise.all(Array.from({ length: 20 }, publish))
+  await following.untilAllKnow(({ told: known }) => known >= boxes.length)
+  const took = performance.now() - beganMs
+  const cpuS = (cpuOf(service) - beganCpuMs) / 1_000
+  const megabytes = (octetsOf(boxes) - beganOctets) / 1e6
+  const [victim, ...rest] = boxes
+  const outMs = await timed(async () => {
+    await following.expel(victim?.id ?? '')
+    await following.untilAllKnow(({ members }) => !members.has(victim?.id ?? ''), rest)
+  })
+  return { took, cpuS, megabytes, outMs }
+}
+
+function octetsOf(boxes: readonly SimulatedBox[]): number {
+  return boxes.reduce((sum, { octets }) => sum + octets, 0)
+}
+
+function membersNews(name: string, isByChanges: boolean): Bench {
+  return bench({
+    name,
+    about: `${FOLLOWERS} boxes tell of themselves at once and one is put out, ${isByChanges ? 'by changes' : 'whole lists'}`,
+    setup: (stage) => fleetOf(stage, FOLLOWERS),
+    act: async ({ service, boxes }) => {
+      await using following = followAll(service, boxes, isByChanges)
+      const { took, cpuS, megabytes, outMs } = await news(service, boxes, following)
+      const of = `${FOLLOWERS} members, ${isByChanges ? 'changes' : 'whole lists'}`
+      if (!isByChanges)
+        return [
+          told(`until all know what all told (${of})`, took / 1_000, 's'),
+          told(`processor time of the root (${of})`, cpuS, 's'),
+          told(`octets of it (${of})`, megabytes, 'MB'),
+          told(`until all know of a revocation (${of})`, outMs / 1_000, 's'),
+        ]
+      return [
+        most(`until all know what all told (${of})`, took / 1_000, 's', 30),
+        most(`processor time of the root (${of})`, cpuS, 's', 15),
+        told(`octets of it (${of})`, megabytes, 'MB'),
+        most(`until all know of a revocation (${of})`, outMs / 1_000, 's', 5),
+      ]
+    },
+  })
+}
+
+/** What a mesh of many boxes costs its root. */
+export const FLEET: readonly Bench[] = [
+  heartbeats,
+  membersNews('members-whole', false),
+  membersNews('members-changes', true),
+]

@@ -1,0 +1,135 @@
+import {
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  randomUUID,
+  sign,
+} from 'node:crypto'
+import https from 'node:https'
+
+/** Where simulated boxes are enrolled: a service with TLS on the loopback interface. */
+export interface Hub {
+  readonly port: number
+  /** The CA of the mesh, PEM. */
+  readonly ca: string
+  /** Of an admin. */
+  readonly token: string
+}
+
+/** A member of the mesh that is a script: a key, a certificate and the requests of a box. */
+export interface SimulatedBox {
+  readonly id: string
+  /** One request over mutual TLS, on a connection that is kept; the parsed body. Rejects unless the status is one of 2xx. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever shape the route documents
+  ask(method: string, path: string, body?: object, signal?: AbortSignal): Promise<any>
+  /** Octets of bodies that it has read. */
+  readonly octets: number
+  end(): void
+}
+
+/** An answer that is a refusal. */
+export class Refused extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Enrolls a new box by a bootstrap token of its own. */
+export async function simulatedBox(hub: Hub): Promise<SimulatedBox> {
+  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  const id = randomUUID()
+  const anonymous = new https.Agent({ keepAlive: true, maxSockets: 1, ca: hub.ca })
+  const minted = await send(hub.port, anonymous, 'POST', '/v1/tokens', {
+    body: { name: id, kind: 'bootstrap' },
+    token: hub.token,
+  })
+  const { token } = JSON.parse(minted)
+  const wish = { csr_pem: csrOf(key), name: `box-${id.slice(0, 8)}` }
+  const enrolled = await send(hub.port, anonymous, 'POST', `/v1/nodes/${id}/enroll`, { body: wish, token })
+  anonymous.destroy()
+  const keyPem = key.export({ format: 'pem', type: 'pkcs8' }).toString()
+  const { certificate_pem: cert } = JSON.parse(enrolled)
+  // A question that waits and what the box tells meanwhile.
+  const agent = new https.Agent({ keepAlive: true, maxSockets: 2, ca: hub.ca, key: keyPem, cert })
+  let octets = 0
+  return {
+    id,
+    ask: async (method, path, body, signal) => {
+      const text = await send(hub.port, agent, method, path, {
+        ...(body && { body }),
+        ...(signal && { signal }),
+      })
+      octets += text.length
+      return JSON.parse(text)
+    },
+    get octets() {
+      return octets
+    },
+    end: () => agent.destroy(),
+  }
+}
+
+/** What a box tells of its WireGuard for the first time. */
+export function newWireguard(): object {
+  return { public_key: randomBytes(32).toString('base64'), listen_port: 51_820, advertised: [] }
+}
+
+interface Sent {
+  readonly body?: object
+  readonly token?: string
+  readonly signal?: AbortSignal
+}
+
+function send(
+  port: number,
+  agent: https.Agent,
+  method: string,
+  path: string,
+  { body, token, signal }: Sent,
+): Promise<string> {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  return new Promise((resolve, reject) => {
+    const headers = {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(text !== '' && {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+      }),
+    }
+    const request = https.request(
+      { host: '127.0.0.1', port, agent, method, path, headers, signal },
+      (response) => {
+        let answer = ''
+        response.setEncoding('utf8')
+        response.on('data', (piece) => {
+          answer += piece
+        })
+        response.on('error', reject)
+        response.on('end', () => {
+          const { statusCode = 0 } = response
+          if (statusCode >= 200 && statusCode < 300) resolve(answer)
+          else reject(new Refused(statusCode, `${method} ${path} answered ${statusCode} ${answer}`))
+        })
+      },
+    )
+    request.on('error', reject)
+    request.end(text)
+  })
+}
+
+/** A certificate request with an empty subject: PKCS#10, RFC 2986 §4. */
+function csrOf(key: KeyObject): string {
+  const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
+    const body = Buffer.concat(parts)
+    const length = body.length < 0x80 ? [body.length] : [0x81, body.length]
+    return Buffer.concat([Buffer.from([tag, ...length]), body])
+  }
+  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
+  const info = der(0x30, Buffer.from([0x02, 0x01, 0x00]), der(0x30), spki, der(0xa0))
+  const signature = der(0x03, Buffer.from([0]), sign('sha256', info, key))
+  const octets = der(0x30, info, Buffer.from('300a06082a8648ce3d040302', 'hex'), signature)
+  return `-----BEGIN CERTIFICATE REQUEST-----\n${octets.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
+}

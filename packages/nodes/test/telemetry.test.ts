@@ -189,7 +189,10 @@ telemetry('keeps since when a component is what it is and when it was last well'
   await world.clock.advance(15_000)
   await takeHeartbeat(context, heartbeat(world, 3, ill), AGENT)
   const [beat, enb] = await allComponents(context)
-  assert.equal([enb?.sinceMs, enb?.lastOkAtMs, enb?.detail], [startMs + 15_000, startMs, 'another box: few phones'])
+  assert.equal(
+    [enb?.sinceMs, enb?.lastOkAtMs, enb?.detail],
+    [startMs + 15_000, startMs, 'another box: few phones'],
+  )
   assert.equal([beat?.sinceMs, beat?.lastOkAtMs], [startMs, startMs + 30_000])
 })
 

@@ -100,7 +100,12 @@ export const NETWORK_COMMANDS: readonly CommandEntry[] = [
     operation: 'GET /v1/nodes',
     list: {
       key: 'nodes',
-      columns: [{ title: 'NODE', value: 'node_id' }, 'name', 'state', 'plmn', 'version', 'last_seen'],
+      columns: [
+        { title: 'NODE', value: 'node_id' },
+        ...['name', 'state', 'channel', 'phones', 'sims'],
+        { title: 'OUTAGE', value: 'incidents.0.title' },
+        ...['version', 'last_seen'],
+      ],
     },
   },
   { group: 'lifecycle', summary: "the node's lifecycle" },

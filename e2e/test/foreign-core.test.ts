@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { deserialize, Double, EJSON, Int32, Long } from 'bson'
+import { Double, deserialize, EJSON, Int32, Long } from 'bson'
 import { MongoClient } from 'mongodb'
 import { findBrowser, openBrowser } from '../harness/browser.ts'
 import { signInWithToken } from '../harness/console-page.ts'
@@ -468,7 +468,9 @@ if (executable !== undefined)
         await page.getByText('2 subscribers would be taken over.').waitFor()
         assert.equal((await service.request('GET', '/v1/sims')).body.sims, [])
         await page.getByRole('button', { name: 'Take over 2 subscribers' }).click()
-        await page.getByText('2 subscribers compared afterwards: the core holds the same as before.').waitFor()
+        await page
+          .getByText('2 subscribers compared afterwards: the core holds the same as before.')
+          .waitFor()
         await page.getByText('Every subscriber of the core is yours.').waitFor()
         const from = watched.reads
         await eventually(() => assert.ok(watched.reads > from + 20))

@@ -34,7 +34,13 @@ const incident = (more: object = {}) => ({
     advice: '',
     impact: '',
   },
-  ...{ component: 'driver-core-a.daemons', effects: ['sessions.store'], phones_off: 14, runbook: '/docs/x', box: null },
+  ...{
+    component: 'driver-core-a.daemons',
+    effects: ['sessions.store'],
+    phones_off: 14,
+    runbook: '/docs/x',
+    box: null,
+  },
   ...{ since: AT, ...more },
 })
 const ANSWERS: Answers = {

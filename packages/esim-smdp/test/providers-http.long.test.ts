@@ -222,7 +222,7 @@ http('orders by ES2+, goes on after a refusal, and releases later what is to wai
     (await codesOf(batch)).every(({ state, last_error: error }) => state === 'released' && error === null),
   )
   assert.ok(provider.calls.every(({ protocol }) => protocol === 'gsma/rsp/v2.5.0'))
-  const { name, body } = provider.calls[0] ?? { name: '', body: {} }
+  const { name = '', body = {} } = provider.calls[0] ?? {}
   assert.is(name, 'downloadOrder')
   assert.equal((body.header as Record<string, unknown>).functionRequesterIdentifier, '1.2.3.4')
   assert.is(String(body.iccid).length, 20)
@@ -260,18 +260,14 @@ http(
     await eventually(
       async () =>
         assert.match((await codeOf(hash))?.last_error ?? '', /cancelOrder: the provider answered HTTP 500/),
-      { limitMs: 60_000 },
+      60_000,
     )
     provider.broken.clear()
-    await eventually(async () => assert.is((await codeOf(hash))?.provider_cancel, 'done'), {
-      limitMs: 60_000,
-    })
+    await eventually(async () => assert.is((await codeOf(hash))?.provider_cancel, 'done'), 60_000)
     assert.is(provider.stages.get(iccid), 'available')
     // The end of a SIM ends its code at the provider, too.
     await bed.request('POST', `/v1/sims/${other}/revoke`, { body: {} })
-    await eventually(() => assert.is(provider.stages.get(batch.iccids[1] ?? ''), undefined), {
-      limitMs: 60_000,
-    })
+    await eventually(() => assert.is(provider.stages.get(batch.iccids[1] ?? ''), undefined), 60_000)
   },
 )
 
@@ -292,7 +288,7 @@ http('follows what the provider tells, from it alone', async () => {
         notificationPointStatus: { status: 'Executed-Success' },
         ...more,
       },
-      token: null,
+      token: false,
       headers: { authorization: `Basic ${Buffer.from(`${user}:${pass}`).toString('base64')}` },
     })
     return status

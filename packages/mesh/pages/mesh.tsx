@@ -5,10 +5,10 @@ import {
   Bytes,
   Checkbox,
   type Column,
-  ConfirmDialog,
   Copy,
   DataTable,
   Dialog,
+  DialogButton,
   durationText,
   EmptyState,
   ErrorNotice,
@@ -146,47 +146,31 @@ function Peers({
 
 /** Approves what all boxes offer and nobody has approved yet, after a second press that says which networks. */
 function ApproveAll({ peers, onChange }: { readonly peers: readonly Peer[]; readonly onChange: () => void }) {
-  const [isAsked, setAsked] = useState(false)
-  const approve = useAction(async (waiting: readonly Peer[]) => {
-    let result = await approved(waiting[0])
-    for (const peer of waiting.slice(1)) if (result.ok) result = await approved(peer)
-    return result
-  })
   const waiting = peers.filter((peer) => unapproved(peer).length > 0)
-  const routes = waiting.flatMap(unapproved)
+  const count = waiting.flatMap(unapproved).length
   if (waiting.length < 2 || !may('operator')) return null
-  const go = async (): Promise<void> => {
-    const result = await approve.run(waiting)
-    onChange()
-    if (result?.ok !== true) return
-    setAsked(false)
-    toast({ text: t('mesh.routes.allApproved', { count: routes.length }) })
-  }
+  const button = t('mesh.routes.approveAll', { count, boxes: waiting.length })
   return (
-    <>
-      <Button onClick={() => setAsked(true)}>
-        {t('mesh.routes.approveAll', { count: routes.length, boxes: waiting.length })}
-      </Button>
-      {isAsked ? (
-        <ConfirmDialog
-          isOpen
-          title={t('mesh.routes.approveAll', { count: routes.length, boxes: waiting.length })}
-          confirm={t('mesh.routes.approve')}
-          isBusy={approve.isBusy}
-          error={approve.error}
-          onConfirm={() => void go()}
-          onClose={() => setAsked(false)}
-        >
-          <ul>
-            {waiting.map((peer) => (
-              <li key={peer.id}>
-                {peer.name}: {unapproved(peer).join(', ')}
-              </li>
-            ))}
-          </ul>
-        </ConfirmDialog>
-      ) : null}
-    </>
+    <DialogButton
+      button={{ children: button }}
+      title={button}
+      confirm={t('mesh.routes.approve')}
+      act={async () => {
+        let result = await approved(waiting[0])
+        for (const peer of waiting.slice(1)) if (result.ok) result = await approved(peer)
+        return result
+      }}
+      done={t('mesh.routes.allApproved', { count })}
+      onDone={onChange}
+    >
+      <ul>
+        {waiting.map((peer) => (
+          <li key={peer.id}>
+            {peer.name}: {unapproved(peer).join(', ')}
+          </li>
+        ))}
+      </ul>
+    </DialogButton>
   )
 }
 

@@ -4,6 +4,7 @@ import { incidentLook } from '../src/incidents.ts'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
+import { nodeReporter } from '../src/report.ts'
 import { createRadioLook, serviceRoutes } from '../src/service-routes.ts'
 import { codeOf, component, nodesWorld, OTHER_ID, OWN_ID, read, storedNode } from './helpers.ts'
 
@@ -16,7 +17,8 @@ async function setting() {
   const lifecycle = createLifecycle(context)
   const look = createRadioLook(context)
   const incidentsIn = incidentLook(context.clock, async () => (await look()).attachedUes ?? undefined)
-  const routes = [...serviceRoutes(context, lifecycle, look, incidentsIn), ...nodeRoutes(context)]
+  const reporter = nodeReporter(context, lifecycle, look, { current: async () => [] })
+  const routes = [...serviceRoutes(context, lifecycle, look, incidentsIn), ...nodeRoutes(context, reporter)]
   return { world, lifecycle, routes }
 }
 

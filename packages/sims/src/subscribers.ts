@@ -21,6 +21,7 @@ import { type Changed, recordedState, transitionSim, unsynced, wantedInHss } fro
 import { forgetSeen } from './store/attach-store.ts'
 import {
   apnsOf,
+  countUnsynced,
   lastFirstAttached,
   listed,
   SIMS,

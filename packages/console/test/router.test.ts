@@ -161,6 +161,7 @@ router(
     await at('/settings', ['viewer'])
     const shown = pagesHere().map((page) => page.path)
     assert.equal(shown, [
+      '/sims/foreign',
       '/',
       '/sims',
       '/sessions',

@@ -1,4 +1,4 @@
-import { coreDriverRef, hssDriverRef, type ImsiHash, ranDriverRef } from './drivers.ts'
+import { coreDriverRef, hssDriverRef, type ImsiHash, ranDriverRef, subscriberSourcesRef } from './drivers.ts'
 import { certificateEndsRef, incidentBoardRef } from './incidents.ts'
 import {
   bootstrapTokensRef,
@@ -304,6 +304,7 @@ const REFS: readonly ServiceRef<object>[] = [
   sessionHistoryRef,
   simIssuerRef,
   simRegisterRef,
+  subscriberSourcesRef,
   subscribersRef,
   tokenMintRef,
   tracerRef,

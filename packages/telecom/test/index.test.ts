@@ -5,6 +5,7 @@ const index = suite('telecom/index')
 
 index('offers its surface by name', () => {
   assert.equal(Object.keys(telecom).sort(), [
+    'MARK',
     'accessClass',
     'alphaIdentifier',
     'apnProblem',
@@ -13,6 +14,8 @@ index('offers its surface by name', () => {
     'carriersOf',
     'channelsAtKhz',
     'codeOctets',
+    'csvLines',
+    'delimiterOf',
     'downlinkSpan',
     'earfcnFromKhz',
     'escapedHtml',
@@ -49,11 +52,14 @@ index('offers its surface by name', () => {
     'plmnOctets',
     'plmnOf',
     'printedPage',
+    'readRecord',
+    'readableCsv',
     'safeText',
     'spnOctets',
     'storableName',
     'swapped',
     'tacMax',
+    'wholeCells',
   ])
 })
 

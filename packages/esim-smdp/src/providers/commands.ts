@@ -101,7 +101,10 @@ async function order(host: CommandHost): Promise<void> {
     host.out(`${countText(String(sum.ordered), 'code is', 'codes are')} ordered\n`)
     for (const { imsi_sha256_12: sim, reason } of sum.failed) host.err(`${sim}: ${host.printable(reason)}\n`)
     tellLeftOut(host, sum.left_out)
-    if (sum.remaining > 0) host.err(`${sum.remaining} SIMs are left: the same command goes on with them.\n`)
+    if (sum.remaining > 0)
+      host.err(
+        `${countText(sum.remaining, 'SIM is', 'SIMs are')} left: the same command goes on with them.\n`,
+      )
   }
   if (sum.failed.length > 0) host.answer(1)
 }

@@ -81,9 +81,7 @@ async function makeOrderFile(
     else leftOut.push({ imsi_sha256_12: card.imsi, reason })
   }
   if (ordered.length === 0)
-    throw providerConflict(
-      `none of ${cards.length} SIMs can be ordered: ${leftOut[0]?.reason ?? 'there is none'}`,
-    )
+    throw providerConflict(`none of these SIMs can be ordered: ${leftOut[0]?.reason ?? 'there is none'}`)
   const name = `order-${id}-${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.csv`
   const { octets, iccids } = await orderCsv(parts, ordered, provider.profile_type)
   const order = await encryptedTo(provider.order_key, { name, octets }, nowMs)

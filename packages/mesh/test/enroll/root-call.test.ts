@@ -112,4 +112,37 @@ asking('leaves out what a root of an earlier version does not know', async () =>
   assert.equal(bodies, [{ seq: 1, node: {} }, { seq: 1 }])
 })
 
+asking(
+  'tries what a root of an earlier version may still know, and a query without what it does not',
+  async () => {
+    const tried: unknown[] = []
+    const known = new Set(['/v1/telemetry seq,node.a', '/v1/mesh/members?after=1'])
+    const client: MeshClient = {
+      call: async ({ path, body }) => {
+        const told = Object.entries(body ?? {}).map(([name, value]) =>
+          [name, ...Object.keys(Object(value))].join('.'),
+        )
+        const what = [path, told.join()].join(' ').trim()
+        tried.push(what)
+        return known.has(what)
+          ? { status: 200, body: {} }
+          : { status: 400, body: { error: { code: 'validation_failed' } } }
+      },
+      close: () => {},
+    }
+    const { call } = rootClient(one.parts, client)
+    const { signal } = new AbortController()
+    const more = [{ node: { a: 1, b: 2 } }, { node: { a: 1 } }]
+    await call(membershipOf(one), { method: 'POST', path: '/v1/telemetry', body: { seq: 1 }, more, signal })
+    const path = '/v1/mesh/members?after=1'
+    await call(membershipOf(one), { method: 'GET', path, moreQuery: '&list=x', signal })
+    assert.equal(tried, [
+      '/v1/telemetry seq,node.a.b',
+      '/v1/telemetry seq,node.a',
+      '/v1/mesh/members?after=1&list=x',
+      '/v1/mesh/members?after=1',
+    ])
+  },
+)
+
 asking.run()

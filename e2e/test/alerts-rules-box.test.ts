@@ -137,7 +137,7 @@ async function beats(): Promise<void> {
   }
   const both = Promise.all([seen.fires('clock_skew', node), seen.fires('component_down', `${node}/radio`)])
   const [skew, down] = await beatsUntil(both, -60_000, 'down')
-  assert.match(down.message, /^A part is not well: node\/.*\/radio: as its driver says/)
+  assert.match(down.message, /^The box .+ is not well: radio: as its driver says/)
   await beatsUntil(Promise.all([seen.ends(skew), seen.ends(down)]), 0, 'ok')
   const stale = await seen.fires('heartbeat_stale', node)
   await beatsUntil(seen.ends(stale), 0, 'ok')

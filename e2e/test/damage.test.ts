@@ -430,9 +430,9 @@ async function assertTrue(service: Service, paths: readonly string[]): Promise<v
     assert.is(lasting((await service.request('GET', path)).body), truth.answers.get(path), path)
 }
 
-/** The body as text, without what changes by itself: when a node was seen and how it fares, and what is audited of that. */
+/** The body as text, without what changes by itself: when a node was seen, how it fares and what ails it, and what is audited of that. */
 function lasting(body: Answer['body']): string {
-  const own = { last_seen: undefined, state: undefined, degraded_reason: undefined }
+  const own = { last_seen: undefined, state: undefined, degraded_reason: undefined, incidents: undefined }
   if (Array.isArray(body.entries)) {
     const { entries } = body as AuditPage
     return JSON.stringify({ ...body, entries: entries.filter(({ seq }) => seq <= lastSeq) })

@@ -345,7 +345,7 @@ function isRefusedByHandler({ kind }: FuzzRequest, { status, body }: Got): boole
   return typeof code === 'string' && !/^(not_found|feature_not_installed|idempotency_\w+)$/.test(code)
 }
 
-const SAID_BY_HANDLERS = /the session is over|the nonce is not known/
+const SAID_BY_HANDLERS = /the session is over|the nonce is not known|the id of the provider and its password/
 
 /** A replay is what some first answer to the same principal, method, URL, key and body was. */
 function judgeReplay(request: FuzzRequest, got: Got): void {

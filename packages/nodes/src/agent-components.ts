@@ -46,7 +46,7 @@ export function agentStates(heartbeat: HeartbeatRow, nowMs: number, name: string
       name: `${prefix}/${component.name}`,
       kind: 'peer',
       status: component.status,
-      detail: name === '' ? component.detail : `${name}: ${component.detail}`,
+      detail: component.detail,
       required: false,
       sinceMs: component.sinceMs,
       lastOkAtMs: component.lastOkAtMs,

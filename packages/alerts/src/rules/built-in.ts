@@ -328,7 +328,9 @@ function componentWatch(context: Context): Watch {
 
 /** `No radio, 14 phones are off`; of a part, which one. */
 function incidentWords({ kind, title, phonesOff, cause }: Incident): string {
-  if (kind === 'part') return `${title}: ${cause.name}`
+  // Of another box the title says which: its parts are called as they are there.
+  if (kind === 'part')
+    return `${title}: ${cause.box === undefined ? cause.name : cause.name.replace(/^node\/[^/]+\//, '')}`
   return phonesOff === undefined ? title : `${title}, ${countText(phonesOff, 'phone is', 'phones are')} off`
 }
 

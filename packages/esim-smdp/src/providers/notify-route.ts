@@ -54,7 +54,7 @@ export function notifyRoute(parts: EsimParts): Route {
       const provider = await callerOf(parts, request.header('authorization'))
       if (provider === undefined) {
         counter.inc({ result: 'refused' })
-        throw unauthenticated()
+        throw unauthenticated('send the id of the provider and its password (HTTP Basic)')
       }
       const told = progressIn(request.body)
       await lookupReady(parts)

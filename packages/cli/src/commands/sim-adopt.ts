@@ -15,7 +15,7 @@ import { simHash } from './sim-columns.ts'
 type Foreign = ItemOf<'/v1/sims/foreign'>
 type Report = AnswerOf<'POST', '/v1/sims/adopt'>
 
-const OTHER = 'those of the core that hss.other names; it is only looked at'
+const OTHER = 'those of the other core that the configuration names; it is only looked at'
 
 /** Subscribers that a dry run shows. */
 const MOST_SHOWN = 50

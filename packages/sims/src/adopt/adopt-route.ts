@@ -73,7 +73,7 @@ const BODY: JsonSchema = objectSchema({
   source: {
     type: 'string',
     enum: ['core', 'other'],
-    description: 'other: those of the core that hss.other names. It is only looked at.',
+    description: 'other: those of the other core that the configuration names. It is only looked at.',
   },
   documents: {
     type: 'array',

@@ -199,7 +199,7 @@ export function foreignRoute(parts: SimsParts): Route {
         source: {
           type: 'string',
           enum: ['core', 'other'],
-          description: 'other: those of the core that hss.other names.',
+          description: 'other: those of the other core that the configuration names.',
         },
       }),
       response: recordSchema({

@@ -37,11 +37,29 @@ export function agentTrouble(heartbeat: HeartbeatRow, nowMs: number): string | u
 
 /** What `GET /v1/health` shows of an agent: its heartbeat, then what it reported that is not well. */
 export function agentStates(heartbeat: HeartbeatRow, nowMs: number, name: string): readonly ComponentState[] {
-  const prefix = `node/${heartbeat.node_id}`
   // Most are well, and their text need not be parsed to see it.
   const mayBeIll = /"(?:degraded|down)"/.test(heartbeat.components)
   const ill = mayBeIll ? componentsOf(heartbeat).filter(({ status }) => status !== 'ok') : []
-  const reported = ill.map(
+  return statesOf(heartbeat, nowMs, name, ill)
+}
+
+/** The same with all that it reported. */
+export function allAgentStates(
+  heartbeat: HeartbeatRow,
+  nowMs: number,
+  name: string,
+): readonly ComponentState[] {
+  return statesOf(heartbeat, nowMs, name, componentsOf(heartbeat))
+}
+
+function statesOf(
+  heartbeat: HeartbeatRow,
+  nowMs: number,
+  name: string,
+  components: readonly AgentComponent[],
+): readonly ComponentState[] {
+  const prefix = `node/${heartbeat.node_id}`
+  const reported = components.map(
     (component): ComponentState => ({
       name: `${prefix}/${component.name}`,
       kind: 'peer',

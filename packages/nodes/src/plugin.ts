@@ -15,7 +15,7 @@ import {
   type Plugin,
   systemPrincipal,
 } from '@steeple/contracts'
-import { agentStates, isStale } from './agent-components.ts'
+import { allAgentStates, isStale } from './agent-components.ts'
 import { certificateEnds, certificateHealth, diskHealth, quietWatch } from './box-health.ts'
 import { clockRoutes } from './clock-routes.ts'
 import { incidentLook } from './incidents.ts'
@@ -57,7 +57,7 @@ export function agentWatch({ db, clock }: Context): AgentWatch {
           isStale: isStale(heartbeat, nowMs),
           silentMs: Math.max(0, nowMs - heartbeat.received_at_ms),
           skewMs: heartbeat.at_ms - heartbeat.received_at_ms,
-          components: agentStates(heartbeat, nowMs, name),
+          components: allAgentStates(heartbeat, nowMs, name),
         }
       })
     },

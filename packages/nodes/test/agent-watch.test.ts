@@ -16,7 +16,10 @@ agents('gives what heartbeats say, how old they are and how the clock of the age
     node_id: OTHER_ID,
     at: new Date(world.clock.nowMs() - 20_000).toISOString(),
     seq: 1,
-    components: [{ name: 'enb', status: 'down' }],
+    components: [
+      { name: 'enb', status: 'down' },
+      { name: 'hss', status: 'ok' },
+    ],
   } as const
   await takeHeartbeat(context, beat, principal('node', OTHER_ID, 'node'))
   const [fresh] = await watch.agents()
@@ -29,6 +32,8 @@ agents('gives what heartbeats say, how old they are and how the clock of the age
     [
       [`node/${OTHER_ID}`, 'degraded'],
       [`node/${OTHER_ID}/enb`, 'down'],
+      // Who watches it hears that it is well again.
+      [`node/${OTHER_ID}/hss`, 'ok'],
     ],
   )
   await world.clock.advance(3_600_000)

@@ -105,7 +105,7 @@ export function Boxes({
         columns={[
           ...nameColumns(nodeId),
           ...(isRoot ? HEARD : []),
-          ...placeColumns(),
+          ...placeColumns(isRoot),
           ...(canPutOut ? [outColumn(nodeId, setLeaving)] : []),
         ]}
         keyOf={({ node_id: id }) => id}
@@ -287,14 +287,22 @@ function numberColumn(
   }
 }
 
-function placeColumns(): readonly Column<Box>[] {
+/** Where a box is in the mesh; since when, where nothing else is known of it. */
+function placeColumns(isRoot: boolean): readonly Column<Box>[] {
+  const address: Column<Box> = {
+    key: 'address',
+    title: t('mesh.link.address'),
+    isWide: true,
+    cell: (member) => member.overlay_address,
+  }
+  if (isRoot) return [address]
   return [
-    { key: 'address', title: t('mesh.link.address'), isWide: true, cell: (member) => member.overlay_address },
+    address,
     {
       key: 'joined',
       title: t('mesh.member.joined'),
       isWide: true,
-      cell: (member) => <Time at={member.joined_at} dateOnly />,
+      cell: (member) => <Time at={member.joined_at} />,
       compare: (a, b) => a.joined_at.localeCompare(b.joined_at),
     },
   ]

@@ -69,7 +69,8 @@ function outageOf({ node }: Box): string {
   const [worst] = node?.incidents ?? []
   if (worst === undefined) return ''
   const text = word('incident.title', worst.kind)
-  return text === worst.kind ? worst.title : text
+  // Of a kind that has no words here, the state says enough.
+  return text === worst.kind ? '' : text
 }
 
 /** Who belongs to the mesh and how each is, as its heartbeats tell. At the root an admin can put a box out. */

@@ -122,7 +122,7 @@ const COMMANDS: Readonly<
   'POST /v1/sims/{imsi}/resume': ['sim resume'],
   'POST /v1/sims/{imsi}/revoke': ['sim revoke'],
   'POST /v1/sims/{imsi}/suspend': ['sim suspend'],
-  'POST /v1/sims/adopt': ['sim adopt', { ids: '[hash…]' }],
+  'POST /v1/sims/adopt': ['sim adopt', { ids: '[hash…]', source: '--other', documents: '--file' }],
   'POST /v1/sims/find': ['sim find', { imsi: '<text…>', iccid: '<text…>', msisdn: '<text…>' }],
   'POST /v1/sims/import': ['sim import', { sims: '<file>' }],
   'POST /v1/spectrum/check': [

@@ -38,7 +38,7 @@ rest(
     )
     const lines = out.trimEnd().split('\n')
     assert.is(lines.length, 701)
-    assert.match(lines[0] ?? '', /^NODE +NAME +STATE +PLMN +VERSION +LAST SEEN$/)
+    assert.match(lines[0] ?? '', /^NODE +NAME +STATE +CHANNEL +PHONES +SIMS +OUTAGE +VERSION +LAST SEEN$/)
     assert.match(lines.at(-1) ?? '', /^n699 /)
     assert.match(err, /first 700/)
     const asJson = await against(page, ['nodes', 'list', '--limit', '3', '--json'])

@@ -1,4 +1,5 @@
 import {
+  type Backoff,
   type ComponentHealth,
   defineTable,
   isServiceError,
@@ -211,6 +212,8 @@ const BATCH = 100
 const SLICE_MS = 10_000
 /** Commits of this instance are told at once; this finds what was not told, and moves the cursor past other events. */
 const RESYNC_MS = 60_000
+/** What waits is due soon after the fault is over: a full disk, a store that was away. */
+const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 15_000 }
 const KEY = 'next'
 
 /** The subscriptions over a store. */
@@ -232,6 +235,7 @@ export function createSubscriptions(parts: {
         reconciler: {
           resource,
           resyncMs: RESYNC_MS,
+          backoff: BACKOFF,
           runs: request.runs,
           keys: async () => [KEY],
           reconcile: (_keys, signal) => delivery.step(signal),

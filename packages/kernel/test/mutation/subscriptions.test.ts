@@ -111,6 +111,24 @@ onEachStore('kernel/mutation/subscriptions', (test, store) => {
     await again.die()
   })
 
+  test('takes what waited within 15 s once the handler can again, however long it could not', async () => {
+    await using box = await store()
+    const bench = await mutationBench(box)
+    const heard: string[] = []
+    let isFull = true
+    const ear = await listening(bench, async ({ subject }) => {
+      if (isFull) throw new Error('the disk is full')
+      heard.push(subject)
+    })
+    await make(bench, 'a')
+    for (let minute = 0; minute < 20; minute++) await ear.settle(60_000)
+    assert.is(ear.subscription.health()[0]?.status, 'degraded')
+    isFull = false
+    await ear.settle(15_000)
+    assert.equal([heard, ear.subscription.health()], [['a'], []])
+    await ear.die()
+  })
+
   test('gives an event again that a crash came over, and none before it', async () => {
     await using box = await store()
     const bench = await mutationBench(box)

@@ -96,7 +96,6 @@ export function line(
   return { name, value, unit, ...compared, target, isMet }
 }
 
-/** The middle of the values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)

@@ -18,7 +18,6 @@ import type { UserPlane } from './user-plane.ts'
 
 /** The network of the tests, as `policy-control.ts` asks. */
 export const PLACE = { mcc: '999', mnc: '05' }
-/** A card in it. */
 export const CARD: KnownCard = { ...RECORDED_CARD, imsi: '999050000000060' }
 /** What a card may reach, one of them with a dot. */
 export const APNS = ['internet', 'iot.example'] as const

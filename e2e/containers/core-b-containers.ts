@@ -9,7 +9,6 @@ import { machineFolder } from './own-machine.ts'
 /** The functions of a free5GC core without charging, in the order in which they come up. */
 export const CORE_B_ROLES = ['nrf', 'udr', 'udm', 'ausf', 'nssf', 'pcf', 'upf', 'smf', 'amf'] as const
 
-/** One of them. */
 export type CoreBRole = (typeof CORE_B_ROLES)[number]
 
 const FUNCTIONS_FOLDER = join(homedir(), '.cache', 'steeple-test', 'free5gc-functions-5')

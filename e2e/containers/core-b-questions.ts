@@ -9,7 +9,6 @@ const NOBODY = 'http://127.0.0.18:8000/nobody'
 /** PDU session establishment request of session 1: full rate, IPv4, SSC mode 1. TS 24.501 §8.3.1. */
 const ESTABLISHMENT = Buffer.from('2e0101c1ffff91a1', 'hex')
 
-/** A function's answer. */
 export interface FunctionAnswer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: a body of the core; assertions look at what matters
@@ -45,7 +44,6 @@ function nameOf({ mcc, mnc }: ServingNetwork): string {
   return `5G:mnc${mnc.padStart(3, '0')}.mcc${mcc}.3gppnetwork.org`
 }
 
-/** How an authentication ended. */
 export interface Authentication {
   /** Of the first question; 201 when the core gave a challenge. */
   readonly challenged: FunctionAnswer

@@ -8,7 +8,6 @@ import { machineFolder } from './own-machine.ts'
 /** The daemons of an LTE core, in the order in which the first start brings them up. */
 export const EPC_ROLES = ['upf', 'sgwu', 'smf', 'sgwc', 'hss', 'pcrf', 'mme'] as const
 
-/** One of them. */
 export type EpcRole = (typeof EPC_ROLES)[number]
 
 /** A core in containers, one for each daemon, and the files that it runs with. */

@@ -14,7 +14,6 @@ interface Asked {
   readonly body: string
 }
 
-/** The UDR's answer. */
 interface Answer {
   readonly status: number
   readonly body?: unknown
@@ -23,7 +22,6 @@ interface Answer {
 /** What the UDR says when there is no such document. */
 const NOT_FOUND: Answer = { status: 404, body: { status: 404, cause: 'DATA_NOT_FOUND' } }
 
-/** A stored document. */
 type Doc = Readonly<Record<string, unknown>>
 
 /** The first document that `filter` finds, numbers as JSON has them; undefined when there is none. */
@@ -31,7 +29,6 @@ async function storedDoc(database: TestDatabase, collection: string, filter: Doc
   return (await storedDocs(database, collection, filter))[0]
 }
 
-/** All of them. */
 async function storedDocs(database: TestDatabase, collection: string, filter: Doc): Promise<readonly Doc[]> {
   const found = database.collection(DATABASE, collection).find(filter, { projection: { _id: 0 } })
   return JSON.parse(JSON.stringify(await found.toArray())) as Doc[]

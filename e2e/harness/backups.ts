@@ -70,7 +70,6 @@ export function bareService(options: StartOptions = {}): Promise<Service> {
   return startService({ ...options, env: { SVC_HSS_DRIVER: 'none', ...options.env } })
 }
 
-/** How many SIMs it has. */
 export async function simsOf(service: Pick<Service, 'request'>): Promise<number> {
   const { status, body } = await service.request('GET', '/v1/sims?limit=500')
   if (status !== 200) throw new Error(`GET /v1/sims answered ${status}`)

@@ -21,7 +21,6 @@ export const BROWSER_FLAGS: readonly string[] = [
 const START_LIMIT_MS = 180_000
 const ACTION_LIMIT_MS = 120_000
 
-/** A page that is open. */
 export interface OpenPage {
   readonly page: Page
   /** What the page complained of, refusals by its policy included. */

@@ -15,7 +15,6 @@ interface ModelChf {
 
 const MODEL = new URL('../../packages/collector-cdr/test/support/model-chf.ts', import.meta.url).href
 
-/** A CHF whose files grow. */
 export interface ChargingFiles {
   /** Ends it, with a last report for each subscriber, so that every file shows all of its records. */
   stop(): void

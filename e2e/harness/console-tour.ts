@@ -209,7 +209,6 @@ async function rolesOf({ page }: OpenPage): Promise<readonly string[]> {
   )
 }
 
-/** What the keyboard has met. */
 interface KeysWalked {
   readonly wrong: readonly string[]
   /** The dialogs that were opened, by the buttons that have opened them. */

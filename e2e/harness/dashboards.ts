@@ -80,7 +80,6 @@ export interface Dashboard {
   readonly panels: readonly Panel[]
 }
 
-/** One of its panels. */
 export interface Panel {
   readonly id: number
   readonly title: string

@@ -1,7 +1,6 @@
 import { createClient } from './http-client.ts'
 import type { Service } from './service.ts'
 
-/** An answer, complete. */
 export interface Heard {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>

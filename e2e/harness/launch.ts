@@ -18,7 +18,6 @@ export interface Launched {
   readonly exited: Promise<number | null>
 }
 
-/** How to launch. */
 export interface LaunchOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A file descriptor for its standard output in place of a pipe. */

@@ -13,7 +13,6 @@ export interface NodeClient {
   ask(method: string, path: string, body?: unknown): Promise<Answer>
 }
 
-/** Where nodes are enrolled. */
 export interface Root {
   /** The TLS listener on the loopback interface. */
   readonly port: number

@@ -9,7 +9,6 @@ export interface OpenApi {
   readonly tags: readonly { readonly name: string }[]
 }
 
-/** An operation as documented. */
 export interface OperationObject {
   readonly operationId: string
   readonly summary?: string
@@ -37,7 +36,6 @@ export interface Parameter {
   readonly schema: Json
 }
 
-/** One documented route and method. */
 export interface Operation {
   /** Upper case. */
   readonly method: string

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net'
 /** How a receiver treats a message. */
 export type Treatment = 'take' | 'fail' | 'hang' | 'reset' | 'redirect'
 
-/** A message as it came. */
 export interface Delivery {
   readonly id: string
   readonly body: string

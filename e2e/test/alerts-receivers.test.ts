@@ -27,7 +27,6 @@ interface MailRelay {
   stop(): Promise<void>
 }
 
-/** Starts both. */
 async function startMailRelay(secretFile: string): Promise<MailRelay> {
   const mails: Mail[] = []
   const relay = { isBusy: false }

@@ -24,7 +24,6 @@ const HISTOGRAM_MS = [50, 100, 200, 300, 350, 400, 450, 500, Number.POSITIVE_INF
 
 const disarm = suite('e2e/disarm')
 
-/** How one request went. */
 interface Round {
   readonly manners: Manners
   readonly lastMs: number

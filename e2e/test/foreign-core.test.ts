@@ -214,7 +214,6 @@ function filesNow(): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map(({ name }) => [name, readFileSync(join(configDir, name), 'utf8')]))
 }
 
-/** A node at that core. */
 async function node(settings: object, containers: object = { mme: 'mme', smf: 'smf' }): Promise<Service> {
   const file = join(folder, 'control.yaml')
   const pdn = [{ apn: 'internet', ebi: 5, bearer_count: 1, pdu_state: 'active' }]

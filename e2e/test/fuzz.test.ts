@@ -74,7 +74,6 @@ const GROWTH_LIMIT_MIB = 8
 
 const fuzz = suite('e2e/fuzz')
 
-/** What the run came to. */
 interface Books {
   sent: number
   readonly statuses: Map<number, number>

@@ -33,7 +33,6 @@ async function promtool(
   })
 }
 
-/** One series of an answer. */
 interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number

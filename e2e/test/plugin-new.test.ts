@@ -9,7 +9,6 @@ import { ROOT } from '../harness/launch.ts'
 import { type Registry, startRegistry } from '../harness/plugins/registry.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
-/** How a script ended. */
 interface Ran {
   readonly code: number | null
   /** What it printed on both streams. */

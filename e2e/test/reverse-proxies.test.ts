@@ -9,7 +9,6 @@ import { hasProxies, type ReverseProxy, startCaddy, startNginx } from '../harnes
 import { openWorkshop, type Workshop } from '../harness/tls-witness.ts'
 import { totpAt } from '../harness/totp.ts'
 
-/** What a visitor sends. */
 interface Visit {
   readonly method?: string
   readonly token?: string

@@ -49,7 +49,6 @@ const ABOUT = [
   [/^tracing-/, ['tracing']],
 ]
 
-/** What a build lacks. */
 export function lacksOf(build) {
   const record = join(build, 'lib/node_modules/@steeple/cli/build.json')
   return JSON.parse(readFileSync(record, 'utf8')).lacks

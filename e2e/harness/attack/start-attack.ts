@@ -17,7 +17,6 @@ export interface Attack {
   readonly isRepeated?: boolean
 }
 
-/** An attack under way. */
 export interface Running {
   end(): Promise<void>
 }

@@ -59,7 +59,6 @@ export function about<Register extends (name: string, ...rest: never[]) => void>
   return tell as Register
 }
 
-/** How a command ended. */
 export interface SvcRun {
   readonly code: number | null
   readonly stdout: string

@@ -36,7 +36,6 @@ export interface CommandWorld {
   readonly person: PersonHere
 }
 
-/** A person with a session. */
 export interface PersonHere extends Pick<Person, 'password' | 'recovery_codes'> {
   readonly token: string
 }

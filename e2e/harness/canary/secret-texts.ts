@@ -19,7 +19,6 @@ export interface SecretTexts {
   readonly typed: string
 }
 
-/** Draws them. */
 export function drawTexts(): SecretTexts {
   return {
     ki: randomBytes(16).toString('hex'),

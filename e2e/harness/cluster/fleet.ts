@@ -54,7 +54,6 @@ export interface FleetOptions {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Makes the keys; starts nothing. */
 export async function createFleet({ dir, store, env }: FleetOptions): Promise<Fleet> {
   const running = new Map<string, Service>()
   let isOver = false

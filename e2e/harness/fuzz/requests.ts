@@ -18,14 +18,12 @@ type Fields = Readonly<Record<string, string>>
 /** How a request was made up. */
 export type Kind = 'fitting' | 'mutated' | 'hostile' | 'stray'
 
-/** A request of the fuzzer. */
 export interface FuzzRequest extends Sent {
   readonly kind: Kind
   /** Which of the credentials it carries. */
   readonly credential: string
 }
 
-/** What requests are made from. */
 export interface FuzzWorld {
   readonly operations: readonly Operation[]
   /** Authorization header by name of the credential; `none` has the empty one. */

@@ -157,7 +157,6 @@ export const HOSTILE_TEXTS: readonly string[] = [
   ),
 ]
 
-/** One of them. */
 export const hostileTexts: Arbitrary<string> = fc.constantFrom(...HOSTILE_TEXTS)
 
 /** Any character. fast-check's `binary` is the same, and makes a table of all million of them first. */

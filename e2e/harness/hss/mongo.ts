@@ -48,7 +48,6 @@ export interface Mongo {
   close(): Promise<void>
 }
 
-/** Starts one. */
 export async function startMongo(): Promise<Mongo> {
   let running = await startJava(await unusedPort())
   const { port } = running

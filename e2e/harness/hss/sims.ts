@@ -17,7 +17,6 @@ export function cardsCsv(count: number, first = 0): string {
   return `imsi,ki,opc\n${rows.join('\n')}\n`
 }
 
-/** What an import has done. */
 interface Imported {
   readonly imported: number
   readonly skipped: number
@@ -54,7 +53,6 @@ export interface ExportedSim {
   readonly provisioning: string
 }
 
-/** Every SIM. */
 export async function exported(service: Service): Promise<readonly ExportedSim[]> {
   const text = String((await service.request('GET', '/v1/sims/export')).body)
   const [header = '', ...lines] = text.trimEnd().split('\r\n')

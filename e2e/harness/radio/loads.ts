@@ -57,7 +57,6 @@ export const LOADS: readonly Load[] = [
   { name: 'allow-list emptied', round: turningRed },
 ]
 
-/** A disarm at the desk. */
 async function disarm({ desk }: Box): Promise<Request> {
   const askedMs = nowMs()
   const { status, text } = await desk.send('POST', '/v1/tx/disarm')

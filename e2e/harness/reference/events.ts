@@ -113,7 +113,6 @@ const TYPES: readonly RegExp[] = [
   /\b(?:type|action): '([a-z_]+\.[a-z_.]+)'/g,
 ]
 
-/** The page of all events. */
 export function eventsPage(document: OpenApi, parts: readonly Part[]): string {
   const asked = operationsOf(document)
     .flatMap((operation) => {

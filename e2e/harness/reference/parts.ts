@@ -10,7 +10,6 @@ export interface Part {
   readonly errors: readonly { readonly code: string }[]
 }
 
-/** All plugins of this checkout. */
 export function partsHere(): readonly Part[] {
   return bundledPlugins().map(({ name, manifest: { id, essential, metrics = {}, errors = [] } }) => ({
     name,

@@ -10,7 +10,6 @@ const OF_LISTS: readonly string[] = ['invalid_cursor', 'invalid_limit']
 /** The pages and files of the documentation itself. */
 const DOCUMENTS = /^((\/v1)?\/docs|\/console-files)\//
 
-/** The page of all routes. */
 export function routesPage(document: OpenApi, parts: readonly Part[]): string {
   const operations = operationsOf(document).filter(({ path }) => !DOCUMENTS.test(path))
   const common = commonCodes(operations)

@@ -196,7 +196,6 @@ interface ShownEsim {
   readonly waiting_notifications: number
 }
 
-/** A table of them. */
 function printedEsims(esims: readonly ShownEsim[]): string {
   const widths = [12, 8, 7, 8, 16, 20]
   const rows = esims.map((one) => {

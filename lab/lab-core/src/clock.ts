@@ -8,7 +8,6 @@ export interface LabClock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The machine's clock. */
 export function machineClock(): LabClock {
   return {
     nowUs: () => Math.floor((performance.timeOrigin + performance.now()) * 1000),

@@ -136,7 +136,6 @@ export interface LabOptions {
   readonly failed?: (error: unknown) => void
 }
 
-/** A running lab core. */
 export interface LabCore {
   /** Base addresses as they came out, `http://host:port`. */
   readonly urls: Readonly<Record<Place, string>>

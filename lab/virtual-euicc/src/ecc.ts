@@ -14,7 +14,6 @@ const ECDH_NAME = { 'P-256': 'prime256v1', brainpoolP256r1: 'brainpoolP256r1' } 
 /** Octets of a signature r||s on a curve of 256 bits. BSI TR-03111 §5.2.1. */
 const SIGNATURE_OCTETS = 64
 
-/** A fresh key pair. */
 export function oneTimeKey(curve: Curve, secret?: Uint8Array): OneTimeKey {
   const pair = createECDH(ECDH_NAME[curve])
   if (secret === undefined) pair.generateKeys()
@@ -32,7 +31,6 @@ export function isSignedBy(key: KeyObject, text: Uint8Array, signature: Uint8Arr
   return verify('sha256', text, { key, dsaEncoding: 'ieee-p1363' }, signature)
 }
 
-/** A signature r||s. */
 export function signatureOf(key: KeyObject, text: Uint8Array): Uint8Array {
   return Uint8Array.from(sign('sha256', text, { key, dsaEncoding: 'ieee-p1363' }))
 }

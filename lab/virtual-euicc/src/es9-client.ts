@@ -5,7 +5,6 @@ export type Es9Transport = (
   body: string,
 ) => Promise<Es9Answer>
 
-/** What came back. */
 export interface Es9Answer {
   readonly status: number
   readonly contentType: string | undefined
@@ -30,7 +29,6 @@ export class Es9Refused extends Error {
 /** An answer that is not ES9+. */
 export class Es9Error extends Error {}
 
-/** One SM-DP+. */
 export interface Es9Client {
   /** Calls a function. Throws `Es9Refused`, `Es9Error`, and what the transport throws. SGP.22 §6.5.2. */
   call(name: string, request: Readonly<Record<string, string>>): Promise<Readonly<Record<string, unknown>>>

@@ -303,7 +303,6 @@ function keyFor(
   return oneTimeKey(pb.curve)
 }
 
-/** What an eUICC is made with. */
 export interface EuiccOptions {
   /** 32 digits. */
   readonly eid: string

@@ -273,7 +273,6 @@ export interface Loader {
   forget(): void
 }
 
-/** The loader of one eUICC. */
 export function makeLoader(parts: EuiccParts): Loader {
   let loading: Loading | undefined
   const ended = (session: Session, result: InstallResult): Uint8Array => {

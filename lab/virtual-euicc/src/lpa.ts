@@ -7,7 +7,6 @@ import { eventsFrom, type Metadata, type NotifiedEvent, readMetadata } from './m
 import { fromHex, integerFrom, integerOctets, isSame, toHex } from './octets.ts'
 import type { InstalledProfile } from './profiles.ts'
 
-/** A notification that waits. */
 export interface PendingNotification {
   readonly sequence: number
   readonly event: NotifiedEvent | undefined
@@ -141,7 +140,6 @@ export function readActivationCode(text: string): ActivationCode {
   }
 }
 
-/** How a download is made. */
 export interface DownloadOptions {
   readonly euicc: Euicc
   /** `LPA:1$…`. */
@@ -159,7 +157,6 @@ export interface DownloadOptions {
 /** Why an LPA cancels. */
 export type CancelReason = Code<typeof CANCEL_REASON>
 
-/** A download that ended well. */
 export interface Download {
   readonly profile: InstalledProfile
   readonly metadata: Metadata
@@ -181,7 +178,6 @@ export class LpaError extends Error {
   }
 }
 
-/** Where a download may end. */
 export type LpaStep = 'code' | 'authenticate' | 'consent' | 'confirm' | 'prepare' | 'install'
 
 /**

@@ -13,7 +13,6 @@ export interface Card {
   reset(): void
 }
 
-/** How a card answers. */
 interface CardOptions {
   /**
    * Octets in one response. A card in a reader gives at most 256 and the rest on GET RESPONSE (61xx); a driver that

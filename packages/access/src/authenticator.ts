@@ -76,7 +76,6 @@ export function createLastUse(db: Db): LastUse {
   }
 }
 
-/** What the authenticator works with. */
 export interface AuthenticatorParts {
   readonly reader: Reader
   readonly clock: Clock

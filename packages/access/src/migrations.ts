@@ -1,7 +1,6 @@
 import type { Migration } from '@steeple/contracts'
 import { PEOPLE_MIGRATIONS } from './people/migrations.ts'
 
-/** The schema of passkeys. */
 export const PASSKEY_MIGRATIONS: readonly Migration[] = [
   {
     id: '0004_passkey',
@@ -57,7 +56,6 @@ const DERIVED_MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-/** The schema of operators' certificates. */
 const CERTIFICATE_MIGRATIONS: readonly Migration[] = [
   {
     id: '0003_operator_certificate',

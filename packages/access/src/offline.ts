@@ -34,7 +34,6 @@ export interface PeoplePlace {
   mutate(action: string, target: string, work: (tx: MutationTx) => Promise<Reply>): Promise<Reply>
 }
 
-/** A person to add. */
 export interface PersonWish {
   readonly name: string
   readonly roles: readonly string[]

@@ -34,7 +34,6 @@ const COMMON: Readonly<Record<string, JsonSchema>> = {
   expires_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Null: the token lives until it is deleted.' },
 }
 
-/** A token in the list. */
 export const TOKEN_SCHEMA: JsonSchema = objectSchema(
   {
     ...COMMON,

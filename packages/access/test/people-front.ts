@@ -12,7 +12,6 @@ export interface Person {
   readonly recovery_codes_left: number
 }
 
-/** What a login gives. */
 export interface Entered {
   readonly token: string
   readonly roles: readonly string[]

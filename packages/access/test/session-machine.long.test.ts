@@ -144,7 +144,6 @@ async function refresh(at: World, session: Expected, back: number): Promise<void
   session.usedMs = at.clock.nowMs()
 }
 
-/** What happens to a user. */
 async function change(
   at: World,
   model: Expected[],

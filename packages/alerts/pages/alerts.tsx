@@ -304,7 +304,6 @@ function Notified({ children }: { readonly children: readonly ComponentChildren[
 /** An alert as the API lists it. */
 type Alert = ItemOf<'/v1/alerts'>
 
-/** The colour of a severity. */
 function toneOf(severity: string): Tone {
   if (severity === 'critical') return 'bad'
   return severity === 'warning' ? 'warn' : 'none'

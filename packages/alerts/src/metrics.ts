@@ -3,7 +3,6 @@ import type { Severity } from './rules/rule.ts'
 import type { AlertRow } from './store/alert-store.ts'
 import type { Backlog } from './store/delivery-store.ts'
 
-/** The series of this plugin. */
 export interface AlertMetrics {
   open(rows: readonly AlertRow[]): void
   moved(to: 'firing' | 'resolved', severity: Severity): void

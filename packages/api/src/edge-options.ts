@@ -100,7 +100,6 @@ export interface SettingsFile {
   reload(): Promise<void>
 }
 
-/** How an edge is made. */
 export interface EdgeOptions {
   /** The environment admin token. Undefined: nobody is admin by environment. Kept as a digest only. */
   readonly adminToken: string | undefined

@@ -88,7 +88,6 @@ async function lookAt(
   }
 }
 
-/** What a restore answers. */
 interface Restored {
   readonly restored_from: string
   readonly node_name: string

@@ -1,6 +1,5 @@
 import type { Metrics } from '@steeple/contracts'
 
-/** Where a backup goes. */
 export type Destination = 'answer' | 'schedule'
 
 export interface BackupCount {

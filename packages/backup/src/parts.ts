@@ -2,7 +2,6 @@ import type { Context } from '@steeple/contracts'
 import type { BackupConfig } from './config.ts'
 import type { BackupCount } from './metrics.ts'
 
-/** What the plugin works with. */
 export interface BackupParts {
   readonly context: Context<BackupConfig>
   readonly count: BackupCount

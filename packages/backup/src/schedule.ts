@@ -28,7 +28,6 @@ export interface Schedule {
   health(): Promise<readonly ComponentHealth[]>
 }
 
-/** A backup in the directory. */
 interface Kept {
   readonly name: string
   readonly takenAtMs: number

@@ -38,7 +38,6 @@ export function Panel({ sim }: { readonly sim: Sim }) {
   )
 }
 
-/** Who a card is for. */
 interface Target {
   readonly hash: string
   readonly name: string

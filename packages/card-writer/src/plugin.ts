@@ -2,7 +2,6 @@ import { type Plugin, pageRoutes, systemPrincipal } from '@steeple/contracts'
 import { type CardWriterConfig, cardRoutes } from './routes.ts'
 import { MIGRATIONS, WRITTEN } from './store.ts'
 
-/** Writes SIMs on programmable cards. */
 export const plugin: Plugin<CardWriterConfig> = {
   migrations: MIGRATIONS,
   tables: [WRITTEN],

@@ -16,7 +16,6 @@ export const cardMissing: ErrorFactory = defineError(
 export const cardConflict: ErrorFactory = defineError('card_conflict', 409, '%s')
 export const cardWriteFailed: ErrorFactory = defineError('card_write_failed', 409, '%s')
 
-/** Where cards are written. */
 export interface Writer {
   /** pySim-shell: a path, or a name in the PATH. */
   readonly program: string

@@ -228,7 +228,6 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   }
 }
 
-/** One run of the service. */
 interface Run {
   readonly flags: ServiceFlags
   readonly packages: readonly string[]

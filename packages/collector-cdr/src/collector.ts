@@ -205,7 +205,6 @@ function unreadable(): Error {
   )
 }
 
-/** What the collector stands on. */
 export interface CdrParts {
   /** The directory into which the CHF writes; empty: none is read. */
   readonly dir: string

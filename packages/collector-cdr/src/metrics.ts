@@ -1,6 +1,5 @@
 import type { Context } from '@steeple/contracts'
 
-/** What is counted of reading. */
 export interface CdrMetrics {
   read(result: 'ok' | 'torn' | 'refused'): void
   records(count: number): void

@@ -4,7 +4,6 @@ import { dirname } from 'node:path'
 /** A capability as setpriv names it. */
 export type Right = 'net_admin' | 'net_raw'
 
-/** A program and its arguments. */
 export interface Command {
   readonly file: string
   readonly args: readonly string[]

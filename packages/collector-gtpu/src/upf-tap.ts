@@ -18,7 +18,6 @@ export interface TapCounter {
   readonly lastMs?: number
 }
 
-/** What a tap's counters read. */
 export interface TapSnapshot {
   /** Counters of another generation have begun from 0. */
   readonly generation: string

@@ -36,7 +36,6 @@ export async function compareAll(parts: ComplianceParts, signal: AbortSignal): P
   }
 }
 
-/** What a page came to. */
 interface Page {
   /** The last hash that was looked at; undefined at the end. */
   readonly last: string | undefined

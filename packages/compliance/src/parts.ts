@@ -1,7 +1,6 @@
 import type { Context } from '@steeple/contracts'
 import type { ComplianceCount } from './plugin.ts'
 
-/** What the plugin works with. */
 export interface ComplianceParts {
   readonly context: Context
   readonly count: ComplianceCount

@@ -10,7 +10,6 @@ const PAGES = {
     "What tests of plugins use: `import { … } from '@steeple/testkit'`. The conformance suites are among them.",
 } as const
 
-/** A package with a page. */
 type PageName = keyof typeof PAGES
 
 /** Writes the pages of what plugins import, `reference/api-<name>.md` below `to`, of declarations that are built. */

@@ -53,7 +53,6 @@ ${main}
 `
 }
 
-/** A page of text. */
 export function layout(page: Page, { html, sections }: Rendered, groups: readonly Group[]): string {
   const to = (file: string): string => wayTo(file, page.path)
   const isIndex = page.path === INDEX

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keepFor, readFront } from './marks.ts'
 
-/** A page of the documentation. */
 export interface Page {
   /** From the folder of the documentation, as `how-to/sims.md`. */
   readonly path: string
@@ -13,7 +12,6 @@ export interface Page {
   readonly words: string
 }
 
-/** The documentation of one build. */
 export interface Documentation {
   /** By path. */
   readonly pages: ReadonlyMap<string, Page>

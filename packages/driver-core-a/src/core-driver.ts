@@ -126,7 +126,6 @@ function positionsFrom(text: string | undefined): Readonly<Record<string, Heard 
   }
 }
 
-/** What watching the HSS needs. */
 interface DeafHssParts {
   readonly clock: Clock
   readonly log: Log
@@ -293,7 +292,6 @@ export interface CoreA {
   readonly registration: RegistrationWatch
 }
 
-/** Makes both. Opens nothing. */
 export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const { clock, retiring } = context
   const placesAt = (addresses: Readonly<Record<string, string>>): CorePlaces => {

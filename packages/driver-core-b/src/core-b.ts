@@ -41,7 +41,6 @@ import { functionStates, problemOf, type WatchedCore } from './steer/function-st
 import { createKick, type Kick, type Kicked } from './steer/kick.ts'
 import { functionLogs, instancesOf, type WorkWatch, workWatch } from './work/work-watch.ts'
 
-/** What the driver stands on. */
 interface DriverParts {
   readonly list: SharedList
   readonly kick: CoreDriver['kick']
@@ -292,7 +291,6 @@ export function createCoreB(
   return { driver, files, tokens, health, oam, registration }
 }
 
-/** What functions lack that answer. */
 function workOf(
   { clock }: Context,
   { caller, engine, nrfUrl, hasCharging, containers }: ChargingParts,

@@ -60,7 +60,6 @@ export interface SteerHealth {
   components(): readonly ComponentHealth[]
 }
 
-/** What is looked at. */
 interface HealthParts {
   readonly amf: AmfClient
   readonly smf: SmfClient

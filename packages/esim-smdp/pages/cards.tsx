@@ -20,7 +20,6 @@ import { activationOf } from './use-activation.ts'
 
 addStyle(css)
 
-/** What is on one card. */
 interface Card {
   readonly token: string
   readonly qrText: string

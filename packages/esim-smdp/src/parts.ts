@@ -46,7 +46,6 @@ export interface TlsMaterial {
   readonly key: string
   readonly curve?: RspIdentity['curve']
 }
-/** The certificates in use. */
 export interface CertStore {
   /** The identities that are complete and valid now, the newest first. */
   identities(): readonly RspIdentity[]

@@ -12,7 +12,6 @@ export function bytesOf({ amount, unit }: Amount): number {
   return Math.round(numberOf(amount) * UNITS[unit])
 }
 
-/** The fields of an amount. */
 export function AmountFields({
   amount,
   unit,

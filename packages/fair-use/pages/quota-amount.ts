@@ -1,7 +1,6 @@
 /** The units that a quota is typed in, octets. */
 export const UNITS = { MB: 1_000_000, GB: 1_000_000_000 } as const
 
-/** A unit of a quota. */
 export type Unit = keyof typeof UNITS
 
 /** The unit in which people say that amount: 5 MB, 1.5 GB. */

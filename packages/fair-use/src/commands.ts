@@ -40,7 +40,6 @@ async function one(host: CommandHost): Promise<void> {
   out(series(host, steps, columns ?? PAPER_COLUMNS))
 }
 
-/** Who uses most. */
 async function everybody(host: CommandHost): Promise<void> {
   const { typed, octets } = host
   if (typed.by !== undefined && typed.by !== 'day') throw host.usage('--by is of one SIM: name its hash')

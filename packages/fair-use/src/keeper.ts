@@ -4,7 +4,6 @@ import { type FairUseParts, QUOTA_RESOURCE } from './parts.ts'
 import { letGo } from './store/quota-state-store.ts'
 import { newQuota, QUOTAS, quotasOf } from './store/quota-store.ts'
 
-/** What SIMs asks of quotas. */
 export function quotaKeeper(parts: FairUseParts): QuotaKeeper {
   const { context, clock, ledger } = parts
   return {

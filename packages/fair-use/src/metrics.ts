@@ -4,7 +4,6 @@ import type { Step } from './steps.ts'
 /** How a usage report was taken. */
 export type ReportResult = 'counted' | 'repeated' | 'refused'
 
-/** The series of this plugin. */
 export interface FairUseMetrics {
   done(step: Step): void
   reported(result: ReportResult): void

@@ -87,7 +87,6 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   by_source: { type: 'object', additionalProperties: SOURCE, description: 'What each source saw.' },
 }
 
-/** Schema of a usage record. */
 export const USAGE_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
 
 const POINT: JsonSchema = recordSchema({

@@ -42,7 +42,6 @@ const CERTIFICATE_MS = 3_600_000
 /** How long a failed write shows after small ones hold again: on a full disk those still find room, ms. */
 const REFUSED_MS = 6_000
 
-/** What the kernel's own periodic work needs. */
 interface HousekeepingOptions {
   readonly db: Database
   readonly check: StoreCheck
@@ -55,7 +54,6 @@ interface HousekeepingOptions {
   readonly auditFinding: string | undefined
 }
 
-/** The kernel's own periodic work. */
 interface Housekeeping {
   /** Looks at every row and at the file once; the finding shows in `health`. */
   scan(signal: AbortSignal): Promise<void>
@@ -176,7 +174,6 @@ function createBackground(log: Log): Background {
   }
 }
 
-/** What a kernel is made of. */
 export interface KernelOptions {
   readonly config: LoadedConfig
   readonly secrets: Secrets

@@ -157,7 +157,6 @@ export interface HealthPoller extends HealthBoard {
   close(): void
 }
 
-/** What the board needs. */
 export interface HealthOptions {
   readonly clock: Clock
   readonly timers: Timers

@@ -75,7 +75,6 @@ const ARMED_MS = 4_000
 /** A growing back-off is no measure for a radio on air. */
 const BACKOFF = { firstMs: 1_000, longestMs: 1_000 }
 
-/** What the reconciler works with. */
 interface GateParts {
   readonly control: Pick<TxControl, 'review' | 'lastReasons' | 'holdItself' | 'disarmItself'>
   readonly transmitters: Transmitters

@@ -70,7 +70,6 @@ interface Batch {
   readonly there: number | null
 }
 
-/** What a rotation works on. */
 export interface RotationOptions {
   readonly db: Database
   readonly vault: KernelVault
@@ -83,7 +82,6 @@ export interface RotationOptions {
   readonly signal?: AbortSignal
 }
 
-/** What a rotation did. */
 export interface RotationReport {
   readonly keyId: string
   /** Values that were sealed anew. */

@@ -5,7 +5,6 @@ import { isOpen } from './join/session.ts'
 import type { SessionIndex } from './join/session-index.ts'
 import type { HeldRow } from './store/tables.ts'
 
-/** The series of this plugin. */
 export interface SessionMetrics {
   joined(joined: Joined, known: SessionIndex): void
   tallied(tally: Tally, held: Iterable<HeldRow>): void

@@ -184,7 +184,6 @@ async function sumsOf(
   return sums
 }
 
-/** How often collectors are asked. */
 export function intervalMs({ settings }: Pick<Context, 'settings'>): number {
   return msFromDuration(sectionOf(settings, 'collector').interval ?? '') ?? DEFAULT_INTERVAL_MS
 }

@@ -9,7 +9,6 @@ import { keysProblem, schemaProblem } from './validate.ts'
 
 const MOST_BYTES = 1024 * 1024
 
-/** Where sections are looked for. */
 export interface SectionSources {
   /** Package folders of the plugins of this build. */
   readonly packages: readonly string[]

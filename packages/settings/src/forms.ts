@@ -6,7 +6,6 @@ import { dirname, join, posix, resolve } from 'node:path'
 import { msFromDuration, reachOf } from '@steeple/contracts'
 import { suggestion } from './did-you-mean.ts'
 
-/** Where the service listens. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number

@@ -135,7 +135,6 @@ export interface Issued {
   readonly key: KeyObject
 }
 
-/** What every certificate that is issued needs. */
 export interface IssueTerms {
   readonly subject: NameParts
   /** Ms since the epoch. */

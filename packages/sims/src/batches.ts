@@ -49,7 +49,6 @@ export async function cardsOfBatch(reader: Reader, vault: Vault, batch: BatchRow
   return cardsOf(vault, found)
 }
 
-/** The cards of an import. */
 interface ImportedCards {
   /** Plain `cards.csv`; the caller wipes it. */
   readonly csv: Uint8Array

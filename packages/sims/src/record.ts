@@ -15,7 +15,6 @@ import type { SimsParts } from './parts.ts'
 import { isPhoneLeft } from './provision/cut.ts'
 import { apnsOf, type SimRow } from './store/sim-store.ts'
 
-/** Where SIMs are provisioned now. */
 export interface HssView {
   /** The driver's name, or the one that the configuration asks for. */
   readonly driver: string
@@ -70,7 +69,6 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   }),
 }
 
-/** Schema of a SIM record. */
 export const SIM_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
 /** Schema of a SIM record as suspend, resume and revoke answer it. */

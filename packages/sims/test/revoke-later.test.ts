@@ -22,7 +22,6 @@ function sim(hash: string, own: Partial<SimRow> = {}): SimRow {
   })
 }
 
-/** A store of these SIMs. */
 async function storeOf(rows: readonly SimRow[]): Promise<ReturnType<typeof memoryDb>> {
   const db = memoryDb(MIGRATIONS)
   await db.write(async (tx) => {

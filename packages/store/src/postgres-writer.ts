@@ -146,7 +146,6 @@ function lockedBegin(
   return locked
 }
 
-/** The writer's session on PostgreSQL. */
 export function postgresWriter(
   connect: () => Client,
   query: QueryMaker,

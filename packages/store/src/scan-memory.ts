@@ -84,7 +84,6 @@ export interface IntegrityProblem {
   readonly reason: string
 }
 
-/** What a scan has found. */
 export interface IntegrityReport {
   readonly ok: boolean
   readonly rows: number
@@ -231,7 +230,6 @@ export interface ScanState {
   readonly rows?: number
 }
 
-/** The state beside the store. */
 export interface ScanMemory {
   read(): ScanState
   /** Not synced: what is lost with it is some work. */

@@ -41,7 +41,6 @@ export interface Checkpoints {
   close(): Promise<void>
 }
 
-/** What checkpoints work on. */
 export interface CheckpointsOf {
   readonly write: SqliteConnection
   readonly path: string

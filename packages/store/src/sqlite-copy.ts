@@ -20,7 +20,6 @@ copy.close()
 return { counts, schema: Object.fromEntries(newest.map(({ owner, id }) => [owner, id])) }
 `
 
-/** What a copy holds. */
 export interface StoreCopy {
   /** Rows by table. */
   readonly counts: Readonly<Record<string, number>>

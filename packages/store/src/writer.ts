@@ -20,7 +20,6 @@ const MOST_TEXTS = 1_000
 /** Checks each text once: gives it back when its tables are the owner's, throws otherwise. */
 export type SqlGuard = (sql: string) => string
 
-/** The guard of an owner. */
 export function sqlGuard(owner: string): SqlGuard {
   const allowed = new Set<string>()
   return (sql) => {

@@ -18,7 +18,6 @@ const idOf = (n: number): string => `key-${String(n).padStart(24, '0')}`
 const rowOf = (n: number) => toy(idOf(n), n, `label ${n}`)
 const open = (path: string): Promise<Database> => openDatabase({ url: `sqlite:${path}`, clock, log })
 
-/** A closed store with rows. */
 interface Stored {
   readonly bytes: Buffer
   /** Numbers of the pages of the index of their keys. */

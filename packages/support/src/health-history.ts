@@ -21,7 +21,6 @@ export interface HealthHistory {
   look(): void
   /** The oldest first. */
   changes(): readonly (ShownComponent & { readonly seen_at: string })[]
-  /** As it is now. */
   now(): readonly ShownComponent[]
 }
 

@@ -2,7 +2,6 @@ import type { Context } from '@steeple/contracts'
 import type { Scrub } from './bundle/clean-text.ts'
 import type { HealthHistory } from './health-history.ts'
 
-/** What the routes work with. */
 export interface SupportParts {
   readonly context: Context
   readonly history: HealthHistory

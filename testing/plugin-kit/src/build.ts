@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 
-/** A program that was built. */
 export interface BuiltPlugin {
   /** Absolute path of `dist/plugin.js`. */
   readonly file: string

@@ -195,7 +195,6 @@ interface Wished {
   readonly server?: unknown
 }
 
-/** What an LPA would show. */
 function esimProblem(error: unknown): unknown {
   if (error instanceof ActivationCodeError) return refused(400, error)
   if (error instanceof Es9Refused || error instanceof Es9Error || error instanceof LpaError)
@@ -241,7 +240,6 @@ async function control(request: ControlRequest, place: ControlPlace): Promise<Co
   return await shown(chosen, name, place)
 }
 
-/** All but the phones. */
 async function otherThan(
   request: ControlRequest,
   [resource, name, action]: readonly [string, string | undefined, string | undefined],

@@ -213,7 +213,6 @@ export async function runDbctl(words: readonly string[], place: Place): Promise<
   }
 }
 
-/** What the database refuses. */
 class RefusedError extends Error {}
 
 interface Entry {

@@ -67,7 +67,6 @@ function newEid(iin: string): string {
   return digits + String(98 - rest).padStart(2, '0')
 }
 
-/** A wish for an eSIM. */
 export interface EsimWish {
   readonly activationCode: string
   readonly confirmationCode?: string

@@ -23,7 +23,6 @@ export interface Mover {
   }
 }
 
-/** What goes through sessions. */
 export interface Traffic {
   /**
    * Moves octets of inner packets through the session that it has now; resolves when they are through or it is gone. False

@@ -48,7 +48,6 @@ export function subscriptionOf(doc: Doc): Subscription | undefined {
   return { ambr: ambrOf(doc.ambr), apns: sessions.map(apnOf) }
 }
 
-/** The UE-AMBR of a document. */
 export function ambrOf(value: Value | undefined): Ambr {
   const ambr = docOf(value)
   return { downlink: rateOf(ambr?.downlink), uplink: rateOf(ambr?.uplink) }

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What cJSON can print. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
 const INT_MAX = 2 ** 31 - 1

@@ -34,7 +34,6 @@ type AttachAnswer =
   | { readonly kind: 'accepted' }
   /** Attach Reject. */
   | { readonly kind: 'rejected'; readonly emmCause: number }
-  /** Authentication Reject. */
   | { readonly kind: 'authentication_reject' }
 
 /** EMM states as the info API names them. */
@@ -103,7 +102,6 @@ interface AttachParts {
   readonly log: DaemonLog
 }
 
-/** One attach under way. */
 interface Attach {
   readonly context: UeContext
   readonly signal: AbortSignal
@@ -232,7 +230,6 @@ export interface Mme extends HssRequests {
   setRadio(isUp: boolean): void
 }
 
-/** What an MME needs. */
 export interface MmeOptions {
   readonly enb: Enb
   readonly hss: Hss
@@ -244,7 +241,6 @@ export interface MmeOptions {
   readonly log?: DaemonLog
 }
 
-/** An MME with one eNB. */
 export function makeMme({ enb, hss, sessions, clock, hopMs, log = () => {} }: MmeOptions): Mme {
   const contexts = new Map<string, UeContext>()
   const radio = s1Association(enb)

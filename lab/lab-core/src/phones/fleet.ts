@@ -35,7 +35,6 @@ export interface Fleet {
   close(): void
 }
 
-/** What a fleet needs. */
 export interface FleetOptions {
   readonly journal: Journal<StoredPhone>
   readonly mme: Mme

@@ -30,7 +30,6 @@ export const REAL_TIMERS: PhoneTimers = {
 /** TS 24.301 §5.5.1.2.6: attempts before it waits for T3402. */
 const ATTEMPTS = 5
 
-/** What a phone needs. */
 export interface PhoneOptions {
   readonly imsi: string
   readonly imeisv: string

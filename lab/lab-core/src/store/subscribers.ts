@@ -29,7 +29,6 @@ export interface Updated {
   readonly modified: number
 }
 
-/** The collection in a journal. */
 export function subscribersIn(journal: Journal<Doc>): Subscribers {
   const listeners: ((change: Change) => void)[] = []
   const tell = (change: Change): void => {
@@ -76,7 +75,6 @@ export function subscribersIn(journal: Journal<Doc>): Subscribers {
   }
 }
 
-/** The collection in memory alone. */
 export function subscribersInMemory(): Subscribers {
   const entries = new Map<string, Doc>()
   const put: Journal<Doc>['put'] = async (key, value) => {

@@ -31,7 +31,6 @@ async function writeEums(path: string): Promise<void> {
   await writeFile(path, JSON.stringify({ eums }))
 }
 
-/** An SM-DP+ that refuses everything. */
 async function refusing(): Promise<{
   readonly server: Server
   readonly address: string

@@ -5,7 +5,6 @@ import { type LabCore, type LabOptions, startLabCore } from '../../src/lab-core.
 import type { Enb } from '../../src/mme/mme.ts'
 import type { PhoneTimers } from '../../src/phones/phone.ts'
 
-/** The eNB of the recordings. */
 export const RECORDED_ENB: Enb = {
   enbId: 348004,
   cellId: 17275823,
@@ -65,7 +64,6 @@ export async function startLab(options: Partial<LabOptions> = {}): Promise<LabCo
   return { ...lab, [Symbol.asyncDispose]: end }
 }
 
-/** A recording. */
 export function recorded(name: string): string {
   return readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), 'utf8')
 }

@@ -7,7 +7,6 @@ export const EID = '89049032123451234512345678901235'
 
 const FOLDERS = { 'P-256': 'NIST', brainpoolP256r1: 'BRP' } as const
 
-/** A fixture as it is. */
 export function fixture(name: string): Uint8Array {
   return Uint8Array.from(readFileSync(new URL(`../fixtures/${name}`, import.meta.url)))
 }

@@ -66,7 +66,6 @@ export function metadataFor(
   )
 }
 
-/** A server for one test. */
 export function smallSmdp(twists: Twists = {}): SmallSmdp {
   const curve = twists.curve ?? 'P-256'
   const b64 = (octets: Uint8Array) => Buffer.from(octets).toString('base64')

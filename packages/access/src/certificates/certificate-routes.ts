@@ -89,7 +89,6 @@ const COMMON: Readonly<Record<string, JsonSchema>> = {
   expires_at: TIMESTAMP_SCHEMA,
 }
 
-/** A certificate in the list. */
 const CERTIFICATE_SCHEMA: JsonSchema = objectSchema(
   { ...COMMON, issued_at: TIMESTAMP_SCHEMA, revoked_at: NULLABLE_TIMESTAMP_SCHEMA, created_by: CREATED_BY },
   ['serial', 'name', 'label', 'issued_at', 'expires_at', 'revoked_at', 'created_by'],
@@ -105,7 +104,6 @@ const NEW_CERTIFICATE_SCHEMA: JsonSchema = objectSchema(
   ['serial', 'name', 'label', 'expires_at', 'certificate_pem', 'ca_pem'],
 )
 
-/** A certificate in the list. */
 function certificateRecord(row: CertificateRow): object {
   return {
     serial: row.serial,

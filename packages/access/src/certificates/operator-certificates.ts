@@ -18,7 +18,6 @@ export interface Holder {
 /** Looks users up by id; undefined when there is none. */
 export type FindHolder = (reader: Reader, userId: string) => Promise<Holder | undefined>
 
-/** What the service works with. */
 export interface OperatorCertificateParts {
   readonly reader: Reader
   /** SHA-256 of the DER of this box's own CA: no other one makes operators here. */

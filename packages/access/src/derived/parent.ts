@@ -41,7 +41,6 @@ export function parentRecord(parent: string | null): { readonly kind: string; re
   return { kind, id }
 }
 
-/** What a credential ends with. */
 export const PARENT_SCHEMA: JsonSchema = {
   ...objectSchema({ kind: { type: 'string' }, id: { type: 'string' } }, ['kind', 'id']),
   type: ['object', 'null'],

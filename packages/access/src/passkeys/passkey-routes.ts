@@ -117,7 +117,6 @@ const SIGNED_BODY: JsonSchema = objectSchema(
   ['response'],
 )
 
-/** What both options routes answer. */
 const OPTIONS_SCHEMA: JsonSchema = objectSchema(
   {
     options: {
@@ -130,7 +129,6 @@ const OPTIONS_SCHEMA: JsonSchema = objectSchema(
   ['options'],
 )
 
-/** A passkey in a list. */
 const PASSKEY_SCHEMA: JsonSchema = objectSchema(
   {
     id: { type: 'string' },
@@ -153,7 +151,6 @@ const PASSKEYS_SCHEMA: JsonSchema = objectSchema(
   ['passkeys', 'next_cursor'],
 )
 
-/** A passkey in a list. */
 function passkeyRecord(row: PasskeyRow): object {
   return {
     id: row.id,

@@ -102,7 +102,6 @@ interface NewInvitation {
   readonly row: InvitationRow
 }
 
-/** What accepts an invitation. */
 interface AcceptBody {
   readonly token: string
   readonly password: string

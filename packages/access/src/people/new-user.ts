@@ -5,14 +5,12 @@ import type { People } from './people.ts'
 import { drawSecondFactor, type NewFactor } from './second-factor.ts'
 import { findUserByName, insertUser, nameKey, type UserRow } from './user-store.ts'
 
-/** A name that is taken. */
 export const userExists: ErrorFactory = defineError(
   'user_exists',
   409,
   'there is a user %s already; take another name',
 )
 
-/** What makes a user. */
 export interface UserWish {
   readonly name: string
   readonly roles: readonly Role[]
@@ -38,7 +36,6 @@ export interface CredentialsShown {
   readonly recovery_codes: readonly string[]
 }
 
-/** What drawing credentials takes. */
 export type CredentialParts = Pick<People, 'vault' | 'gate' | 'identity'> & {
   readonly context: Pick<Context, 'clock'>
 }

@@ -70,7 +70,6 @@ export function drawSecondFactor(vault: Vault, userId: string, issuer: string, n
   }
 }
 
-/** Draws ten recovery codes. */
 export function drawRecoveryCodes(userId: string): NewRecoveryCodes {
   const codes = Array.from({ length: RECOVERY_CODES }, drawRecoveryCode)
   return { codes, store: (tx) => replaceRecoveryCodes(tx, userId, codes.map(recoverySha256)) }

@@ -11,7 +11,6 @@ export interface SessionAuthenticator {
   forget(): void
 }
 
-/** What it works with. */
 export interface SessionAuthenticatorParts {
   readonly reader: Reader
   readonly clock: Clock

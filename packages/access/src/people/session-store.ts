@@ -1,6 +1,5 @@
 import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
 
-/** How somebody logged in. */
 export type LoginMethod = 'password' | 'recovery' | 'passkey' | 'link'
 
 /** A session as stored. An ended one has no row. Times are ms since the epoch. */
@@ -69,7 +68,6 @@ export function insertSession(tx: Tx, row: SessionRow): Promise<void> {
   return SESSIONS.insert(tx, row)
 }
 
-/** Writes a session whole. */
 export function putSession(tx: Tx, row: SessionRow): Promise<void> {
   return SESSIONS.put(tx, row)
 }
@@ -83,7 +81,6 @@ export async function removeAllSessions(tx: Tx): Promise<void> {
   await tx.run('delete from access_session')
 }
 
-/** The sessions of a user. */
 export function sessionsOf(reader: Reader, userId: string): Promise<readonly SessionRow[]> {
   return SESSIONS.select(reader, 'where user_id = :user_id', { user_id: userId })
 }

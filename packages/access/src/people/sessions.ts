@@ -45,7 +45,6 @@ export interface Sessions {
   readonly farewell: string
 }
 
-/** What sessions work with. */
 export interface SessionParts {
   readonly context: Pick<Context, 'db' | 'clock' | 'settings' | 'mutate' | 'log'>
   readonly jwts: Jwts

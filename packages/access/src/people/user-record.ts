@@ -28,7 +28,6 @@ export const USER_NAME_SCHEMA: JsonSchema = {
   pattern: USER_NAME_PATTERN,
   description: 'Letters, digits and . _ @ -. Capitals do not make another name.',
 }
-/** A password that somebody chooses. */
 export const NEW_PASSWORD_SCHEMA: JsonSchema = {
   type: 'string',
   minLength: LEAST_PASSWORD_CHARS,
@@ -51,7 +50,6 @@ const USER_FIELDS: Readonly<Record<string, JsonSchema>> = {
   last_login_at: NULLABLE_TIMESTAMP_SCHEMA,
   recovery_codes_left: { type: 'integer' },
 }
-/** A user as listed. */
 export const USER_SCHEMA: JsonSchema = objectSchema(USER_FIELDS, Object.keys(USER_FIELDS))
 
 /** Recovery codes as answered once. */
@@ -81,7 +79,6 @@ export const NEW_FACTOR_SCHEMA: JsonSchema = objectSchema(
   ['id', 'totp_uri', 'recovery_codes'],
 )
 
-/** A user in the list. */
 export interface UserRecord {
   readonly id: string
   readonly name: string
@@ -91,7 +88,6 @@ export interface UserRecord {
   readonly recovery_codes_left: number
 }
 
-/** A user in the list. */
 export async function userRecord(reader: Reader, row: UserRow): Promise<UserRecord> {
   return {
     id: row.id,

@@ -66,7 +66,6 @@ export function insertUser(tx: Tx, row: UserRow): Promise<void> {
   return USERS.insert(tx, row)
 }
 
-/** Writes a user whole. */
 export function putUser(tx: Tx, row: UserRow): Promise<void> {
   return USERS.put(tx, row)
 }

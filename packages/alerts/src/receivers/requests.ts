@@ -9,7 +9,6 @@ export type Outgoing = {
   readonly secrets: readonly string[]
 } & ({ readonly by: 'http'; readonly request: HttpRequest } | { readonly by: 'smtp'; readonly mail: Mail })
 
-/** A request to a receiver. */
 export interface HttpRequest {
   readonly method: 'POST' | 'PUT'
   readonly url: URL

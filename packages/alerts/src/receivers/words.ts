@@ -2,7 +2,6 @@ import TEXTS from '../../texts/en.json' with { type: 'json' }
 import { outageIn } from '../record.ts'
 import type { Severity } from '../rules/rule.ts'
 
-/** A message for people. */
 export interface Words {
   /** One line: how grave, what, where. */
   readonly title: string

@@ -43,7 +43,6 @@ const TESTED: Readonly<Record<string, JsonSchema>> = {
   error: { type: ['string', 'null'], description: 'Why it was not taken.' },
   resent: { ...COUNT, description: 'Parked messages that are sent again.' },
 }
-/** How a test message went. */
 export const TEST_SCHEMA: JsonSchema = recordSchema(TESTED)
 
 /** The receivers, and a message to try one. */

@@ -64,7 +64,6 @@ export function lookOf(rule: Rule, findings: ReadonlyMap<string, Finding>, absen
   }
 }
 
-/** How a rule compares. */
 type Op = AlertRule['op']
 
 /** Whether `value op threshold` holds. */

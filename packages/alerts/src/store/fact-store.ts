@@ -7,7 +7,6 @@ export interface FactRow {
   readonly subject: string
 }
 
-/** What events have told. */
 export const FACTS: Table<FactRow> = defineTable<FactRow>(
   'alerts_fact',
   ['name', 'at_ms', 'subject'],

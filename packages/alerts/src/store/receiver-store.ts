@@ -39,7 +39,6 @@ export const RECEIVERS: Table<ReceiverRow> = defineTable<ReceiverRow>(
 /** As many as there may be. */
 export const MOST_RECEIVERS = 20
 
-/** All of them, by name. */
 export async function allReceivers(reader: Reader): Promise<readonly ReceiverRow[]> {
   return (await RECEIVERS.sound(reader, `order by name limit ${MOST_RECEIVERS}`, {})).rows
 }

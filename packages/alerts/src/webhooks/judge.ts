@@ -45,7 +45,6 @@ export async function refuseUseless(target: Target): Promise<void> {
   await caOf(target.caFile)
 }
 
-/** An address to connect to. */
 export interface Address {
   readonly address: string
   readonly family: 4 | 6

@@ -8,7 +8,6 @@ import { DELIVERIES, nextSeq } from '../store/delivery-store.ts'
 import type { Message } from './sign.ts'
 import type { MessageType } from './target.ts'
 
-/** What a message is about. */
 export interface Topic {
   readonly type: MessageType
   readonly atMs: number

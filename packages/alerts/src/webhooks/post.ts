@@ -67,7 +67,6 @@ export async function post(
   return { status: answer.status, retryAfterMs, text: answer.text }
 }
 
-/** How something is sent. */
 export interface Sending {
   readonly signal: AbortSignal
   /** As the system does when absent. */

@@ -7,10 +7,8 @@ import { allReceivers, RECEIVERS, type ReceiverRow } from '../store/receiver-sto
 import { authorizationOf, signingSecrets } from './secret-file.ts'
 import { type Message, signedHeaders } from './sign.ts'
 
-/** The kinds of messages. */
 export type MessageType = 'alert.firing' | 'alert.resolved' | 'alert.acked' | 'alert.test'
 
-/** A receiver of alerts. */
 export interface Target {
   /** As it is called, or its host: unique. */
   readonly name: string

@@ -5,7 +5,6 @@ import { Webhook } from 'standardwebhooks'
 /** The secret of the receivers of tests. */
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** A message as it came. */
 export interface Taken {
   readonly id: string
   readonly body: string

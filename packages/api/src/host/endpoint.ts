@@ -175,7 +175,6 @@ export function mediaTypesOf({ schema, consumes = [] }: Route): readonly string[
   return [...(schema?.body !== undefined || consumes.length === 0 ? ['application/json'] : []), ...consumes]
 }
 
-/** The same in words. */
 export function acceptedTypes(route: Route): string {
   return mediaTypesOf(route).join(' or ')
 }

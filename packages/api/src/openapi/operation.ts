@@ -154,7 +154,6 @@ export function exampleOf(schema: JsonSchema, isAnswer: boolean, name = ''): unk
   }
 }
 
-/** What the schema itself names. */
 function givenBy({ examples, const: only, default: usual, enum: choices }: JsonSchema): unknown {
   if (Array.isArray(examples) && examples.length > 0) return examples[0]
   return only ?? usual ?? (Array.isArray(choices) ? choices[0] : undefined)
@@ -295,7 +294,6 @@ function operationId({ method, path }: Route): string {
   return method.toLowerCase() + (path === '/' ? '_root' : path.replaceAll(/[^A-Za-z0-9]+/g, '_'))
 }
 
-/** One of them is enough. */
 function securityOf({ role, nodeToo }: Route): readonly Json[] {
   if (role === 'public') return []
   if (role !== 'bootstrap') return [{ bearer: [] }, { certificate: [] }]

@@ -247,7 +247,6 @@ function inviteBody(context: RequestContext): void {
 /** What has come of a body. */
 interface Gathered {
   add(chunk: Buffer): void
-  /** All of it. */
   bytes(): Buffer
   /** Nobody wants it. */
   drop(): void

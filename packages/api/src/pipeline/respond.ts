@@ -56,7 +56,6 @@ export const headers: Concern = concern('headers', ['id'], (app) => {
   })
 })
 
-/** The headers of every answer. */
 export function startHead({ id, connection, reply }: RequestContext): void {
   reply.header('x-request-id', id)
   for (const [name, value] of securityHeaders(connection.isTls)) reply.header(name, value)

@@ -33,7 +33,6 @@ export interface Leaf {
   readonly more?: readonly Extension[]
 }
 
-/** A CA of a test. */
 export interface TestCa {
   readonly pem: string
   readonly sha256: string

@@ -17,7 +17,6 @@ export interface Answer {
   readonly body: any
 }
 
-/** How a test asks. */
 export interface Ask {
   readonly method?: string
   readonly token?: string
@@ -36,7 +35,6 @@ export interface World {
   close(): Promise<void>
 }
 
-/** Options of a world. */
 export interface WorldOptions extends Partial<EdgeOptions> {
   readonly settings?: Overrides<Settings>
 }
@@ -64,7 +62,6 @@ export async function serveRoutes(routes: readonly Route[], options: WorldOption
   return { edge, kernel, url, port, ask: (path, how) => ask(`${url}${path}`, how), close: () => edge.close() }
 }
 
-/** One request, answered in full. */
 export async function ask(url: string, how: Ask = {}): Promise<Answer> {
   const headers = new Headers(how.headers)
   if (how.token !== undefined) headers.set('authorization', `Bearer ${how.token}`)

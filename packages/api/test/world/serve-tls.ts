@@ -32,7 +32,6 @@ export interface TlsAsk extends Pick<RequestOptions, 'agent' | 'headers' | 'meth
   readonly socket?: Socket
 }
 
-/** How a test connects. */
 export interface Dial extends ConnectionOptions {
   readonly client?: Issued
   /** Gets what a session can be resumed with. */
@@ -116,7 +115,6 @@ export async function serveTls(
   return tlsWorld
 }
 
-/** A certificate for localhost. */
 export function serverCertificate(ca: TestCa): Promise<Issued> {
   return ca.issue({
     names: [

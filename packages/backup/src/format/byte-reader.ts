@@ -10,7 +10,6 @@ export interface ByteReader {
   rest(): AsyncGenerator<Buffer>
 }
 
-/** A reader over a stream. */
 export function byteReader(source: AsyncIterable<Uint8Array>): ByteReader {
   const chunks = source[Symbol.asyncIterator]()
   let held: Buffer = Buffer.alloc(0)

@@ -7,7 +7,6 @@ export const MANIFEST_LIMIT_BYTES: number = 16 * 1_048_576
 /** Each is made durable by itself when it is restored. */
 export const MOST_MEMBERS = 50_000
 
-/** One file of a backup. */
 export interface Member {
   readonly name: string
   readonly size: number
@@ -22,7 +21,6 @@ export interface Manifest {
   readonly members: readonly Member[]
 }
 
-/** The text of a manifest. */
 export function manifestText({ facts, members }: Omit<Manifest, 'format'>): string {
   const { nodeId, nodeName, version, schema, counts, hasKeys, takenAtMs } = facts
   if (members.length > MOST_MEMBERS)

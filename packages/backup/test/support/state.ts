@@ -36,7 +36,6 @@ export function smallState(): Promise<CapturedState> {
   return stateOf({ 'store.db': randomBytes(40), 'keys/vault.key': randomBytes(32) })
 }
 
-/** The whole backup in memory. */
 export async function archiveOf(state: CapturedState, passphrase?: Buffer): Promise<Buffer> {
   const pieces: Buffer[] = []
   for await (const piece of writeArchive(state, passphrase, { cost: CHEAP })) pieces.push(piece)

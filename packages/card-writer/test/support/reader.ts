@@ -12,7 +12,6 @@ export interface StandInCard {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** A reader of the stand-in. */
 export interface StandInReader {
   /** To be called as pySim-shell is. */
   readonly program: string

@@ -40,7 +40,6 @@ function addApiCommand(program: Command, terminal: Terminal, spec: ApiCommand): 
   command.action(() => run(command, terminal, spec))
 }
 
-/** An option of commander. */
 export function optionOf(flags: string, given: string | CommandOption): Option {
   const { summary, takes, choices, default: standard, value } = optionFrom(given)
   const option = new Option(flags, summary)

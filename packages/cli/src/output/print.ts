@@ -2,7 +2,6 @@ import type { AnswerOf } from '@steeple/client'
 import type { Terminal } from '../terminal.ts'
 import { type Column, fields, moment, printable, table } from './table.ts'
 
-/** How answers are shown. */
 export interface PrintOptions {
   readonly json?: boolean
 }
@@ -45,7 +44,6 @@ export function printWithTable<Row>(
   )
 }
 
-/** One outage of an answer. */
 export type Incident = AnswerOf<'GET', '/v1/health'>['incidents'][number]
 
 /** Outages as people read them: what it is, what it means for phones, since when, and what to do. Nothing where nothing is wrong. */

@@ -251,7 +251,6 @@ function packagesMissing(folder: string, missing: readonly string[]): Error {
   })
 }
 
-/** What to write and where. */
 export interface WritePluginOptions {
   readonly name: string
   readonly kind: ScaffoldKind
@@ -368,7 +367,6 @@ function hasContracts(folder: string): boolean {
   }
 }
 
-/** Where the package was written. */
 interface NextStepsOptions {
   readonly name: string
   readonly kind: ScaffoldKind

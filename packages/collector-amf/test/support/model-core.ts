@@ -3,7 +3,6 @@ import type { Free5gcOam } from '@steeple/southbound'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type BegunSession } from '@steeple/testkit'
 
-/** A session at the AMF. */
 interface ModelSession {
   readonly ref: string
   readonly dnn: string

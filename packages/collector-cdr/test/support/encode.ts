@@ -53,7 +53,6 @@ function cut(volume: number): number {
   return Number(BigInt.asIntN(32, BigInt(volume)))
 }
 
-/** A MultipleUnitUsage. */
 export function reportBytes({ ratingGroup, upBytes, downBytes }: ModelReport): Buffer {
   const container = element(
     0x30,
@@ -66,7 +65,6 @@ export function reportBytes({ ratingGroup, upBytes, downBytes }: ModelReport): B
   return element(0x30, integer(0x80, ratingGroup), element(0xa1, container), text(0x82, 'upf'))
 }
 
-/** A record in BER. */
 export function recordBytes(record: ModelRecord): Buffer {
   const { imsi, writer, session, number, openedMs, dnn, reports, isPartial } = record
   return element(

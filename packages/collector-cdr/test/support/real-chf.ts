@@ -27,7 +27,6 @@ const ADDRESS = `${NET}.113`
 const NRF = `${NET}.10`
 const SERVICE = `http://${ADDRESS}:${SBI_PORT}/nchf-convergedcharging/v3`
 
-/** A running CHF. */
 export interface RealChf {
   /** Opens a charging session (TS 32.291 §6.1.3.2); its name. */
   create(imsi: string, session: number): Promise<string>

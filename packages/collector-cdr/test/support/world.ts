@@ -15,7 +15,6 @@ export function imsiOf(number: number): string {
   return `99970${String(number).padStart(10, '0')}`
 }
 
-/** Its hash. */
 export function hashOf(imsi: string): ImsiHash {
   const parsed = parseImsi(imsi)
   assert.ok(parsed !== undefined)

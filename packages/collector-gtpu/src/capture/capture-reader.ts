@@ -17,7 +17,6 @@ const MOST_RECORD: number = 1024 * 1024
 /** Told of each packet: its octets are `octets[from, end)`, good until it returns. */
 type PacketHandler = (link: number, atMs: number, octets: Uint8Array, from: number, end: number) => void
 
-/** What a format reads. */
 interface CaptureHandler {
   readonly packet: PacketHandler
   /** Told how many packets the one who captured says that he has lost so far. */

@@ -49,7 +49,6 @@ function kindOf(stat: Stats): string {
   return stat.isDirectory() ? 'directory' : 'device'
 }
 
-/** What a child is made of. */
 interface TapChildOptions {
   readonly order: TapOrder
   readonly right: Right | undefined
@@ -223,7 +222,6 @@ function programFile(): string {
   return fileURLToPath(new URL(isSource ? './tap-main.ts' : './tap-main.js', import.meta.url))
 }
 
-/** What a tap by a child needs. */
 export interface ChildTapOptions {
   readonly order: TapOrder
   /** Folder on a tmpfs for the counters; only the service can enter it. */

@@ -20,7 +20,6 @@ export interface InsidePlace {
   isRunning(iface: string): boolean
 }
 
-/** Those of this machine. */
 export function insidePlace(ifaces: readonly string[]): InsidePlace {
   return {
     ifaces: [...new Set(ifaces)],

@@ -1,6 +1,5 @@
 import { emptyFrame, type Frame } from './g-pdu.ts'
 
-/** What counts beside it. */
 export interface AddressOctets {
   /** Octets that went to the address of a frame, so far. */
   downTo(frame: Frame): number

@@ -52,7 +52,6 @@ export function ethernet(packet: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${ETHERNET.to}${ETHERNET.from}0800`, 'hex'), packet])
 }
 
-/** The outer IP packet. */
 export function outer(carried: Carried): Buffer {
   const { isUp, isOuterIpv6 = false } = carried
   const core = carried.core ?? (isOuterIpv6 ? CORE_6 : CORE)
@@ -74,7 +73,6 @@ export function merged([first, ...others]: readonly [Carried, ...Carried[]]): Bu
   return datagram
 }
 
-/** The GTP-U packet. */
 export function gpdu(carried: Carried): Buffer {
   const { header = 8, message = 255 } = carried
   const packet = inner(carried)
@@ -168,7 +166,6 @@ export function pcapngOf(frames: readonly Buffer[], atMs = 1_700_000_000_000): B
   return Buffer.concat([block(0x0a0d0d0a, section), block(1, described), pcapngPackets(frames, atMs)])
 }
 
-/** What may follow it. */
 export function pcapngPackets(frames: readonly Buffer[], atMs: number): Buffer {
   const packets = frames.map((octets, i) => {
     const head = Buffer.alloc(20)

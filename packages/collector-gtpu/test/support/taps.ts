@@ -91,7 +91,6 @@ export function startPcap(place: PcapPlace): ChildTap {
   })
 }
 
-/** A tap by a capture. */
 export function startFile(ownFolder: string, capture: string): ChildTap {
   return createChildTap({
     order: { driver: 'file', iface: '', core: [CORE, CORE_6], bufferBytes: 0 },

@@ -30,7 +30,6 @@ export const COLUMNS = [
   ['detail', 'What else there is to say; JSON where it begins with { or [.'],
 ] as const
 
-/** The name of a column. */
 export type Column = (typeof COLUMNS)[number][0]
 
 /** The names of all columns, in order. */

@@ -85,7 +85,6 @@ function scanner(): { isEnd(octet: number): boolean; line(): number } {
   }
 }
 
-/** What a check has found. */
 export interface FileFindings {
   /** What is wrong, in words; empty when the file is what its node made. */
   readonly problems: readonly string[]

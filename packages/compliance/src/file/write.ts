@@ -9,7 +9,6 @@ const PIECE = 65_536
 /** What of a manifest is known only when all rows are written. */
 type Ending = Omit<Manifest, 'rows' | 'sha256'>
 
-/** Who closes the file. */
 export interface Closer {
   /** Asked behind the last row. */
   ending(): Promise<Ending>

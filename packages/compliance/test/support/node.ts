@@ -5,7 +5,6 @@ import { fakeClock, tempDir } from '@steeple/testkit'
 import type { ExportRow } from '../../src/file/columns.ts'
 import { writeFile } from '../../src/file/write.ts'
 
-/** A node that makes files. */
 export interface Node {
   readonly ca: X509Certificate
   readonly certificate: X509Certificate

@@ -10,7 +10,6 @@ export interface DownloadOptions extends CallOptions {
   readonly onProgress?: (bytes: number) => void
 }
 
-/** A file as it came. */
 export interface Downloaded {
   readonly name: string
   readonly bytes: number

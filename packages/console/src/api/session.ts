@@ -5,7 +5,6 @@ import { inTurn } from './in-turn.ts'
 /** What a role may be asked for. */
 export type Role = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
 
-/** Who is signed in. */
 export interface Me {
   /** `user` for a person, `token`, `admin-env`. */
   readonly kind: string
@@ -16,7 +15,6 @@ export interface Me {
 /** `asking` until the first answer; `out` before anybody has signed in; `ended` when somebody was. */
 type State = 'asking' | 'out' | 'in' | 'ended'
 
-/** What every way in answers. */
 export interface Entry {
   readonly token: string
   readonly expires_at: string | null

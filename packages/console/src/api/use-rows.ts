@@ -18,7 +18,6 @@ export interface Shown<Row> {
   readonly total: number | undefined
 }
 
-/** One page of a list. */
 interface Page<Row> {
   readonly rows: readonly Row[]
   readonly cursor: string | null
@@ -198,7 +197,6 @@ export interface Rows<Row> extends Shown<Row> {
   readonly all: (most: number) => Promise<readonly Row[] | undefined>
 }
 
-/** What keeps the rows true. */
 export interface RowsOptions<Row> {
   readonly keyOf: (row: Row) => string
   /** Types of events after which the newest rows are read anew. */

@@ -1,5 +1,4 @@
 /** The groups of the menu, in its order. */
 export const GROUPS = ['now', 'people', 'network', 'care', 'box'] as const
 
-/** A group of the menu. */
 export type Group = (typeof GROUPS)[number]

@@ -9,7 +9,6 @@ export interface PageProps {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** A page of the console. */
 export interface Page {
   /** `/sims/:hash`: at most six segments, the first none of the service's (`v1`, `docs`, `console`, `metrics`, `gsma`). */
   readonly path: string

@@ -1,6 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 
-/** Where the reader is. */
 interface Place {
   readonly path: string
   readonly query: URLSearchParams
@@ -11,7 +10,6 @@ const here = signal<Place>(read())
 /** The path of the page that is shown. */
 export const path: ReadonlySignal<string> = computed(() => here.value.path)
 
-/** The filters in the address. */
 export const query: ReadonlySignal<URLSearchParams> = computed(() => here.value.query)
 
 /** What may say no before the reader leaves a page: text to ask with, or undefined. */

@@ -355,7 +355,6 @@ function Account() {
   )
 }
 
-/** All pages, by their groups. */
 export function Menu({ isOpen }: { readonly isOpen: boolean }) {
   // Entries that come later move those under the pointer: the click is lost, or goes to another page.
   if (plugins.value === undefined) return <nav id="menu" aria-label={t('app.menu')} />

@@ -84,7 +84,6 @@ export function Shortcuts({ onFind }: { readonly onFind: () => void }) {
   )
 }
 
-/** Shows the shortcuts. */
 export function ShortcutsButton() {
   return (
     <Button

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
 
-/** What can be filled in. */
 export type Line = HTMLInputElement | HTMLTextAreaElement
 
 /** What a line has to say of what was filled in. */

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
-/** A dialog over the page. */
 export interface DialogProps {
   readonly isOpen: boolean
   readonly title: string

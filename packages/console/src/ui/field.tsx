@@ -11,7 +11,6 @@ interface Labelled {
   readonly error?: string | undefined
 }
 
-/** A line to fill in. */
 export interface FieldProps extends Labelled {
   readonly value: string
   readonly onInput: (value: string) => void

@@ -4,7 +4,6 @@ import { t } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { Shape, type Tone } from './lamp.tsx'
 
-/** What has just been done. */
 export interface Told {
   readonly text: string
   readonly tone?: Tone

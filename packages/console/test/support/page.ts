@@ -15,7 +15,6 @@ export interface Asked {
 /** What the service answers, by method and path: `GET /v1/users`. A `Refusal` is an error. */
 export type Answers = Readonly<Record<string, object | ((asked: Asked) => object)>>
 
-/** An error of the service. */
 export class Refusal {
   readonly status: number
   readonly error: object
@@ -185,7 +184,6 @@ export interface Screen {
   readonly happens: (type: string, subject: string) => Promise<void>
 }
 
-/** Who looks, and what runs. */
 interface Around {
   readonly roles?: readonly string[] | undefined
   readonly runs?: readonly string[]

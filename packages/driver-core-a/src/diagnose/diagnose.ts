@@ -73,7 +73,6 @@ async function fileTail(path: string): Promise<LogTail> {
   }
 }
 
-/** What a diagnosis reads. */
 export interface DiagnoseParts {
   readonly info: CoreInfo
   readonly settings: () => Pick<Settings, 'core_a' | 'southbound'>

@@ -8,7 +8,6 @@ interface Entry {
   readonly text: string
 }
 
-/** What a line means. */
 type Meaning = 'success' | { readonly refusal: UeRefusal; readonly detail: string }
 
 /** Whom a line without a name is about. */

@@ -48,7 +48,6 @@ export function batchCancel(hss: () => HssDriver | undefined, retiring: AbortSig
   }
 }
 
-/** What a kick needs. */
 interface KickParts {
   readonly clock: Clock
   readonly info: CoreInfo
@@ -103,7 +102,6 @@ export function kicker(parts: KickParts): (imsi: Imsi, signal: AbortSignal) => P
   }
 }
 
-/** A phone that is on. */
 interface Case {
   readonly imsi: Imsi
   readonly beganMs: number

@@ -73,7 +73,6 @@ const ALIVE_MS = 800
 /** Asks the containers of daemons; undefined for one that is none. */
 export type ContainerState = (daemon: Daemon, signal: AbortSignal) => Promise<DaemonState | undefined>
 
-/** Where daemons are looked for. */
 type LookPlaces = Pick<CorePlaces, 'daemons' | 'urlOf' | 'busOf' | 'at' | 'containers'>
 
 /** Looks at daemons, and remembers which it has seen. */

@@ -57,7 +57,6 @@ function sum(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((all, count) => all + count, 0)
 }
 
-/** What a look at the core needs. */
 export interface ObserveParts {
   readonly info: CoreInfo
   readonly places: () => CorePlaces

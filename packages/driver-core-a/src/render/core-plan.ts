@@ -59,7 +59,6 @@ function ranProgramOf({ program = 'srsenb', external }: Partial<Settings['ran']>
   return external?.technology === 'nr' ? 'gnb' : 'srsenb'
 }
 
-/** Those parts of a configuration. */
 export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] = []): RenderSettings {
   const { core_a } = settings
   // A build may go without the collector, whose keys were there first.

@@ -96,7 +96,6 @@ type WorkPlaces = Pick<
   'generations' | 'daemons' | 'urlOf' | 'busOf' | 'at' | 'containers' | 'subnet'
 >
 
-/** What they are asked by. */
 export interface WorkParts {
   readonly look: DaemonLook
   readonly bus: Bus

@@ -11,7 +11,6 @@ export interface Phone {
   hasSession: boolean
 }
 
-/** A phone that is on. */
 export function phone(n: number, technology: 'lte' | 'nr' = 'lte'): Phone {
   const imsi = `99999${String(n).padStart(10, '0')}` as Imsi // 15 digits
   return { imsi, technology, state: 'registered', hasSession: true }

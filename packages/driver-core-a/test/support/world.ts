@@ -16,7 +16,6 @@ interface StandInBus {
   origin: string
   /** What the AMF was told: path and body. */
   readonly told: { readonly path: string; readonly body: string; readonly headers: readonly string[] }[]
-  /** What it answers, by SUPI. */
   answer: (supi: string) => number
   /** Types that are registered at the NRF. */
   types: readonly string[]

@@ -1,6 +1,5 @@
 import type { Clock, Imsi, Log } from '@steeple/contracts'
 
-/** What ending uncharged sessions needs. */
 interface UnchargedParts {
   readonly clock: Clock
   readonly log: Log

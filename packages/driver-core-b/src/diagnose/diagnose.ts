@@ -264,7 +264,6 @@ const REFUSED_RADIO: readonly (readonly [RegExp, string])[] = [
   [/[Ss]lice|S-?NSSAI/, 'it serves none of the slices of the core'],
 ]
 
-/** What a diagnosis reads. */
 export interface DiagnoseParts {
   readonly list: SharedList
   readonly settings: () => Pick<Settings, 'core_b' | 'southbound'>

@@ -38,7 +38,6 @@ export interface RenderSettings {
   readonly mongoUrl: string
 }
 
-/** Those parts of a configuration. */
 export function renderSettings(settings: Settings): RenderSettings {
   const { core_b } = settings
   return {

@@ -24,7 +24,6 @@ const INFO_VERSION: Readonly<Record<Exclude<NetworkFunction, 'upf'>, string>> = 
   amf: '1.0.9',
 }
 
-/** How much a function logs. */
 const LOGGER: Section = { enable: true, level: 'info', reportCaller: false }
 
 /** The file of a function with a service-based interface. */
@@ -71,7 +70,6 @@ function taiOf(plan: CorePlan): Section {
   return { plmnId: plmnOf(plan), tac: tacOf(plan) }
 }
 
-/** An S-NSSAI. */
 function snssaiOf({ sst, sd }: { readonly sst: number; readonly sd?: string | undefined }): Section {
   return sd === undefined ? { sst } : { sst, sd }
 }

@@ -11,7 +11,6 @@ export interface Service extends TokenTarget {
   readonly file: string
 }
 
-/** One call of a service. */
 interface ServiceCall {
   readonly method: HttpCall['method']
   /** Begins with a slash. */

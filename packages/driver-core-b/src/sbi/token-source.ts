@@ -85,7 +85,6 @@ export interface TokenSource {
   leave(signal: AbortSignal): Promise<void>
 }
 
-/** What a source works with. */
 interface TokenParts {
   readonly http: HttpClient
   readonly clock: Clock

@@ -3,7 +3,6 @@ import type { Registration } from '@steeple/southbound'
 import type { AmfClient } from '../amf/amf-client.ts'
 import type { SmfClient } from '../smf/smf-client.ts'
 
-/** What came of a kick. */
 export type Kicked = 'yes' | 'pending' | 'not_attached'
 
 /** Sessions are remembered for so many subscribers. */

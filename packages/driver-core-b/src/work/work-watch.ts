@@ -144,7 +144,6 @@ export interface WorkWatch {
   problemOf(nf: NetworkFunction, nrfUrl: () => string, signal: AbortSignal): Promise<string | undefined>
 }
 
-/** What is looked at. */
 interface WorkParts {
   readonly caller: Caller
   readonly clock: Clock

@@ -45,7 +45,6 @@ export function imsiOf(number: number): Imsi {
   return `99970${String(number).padStart(10, '0')}` as Imsi // 15 digits
 }
 
-/** The reference of a session. */
 export function refOf(number: number): string {
   return `urn:uuid:8f4b5b0a-2f0e-4d2e-9d5c-${String(number).padStart(12, '0')}`
 }

@@ -35,7 +35,6 @@ const ARGUMENTS = {
   smf: ['-c', 'smfcfg.yaml', '-u', 'uerouting.yaml'],
 } as const
 
-/** A running function. */
 export interface RealFunction {
   /** What it wrote. */
   output(): string

@@ -12,7 +12,6 @@ const UNKNOWN: StandInAnswer = {
   type: 'application/json',
 }
 
-/** What the AMF answers. */
 function amfAnswer(core: StandInCore, request: StandInRequest): StandInAnswer {
   const { method, path } = request
   if (method === 'GET' && path.startsWith('/namf-oam/v1/')) {
@@ -95,7 +94,6 @@ export interface StandInUe {
   }[]
 }
 
-/** What a stand-in function answers. */
 export interface StandInAnswer {
   readonly status: number
   readonly body?: string
@@ -159,7 +157,6 @@ export interface StandInCore {
 const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const ANSWERS = { amf: amfAnswer, smf: smfAnswer, nrf: nrfAnswer }
 
-/** Starts one on ephemeral ports. */
 export async function startStandInCore(): Promise<StandInCore> {
   const servers = new Map<'amf' | 'smf' | 'nrf', Server>()
   const closed = async (server: Server): Promise<void> => {
@@ -239,7 +236,6 @@ async function serve(
   response.end(body)
 }
 
-/** What the SMF answers. */
 function smfAnswer(core: StandInCore, request: StandInRequest): StandInAnswer {
   const { method, path } = request
   const [, released] = /^\/nsmf-pdusession\/v1\/sm-contexts\/([^/]+)\/release$/.exec(path) ?? []

@@ -7,7 +7,6 @@ const SCOPES: Readonly<Record<string, readonly string[]>> = {
   NRF: ['nnrf-nfm', 'nnrf-disc'],
 }
 
-/** What the NRF answers. */
 export function nrfAnswer(core: StandInCore, request: StandInRequest): StandInAnswer {
   const { method, path, body } = request
   if (method === 'POST' && path === '/oauth2/token') return tokenAnswer(core, new URLSearchParams(body))

@@ -19,7 +19,6 @@ import { dbctlTool, type Tool } from './tool.ts'
 /** A call begins no further subscriber after this time, ms: the tool is slow, and callers do not wait for ever. */
 const BUDGET_MS = 10_000
 
-/** What the driver needs. */
 interface DbctlOptions {
   /** Path or name of the executable. */
   readonly path: string

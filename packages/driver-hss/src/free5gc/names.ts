@@ -130,7 +130,6 @@ export function policyDnnKey(apn: string): string {
   return apn.replaceAll('.', '_')
 }
 
-/** A collection for people. */
 export function shortName(collection: string): string {
   const last = collection.slice(collection.lastIndexOf('.') + 1)
   return collection.startsWith('policyData.') ? `policy ${last}` : last

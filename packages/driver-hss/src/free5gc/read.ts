@@ -90,7 +90,6 @@ function add(found: Map<Imsi, Map<string, HeldDocs>>, collection: string, doc: D
   found.set(whose.imsi, held)
 }
 
-/** The documents of one collection. */
 export function docsIn(held: Held | undefined, collection: string): HeldDocs {
   return held?.get(collection) ?? NOTHING
 }
@@ -110,7 +109,6 @@ export function isBlockedNow(held: Held): boolean {
   return sm.live.length === 0 && policy.live.length === 0 && sm.aside.length > 0
 }
 
-/** The document of one slice. */
 export function docOfSlice(docs: readonly Doc[], slice: Snssai): Doc | undefined {
   return docs.find((doc) => isOfSlice(doc, slice))
 }

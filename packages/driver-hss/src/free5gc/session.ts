@@ -4,7 +4,6 @@ import type { Doc } from '../links/document-link.ts'
 import type { Snssai } from '../open5gs/document.ts'
 import { docOf, numberOf, policyDnnKey, same, sessionRate, snssaiKey } from './names.ts'
 
-/** An S-NSSAI as a document. */
 export function snssaiDoc({ sst, sd }: Snssai): Doc {
   return { sst: new Int32(sst), ...(sd === undefined ? {} : { sd }) }
 }

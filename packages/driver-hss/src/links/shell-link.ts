@@ -19,7 +19,6 @@ export interface ShellListener {
   ended(why: string): void
 }
 
-/** Where programs can be started. */
 export interface ShellHost {
   /** For people. */
   readonly where: string

@@ -22,7 +22,6 @@ const K = '465B5CE8B199B49FAA5F0A2EE238A6BC'
 const OP = 'cdc202d5123e20f62b6d676ac72cb318'
 const OPC = 'cd63cb71954a9f4e48a5994e37a02baf'
 
-/** Its numbers are doubles. */
 const n = (value: number): Double => new Double(value)
 const dnn = (sessionAmbr: object, more: object = {}) => ({
   pduSessionTypes: { defaultSessionType: 'IPV4', allowedSessionTypes: ['IPV4'] },

@@ -18,7 +18,6 @@ const patient = () => AbortSignal.timeout(60_000)
 const stored = (name: string) =>
   JSON.parse(readFileSync(new URL(`../fixtures/${name}.ejson-canonical.json`, import.meta.url), 'utf8'))
 
-/** The subscriber of the recordings. */
 const RECORDED: Subscriber = {
   imsi: '999707364000060' as Imsi, // 15 digits
   ki: Buffer.from('465b5ce8b199b49faa5f0a2ee238a6bc', 'hex'),

@@ -1,6 +1,5 @@
 import type { COLLECTIONS } from '../../src/free5gc/names.ts'
 
-/** The releases whose documents differ. */
 export type Release = '3.4.5' | '4.2.3'
 type Name = keyof typeof COLLECTIONS
 

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { needRealParts, partsFolder } from './real-parts.ts'
 
-/** A running MongoDB-compatible server. */
 export interface MongoServer {
   readonly port: number
   url(database: string): string

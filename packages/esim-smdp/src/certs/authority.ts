@@ -21,7 +21,6 @@ export function isPublished(ciPkid: string): boolean {
   return PUBLISHED.has(ciPkid.toLowerCase())
 }
 
-/** Who that CI is. */
 export function authorityOf(ciPkid: string, isKeyHere: boolean): Authority {
   if (isPublished(ciPkid)) return 'test'
   return isKeyHere ? 'own' : ciPkid

@@ -23,7 +23,6 @@ export interface FileProblem {
   readonly problem: string
 }
 
-/** What was found in files. */
 export interface FoundInFiles {
   readonly certificates: readonly { readonly file: string; readonly certificate: Certificate }[]
   readonly keys: readonly { readonly file: string; readonly key: KeyObject }[]

@@ -48,7 +48,6 @@ export async function makeLabCertificates(parts: CertParts): Promise<void> {
   await certs.reload()
 }
 
-/** What everything that changes certificates works with. */
 export interface CertParts {
   readonly context: Pick<
     Context,

@@ -6,7 +6,6 @@ import type { FileProblem, FoundInFiles } from './files.ts'
 import { certificateId, fits, type HeldCertificate, type NewCertificate } from './held.ts'
 import { listProblem, revocationsIn } from './revoked.ts'
 
-/** What an import would do. */
 export interface ImportPlan {
   readonly added: readonly NewCertificate[]
   /** Certificates that are there already. */

@@ -32,10 +32,8 @@ const RECORD: Readonly<Record<string, JsonSchema>> = {
 
 /** A certificate as lists show it. */
 export const CERT_SCHEMA: JsonSchema = recordSchema(RECORD)
-/** One certificate, itself included. */
 export const CERT_PEM_SCHEMA: JsonSchema = recordSchema({ ...RECORD, pem: TEXT })
 
-/** The record of a certificate. */
 export function certRecord(
   { row, certificate, key, isRevoked = false }: HeldCertificate,
   inUse: ReadonlySet<string>,

@@ -26,7 +26,6 @@ export async function needReady(parts: EsimParts): Promise<void> {
   parts.checkTemplates()
 }
 
-/** What the configuration says. */
 export const esimDisabled: ErrorFactory = defineError('esim_disabled', 409, 'eSIM is off; set esim.enabled')
 /** No code has this token. */
 export const esimCodeNotFound: ErrorFactory = defineError(

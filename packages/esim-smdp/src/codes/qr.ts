@@ -12,7 +12,6 @@ export async function qrSvg(text: string): Promise<string> {
   return await toText(text, { type: 'svg', errorCorrectionLevel: LEVEL, margin: QUIET_MODULES })
 }
 
-/** A QR code as PNG. */
 export async function qrPng(text: string): Promise<Uint8Array> {
   return await toBuffer(text, {
     type: 'png',

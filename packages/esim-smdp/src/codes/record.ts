@@ -60,7 +60,6 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   },
 }
 
-/** Schema of a code record. */
 export const CODE_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
 /** A code as answered: neither its matching id nor its confirmation code. `held`: where its profile is. */

@@ -96,7 +96,6 @@ export interface Es2Work {
   /** In the transaction: the members of the answer. Throws `Es2Refused`. */
   run(tx: MutationTx): Promise<Es2Done>
 }
-/** What came of it. */
 export interface Es2Done {
   readonly answer: Readonly<Record<string, string>>
   /** For the audit trail: no secret. */

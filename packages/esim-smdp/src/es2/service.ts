@@ -231,7 +231,6 @@ export interface Es2Service {
   health(): readonly ComponentHealth[]
 }
 
-/** Makes it; registers its series. */
 export function createEs2Service(parts: EsimParts): Es2Service {
   const { context } = parts
   const metrics = es2Metrics(context.metrics)

@@ -68,7 +68,6 @@ export const ES9_FUNCTIONS = [
 ] as const
 export type Es9Function = (typeof ES9_FUNCTIONS)[number]
 
-/** What became of a notification. */
 export type NoticeResult = 'counted' | 'repeated' | 'unreadable' | 'not_verified' | 'unknown_profile'
 /** How a download ended, as far as it came. */
 type DownloadOutcome = 'delivered' | 'installed' | 'failed' | 'cancelled'
@@ -315,7 +314,6 @@ function normal(address: string): string {
   return address.toLowerCase().replace(/:443$/, '')
 }
 
-/** The SIM of a code. */
 export function simOf(code: Pick<CodeRow, 'hash'>): ImsiHash {
   // A hash of the store is one.
   return code.hash as ImsiHash

@@ -7,13 +7,11 @@ const PER_SECOND = 20
 /** Networks that are remembered; the one that was silent longest is forgotten. */
 const MOST_PEERS = 10_000
 
-/** Who calls, by its network. */
 export interface Peers {
   /** Whether that network may call now. Loopback always may. */
   admit(network: string, nowMs: number): boolean
 }
 
-/** A bucket for each network. */
 export function createPeers(): Peers {
   const buckets = new Map<string, { tokens: number; atMs: number }>()
   return {

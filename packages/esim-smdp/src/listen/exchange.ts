@@ -11,7 +11,6 @@ export interface ListenedCall {
   readonly client: ListenedClient | undefined
 }
 
-/** A client by its certificate. */
 export interface ListenedClient {
   /** Its whole subject, one attribute a line. */
   readonly subject: string

@@ -5,7 +5,6 @@ import type { TlsMaterial, TlsWishes } from '../parts.ts'
 import type { Handler } from './exchange.ts'
 import { listenTls, type TlsListener } from './tls-listener.ts'
 
-/** A listener of the configuration. */
 export interface KeptListenerOptions {
   readonly context: Pick<Context, 'log' | 'every'>
   /** The key of the configuration, for messages: `esim.listen`. */

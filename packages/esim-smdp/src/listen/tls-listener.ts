@@ -107,7 +107,6 @@ interface ConnectionLimiter {
   admit(socket: Socket): boolean
   /** A request of the connection of that peer (`peerOf`) begins. False: it has too many under way, and should be closed. */
   begin(peer: string): boolean
-  /** It is over. */
   over(peer: string): void
   /** Ends all connections, or those without a request alone. */
   end(which: 'idle' | 'all'): void
@@ -186,7 +185,6 @@ export function peerOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`
 }
 
-/** How much a listener bears. */
 export interface ListenerLimits {
   readonly connections: number
   readonly ofOneNetwork: number
@@ -199,7 +197,6 @@ export interface ListenerLimits {
   readonly drainMs: number
 }
 
-/** What it listens with. */
 export interface ListenerOptions {
   readonly host: string
   readonly port: number

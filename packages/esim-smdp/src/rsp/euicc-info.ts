@@ -31,7 +31,6 @@ export interface EuiccInfo1 {
   readonly signing: readonly string[]
 }
 
-/** What it says later, signed. */
 export interface EuiccInfo2 {
   readonly svn: Uint8Array
   /** Version of profile packages that it takes, major and minor; undefined when it does not say. */

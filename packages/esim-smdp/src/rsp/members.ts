@@ -7,7 +7,6 @@ export const SIGNATURE = 0x5f37
 /** A one-time public key: `04 || X || Y`. */
 export const OTPK = 0x5f49
 export const TID = 0x80
-/** Metadata of a notification. */
 export const NOTIFICATION_METADATA = 0xbf2f
 /** Octets of a challenge, a transaction id of ours, and a signature. */
 export const CHALLENGE_OCTETS = 16

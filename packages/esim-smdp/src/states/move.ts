@@ -3,7 +3,6 @@ import type { EsimParts } from '../parts.ts'
 import type { RefusalName } from '../rsp/refusal.ts'
 import type { CodeRow, CodeState } from '../store/rows.ts'
 
-/** What codes move by now. */
 export function termsNow({ context }: Pick<EsimParts, 'context'>): Terms {
   return {
     nowMs: Math.floor(context.clock.nowMs()),
@@ -23,7 +22,6 @@ interface ByEuicc {
   readonly eidLast4: string
 }
 
-/** A call of a download. */
 interface Download extends ByEuicc {
   readonly sim: Deliverability
 }
@@ -53,7 +51,6 @@ type Of<K extends Kind> = { readonly kind: K } & Kinds[K]
 /** What happens to a code. SGP.22 §3.1.3, §3.1.5, §3.1.6. */
 export type CodeEvent = { readonly [K in Kind]: Of<K> }[Kind]
 
-/** What the moves go by. */
 export interface Terms {
   readonly nowMs: number
   /** False while the clock is in doubt: nothing expires then. */

@@ -116,7 +116,6 @@ export async function progressDue(
   return (await PROGRESS.sound(reader, rest, { now: nowMs, limit })).rows
 }
 
-/** How many entries wait. */
 export async function progressWaiting(reader: Reader): Promise<number> {
   return Number((await reader.get<{ readonly n: number }>(COUNT_PROGRESS))?.n ?? 0)
 }

@@ -64,7 +64,6 @@ const STATES: Readonly<Record<NoticeEvent, HeldRow['state']>> = {
   delete: 'deleted',
 }
 
-/** What eUICCs hold, by eUICC. */
 export async function heldBy(
   reader: Reader,
   eidHashes: readonly string[],

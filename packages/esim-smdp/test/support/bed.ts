@@ -142,7 +142,6 @@ export async function issue(
   return bodyOf<Issued>(await bed.request('POST', '/v1/esim/issue', { body, headers }), 201)
 }
 
-/** One code. */
 export async function code(bed: Testbed, token: string): Promise<CodeBody> {
   return bodyOf<CodeBody>(await bed.request('GET', `/v1/esim/codes/${token}`))
 }

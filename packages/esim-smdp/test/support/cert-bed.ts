@@ -17,7 +17,6 @@ export interface CertBed {
   changed(): void
 }
 
-/** Starts it. */
 export async function certBed(
   options: { config?: Partial<EsimConfig>; clock?: FakeClock } = {},
 ): Promise<CertBed> {

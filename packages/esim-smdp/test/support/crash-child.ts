@@ -11,7 +11,6 @@ export interface SentIdentity extends Omit<RspIdentity, 'auth' | 'pb'> {
   readonly auth: { readonly der: Uint8Array; readonly key: string }
   readonly pb: { readonly der: Uint8Array; readonly key: string }
 }
-/** What the parent sends. */
 export type ToChild =
   | {
       readonly id: number

@@ -64,7 +64,6 @@ export function pemOf(der: Uint8Array): string {
 export function keyPem({ key }: Issued): string {
   return String(key.export({ type: 'pkcs8', format: 'pem' }))
 }
-/** A CA that signs clients. */
 export function newCa(commonName: string): Issued {
   return issueCi('P-256', {
     ...ALWAYS,
@@ -88,7 +87,6 @@ export function serverUnder(ca: Issued, host: string): ClientKeys {
   return { cert: pemOf(issued.certificate.raw), key: keyPem(issued) }
 }
 
-/** Starts it. */
 export async function startEs2(
   es2: Readonly<Record<string, unknown>> = {},
   hierarchy: Pki = pki('P-256'),

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** One call that came. */
 export interface ProviderCall {
   readonly name: string
   readonly protocol: string
@@ -28,7 +27,6 @@ interface Fault {
 }
 const refused = (subject: string, reason: string): Fault => ({ fault: [subject, reason] })
 
-/** Starts one on this machine. */
 export async function startProvider(): Promise<FakeProvider> {
   const calls: ProviderCall[] = []
   const stages = new Map<string, Stage>()

@@ -33,7 +33,6 @@ export const base64 = (octets: Uint8Array): string => Buffer.from(octets).toStri
 export const octetsIn = (fields: Fields, name: string): Uint8Array =>
   Uint8Array.from(Buffer.from(fields[name] ?? '', 'base64'))
 
-/** A phone around an eUICC. */
 export function handset(euicc: Euicc, smdpAddress: string): Handset {
   const notifications = () =>
     notificationsOn(euicc).map(({ sequence }) => ({

@@ -3,7 +3,6 @@ import type { ProfileFacts } from '../../src/parts.ts'
 
 const NAME = 'TS48_V7.0_eSIM_GTP_SAIP2.3_'
 
-/** A file of the fixtures. */
 export function fixture(name: string): Uint8Array {
   return new Uint8Array(readFileSync(new URL(`../fixtures/${name}`, import.meta.url)))
 }

@@ -56,7 +56,6 @@ export interface CodeOptions {
   readonly confirmation?: string
   readonly row?: Partial<CodeRow>
 }
-/** A code that was issued. */
 export interface TestCode {
   readonly token: string
   readonly matchingId: string

@@ -38,7 +38,6 @@ export interface TestLedger extends UsageLedger {
   count(increments: readonly UsageIncrement[]): Promise<void>
   /** What `knownUntil` says. */
   known: ReturnType<UsageLedger['knownUntil']>
-  /** Sessions that were recorded. */
   readonly sessions: RecordedSession[]
   /** Members of the mesh, and the addresses of phones behind them. */
   readonly behind: Map<string, string>

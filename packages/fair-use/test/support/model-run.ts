@@ -41,7 +41,6 @@ export interface Stores {
   close(): void
 }
 
-/** One store in memory. */
 export function memoryStores(): Stores {
   const db = memoryDb([...MIGRATIONS, ...LEDGER_MIGRATIONS])
   return { fairUse: db, ledger: db, close: () => db.close() }

@@ -8,7 +8,6 @@ import {
   simNotFound,
 } from '@steeple/contracts'
 
-/** A SIM in memory. */
 export interface MemorySim {
   state: 'in-use' | 'suspended'
   reason: 'operator' | 'quota' | undefined

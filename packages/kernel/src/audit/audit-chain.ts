@@ -2,7 +2,6 @@ import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafe
 import { type AuditEntry, type Principal, type Reader, storeCorrupt } from '@steeple/contracts'
 import type { CommitGroup, WriterTx } from '@steeple/store'
 
-/** The two kinds of store. */
 export type Dialect = 'sqlite' | 'postgres'
 
 interface AuditTrigger {
@@ -65,7 +64,6 @@ function postgresSteps(trigger: AuditTrigger): readonly string[] {
   ]
 }
 
-/** The DDL of the triggers. */
 export function auditTriggerSteps(dialect: Dialect): readonly string[] {
   const triggers = auditTriggers(dialect)
   return dialect === 'sqlite' ? triggers.map(sqliteTrigger) : triggers.flatMap(postgresSteps)

@@ -123,7 +123,6 @@ export interface Earliest {
   readonly of: string
 }
 
-/** What the keeper works with. */
 export interface ClockKeeperOptions {
   readonly clock: JudgedClock
   readonly machine: Machine

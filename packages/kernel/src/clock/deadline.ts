@@ -15,7 +15,6 @@ export interface Timers {
 /** The longest delay that Node's timers take: 2³¹−1 ms. A longer one would run at once. */
 const LONGEST_DELAY_MS = 2_147_483_647
 
-/** The timers of the process. */
 export function systemTimers(): Timers {
   return {
     setTimeout: (run, delayMs) => setTimeout(run, Math.min(Math.max(0, delayMs), LONGEST_DELAY_MS)),

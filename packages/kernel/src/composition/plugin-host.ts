@@ -9,6 +9,7 @@ import {
   type ComponentState,
   clockJudgeRef,
   closedItemsRef,
+  createTurns,
   type HealthBoard,
   healthBoardRef,
   type InstanceView,
@@ -31,7 +32,8 @@ import {
   vaultRef,
 } from '@steeple/contracts'
 import { openMeshAuthority, openMeshIdentity, type Secrets } from '@steeple/secrets'
-import { closedItems } from '@steeple/store'
+import type { LoadedConfig } from '@steeple/settings'
+import { closedItems, type Database } from '@steeple/store'
 import { createAuditTrail, type PacedAuditTrail } from '../audit/audit-trail.ts'
 import type { KernelOptions } from '../create-kernel.ts'
 import { createHealthBoard, type HealthPoller } from '../health.ts'
@@ -45,10 +47,13 @@ import { createPluginSecrets } from '../plugins/plugin-secrets.ts'
 import { PluginRegistry } from '../plugins/registry.ts'
 import { createReconcileEngine, type ReconcileEngine } from '../reconcile/reconcile-engine.ts'
 import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
-import { nodeStateOf } from '../state/node-state.ts'
+import { captureState, removeCaptures } from '../state/capture.ts'
+import { createStaging } from '../state/stage.ts'
+import type { StateParts } from '../state/state-parts.ts'
 import type { KernelLog } from '../telemetry/log.ts'
 import { scrubText } from '../telemetry/log-redaction.ts'
 import type { MetricsBoard } from '../telemetry/metrics.ts'
+import { fileOfStore } from './data-dir-lock.ts'
 import type { KernelBase } from './kernel-base.ts'
 import type { LiveSettings } from './live-settings.ts'
 
@@ -285,4 +290,43 @@ function serviceInfo(
           ...(textsDir === '' ? {} : { textsDir }),
         })),
   }
+}
+
+/** The state of this node as a whole: see `NodeState`. What was cut off before is removed. */
+function createNodeState(parts: StateParts): NodeState {
+  removeCaptures(parts.dataDir)
+  const staging = createStaging(parts)
+  const turns = createTurns()
+  return {
+    // One after the other: each takes the disk and the room of a whole store.
+    capture: ({ withKeys, signal }) => turns(() => captureState(parts, withKeys, signal)),
+    stage: async () => staging.begin(),
+  }
+}
+
+/** What of a kernel its state consists of. */
+interface KernelState {
+  readonly options: KernelOptions
+  readonly config: LoadedConfig
+  readonly pluginsDir: string
+  readonly db: Database
+  readonly registry: PluginRegistry
+  readonly restart: () => void
+}
+
+/** The state of the node that a kernel runs. */
+function nodeStateOf({ options, config, registry, ...parts }: KernelState): NodeState {
+  const { secrets, clock, log, version } = options
+  return createNodeState({
+    ...parts,
+    secrets,
+    clock,
+    log,
+    version,
+    dataDir: config.settings.server.data_dir,
+    keysDir: secrets.directory,
+    storeFile: fileOfStore(config.settings),
+    identity: secrets.identity,
+    plugins: () => registry.plugins(),
+  })
 }

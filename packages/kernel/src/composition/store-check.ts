@@ -10,7 +10,6 @@ import {
 import type { PacedAuditTrail } from '../audit/audit-trail.ts'
 import type { KernelMetrics } from '../telemetry/metrics.ts'
 
-/** What the check of the store needs. */
 export interface StoreCheckOptions {
   readonly db: Database
   readonly audit: PacedAuditTrail

@@ -51,7 +51,6 @@ interface RateRequest {
   readonly limit: number
 }
 
-/** The windows of all principals. */
 interface Rates {
   /**
    * Takes from what `principal` may use of a limit, in the caller's transaction. The window starts with the first take and
@@ -152,7 +151,6 @@ function limitsOf(perHour: Limits): Limits {
   return { ...DEFAULT_RATE_LIMITS, ...Object.fromEntries(said) }
 }
 
-/** What the mutation path needs. */
 export interface MutationOptions {
   readonly db: Database
   readonly vault: Vault

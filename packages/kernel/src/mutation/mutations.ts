@@ -21,7 +21,6 @@ export interface RateState {
   readonly resetS: number
 }
 
-/** One change of desired state. */
 export interface Mutation {
   readonly principal: Principal
   /** Audit action, `sim.issue`; undefined for a route that declares it has none (then no audit entry, no event). */
@@ -75,7 +74,6 @@ export interface Mutations {
   sweep(): Promise<void>
 }
 
-/** One event of the outbox. */
 export interface OutboxEvent extends StateEvent {
   /** The row is damaged: what it said is lost, the rest of this event is empty. */
   readonly isLost?: true

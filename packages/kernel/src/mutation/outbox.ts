@@ -181,7 +181,6 @@ const FORGET = 'delete from kernel_subscription where plugin = :plugin'
 /** Gets one event; it comes again when this throws. */
 export type EventHandler = (event: StateEvent, signal: AbortSignal) => Promise<void>
 
-/** What a plugin hears of. */
 export interface Subscription {
   /** Tells the handler what is new. Level-based: its observed state is the cursor. */
   readonly reconciler: Reconciler
@@ -216,7 +215,6 @@ const RESYNC_MS = 60_000
 const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 15_000 }
 const KEY = 'next'
 
-/** The subscriptions over a store. */
 export function createSubscriptions(parts: {
   readonly db: Database
   readonly outbox: Outbox

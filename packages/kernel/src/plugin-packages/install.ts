@@ -133,7 +133,6 @@ export interface InstalledPlugin {
   takeBack(): Promise<void>
 }
 
-/** How a package is installed. */
 export interface InstallOptions {
   /** Whose packages are taken. Where it allows unsigned ones, what nobody trusted has signed is installed as unsigned. */
   readonly policy: SignaturePolicy

@@ -38,7 +38,6 @@ export interface RejectedPlugin {
 /** It is read before anybody knows who has signed it; JSON of many megabytes takes seconds in which nothing else is done. */
 const MOST_BYTES = 256 * 1024
 
-/** What a reader gives. */
 export interface ReadManifest {
   readonly package: PluginPackage
   readonly entry: string

@@ -32,7 +32,6 @@ export interface PackageContents {
 /** The schema of its configuration in an installed folder. */
 const SCHEMA_FILE = 'config.schema.json'
 
-/** How a package is read. */
 interface ReadOptions {
   /** Another version than its own, and then without its signature. */
   readonly version?: string
@@ -135,7 +134,6 @@ export function unsigned(contents: PackageContents): PackageContents {
   return { ...contents, files, signed: { kind: 'unsigned' } }
 }
 
-/** The hashes of its files. */
 export function hashesOfContents({ files }: PackageContents): FileHashes {
   return new Map([...files].map(([name, bytes]) => [name, sha256(bytes)]))
 }
@@ -212,7 +210,6 @@ export async function tarOf(files: ReadonlyMap<string, Uint8Array>): Promise<Uin
   return await packTar(entries)
 }
 
-/** A package that was made. */
 export interface PackedPlugin {
   readonly id: string
   readonly version: string
@@ -224,7 +221,6 @@ export interface PackedPlugin {
   readonly warnings: readonly string[]
 }
 
-/** How a package is made. */
 export interface PackOptions {
   /** The folder that the `.tgz` is put into. */
   readonly out: string

@@ -134,7 +134,6 @@ export function createContentRecord(pluginsDir: string | undefined): KeptMap<str
 /** It is loaded for as long as the configuration allows what nobody has signed. */
 const UNDER_SETTING = 'while-unsigned-is-allowed'
 
-/** An entry of the record. */
 export function recordText(hash: string, isUnderSetting: boolean): string {
   return isUnderSetting ? `${hash} ${UNDER_SETTING}` : hash
 }

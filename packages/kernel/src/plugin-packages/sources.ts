@@ -81,7 +81,6 @@ function ownerProblem(path: string, { uid }: Stats): string | undefined {
   return `${path} belongs to user ${uid}, who is neither root nor the service (${own}); run: chown ${own} ${path}`
 }
 
-/** Where plugins are looked for. */
 export interface PluginSources {
   /** Package folders that are part of the build. */
   readonly packages: readonly string[]

@@ -72,7 +72,6 @@ export interface Scope {
 /** How long one deferred step may take. */
 const STEP_BOUND_MS = 5_000
 
-/** Makes an open scope. */
 export function createScope(timers: Timers, log: Log): Scope {
   const leaving = new AbortController()
   const steps: (() => void | Promise<void>)[] = []

@@ -177,7 +177,6 @@ type SetUp = () => Promise<LivePlugin>
 /** The steps from the check to the setup. Each throws `plugin_failed`; then nothing is left of the copy. */
 export type Provision = (wanted: Wanted) => Promise<SetUp>
 
-/** Makes what provisions copies. */
 export function createProvision({ host, entries, loader, contractsVersion }: ProvisionParts): Provision {
   const check = (found: FoundPlugin): void => {
     const { id } = found.manifest

@@ -87,7 +87,6 @@ export interface PluginEntry {
   behind: string | undefined
 }
 
-/** What entries are shown with. */
 export interface EntriesParts {
   readonly host: PluginHost
   readonly catalogue: Catalogue

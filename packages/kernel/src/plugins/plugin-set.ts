@@ -31,7 +31,6 @@ export interface Change {
   readonly fallback?: Wanted
 }
 
-/** What a set is made of. */
 export interface PluginSetParts {
   readonly host: PluginHost
   readonly entries: PluginEntries

@@ -7,7 +7,6 @@ import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import type { Moving, Wanted } from './moves.ts'
 import type { Change } from './plugin-set.ts'
 
-/** A change that brings something. */
 type Entry = Change & { readonly next: Wanted }
 
 /** What a start does with what is found. */
@@ -76,7 +75,6 @@ function planStart(parts: Moving): StartPlan {
   return { refused: places.flatMap((place) => place.refused ?? []), ...moved(first, later) }
 }
 
-/** Where one plugin comes in. */
 function placesOf(
   id: string,
   { catalogue, kept, entries, leftOutBecause }: Moving,

@@ -77,7 +77,6 @@ interface WantedKeysOptions {
   readonly log: Log
 }
 
-/** The keys in the store. */
 export function createWantedKeys({ db, nowMs, announce, log }: WantedKeysOptions): WantedKeys {
   let unsent: WantedKey[] = []
 
@@ -152,7 +151,6 @@ interface ChangeFeed {
   close(): void
 }
 
-/** What a feed needs. */
 interface ChangeFeedOptions {
   readonly side: SideConnection
   readonly timers: Timers
@@ -399,7 +397,6 @@ export function observeCluster(metrics: KernelMetrics, view: () => InstanceView)
 /** Reads the epoch that a transaction commits under, once for each commit. */
 export type EpochReader = (tx: WriterTx) => Promise<number>
 
-/** A reader of epochs. */
 export function epochReader(): EpochReader {
   const known = new WeakMap<CommitGroup, number>()
   return async (tx) => {

@@ -78,7 +78,6 @@ export async function epochOf(tx: WriterTx): Promise<{ readonly holder: string; 
   return (await tx.get<{ holder: string; epoch: number }>(EPOCH)) ?? { holder: '', epoch: 0 }
 }
 
-/** What an election needs. */
 export interface ElectionOptions {
   readonly db: Pick<Database, 'transact'>
   readonly side: SideConnection
@@ -280,7 +279,6 @@ const NAMELESS =
   'another instance serves this store; give each of them a name (cluster.instance, SVC_CLUSTER_INSTANCE), and ' +
   'cluster.machine the name of the one that has the radio and the core'
 
-/** A term with its lease. */
 class HeldTerm implements Term {
   readonly epoch: number
   /** Whether the newest renewal was answered. */

@@ -131,7 +131,6 @@ const URGENT = /^\{"level":"(?:warn|error)"/
 const REQUEST = /,"msg":"request"\}\n$/
 const HTTP = 'http'
 
-/** What a log is made of. */
 export interface LogOptions {
   readonly level: LogLevel
   readonly format: 'json' | 'console'

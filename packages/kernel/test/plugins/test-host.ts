@@ -110,7 +110,6 @@ export async function createTestEdge(): Promise<TestEdge> {
   }
 }
 
-/** One kept log line. */
 export interface Line {
   readonly level: string
   readonly facts: Readonly<Record<string, unknown>>
@@ -285,7 +284,6 @@ export async function failureOf(work: () => Promise<unknown>): Promise<{ code: s
   throw new Error('it did not fail')
 }
 
-/** The record of a plugin. */
 export function recordOf(host: TestHost, name: string): PluginRecord {
   const record = host.registry.list().find((one) => one.name === name)
   if (record === undefined) throw new Error(`no record of ${name}`)

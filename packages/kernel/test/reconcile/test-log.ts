@@ -1,6 +1,5 @@
 import type { Log } from '@steeple/contracts'
 
-/** One kept log line. */
 export interface Line {
   readonly level: string
   readonly facts: Readonly<Record<string, unknown>>

@@ -17,7 +17,6 @@ import { principalText } from '../store.ts'
 import type { Transmitters } from '../tx/transmitters.ts'
 import type { TxControl } from '../tx/tx-control.ts'
 
-/** What a disarm works with. */
 interface DisarmParts {
   readonly control: Pick<TxControl, 'beginDisarm' | 'hold'>
   readonly transmitters: Pick<Transmitters, 'stop'>

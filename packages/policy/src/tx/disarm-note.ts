@@ -36,7 +36,6 @@ const TO_WRITE = constants.O_RDWR | NO_DETOUR
 /** What a block without a disarm holds: spaces, or nothing where the machine went down while its room was taken. */
 const BLANK = /^[\s\0]*$/
 
-/** The note in that file. */
 export function disarmNote(path: string): DisarmNote {
   const write = async (file: FileHandle, disarm: UnstoredDisarm | undefined): Promise<void> => {
     const text =

@@ -282,10 +282,8 @@ interface ArmEnd {
   readonly reason: string
 }
 
-/** What arms and disarms. */
 type ArmCommands = Pick<TxControl, 'arm' | 'disarm' | 'disarmItself' | 'changeLicense'>
 
-/** What the commands stand on. */
 interface ArmParts {
   readonly policy: CurrentPolicy
   readonly transmitters: Transmitters

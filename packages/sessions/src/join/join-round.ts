@@ -81,7 +81,6 @@ function isSameStart(one: number | undefined, other: number | undefined): boolea
   return one === undefined || other === undefined || Math.abs(one - other) <= START_JITTER_MS
 }
 
-/** What a round has changed. */
 export interface Joined {
   readonly began: readonly Session[]
   readonly ended: readonly Session[]

@@ -7,7 +7,6 @@ interface SeenBySource {
   readonly spans: readonly Span[]
 }
 
-/** What of it counts. */
 export interface Counted {
   readonly upBytes: number
   readonly downBytes: number

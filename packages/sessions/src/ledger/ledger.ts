@@ -42,7 +42,6 @@ interface Open {
 /** The pieces of an hour of one subscriber, by source. */
 type HourPieces = Map<string, Piece[]>
 
-/** The writer of the ledger. */
 export function ledgerWriter(hours: LocalHours, order: SourceOrder): LedgerWriter {
   return {
     add: async (tx, shares) => {
@@ -66,7 +65,6 @@ interface Change {
   readonly increment: UsageIncrement | undefined
 }
 
-/** What comes to an hour. */
 interface HourOctets {
   readonly hourMs: number
   readonly nextMs: number

@@ -44,10 +44,8 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   plmn: NULLABLE_TEXT,
 }
 
-/** Schema of a session record. */
 const SESSION_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
-/** A session as answered. */
 function sessionRecord(
   row: SessionRow,
   order: SourceOrder,

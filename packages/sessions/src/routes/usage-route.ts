@@ -107,7 +107,6 @@ const LIMIT: JsonSchema = {
   description: `SIMs in the answer; ${TOP} when absent.`,
 }
 
-/** What routes of usage read. */
 interface UsageParts {
   readonly context: Context
   readonly order: SourceOrder

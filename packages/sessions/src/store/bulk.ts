@@ -16,7 +16,6 @@ const KEYS = 200
 /** Adds rows or replaces those with the same keys, as `table.put` does one by one. No key twice in one call. */
 type PutAll<Row> = (tx: Tx, rows: readonly Row[]) => Promise<void>
 
-/** Makes it for a table. */
 export function putAllInto<Row extends object>(table: Table<Row>): PutAll<Row> {
   const columns = [...table.columns, 'row_sum']
   const names: string[] = []

@@ -6,7 +6,6 @@ const join = suite('sessions/join')
 
 type Seen = Readonly<Record<string, readonly Parameters<typeof sighting>[0][]>>
 
-/** A round of whole collections. */
 async function sees(world: World, seen: Seen, afterMs?: number): Promise<void> {
   const collections: Record<string, Partial<Collection>> = {}
   for (const [source, parts] of Object.entries(seen)) collections[source] = { sightings: parts.map(sighting) }

@@ -58,7 +58,6 @@ function firstRows(rows: readonly Ready[]): readonly object[] {
   })
 }
 
-/** A request of an import. */
 type ImportRequest = Request<unknown, ImportQuery, Uint8Array | undefined>
 
 /** The limit of the policy that counts rows. */

@@ -15,7 +15,6 @@ import type { Card } from '../secrets/card.ts'
 import { ascii, octetsFromHex, wipe } from '../secrets/card.ts'
 import { type Cells, type Column, withoutSecrets } from './columns.ts'
 
-/** What rows are checked against. */
 export interface ImportFacts {
   readonly plmn: Plmn
   readonly policyApns: readonly string[]

@@ -11,10 +11,8 @@ import { type ImportDraft, type ImportFacts, importRow } from './import-row.ts'
 import type { Overwritten } from './overwritten.ts'
 import type { Rows } from './read-rows.ts'
 
-/** What became of a row. */
 type RowStatus = 'imported' | 'updated' | 'exists' | 'error' | 'not_imported'
 
-/** One line of the report. */
 interface RowResult {
   readonly row: number
   readonly line: number | null
@@ -107,7 +105,6 @@ interface ImportPart {
   readonly indexedTo: string
 }
 
-/** What becomes of a row. */
 interface Verdict {
   readonly status: RowStatus
   readonly error?: string

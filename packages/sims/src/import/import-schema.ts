@@ -11,7 +11,6 @@ export interface ImportQuery {
 /** Rows of one import. */
 export const MAX_ROWS = 50_000
 
-/** Schema of the query. */
 export const IMPORT_QUERY: JsonSchema = objectSchema({
   dry_run: { type: 'boolean', description: 'Report what would be done and change nothing.' },
   atomic: { type: 'boolean', description: 'All rows or, when one has an error, none.' },
@@ -27,7 +26,6 @@ export const IMPORT_BODY: JsonSchema = recordSchema({
   },
 })
 
-/** Schema of the report. */
 export const IMPORT_REPORT: JsonSchema = objectSchema(
   {
     imported: { type: 'integer' },

@@ -36,7 +36,6 @@ export const NAME_SCHEMA: JsonSchema = {
 }
 const BPS: JsonSchema = { type: 'integer', minimum: 1, maximum: MAX_BPS }
 
-/** Schema of that body. */
 export const ISSUE_BODY: JsonSchema = objectSchema({
   count: { type: 'integer', minimum: 1, maximum: 1000, default: 1 },
   profile: { ...NAME_SCHEMA, description: 'default when absent.' },
@@ -82,7 +81,6 @@ export const ISSUE_BODY: JsonSchema = objectSchema({
   },
 })
 
-/** Schema of the answer. */
 export const ISSUE_RESULT: JsonSchema = recordSchema({
   issued: { type: 'integer' },
   output_dir: {

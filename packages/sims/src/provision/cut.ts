@@ -45,7 +45,6 @@ const REST_MS = 5_000
 /** With neither files nor subscribers to write, nobody is cut off either: a phone would be back at once. */
 const LOOKS_ONLY = 'southbound.driver and hss.driver are none: nobody is cut off'
 
-/** The breaker of a context. */
 export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBreaker {
   let silent = 0
   let restsUntilMs = 0

@@ -16,7 +16,6 @@ import type { SortPosition } from '../store/sorted-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
 
-/** The filters of SIMs. */
 export const FILTER_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   state: { type: 'string', enum: SIM_STATES },
   profile: TEXT,

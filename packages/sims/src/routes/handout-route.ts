@@ -46,7 +46,6 @@ svg { float: right; width: 36mm; height: 36mm; margin: -3mm -3mm 0 2mm; shape-re
 
 const PAGE = printedPage(STYLE)
 
-/** What a card says. */
 interface Words {
   readonly title: string
   readonly number: string

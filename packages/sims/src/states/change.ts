@@ -53,7 +53,6 @@ export function tellOfSims(tx: Pick<ObservedTx, 'event'>, news: readonly SimNews
   tx.event({ type: 'sim.many', subject: 'sims', data: counts })
 }
 
-/** What can move a SIM. */
 export type SimAction = 'attach' | 'suspend' | 'resume' | 'expire' | 'unexpire' | 'revoke'
 
 /**
@@ -190,7 +189,6 @@ export function moveFeed(): MoveFeed {
   }
 }
 
-/** One move of one SIM. */
 interface Change {
   readonly action: SimAction
   readonly reason?: SuspendReason

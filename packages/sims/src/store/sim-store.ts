@@ -102,7 +102,6 @@ export interface SimRow extends SimLifecycle {
   readonly found_sealed: Uint8Array | null
 }
 
-/** The SIMs. */
 export const SIMS: Table<SimRow> = defineTable<SimRow>(
   'sims_sim',
   [
@@ -143,7 +142,6 @@ export const SIMS: Table<SimRow> = defineTable<SimRow>(
   ['hash'],
 )
 
-/** The APNs of a row. */
 export function apnsOf(row: Pick<SimRow, 'apns'>): readonly string[] {
   // Written from a list of texts alone.
   return JSON.parse(row.apns) as readonly string[]
@@ -287,7 +285,6 @@ export async function standingsOf(
   return rows.map((row) => ({ ...row, expires_at_ms: Number(row.expires_at_ms) }))
 }
 
-/** All of these conditions. */
 export function whereText(parts: readonly string[]): string {
   return parts.length === 0 ? '' : `where ${parts.join(' and ')} `
 }

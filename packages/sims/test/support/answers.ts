@@ -22,7 +22,6 @@ export interface SimBody {
   }
 }
 
-/** The answer to an issue. */
 export interface IssueAnswer {
   readonly issued: number
   readonly output_dir: string

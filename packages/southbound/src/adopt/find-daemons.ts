@@ -1,9 +1,31 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { isServiceError } from '@steeple/contracts'
+import { systemdUnits } from '../engine/systemd.ts'
 import { type FoundContainer, findContainers } from './containers.ts'
-import { type FoundProcess, findProcesses } from './processes.ts'
-import type { FoundDaemon } from './programs.ts'
-import { type FoundUnit, findUnits } from './units.ts'
+import { type FoundDaemon, type Program, programOf } from './programs.ts'
+
+/** A daemon that runs, as the kernel tells of it. */
+interface FoundProcess extends Program {
+  readonly pid: number
+  /** The unit of systemd that it belongs to, by its control group. */
+  readonly unit: string | undefined
+  /** The id of the container that it runs in. */
+  readonly container: string | undefined
+  readonly version: string | undefined
+}
+
+const CONTAINER = /(?:docker|libpod|crio|cri-containerd)[-/]([0-9a-f]{64})(?:\.scope)?(?:\/|$)/
+
+const UNIT = /^\/system\.slice\/(?:[^/]+\.slice\/)*([^/]+\.service)(?:\/|$)/
+
+/** A unit of systemd that starts a daemon of a core. */
+interface FoundUnit extends Program {
+  readonly unit: string
+  readonly pid: number | undefined
+}
+
+const PATTERNS = ['*open5gs*.service', '*free5gc*.service']
 
 /** Where to look for daemons; a test puts others in place of this machine's. */
 export interface LookPlaces {
@@ -134,4 +156,46 @@ async function packagesIn(path: string): Promise<ReadonlyMap<string, string>> {
       return name === undefined || version === undefined ? [] : [[name, version] as const]
     }),
   )
+}
+
+/** The units of cores, those that do not run too, and `more`. Asks systemd alone. Throws `southbound_unavailable`. */
+async function findUnits(more: readonly string[], signal: AbortSignal): Promise<readonly FoundUnit[]> {
+  const units = await systemdUnits(PATTERNS, more, signal)
+  return units.flatMap(({ unit, pid, argv, folder }) => {
+    const program = programOf(argv, folder)
+    return program === undefined ? [] : [{ ...program, unit, pid }]
+  })
+}
+
+/** The daemons of cores among the processes that this one sees. Reads `/proc`; signals and starts nothing. */
+async function findProcesses(proc = '/proc'): Promise<readonly FoundProcess[]> {
+  const names = await readdir(proc).catch((): string[] => [])
+  const pids = names.filter((name) => /^\d+$/.test(name))
+  const found = await Promise.all(pids.map((pid) => processAt(join(proc, pid), Number(pid))))
+  return found.filter((one) => one !== undefined)
+}
+
+async function processAt(dir: string, pid: number): Promise<FoundProcess | undefined> {
+  // A process may end at any time, and of those of others not all can be read.
+  const text = (name: string): Promise<string> => readFile(join(dir, name), 'utf8').catch(() => '')
+  const argv = (await text('cmdline')).split('\0').filter((word) => word !== '')
+  if (programOf(argv, '/') === undefined) return undefined
+  const folder = await readlink(join(dir, 'cwd')).catch(() => undefined)
+  const program = programOf(argv, folder)
+  if (program === undefined) return undefined
+  const groups = await text('cgroup')
+  return { ...program, pid, ...runnerIn(groups), version: libraryIn(await text('maps')) }
+}
+
+/** Who runs a process, by its control groups (cgroups(7)). */
+function runnerIn(groups: string): Pick<FoundProcess, 'unit' | 'container'> {
+  const paths = groups.split('\n').map((line) => line.split(':').slice(2).join(':'))
+  const container = paths.map((path) => CONTAINER.exec(path)?.[1]).find((id) => id !== undefined)
+  const unit = paths.map((path) => UNIT.exec(path)?.[1]).find((name) => name !== undefined)
+  return { container, unit: container === undefined ? unit : undefined }
+}
+
+/** The release of Open5GS by the file of its library that is loaded. */
+function libraryIn(maps: string): string | undefined {
+  return /libogscore\.so\.([0-9]+\.[0-9.]*[0-9])/.exec(maps)?.[1]
 }

@@ -50,7 +50,6 @@ function absolute(path: string, folder: string | undefined): string | undefined 
   return folder === undefined ? undefined : join(folder, path)
 }
 
-/** A daemon that was found. */
 export interface FoundDaemon {
   readonly core: FoundCore
   readonly role: string

@@ -12,7 +12,6 @@ import { type RestartParts, restartAll } from './restart-set.ts'
 import { type Addresses, asked, DEFAULT_LIMITS, type Limits, type Probe } from './verify.ts'
 import { removeLeftovers, stageFiles, writeManifest } from './write-set.ts'
 
-/** What an apply did. */
 interface ApplyResult {
   readonly changed: readonly string[]
   readonly restarted: readonly string[]

@@ -11,7 +11,6 @@ const OURS = '.steeple-rendered'
 const NAME = /^\d{8}T\d{9}Z-([0-9a-f]{8})$/
 const UNFINISHED = '.unfinished-'
 
-/** The copy of a set. */
 interface Copy {
   readonly name: string
   readonly isNew: boolean

@@ -37,7 +37,6 @@ export interface ConfigSetPlan {
   }
 }
 
-/** How a directory is compared. */
 interface PlanOptions {
   /** Somebody else writes the files and restarts the daemons: files alone count, whatever the manifest says. */
   readonly comparesOnly?: boolean

@@ -3,7 +3,6 @@ import { isRestartable } from './changes.ts'
 import type { Restart } from './daemon.ts'
 import { endOf, type Limits, type PlacedProbe, probed, settled, wordsOfContainer } from './verify.ts'
 
-/** What restarts are made with. */
 export interface RestartParts {
   readonly engine: Engine
   readonly limits: Limits

@@ -31,7 +31,6 @@ import { copyPlaceOf, errorWords, heldWords, makePlan } from './core-plan.ts'
 import type { CoreFilesParts } from './core-set.ts'
 import { type CoreSet, coreSetOf } from './core-set.ts'
 
-/** What an apply works with. */
 interface ApplyParts {
   readonly context: Context
   readonly parts: CoreFilesParts

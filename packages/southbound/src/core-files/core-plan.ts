@@ -92,7 +92,6 @@ async function fileDiff({ path, before, after }: FileChange): Promise<string | u
   return shown.length > MOST_CHARACTERS ? `${shown.slice(0, MOST_CHARACTERS)}\n(cut off)\n` : shown
 }
 
-/** What a plan is made with. */
 interface PlanParts {
   readonly context: Pick<Context, 'settings'>
   readonly parts: CoreFilesParts

@@ -234,7 +234,6 @@ function takeUe(ues: Map<Imsi, UeEntry>, entry: UeEntry): void {
 /** `epc`: LTE. `5gc`: NR standalone. */
 export type Generation = 'epc' | '5gc'
 
-/** The daemons with lists. */
 type InfoDaemon = 'mme' | 'amf' | 'smf'
 
 /** The sessions that the SMF lists; a phone that is listed has at least one. */
@@ -260,7 +259,6 @@ export interface CoreInfo {
   readonly radios: SharedWalk<RadioCount>
 }
 
-/** Where the lists are. */
 export interface InfoPlaces {
   readonly generations: readonly Generation[]
   /** This node's network, MCC and MNC in digits. */
@@ -408,7 +406,6 @@ export interface PduSession {
   readonly isActive: boolean | undefined
 }
 
-/** The sessions of a phone. */
 interface PduEntry {
   readonly imsi: Imsi
   readonly sessions: readonly PduSession[]

@@ -41,7 +41,6 @@ export function smallCore(world: World, more: Partial<CoreFilesParts> = {}): Cor
   }
 }
 
-/** What the small core renders. */
 export function filesFor({ plmn, tac, apns, maxUes }: CoreDesired): ReadonlyMap<string, string> {
   return new Map([
     ['upf.yaml', `apns: ${apns.join(' ')}\n`],

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 /** What a program of a container does when it is started: stays up, or ends with a code after it said something. */
 export type Program = () => { readonly exitCode?: number; readonly log?: string; readonly refusal?: string }
 
-/** A container of the stand-in. */
 export interface StandInContainer {
   readonly name: string
   isRunning: boolean

@@ -17,7 +17,6 @@ export const TOY_MIGRATIONS: readonly Migration[] = [
 ]
 export const TOY: Table<ToyRow> = defineTable<ToyRow>('toy_item', ['id', 'n', 'label'], ['id'])
 
-/** A row with that id. */
 export function toy(id: string, n = 0, label: string | null = null): ToyRow {
   return { id, n, label }
 }

@@ -220,7 +220,6 @@ function Target({ entry: { target, label } }: { readonly entry: Entry }) {
   return label === null ? <code>{target}</code> : <SubscriberName hash={target} label={label} />
 }
 
-/** All of one entry. */
 function EntryDialog({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) {
   const { principal, target, request_id: requestId } = entry
   const [who, kind] = [whoText(principal), word('audit.kind', principal.kind)]
@@ -286,7 +285,6 @@ function actionText(action: string): string {
   return text === action ? word('event', action) : text
 }
 
-/** The colour of an outcome. */
 function toneOf(outcome: string): Tone {
   if (outcome === 'ok') return 'ok'
   return outcome === 'denied' ? 'warn' : 'bad'

@@ -1,7 +1,6 @@
 import type { AnswerOf, Problem, Result } from '@steeple/client'
 
 type Page = AnswerOf<'GET', '/v1/audit'>
-/** An entry of the trail. */
 export type Entry = Page['entries'][number]
 
 /** What came of looking at the whole trail from here. */

@@ -5,7 +5,6 @@ import { locale } from '../../text/index.ts'
 export type Profile = AnswerOf<'GET', '/v1/tx/profiles'>['profiles'][number]
 /** A profile as it is made. */
 type ProfileBody = NonNullable<RequestOf<'PUT', '/v1/tx/profiles/{id}'>['body']>
-/** The allow-list as frequencies. */
 export type Ranges = AnswerOf<'GET', '/v1/spectrum/ranges'>
 /** An entry of the allow-list as frequencies. */
 export type Range = Ranges['ranges'][number]
@@ -28,7 +27,6 @@ export interface Bar extends Span {
   readonly isArmed: boolean
 }
 
-/** One band of the map. */
 export interface BandRow extends Span {
   readonly key: string
   readonly technology: string

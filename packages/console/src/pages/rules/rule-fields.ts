@@ -1,9 +1,7 @@
 import type { AnswerOf, RequestOf } from '@steeple/client'
 import { type TextKey, wordsOf } from '../../text/index.ts'
 
-/** The rules in force. */
 export type Policy = AnswerOf<'GET', '/v1/policy'>
-/** A change of them. */
 export type PolicyPatch = NonNullable<RequestOf<'PUT', '/v1/policy'>['body']>
 
 /** A row of the allow-list as it is typed. */

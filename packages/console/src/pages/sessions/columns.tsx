@@ -6,7 +6,6 @@ import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Lasted, Time } from '../../ui/time.tsx'
 
-/** A session of a phone. */
 export type Session = ItemOf<'/v1/sessions'>
 
 const TONES: Readonly<Record<string, Tone>> = { active: 'on' }

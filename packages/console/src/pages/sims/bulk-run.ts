@@ -19,7 +19,6 @@ export type BulkFilter = NonNullable<Body['filter']>
 export type BulkChange = Pick<Body, 'label' | 'reason' | 'expires_at'> & { readonly action: BulkAction }
 /** The service's answer: of a dry run, what would be done. */
 export type BulkAnswer = AnswerOf<'POST', '/v1/sims/bulk'>
-/** What became of one SIM. */
 export type BulkResult = BulkAnswer['results'][number]
 
 /** Which SIMs: those that were ticked, or all that a filter means behind the hash `after`. */
@@ -27,7 +26,6 @@ export type Meant =
   | { readonly ids: readonly string[] }
   | { readonly filter: BulkFilter; readonly after?: string }
 
-/** How the service is asked. */
 export type AskBulk = (body: Body, wait: string | undefined) => Promise<Result<BulkAnswer>>
 
 /** Phones that were online, how many of them are off, and after how long. */

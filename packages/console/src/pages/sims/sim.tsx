@@ -39,7 +39,6 @@ export function nameOf({ label, imsi_sha256_12: hash }: Pick<Sim, 'label' | 'ims
   return label ?? hash
 }
 
-/** Where its page is. */
 export function pageOf(hash: string): string {
   return `/sims/${hash}`
 }

@@ -3,7 +3,6 @@ import type { Ranges } from '../radio/spectrum.ts'
 
 /** What a new box needs until a phone is online, in order. */
 export const STEPS = ['country', 'plmn', 'license', 'spectrum', 'air', 'apn', 'person', 'sim'] as const
-/** One of them. */
 export type StartStep = (typeof STEPS)[number]
 
 /** What the service says of the box; undefined: nothing yet. */

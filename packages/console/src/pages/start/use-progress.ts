@@ -12,7 +12,6 @@ export function useTestSims() {
   return useQuery('/v1/sims', { query: { label: TEST_LABEL, limit: 1 } }, { on: ['sim.*'], everyMs: LOOK_MS })
 }
 
-/** How far the box is. */
 export function useProgress(): {
   readonly done: ReturnType<typeof doneSteps>
   /** Whether all of it was read. */

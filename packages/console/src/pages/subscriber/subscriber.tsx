@@ -120,7 +120,6 @@ function Now({ sim }: { readonly sim: Sim }) {
   )
 }
 
-/** What a SIM is. */
 function Details({ sim }: { readonly sim: Sim }) {
   const {
     imsi_sha256_12: hash,

@@ -79,7 +79,6 @@ export function Why({ sim }: { readonly sim: Sim }) {
   )
 }
 
-/** Where it can be mended. */
 const PLACES: Readonly<Record<string, string>> = {
   ...{ provisioning: '/core', subscriber: '/core', core: '/core', attempts: '/core' },
   ...{ network: '/settings', radio: '/radio', clock: '/system' },

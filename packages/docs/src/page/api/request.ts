@@ -1,6 +1,5 @@
 import type { Operation } from './operations.ts'
 
-/** What somebody wants to send. */
 export interface Draft {
   /** By name, of path and query. */
   readonly values: Readonly<Record<string, string>>

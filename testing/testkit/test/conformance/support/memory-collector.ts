@@ -107,7 +107,6 @@ function deltas(source: MemorySource, position: string | undefined): readonly Vo
 /** How a collector in memory counts. */
 export type Counting = 'total' | 'delta' | 'none'
 
-/** A right one. */
 export function memoryCollector(source: MemorySource, counting: Counting): Collector {
   const poll = async (position: string | undefined, signal: AbortSignal): Promise<Collection> => {
     signal.throwIfAborted()

@@ -32,7 +32,6 @@ function sha256Of(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** A right driver of it. */
 export function memoryDriver(core: MemoryCore): CoreDriver {
   const answer = (signal: AbortSignal): void => {
     signal.throwIfAborted()

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { isOvertaken, type Move, stepOf } from '../src/pages/subscriber/follow.ts'
+import { isOvertaken, type Move, stepOf } from '../src/pages/subscriber/steps.ts'
 
 /** Success is said when it is known. */
 const steps = suite('console/steps')

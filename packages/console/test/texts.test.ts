@@ -5,7 +5,7 @@ import { assert, suite } from '@steeple/testkit'
 import { isAbout } from '../src/app/is-about.ts'
 import { isKeptOff } from '../src/app/kept-off.ts'
 import { happened, UNTOLD } from '../src/pages/home/untold.ts'
-import { rowsToImport } from '../src/pages/sims/import.tsx'
+import { rowsToImport } from '../src/pages/sims/import-count.ts'
 import { fill } from '../src/text/fill.ts'
 
 /** What the console says, in each of its languages. */

@@ -8,18 +8,7 @@ import { t } from '../text/index.ts'
 import { DialogButton } from '../ui/form-dialog.tsx'
 import { Lamp, type Tone } from '../ui/lamp.tsx'
 import { toast } from '../ui/toast.tsx'
-
-/** Events tell of the transmitter; this is for what they could not tell of. */
-const SETTLED_MS = 30_000
-
-/** Between what it is told and what it says. */
-const UNSETTLED_MS = 5_000
-
-/** What of the TX gate says how soon it is looked at again. */
-interface Gate {
-  readonly armed: boolean
-  readonly transmitter: string
-}
+import { nextLookMs } from './next-look.ts'
 
 /** State of the TX gate. */
 export type Tx = AnswerOf<'GET', '/v1/tx/arm'>
@@ -94,10 +83,4 @@ export function StopButton() {
       }}
     />
   )
-}
-
-/** When the gate is looked at next. */
-export function nextLookMs(state: Gate | undefined): number {
-  const isSettled = state !== undefined && state.transmitter === (state.armed ? 'on' : 'off')
-  return isSettled ? SETTLED_MS : UNSETTLED_MS
 }

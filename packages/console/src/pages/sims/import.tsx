@@ -11,15 +11,8 @@ import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
 import { saveFile } from '../../ui/save-file.ts'
+import { rowsToImport } from './import-count.ts'
 import { pageOf } from './sim.tsx'
-
-/** What of a rehearsed import says what would become of its rows. */
-interface Rehearsed {
-  readonly results: readonly { readonly status: string }[]
-}
-
-/** What a row of a file may come to that changes something. */
-const CHANGES: readonly string[] = ['imported', 'updated']
 
 type Answer = AnswerOf<'POST', '/v1/sims/import'>
 
@@ -374,10 +367,4 @@ function FirstRows({ answer }: { readonly answer: AnswerOf<'POST', '/v1/sims/imp
       )}
     </>
   )
-}
-
-/** How many rows an import would bring in or change, by its rehearsal; all or none of them when it `isAtomic`. */
-export function rowsToImport({ results }: Rehearsed, isAtomic: boolean): number {
-  if (isAtomic && results.some(({ status }) => status === 'error')) return 0
-  return results.filter(({ status }) => CHANGES.includes(status)).length
 }

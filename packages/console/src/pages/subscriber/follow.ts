@@ -4,20 +4,7 @@ import { t } from '../../text/index.ts'
 import type { Tone } from '../../ui/lamp.tsx'
 import { toast } from '../../ui/toast.tsx'
 import type { Sim } from '../sims/sim.tsx'
-
-/** What somebody does to a SIM that the core has to follow. */
-export type Move = 'suspend' | 'resume' | 'revoke'
-
-/** How far it is. `away`: the core cannot be reached; the last three are ends. */
-type Step = 'asked' | 'away' | 'blocked' | 'off' | 'may' | 'failed'
-
-const ENDS: readonly Step[] = ['off', 'may', 'failed']
-
-/** What of a SIM says how far it is. */
-interface Provisioned {
-  readonly state: string
-  readonly provisioning: { readonly status: string; readonly waits_for: string | null }
-}
+import { isEnd, isOvertaken, type Move, type Step, stepOf } from './steps.ts'
 
 /** What every dialog here is given. */
 export interface SimDialogProps {
@@ -76,25 +63,4 @@ export function follow(move: Move, hash: string, name: string, undo?: () => void
   const often = setInterval(() => void look(), LOOK_MS)
   const longest = setTimeout(end, LONGEST_MS)
   void look()
-}
-
-/** How far a move is by what the service says of its SIM. `isAway`: an outage of the core or of its database goes on. */
-export function stepOf(move: Move, { provisioning }: Provisioned, isAway: boolean): Step {
-  const { status, waits_for: waitsFor } = provisioning
-  if (status === 'failed') return 'failed'
-  if (move !== 'resume' && status === 'synced') return 'off'
-  if (isAway || waitsFor === 'hss') return 'away'
-  if (status === 'synced') return 'may'
-  return move !== 'resume' && waitsFor === 'phone' ? 'blocked' : 'asked'
-}
-
-/** Whether nothing comes behind it. */
-function isEnd(step: Step): boolean {
-  return ENDS.includes(step)
-}
-
-/** Whether somebody has done something else to the SIM since. */
-export function isOvertaken(move: Move, { state }: Pick<Provisioned, 'state'>): boolean {
-  if (move === 'resume') return state === 'suspended' || state === 'revoked'
-  return state !== (move === 'suspend' ? 'suspended' : 'revoked')
 }

@@ -83,6 +83,22 @@ subscriber('suspends at once, and takes that back at once', async () => {
   assert.match(page.text(), 'village 07 is resumed. Its phone may use the network again.')
 })
 
+subscriber('lets what is done later to a SIM take the place of what was said before', async () => {
+  const page = await shown()
+  const suspended = sim({ state: 'suspended', suspend_reason: 'operator' })
+  page.answer({ [`POST ${SIM}/suspend`]: suspended, [`GET ${SIM}`]: suspended })
+  await page.press('Suspend')
+  assert.match(page.text(), 'village 07 is suspended.')
+  page.answer({
+    ...{ [`POST ${SIM}/resume`]: sim(), [`GET ${SIM}`]: sim() },
+    'GET /v1/health': { components: [], incidents: [{ kind: 'other_network' }, { kind: 'core_degraded' }] },
+  })
+  await page.press('Resume')
+  assert.match(page.text(), 'village 07 is resumed. Its phone may use the network again.')
+  assert.not.match(page.text(), 'is suspended')
+  assert.not.ok(page.buttons().includes('Undo Ctrl Z'))
+})
+
 subscriber('says that the core is away, in place of a success that is not one', async () => {
   const page = await shown()
   const waiting = { status: 'pending', waits_for: 'hss', last_error: null, driver: 'hss' }

@@ -4,6 +4,7 @@ import {
   type CoreDriver,
   type CoreObserved,
   countText,
+  type IncidentKind,
   isServiceError,
   radioLink,
   ranDriverRef,
@@ -22,7 +23,7 @@ interface CoreWatch {
   freshHealth(signal: AbortSignal): Promise<readonly ComponentHealth[]>
 }
 
-type Judgement = readonly [status: ComponentHealth['status'], detail: string]
+type Judgement = readonly [status: ComponentHealth['status'], detail: string, incident?: IncidentKind]
 
 const EVERY_MS = 10_000
 /** So old a look counts for who asks: what the status and the list of SIMs say is as old. */
@@ -55,7 +56,7 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
     if (!wasSeen && context.settings.southbound.driver === 'none')
       return ['ok', 'no core answers, and none was seen since the start']
     work = workJudged(seen)
-    await radios.look(seen.radios, signal)
+    await radios.look(seen, signal)
     const problem = await problemOf(driver, signal)
     return judged(seen, problem, others())
   }
@@ -75,15 +76,15 @@ export function coreWatch(context: Context, { driver, places, others }: WatchedC
   }
   const health = (): readonly ComponentHealth[] => {
     const required = context.settings.southbound.driver !== 'none'
-    const daemons: Judgement = [last[0], `${last[1]} (${places().generations.join(' and ')})`]
-    return Object.entries({ daemons, work, radios: radios.judged() }).map(([name, [status, detail]]) => ({
-      name,
-      kind: 'core',
-      status,
-      detail,
-      required,
-      incident: name === 'radios' ? 'no_radio' : 'no_core',
-    }))
+    const common = { kind: 'core', required } as const
+    const [status, words, incident = status === 'degraded' ? 'core_degraded' : 'no_core'] = last
+    const detail = `${words} (${places().generations.join(' and ')})`
+    const [ofRadios, radiosWords] = radios.judged()
+    return [
+      { ...common, name: 'daemons', status, detail, incident },
+      { ...common, name: 'work', status: work[0], detail: work[1], incident: 'core_degraded' },
+      { ...common, name: 'radios', status: ofRadios, detail: radiosWords, incident: 'no_radio' },
+    ]
   }
   return {
     everyMs: EVERY_MS,
@@ -108,20 +109,25 @@ function radioWatch(context: Context) {
   }
   return {
     judged: (): Judgement => last,
-    look: async (radios: number | undefined, signal: AbortSignal): Promise<void> => {
+    look: async ({ radios, otherNetworks = [] }: CoreObserved, signal: AbortSignal): Promise<void> => {
       // A core that does not tell is told of elsewhere.
       if (radios === undefined) return
       if (radios > 0) {
         had = { count: radios, untilMs: context.clock.nowMs() }
         last = ['ok', `${radios} connected`]
-      } else if (had === undefined || (had.count === 1 && (await isOwnOff(signal).catch(() => false)))) {
-        last = ['ok', had === undefined ? last[1] : 'none is connected: the radio of this node is off']
-      } else {
-        const was = had.count === 1 ? 'one was' : `${had.count} were`
-        last = ['down', `no base station is connected; ${was} until ${timestampFromMs(had.untilMs)}`]
+      } else if (otherNetworks.length > 0) {
+        last = ['ok', `connected in another network (${otherNetworks.join(', ')})`]
+      } else if (had !== undefined) {
+        const isOff = had.count === 1 && (await isOwnOff(signal).catch(() => false))
+        last = isOff ? ['ok', 'none is connected: the radio of this node is off'] : missed(had)
       }
     },
   }
+}
+
+function missed({ count, untilMs }: { readonly count: number; readonly untilMs: number }): Judgement {
+  const was = count === 1 ? 'one was' : `${count} were`
+  return ['down', `no base station is connected; ${was} until ${timestampFromMs(untilMs)}`]
 }
 
 /** Why the list of phones cannot be had; undefined when it can. */
@@ -149,7 +155,7 @@ function judged(
   const counts = `${countText(radios ?? 'unknown', 'base station')}, ${countText(attachedUes ?? 'unknown', 'phone')} attached`
   if (others === undefined) return ['ok', counts]
   // Besides its own it may serve others; serving others alone it is not the core that this node is set to.
-  return [radios === 0 ? 'degraded' : 'ok', `${counts}; ${others}`]
+  return radios === 0 ? ['degraded', `${counts}; ${others}`, 'other_network'] : ['ok', `${counts}; ${others}`]
 }
 
 function wordsOf(error: unknown): string {

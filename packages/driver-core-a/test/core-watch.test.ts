@@ -48,6 +48,44 @@ watch('misses a core that it keeps from the first look on', async () => {
   assert.is(await watched('container').told(), 'down: down: mme (epc)')
 })
 
+watch('says that a core serves another network alone, and that one that complains is there', async () => {
+  let seen: CoreObserved = {
+    configSha256: undefined,
+    services: new Map([['mme', 'up']]),
+    radios: 1,
+    attachedUes: 1,
+  }
+  let others: string | undefined
+  let problem: Error | undefined
+  const made = coreWatch(fakeContext({ id: 'driver-core-a', config: {} }).context, {
+    // Only what a watch asks.
+    driver: {
+      observe: async () => seen,
+      ues: async () => {
+        if (problem !== undefined) throw problem
+        return []
+      },
+    } as never,
+    places: () => ({ generations: ['epc'] }) as never,
+    others: () => others,
+  })
+  const told = async (): Promise<readonly string[]> => {
+    await made.look(patient())
+    return made.health().map(({ name, status, incident }) => `${name} ${status} ${incident}`)
+  }
+  const [work, radios] = ['work ok core_degraded', 'radios ok no_radio']
+  assert.equal(await told(), ['daemons ok no_core', work, radios])
+  others = '1 base station and 11 phones of another network (999-99)'
+  assert.equal((await told())[0], 'daemons ok no_core', 'besides its own')
+  seen = { ...seen, radios: 0, attachedUes: 0, otherNetworks: ['999-99'] }
+  assert.equal(await told(), ['daemons degraded other_network', work, radios])
+  others = undefined
+  problem = new Error('a list is late')
+  assert.equal((await told())[0], 'daemons degraded core_degraded')
+  seen = { ...seen, services: new Map([['mme', 'down']]) }
+  assert.equal((await told())[0], 'daemons down no_core')
+})
+
 watch('says how many phones there are now to who asks, not how many there were', async () => {
   let phones = 0
   const observe = async (): Promise<CoreObserved> => ({

@@ -83,6 +83,7 @@ for (const [generation, technology] of [
       it.core.phones.push(phone(1, technology), phone(2, technology))
       const seen = await it.a.driver.observe(patient())
       assert.equal([seen.radios, seen.attachedUes, seen.technology], [0, 0, undefined])
+      assert.equal(seen.otherNetworks, ['001-01'])
       assert.is(it.a.others(), '1 base station and 2 phones of another network (001-01)')
       // They can be listed and cut off all the same.
       assert.is((await it.a.driver.ues(patient())).length, 2)

@@ -110,6 +110,7 @@ export function steerHealth(parts: HealthParts): SteerHealth {
         status,
         detail,
         required: name !== 'smf' && parts.isRequired(),
+        incident: name === 'daemons' && status === 'down' ? 'no_core' : 'core_degraded',
       })),
   }
 }

@@ -2,6 +2,7 @@ import {
   type ComponentHealth,
   type CoreObserved,
   countText,
+  type IncidentKind,
   type Metrics,
   radioLink,
 } from '@steeple/contracts'
@@ -96,6 +97,14 @@ export function coreView(): CoreView {
       }
       sinceMs ??= nowMs
       const forMs = nowMs - sinceMs
+      const others = core.otherNetworks ?? []
+      // It announces what the core does, or is another one: a start changes neither.
+      if (others.length > 0)
+        return {
+          disagreement:
+            forMs >= SHOWN_AFTER_MS ? `the core has it in another network (${others.join(', ')})` : undefined,
+          isRestartDue: false,
+        }
       const isRestartDue = forMs >= MENDED_AFTER_MS && nowMs - restartedMs >= RESTART_EVERY_MS
       if (isRestartDue) restartedMs = nowMs
       return {
@@ -126,8 +135,13 @@ interface HealthBasis {
 export function radioHealth(basis: HealthBasis): ComponentHealth {
   const { desired, running, leftBehind } = basis.snapshot
   const required = desired?.isOn === true || running !== undefined || leftBehind !== undefined
-  const incident = basis.snapshot.isDeviceGone === true ? 'no_radio_power' : 'no_radio'
+  const incident = incidentOf(basis.snapshot)
   return { name: 'ran', kind: 'ran', ...verdict(basis), required, incident }
+}
+
+function incidentOf({ state, isDeviceGone }: RadioSnapshot): IncidentKind {
+  if (isDeviceGone === true) return 'no_radio_power'
+  return state === 'refused' ? 'radio_refused' : 'no_radio'
 }
 
 /** The health without a configured radio: fine, unless TX is armed and the core knows no radio of somebody else. */

@@ -97,6 +97,22 @@ health('calls it a device that is gone when no program can open it', () => {
   assert.is(of({ state: 'waiting', desired: ON, problem: 'srsenb crashed' }).incident, 'no_radio')
 })
 
+health('tells a radio that is not let send from one that is not there', () => {
+  const refused = of({
+    state: 'refused',
+    desired: ON,
+    problem: 'the radio sends at 2680 MHz where 2675 MHz is permitted',
+  })
+  assert.equal(
+    [refused.status, refused.incident, refused.detail],
+    [
+      'down',
+      'radio_refused',
+      'radio with profile mast is not started: the radio sends at 2680 MHz where 2675 MHz is permitted',
+    ],
+  )
+})
+
 health('is down until it is on air, when the one before has ended by itself', () => {
   const starting = {
     state: 'starting',

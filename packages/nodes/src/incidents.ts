@@ -12,26 +12,31 @@ import {
   timestampFromMs,
 } from '@steeple/contracts'
 
+/** Of a core: `core_degraded` counts where a function is down. */
+const NO_WAY_IN = ['no_core', 'other_network', 'core_degraded'] as const
+const NO_CELL = ['no_radio', 'no_radio_power', 'radio_refused'] as const
 /** What a kind follows from: while one of those lasts, it is an effect and no incident of its own. */
 const CAUSES: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
   store_gone: ['disk_full'],
   database_gone: ['disk_full', 'no_core'],
   no_core: ['database_gone'],
-  no_radio: ['no_radio_power', 'no_core'],
-  no_registration: ['no_core', 'no_radio', 'no_radio_power', 'database_gone'],
-  nobody_attached: ['no_core', 'no_radio', 'no_radio_power', 'database_gone', 'no_registration'],
+  other_network: ['no_core'],
+  core_degraded: ['database_gone', 'no_core'],
+  no_radio: ['no_radio_power', 'radio_refused', ...NO_WAY_IN],
+  no_registration: [...NO_WAY_IN, ...NO_CELL, 'database_gone'],
+  nobody_attached: [...NO_WAY_IN, ...NO_CELL, 'database_gone', 'no_registration'],
   certificate_ending: ['clock_wrong'],
   backup_overdue: ['disk_full', 'store_gone'],
 }
 /** Kinds that keep phones off which were on. */
 const KEEPS_OFF: ReadonlySet<IncidentKind> = new Set([
-  ...(['no_core', 'no_radio', 'no_radio_power', 'nobody_attached'] as const),
+  ...(['no_core', ...NO_CELL, 'nobody_attached'] as const),
 ])
 /** Kinds of which there may be several at a time. */
 const EACH: ReadonlySet<IncidentKind> = new Set(['certificate_ending', 'part'])
 /** What a component is called that does not say it itself. */
 const BY_KIND: Readonly<Partial<Record<ComponentState['kind'], IncidentKind>>> = {
-  core: 'no_core',
+  core: 'no_core', // where it is down
   hss: 'database_gone',
   ran: 'no_radio',
   store: 'store_gone',
@@ -48,9 +53,10 @@ const HEARTBEAT = /^node\/[^/]+$/
 const BOX = /^node\/[^/]+/
 
 /** What an operator calls it that a component is not well. */
-function kindOf({ incident, kind, name }: ComponentState): IncidentKind {
+function kindOf({ incident, kind, name, status }: ComponentState): IncidentKind {
   if (incident !== undefined) return incident
   if (kind === 'peer') return HEARTBEAT.test(name) ? 'box_silent' : 'part'
+  if (kind === 'core' && status !== 'down') return 'core_degraded'
   return BY_KIND[kind] ?? 'part'
 }
 
@@ -87,6 +93,13 @@ function isOwnRadio({ kind }: ComponentState): boolean {
   return kind === 'ran'
 }
 
+/** A part that reads from the core, or has it changed. */
+function partFollows({ kind, name }: ComponentState, cause: IncidentKind): boolean {
+  const isOfCore = OF_CORE.test(name)
+  if (cause === 'database_gone') return isOfCore
+  return (isOfCore || kind === 'collector') && ['no_core', 'core_degraded', 'disk_full'].includes(cause)
+}
+
 /**
  * Whether a group is explained by another. A core that is down takes its subscriber database along; one that works in part lacks that
  * database. What is a `part` follows the core where it reads from it, and the store of this box where it failed with it.
@@ -99,10 +112,10 @@ function follows(effect: Group, cause: Group): boolean {
     return (
       first.kind !== 'peer' && cause.components.some(({ sinceMs }) => first.sinceMs > sinceMs - TOGETHER_MS)
     )
-  if (effect.kind === 'part')
-    return OF_CORE.test(first.name)
-      ? ['no_core', 'database_gone', 'disk_full'].includes(cause.kind)
-      : first.kind === 'collector' && ['no_core', 'disk_full'].includes(cause.kind)
+  if (cause.kind === 'core_degraded' && !cause.components.some(isDown)) return false
+  if (effect.kind === 'part') return partFollows(first, cause.kind)
+  if (effect.kind === 'core_degraded' && cause.kind === 'other_network')
+    return !effect.components.some(isDown)
   const isCoreDown = [effect, cause].some(
     ({ kind, components }) => kind === 'no_core' && components.some(isDown),
   )
@@ -146,7 +159,7 @@ function incidentOf(root: Group, all: readonly Group[], phonesOff: number | unde
     cause,
     effects: members.filter((one) => one !== cause).map(({ name }) => name),
     sinceMs: Math.min(...components.map(({ sinceMs }) => sinceMs)),
-    phonesOff: KEEPS_OFF.has(kind) && (phonesOff ?? 0) > 0 ? phonesOff : undefined,
+    phonesOff: keepsPhonesOff(components) && (phonesOff ?? 0) > 0 ? phonesOff : undefined,
   }
 }
 
@@ -175,7 +188,13 @@ export function phoneMemory(): (
 
 /** Whether one of these components is not well in a way that keeps phones off. */
 export function keepsPhonesOff(components: readonly ComponentState[]): boolean {
-  return components.some((one) => one.status !== 'ok' && KEEPS_OFF.has(kindOf(one)))
+  return components.some((one) => one.status !== 'ok' && keepsOff(one))
+}
+
+/** A core that complains lets phones on. */
+function keepsOff(one: ComponentState): boolean {
+  const kind = kindOf(one)
+  return KEEPS_OFF.has(kind) || (kind === 'core_degraded' && isDown(one))
 }
 
 /** The outages that components show now, with the phones that they keep off. */
@@ -230,10 +249,25 @@ const WORDS: Readonly<Record<IncidentKind, Words>> = {
     advice: 'Start the core again: see which daemon is down.',
     section: 'no-core',
   },
+  other_network: {
+    impact: "Phones with this box's SIMs find no network. SIMs of the other number stay on.",
+    advice: "Apply the core's settings, or set the network number to the one that the core announces.",
+    section: 'the-core-announces-another-network',
+  },
+  core_degraded: {
+    impact: `${PHONES_STAY} Others may not join, or have no data.`,
+    advice: 'The cause says what is wrong with which part.',
+    section: 'the-core-does-not-work-in-full',
+  },
   no_radio_power: {
     impact: 'No phone has a network.',
     advice: 'Look at the power supply and the cable of the radio.',
     section: 'no-power-for-the-radio',
+  },
+  radio_refused: {
+    impact: 'No phone has a network.',
+    advice: 'The cause says what differs: correct the radio profile, or the radio.',
+    section: 'the-radio-is-armed-but-sends-nothing',
   },
   no_radio: {
     impact: 'No phone has a network.',

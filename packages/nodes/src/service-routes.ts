@@ -37,6 +37,8 @@ export interface RadioView {
   readonly isConnected: boolean | null
   readonly mode: 'lte' | 'nr' | 'none' | null
   readonly attachedUes: number | null
+  /** Networks (`999-99`) that connected base stations announce instead of this one. */
+  readonly otherNetworks: readonly string[]
 }
 
 /** Gives the view, observed anew at most every `VIEW_MS`. */
@@ -79,6 +81,7 @@ async function look(context: Context): Promise<RadioView> {
     isConnected,
     mode: own?.mode ?? core?.technology ?? (isConnected === null ? null : 'none'),
     attachedUes: core?.attachedUes ?? own?.attachedUes ?? null,
+    otherNetworks: core?.otherNetworks ?? [],
   }
 }
 
@@ -170,8 +173,13 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
           description:
             'False while neither the core nor an own radio tells; connected and s1_setup are false then.',
         },
+        other_networks: {
+          type: 'array',
+          items: TEXT,
+          description: 'MCC-MNC that connected base stations announce instead of that of this box.',
+        },
       },
-      ['connected', 'mode', 's1_setup', 'known'],
+      ['connected', 'mode', 's1_setup', 'known', 'other_networks'],
     ),
     ue: objectSchema(
       {
@@ -272,6 +280,7 @@ async function statusRecord(
       mode: radio.mode ?? 'unknown',
       s1_setup: radio.isConnected ?? false,
       known: radio.isConnected !== null,
+      other_networks: radio.otherNetworks,
     },
     ue: {
       registered: (radio.attachedUes ?? 0) > 0,

@@ -45,6 +45,38 @@ incidents('tells a database that is gone from a core that works in part without 
   assert.equal(shown(gone), [['database_gone', 'hss', 'core.work']])
 })
 
+incidents('says that there is no core only of one that does not answer', () => {
+  const core = { kind: 'core', status: 'degraded' } as const
+  assert.equal(shown([ill('core-config.core', core), ill('core.hss_events', core)]), [
+    ['core_degraded', 'core-config.core', 'core.hss_events'],
+  ])
+  const part = ill('core.work', { kind: 'core', incident: 'core_degraded' })
+  const daemons = ill('core.daemons', { ...core, incident: 'core_degraded' })
+  const radio = ill('ran', { kind: 'ran' })
+  assert.equal(shown([daemons, part, radio]), [['core_degraded', 'core.work', 'core.daemons', 'ran']])
+  assert.equal(shown([ill('core-config.core', core), radio]), [
+    ['no_radio', 'ran'],
+    ['core_degraded', 'core-config.core'],
+  ])
+  assert.is(incidentsOf([part], 4)[0]?.phonesOff, 4)
+  assert.is(incidentsOf([ill('core-config.core', core)], 4)[0]?.phonesOff, undefined)
+  assert.equal(shown([part, ill('hss', { kind: 'hss' })]), [['database_gone', 'hss', 'core.work']])
+})
+
+incidents('names the other network of a core as the cause of what follows from it', () => {
+  const other = ill('core.daemons', { kind: 'core', status: 'degraded', incident: 'other_network' })
+  const follows = [
+    ill('core.radios', { kind: 'core', incident: 'no_radio' }),
+    ill('core-config.core', { kind: 'core', status: 'degraded' }),
+    ill('phones', { incident: 'nobody_attached', status: 'degraded' }),
+  ]
+  assert.equal(shown([other, ...follows]), [
+    ['other_network', 'core.daemons', 'core-config.core', 'core.radios', 'phones'],
+  ])
+  const [incident] = incidentsOf([other], 11)
+  assert.is(incident?.phonesOff, undefined, 'phones of the other network are on')
+})
+
 incidents('has its own radio before what the core misses, however often that one comes and goes', () => {
   const missed = ill('core.radios', { kind: 'core', incident: 'no_radio', sinceMs: 500 })
   for (const status of ['down', 'degraded'] as const) {

@@ -34,7 +34,13 @@ service('asks anew for a radio that has changed, and not for each request', asyn
   isConnected = true
   assert.equal(await connected(), before)
   await world.fake.emit({ type: 'ran.state', subject: 'ran' })
-  assert.equal(await connected(), { connected: true, mode: 'lte', s1_setup: true, known: true })
+  assert.equal(await connected(), {
+    connected: true,
+    mode: 'lte',
+    s1_setup: true,
+    known: true,
+    other_networks: [],
+  })
 })
 
 service('is not ready until the first reconcile pass is over', async () => {
@@ -51,7 +57,7 @@ service('tells the status of a fresh node', async () => {
     plmn: '999-99',
     tac: 7,
     apns: ['internet', 'ims'],
-    enb: { connected: false, mode: 'unknown', s1_setup: false, known: false },
+    enb: { connected: false, mode: 'unknown', s1_setup: false, known: false, other_networks: [] },
     ue: { registered: false, sim_state: 'none', attached: null, known: false },
     foreign_subscribers: null,
     breakout: { mode: 'off', peer_count: 0 },
@@ -94,7 +100,7 @@ service('tells what drivers, TX gate, settings and components say', async () => 
     [status.state, status.enb, status.ue, status.breakout, status.tx],
     [
       'on-air',
-      { connected: true, mode: 'nr', s1_setup: true, known: true },
+      { connected: true, mode: 'nr', s1_setup: true, known: true, other_networks: [] },
       { registered: true, sim_state: 'activated', attached: 2, known: true },
       { mode: 'peer', peer_count: 1 },
       { armed: true },
@@ -118,7 +124,10 @@ service('takes from the core what its own radio driver cannot know', async () =>
   })
   const { body } = await read(routes, '/v1/status')
   const { enb, ue } = body as { readonly enb: unknown; readonly ue: { readonly attached: number } }
-  assert.equal([enb, ue.attached], [{ connected: true, mode: 'lte', s1_setup: true, known: true }, 3])
+  assert.equal(
+    [enb, ue.attached],
+    [{ connected: true, mode: 'lte', s1_setup: true, known: true, other_networks: [] }, 3],
+  )
 })
 
 service(
@@ -137,7 +146,7 @@ service(
       },
     })
     const nothing = [
-      { connected: false, mode: 'unknown', s1_setup: false, known: false },
+      { connected: false, mode: 'unknown', s1_setup: false, known: false, other_networks: [] },
       { registered: false, sim_state: 'none', attached: null, known: false },
     ]
     assert.equal(await shown(), nothing)
@@ -147,7 +156,7 @@ service(
     assert.equal(await shown(), nothing)
     world.fake.services.set(coreDriverRef.id, { observe: async () => ({ radios: 0, attachedUes: 0 }) })
     assert.equal(await shown(), [
-      { connected: false, mode: 'none', s1_setup: false, known: true },
+      { connected: false, mode: 'none', s1_setup: false, known: true, other_networks: [] },
       { registered: false, sim_state: 'none', attached: 0, known: true },
     ])
   },

@@ -129,7 +129,13 @@ function IncidentLine({
 }
 
 /** What to do depends on the cause alone. */
-const CAUSE_FIRST: ReadonlySet<string> = new Set(['part', 'store_gone'])
+const CAUSE_FIRST: ReadonlySet<string> = new Set([
+  'part',
+  'store_gone',
+  'radio_refused',
+  'other_network',
+  'core_degraded',
+])
 
 /** Of some kinds there may be several: which of them it is. */
 function nameOf({ kind, component, box, effects }: Incident, text: string): string {
@@ -184,14 +190,24 @@ function Lead({
   readonly name: string
 }) {
   const page = pageThatMends(kind) ?? pageAt(placeOf(component?.kind ?? '', name)) ?? pageAt(PARTS)
-  if (page === undefined || page.path === location.pathname) return null
   const verb = word('incident.act', kind)
+  const also = ALSO[kind] === undefined ? undefined : ifPage(ALSO[kind])
   return (
-    <ButtonLink href={page.path}>
-      {verb === kind ? t('incident.open', { page: titleOf(page) }) : verb}
-    </ButtonLink>
+    <>
+      {page === undefined || page.path === location.pathname ? null : (
+        <ButtonLink href={page.path}>
+          {verb === kind ? t('incident.open', { page: titleOf(page) }) : verb}
+        </ButtonLink>
+      )}
+      {also === undefined || also === location.pathname ? null : (
+        <ButtonLink href={also}>{word('incident.also', kind)}</ButtonLink>
+      )}
+    </>
   )
 }
+
+/** Where it can be mended in another way. */
+const ALSO: Readonly<Record<string, string>> = { other_network: '/start' }
 
 /** `notes.store` is a part of the plugin `notes`. */
 function placeOf(kind: string, name: string): string {

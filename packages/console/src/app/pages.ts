@@ -71,7 +71,7 @@ export const PAGES: readonly Page[] = [
     icon: 'radio-tower',
     place: 10,
     key: 'r',
-    mends: ['cell_not_permitted', 'no_radio', 'no_radio_power', 'tx_auto_disarmed'],
+    mends: ['cell_not_permitted', 'no_radio', 'radio_refused', 'no_radio_power', 'tx_auto_disarmed'],
     load: () => import('../pages/radio/radio.tsx'),
   },
   {
@@ -90,7 +90,7 @@ export const PAGES: readonly Page[] = [
     group: 'network',
     icon: 'server',
     place: 30,
-    mends: ['database_gone', 'no_core'],
+    mends: ['database_gone', 'no_core', 'other_network', 'core_degraded'],
     load: () => import('../pages/core/core.tsx'),
   },
   {

@@ -7,6 +7,8 @@ import { Shape, type Tone } from './lamp.tsx'
 export interface Told {
   readonly text: string
   readonly tone?: Tone
+  /** What it is about: a later one about the same takes its place. */
+  readonly about?: string
   /** Takes it back, where the API can. */
   readonly undo?: () => void
 }
@@ -24,6 +26,8 @@ export function toast(what: Told): {
 } {
   count += 1
   const id = count
+  const { about } = what
+  if (about !== undefined) for (const one of told.value) if (one.about === about) dismiss(one.id)
   const show = (now: Told): void => {
     const isShown = told.value.some((one) => one.id === id)
     told.value = isShown

@@ -94,6 +94,7 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
   const attachedUes =
     ues === undefined || ues.problems.size > 0 ? undefined : phonesByNetwork(ues, places.plmn).own
   const technology = radios?.technology
+  const otherNetworks = [...(radios?.others.keys() ?? [])].toSorted().map(plmnWords)
   return {
     configSha256,
     services,
@@ -101,6 +102,7 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
     radios: radios?.count,
     attachedUes,
     ...(technology === undefined ? {} : { technology }),
+    ...(otherNetworks.length === 0 ? {} : { otherNetworks }),
   }
 }
 

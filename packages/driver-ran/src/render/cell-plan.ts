@@ -117,6 +117,12 @@ const RESOURCE_BLOCKS: ReadonlyMap<number, number> = new Map([
   [20, 100],
 ])
 
+/** Channel bandwidth of an LTE carrier in MHz; undefined for a number of resource blocks that no carrier has. */
+export function bandwidthOf(blocks: number): number | undefined {
+  for (const [mhz, count] of RESOURCE_BLOCKS) if (count === blocks) return mhz
+  return undefined
+}
+
 /**
  * The band in SIB1 of TS 36.331; a higher one stands in an extension (v9e0) that srsenb does not write. It sends, and no phone can
  * read what it sends; EARFCNs behind the end of its table of bands, in b71, it refuses.

@@ -12,7 +12,7 @@ import { forgetRadio, noteRadio } from '../process/orphans.ts'
 import { requireLauncher } from '../process/preflight.ts'
 import { listed } from '../process/proc-fs.ts'
 import { type RadioListener, type RadioProcess, startRadio } from '../process/radio-process.ts'
-import type { CellPlan } from '../render/cell-plan.ts'
+import { bandwidthOf, type CellPlan } from '../render/cell-plan.ts'
 import type { RadioFacts } from '../stream/radio-facts.ts'
 import { openDirectory, writeFiles } from './radio-files.ts'
 import type { RadioStart } from './radio-start.ts'
@@ -134,7 +134,11 @@ export function carrierFault(facts: RadioFacts, plan: CellPlan, isVirtual: boole
     return `the radio uses ${carrier.bandwidthMhz} MHz of bandwidth where ${plan.bandwidthMhz} MHz are permitted`
   }
   if (carrier.resourceBlocks !== undefined && carrier.resourceBlocks !== plan.resourceBlocks) {
-    return `the radio uses ${carrier.resourceBlocks} resource blocks where ${plan.resourceBlocks ?? 0} are permitted`
+    const blocks = `${carrier.resourceBlocks} resource blocks where ${plan.resourceBlocks ?? 0} are permitted`
+    const isMhz = bandwidthOf(carrier.resourceBlocks)
+    return isMhz === undefined
+      ? `the radio uses ${blocks}`
+      : `the radio uses ${isMhz} MHz of bandwidth where ${plan.bandwidthMhz} MHz are permitted (${blocks})`
   }
   return undefined
 }

@@ -46,7 +46,10 @@ faults('kills a radio that sends a wider carrier than was allowed', async () => 
     STARTED,
     frequency('Setting frequency: DL=2680.0 Mhz, UL=2560.0 MHz for cc_idx=0 nof_prb=50'),
   ]
-  assert.match(await refusal({ lines }), /50 resource blocks where 25 are permitted/)
+  assert.match(
+    await refusal({ lines }),
+    /uses 10 MHz of bandwidth where 5 MHz are permitted \(50 resource blocks where 25 are permitted\)/,
+  )
 })
 
 faults('kills a radio whose gain is ignored', async () => {

@@ -30,6 +30,15 @@ watch('holds nothing against a radio when the core cannot be asked, or when it i
   }
 })
 
+watch('has nothing to mend in a radio that the core knows in another network', () => {
+  const view = coreView()
+  for (let nowMs = 0; nowMs <= 200_000; nowMs += 10_000)
+    assert.equal(view.look(true, { ...core(0), otherNetworks: ['999-99'] }, nowMs), {
+      disagreement: nowMs < 30_000 ? undefined : 'the core has it in another network (999-99)',
+      isRestartDue: false,
+    })
+})
+
 watch('reads a lost NG and phones from the metrics of gnb, which call an AMF that refuses connected', () => {
   const down = { timestamp: 1, 'cu-cp': { ngaps: { ngap: [{ amf_name: 'a', connected: false }] } } }
   const up = { 'cu-cp': { ngaps: { ngap: [{ connected: false }, { connected: true }] } } }

@@ -26,6 +26,9 @@ const TONES: Readonly<Record<Step, Tone>> = {
   ...{ asked: 'none', blocked: 'none', off: 'ok', may: 'ok', away: 'warn', failed: 'bad' },
 }
 
+/** Ends what is followed of a SIM: what is done to it later is what counts. */
+const following = new Map<string, () => void>()
+
 /** Whether the core or its database is away now. */
 export async function isCoreAway(): Promise<boolean> {
   const health = await api.get('/v1/health')
@@ -34,10 +37,18 @@ export async function isCoreAway(): Promise<boolean> {
 
 /** Says that a SIM was suspended, resumed or revoked, and then how far it is, as the service knows it; `undo` takes it back. */
 export function follow(move: Move, hash: string, name: string, undo?: () => void): void {
+  following.get(hash)?.()
   let step: Step = 'asked'
+  let isOver = false
   const text = (): string => `${t(DONE[move], { name })} ${t(`sim.step.${step}`)}`
-  const told = toast({ text: text(), tone: 'none', ...(undo === undefined ? {} : { undo: take }) })
+  const told = toast({
+    text: text(),
+    tone: 'none',
+    about: hash,
+    ...(undo === undefined ? {} : { undo: take }),
+  })
   const end = (): void => {
+    isOver = true
     stop()
     clearInterval(often)
     clearTimeout(longest)
@@ -51,10 +62,10 @@ export function follow(move: Move, hash: string, name: string, undo?: () => void
       api.get('/v1/sims/{imsi}', { path: { imsi: hash } }),
       isCoreAway(),
     ])
-    if (!sim.ok) return
+    if (!sim.ok || isOver) return
     if (isOvertaken(move, sim.data)) return end()
     const next = stepOf(move, sim.data, isAway)
-    if (next === step || isEnd(step)) return
+    if (next === step) return
     step = next
     told.change(text(), TONES[step])
     if (isEnd(step)) end()
@@ -62,5 +73,6 @@ export function follow(move: Move, hash: string, name: string, undo?: () => void
   const stop = soonAfter(['sim.*', 'health.*'], () => void look())
   const often = setInterval(() => void look(), LOOK_MS)
   const longest = setTimeout(end, LONGEST_MS)
+  following.set(hash, end)
   void look()
 }

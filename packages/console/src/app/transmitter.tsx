@@ -79,7 +79,11 @@ export function StopButton() {
       onDone={(state) => {
         tx.value = state
         const isOff = state.transmitter === 'off'
-        toast({ text: t(isOff ? 'tx.stopped' : 'tx.stopped.unconfirmed'), tone: isOff ? 'ok' : 'warn' })
+        toast({
+          text: t(isOff ? 'tx.stopped' : 'tx.stopped.unconfirmed'),
+          tone: isOff ? 'ok' : 'warn',
+          about: 'transmitter',
+        })
       }}
     />
   )

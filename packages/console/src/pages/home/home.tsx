@@ -10,11 +10,12 @@ import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { type Board, useBoard } from '../../app/incidents.tsx'
 import { closedGates, GATES } from '../../app/kept-off.ts'
-import { ifPage } from '../../app/pages-here.ts'
+import { ifPage, pageThatMends } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { Said } from '../../ui/said.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
@@ -265,7 +266,7 @@ export function Page() {
   return (
     <>
       <h1>{t('home.title')}</h1>
-      <Truth state={tx.value} />
+      <Truth state={tx.value} incidents={board.incidents} />
       <Needs board={board} />
       <div class="columns">
         <People status={board.status.data} incidents={board.incidents} />
@@ -279,11 +280,18 @@ export function Page() {
 }
 
 /** One sentence: on the air or not, because …; the lights of the three gates; Stop. */
-function Truth({ state }: { readonly state: Tx | undefined }) {
+function Truth({ state, incidents }: { readonly state: Tx | undefined } & Pick<Board, 'incidents'>) {
   if (state === undefined) return null
+  const isSilent = state.armed && state.transmitter === 'off'
+  const why = isSilent ? incidents.find(({ kind }) => pageThatMends(kind)?.path === '/radio') : undefined
   return (
     <section class="card truth" aria-label={t('home.title')}>
       <p class="sentence">{sentenceOf(state)}</p>
+      {why === undefined ? null : (
+        <p>
+          <Said>{why.detail}</Said>
+        </p>
+      )}
       <ul class="gates">
         {GATES.map((gate) => (
           <li key={gate}>

@@ -11,8 +11,8 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { DryRun } from './dry-run.tsx'
+import { followArm } from './follow-arm.ts'
 import { ProfileDialog, Verdict } from './profile-dialog.tsx'
 import { isWithin, mhzText, type Profile, type Range, spanText } from './spectrum.ts'
 import './radio.css'
@@ -53,7 +53,7 @@ function ArmDialog({
       act={() => api.post('/v1/tx/arm', { body: { arm: true, profile_id: profile.id } })}
       onDone={(armed) => {
         tx.value = armed
-        toast({ text: t('radio.armed', { id: profile.id }), tone: 'on' })
+        followArm(profile.id)
         onClose()
       }}
       onClose={onClose}

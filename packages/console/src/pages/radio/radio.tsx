@@ -1,5 +1,7 @@
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
+import { IncidentList, useBoard } from '../../app/incidents.tsx'
+import { pageThatMends } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
@@ -184,6 +186,13 @@ function Gates({ state, country }: { readonly state: Tx | undefined; readonly co
   )
 }
 
+/** What keeps the radio off the air, or from its phones. */
+function Outages() {
+  const { components, incidents, reload } = useBoard()
+  const own = incidents.filter(({ kind }) => pageThatMends(kind)?.path === '/radio')
+  return <IncidentList board={{ components, incidents: own, reload }} />
+}
+
 /** The radio: whether it may send, on what, and what it says of itself. */
 export function Page() {
   const profiles = useQuery('/v1/tx/profiles', {}, CHANGES)
@@ -197,6 +206,7 @@ export function Page() {
         <ErrorNotice error={error} onRetry={profiles.error === undefined ? ranges.reload : profiles.reload} />
       )}
       <Gates state={tx.value} country={ranges.data?.country} />
+      <Outages />
       <RadioHealth />
       <Panels on="radio" />
       {profiles.data === undefined ? null : (

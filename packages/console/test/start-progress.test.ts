@@ -35,6 +35,7 @@ start('finds what is left to do in what the service says, step by step', () => {
     'license',
     'air',
   ])
+  assert.equal(openSteps({ ...WHOLE, otherNetworks: ['999-99'] }), ['plmn'], 'the core does not announce it')
   const elsewhere = { country: 'FR', ranges: [RANGE] }
   assert.equal(openSteps({ ...WHOLE, ranges: elsewhere }), ['spectrum'])
   assert.equal(openSteps({ ...WHOLE, apns: [], people: [], sims: [{ first_attach_at: null }] }), [

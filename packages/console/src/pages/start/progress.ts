@@ -9,6 +9,8 @@ export type StartStep = (typeof STEPS)[number]
 export interface StartFacts {
   readonly gate?: Pick<AnswerOf<'GET', '/v1/tx/arm'>, 'gates' | 'transmitter'> | undefined
   readonly ranges?: Ranges | undefined
+  /** What the core announces in place of the number of the box. */
+  readonly otherNetworks?: readonly string[] | undefined
   readonly apns?: readonly string[] | undefined
   readonly people?: readonly unknown[] | undefined
   readonly sims?: readonly { readonly first_attach_at: string | null }[] | undefined
@@ -18,6 +20,7 @@ export interface StartFacts {
 export function doneSteps({
   gate,
   ranges,
+  otherNetworks = [],
   apns = [],
   people = [],
   sims = [],
@@ -25,7 +28,7 @@ export function doneSteps({
   return {
     country: gate?.gates.country_code === 'set',
     // A box always has a number: that of laboratories until somebody sets another.
-    plmn: gate !== undefined,
+    plmn: gate !== undefined && otherNetworks.length === 0,
     license: gate?.gates.license_ack === 'set',
     spectrum: ranges?.ranges.some(({ country }) => country === ranges.country) === true,
     air: gate?.transmitter === 'on',

@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
+import { ifPage } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { tx } from '../../app/transmitter.tsx'
 import { locale, t, word } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Form, type FormProps } from '../../ui/form.tsx'
@@ -82,8 +83,8 @@ function Country({ isDone }: { readonly isDone: boolean }) {
 const LAB_MCC = '999'
 
 /** The network's number: MCC and MNC. TS 23.003 clause 12.1. */
-function Plmn({ isDone }: { readonly isDone: boolean }) {
-  const form = useSettings()
+function Plmn({ isDone, others }: { readonly isDone: boolean; readonly others: readonly string[] }) {
+  const form = useSettings('start.saved')
   const [mcc, mnc] = [form.inForce('plmn.mcc'), form.inForce('plmn.mnc')]
   const country = form.inForce('server.country')
   const isKnown = mcc !== undefined && mnc !== undefined && country !== undefined
@@ -92,11 +93,24 @@ function Plmn({ isDone }: { readonly isDone: boolean }) {
       {isKnown ? (
         <>
           <p>{t(mcc === LAB_MCC ? 'start.plmn.lab' : 'start.plmn.is', { plmn: `${mcc}-${mnc}` })}</p>
+          {others.length === 0 ? null : <NotAnnounced plmn={`${mcc}-${mnc}`} others={others} />}
           <PlmnForm form={form} mcc={mcc} mnc={mnc} country={country} />
         </>
       ) : null}
       {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
     </Step>
+  )
+}
+
+/** The core still announces another number: what that means, and where to mend it. */
+function NotAnnounced({ plmn, others }: { readonly plmn: string; readonly others: readonly string[] }) {
+  const core = ifPage('/core')
+  return (
+    <Notice tone="warn">
+      <p>{t('start.plmn.notAnnounced', { plmn, others: others.join(', ') })}</p>
+      <p>{t('start.plmn.announce')}</p>
+      {core === undefined ? null : <ButtonLink href={core}>{t('start.plmn.openCore')}</ButtonLink>}
+    </Notice>
   )
 }
 
@@ -268,7 +282,7 @@ export function Page() {
         </Notice>
       )}
       <Country isDone={done.country} />
-      <Plmn isDone={done.plmn} />
+      <Plmn isDone={done.plmn} others={progress.otherNetworks} />
       <Step step="license" isDone={done.license}>
         <p>{t('start.license.about')}</p>
         <RulePart section="license" />

@@ -17,6 +17,8 @@ export function useProgress(): {
   /** Whether all of it was read. */
   readonly isKnown: boolean
   readonly ranges: Ranges | undefined
+  /** What the core announces in place of the number of the box. */
+  readonly otherNetworks: readonly string[]
   readonly profiles: readonly Profile[] | undefined
   readonly error: Problem | undefined
   readonly reload: () => void
@@ -27,21 +29,26 @@ export function useProgress(): {
   const people = useQuery('/v1/users', { query: { limit: 1 } }, { on: ['user.*'] })
   const sims = useTestSims()
   const gate = useQuery('/v1/tx/arm', {}, CHANGES)
+  const status = useQuery('/v1/status', {}, { on: ['core.*', 'health.*', 'settings.*'], everyMs: LOOK_MS })
+  const isOther = status.data?.incidents.some(({ kind }) => kind === 'other_network') === true
+  const otherNetworks = isOther ? (status.data?.enb.other_networks ?? []) : []
   const queries = [gate, ranges, profiles, policy, people, sims]
   const reload = (): void => {
-    for (const query of queries) query.reload()
+    for (const query of [...queries, status]) query.reload()
   }
   useEffect(reload, [broughtIntoForce.value])
   return {
     done: doneSteps({
       gate: gate.data,
       ranges: ranges.data,
+      otherNetworks,
       apns: policy.data?.apns,
       people: people.data?.users,
       sims: sims.data?.sims,
     }),
     isKnown: queries.every(({ data }) => data !== undefined),
     ranges: ranges.data,
+    otherNetworks,
     profiles: profiles.data?.profiles,
     error: queries.find(({ error }) => error !== undefined)?.error,
     reload,

@@ -33,8 +33,8 @@ const LOOK_MS = 3_000
 /** Counts what was awaited and has come into force, since no event tells of a file that was written by hand. */
 export const broughtIntoForce = signal(0)
 
-/** The configuration in force, and its change: by the service where it may, else by hand, watched until it counts. */
-export function useSettings(): SettingsForm {
+/** The configuration in force, and its change: by the service where it may, else by hand, watched until it counts; then `said`. */
+export function useSettings(said: 'start.inForce' | 'start.saved' = 'start.inForce'): SettingsForm {
   const [waiting, setWaiting] = useState<{ readonly wanted: Wanted; readonly planned: Planned } | undefined>(
     undefined,
   )
@@ -68,7 +68,7 @@ export function useSettings(): SettingsForm {
     if (!isInForce) return
     setWaiting(undefined)
     broughtIntoForce.value += 1
-    toast({ text: t('start.inForce') })
+    toast({ text: t(said) })
   }, [isInForce])
   useEffect(() => {
     if (broughtIntoForce.value > 0) settings.reload()
@@ -84,7 +84,7 @@ export function useSettings(): SettingsForm {
     const written = await write.run(wanted)
     settings.reload()
     if (written?.ok !== true) return
-    toast({ text: t('start.inForce') })
+    toast({ text: t(said) })
   }
   return {
     inForce,

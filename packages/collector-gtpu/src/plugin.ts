@@ -267,6 +267,6 @@ function idle(): Collector {
   return {
     source: 'gtpu',
     poll: async () => NOTHING_COLLECTED,
-    health: () => ({ status: 'ok', detail: 'collector.upf.enabled is false' }),
+    health: () => ({ status: 'ok', detail: 'counting is off: collector.upf.enabled is false' }),
   }
 }

@@ -126,7 +126,7 @@ export interface CoreObserved {
   /** Connected base stations; undefined when the core did not tell. */
   readonly radios: number | undefined
   /** Networks (`999-99`) that connected base stations announce instead of this one; absent when there is none or the core does not tell. */
-  readonly otherNetworks?: readonly string[]
+  readonly otherNetworks?: readonly string[] | undefined
   /** Of the connected base stations; absent when there is none or the core does not tell. */
   readonly technology?: Technology
   /** Attached phones; undefined when the core did not tell: that is not 0. */

@@ -24,6 +24,7 @@ import {
   useMemo,
   useQuery,
 } from '@steeple/console/kit'
+import { CountingOff } from './counting-off.tsx'
 import { Counted } from './usage-chart.tsx'
 import { stepsOf } from './usage-steps.ts'
 
@@ -76,7 +77,9 @@ function Report({ usage, sort }: { readonly usage: Usage; readonly sort: (typeof
     <>
       <Totals usage={usage} />
       {total === 0 ? (
-        <EmptyState title={t('usage.none')} />
+        usage.is_measured ? (
+          <EmptyState title={t('usage.none')} />
+        ) : null
       ) : (
         <>
           <section class="card" aria-label={t('usage.time')}>
@@ -123,7 +126,7 @@ function Totals({ usage }: { readonly usage: Usage }) {
   const { busiest_hour: busiest, is_measured: isMeasured } = usage
   return (
     <section class="card" aria-label={t('usage.totals')}>
-      {isMeasured ? null : <Notice tone="warn">{t('usage.uncounted')}</Notice>}
+      {isMeasured ? null : <CountingOff />}
       {usage.is_incomplete ? <Notice>{t('sessions.incomplete')}</Notice> : null}
       <Facts
         facts={[

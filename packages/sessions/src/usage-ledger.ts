@@ -193,9 +193,14 @@ export function exact(octets: number | string): number {
   return Math.min(Number(octets), Number.MAX_SAFE_INTEGER)
 }
 
-/** Whether something measures usage here, be it that nobody has used any yet. */
-export function isMeasured(settings: Settings): boolean {
-  return sectionOf(settings, 'collector').enabled ?? false
+/** Why nothing is set to count octets here; undefined where something is, be it that nobody has used any yet. */
+export function countingOff(settings: Settings): string | undefined {
+  const { enabled = false, upf } = sectionOf(settings, 'collector')
+  if (!enabled) return 'collector.enabled is false: nothing counts octets'
+  const readsRecords = settings.core === 'core_b' && (sectionOf(settings, 'core_b').cdr_dir ?? '') !== ''
+  return upf?.enabled === true || readsRecords
+    ? undefined
+    : 'collector.upf.enabled is false: nothing counts octets'
 }
 
 function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedger['knownUntil']> {
@@ -203,9 +208,11 @@ function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedge
   // One that has given nothing for a day has left.
   const there = times.rows.filter(({ at_ms: atMs }) => nowMs - atMs < DAY_MS)
   const counting = there.filter(({ until_ms: untilMs }) => untilMs !== null)
-  if (!isMeasured(context.settings))
-    return { atMs: undefined, reason: 'collector.enabled is false: nothing counts octets' }
-  if (counting.length === 0) return { atMs: undefined, reason: 'no collector has counted octets yet' }
+  const off = countingOff(context.settings)
+  // Collectors of others may count, too.
+  const isOff = sectionOf(context.settings, 'collector').enabled !== true
+  if (isOff || counting.length === 0)
+    return { atMs: undefined, reason: off ?? 'no collector has counted octets yet' }
   // Who sees sessions counts, too: octets of an address that nobody was seen to hold are nobody's.
   const oldest = there.reduce((a, b) => (b.at_ms < a.at_ms ? b : a))
   const lateMs = LATE_AFTER * intervalMs(context)

@@ -137,7 +137,10 @@ usage('takes back from a submission what the tap turns out to have seen then', a
 
 usage('knows nothing before a collector has counted, and says when one is late', async () => {
   const world = await sessionsWorld()
-  assert.equal(world.usage.knownUntil(), { atMs: undefined, reason: 'no collector has counted octets yet' })
+  assert.equal(world.usage.knownUntil(), {
+    atMs: undefined,
+    reason: 'collector.upf.enabled is false: nothing counts octets',
+  })
   await world.round({ mme: { sightings: [sighting()] }, gtpu: { volumes: [reading(1, START_MS + 15_000)] } })
   assert.equal(world.usage.knownUntil(), { atMs: START_MS + 15_000, reason: undefined })
   // Where sessions are not seen octets are nobody's: who sees them is asked for, too.
@@ -150,6 +153,9 @@ usage('knows nothing before a collector has counted, and says when one is late',
   assert.match(reason ?? '', 'gtpu last saw all at 2026-11-22T10:02:15.000Z')
   const again = await world.restarted()
   assert.is(again.usage.knownUntil().atMs, START_MS + 135_000)
+  const idle = await sessionsWorld()
+  idle.fake.changeSettings({ collector: { enabled: true, upf: { enabled: true } } })
+  assert.is(idle.usage.knownUntil().reason, 'no collector has counted octets yet')
   again.fake.changeSettings({ collector: { enabled: false } })
   assert.match(again.usage.knownUntil().reason ?? '', 'collector.enabled is false')
 })

@@ -52,6 +52,7 @@ const seen = fc.record({
   configSha256: fc.constant(undefined),
   services: fc.option(service).map((state) => new Map(state === null ? [] : [['mme', state]])),
   radios: fc.constantFrom(undefined, 0, 1, 2),
+  otherNetworks: fc.constantFrom(undefined, ['999-99']),
   attachedUes: fc.constant(undefined),
 })
 const facts: fc.Arbitrary<Facts> = fc.record({
@@ -87,6 +88,11 @@ const facts: fc.Arbitrary<Facts> = fc.record({
     attached: fc.constantFrom(true, false, null),
     lastSeenAtMs: fc.constantFrom(null, 5),
   }),
+  internet: fc.constantFrom(
+    undefined,
+    { status: 'ok', detail: 'answers' },
+    { status: 'down', detail: 'no route' },
+  ),
 })
 
 /** A pair of sentences that exclude each other, when both are there. */

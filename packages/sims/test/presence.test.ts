@@ -1,4 +1,4 @@
-import { coreDriverRef } from '@steeple/contracts'
+import { coreDriverRef, ranDriverRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { assert, type FakeCore, fakeClock, fakeContext, fakeCore, suite } from '@steeple/testkit'
 import { type AttachedSet, attachedSet } from '../src/attach/attach-state.ts'
@@ -10,6 +10,7 @@ const signal = new AbortController().signal
 
 function place(): {
   readonly core: FakeCore
+  readonly services: Map<string, object>
   readonly advance: (ms: number) => Promise<void>
   readonly there: AttachedSet
 } {
@@ -18,7 +19,7 @@ function place(): {
   core.attached.add(IMSI)
   const services = new Map<string, object>([[coreDriverRef.id, core]])
   const { context } = fakeContext({ id: 'sims', config: {}, clock, services })
-  return { core, advance: (ms) => clock.advance(ms), there: attachedSet(context) }
+  return { core, services, advance: (ms) => clock.advance(ms), there: attachedSet(context) }
 }
 
 attach('knows nothing before the core has told', async () => {
@@ -34,6 +35,23 @@ attach('asks the core anew for who needs it fresh, once a second', async () => {
   assert.is((await there.fresh())?.hashes.size, 1)
   await advance(1_001)
   assert.is((await there.fresh())?.hashes.size, 0)
+})
+
+attach('has nobody on while the only radio is off, whatever the core still lists', async () => {
+  const { core, services, there } = place()
+  const radio = { mode: 'lte', pid: undefined, isWanted: true, isConnected: true, attachedUes: 1 }
+  services.set(ranDriverRef.id, { observe: async () => radio })
+  const { observe } = core
+  let radios = 1
+  core.observe = async (asked) => ({ ...(await observe(asked)), radios })
+  const seen = async (): Promise<number | undefined> => (await there.look(signal))?.hashes.size
+  assert.is(await seen(), 1)
+  Object.assign(radio, { isWanted: false, isConnected: false })
+  assert.is(await seen(), 1, 'another base station is there')
+  radios = 0
+  assert.is(await seen(), 0)
+  Object.assign(radio, { isWanted: true })
+  assert.is(await seen(), 1, 'one that comes back at once has lost nobody')
 })
 
 attach(

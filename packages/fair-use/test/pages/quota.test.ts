@@ -1,6 +1,7 @@
 import { h, inBrowser, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
+const { Panel } = await import('../../pages/quota.tsx')
 const { QuotaDialog, TopUpDialog } = await import('../../pages/quota-dialogs.tsx')
 
 /** The quota of a SIM as it is set, changed and topped up. */
@@ -44,6 +45,29 @@ quota(
     }
   },
 )
+
+quota('says in the box and in the dialog that nothing is counted, and why', async () => {
+  const why = 'collector.upf.enabled is false: nothing counts octets'
+  const off = {
+    known_until: null,
+    unknown_reason: why,
+    enforcement: 'none',
+    over_quota: false,
+    period_end: null,
+  }
+  const dialog = await dialogOf(QuotaDialog, off).page
+  assert.match(
+    dialog.text(),
+    `Counting is off: no data is counted on this box, and quotas are not used up. ${why}`,
+  )
+  const sim = { imsi_sha256_12: HASH, state: 'in-use' } as never
+  const answers = { [`GET /v1/sims/${HASH}/usage`]: usage({ ...off, quota_bytes: null }) }
+  const page = await show(() => h(Panel, { sim }), answers)
+  assert.match(page.text('Quota'), /Counting is off/)
+  const on = { ...off, known_until: '2026-11-29T12:00:00Z', unknown_reason: null }
+  const well = await dialogOf(QuotaDialog, on).page
+  assert.not.match(well.text(), /Counting is off/)
+})
 
 quota(
   'asks once before an amount that is a hundred times another, and again when another is typed',

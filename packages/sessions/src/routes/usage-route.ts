@@ -16,7 +16,7 @@ import {
 import { volumesFromText } from '../join/session.ts'
 import type { SourceOrder } from '../ledger/counting.ts'
 import type { LocalHours } from '../ledger/hours.ts'
-import { exact, isMeasured, octets } from '../usage-ledger.ts'
+import { countingOff, exact, octets } from '../usage-ledger.ts'
 import { bestOf } from './session-routes.ts'
 
 interface UsageQuery {
@@ -50,7 +50,7 @@ const RESPONSE = objectSchema(
     counted_until: { type: ['string', 'null'], description: 'Null while nothing has counted bytes.' },
     is_measured: {
       type: 'boolean',
-      description: 'Whether something measures usage here.',
+      description: 'Whether something counts the bytes of phones here.',
     },
     step: { type: 'string', description: 'hour or day: what a point of the series stands for.' },
     series: { type: 'array', items: POINT, description: 'Hours or days in which bytes were counted.' },
@@ -216,7 +216,7 @@ async function usageBody(parts: UsageParts, query: UsageQuery): Promise<object> 
     ...totalsOf(byHour),
     is_incomplete: byHour.some(({ open }) => Number(open) > 0),
     counted_until: atMs === undefined ? null : timestampFromMs(atMs),
-    is_measured: isMeasured(context.settings),
+    is_measured: atMs !== undefined || countingOff(context.settings) === undefined,
     step,
     series: seriesOf(byHour, (ms) => (step === 'day' ? parts.hours.dayOf(ms) : ms)),
     busiest_hour: seriesOf(byHour, (ms) => ms).reduce<Point | null>(

@@ -1,10 +1,12 @@
 import {
   type Context,
+  type CoreDriver,
   coreDriverRef,
   createPause,
   type ImsiHash,
   type ObservedUe,
   type Reader,
+  ranDriverRef,
   untilAborted,
 } from '@steeple/contracts'
 import { imsiHash, safeText } from '@steeple/telecom'
@@ -65,8 +67,9 @@ export function attachedSet(context: Pick<Context, 'clock' | 'log' | 'maybe' | '
       return undefined
     }
     try {
-      const ues = await core.ues(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
-      const hashes = await hashesOf(ues)
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
+      const [ues, isOff] = await Promise.all([core.ues(limited), isRadioOff(context, core, limited)])
+      const hashes = await hashesOf(isOff ? [] : ues)
       for (const hash of hashes) if (gone.has(hash)) hashes.delete(hash)
       last = { hashes, atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() }
       isFailing = false
@@ -99,6 +102,21 @@ export function attachedSet(context: Pick<Context, 'clock' | 'log' | 'maybe' | '
       return now()
     },
   }
+}
+
+/** Whether no base station is there, since the own one is to be off: a core lists the phones for a while that it had. */
+async function isRadioOff(
+  context: Pick<Context, 'maybe'>,
+  core: CoreDriver,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const own = await context
+    .maybe(ranDriverRef)
+    ?.observe(signal)
+    .catch(() => undefined)
+  if (own === undefined || own.mode === 'none' || own.isWanted !== false || own.isConnected) return false
+  const { radios, otherNetworks = [] } = await core.observe(signal)
+  return radios === 0 && otherNetworks.length === 0
 }
 
 async function hashesOf(ues: readonly ObservedUe[]): Promise<Set<ImsiHash>> {

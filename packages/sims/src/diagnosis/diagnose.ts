@@ -1,7 +1,9 @@
 import {
+  type ComponentState,
   type CoreDriver,
   type CoreObserved,
   coreDriverRef,
+  healthBoardRef,
   type Imsi,
   type Settings,
   timestampOrNull,
@@ -50,14 +52,14 @@ function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: AttachState):
 function provisioningCheck({ hss }: SimsParts, row: SimRow): Check {
   const { status, driver, last_error: reason } = provisioningOf(row, hss.view())
   const why = typeof reason === 'string' ? `: ${reason}` : ''
-  if (status === 'synced') return fine('provisioning', `the HSS (${driver}) was told`)
+  if (status === 'synced') return fine('provisioning', `it is written to the subscriber database (${driver})`)
   if (status === 'failed')
     return failed(
       'provisioning',
-      `the HSS (${driver}) refused it${why}`,
+      `the subscriber database (${driver}) refused it${why}`,
       'correct what the reason names; it is tried again within a minute',
     )
-  const detail = `the HSS (${driver}) was not told yet${why}`
+  const detail = `it is not written to the subscriber database (${driver}) yet${why}`
   const isAway = hss.view().problem !== undefined
   // Its state keeps it off already, and blocking it first and removing it then takes a moment.
   if (wantedInHss(row.state) !== 'open')
@@ -71,9 +73,9 @@ function provisioningCheck({ hss }: SimsParts, row: SimRow): Check {
 
 /** What the HSS should hold of it. */
 const HELD = {
-  open: 'the HSS holds it as it should',
-  blocked: 'the HSS holds it blocked, as it should',
-  absent: 'the HSS does not hold it, as it should be',
+  open: 'the core has its data as it should',
+  blocked: 'the core has it blocked, as it should',
+  absent: 'the core does not have it, as it should be',
 } as const
 
 /** Whether the HSS holds it as it should, looked at now. */
@@ -224,8 +226,12 @@ async function look(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise
   ])
   const { settings, clock } = parts.context
   const provisioning = provisioningCheck(parts, row)
+  const internet = parts.context
+    .use(healthBoardRef)
+    .components()
+    .find((one) => one.incident === 'no_internet')
   const network = { settings, apns: policyApns(parts), doubt: clock.doubt?.() }
-  return judge({ row, ...network, provisioning, subscriber, answers, attachState })
+  return judge({ row, ...network, provisioning, subscriber, answers, attachState, internet })
 }
 
 /** Why a phone is not on, as far as the service and the core know. */
@@ -252,6 +258,7 @@ export function judge(facts: Facts): Diagnosis {
     radio,
     attachedCheck(facts),
     attemptsCheck(facts, isHindered),
+    ...internetCheck(facts),
     clockCheck(facts),
   ]
   const isOn = (attachState.attached === true || isHeldAsOn(facts)) && refusedSince(facts) === undefined
@@ -326,6 +333,8 @@ export interface Facts {
   readonly subscriber: Check
   readonly answers: CoreAnswers | undefined
   readonly attachState: AttachState
+  /** The box's way to the internet; undefined where nobody looks. */
+  readonly internet?: Pick<ComponentState, 'status' | 'detail'> | undefined
 }
 
 /** Both cores call a phone so that is on; the list of all phones may be some seconds older than the look at this one. */
@@ -388,15 +397,17 @@ function coreCheck(answers: CoreAnswers | undefined): Check {
 }
 
 /** Whether a base station is there. */
-function radioCheck({ answers, attachState }: Facts): Check {
+function radioCheck({ answers, attachState, settings }: Facts): Check {
   if (answers === undefined) return unknown('radio', 'no core driver is loaded')
   const radios = answers.seen?.radios
   if (radios === undefined) return unknown('radio', 'the core does not say which base stations it has')
   const refused = answers.phone?.refusedRadio
-  if (radios === 0 && attachState.attached === true)
-    return unknown(
+  if (radios === 0 && attachState.attached === true) return radioOfOneThatIsOn(answers.seen?.otherNetworks)
+  if (radios === 0 && answers.seen?.otherNetworks !== undefined)
+    return failed(
       'radio',
-      'the core lists no base station, and a phone that is on: one of its lists is late',
+      `no base station announces this network (${formatPlmn(settings.plmn)}); one announces ${answers.seen.otherNetworks.join(', ')}`,
+      'set the core and the cell to the network number of this box; svc core plan shows what would change',
     )
   if (radios === 0 && refused !== undefined)
     return failed(
@@ -411,6 +422,34 @@ function radioCheck({ answers, attachState }: Facts): Check {
       'svc tx status says whether the radio may send, svc health why it does not',
     )
   return fine('radio', radios === 1 ? 'a base station is connected' : `${radios} base stations are connected`)
+}
+
+/** No base station of this network is there, and the phone is on. */
+function radioOfOneThatIsOn(others: readonly string[] | undefined): Check {
+  return others === undefined
+    ? unknown(
+        'radio',
+        'this phone is on, but the core lists no base station now: look again in a few seconds',
+      )
+    : doubtful(
+        'radio',
+        `this phone is on through a base station of another network (${others.join(', ')})`,
+        null,
+      )
+}
+
+/** Whether there is internet beyond the core: a phone without it is on all the same. */
+function internetCheck({ internet }: Facts): readonly Check[] {
+  if (internet === undefined) return []
+  const { status, detail } = internet
+  if (status === 'ok') return [fine('internet', detail)]
+  return [
+    doubtful(
+      'internet',
+      `phones have no data from outside: ${detail}`,
+      'look at the modem or router that brings the internet',
+    ),
+  ]
 }
 
 /** Whether it is on the network. */

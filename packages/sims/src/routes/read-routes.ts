@@ -215,7 +215,7 @@ const CHECK = recordSchema({
   name: {
     type: 'string',
     description:
-      'state, provisioning, subscriber, network, core, radio, attached, attempts or clock; more may come.',
+      'state, provisioning, subscriber, network, core, radio, attached, attempts, internet or clock; more may come.',
   },
   status: { type: 'string', description: 'ok, warning, failed or unknown; more may come.' },
   detail: { type: 'string' },

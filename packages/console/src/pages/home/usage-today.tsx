@@ -6,6 +6,7 @@ import { ifPage } from '../../app/pages-here.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Bytes, bytesText } from '../../ui/bytes.tsx'
+import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { clockText } from '../../ui/time.tsx'
@@ -34,7 +35,8 @@ export function UsageToday() {
 }
 
 function Today({ usage }: { readonly usage: Usage }) {
-  const { total_bytes: total, down_bytes: down, up_bytes: up, sims } = usage
+  const { total_bytes: total, down_bytes: down, up_bytes: up, sims, is_measured: isMeasured } = usage
+  if (!isMeasured) return <CountingOff />
   if (total === 0) return <p>{t('home.usage.none')}</p>
   const amounts = { bytes: bytesText(total), down: bytesText(down), up: bytesText(up) }
   return (
@@ -47,6 +49,22 @@ function Today({ usage }: { readonly usage: Usage }) {
           <TalkerLine key={talker.imsi_sha256_12} talker={talker} />
         ))}
       </ol>
+    </>
+  )
+}
+
+function CountingOff() {
+  const settings = ifPage('/settings')
+  return (
+    <>
+      <p>
+        <Lamp tone="warn" label={t('home.usage.off')} />
+      </p>
+      {settings === undefined ? null : (
+        <p>
+          <a href={`${settings}?q=collector`}>{t('home.usage.turnOn')}</a>
+        </p>
+      )}
     </>
   )
 }

@@ -26,11 +26,12 @@ export function Why({ sim }: { readonly sim: Sim }) {
     { on: ['sim.*', 'session.*', 'core.*', 'ran.*'], everyMs: LOOK_MS },
   )
   const checks = why.data?.checks ?? []
+  const title = t(sim.attached === true ? 'why.title.on' : 'why.title')
   const fine = checks.filter(({ status }) => status === 'ok')
   const doubtful = checks.filter(({ status }) => status !== 'ok')
   return (
-    <section class="card" aria-label={t('why.title')}>
-      <h2>{t('why.title')}</h2>
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
       {path === undefined ? (
         <p>{t(sim.state === 'revoked' ? 'why.revoked' : 'why.isOn')}</p>
       ) : why.isLoading ? (

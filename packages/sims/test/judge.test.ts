@@ -90,8 +90,8 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   }),
   internet: fc.constantFrom(
     undefined,
-    { status: 'ok', detail: 'answers' },
-    { status: 'down', detail: 'no route' },
+    { status: 'ok' as const, detail: 'answers' },
+    { status: 'down' as const, detail: 'no route' },
   ),
 })
 

@@ -199,10 +199,12 @@ async function hssHealth(parts: SimsParts, others: string): Promise<ComponentHea
       ? ''
       : `; ${countText(unfixable.sims, 'differs', 'differ')} in the HSS whatever is pushed: ${unfixable.reason}`
   const counts = `${countText(pending, 'SIM waits', 'SIMs wait')}, ${failed} failed${left}${others}`
+  // A way to the HSS that is missing is no trouble before a SIM needs it; an HSS that is away says so itself.
+  const isWaiting = problem !== undefined && pending > 0
   return {
     name: 'provisioning',
     kind: 'feature',
-    status: problem === undefined && failed === 0 && unfixable.sims === 0 ? 'ok' : 'degraded',
+    status: !isWaiting && failed === 0 && unfixable.sims === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { healthBoardRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
-import { assert, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import { assert, eventually, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { bodyOf, codeOf, type IssueAnswer, type SimBody } from './support/answers.ts'
 
@@ -23,6 +24,19 @@ const stored = async (): Promise<number> =>
   bodyOf<{ readonly sims: readonly object[] }>(await bed.request('GET', '/v1/sims?limit=500')).sims.length
 const show = async (hash: string): Promise<SimBody> => bodyOf(await bed.request('GET', `/v1/sims/${hash}`))
 
+const health = () => {
+  const found = bed
+    .service(healthBoardRef)
+    ?.components()
+    .find(({ name }) => name === 'sims.provisioning')
+  return [found?.status, found?.detail]
+}
+
+http('is well without an HSS driver while no SIM waits for one', async () => {
+  await eventually(() => assert.is(health()[0], 'ok'))
+  assert.match(String(health()[1]), /is not loaded.*0 SIMs wait/)
+})
+
 http('issues one SIM with the defaults of the node', async () => {
   const answer = await issue({})
   assert.is(answer.issued, 1)
@@ -33,7 +47,11 @@ http('issues one SIM with the defaults of the node', async () => {
   const livesMs = Date.parse(sim.expires_at) - Date.now()
   assert.ok(Math.abs(livesMs - 365 * 86_400_000) < 60_000)
   assert.is(sim.provisioning.status, 'pending')
-  assert.is(sim.provisioning.last_error, 'the HSS driver docdb_shell is not loaded')
+  const missing = 'the HSS driver docdb_shell is not loaded: load its plugin, or set hss.driver'
+  assert.is(sim.provisioning.last_error, missing)
+  await eventually(() =>
+    assert.equal(health(), ['degraded', `docdb_shell: ${missing}; 1 SIM waits, 0 failed`]),
+  )
 })
 
 http('issues a batch in the order of its numbers, and names a directory for it', async () => {

@@ -175,7 +175,11 @@ export function hssBreaker(
     const problem = first === last ? first : `${first}; now: ${last}`
     if (loaded !== undefined) return { driver: loaded.name, problem, unfixable }
     const name = context.settings.hss.driver
-    return { driver: name, problem: `the HSS driver ${name} is not loaded`, unfixable }
+    return {
+      driver: name,
+      problem: `the HSS driver ${name} is not loaded: load its plugin, or set hss.driver`,
+      unfixable,
+    }
   }
   const restMs = (): number | undefined => {
     if (driver() === undefined) return ABSENT_MS

@@ -68,7 +68,7 @@ if (executable !== undefined) {
       await eventually(async () =>
         assert.is((await service.request('GET', `/v1/sims/${hash}`)).body.state, 'in-use'),
       )
-      await people.getByText('No data was used today.').waitFor()
+      await people.getByText('Counting is off: no data is counted on this box.').waitFor()
       const used = { report_id: 'village', source: 'meter', up_bytes: 1_000_000, down_bytes: 7_600_000 }
       assert.is((await service.request('POST', `/v1/sims/${hash}/usage`, { body: used })).status, 200)
       await people.getByText('8.6 MB: 7.6 MB received, 1 MB sent').waitFor()

@@ -99,6 +99,29 @@ subscriber('lets what is done later to a SIM take the place of what was said bef
   assert.not.ok(page.buttons().includes('Undo Ctrl Z'))
 })
 
+subscriber('calls no session active while no radio is there', async () => {
+  const session = {
+    ...{ id: 's1', imsi_sha256_12: HASH, label: null, state: 'active', apn: 'internet', cell: null },
+    ...{ down_bytes: 0, up_bytes: 0, incomplete: false, technology: 'lte', ue_ip: '10.45.0.2' },
+    ...{ ue_ipv6_prefix: null, started_at: '2026-01-01T00:00:00Z', ended_at: null },
+  }
+  const enb = { known: true, connected: true, s1_setup: true, mode: 'lte', other_networks: [] }
+  const sessions = { 'GET /v1/sessions': { sessions: [session], next_cursor: null } }
+  const states = async (more: object): Promise<string> => {
+    const status = { 'GET /v1/status': { enb: { ...enb, ...more } } }
+    return (await shown({}, undefined, { ...sessions, ...status })).text('Sessions')
+  }
+  assert.match(await states({}), 'active')
+  assert.match(await states({ connected: false }), 'no radio')
+  assert.match(await states({ connected: false, other_networks: ['999-99'] }), 'active')
+  assert.match(await states({ connected: false, known: false }), 'active')
+})
+
+subscriber('asks by a title that fits what its phone does', async () => {
+  assert.match((await shown()).text(), 'Does something not work?')
+  assert.match((await shown({ attached: false })).text(), 'Why is this phone offline?')
+})
+
 subscriber('says that the core is away, in place of a success that is not one', async () => {
   const page = await shown()
   const waiting = { status: 'pending', waits_for: 'hss', last_error: null, driver: 'hss' }

@@ -12,3 +12,8 @@ export function CountingOff({ why }: { readonly why?: string | undefined }) {
     </Notice>
   )
 }
+
+/** Whether nothing counts what a SIM uses, and nobody has told of any. */
+export function isOff(usage: { readonly known_until: string | null; readonly total_bytes: number }): boolean {
+  return usage.known_until === null && usage.total_bytes === 0
+}

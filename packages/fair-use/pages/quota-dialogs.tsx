@@ -16,7 +16,7 @@ import {
   useState,
 } from '@steeple/console/kit'
 import { AmountFields, bytesOf } from './amount.tsx'
-import { CountingOff } from './counting-off.tsx'
+import { CountingOff, isOff } from './counting-off.tsx'
 import type { Usage } from './quota.tsx'
 import { jumpOf, UNITS, type Unit, unitOf } from './quota-amount.ts'
 
@@ -72,7 +72,7 @@ export function QuotaDialog(props: DialogProps) {
     >
       {({ isBusy, clear, send }) => (
         <>
-          {usage.known_until === null ? <CountingOff why={usage.unknown_reason ?? undefined} /> : null}
+          {isOff(usage) ? <CountingOff why={usage.unknown_reason ?? undefined} /> : null}
           <WishFields wish={draft.value} onChange={(part) => draft.set({ ...draft.value, ...part })} />
           {jump.question}
           <StaleNotice draft={draft} text={wishText} onChosen={clear} />

@@ -14,7 +14,7 @@ import {
   useState,
   word,
 } from '@steeple/console/kit'
-import { CountingOff } from './counting-off.tsx'
+import { CountingOff, isOff } from './counting-off.tsx'
 import { forecastOf } from './forecast.ts'
 import { QuotaDialog, TopUpDialog } from './quota-dialogs.tsx'
 
@@ -36,7 +36,7 @@ export function Panel({ sim }: { readonly sim: Sim }) {
       <h2>{t('quota.title')}</h2>
       {error === undefined ? null : <ErrorNotice error={error} onRetry={read.reload} />}
       {usage === undefined ? null : <State usage={usage} />}
-      {usage?.known_until === null ? <CountingOff why={usage.unknown_reason ?? undefined} /> : null}
+      {usage !== undefined && isOff(usage) ? <CountingOff why={usage.unknown_reason ?? undefined} /> : null}
       {usage !== undefined && isLive && may('operator') ? (
         <div class="toolbar">
           <Button onClick={() => setOpen('set')}>
@@ -92,7 +92,7 @@ function State({ usage }: { readonly usage: Usage }) {
       {usage.enforcement === 'none' ? null : (
         <Notice tone="warn">{word('quota.enforcement', usage.enforcement)}</Notice>
       )}
-      {usage.unknown_reason === null || usage.known_until === null ? null : (
+      {usage.unknown_reason === null || isOff(usage) ? null : (
         <Notice tone="warn">
           {t('quota.unknown')} <Said>{usage.unknown_reason}</Said>
         </Notice>

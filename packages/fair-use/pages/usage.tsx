@@ -126,7 +126,8 @@ function Totals({ usage }: { readonly usage: Usage }) {
   const { busiest_hour: busiest, is_measured: isMeasured } = usage
   return (
     <section class="card" aria-label={t('usage.totals')}>
-      {isMeasured ? null : <CountingOff />}
+      {isMeasured || usage.total_bytes > 0 ? null : <CountingOff />}
+      {isMeasured || usage.total_bytes === 0 ? null : <Notice tone="warn">{t('usage.uncounted')}</Notice>}
       {usage.is_incomplete ? <Notice>{t('sessions.incomplete')}</Notice> : null}
       <Facts
         facts={[

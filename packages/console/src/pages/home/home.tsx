@@ -1,6 +1,7 @@
 import { type Query, useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { componentText, locale, t, word } from '../../text/index.ts'
+import { hasNoCell } from '../sessions/no-cell.ts'
 import { Needs } from './needs.tsx'
 import './home.css'
 import type { AnswerOf, Change } from '@steeple/client'
@@ -42,7 +43,7 @@ function People({ status, incidents }: { readonly status: Status | undefined } &
   const open = new Set(sessions.data?.sessions.map(({ imsi_sha256_12: hash }) => hash)).size
   // A core keeps the sessions of phones that have lost their network.
   const lost = Math.max(0, ...incidents.map(({ phones_off }) => phones_off ?? 0))
-  const online = Math.max(0, open - lost)
+  const online = status !== undefined && hasNoCell(status) ? 0 : Math.max(0, open - lost)
   const off = suspended.data?.sims ?? []
   // A service of an earlier version does not count them.
   const foreign = status?.foreign_subscribers ?? 0

@@ -36,8 +36,7 @@ export function UsageToday() {
 
 function Today({ usage }: { readonly usage: Usage }) {
   const { total_bytes: total, down_bytes: down, up_bytes: up, sims, is_measured: isMeasured } = usage
-  if (!isMeasured) return <CountingOff />
-  if (total === 0) return <p>{t('home.usage.none')}</p>
+  if (total === 0) return isMeasured ? <p>{t('home.usage.none')}</p> : <CountingOff />
   const amounts = { bytes: bytesText(total), down: bytesText(down), up: bytesText(up) }
   return (
     <>

@@ -10,8 +10,8 @@ export type Session = ItemOf<'/v1/sessions'>
 
 const TONES: Readonly<Record<string, Tone>> = { active: 'on' }
 
-/** The columns of a list of sessions; whose it is where the list is not of one SIM. */
-export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
+/** The columns of a list of sessions; whose it is where the list is not of one SIM. Without a cell nobody uses those that are open. */
+export function sessionColumns(isOfOne: boolean, isWithoutCell: boolean): readonly Column<Session>[] {
   const whose: Column<Session> = {
     key: 'sim',
     title: t('sessions.sim'),
@@ -27,7 +27,12 @@ export function sessionColumns(isOfOne: boolean): readonly Column<Session>[] {
     {
       key: 'state',
       title: t('sessions.state'),
-      cell: ({ state }) => <Lamp tone={TONES[state] ?? 'none'} label={word('sessions.state', state)} />,
+      cell: ({ state }) =>
+        isWithoutCell && state !== 'ended' ? (
+          <Lamp tone="none" label={t('sessions.state.noCell')} />
+        ) : (
+          <Lamp tone={TONES[state] ?? 'none'} label={word('sessions.state', state)} />
+        ),
     },
     { key: 'apn', title: t('sessions.apn'), cell: ({ apn }) => apn },
     {

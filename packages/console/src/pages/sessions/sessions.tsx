@@ -11,6 +11,7 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { pageOf } from '../sims/sim.tsx'
 import { type Session, sessionColumns } from './columns.tsx'
+import { useNoCell } from './no-cell.ts'
 
 const STATES = ['active', 'idle', 'ended'] as const
 const TECHNOLOGIES = ['lte', 'nr'] as const
@@ -22,7 +23,8 @@ const LOOK_MS = 10_000
 export function Page() {
   const asked = useMemo(filterHere, [query.value])
   const sessions = useRows('/v1/sessions', asked, { keyOf, on: ['session.*'], everyMs: LOOK_MS })
-  const columns = useMemo(() => sessionColumns(false), [])
+  const isWithoutCell = useNoCell()
+  const columns = useMemo(() => sessionColumns(false, isWithoutCell), [isWithoutCell])
   const isFiltered = Object.keys(asked).length > 0
   return (
     <>

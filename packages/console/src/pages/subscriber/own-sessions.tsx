@@ -7,6 +7,7 @@ import { Checkbox } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { type Session, sessionColumns } from '../sessions/columns.tsx'
+import { useNoCell } from '../sessions/no-cell.ts'
 
 const keyOf = (session: Session): string => session.id
 const LOOK_MS = 10_000
@@ -14,6 +15,7 @@ const LOOK_MS = 10_000
 /** The sessions of one SIM: those that go on, or those that are over. */
 export function OwnSessions({ hash }: { readonly hash: string }) {
   const [isEnded, setEnded] = useState(false)
+  const isWithoutCell = useNoCell()
   const sessions = useRows(
     '/v1/sessions',
     { imsi: hash, ...(isEnded ? { state: 'ended' as const } : {}) },
@@ -28,7 +30,7 @@ export function OwnSessions({ hash }: { readonly hash: string }) {
       <DataTable
         label={t('sessions.title')}
         rows={sessions.rows}
-        columns={sessionColumns(true)}
+        columns={sessionColumns(true, isWithoutCell)}
         keyOf={keyOf}
         empty={
           sessions.isLoading ? null : (

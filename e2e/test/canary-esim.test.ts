@@ -1,15 +1,17 @@
 import crypto, { createECDH, createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Issued, issueCi, issueDp, issueEum, issueTls, type RspCurve } from '@steeple/sgp22'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { deliverNotifications, enableOn, es9Client, fetchTransport } from '@steeple/virtual-euicc'
+import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { bytesNeedle, found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { type ProcessWatch, watchProcesses } from '../harness/canary/process-watch.ts'
 import { followEvents, whereFound } from '../harness/canary/search.ts'
+import { startEs2Provider } from '../harness/es2-provider.ts'
 import { download, ESIM_ENV, expect, iccidOctets, type LabEum, newEuicc } from '../harness/esim.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
@@ -220,6 +222,67 @@ canary(
 )
 
 canary(
+  'hands keys to a provider in a file that it alone reads, orders from it, and takes its codes',
+  async () => {
+    const at = join(folder, 'provider')
+    mkdirSync(at)
+    const provider = await startEs2Provider(at)
+    try {
+      const keysOf = await generateKey({ userIDs: [{ name: 'Harbour' }], type: 'ecc', date: new Date(0) })
+      const [order, orderKey] = [join(at, 'order.asc'), join(at, 'harbour.asc')]
+      writeFileSync(orderKey, keysOf.publicKey)
+      const { ca, cert, key } = provider.files
+      secrets.push(bytesNeedle('the key of the client certificate', privateNumber(readFileSync(key, 'utf8'))))
+      await command([
+        ...['esim', 'provider', 'set', 'harbour', '--order-key', orderKey, '--requester', '2.999.7'],
+        ...['--es2-url', provider.url, '--server-ca', ca, '--client-cert', cert, '--client-key', key],
+      ])
+      const { batch_id } = expect(await service.request('POST', '/v1/sims', { body: { count: 2 } }), 201)
+      await command(['esim', 'provider', 'order-file', 'harbour', '--batch', batch_id, '--out', order])
+      const file = readFileSync(order, 'utf8')
+      const { data } = await decrypt({
+        message: await readMessage({ armoredMessage: file }),
+        decryptionKeys: await readPrivateKey({ armoredKey: keysOf.privateKey }),
+      })
+      const [first, second] = String(data)
+        .trimEnd()
+        .split(/\r?\n/)
+        .slice(1)
+        .map((line) => line.split(','))
+      if (first === undefined || second === undefined) throw new Error('two SIMs were ordered')
+      const of: readonly Needle[] = [first, second].flatMap(([iccid = '', imsi = '', k = '', opc = '']) => [
+        textNeedle('an ICCID in an order file', iccid),
+        textNeedle('an IMSI in an order file', imsi),
+        bytesNeedle('Ki in an order file', Buffer.from(k, 'hex')),
+        bytesNeedle('OPc in an order file', Buffer.from(opc, 'hex')),
+      ])
+      secrets.push(...of)
+      assert.equal(whereFound(of, [{ name: 'the order file', content: Buffer.from(file) }]), [])
+      provider.profiles.set(first[0] ?? '', 'available')
+      provider.profiles.set(second[0] ?? '', 'available')
+      await command(['esim', 'provider', 'order', 'harbour', '--batch', batch_id])
+      secrets.push(textNeedle('a matching id of a provider', `PROVIDED-${first[0]?.slice(-8)}`))
+      // The number of a profile goes to the provider by ES2+, and nothing of what is in it.
+      const others = of.filter(({ name }) => !name.includes('ICCID'))
+      assert.equal(whereFound(others, [{ name: 'ES2+', content: Buffer.from(provider.received()) }]), [])
+      const back = join(at, 'codes.csv')
+      const returned = `RETURNED-${randomBytes(12).toString('hex').toUpperCase()}`
+      secrets.push(textNeedle('a matching id that came back', returned))
+      writeFileSync(back, `ICCID,LPA\n${second[0]},LPA:1$rsp.provider.example$${returned}\n`)
+      await command(['esim', 'provider', 'import', 'harbour', back])
+      const password = await command(['esim', 'provider', 'password', 'harbour', '--json'], '', true)
+      secrets.push(textNeedle('the password of notifications', JSON.parse(password).password))
+      await command(['esim', 'provider', 'show', 'harbour', '--json'])
+      await command(['esim', 'provider', 'list', '--json'])
+    } finally {
+      await provider.stop()
+      rmSync(at, { recursive: true })
+    }
+  },
+  PATIENT,
+)
+
+canary(
   'sends secrets to where they do not belong',
   async () => {
     const [matchingId = ''] = activationCodes.map((code) => code.split('$')[2] ?? '')
@@ -271,6 +334,8 @@ canary(
       `/v1/esim/codes/${batch.token}`,
       '/v1/esim/euiccs?limit=500',
       '/v1/esim/certs?limit=500',
+      '/v1/esim/providers?limit=500',
+      '/v1/esim/providers/harbour',
     ]) {
       const { status, body } = await service.request('GET', path)
       assert.is(status, 200, path)
@@ -314,7 +379,8 @@ canary(
   async () => {
     service = await startService({ dataDir, env: ESIM_ENV, adminToken: service.adminToken })
     const { codes } = expect(await service.request('GET', '/v1/esim/codes?state=released'), 200)
-    const { body } = await service.request('GET', `/v1/esim/codes/${codes[0].token}/qr`, {
+    const own = codes.find(({ provider }: { readonly provider: string | null }) => provider === null)
+    const { body } = await service.request('GET', `/v1/esim/codes/${own.token}/qr`, {
       headers: { accept: 'application/json' },
     })
     assert.ok(activationCodes.includes(body.activation_code))
@@ -326,6 +392,11 @@ canary(
 )
 
 canary.run()
+
+/** Of a P-256 key in PEM. RFC 5915: version and number come first. */
+function privateNumber(text: string): Buffer {
+  return crypto.createPrivateKey(text).export({ format: 'der', type: 'sec1' }).subarray(7, 39)
+}
 
 function learn({ activation_code }: { readonly activation_code: string }): void {
   activationCodes.push(activation_code)

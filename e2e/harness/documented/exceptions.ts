@@ -93,6 +93,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     page: 'how-to/esim-real-phones.md',
+    begins: 'openssl x509',
+    why: 'needs the client certificate of a provider; notify-tls of esim-smdp has one',
+  },
+  {
+    page: 'how-to/esim-real-phones.md',
     begins: 'svc esim mdm-list',
     why: 'needs codes of that batch; esim-providers.test takes them',
   },

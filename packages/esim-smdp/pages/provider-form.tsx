@@ -17,6 +17,7 @@ export function SetProviderDialog({
   const [url, setUrl] = useState(provider?.url ?? '')
   const [requester, setRequester] = useState(provider?.requester ?? '')
   const [type, setType] = useState(provider?.profile_type ?? '')
+  const [subject, setSubject] = useState(provider?.notify_subject ?? '')
   const [files, setFiles] = useState<Partial<Record<(typeof FILES)[number], File>>>({})
   const send = async () => {
     const chosen = FILES.flatMap((key) => {
@@ -31,6 +32,7 @@ export function SetProviderDialog({
         url,
         requester,
         profile_type: type,
+        notify_subject: subject,
         ...Object.fromEntries(texts),
       },
     })
@@ -93,6 +95,13 @@ export function SetProviderDialog({
           onChoose={(file) => setFiles(withFile(files, key, file))}
         />
       ))}
+      <Field
+        label={t('esim.provider.subject')}
+        help={t('esim.provider.subject.help')}
+        maxLength={512}
+        value={subject}
+        onInput={setSubject}
+      />
     </FormDialog>
   )
 }

@@ -272,6 +272,11 @@ function PasswordDialog({ provider: { id, name }, onClose }: DialogProps) {
             </dd>
           </dl>
         </div>
+        <div class="actions">
+          <Button kind="primary" onClick={onClose}>
+            {t('ui.close')}
+          </Button>
+        </div>
       </Dialog>
     )
   return (

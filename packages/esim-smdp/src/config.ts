@@ -22,6 +22,13 @@ export interface EsimConfig {
   readonly max_confirmation_attempts: number
   readonly provider_name: string
   readonly es2: Es2Config
+  /** What providers tell comes in here. */
+  readonly notifications: {
+    /** Listener with mutual TLS; empty: none. */
+    readonly listen: string
+    /** File (PEM). */
+    readonly client_ca: string
+  }
 }
 
 /** What the plugin works by: a lab serves programs that come over loopback, unless it is told where phones reach it. */

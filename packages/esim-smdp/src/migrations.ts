@@ -217,4 +217,8 @@ export const MIGRATIONS: readonly Migration[] = [
       'create index esim_smdp_provided_cancel on esim_smdp_provided (cancel, cancel_next_at_ms)',
     ],
   },
+  {
+    id: '0008_provider_client',
+    up: ['alter table esim_smdp_provider add column notify_subject text'],
+  },
 ]

@@ -38,7 +38,7 @@ import { templatesInForce } from './profile/template-in-force.ts'
 import { createCancels } from './providers/cancels.ts'
 import { importCodesRoute } from './providers/import-route.ts'
 import { mdmRoute } from './providers/mdm-route.ts'
-import { notifyRoute } from './providers/notify-route.ts'
+import { createNotifications } from './providers/notify-route.ts'
 import { orderFileRoute } from './providers/order-file.ts'
 import { orderRoute } from './providers/order-route.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
@@ -213,8 +213,9 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
   const phones = phoneListener(parts, es9)
   const es2 = createEs2Service(parts)
   const cancels = createCancels(parts)
+  const notifications = createNotifications(parts)
   const stop = async (): Promise<void> => {
-    await Promise.all([phones.stop(), es2.stop()])
+    await Promise.all([phones.stop(), es2.stop(), notifications.listener.stop()])
   }
   // Also when the start fails behind it.
   context.defer(stop)
@@ -230,7 +231,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       orderFileRoute(parts),
       importCodesRoute(parts),
       orderRoute(parts),
-      notifyRoute(parts),
+      notifications.route,
       mdmRoute(parts),
       ...es9Routes(parts, es9),
       ...certs.routes,
@@ -241,6 +242,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       es9.start()
       await phones.start()
       await es2.start()
+      await notifications.listener.start()
       cancels.start()
       context.every(COUNT_MS, count, 'each')
       await count()
@@ -253,6 +255,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
       certs.health(),
       ...[phones.health() ?? []].flat(),
       ...es2.health(),
+      ...[notifications.listener.health() ?? []].flat(),
       ...cancels.health(),
     ],
   }

@@ -10,14 +10,15 @@ interface Reasoned {
 /** `svc esim provider …` */
 export const providerCommands: Commands = {
   'esim provider set': async (host) => {
-    const { provider: id, name, es2Url: url, requester, profileType: profile_type } = host.typed
+    const { provider: id, name, es2Url: url, requester, profileType, notifySubject } = host.typed
     const file = async (option: unknown): Promise<string | undefined> =>
       typeof option === 'string' ? (await fileOf(host, option)).toString('utf8') : undefined
     const body = {
       name,
       url,
       requester,
-      profile_type,
+      profile_type: profileType,
+      notify_subject: notifySubject,
       ca: await file(host.typed.serverCa),
       cert: await file(host.typed.clientCert),
       key: await file(host.typed.clientKey),

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import {
+  isServiceError,
   type ObservedTx,
   type Route,
   recordSchema,
@@ -8,16 +9,17 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { luhnCheckDigit } from '@steeple/telecom'
+import { type KeptListener, keptListener } from '../listen/kept-listener.ts'
 import type { EsimParts } from '../parts.ts'
 import type { NoticeEvent } from '../rsp/notification.ts'
 import { move, termsNow } from '../states/move.ts'
 import { heldOfCodes } from '../store/code-queries.ts'
 import { heldAfter, putDelivered } from '../store/held-store.ts'
-import { codeOfProvider, PROVIDERS, type ProviderRow } from '../store/provider-store.ts'
+import { codeOfProvider, PROVIDERS, type ProviderRow, providerOfSubject } from '../store/provider-store.ts'
 import { CODES, type CodeRow, HELD } from '../store/rows.ts'
 import { memberOf } from './es2-client.ts'
 import { lookupReady } from './provided-code.ts'
-import { notifyHash } from './provider.ts'
+import { notifyHash, subjectOf } from './provider.ts'
 import { NOTIFY_PATH } from './provider-routes.ts'
 
 /** What is told of a download. SGP.22 §5.3.5; of what happens on the phone later some servers tell by the last three. */
@@ -32,13 +34,44 @@ const POINTS: Readonly<Record<number, Point | undefined>> = {
   102: 'disable',
 }
 
-/** `POST /gsma/rsp2/es2plus/handleDownloadProgressInfo` */
-export function notifyRoute(parts: EsimParts): Route {
-  const counter = parts.context.metrics.counter(
+/** What providers tell, by whichever way they show who they are. */
+export interface Notifications {
+  readonly route: Route
+  /** For clients with a certificate. */
+  readonly listener: KeptListener
+}
+
+/** Makes it; registers its series. */
+export function createNotifications(parts: EsimParts): Notifications {
+  const { context } = parts
+  const counter = context.metrics.counter(
     'svc_esim_smdp_provider_notifications_total',
     'Notifications of providers, by result.',
     ['result'],
   )
+  const told = async (provider: ProviderRow | undefined, octets: Uint8Array | undefined): Promise<void> => {
+    if (provider === undefined) {
+      counter.inc({ result: 'refused' })
+      throw unauthenticated('send the id of the provider and its password (HTTP Basic)')
+    }
+    const progress = progressIn(octets)
+    await lookupReady(parts)
+    const result = await context.observe((tx) => take(parts, tx, provider, progress))
+    counter.inc({ result })
+    if (result === 'unknown')
+      context.log.warn(
+        { provider: provider.id },
+        'a provider tells of a profile that it has no code for here',
+      )
+  }
+  return { route: notifyRoute(parts, told), listener: notifyListener(parts, told) }
+}
+
+type Told = (provider: ProviderRow | undefined, octets: Uint8Array | undefined) => Promise<void>
+const HEADERS = { 'x-admin-protocol': 'gsma/rsp/v2.5.0' }
+
+/** `POST /gsma/rsp2/es2plus/handleDownloadProgressInfo` */
+function notifyRoute(parts: EsimParts, told: Told): Route {
   return route<unknown, unknown, Uint8Array | undefined>({
     method: 'POST',
     path: NOTIFY_PATH,
@@ -46,27 +79,47 @@ export function notifyRoute(parts: EsimParts): Route {
     rawBody: true,
     summary: 'Take what a provider tells of a download',
     description:
-      'SGP.22 ES2+ HandleDownloadProgressInfo. HTTP Basic: the id of the provider and its password (POST /v1/esim/providers/{id}/password).',
+      'SGP.22 ES2+ HandleDownloadProgressInfo. HTTP Basic: the id of the provider and its password (POST /v1/esim/providers/{id}/password). ' +
+      'With a client certificate instead: at esim.notifications.listen.',
     schema: { status: 204, body: recordSchema({}) },
     errors: ['unauthenticated', 'validation_failed'],
     audit: { none: 'what a phone does is observed: it is told by events' },
     handle: async (request) => {
-      const provider = await callerOf(parts, request.header('authorization'))
-      if (provider === undefined) {
-        counter.inc({ result: 'refused' })
-        throw unauthenticated('send the id of the provider and its password (HTTP Basic)')
-      }
-      const told = progressIn(request.body)
-      await lookupReady(parts)
-      const result = await parts.context.observe((tx) => take(parts, tx, provider, told))
-      counter.inc({ result })
-      if (result === 'unknown')
-        parts.context.log.warn(
-          { provider: provider.id },
-          'a provider tells of a profile that it has no code for here',
-        )
-      return { status: 204, headers: { 'x-admin-protocol': 'gsma/rsp/v2.5.0' } }
+      await told(await callerOf(parts, request.header('authorization')), request.body)
+      return { status: 204, headers: HEADERS }
     },
+  })
+}
+
+/** The same with mutual TLS, at `esim.notifications.listen`. SGP.22 §6.5.1. */
+function notifyListener({ context, certs }: EsimParts, told: Told): KeptListener {
+  const { listen, client_ca } = context.config.notifications
+  return keptListener({
+    context,
+    key: 'esim.notifications.listen',
+    address: listen,
+    clientCaFile: client_ca,
+    material: certs.tls,
+    handlers: new Map([
+      [
+        NOTIFY_PATH,
+        async ({ octets, client }) => {
+          // A connection may outlive its certificate.
+          const isValid = client !== undefined && client.notAfterMs > context.clock.nowMs()
+          const provider = isValid
+            ? await providerOfSubject(context.db, subjectOf(client.subject))
+            : undefined
+          try {
+            await told(provider, octets)
+            return { status: 204, headers: HEADERS }
+          } catch (error) {
+            if (!isServiceError(error)) throw error
+            if (provider === undefined) return { status: 403, headers: { ...HEADERS, connection: 'close' } }
+            return { status: error.status, headers: HEADERS }
+          }
+        },
+      ],
+    ]),
   })
 }
 

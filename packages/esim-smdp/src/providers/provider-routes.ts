@@ -1,8 +1,10 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import {
+  fieldRefused,
   type JsonSchema,
   objectSchema,
   ok,
+  type Reader,
   type Request,
   type Route,
   recordSchema,
@@ -13,9 +15,9 @@ import {
 } from '@steeple/contracts'
 import { base32 } from '../codes/activation.ts'
 import type { EsimParts } from '../parts.ts'
-import { openOfProvider, PROVIDERS, type ProviderRow } from '../store/provider-store.ts'
+import { openOfProvider, PROVIDERS, type ProviderRow, providerOfSubject } from '../store/provider-store.ts'
 import { type OrderKeyFacts, orderKeyFacts } from './order-key.ts'
-import { checkedUrl, checkTls, notifyHash, providerBy, providerConflict } from './provider.ts'
+import { checkedUrl, checkTls, notifyHash, providerBy, providerConflict, subjectOf } from './provider.ts'
 
 /** The parameter of the routes of one provider. */
 export interface ProviderParams {
@@ -37,6 +39,7 @@ interface ProviderBody {
   readonly cert?: string
   readonly key?: string
   readonly order_key?: string
+  readonly notify_subject?: string
 }
 
 const PEM = { type: 'string', maxLength: 65_536 } as const
@@ -70,6 +73,14 @@ const BODY: JsonSchema = objectSchema({
     maxLength: 262_144,
     description: 'OpenPGP public key of the provider, in ASCII armor: order files are encrypted to it.',
   },
+  notify_subject: {
+    type: 'string',
+    pattern: '^([A-Za-z0-9.]+=[^\\x00-\\x1f]+)?$',
+    maxLength: 512,
+    description:
+      'Subject of the client certificate that its notifications come with, such as CN=es2.example.org, O=Harbour. They come to ' +
+      'esim.notifications.listen. Empty: by password alone.',
+  },
 })
 
 const RECORD: JsonSchema = recordSchema({
@@ -87,7 +98,12 @@ const RECORD: JsonSchema = recordSchema({
   },
   order_key_users: { type: 'array', items: { type: 'string' } },
   order_key_expires_at: { type: ['string', 'null'], format: 'date-time' },
-  takes_notifications: { type: 'boolean', description: 'Whether a password for its notifications was made.' },
+  notify_subject: { type: ['string', 'null'] },
+  takes_notifications: {
+    type: 'boolean',
+    description:
+      'Whether a password for its notifications was made, or the subject of its certificate is known.',
+  },
   created_at: TIMESTAMP_SCHEMA,
   changed_at: TIMESTAMP_SCHEMA,
 })
@@ -167,12 +183,20 @@ async function setProvider(parts: EsimParts, request: Request<ProviderParams, un
     // As it is now: somebody may have changed what this body leaves out.
     const before = await PROVIDERS.find(tx, { id })
     const after = { ...changed(parts, before ?? fresh(id, nowMs), body), changed_at_ms: nowMs }
+    await refuseSharedSubject(tx, after)
     await PROVIDERS.put(tx, after)
     const fields = Object.keys(body)
     tx.audit({ detail: { fields, ...(before === undefined && { added: true }), url: after.url } })
     tx.event({ type: 'esim_provider.set', subject: id, data: { fields } })
     return ok(await recordOf(parts, after))
   })
+}
+
+/** Who a certificate is must be certain. Throws `validation_failed`. */
+async function refuseSharedSubject(reader: Reader, { id, notify_subject }: ProviderRow): Promise<void> {
+  const other = notify_subject ? await providerOfSubject(reader, notify_subject) : undefined
+  if (other !== undefined && other.id !== id)
+    throw fieldRefused('/notify_subject', `is that of the provider ${other.id}`)
 }
 
 function fresh(id: string, nowMs: number): ProviderRow {
@@ -189,6 +213,7 @@ function fresh(id: string, nowMs: number): ProviderRow {
     notify_hash: null,
     created_at_ms: nowMs,
     changed_at_ms: nowMs,
+    notify_subject: null,
   }
 }
 
@@ -212,6 +237,8 @@ function changed({ vault }: EsimParts, before: ProviderRow, body: ProviderBody):
     ca,
     cert,
     order_key: body.order_key ?? before.order_key,
+    notify_subject:
+      body.notify_subject === undefined ? before.notify_subject : subjectOf(body.notify_subject),
     key_sealed: isKept ? before.key_sealed : key_sealed,
   }
 }
@@ -296,7 +323,8 @@ async function recordOf({ context }: EsimParts, row: ProviderRow): Promise<objec
     order_key_fingerprint: facts?.fingerprint ?? null,
     order_key_users: facts?.users ?? [],
     order_key_expires_at: timestampOrNull(facts?.expiresAtMs ?? null),
-    takes_notifications: row.notify_hash !== null,
+    notify_subject: row.notify_subject || null,
+    takes_notifications: row.notify_hash !== null || Boolean(row.notify_subject),
     created_at: timestampFromMs(row.created_at_ms),
     changed_at: timestampFromMs(row.changed_at_ms),
   }

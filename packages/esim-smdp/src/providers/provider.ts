@@ -79,6 +79,15 @@ function refusedBy(pointer: string, message: string, cause: unknown): Error {
   return validationFailed(`${pointer} ${message}`, { cause, details: [{ pointer, message }] })
 }
 
+/** The subject of a certificate as it is compared: its attributes in the order of their names, whatever order it names them in. */
+export function subjectOf(text: string): string {
+  const attributes = text.split(/\n|,\s*(?=[A-Za-z0-9.]+=)/).map((one) => one.trim())
+  return attributes
+    .filter((one) => one !== '')
+    .toSorted()
+    .join(', ')
+}
+
 /** What a password of notifications is kept as. It has 130 random bits, so a plain hash is enough. */
 export function notifyHash(password: string): string {
   return createHash('sha256').update(password, 'utf8').digest('hex')

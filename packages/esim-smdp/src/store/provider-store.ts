@@ -23,6 +23,8 @@ export interface ProviderRow {
   readonly notify_hash: string | null
   readonly created_at_ms: number
   readonly changed_at_ms: number
+  /** Subject of the client certificate that its notifications may come with, as `subjectOf` writes it; null or empty: none. */
+  readonly notify_subject: string | null
 }
 export const PROVIDERS: Table<ProviderRow> = defineTable<ProviderRow>(
   'esim_smdp_provider',
@@ -39,9 +41,16 @@ export const PROVIDERS: Table<ProviderRow> = defineTable<ProviderRow>(
     'notify_hash',
     'created_at_ms',
     'changed_at_ms',
+    'notify_subject',
   ],
   ['id'],
 )
+
+/** The provider whose notifications come with a certificate of that subject (`subjectOf`). Throws `store_corrupt`. */
+export async function providerOfSubject(reader: Reader, subject: string): Promise<ProviderRow | undefined> {
+  const [found] = await PROVIDERS.select(reader, 'where notify_subject = :subject order by id', { subject })
+  return found
+}
 
 /** How far the provider was asked for a profile; by file alone: `none`. `sent`: a call went out, and nobody knows whether it arrived. */
 export type ProvidedStep = 'none' | 'sent' | 'ordered' | 'confirmed'

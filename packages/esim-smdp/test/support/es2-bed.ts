@@ -90,6 +90,7 @@ export function serverUnder(ca: Issued, host: string): ClientKeys {
 export async function startEs2(
   es2: Readonly<Record<string, unknown>> = {},
   hierarchy: Pki = pki('P-256'),
+  more: (clientCa: string) => Readonly<Record<string, unknown>> = () => ({}),
 ): Promise<Es2Bed> {
   const dir = await tempDir('es2-')
   const clientCa = newCa('Order systems')
@@ -100,7 +101,7 @@ export async function startEs2(
   const tls = serverUnder(hierarchy.ci, HOST)
   const template = readTemplate('')
   const bed = await startBed(
-    { smdp_address: HOST, es2: { listen: `127.0.0.1:${port}`, client_ca: caFile, ...es2 } },
+    { smdp_address: HOST, es2: { listen: `127.0.0.1:${port}`, client_ca: caFile, ...es2 }, ...more(caFile) },
     {},
     {
       certs: {

@@ -40,6 +40,7 @@ export const CONFIG: EsimConfig = {
   max_downloads: 10,
   max_confirmation_attempts: 3,
   provider_name: 'Steeple',
+  notifications: { listen: '', client_ca: '' },
   es2: {
     listen: '',
     client_ca: '',

@@ -16,6 +16,7 @@ import { environmentTable } from './environment.ts'
 import { typeText } from './key-words.ts'
 import { type ConfigOptions, type LoadedConfig, loadConfig } from './load-config.ts'
 import { leavesOf, mergedSchema, ownerOf, propertiesOf } from './schema-tree.ts'
+import { compileSchema } from './validate.ts'
 
 /** One key of the configuration: what it is, what is in force, and how it is set. */
 export interface SettingInForce {
@@ -71,10 +72,21 @@ export function settingsInForce(loaded: LoadedConfig, inForce: unknown): readonl
 
 /**
  * Whether the schema of a key lets it be changed over the API. Never a secret. What names a program or a file to run only takes values
- * that the schema lists: an array instead of `true`.
+ * that the schema lists or describes: an array or a schema instead of `true`.
  */
 function isSettable({ 'x-settable': settable, 'x-secret': secret }: JsonSchema): boolean {
-  return (settable === true || Array.isArray(settable)) && secret !== true
+  return (settable === true || Array.isArray(settable) || isMap(settable)) && secret !== true
+}
+
+/** Throws `validation_failed` for a value that the API may not set, though the file may have it. */
+function refuseUnsettable(key: string, value: unknown, schema: JsonSchema, file: string): void {
+  const settable = schema['x-settable']
+  if (!isSettable(schema)) throw refused(key, `${key} is changed in ${file} alone, by who runs the machine`)
+  const others = `other values are set in ${file}`
+  if (Array.isArray(settable) && !settable.includes(value))
+    throw refused(key, `the API sets ${key} to one of ${settable.join(', ')}; ${others}`)
+  if (isMap(settable) && !compileSchema(schemaOf(settable), {})(structuredClone(value)))
+    throw refused(key, `the API sets ${key} only with ${settable['x-allowed']}; ${others}`)
 }
 
 /** A value without what opens something: secrets, and of URLs all but scheme and host (a path or a user may be a token). */
@@ -147,14 +159,7 @@ export function planSettings(options: ConfigOptions, changes: Changes): PlannedS
   for (const key of Object.keys(changes)) {
     const leaf = known.get(key)
     if (leaf === undefined) throw refused(key, `there is no key ${key}`)
-    if (!isSettable(leaf.schema))
-      throw refused(key, `${key} is changed in ${file} alone, by who runs the machine`)
-    const listed = leaf.schema['x-settable']
-    if (Array.isArray(listed) && !listed.includes(changes[key]))
-      throw refused(
-        key,
-        `the API sets ${key} to one of ${listed.join(', ')}; other values are set in ${file}`,
-      )
+    refuseUnsettable(key, changes[key], leaf.schema, file)
   }
   const text = edited(before, changes, file)
   const loaded = loadedAs(text, options, changes)

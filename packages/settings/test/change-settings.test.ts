@@ -98,6 +98,29 @@ change('names a program only from the list of its key', () => {
   assert.is(planned.lines, 'ran:\n  binary: /usr/bin/srsenb\n  device_name: uhd\n')
 })
 
+change('takes a program and a file with a secret only from where its key says', () => {
+  writeFileSync(file, 'tac: 9\n')
+  const set = (value: object) => planSettings(optionsOf(), { 'ran.external.switch': value })
+  const relay = '/etc/svc/switch.d/relay'
+  const command = { on: [relay, 'on; reboot'], off: [relay, 'off'], status: [relay] }
+  assert.match(set({ command }).lines, /on; reboot/)
+  const http = {
+    ...{ on: { url: 'http://10.0.0.9/on' }, off: { url: 'http://10.0.0.9/off' } },
+    status: { url: 'http://10.0.0.9/', pointer: '/on', on: true, off: false },
+  }
+  assert.match(set({ http }).lines, /pointer: \/on/)
+  for (const program of ['/bin/sh', `${relay}/../../../../bin/sh`, '/etc/svc/switch.d/', 'relay'])
+    for (const name of ['on', 'off', 'status'])
+      assert.match(refusal(() => set({ command: { ...command, [name]: [program] } })).message, /switch\.d/)
+  for (const secret of ['/etc/shadow', '/var/lib/svc/keys/vault', '/etc/svc/switch.d/../control.yaml']) {
+    assert.match(refusal(() => set({ http: { ...http, authorization_file: secret } })).message, /switch\.d/)
+    const snmp = { host: '10.0.0.2', port_index: 7, community_file: secret }
+    assert.match(refusal(() => set({ snmp })).message, /switch\.d/)
+  }
+  assert.is(refusal(() => set({ http: { on: 1 } })).code, 'validation_failed')
+  assert.is(readFileSync(file, 'utf8'), 'tac: 9\n')
+})
+
 change('says who decides a key in the place of the file', () => {
   writeFileSync(file, '')
   const planned = planSettings(optionsOf({ env: { SVC_PLMN_MCC: '999' } }), { 'plmn.mcc': '262', tac: 3 })

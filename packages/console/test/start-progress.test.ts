@@ -60,7 +60,7 @@ start('changes of a profile only what is typed', () => {
   const shown: Profile = {
     ...{ id: 'mast', technology: 'nr', channel: 630_000, band: 'n78', bandwidth_mhz: 20, eirp_dbm: -3 },
     ...{ tx_gain_db: 50, rx_gain_db: null, downlink: null, uplink: null, armed: false, source: 'store' },
-    ...{ closed: [], problems: [] },
+    ...{ closed: [], problems: [], fallback: null },
   }
   assert.equal(profileBody(typedProfile(shown)), {
     ...{ technology: 'nr', band: 'n78', channel: 630_000, bandwidth_mhz: 20, eirp_dbm: -3, tx_gain_db: 50 },

@@ -463,6 +463,16 @@ export interface RadioRehearsal {
   }[]
 }
 
+/**
+ * What becomes of a transmitter when this machine fails. `off`: it ends with it. `timer`: something outside turns it off within a time.
+ * `none`: it stays on.
+ */
+export interface RadioFallback {
+  readonly kind: 'off' | 'timer' | 'none'
+  /** For people: a sentence without its full stop. */
+  readonly detail: string
+}
+
 /** Whether a base station is connected to the core, and whether that was wanted. */
 export interface RadioLink {
   /** Undefined: neither the node's own radio nor its core knows. */
@@ -494,6 +504,13 @@ export interface RanDriver {
   problems?(profile: RadioProfile): readonly string[]
   /** A start of this profile up to the moment before the program runs; undefined when no program is configured. Starts nothing. */
   rehearse?(profile: RadioProfile): Promise<RadioRehearsal | undefined>
+  /**
+   * What a radio that is set up by somebody else is known to send otherwise than this profile says, since it was armed. The gate takes it
+   * off the air for that. It says `Context.changed(transmitterRef)` when it finds one.
+   */
+  deviations?(profile: RadioProfile): readonly string[]
+  /** What becomes of the transmitter when this machine fails; undefined when no radio is configured. */
+  fallback?(): RadioFallback | undefined
 }
 export const ranDriverRef: ServiceRef<RanDriver> = serviceRef<RanDriver>('ran.driver', {
   observe: 'function',
@@ -501,4 +518,6 @@ export const ranDriverRef: ServiceRef<RanDriver> = serviceRef<RanDriver>('ran.dr
   stop: 'function',
   problems: 'function?',
   rehearse: 'function?',
+  deviations: 'function?',
+  fallback: 'function?',
 })

@@ -9,6 +9,7 @@ import type { ComponentState } from './services.ts'
  */
 export const INCIDENT_KINDS = [
   'cell_not_permitted',
+  'cell_other_channel',
   'disk_full',
   'store_gone',
   'database_gone',
@@ -33,6 +34,7 @@ export type IncidentKind = (typeof INCIDENT_KINDS)[number]
 /** What an outage is called in English, wherever it is told of: answers, the command, alerts. */
 export const INCIDENT_TITLES: Readonly<Record<IncidentKind, string>> = {
   cell_not_permitted: 'A cell transmits that is not permitted',
+  cell_other_channel: 'The cell is set to another channel',
   disk_full: 'The disk is full',
   store_gone: 'The database of the box cannot be used',
   database_gone: 'The subscriber database is gone',

@@ -56,6 +56,7 @@ export {
   type ObservedUe,
   type PlannedDaemon,
   type PlannedFile,
+  type RadioFallback,
   type RadioLink,
   type RadioRehearsal,
   type RanDriver,

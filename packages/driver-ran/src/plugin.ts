@@ -16,7 +16,7 @@ import {
   txGateRef,
 } from '@steeple/contracts'
 import { devicesRoute } from './devices/devices-route.ts'
-import { externalInstance } from './external/external-plugin.ts'
+import { externalInstance, openAgain } from './external/external-plugin.ts'
 import { machineHints } from './process/preflight.ts'
 import { coreView, radioHealth, radioMetrics, unconfiguredHealth } from './radio-health.ts'
 import { RADIO_KEY, RADIO_RESOURCE, radioReconciler, ranDriver } from './ran-driver.ts'
@@ -98,7 +98,10 @@ export const plugin: Plugin = {
         [transmitterRef.id, transmitter],
       ]),
       // Before anything else: nothing of an earlier run may be on air. When it cannot be ended, each step tries again.
-      start: () => supervisor.sweep().catch((error: unknown) => log.error({ err: error }, 'orphaned radio')),
+      start: async () => {
+        await supervisor.sweep().catch((error: unknown) => log.error({ err: error }, 'orphaned radio'))
+        await openAgain(context, resolve(server.data_dir, 'ran'))
+      },
       quiesce: () => supervisor.close(),
       stop: () => supervisor.close(),
       health: async () => {

@@ -80,6 +80,10 @@ export function ranDriver(
     },
     rehearse: async (profile) =>
       isConfigured ? await rehearsal(context, profile, supervisor.directory) : undefined,
+    fallback: () =>
+      isConfigured
+        ? { kind: 'off', detail: 'the radio is off: its samples come from this machine' }
+        : undefined,
     observe: async (signal) => {
       signal.throwIfAborted()
       const { desired, facts, pid } = supervisor.snapshot()

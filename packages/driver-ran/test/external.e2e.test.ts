@@ -19,14 +19,18 @@ const POLICY = {
 async function plug() {
   let isOn = false
   let isBypassed = false
+  let channel: number = PROFILE.channel
   const server = await httpServer(({ url }) => {
     if (url === '/on') isOn = true
     if (url === '/off') isOn = false
-    return { status: 200, body: { output: isOn, apower: isOn || isBypassed ? 11 : 0 } }
+    return { status: 200, body: { output: isOn, apower: isOn || isBypassed ? 11 : 0, earfcn: channel } }
   })
   return {
     ...server,
     isOn: () => isOn,
+    tune: (to: number) => {
+      channel = to
+    },
     bypass: (is: boolean) => {
       isBypassed = is
     },
@@ -52,6 +56,7 @@ async function bed(url: string, staysOn: boolean) {
           switch: {
             http: {
               ...{ on: { url: `${url}/on` }, off: { url: `${url}/off` }, power: { pointer: '/apower' } },
+              channel: { pointer: '/earfcn' },
               status: { url, pointer: '/output', on: true, off: false },
             },
           },
@@ -98,6 +103,40 @@ external('arms and disarms a cell that runs by itself, and says so when it comes
     assert.is((await box.arm()).status, 409)
     socket.bypass(false)
     await eventually(async () => assert.is(await box.gate(), 'off'))
+  } finally {
+    await box.stop()
+    await socket.close()
+  }
+})
+
+external('disarms by itself when the cell reports another channel than the gate has judged', async () => {
+  const socket = await plug()
+  const box = await bed(socket.url, true)
+  const state = async () => Object((await box.request('GET', '/v1/tx/arm')).body)
+  try {
+    assert.is((await state()).fallback.kind, 'none')
+    assert.is((await box.arm()).status, 200)
+    await eventually(() => assert.is(socket.isOn(), true))
+    socket.tune(PROFILE.channel + 50)
+    await eventually(async () => {
+      const { armed, transmitter } = await state()
+      assert.equal([armed, transmitter], [false, 'off'])
+    })
+    assert.is(socket.isOn(), false)
+    const { incidents = [] } = Object((await box.request('GET', '/v1/health')).body)
+    assert.ok(JSON.stringify(incidents).includes('cell_other_channel'), JSON.stringify(incidents))
+    const { entries } = Object((await box.request('GET', '/v1/audit?action=tx.auto_disarm')).body)
+    assert.match(JSON.stringify(entries), /the cell reports channel/)
+    const refused = await box.arm()
+    assert.is(refused.status, 400)
+    assert.match(JSON.stringify(refused.body), /set both the same/)
+    socket.tune(PROFILE.channel)
+    await eventually(async () => {
+      const { incidents: left = [] } = Object((await box.request('GET', '/v1/health')).body)
+      assert.not.ok(JSON.stringify(left).includes('cell_other_channel'))
+    })
+    assert.is((await box.arm()).status, 200)
+    assert.is((await box.request('POST', '/v1/tx/disarm')).status, 200)
   } finally {
     await box.stop()
     await socket.close()

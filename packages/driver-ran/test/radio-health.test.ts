@@ -9,7 +9,7 @@ import { PROFILE } from './support/lab.ts'
 const health = suite('driver-ran/health')
 
 const ON: DesiredRadio = { isOn: true, profileId: 'mast', profile: PROFILE, isVirtual: false }
-const OFF: DesiredRadio = { isOn: false, reason: 'TX is not armed' }
+const OFF: DesiredRadio = { isOn: false, isArmed: false, reason: 'TX is not armed' }
 const IDLE: RadioSnapshot = {
   state: 'off',
   desired: undefined,

@@ -107,7 +107,7 @@ function partFollows({ kind, name }: ComponentState, cause: IncidentKind): boole
 function follows(effect: Group, cause: Group): boolean {
   const first = effect.components[0]
   if (effect === cause || first === undefined) return false
-  if (cause.kind === 'cell_not_permitted') return TX_GATE.test(first.name)
+  if (['cell_not_permitted', 'cell_other_channel'].includes(cause.kind)) return TX_GATE.test(first.name)
   if (effect.kind === 'part' && cause.kind === 'store_gone')
     return (
       first.kind !== 'peer' && cause.components.some(({ sinceMs }) => first.sinceMs > sinceMs - TOGETHER_MS)
@@ -228,6 +228,11 @@ const WORDS: Readonly<Record<IncidentKind, Words>> = {
     impact: 'It may disturb others, and the licence does not cover it.',
     advice: 'Cut the power of the cell now, then find out who turned it on.',
     section: 'a-cell-that-is-not-permitted',
+  },
+  cell_other_channel: {
+    impact: 'No phone has a network: the licence may not cover that channel, so TX was disarmed.',
+    advice: 'Set the channel of the cell and that of its profile the same, then arm again.',
+    section: 'a-cell-on-another-channel',
   },
   disk_full: {
     impact: `${PHONES_STAY} Changes are refused until there is space.`,

@@ -229,6 +229,7 @@ export const TX_COMMANDS: readonly CommandEntry[] = [
       columns: [
         { title: 'PROFILE', value: 'id' },
         ...['technology', 'band', 'channel', 'bandwidth_mhz', 'eirp_dbm', 'source', 'armed'],
+        { title: 'IF THE BOX FAILS', value: 'fallback.detail', fit: 'wrap' },
         { title: 'CLOSED', value: 'closed.0.reason' },
       ],
     },

@@ -71,7 +71,14 @@ export const PAGES: readonly Page[] = [
     icon: 'radio-tower',
     place: 10,
     key: 'r',
-    mends: ['cell_not_permitted', 'no_radio', 'radio_refused', 'no_radio_power', 'tx_auto_disarmed'],
+    mends: [
+      'cell_not_permitted',
+      'cell_other_channel',
+      'no_radio',
+      'radio_refused',
+      'no_radio_power',
+      'tx_auto_disarmed',
+    ],
     load: () => import('../pages/radio/radio.tsx'),
   },
   {

@@ -13,7 +13,12 @@ export interface SwitchReading {
   readonly isOn: boolean
   /** What says more of the cell than its switch; undefined where there is nothing. */
   readonly meter?: Meter
+  /** The channel that the cell is set to; undefined where the switch does not know it. */
+  readonly channel?: CellChannel
 }
+
+/** Downlink EARFCN or NR-ARFCN: several when the cell may choose among them. */
+export type CellChannel = { readonly numbers: readonly number[] } | { readonly unknown: string }
 
 /** `power`: what the cell draws. `transmitter`: what the cell itself says of its transmitter. */
 export interface Meter {
@@ -34,7 +39,7 @@ export type SwitchConfig =
 export interface CommandConfig {
   readonly on: readonly string[]
   readonly off: readonly string[]
-  /** Prints `on` or `off`, and behind it the watts that the cell draws where it knows them. */
+  /** Prints `on` or `off`; behind it the watts that the cell draws, and `channel` with its number, where it knows them. */
   readonly status: readonly string[]
   /** Lines `NAME=value` for the environment of the programs. */
   readonly env_file?: string
@@ -61,6 +66,8 @@ export interface HttpConfig {
   }
   /** Where an answer has the watts; `url` is that of `status` where it is left out. */
   readonly power?: { readonly url?: string; readonly pointer: string }
+  /** Where an answer has the channel of the cell, as `power`. */
+  readonly channel?: { readonly url?: string; readonly pointer: string }
   readonly content_type?: string
   /** Statuses that say that a call was taken; every 2xx when left out. */
   readonly expected_status?: readonly number[]
@@ -93,6 +100,8 @@ export interface GenieacsConfig {
   readonly device: string
   readonly admin?: string
   readonly transmitter?: string
+  /** The channel of the downlink; of an LTE cell that of TR-196 when left out. */
+  readonly channel?: string
   readonly authorization_file?: string
   readonly ca_file?: string
 }
@@ -110,6 +119,16 @@ export async function linesOf(path: string): Promise<readonly string[]> {
   } catch (error) {
     throw southboundUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
   }
+}
+
+/** What a cell says of its channel: a number, or several with commas between them. */
+export function cellChannel(value: unknown, source: string): CellChannel {
+  const parts = typeof value === 'string' ? value.split(',').map((part) => part.trim()) : [value]
+  const numbers = parts.filter((part) => part !== '').map(Number)
+  const isGiven = numbers.length > 0 && numbers.every((one) => Number.isInteger(one) && one >= 0)
+  return isGiven && typeof value !== 'boolean' && value !== null
+    ? { numbers }
+    : { unknown: `${source} gives no channel` }
 }
 
 /** Watts as a meter. Throws `southbound_unavailable` for what is no number: it is not known to be none. */

@@ -3,6 +3,7 @@ import { southboundUnavailable } from '@steeple/contracts'
 import {
   type CellSwitch,
   type CommandConfig,
+  cellChannel,
   linesOf,
   powerMeter,
   type SwitchReading,
@@ -12,7 +13,7 @@ import {
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const MOST_OUTPUT = 4_096
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/
-const STATUS = /^(on|off)(?:\s+([0-9.]+))?$/
+const STATUS = /^(on|off)(?:\s+([0-9.]+))?(?:\s+channel\s+([0-9]{1,7}))?$/
 
 /** Runs the programs of the configuration, without a shell. What they print is in no error: it may hold a secret. */
 export function commandSwitch(config: CommandConfig): CellSwitch {
@@ -27,9 +28,13 @@ export function commandSwitch(config: CommandConfig): CellSwitch {
     read: async (signal): Promise<SwitchReading> => {
       const [program = ''] = config.status
       const [first = ''] = (await run(config.status, signal)).trim().split('\n')
-      const [, word, watts] = STATUS.exec(first.trim()) ?? []
+      const [, word, watts, channel] = STATUS.exec(first.trim()) ?? []
       if (word === undefined) throw southboundUnavailable(`${program} printed neither "on" nor "off"`)
-      return { isOn: word === 'on', ...(watts === undefined ? {} : { meter: powerMeter(watts, program) }) }
+      return {
+        isOn: word === 'on',
+        ...(watts === undefined ? {} : { meter: powerMeter(watts, program) }),
+        ...(channel === undefined ? {} : { channel: cellChannel(channel, program) }),
+      }
     },
   }
 }

@@ -1,5 +1,9 @@
 import { spawn } from 'node:child_process'
-import { southboundUnavailable } from '@steeple/contracts'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { replaceFile, southboundUnavailable } from '@steeple/contracts'
+import { openDirectory } from '../supervisor/radio-files.ts'
 
 /** Keeps a cell out of the core: its S1, NG and user data come to nothing. */
 export interface CoreClosing {
@@ -8,6 +12,41 @@ export interface CoreClosing {
   /** Open when it resolves. */
   open(signal: AbortSignal): Promise<void>
 }
+
+/**
+ * The same with a note of it in that folder, from before it is closed until it is open: who does not drive the cell any more removes
+ * what is left behind.
+ */
+export function notedClosing(closing: CoreClosing, directory: string): CoreClosing {
+  const path = join(directory, NOTE)
+  let isNoted = false
+  return {
+    close: async (address, signal) => {
+      if (!isNoted) {
+        await openDirectory(directory)
+        await replaceFile(path, '')
+        isNoted = true
+      }
+      return await closing.close(address, signal)
+    },
+    open: async (signal) => {
+      await closing.open(signal)
+      await rm(path, { force: true })
+      isNoted = false
+    },
+  }
+}
+
+/** Opens the core where an earlier run with that folder has closed it. Throws `southbound_unavailable` when it cannot. */
+export async function openLeftBehind(
+  directory: string,
+  signal: AbortSignal,
+  closing: CoreClosing = nftClosing(),
+): Promise<void> {
+  if (existsSync(join(directory, NOTE))) await notedClosing(closing, directory).open(signal)
+}
+
+const NOTE = 'core-closed'
 
 /** The table of this plugin. Nobody else's rules are in it, so it may be removed as a whole. */
 const TABLE = 'inet svc_ran'

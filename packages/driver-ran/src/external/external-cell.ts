@@ -16,6 +16,7 @@ import {
   isSameCarrier,
 } from '../supervisor/desired-radio.ts'
 import type { RadioState } from '../supervisor/radio-state.ts'
+import { ChannelWatch, type Deviation } from './cell-channel.ts'
 import type { CellNote } from './cell-note.ts'
 import type { CellSwitch } from './cell-switch.ts'
 import { type CellLook, type CellVerdict, cellVerdict, type Sighting } from './cell-verdict.ts'
@@ -48,6 +49,9 @@ export interface CellSnapshot {
   readonly openBecause: string | undefined
   /** Told off again by itself: it came back while it was to be off. */
   readonly isIncident: boolean
+  /** It is set to another channel than the profile that is, or was, on; `sinceArm` is found since the present arm. */
+  readonly deviation: Deviation | undefined
+  readonly deviationSinceArm: Deviation | undefined
 }
 
 /** What a cell is made of. */
@@ -63,7 +67,7 @@ export interface CellParts {
     stopped(seconds: number): void
     /** It is on although it must be off, and was known to be off. */
     cameBack(because: string): void
-    /** Whether it is known to be off may be another than before. */
+    /** Whether it is known to be off, or on the channel of its profile, may be another than before. */
     certainty(): void
   }
 }
@@ -92,6 +96,7 @@ export class ExternalCell {
   /** By the core, since it was turned on. */
   #wasSeen = false
   #isIncident = false
+  readonly #channel = new ChannelWatch()
   #problem: string | undefined
   #openBecause: string | undefined
   #tries: number | undefined
@@ -121,6 +126,8 @@ export class ExternalCell {
       problem: this.#problem,
       openBecause: this.#openBecause,
       isIncident: this.#isIncident,
+      deviation: this.#channel.deviation,
+      deviationSinceArm: this.#channel.sinceArm,
     }
   }
 
@@ -166,7 +173,10 @@ export class ExternalCell {
     const generation = this.#generation
     const desired = await this.#ask()
     const isWanted = desired?.isOn === true && !this.#isHeld && !this.#isClosed
-    if (desired?.isOn === false) this.#isHeld = false
+    if (desired?.isOn === false) {
+      this.#isHeld = false
+      if (!desired.isArmed) this.#channel.armEnded()
+    }
     if (isWanted) await this.#keepOn(desired, generation)
     else await this.#keepOff()
     const isQuiet = !isWanted && this.#verdict.state === 'off'
@@ -193,6 +203,8 @@ export class ExternalCell {
     this.#isIncident = false
     this.#wasProvenOff = false
     if (this.#isLookDue()) await this.#lookNow()
+    // The gate has judged the carrier of the profile, and the cell sends another one.
+    if (this.#channel.sinceArm !== undefined) return await this.#keepOff()
     const reading = this.#look?.reading ?? { unknown: NOT_LOOKED.because }
     const sinceToldMs = this.#now() - this.#toldOnMs
     const refreshMs = msFromDuration(this.#external.refresh) ?? 0
@@ -295,6 +307,7 @@ export class ExternalCell {
       if (!isSwitchOff) await this.#tellOff()
       await pause(STOP_POLL_MS, limit).catch(() => undefined)
     }
+    this.#channel.armEnded()
     this.#parts.events.stopped((this.#now() - beganMs) / 1_000)
     this.#parts.events.wake()
   }
@@ -323,7 +336,9 @@ export class ExternalCell {
       wasSeen: noted?.wasSeen === true,
       quietMs: this.#now() - this.#signMs,
     })
-    if (this.mayBeOn !== wasMaybeOn) this.#parts.events.certainty()
+    const channel = 'unknown' in reading ? undefined : reading.channel
+    const isNews = this.#channel.look(channel, this.#gate.desired)
+    if (isNews || this.mayBeOn !== wasMaybeOn) this.#parts.events.certainty()
   }
 
   /** What is noted of the time before the look, with what it has seen. */

@@ -3,12 +3,15 @@ import {
   type Context,
   coreDriverRef,
   msFromDuration,
+  type RadioFallback,
   type RadioProfile,
   type RanDriver,
   southboundUnavailable,
   txNotArmed,
 } from '@steeple/contracts'
 import { desiredRadio, isSameProfile } from '../supervisor/desired-radio.ts'
+import { channelProblem, channelText, type Deviation } from './cell-channel.ts'
+import type { CellVerdict } from './cell-verdict.ts'
 import type { CellSnapshot, ExternalCell } from './external-cell.ts'
 
 type Cell = Pick<ExternalCell, 'snapshot' | 'step' | 'hold' | 'resume' | 'technology'>
@@ -40,10 +43,24 @@ function leaseProblems({ settings: { ran } }: Pick<Context, 'settings'>): readon
       ]
 }
 
-function technologyProblems(cell: Cell, { technology }: RadioProfile): readonly string[] {
-  return technology === cell.technology
-    ? []
-    : [`the cell is of ${cell.technology} (ran.external.technology), and the profile is ${technology}`]
+/** What becomes of the cell when this machine fails. */
+function fallbackOf({ settings: { ran } }: Pick<Context, 'settings'>): RadioFallback {
+  const { refresh } = ran.external
+  return hasTimer(refresh)
+    ? {
+        kind: 'timer',
+        detail: `the timer of its switch turns the cell off: it is told every ${refresh} that it be on`,
+      }
+    : { kind: 'none', detail: 'the cell stays on: its switch has no timer (ran.external.refresh)' }
+}
+
+function configurationProblems(cell: Cell, { technology, channel }: RadioProfile): readonly string[] {
+  if (technology !== cell.technology)
+    return [`the cell is of ${cell.technology} (ran.external.technology), and the profile is ${technology}`]
+  const reading = cell.snapshot().look?.reading
+  const reported = reading === undefined || 'unknown' in reading ? undefined : reading.channel
+  const problem = channelProblem(reported, channel)
+  return problem === undefined ? [] : [problem]
 }
 
 /** The driver of an external cell. */
@@ -51,7 +68,7 @@ export function externalDriver(context: Pick<Context, 'use' | 'maybe' | 'setting
   let stops = 0
   return {
     problems: (profile) => [
-      ...technologyProblems(cell, profile),
+      ...configurationProblems(cell, profile),
       ...switchProblems(context, cell.snapshot()),
       ...leaseProblems(context),
     ],
@@ -62,7 +79,7 @@ export function externalDriver(context: Pick<Context, 'use' | 'maybe' | 'setting
         program: 'external',
         files: [],
         checks: [
-          { check: 'configuration', problems: technologyProblems(cell, profile) },
+          { check: 'configuration', problems: configurationProblems(cell, profile) },
           { check: 'switch', problems: switchProblems(context, cell.snapshot()) },
           {
             check: 'core',
@@ -72,6 +89,11 @@ export function externalDriver(context: Pick<Context, 'use' | 'maybe' | 'setting
         ],
       }
     },
+    deviations: ({ channel }) => {
+      const found = cell.snapshot().deviationSinceArm
+      return found?.wanted === channel ? [channelText(found)] : []
+    },
+    fallback: () => fallbackOf(context),
     observe: async (signal) => {
       signal.throwIfAborted()
       const { desired, look, verdict } = cell.snapshot()
@@ -110,36 +132,37 @@ export function externalDriver(context: Pick<Context, 'use' | 'maybe' | 'setting
 /** `ran` of the health board: required while the cell should be on, or is not known to be off. */
 export function externalHealth(context: Pick<Context, 'settings'>, snapshot: CellSnapshot): ComponentHealth {
   const { desired, verdict, isIncident } = snapshot
-  const incident = isIncident ? 'cell_not_permitted' : 'no_radio'
+  const incident = isIncident
+    ? 'cell_not_permitted'
+    : snapshot.deviation !== undefined
+      ? 'cell_other_channel'
+      : 'no_radio'
   const required = desired?.isOn === true || verdict.state !== 'off'
   return { name: 'ran', kind: 'ran', required, incident, ...verdictOf(context, snapshot) }
 }
 
 function verdictOf(
   context: Pick<Context, 'settings'>,
-  { state, desired, verdict, problem, openBecause, look }: CellSnapshot,
+  { state, desired, verdict, problem, openBecause, look, deviation }: CellSnapshot,
 ): Pick<ComponentHealth, 'status' | 'detail'> {
   const { because } = verdict
   const open =
     openBecause === undefined ? 'the core is closed to it' : `the core is not closed to it: ${openBecause}`
   if (state === 'not_permitted')
     return { status: 'down', detail: `a cell is on air that is not permitted: ${because}; ${open}` }
-  if (desired?.isOn !== true) {
-    if (verdict.state !== 'off')
-      return {
-        status: 'down',
-        detail: `the cell must be off and is not known to be: ${because}${said(problem)}`,
-      }
-    return { status: 'ok', detail: `off: ${because} (${desired?.reason ?? 'held off'}); ${open}` }
-  }
-  const { refresh } = context.settings.ran.external
-  const lease = !hasTimer(refresh)
-    ? 'it stays on when this machine fails'
-    : `its switch is told every ${refresh} that it be on`
+  if (deviation !== undefined) return otherChannel(deviation, verdict)
+  if (desired?.isOn !== true)
+    return verdict.state === 'off'
+      ? { status: 'ok', detail: `off: ${because} (${desired?.reason ?? 'held off'}); ${open}` }
+      : {
+          status: 'down',
+          detail: `the cell must be off and is not known to be: ${because}${said(problem)}`,
+        }
+  const lease = `if this machine fails, ${fallbackOf(context).detail}`
   const name = `cell with profile ${desired.profileId}`
   const reading = look?.reading
   const meter = reading !== undefined && 'meter' in reading ? reading.meter : undefined
-  const shown = meter === undefined ? '' : `, ${meter.shown}`
+  const shown = `${meter === undefined ? '' : `, ${meter.shown}`}${channelShown(look)}`
   switch (state) {
     case 's1_up':
       return meter?.isZero === true
@@ -156,6 +179,26 @@ function verdictOf(
     default:
       return { status: 'down', detail: `${name} is not on${said(problem ?? because)}` }
   }
+}
+
+function otherChannel(
+  deviation: Deviation,
+  { state }: CellVerdict,
+): Pick<ComponentHealth, 'status' | 'detail'> {
+  const [status, end] =
+    state === 'off' ? (['degraded', 'it is off'] as const) : (['down', 'it is told to go off'] as const)
+  return {
+    status,
+    detail: `profile ${deviation.profileId} was disarmed: ${channelText(deviation)}; ${end}`,
+  }
+}
+
+function channelShown(look: CellSnapshot['look']): string {
+  if (look === undefined || 'unknown' in look.reading || look.reading.channel === undefined) return ''
+  const { channel } = look.reading
+  return 'unknown' in channel
+    ? `, its channel is not known (${channel.unknown})`
+    : `, channel ${channel.numbers.join(', ')}`
 }
 
 function said(problem: string | undefined): string {

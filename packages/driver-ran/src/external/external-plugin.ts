@@ -15,7 +15,7 @@ import { radioMetrics } from '../radio-health.ts'
 import { RADIO_KEY, RADIO_RESOURCE } from '../ran-driver.ts'
 import type { RadioState } from '../supervisor/radio-state.ts'
 import { cellNote } from './cell-note.ts'
-import { nftClosing } from './core-closing.ts'
+import { nftClosing, notedClosing, openLeftBehind } from './core-closing.ts'
 import { ExternalCell } from './external-cell.ts'
 import { externalDriver, externalHealth } from './external-driver.ts'
 import { cellSwitch } from './make-switch.ts'
@@ -23,6 +23,7 @@ import { cellSwitch } from './make-switch.ts'
 const STEP_BOUND_MS = 30_000
 /** Within what a plugin may take to leave, ms. */
 const STOP_BOUND_MS = 4_000
+const OPEN_BOUND_MS = 2_000
 const RESYNC_MS = 60_000
 const BACKOFF = { firstMs: 1_000, longestMs: 1_000 }
 
@@ -30,6 +31,7 @@ const BACKOFF = { firstMs: 1_000, longestMs: 1_000 }
 export function externalInstance(context: Context, routes: readonly Route[]): Instance {
   const { log } = context
   const { ran, server } = context.settings
+  const directory = resolve(server.data_dir, 'ran')
   const metrics = radioMetrics(context.metrics)
   const tell = stateNews<RadioState>(context, 'off', ({ state, was }) => ({
     ...{ type: 'ran.state', subject: 'ran' },
@@ -42,8 +44,8 @@ export function externalInstance(context: Context, routes: readonly Route[]): In
   const cell = new ExternalCell({
     context,
     cell: cellSwitch(ran),
-    closing: nftClosing(),
-    note: cellNote(resolve(server.data_dir, 'ran')),
+    closing: notedClosing(nftClosing(), directory),
+    note: cellNote(directory),
     events: {
       wake,
       started: (profile) => {
@@ -85,6 +87,8 @@ export function externalInstance(context: Context, routes: readonly Route[]): In
       [ranDriverRef.id, externalDriver(context, cell)],
       [transmitterRef.id, transmitter],
     ]),
+    // Without an address nothing of this run would ever open it again.
+    start: () => (ran.external.address === '' ? openAgain(context, directory) : Promise.resolve()),
     quiesce: () => cell.close(),
     stop: () => cell.close(STOP_BOUND_MS),
     health: async () => {
@@ -92,6 +96,13 @@ export function externalInstance(context: Context, routes: readonly Route[]): In
       return [externalHealth(context, cell.snapshot())]
     },
   }
+}
+
+/** Removes the table that keeps a cell out, where an earlier run has left it and nobody drives that cell any more. */
+export async function openAgain({ log }: Pick<Context, 'log'>, directory: string): Promise<void> {
+  await openLeftBehind(directory, AbortSignal.timeout(OPEN_BOUND_MS)).catch((error: unknown) =>
+    log.error({ err: error }, 'the core stays closed to a cell; remove it: nft delete table inet svc_ran'),
+  )
 }
 
 /** In the audit trail, which the compliance export holds: the box has seen a cell on air without a permit. */

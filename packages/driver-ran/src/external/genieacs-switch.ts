@@ -1,11 +1,13 @@
-import { southboundUnavailable } from '@steeple/contracts'
+import { southboundUnavailable, type Technology } from '@steeple/contracts'
 import type { HttpRequest } from '@steeple/http-client'
-import type { CellSwitch, GenieacsConfig, SwitchReading } from './cell-switch.ts'
+import { type CellSwitch, cellChannel, type GenieacsConfig, type SwitchReading } from './cell-switch.ts'
 import { callSwitch, jsonOf } from './http-call.ts'
 
 /** TR-196, FAPControl of an LTE cell. */
 const ADMIN_STATE = 'Device.Services.FAPService.1.FAPControl.LTE.AdminState'
 const RF_TX_STATUS = 'Device.Services.FAPService.1.FAPControl.LTE.RFTxStatus'
+/** TR-196, the channel of the downlink of an LTE cell: a number, or in later issues a list. */
+const EARFCN_DL = 'Device.Services.FAPService.1.CellConfig.LTE.RAN.RF.EARFCNDL'
 /** How long GenieACS waits for the session of the cell, ms. */
 const SESSION_MS = 3_000
 /** A task replaces one of the same key that waits: a stop never comes behind a start that waited. */
@@ -13,8 +15,9 @@ const TURN_KEY = 'steeple-admin-state'
 const READ_KEY = 'steeple-read'
 
 /** A cell that GenieACS manages by TR-069. */
-export function genieacsSwitch(config: GenieacsConfig): CellSwitch {
+export function genieacsSwitch(config: GenieacsConfig, technology: Technology): CellSwitch {
   const { device, admin = ADMIN_STATE, transmitter = RF_TX_STATUS } = config
+  let channel = config.channel ?? (technology === 'lte' ? EARFCN_DL : undefined)
   const base = config.url.replace(/\/$/, '')
   const call = (
     method: HttpRequest['method'],
@@ -50,29 +53,39 @@ export function genieacsSwitch(config: GenieacsConfig): CellSwitch {
       )
     },
     read: async (signal): Promise<SwitchReading> => {
-      const wanted = { name: 'getParameterValues', parameterNames: [admin, transmitter], uniqueKey: READ_KEY }
+      const names = [admin, transmitter, ...(channel === undefined ? [] : [channel])]
+      const wanted = { name: 'getParameterValues', parameterNames: names, uniqueKey: READ_KEY }
       if ((await task(wanted, signal)) !== undefined)
         throw southboundUnavailable(
           `the cell ${device} does not come to GenieACS, so what it does is unknown`,
         )
       const query = new URLSearchParams({
         query: JSON.stringify({ _id: device }),
-        projection: `${admin},${transmitter}`,
+        projection: names.join(','),
       })
       const { answer, url } = await call('GET', `/devices/?${query}`, undefined, signal)
       const [found] = [jsonOf(answer, url)].flat()
       const isSending = flagAt(found, transmitter)
+      const said = channel === undefined ? undefined : valueAt(found, channel)
+      const isTold = channel !== undefined && (said !== undefined || config.channel !== undefined)
+      // A cell that does not have what nobody named answers with a fault each time: it is not asked again.
+      if (!isTold) channel = undefined
       return {
         isOn: flagAt(found, admin),
         meter: { of: 'transmitter', isZero: !isSending, shown: isSending ? 'RF on' : 'RF off' },
+        ...(isTold ? { channel: cellChannel(said, `the cell at ${channel}`) } : {}),
       }
     },
   }
 }
 
-/** A boolean parameter as GenieACS keeps it: `_value` at the end of its path. */
+/** A parameter as GenieACS keeps it: `_value` at the end of its path. */
+function valueAt(document: unknown, path: string): unknown {
+  return Object(path.split('.').reduce((at, name) => Object(at)[name], document))._value
+}
+
 function flagAt(document: unknown, path: string): boolean {
-  const { _value: value } = Object(path.split('.').reduce((at, name) => Object(at)[name], document))
+  const value = valueAt(document, path)
   if (typeof value !== 'boolean') throw southboundUnavailable(`the cell says nothing of ${path}`)
   return value
 }

@@ -1,6 +1,13 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import type { HttpAnswer } from '@steeple/http-client'
-import { type CellSwitch, type HttpConfig, powerMeter, type SwitchReading } from './cell-switch.ts'
+import {
+  type CellChannel,
+  type CellSwitch,
+  cellChannel,
+  type HttpConfig,
+  powerMeter,
+  type SwitchReading,
+} from './cell-switch.ts'
 import { callSwitch, jsonOf } from './http-call.ts'
 
 /** A relay, a plug or a cell with an HTTP interface. */
@@ -23,6 +30,14 @@ export function httpSwitch(config: HttpConfig): CellSwitch {
     const { answer, at } = await call({ url }, signal)
     return pointed(jsonOf(answer, at), pointer)
   }
+  /** A plug does not know it, and a cell without power does not say it: that keeps nothing from being switched. */
+  const channelAt = async (url: string, pointer: string, signal: AbortSignal): Promise<CellChannel> => {
+    try {
+      return cellChannel(await valueAt(url, pointer, signal), `the cell at ${pointer}`)
+    } catch (error) {
+      return { unknown: error instanceof Error ? error.message : String(error) }
+    }
+  }
   return {
     turn: async (isOn, signal) => {
       await call({ method: 'POST', ...(isOn ? config.on : config.off) }, signal)
@@ -34,10 +49,16 @@ export function httpSwitch(config: HttpConfig): CellSwitch {
         throw southboundUnavailable(
           `the switch says neither on nor off at ${pointer}; see ran.external.switch.http.status`,
         )
-      const { power } = config
-      if (power === undefined) return { isOn: found === on }
-      const watts = await valueAt(power.url ?? url, power.pointer, signal)
-      return { isOn: found === on, meter: powerMeter(watts, `the switch at ${power.pointer}`) }
+      const { power, channel } = config
+      const [watts, said] = await Promise.all([
+        power && valueAt(power.url ?? url, power.pointer, signal),
+        channel && channelAt(channel.url ?? url, channel.pointer, signal),
+      ])
+      return {
+        isOn: found === on,
+        ...(power && { meter: powerMeter(watts, `the switch at ${power.pointer}`) }),
+        ...(said && { channel: said }),
+      }
     },
   }
 }

@@ -11,6 +11,6 @@ export function cellSwitch(ran: Settings['ran']): CellSwitch {
   if ('command' in config) return commandSwitch(config.command)
   if ('http' in config) return httpSwitch(config.http)
   if ('snmp' in config) return snmpSwitch(config.snmp)
-  if ('genieacs' in config) return genieacsSwitch(config.genieacs)
+  if ('genieacs' in config) return genieacsSwitch(config.genieacs, ran.external.technology)
   throw validationFailed('ran.external.switch names no switch: command, http, snmp or genieacs')
 }

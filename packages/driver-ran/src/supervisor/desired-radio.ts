@@ -31,7 +31,12 @@ interface NamedProfile {
 
 /** What should be on air. */
 export type DesiredRadio =
-  | { readonly isOn: false; readonly reason: string }
+  | {
+      readonly isOn: false
+      readonly reason: string
+      /** A profile is armed, and the gate keeps it off. */
+      readonly isArmed: boolean
+    }
   | {
       readonly isOn: true
       readonly profileId: string
@@ -57,12 +62,17 @@ async function permittedRadio(context: Pick<Context, 'use'>): Promise<DesiredRad
   const gate = context.use(txGateRef)
   try {
     const { armed, profile: profileId } = await gate.state()
-    if (!armed || profileId === undefined) return { isOn: false, reason: 'TX is not armed' }
+    if (!armed || profileId === undefined) return off('TX is not armed', false)
     return { isOn: true, profileId, profile: await gate.permit(profileId), isVirtual: false }
   } catch (error) {
-    if (isServiceError(error) && CLOSED.has(error.code)) return { isOn: false, reason: error.message }
+    if (isServiceError(error) && CLOSED.has(error.code))
+      return off(error.message, error.code === txGateClosed.code)
     throw error
   }
+}
+
+function off(reason: string, isArmed: boolean): Extract<DesiredRadio, { isOn: false }> {
+  return { isOn: false, reason, isArmed }
 }
 
 /** The virtual radio of a lab, or why there is none. */
@@ -74,10 +84,9 @@ function virtualRadio(
   const profileId = ran.virtual_profile
   const profile = ran.profiles[profileId]
   if (profileId === '') return refusal
-  const without = (why: string): DesiredRadio => ({
-    isOn: false,
-    reason: `${refusal.reason}; ran.virtual_profile ${profileId} does not run: ${why}`,
-  })
+  const without = (why: string): DesiredRadio =>
+    off(`${refusal.reason}; ran.virtual_profile ${profileId} does not run: ${why}`, refusal.isArmed)
+  if (ran.program === 'external') return without('ran.program is external, which is never virtual')
   if (server.mode !== 'lab') return without('server.mode is not lab')
   if (!isVirtualDevice(ran)) return without('ran.device_name is not zmq')
   if (profile === undefined) return without('ran.profiles has no such profile')

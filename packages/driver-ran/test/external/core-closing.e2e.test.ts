@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { assert, enterOwnNetwork, eventually, runTool, suite } from '@steeple/testkit'
-import { nftClosing } from '../../src/external/core-closing.ts'
+import { assert, enterOwnNetwork, eventually, runTool, suite, tempDir } from '@steeple/testkit'
+import { nftClosing, notedClosing, openLeftBehind } from '../../src/external/core-closing.ts'
 
 enterOwnNetwork(import.meta.filename)
 
@@ -54,6 +54,26 @@ closing('closes the core to the cell and to nobody else, counts its tries, and o
     assert.equal(runTool('nft', 'list', 'ruleset').trim(), '')
   } finally {
     for (const socket of [core, cell, other]) socket.close()
+  }
+})
+
+closing('what was closed is opened by who comes next and drives no cell', async () => {
+  const folder = await tempDir()
+  const ruleset = (): string => runTool('nft', 'list', 'ruleset').trim()
+  try {
+    const kept = notedClosing(nftClosing(), folder.path)
+    await kept.close(CELL, signal())
+    await openLeftBehind(folder.path, signal())
+    assert.is(ruleset(), '')
+    // Nothing of this folder: it may be the table of another service of this machine.
+    await nftClosing().close(CELL, signal())
+    await openLeftBehind(folder.path, signal())
+    assert.match(ruleset(), /svc_ran/)
+    await kept.close(CELL, signal())
+    await kept.open(signal())
+    assert.is(ruleset(), '')
+  } finally {
+    await folder.remove()
   }
 })
 

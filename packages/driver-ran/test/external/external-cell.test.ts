@@ -1,4 +1,6 @@
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, fakeContext, suite } from '@steeple/testkit'
+import { externalDriver, externalHealth } from '../../src/external/external-driver.ts'
+import { PROFILE } from '../support/lab.ts'
 import { type CellWorld, cellWorld } from './support/cell-world.ts'
 
 const cells = suite('driver-ran/external/external-cell')
@@ -6,8 +8,9 @@ const cells = suite('driver-ran/external/external-cell')
 async function inWorld(
   body: (world: CellWorld) => Promise<void>,
   external: Parameters<typeof cellWorld>[0] = {},
+  more: Parameters<typeof cellWorld>[1] = {},
 ): Promise<void> {
-  const world = await cellWorld(external)
+  const world = await cellWorld(external, more)
   try {
     await body(world)
   } finally {
@@ -46,6 +49,77 @@ cells('turns the cell on when the gate is open, and off when it is closed', () =
     assert.is(world.cell.mayBeOn, false)
     assert.is(world.isCoreClosed, true)
   }),
+)
+
+cells('turns off a cell that reports another channel, and does not turn it on again in the same arm', () =>
+  inWorld(async (world) => {
+    const driver = externalDriver(world.context, world.cell)
+    const wanted = PROFILE.channel
+    world.channel = { numbers: [wanted + 50] }
+    world.gate.arm('mast')
+    await world.cell.step()
+    assert.is(world.isSending, true, 'nothing is known of its channel while it has no power')
+    await world.cell.step()
+    assert.is(world.isSwitchedOn, false)
+    assert.match(driver.deviations?.(PROFILE)[0] ?? '', new RegExp(`reports channel ${wanted + 50}`))
+    const { incident, status } = externalHealth(world.context, world.cell.snapshot())
+    assert.equal([incident, status], ['cell_other_channel', 'down'])
+    await world.cell.step()
+    await world.cell.step()
+    assert.equal(
+      world.orders.filter(Boolean).length,
+      1,
+      'without power it says nothing of its channel any more',
+    )
+    world.gate.disarm()
+    await world.cell.stop(soon())
+    assert.equal(driver.deviations?.(PROFILE), [])
+    assert.is(externalHealth(world.context, world.cell.snapshot()).incident, 'cell_other_channel')
+    world.channel = { numbers: [wanted] }
+    await onAir(world)
+    assert.is(world.cell.snapshot().deviation, undefined)
+    assert.is(externalHealth(world.context, world.cell.snapshot()).status, 'ok')
+  }),
+)
+
+cells('does not arm a profile whose channel a cell contradicts', () =>
+  inWorld(async (world) => {
+    world.meter = () => ({ of: 'transmitter', isZero: !world.isSwitchedOn, shown: 'RF' })
+    world.isStubborn = true
+    world.channel = { numbers: [PROFILE.channel, PROFILE.channel + 1] }
+    await world.cell.step()
+    const driver = externalDriver(world.context, world.cell)
+    assert.match(driver.problems?.(PROFILE).join() ?? '', /set both the same/)
+    world.channel = { unknown: 'the cell at / gives no channel' }
+    await eventually(async () => {
+      await world.cell.step()
+      assert.equal(driver.problems?.(PROFILE), [])
+    })
+  }),
+)
+
+cells('says what becomes of the cell when this machine fails', () =>
+  inWorld(
+    async (world) => {
+      assert.is(externalDriver(world.context, world.cell).fallback?.()?.kind, 'none')
+      const timed = fakeContext({ config: {}, settings: { ran: { external: { refresh: '30s' } } } })
+      assert.is(externalDriver(timed.context, world.cell).fallback?.()?.kind, 'timer')
+      await timed.dispose()
+    },
+    { refresh: '0s' },
+  ),
+)
+
+cells('a virtual profile of a lab never turns on a cell', () =>
+  inWorld(
+    async (world) => {
+      await world.cell.step()
+      assert.equal(world.orders, [])
+      assert.match(Reflect.get(Object(world.cell.snapshot().desired), 'reason'), /never virtual/)
+    },
+    {},
+    { server: { mode: 'lab' }, ran: { device_name: 'zmq', virtual_profile: 'mast' } },
+  ),
 )
 
 cells('does not turn on what it cannot read', () =>

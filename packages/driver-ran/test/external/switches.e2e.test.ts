@@ -71,6 +71,8 @@ switches('a command switches, with its secrets in the environment and never a sh
       isOn: true,
       meter: { of: 'power', isZero: false, shown: '8.5 W' },
     })
+    await writeFile(state, 'on 8.5 channel 3350')
+    assert.equal((await one.read(patient())).channel, { numbers: [3_350] })
     await writeFile(state, 'maybe')
     assert.match(await refusal(one.read(patient())), /neither "on" nor "off"/)
     const wrong = commandSwitch({ on: [relay], off: [relay], status: [join(folder, 'nothing')] })
@@ -99,7 +101,7 @@ switches('calls switch, and the answer is read by a pointer', () =>
       if (headers.authorization !== 'Bearer t0ken') return { status: 401 }
       if (isBroken) return { status: 200, body: { relays: [{ ison: 'on' }] } }
       if (url === '/relay/0' && method === 'POST') isOn = JSON.parse(body).turn === 'on'
-      return { status: 200, body: { relays: [{ ison: isOn }], meters: [{ power: isOn ? 7 : 0 }] } }
+      return { status: 200, body: { relays: [{ ison: isOn }], meters: [{ power: isOn ? 7 : 0 }], dl: 3_350 } }
     })
     const status = { url: `${server.url}/status`, pointer: '/relays/0/ison', on: true, off: false }
     const calls = {
@@ -111,6 +113,10 @@ switches('calls switch, and the answer is read by a pointer', () =>
     const one = httpSwitch(config)
     await turnsOnAndOff(one)
     assert.equal((await one.read(patient())).meter, { of: 'power', isZero: true, shown: '0 W' })
+    const told = httpSwitch({ ...config, channel: { pointer: '/dl' } })
+    assert.equal((await told.read(patient())).channel, { numbers: [3_350] })
+    const silent = httpSwitch({ ...config, channel: { pointer: '/nothing' } })
+    assert.equal((await silent.read(patient())).channel, { unknown: 'the cell at /nothing gives no channel' })
     const wrong = httpSwitch({
       ...config,
       authorization_file: await secretFile(folder, 'wrong', 'Bearer no'),
@@ -179,9 +185,14 @@ switches('a PoE port is switched by SNMPv2c and SNMPv3', () =>
 switches('GenieACS switches a cell, and leaves no order to turn on behind', async () => {
   const acs = await acsServer()
   try {
-    const one = genieacsSwitch({ url: acs.url, device: acs.device })
+    const one = genieacsSwitch({ url: acs.url, device: acs.device }, 'lte')
     await turnsOnAndOff(one)
     assert.equal((await one.read(patient())).meter, { of: 'transmitter', isZero: true, shown: 'RF off' })
+    assert.is((await one.read(patient())).channel, undefined, 'a cell without that parameter')
+    acs.channel = '3350, 3400'
+    assert.is((await one.read(patient())).channel, undefined, 'what it did not have is not asked for again')
+    const other = genieacsSwitch({ url: acs.url, device: acs.device }, 'lte')
+    assert.equal((await other.read(patient())).channel, { numbers: [3_350, 3_400] })
     acs.isSending = true
     assert.equal((await one.read(patient())).meter?.isZero, false)
     acs.isReachable = false
@@ -195,7 +206,7 @@ switches('GenieACS switches a cell, and leaves no order to turn on behind', asyn
       [{ name: 'setParameterValues', value: false }],
     )
     assert.match(
-      await refusal(genieacsSwitch({ url: acs.url, device: 'other' }).read(patient())),
+      await refusal(genieacsSwitch({ url: acs.url, device: 'other' }, 'lte').read(patient())),
       /knows no device other/,
     )
   } finally {

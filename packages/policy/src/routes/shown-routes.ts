@@ -13,6 +13,20 @@ function all(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
 }
 
 const BLOCK: JsonSchema = { ...all({ low_mhz: MHZ, high_mhz: MHZ }), type: ['object', 'null'] }
+/** What becomes of the transmitter when this machine fails. */
+export const FALLBACK: JsonSchema = {
+  ...all({
+    kind: {
+      type: 'string',
+      enum: ['off', 'timer', 'none'],
+      description:
+        'off: it ends with this machine. timer: its switch turns it off within a time. none: it stays on.',
+    },
+    detail: { type: 'string' },
+  }),
+  type: ['object', 'null'],
+  description: 'What becomes of the transmitter when this machine fails. Null: no radio is configured.',
+}
 /** A radio profile as it is shown: judged as an arm of it would be. */
 export const JUDGED_PROFILE: JsonSchema = all({
   id: { type: 'string' },
@@ -44,6 +58,7 @@ export const JUDGED_PROFILE: JsonSchema = all({
     items: { type: 'string' },
     description: 'Why the radio of this box cannot send it, whatever the gate says.',
   },
+  fallback: FALLBACK,
 })
 const RANGE: JsonSchema = all({
   technology: TECHNOLOGY,

@@ -16,6 +16,7 @@ import {
 import { principalText } from '../store.ts'
 import type { Transmitters } from '../tx/transmitters.ts'
 import type { TxControl } from '../tx/tx-control.ts'
+import { FALLBACK } from './shown-routes.ts'
 
 interface DisarmParts {
   readonly control: Pick<TxControl, 'beginDisarm' | 'hold'>
@@ -110,6 +111,7 @@ const STATE: JsonSchema = recordSchema({
       'off: everything that was permitted to transmit has reported that it is off. on: something is permitted to ' +
       'transmit. unconfirmed: it had to stop and has not reported it; it may be on air. More may come.',
   },
+  fallback: FALLBACK,
 })
 
 /**
@@ -126,7 +128,7 @@ const NOT_CONFIRMED: Reply = {
 /** The TX gate's routes: state, arm, disarm. */
 export function txRoutes(control: TxControl, transmitters: Transmitters, clock: Clock): readonly Route[] {
   const nowMs = (): number => clock.nowMs()
-  const stateReply = async (): Promise<Reply> => ok(stateRecord(await control.state()))
+  const stateReply = async (): Promise<Reply> => ok(stateRecord(await control.state(), control))
   const disarm = async (request: Request<unknown, unknown, unknown>): Promise<Reply> => {
     const record = (atMs: number): Promise<Reply> =>
       request.mutate('tx', async (tx) => {
@@ -177,7 +179,7 @@ function armRoute(
 ): Route {
   const arm = (request: Request<unknown, unknown, ArmBody>): Promise<Reply> =>
     request.mutate('tx', async (tx) =>
-      ok(stateRecord(await control.arm(tx, request.principal, request.body.profile_id ?? ''))),
+      ok(stateRecord(await control.arm(tx, request.principal, request.body.profile_id ?? ''), control)),
     )
   return route<unknown, unknown, ArmBody>({
     method: 'POST',
@@ -222,11 +224,15 @@ function disarmOf(octets: Uint8Array): ArmBody | undefined {
   return isDisarm ? { arm: false } : undefined
 }
 
-function stateRecord(state: TxGateState): Readonly<Record<string, unknown>> {
+function stateRecord(
+  state: TxGateState,
+  control: Pick<TxControl, 'fallback'>,
+): Readonly<Record<string, unknown>> {
   return {
     armed: state.armed,
     gates: state.gates,
     profile: state.profile ?? null,
     transmitter: state.transmitter,
+    fallback: control.fallback() ?? null,
   }
 }

@@ -1,4 +1,4 @@
-import type { RadioProfile } from '@steeple/contracts'
+import type { RadioFallback, RadioProfile } from '@steeple/contracts'
 import { type CarrierBlock, carriersOf, isUsableCarrier, mhzFromKhz } from '@steeple/telecom'
 import type { ClosedGate } from '../spectrum/layers.ts'
 import { carrierOfProfile, closedGates, type GateBasis } from './gate-evaluation.ts'
@@ -29,6 +29,8 @@ export interface JudgedProfile {
   readonly closed: readonly ClosedGate[]
   /** Why the radio of this box cannot send it, whatever the gate says. */
   readonly problems: readonly string[]
+  /** What becomes of it when this machine fails; null: no radio is configured. */
+  readonly fallback: RadioFallback | null
 }
 
 /** What the gate alone does not know of a profile. */
@@ -36,6 +38,7 @@ interface Around {
   readonly isArmed: boolean
   readonly isInFile: boolean
   readonly problems: readonly string[]
+  readonly fallback: RadioFallback | undefined
 }
 
 /** A profile judged as an arm of it would be. */
@@ -43,7 +46,7 @@ export function judgedProfile(
   basis: GateBasis,
   id: string,
   profile: RadioProfile,
-  { isArmed, isInFile, problems }: Around,
+  { isArmed, isInFile, problems, fallback }: Around,
 ): JudgedProfile {
   const { band, bandwidthMhz } = carrierOfProfile(profile)
   const carriers = carriersOf(profile.technology, profile.channel, { band, bandwidthMhz })
@@ -63,6 +66,7 @@ export function judgedProfile(
     source: isInFile ? 'file' : 'store',
     closed: closedGates(basis, carrierOfProfile(profile)),
     problems,
+    fallback: fallback ?? null,
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type MutationTx,
   type PolicyBundle,
   type Principal,
+  type RadioFallback,
   type RadioProfile,
   ranDriverRef,
   sectionOf,
@@ -136,6 +137,8 @@ export interface TxControl extends TxGate, Remembering {
   review(): Promise<ArmReview | undefined>
   /** All profiles, each judged as an arm of it would be: those of the file in its order, then the others by name. */
   profiles(): Promise<readonly JudgedProfile[]>
+  /** What becomes of the transmitter when this machine fails; undefined when no radio is configured, or nobody knows. */
+  fallback(): RadioFallback | undefined
   /** That profile as an arm of it would be judged, whether it is stored or not. */
   judge(id: string, profile: RadioProfile): Promise<JudgedProfile>
   /**
@@ -183,8 +186,7 @@ export function txControlOf(
   }
   const reasonsOf = (basis: GateBasis, arm: Arm): readonly string[] => {
     const held = unstored.of(arm)
-    const reasons = disarmReasons(basis, arm)
-    return held === undefined ? reasons : [unstoredText(held), ...reasons]
+    return [...(held === undefined ? [] : [unstoredText(held)]), ...ownReasons(context, basis, arm)]
   }
   const permit = async (profileId: string): Promise<RadioProfile> => {
     const { stops } = memory
@@ -208,6 +210,7 @@ export function txControlOf(
       isArmed: id === arm?.profileId,
       isInFile: Object.hasOwn(fileProfiles(context), id),
       problems: context.maybe(ranDriverRef)?.problems?.(profile) ?? [],
+      fallback: context.maybe(ranDriverRef)?.fallback?.(),
     })
   return {
     memory,
@@ -225,6 +228,7 @@ export function txControlOf(
       const arm = await armNow()
       return Object.entries(basis.profiles).map(([id, profile]) => judged(basis, arm, id, profile))
     },
+    fallback: () => context.maybe(ranDriverRef)?.fallback?.(),
     judge: async (id, profile) => judged(await basisNow(), await armNow(), id, profile),
     permit,
     refuseWhileClosed: async () => refuseClosed(await basisNow(), undefined),
@@ -247,7 +251,7 @@ export function txControlOf(
       const isOnItsWay = memory.disarms > 0
       if (!isOnItsWay && (arm === undefined || unstored.of(arm) === undefined)) void unstored.forget()
       if (arm === undefined) return undefined
-      const reasons = isOnItsWay ? disarmReasons(basis, arm) : reasonsOf(basis, arm)
+      const reasons = isOnItsWay ? ownReasons(context, basis, arm) : reasonsOf(basis, arm)
       return { arm, reasons, expiresAtMs: expiryMs(basis.spectrum.license) }
     },
     lastReasons: () => {
@@ -260,6 +264,11 @@ export function txControlOf(
       memory.isClosed = true
     },
   }
+}
+
+/** Why an arm must end, beside a disarm of somebody: what the gate says, and what the radio does otherwise than its profile says. */
+function ownReasons(context: Context, basis: GateBasis, arm: Arm): readonly string[] {
+  return [...disarmReasons(basis, arm), ...(context.maybe(ranDriverRef)?.deviations?.(arm.profile) ?? [])]
 }
 
 /** The profiles of the configuration file. No other of the same name counts. */

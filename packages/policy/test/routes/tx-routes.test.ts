@@ -35,6 +35,7 @@ tx('arm a covered profile, move the lifecycle and open an interval', async () =>
     gates: { country_code: 'set', license_ack: 'set', allow_list: 'set' },
     profile: 'b3-lab',
     transmitter: 'unconfirmed',
+    fallback: null,
   })
   assert.equal(here.lifecycle, ['armed'])
   assert.is(await permitCode(), 'permitted')
@@ -72,6 +73,7 @@ tx('name each missing gate when they refuse', async () => {
     gates: { country_code: 'missing', license_ack: 'missing', allow_list: 'missing' },
     profile: null,
     transmitter: 'unconfirmed',
+    fallback: null,
   })
   await lab.close()
 })

@@ -59,6 +59,11 @@ function ArmDialog({
       onClose={onClose}
     >
       <Carrier profile={profile} />
+      {profile.fallback?.kind === 'none' ? (
+        <Notice tone="warn">
+          <p>{t('radio.fallback.warn')}</p>
+        </Notice>
+      ) : null}
       <DryRun id={profile.id} />
       <ol class="checklist">
         {STEPS.map((step) => (
@@ -267,7 +272,7 @@ function ProfileCard({ profile, onArm, ...care }: CardProps) {
 
 /** The carrier of a profile in MHz and channels. */
 function Carrier({ profile }: { readonly profile: Profile }) {
-  const { downlink, uplink, technology, band, channel } = profile
+  const { downlink, uplink, technology, band, channel, fallback } = profile
   return (
     <dl class="facts">
       <dt>{t('radio.carrier.channel')}</dt>
@@ -282,6 +287,12 @@ function Carrier({ profile }: { readonly profile: Profile }) {
       <dd>{mhzText(profile.bandwidth_mhz)}</dd>
       <dt>{t('radio.carrier.power')}</dt>
       <dd>{profile.eirp_dbm === null ? t('radio.carrier.power.none') : `${profile.eirp_dbm} dBm`}</dd>
+      {fallback === null ? null : (
+        <>
+          <dt>{t('radio.fallback')}</dt>
+          <dd>{word('radio.fallback', fallback.kind)}</dd>
+        </>
+      )}
     </dl>
   )
 }

@@ -10,7 +10,7 @@ import {
 } from '@steeple/contracts'
 import { type FakeContext, fakeContext, type Overrides, tempDir } from '@steeple/testkit'
 import { cellNote } from '../../../src/external/cell-note.ts'
-import type { CellSwitch, Meter } from '../../../src/external/cell-switch.ts'
+import type { CellChannel, CellSwitch, Meter } from '../../../src/external/cell-switch.ts'
 import type { CoreClosing } from '../../../src/external/core-closing.ts'
 import { ExternalCell } from '../../../src/external/external-cell.ts'
 import { type FakeGate, fakeGate } from '../../support/gate.ts'
@@ -39,6 +39,8 @@ export interface CellWorld {
   /** nft may not be used. */
   isClosingRefused: boolean
   meter: ((isSending: boolean) => Meter) | undefined
+  /** What it says of its channel while it has power. */
+  channel: CellChannel | undefined
   /** How long an order to turn on takes, ms. */
   slowOnMs: number
   readonly isSending: boolean
@@ -52,7 +54,10 @@ export interface CellWorld {
   close(): Promise<void>
 }
 
-export async function cellWorld(external: Overrides<Settings['ran']['external']> = {}): Promise<CellWorld> {
+export async function cellWorld(
+  external: Overrides<Settings['ran']['external']> = {},
+  { server, ran }: Pick<Overrides<Settings>, 'server' | 'ran'> = {},
+): Promise<CellWorld> {
   const folder = await tempDir()
   const profiles = { mast: PROFILE }
   const gate = fakeGate(profiles)
@@ -73,11 +78,12 @@ export async function cellWorld(external: Overrides<Settings['ran']['external']>
     [coreDriverRef.id, core],
   ])
   const settings: Overrides<Settings> = {
-    server: { data_dir: folder.path },
+    server: { data_dir: folder.path, ...server },
     ran: {
       program: 'external',
       enb_id: 411,
       profiles,
+      ...ran,
       external: { address: ADDRESS, poll: '1s', stays_on: true, ...external },
     },
   }
@@ -96,7 +102,11 @@ export async function cellWorld(external: Overrides<Settings['ran']['external']>
     },
     read: async () => {
       if (world.isSilent) throw southboundUnavailable('the switch does not answer')
-      return { isOn: world.isSwitchedOn, ...(world.meter && { meter: world.meter(world.isSending) }) }
+      return {
+        isOn: world.isSwitchedOn,
+        ...(world.meter && { meter: world.meter(world.isSending) }),
+        ...(world.channel && world.isSending && { channel: world.channel }),
+      }
     },
   }
   const closing: CoreClosing = {
@@ -132,7 +142,8 @@ export async function cellWorld(external: Overrides<Settings['ran']['external']>
   const world: CellWorld = {
     ...{ gate, context, fake, orders, cameBack },
     ...{ isSwitchedOn: false, isStubborn: false, isSilent: false, isLost: false, isRemembered: false },
-    ...{ isCoreMute: false, isClosingRefused: false, meter: undefined, slowOnMs: 0 },
+    ...{ isCoreMute: false, isClosingRefused: false, meter: undefined, channel: undefined },
+    slowOnMs: 0,
     get cell() {
       return current
     },

@@ -113,6 +113,8 @@ export interface Acs {
   isReachable: boolean
   isAdmin: boolean
   isSending: boolean
+  /** EARFCNDL as the cell says it; undefined: it has no such parameter. */
+  channel: number | string | undefined
   /** Tasks that wait, by what they would set. */
   readonly waiting: readonly { readonly name: string; readonly value: unknown }[]
   close(): Promise<void>
@@ -135,7 +137,10 @@ export async function acsServer(): Promise<Acs> {
     const value = (flag: boolean) => ({ _value: flag, _type: 'xsd:boolean' })
     const leaf = { AdminState: value(acs.isAdmin), RFTxStatus: value(acs.isSending) }
     const path: unknown = control.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), leaf)
-    return { _id: device, ...Object(path) }
+    const rf = acs.channel === undefined ? {} : { RF: { EARFCNDL: { _value: acs.channel } } }
+    const whole = { _id: device, ...Object(path) }
+    whole.Device.Services.FAPService[1].CellConfig = { LTE: { RAN: rf } }
+    return whole
   }
   const posted = (body: string): Answer => {
     last += 1
@@ -162,7 +167,7 @@ export async function acsServer(): Promise<Acs> {
     return { status: 404, body: 'No such device' }
   })
   const acs: Acs = {
-    ...{ url: server.url, device, isReachable: true, isAdmin: false, isSending: false },
+    ...{ url: server.url, device, isReachable: true, isAdmin: false, isSending: false, channel: undefined },
     get waiting() {
       return tasks.map(({ name, parameterValues }) => ({ name, value: parameterValues?.[0]?.[1] }))
     },

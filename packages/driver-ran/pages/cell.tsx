@@ -1,0 +1,273 @@
+import {
+  type AnswerOf,
+  api,
+  Button,
+  ByHand,
+  Checkbox,
+  Dialog,
+  ErrorNotice,
+  Facts,
+  Field,
+  Form,
+  Notice,
+  type Planned,
+  Select,
+  t,
+  toast,
+  useQuery,
+  useState,
+  word,
+} from '@steeple/console/kit'
+import {
+  type CellTyped,
+  cellProfile,
+  cellSettings,
+  type InForce,
+  KINDS,
+  kindInForce,
+  SWITCH_FIELDS,
+  type SwitchField,
+  typedCell,
+  typedFields,
+} from './cell-form.ts'
+
+type Profiles = AnswerOf<'GET', '/v1/tx/profiles'>['profiles']
+const CHANGES = { on: ['settings.*', 'tx.*', 'plugin.*'] }
+
+/** A cell of a vendor, which the box switches and does not run: what it is set to, and the form that sets it up. */
+export function Panel() {
+  const settings = useQuery('/v1/settings', {}, CHANGES)
+  const profiles = useQuery('/v1/tx/profiles', {}, CHANGES)
+  const [isOpen, setOpen] = useState(false)
+  const error = settings.error ?? profiles.error
+  if (error !== undefined) return <ErrorNotice error={error} onRetry={settings.reload} />
+  if (settings.data === undefined || profiles.data === undefined) return null
+  const values = new Map(settings.data.settings.map(({ key, value }) => [key, value]))
+  const inForce: InForce = (key) => values.get(key)
+  const isUsed = inForce('ran.program') === 'external'
+  const kind = kindInForce(inForce)
+  return (
+    <section class="card" aria-labelledby="radio-cell">
+      <h2 id="radio-cell">{t('radio.cell')}</h2>
+      <p>{t('radio.cell.help')}</p>
+      {isUsed && kind !== undefined ? (
+        <Facts
+          facts={[
+            [t('radio.cell.kind'), word('radio.cell.kind', kind)],
+            [
+              t('radio.cell.address'),
+              String(inForce('ran.external.address') || t('radio.cell.address.none')),
+            ],
+          ]}
+        />
+      ) : null}
+      <Button onClick={() => setOpen(true)}>{t(isUsed ? 'radio.cell.change' : 'radio.cell.add')}</Button>
+      {isOpen ? (
+        <CellDialog
+          inForce={inForce}
+          etag={settings.etag}
+          profiles={profiles.data.profiles}
+          onClose={() => setOpen(false)}
+        />
+      ) : null}
+    </section>
+  )
+}
+
+interface DialogProps {
+  readonly inForce: InForce
+  readonly etag: string | undefined
+  readonly profiles: Profiles
+  readonly onClose: () => void
+}
+
+function CellDialog({ inForce, etag, profiles, onClose }: DialogProps) {
+  const technology = inForce('ran.external.technology')
+  const [typed, setTyped] = useState<CellTyped>(() =>
+    typedCell(
+      inForce,
+      profiles.find((one) => one.armed) ?? profiles.find((one) => one.technology === technology),
+    ),
+  )
+  const [byHand, setByHand] = useState<Planned | undefined>(undefined)
+  const { id } = typed.profile
+  const isFixed = profiles.some((one) => one.id === id && (one.source === 'file' || one.armed))
+  const act = async () => {
+    const body = { settings: cellSettings(typed, inForce) }
+    const planned = await api.put('/v1/settings', { query: { dry_run: true }, body, ifMatch: etag })
+    if (!planned.ok) return planned
+    const profile = isFixed
+      ? undefined
+      : await api.put('/v1/tx/profiles/{id}', { path: { id }, body: cellProfile(typed) })
+    if (profile?.ok === false) return profile
+    if (planned.data.writable && planned.data.fixed.length === 0)
+      return await api.put('/v1/settings', { body, ifMatch: etag })
+    setByHand(planned.data)
+    return undefined
+  }
+  return (
+    <Dialog
+      isOpen
+      title={t(`radio.cell.${inForce('ran.program') === 'external' ? 'change' : 'add'}`)}
+      onClose={onClose}
+    >
+      <Form
+        submit={t('radio.cell.save')}
+        act={act}
+        onDone={() => {
+          toast({ text: t('radio.cell.saved') })
+          onClose()
+        }}
+        onCancel={onClose}
+      >
+        <p>{t('radio.cell.what')}</p>
+        <CellFields typed={typed} onChange={setTyped} />
+        <SwitchFields typed={typed} inForce={inForce} onChange={setTyped} />
+        <FallbackFields typed={typed} onChange={setTyped} />
+        <ProfileFields typed={typed} isFixed={isFixed} onChange={setTyped} />
+        {byHand === undefined ? null : <ByHand planned={byHand} />}
+      </Form>
+    </Dialog>
+  )
+}
+
+interface FieldsProps {
+  readonly typed: CellTyped
+  readonly onChange: (typed: CellTyped) => void
+}
+
+function CellFields({ typed, onChange }: FieldsProps) {
+  const { cell } = typed
+  const set = (key: keyof CellTyped['cell']) => (value: string) =>
+    onChange({ ...typed, cell: { ...cell, [key]: value } })
+  return (
+    <div class="pair">
+      <Select
+        label={t('radio.cell.technology')}
+        value={cell.technology}
+        onChange={set('technology')}
+        options={['lte', 'nr'].map((value) => ({ value, label: word('radio.technology', value) }))}
+      />
+      <Field
+        label={t('radio.cell.id')}
+        help={t('radio.cell.id.help')}
+        value={cell.id}
+        onInput={set('id')}
+        inputMode="numeric"
+        pattern="[0-9]+"
+        isRequired
+      />
+      <Field
+        label={t('radio.cell.address')}
+        help={t('radio.cell.address.help')}
+        value={cell.address}
+        onInput={set('address')}
+      />
+    </div>
+  )
+}
+
+function SwitchFields({ typed, inForce, onChange }: FieldsProps & { readonly inForce: InForce }) {
+  const { kind, fields } = typed
+  const set = (key: string) => (value: string) => onChange({ ...typed, fields: { ...fields, [key]: value } })
+  return (
+    <fieldset>
+      <legend>{t('radio.cell.kind')}</legend>
+      <Select
+        label={t('radio.cell.kind.of')}
+        value={kind}
+        onChange={(value) => {
+          const next = KINDS.find((one) => one === value)
+          if (next !== undefined) onChange({ ...typed, kind: next, fields: typedFields(next, inForce) })
+        }}
+        options={KINDS.map((value) => ({ value, label: word('radio.cell.kind', value) }))}
+      />
+      <p class="fine">{t(`radio.cell.kind.${kind}.help`)}</p>
+      <div class="pair">
+        {SWITCH_FIELDS[kind].map((field) => (
+          <SwitchLine
+            key={`${kind} ${field.key}`}
+            field={field}
+            value={fields[field.key] ?? ''}
+            onInput={set(field.key)}
+          />
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+function SwitchLine({
+  field: { key, as, isRequired = false },
+  value,
+  onInput,
+}: {
+  readonly field: SwitchField
+  readonly value: string
+  readonly onInput: (value: string) => void
+}) {
+  const label = t(`radio.cell.f.${key}`)
+  if (as === 'method')
+    return (
+      <Select
+        {...{ label, value, onChange: onInput }}
+        options={['GET', 'POST', 'PUT'].map((one) => ({ value: one, label: one }))}
+      />
+    )
+  const help = as === 'argv' || as === 'file' ? { help: t(`radio.cell.as.${as}`) } : {}
+  return (
+    <Field {...{ label, value, onInput, isRequired, ...help }} {...(as === 'argv' ? { lines: 3 } : {})} />
+  )
+}
+
+function FallbackFields({ typed, onChange }: FieldsProps) {
+  return (
+    <fieldset>
+      <legend>{t('radio.cell.fallback')}</legend>
+      <Field
+        label={t('radio.cell.refresh')}
+        help={t('radio.cell.refresh.help')}
+        value={typed.cell.refresh}
+        onInput={(refresh) => onChange({ ...typed, cell: { ...typed.cell, refresh } })}
+        placeholder="30s"
+      />
+      <Checkbox
+        label={t('radio.cell.staysOn')}
+        help={t('radio.cell.staysOn.help')}
+        isChecked={typed.staysOn}
+        onChange={(staysOn) => onChange({ ...typed, staysOn })}
+      />
+    </fieldset>
+  )
+}
+
+function ProfileFields({ typed, isFixed, onChange }: FieldsProps & { readonly isFixed: boolean }) {
+  const { profile } = typed
+  const line = (key: keyof CellTyped['profile'], isRequired = true) => (
+    <Field
+      label={t(`radio.cell.p.${key}`)}
+      value={profile[key]}
+      onInput={(value) => onChange({ ...typed, profile: { ...profile, [key]: value } })}
+      {...{ isRequired, isDisabled: isFixed && key !== 'id' }}
+      {...(key === 'id' ? { pattern: '[a-z0-9][a-z0-9_\\-]*', maxLength: 64 } : {})}
+    />
+  )
+  return (
+    <fieldset>
+      <legend>{t('radio.cell.profile')}</legend>
+      <p class="fine">{t('radio.cell.profile.help')}</p>
+      {isFixed ? (
+        <Notice tone="warn">
+          <p>{t('radio.cell.profile.fixed')}</p>
+        </Notice>
+      ) : null}
+      <div class="pair">
+        {line('id')}
+        {line('channel')}
+        {line('band', false)}
+        {line('width')}
+        {line('power', false)}
+      </div>
+    </fieldset>
+  )
+}

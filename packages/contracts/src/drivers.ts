@@ -89,6 +89,17 @@ export interface CoreRestored {
   /** Why daemons have not restarted, or do not get well with them, in words; undefined when all are well. */
   readonly problem: string | undefined
 }
+/** What putting files of others back would do. */
+export interface CoreRestorePlan {
+  /** The name of the copy. */
+  readonly copy: string
+  /** Paths of the files that would be written or removed. */
+  readonly changed: readonly string[]
+  /** Daemons that would restart, in that order. */
+  readonly restarts: readonly string[]
+  /** Phones that would be cut off by it; undefined when the core does not tell. */
+  readonly dropped: number | undefined
+}
 /** One file of a plan. */
 export interface PlannedFile {
   readonly path: string
@@ -230,6 +241,8 @@ export interface CoreDriver {
    * again. Throws `not_found`. Absent where nothing is kept.
    */
   restoreOriginal?(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestored>
+  /** What `restoreOriginal` would do. Never changes anything. Throws `not_found`. Absent where that is not known before. */
+  planRestore?(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestorePlan>
   /**
    * Compares the files that are there with what would be written, if the settings were these. Never changes anything; throws
    * `validation_failed` where such settings cannot be rendered. Absent where `plan` never holds anything.
@@ -277,6 +290,7 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   plan: 'function?',
   takeOver: 'function?',
   restoreOriginal: 'function?',
+  planRestore: 'function?',
   compare: 'function?',
   adopt: 'function?',
   diagnose: 'function?',
@@ -409,6 +423,8 @@ export interface HssDriver {
    * before. `not_found` for one that the HSS does not hold. Absent where nothing can do it.
    */
   cancelLocation?(imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult>
+  /** Takes away what it keeps in the HSS for itself, beside subscribers. Absent where it keeps nothing. */
+  release?(signal: AbortSignal): Promise<void>
 }
 export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.driver', {
   name: 'string',
@@ -422,6 +438,7 @@ export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.dr
   remove: 'function',
   setBlocked: 'function',
   cancelLocation: 'function?',
+  release: 'function?',
 })
 
 /** Subscribers of another core than the one that is written to. They are only looked at. */

@@ -45,6 +45,7 @@ export {
   type CoreObserved,
   type CorePlan,
   type CoreRestored,
+  type CoreRestorePlan,
   coreDriverRef,
   type FoundSlice,
   type HssDriver,

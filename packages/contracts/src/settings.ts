@@ -37,6 +37,7 @@ export interface Settings {
     readonly other: 'none' | 'pyhss' | 'ella'
     readonly other_url: string
     readonly other_token_file: string
+    readonly other_ca_file: string
   }
   readonly peering: { readonly enabled: boolean; readonly mdns: boolean }
   readonly policy: {

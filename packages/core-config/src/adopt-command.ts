@@ -61,6 +61,12 @@ export async function adopt(host: CommandHost): Promise<void> {
   host.printRecord(await call('POST /v1/core/adopt', { body: { ours: linesIn(host, typed.ours) } }))
 }
 
+/** Which daemons restart, and how many phones that cuts off. */
+export function cutWords(daemons: readonly string[], dropped: number | null): string {
+  const phones = dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')
+  return `${daemons.join(', ')} restart, which cuts off ${phones}`
+}
+
 function driverOf(host: CommandHost, { daemons }: Found): string {
   if (daemons.some(({ kind }) => kind === 'container')) return 'container'
   if (daemons.some(({ kind }) => kind === 'unit')) return 'systemd'
@@ -135,9 +141,7 @@ function show(host: CommandHost, found: Found): void {
 
 function showCosts({ out, printable }: CommandHost, { adopted, replaced }: Found): void {
   const words = ({ restarts, subscribers_dropped: dropped }: Cost): string =>
-    restarts.length === 0
-      ? 'nothing restarts'
-      : `${restarts.map(printable).join(', ')} restart, which cuts off ${dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')}`
+    restarts.length === 0 ? 'nothing restarts' : cutWords(restarts.map(printable), dropped)
   if (adopted !== null)
     out(`\nTo take it over with all of its lines: svc core adopt --yes (${words(adopted)})\n`)
   if (replaced !== null)

@@ -1,5 +1,5 @@
 import { type CommandHost, type Commands, countText } from '@steeple/contracts'
-import { adopt } from './adopt-command.ts'
+import { adopt, cutWords } from './adopt-command.ts'
 
 /** A plan as `GET /v1/core/plan` answers it. */
 interface Plan {
@@ -74,6 +74,26 @@ const WRAPPED_REASON = { value: 'reason', fit: 'wrap' } as const
 /** With these the service looks at the core, and writes nothing. */
 const LOOKING = { settings: { 'hss.driver': 'none', 'southbound.driver': 'none' } }
 
+/** What comes back of the files from before, and whom that cuts off. */
+async function restoreWords({ call, printable }: CommandHost, copy: string): Promise<string> {
+  const {
+    changed,
+    restarted,
+    subscribers_dropped: dropped,
+  } = (await call('POST /v1/core/restore-original', {
+    body: { dry_run: true },
+  })) as unknown as {
+    readonly changed: readonly string[]
+    readonly restarted: readonly string[]
+    readonly subscribers_dropped: number | null
+  } // as the route documents it
+  if (changed.length === 0) return 'the files are as they were before, and nothing restarts'
+  const files = `${changed.map(printable).join(', ')} come back as they were (${printable(copy)})`
+  return restarted.length === 0
+    ? `${files}, and nothing restarts`
+    : `${files}; ${cutWords(restarted.map(printable), dropped)}`
+}
+
 async function release(host: CommandHost): Promise<void> {
   const { typed, call, err, out, printable, fields, answer, isJson } = host
   const { originals = [], config_dir: dir } = await planOf(host)
@@ -84,7 +104,7 @@ async function release(host: CommandHost): Promise<void> {
       `${printable(String(found.rates))} that were slowed down get their AMBR back`,
     originals.length === 0
       ? `${dir === '' ? "the core's files" : `the files in ${printable(dir)}`} stay as they are`
-      : `the files from before come back (${printable(originals[0] ?? '')}), and their daemons restart`,
+      : await restoreWords(host, originals[0] ?? ''),
     'the service then only looks: hss.driver and southbound.driver become none. The SIMs stay here as records',
   ]
   if (typed.yes !== true) {

@@ -20,6 +20,7 @@ interface TakeOverBody {
 
 interface RestoreBody {
   readonly copy?: string
+  readonly dry_run?: boolean
 }
 
 const PATHS: JsonSchema = { type: 'array', items: { type: 'string' } }
@@ -75,11 +76,18 @@ function restoreRoute(context: Context, wake: () => void): Route {
       'removed, and the daemons restart. Nothing is applied again before `POST /v1/core/take-over`. With ' +
       '`southbound.driver: none` no daemon is restarted.',
     schema: {
-      body: objectSchema({ copy: { type: 'string', maxLength: 64 } }),
+      body: objectSchema({
+        copy: { type: 'string', maxLength: 64 },
+        dry_run: { type: 'boolean', description: 'Changes nothing: the answer says what would be done.' },
+      }),
       response: recordSchema({
         copy: { type: 'string' },
         changed: PATHS,
         restarted: PATHS,
+        subscribers_dropped: {
+          type: ['integer', 'null'],
+          description: 'Phones that the restarts cut off; null when the core does not tell.',
+        },
         problem: {
           type: ['string', 'null'],
           description: 'Why daemons have not restarted or are not well; null when all are.',
@@ -93,14 +101,22 @@ function restoreRoute(context: Context, wake: () => void): Route {
       if (driver.restoreOriginal === undefined)
         throw southboundUnavailable('this core driver keeps no copies of files; put them back by hand')
       const set = await driver.render(coreDesired(context))
-      const done = await driver.restoreOriginal(set, request.body.copy, request.signal)
+      const { copy: named, dry_run: isDry } = request.body
+      const planned = await driver.planRestore?.(set, named, request.signal)
+      if (isDry === true) {
+        if (planned === undefined)
+          throw southboundUnavailable('this core driver does not tell before what putting files back does')
+        const { copy, changed, restarts, dropped = null } = planned
+        return ok({ copy, changed, restarted: restarts, subscribers_dropped: dropped, problem: null })
+      }
+      const done = await driver.restoreOriginal(set, named, request.signal)
       const { copy, changed, restarted, problem = null } = done
       await request.mutate('core', async (tx) => {
         tx.audit({ detail: { core: context.settings.core, copy, changed, restarted, problem } })
         return { status: 204 }
       })
       wake()
-      return ok({ copy, changed, restarted, problem })
+      return ok({ copy, changed, restarted, subscribers_dropped: planned?.dropped ?? null, problem })
     },
   })
 }

@@ -59,7 +59,9 @@ export async function foundNow(
     daemons,
     reading,
     settings: Object.fromEntries(
-      Object.entries(reading.settings).filter(([key, value]) => !isInForce(settings, key, value)),
+      Object.entries({ ...reading.settings, 'collector.enabled': true }).filter(
+        ([key, value]) => isKnown(settings, key) && !isInForce(settings, key, value),
+      ),
     ),
     apns: otherApns(context, reading),
     comparison,
@@ -69,9 +71,14 @@ export async function foundNow(
 }
 
 function otherApns(context: Context, { network }: CoreReading): readonly string[] | undefined {
-  const { apns } = network
-  const isOther = apns.length > 0 && !isDeepStrictEqual(apns.toSorted(), coreDesired(context).apns.toSorted())
-  return isOther ? apns : undefined
+  const apns = apnsOf(coreDesired(context).apns, network)
+  return isDeepStrictEqual(apns.toSorted(), coreDesired(context).apns.toSorted()) ? undefined : apns
+}
+
+/** The network's APNs. Where a pool is for any APN, those that are set have one, too. */
+function apnsOf(now: readonly string[], { apns, pools }: CoreReading['network']): readonly string[] {
+  if (apns.length === 0) return now
+  return pools.some(({ apn }) => apn === undefined) ? [...new Set([...now, ...apns])] : apns
 }
 
 /** The core that the configuration names if it is there, else the one that is. */
@@ -97,7 +104,7 @@ async function comparedWith(
   const settings = withFound(context.settings, found)
   const { plmn, tac } = settings
   const now = coreDesired(context)
-  const desired = { ...now, plmn, tac, apns: network.apns.length === 0 ? now.apns : network.apns }
+  const desired = { ...now, plmn, tac, apns: apnsOf(now.apns, network) }
   try {
     return { comparison: await driver.compare(desired, settings, signal), problems: [] }
   } catch (error) {
@@ -115,6 +122,13 @@ function withFound(settings: Settings, found: Readonly<Record<string, unknown>>)
     section[inner ?? name] = value
   }
   return all
+}
+
+/** Not a key of a part that this build lacks. */
+function isKnown(settings: Settings, key: string): boolean {
+  const [section = '', name = ''] = key.split('.')
+  const there = settings[section as keyof Settings] as object | undefined
+  return !['hss', 'collector'].includes(section) || name in (there ?? {})
 }
 
 function isInForce(settings: Settings, key: string, value: unknown): boolean {

@@ -420,14 +420,15 @@ test('looks at the core at once when another driver comes, and says when there i
   }))
 
 test('names the folder of a core that it would leave, and none where no folder is known', async () => {
-  const told = async (plan: {
-    readonly config_dir: string
-    readonly originals?: string[]
-  }): Promise<string> => {
+  const told = async (
+    plan: { readonly config_dir: string; readonly originals?: string[] },
+    back: object = { changed: ['hss.yaml'], restarted: ['hss', 'pcrf'], subscribers_dropped: 3 },
+  ): Promise<string> => {
     const said: string[] = []
     const answers: Readonly<Record<string, object>> = {
       'GET /v1/core/plan': { state: 'unknown', held: [], files: [], daemons: [], ...plan },
       'POST /v1/sims/release': { subscribers: 2, blocked: 1, rates: 0 },
+      'POST /v1/core/restore-original': back,
       'PUT /v1/settings': { lines: '', writable: true },
     }
     const host = {
@@ -439,7 +440,15 @@ test('names the folder of a core that it would leave, and none where no folder i
     return said.join('')
   }
   assert.match(await told({ config_dir: '/srv/core' }), '- the files in /srv/core stay as they are\n')
-  assert.match(await told({ config_dir: '/srv/core', originals: ['/data/a'] }), '(/data/a)')
+  const kept = { config_dir: '/srv/core', originals: ['/data/a'] }
+  assert.match(
+    await told(kept),
+    '- hss.yaml come back as they were (/data/a); hss, pcrf restart, which cuts off 3 phones\n',
+  )
+  assert.match(
+    await told(kept, { changed: [], restarted: [], subscribers_dropped: 0 }),
+    '- the files are as they were before, and nothing restarts\n',
+  )
   assert.match(await told({ config_dir: '' }), "- the core's files stay as they are\n")
 })
 

@@ -15,6 +15,7 @@ import {
 import {
   type Daemon as ConfigDaemon,
   type CoreFiles,
+  type CoreInfo,
   containerLook,
   coreEngine,
   coreInfo,
@@ -301,6 +302,13 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const places = (): CorePlaces => placesAt(files.addresses())
   const engine = seams.engine ?? coreEngine(() => context.settings, 'core_a')
   const info = coreInfo(clock, retiring, places)
+  const infos = new WeakMap<Settings, CoreInfo>()
+  /** Of a core that is where the settings do not say yet. */
+  const infoAt = (at: Settings): CoreInfo => {
+    const found = infos.get(at) ?? coreInfo(clock, retiring, () => (seams.places ?? corePlaces)(at))
+    infos.set(at, found)
+    return found
+  }
   const work = workParts(context, engine, places)
   const files = createCoreFiles(context, {
     core: 'core_a',
@@ -315,7 +323,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       const now = placesAt(addresses)
       return probeDaemon(daemon, now, work, signal)
     },
-    ues: (technology, signal) => listUes(info, signal, technology),
+    ues: (technology, signal, at) => listUes(at === undefined ? info : infoAt(at), signal, technology),
     notes: planNotes(context),
     isOutage: isDatabaseAway,
     engine: withHints(engine),
@@ -354,6 +362,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       apply: files.apply,
       takeOver: files.takeOver,
       restoreOriginal: files.restoreOriginal,
+      planRestore: files.planRestore,
       compare: files.compare,
       adopt: files.adopt,
       kick,

@@ -1,4 +1,13 @@
-import type { Context, CoreDriver, Imsi, ObservedUe, Rendered, Settings } from '@steeple/contracts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type Context,
+  type CoreDriver,
+  type Imsi,
+  type ObservedUe,
+  type Rendered,
+  type Settings,
+  southboundUnavailable,
+} from '@steeple/contracts'
 import {
   type ChargingRun,
   type CoreFiles,
@@ -87,6 +96,7 @@ function createDriver({
     apply: files.apply,
     takeOver: files.takeOver,
     restoreOriginal: files.restoreOriginal,
+    planRestore: files.planRestore,
     compare: files.compare,
     adopt: files.adopt,
     observe: async (signal) => {
@@ -253,8 +263,13 @@ export function createCoreB(
   const work = workOf(context, reached, uncharged)
   const files = createCoreFiles(context, {
     ...filesParts(watched, work, settings),
-    // free5GC serves no LTE.
-    ues: async (technology, signal) => (technology === 'nr' ? await driver.ues(signal) : []),
+    ues: async (technology, signal, at) => {
+      // One that no setting names yet is not asked: its tokens come from another NRF, too.
+      if (at !== undefined && !isDeepStrictEqual(placesOf(at), placesOf(settings())))
+        throw southboundUnavailable('the AMF is not asked before the settings name it')
+      // free5GC serves no LTE.
+      return technology === 'nr' ? await driver.ues(signal) : []
+    },
     ...more,
     engine,
   })
@@ -289,6 +304,10 @@ export function createCoreB(
   })
   const registration = registrationWatch(context.clock, registrationReader({ settings, engine }))
   return { driver, files, tokens, health, oam, registration }
+}
+
+function placesOf({ core_b: { amf_oam_url: url, addresses, oauth } }: Settings): object {
+  return { url, addresses, oauth }
 }
 
 function workOf(

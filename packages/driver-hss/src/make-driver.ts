@@ -146,6 +146,10 @@ export function mongoLink(url: string, fallback: string, options: MongoLinkOptio
           throw error
         }
       }),
+    drop: (collection, signal) =>
+      guarded(collection, signal, async (held) => {
+        await held.drop()
+      }),
     close: async () => {
       isClosed = true
       const last = session

@@ -10,12 +10,11 @@ import {
   type SubscriberSources,
   subscriberSourcesRef,
 } from '@steeple/contracts'
-import { httpClient } from '@steeple/http-client'
 import { errorOf } from './batch.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { outageWatch } from './driver.ts'
 import { makeDriver } from './make-driver.ts'
-import { otherSource } from './sources/api.ts'
+import { otherClients, otherSource } from './sources/api.ts'
 import { documentSource } from './sources/documents.ts'
 
 const MONGO_PORT = 27_017
@@ -86,11 +85,11 @@ export const plugin: Plugin = {
       'each',
     )
     context.every(SWEEP_MS, (signal) => driver.sweep(signal))
-    const client = httpClient({ maxBytes: MOST_OCTETS, idleMs: IDLE_MS })
-    context.defer(() => client.close())
+    const clients = otherClients({ maxBytes: MOST_OCTETS, idleMs: IDLE_MS })
+    context.defer(() => clients.close())
     const sources: SubscriberSources = {
       documents: documentSource,
-      other: () => otherSource(context.settings.hss, client),
+      other: () => otherSource(context.settings.hss, clients),
     }
     return {
       services: new Map<string, object>([
@@ -153,9 +152,12 @@ function counted(
       throw error
     }
   }
-  const { cancelLocation: cancel, compare, existing, survey, everybody, whole } = driver
+  const { cancelLocation: cancel, compare, existing, survey, everybody, whole, release } = driver
   return {
     name: driver.name,
+    ...(release === undefined
+      ? {}
+      : { release: (signal) => timed('release', signal, () => release(signal)) }),
     ...(cancel === undefined
       ? {}
       : {

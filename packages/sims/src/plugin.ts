@@ -101,7 +101,7 @@ export const plugin: Plugin<SimsConfig> = {
         issueRoute(parts),
         importRoute(parts),
         foreignRoute(parts),
-        adoptRoute(parts),
+        adoptRoute(parts, others.look),
         releaseRoute(parts),
         bulkRoute(parts),
         ...stateRoutes(parts),

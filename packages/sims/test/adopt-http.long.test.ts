@@ -304,12 +304,18 @@ http(
       return [ambrBps, isBlocked]
     }
     const before = [51, 52, 53].map(of)
+    let marks = ['the mark']
+    hss.release = async () => {
+      marks = []
+    }
     const release = async (body: object): Promise<Record<string, number>> =>
       bodyOf(await bed.request('POST', '/v1/sims/release', { body }))
     const dry = await release({ dry_run: true })
     assert.equal([51, 52, 53].map(of), before)
+    assert.equal(marks, ['the mark'])
     const done = await release({})
     assert.equal(done, dry)
+    assert.equal(marks, [])
     assert.equal([done.rates, (done.blocked ?? 0) >= 1], [1, true])
     const whole = { up: 1_000_000, down: 2_000_000 }
     assert.equal([51, 52, 53].map(of), [

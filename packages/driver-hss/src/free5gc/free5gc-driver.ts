@@ -75,7 +75,7 @@ const MOST_READ = 1_000
 /** Subscribers in the documents of free5GC. */
 export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
   const { name, link } = options
-  const look = lineageOf(link, COLLECTIONS.auth)
+  const lineage = lineageOf(link, COLLECTIONS.auth)
   let isPrepared = false
   const networkNow = (): ServingNetwork => {
     const { mcc, mnc } = options.plmn()
@@ -148,10 +148,11 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
         blockBatch(link, batch, toBlocked, results, signal),
       ),
     probe: async (signal) => {
-      const changes = await look(signal)
+      const changes = await lineage.look(signal)
       return { ...(await spelled(link, networkNow().spelling, signal)), changes }
     },
     sweep: async () => undefined,
+    release: (signal) => lineage.release(signal),
     close: () => link.close(),
   }
 }

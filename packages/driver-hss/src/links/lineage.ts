@@ -6,6 +6,14 @@ import type { DocumentLink } from './document-link.ts'
 const COLLECTION = 'steeple'
 const MARK = { _id: 'generation' }
 
+/** Which database this is. */
+interface Lineage {
+  /** How often it was found to be another than it was left. */
+  look(signal: AbortSignal): Promise<number>
+  /** Takes the mark away. There is none until something else is written again. */
+  release(signal: AbortSignal): Promise<void>
+}
+
 interface Mark {
   readonly id: string
   readonly turn: number
@@ -17,9 +25,9 @@ interface Mark {
  * emptied, too. Without the right to read and write a mark only that is seen. There is no mark before this process has written
  * something else: a database that is only looked at stays as it is.
  *
- * What is made tells how often the database was found to be another than it was left; it throws as the link does.
+ * Its functions throw as the link does.
  */
-export function lineageOf(link: DocumentLink, subscribers: string): (signal: AbortSignal) => Promise<number> {
+export function lineageOf(link: DocumentLink, subscribers: string): Lineage {
   let known: Mark | undefined
   let wasEmpty = true
   /** Writes that the turn of the mark stands for, this file's own ones among them. */
@@ -49,7 +57,7 @@ export function lineageOf(link: DocumentLink, subscribers: string): (signal: Abo
       return undefined // whoever may not write here still sees an emptied one
     }
   }
-  return async (signal) => {
+  const look = async (signal: AbortSignal): Promise<number> => {
     // First: a database that is away says so here, and is not waited for twice.
     const [one] = await link.find(subscribers, {}, { _id: 1 }, signal, 1)
     const found = await read(signal)
@@ -64,6 +72,12 @@ export function lineageOf(link: DocumentLink, subscribers: string): (signal: Abo
     else known = isBehind ? await write({ id: found.id, turn: found.turn + 1 }, signal) : found
     return changes
   }
+  const release = async (signal: AbortSignal): Promise<void> => {
+    await link.drop(COLLECTION, signal)
+    known = undefined
+    marked = link.writes
+  }
+  return { look, release }
 }
 
 /** Whether the mark that was found cannot be the one that was left; one that was not read tells nothing. */

@@ -191,6 +191,9 @@ export function shellLink(host: ShellHost, database: string, options: ShellLinkO
       checked(answer, host)
       return 'ok'
     },
+    drop: async (collection, signal) => {
+      checked(await ask({ op: 'drop', collection }, signal), host)
+    },
     close: async () => drop(),
   }
 }

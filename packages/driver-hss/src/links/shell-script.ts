@@ -62,6 +62,8 @@ for (;;) {
         if (list.length === 0) throw e;
         answer = { failures: list.map((entry) => ({ index: entry.index, code: entry.code })) };
       }
+    } else if (request.op === 'drop') {
+      answer = { ok: target.drop() };
     } else {
       target.createIndex(request.keys, { unique: request.unique });
       answer = { ok: true };

@@ -1,4 +1,4 @@
-import { validationFailed } from '@steeple/contracts'
+import { type Ambr, validationFailed } from '@steeple/contracts'
 import { Int32 } from 'bson'
 import type { Doc } from '../links/document-link.ts'
 
@@ -48,6 +48,19 @@ export function decodeRate(rate: unknown): number {
 export function decodeAmbr(ambr: unknown): { readonly up: number; readonly down: number } {
   const { uplink, downlink } = (ambr ?? {}) as { uplink?: unknown; downlink?: unknown }
   return { up: decodeRate(uplink), down: decodeRate(downlink) }
+}
+
+/** The rate that whoever wrote it meant, bit/s, whatever the type of its numbers; undefined for none. */
+export function meantAmbr(ambr: unknown): Ambr | undefined {
+  const { uplink, downlink } = (ambr ?? {}) as { uplink?: unknown; downlink?: unknown }
+  const [up, down] = [meantRate(uplink), meantRate(downlink)]
+  return up > 0 && down > 0 ? { up, down } : undefined
+}
+
+function meantRate(rate: unknown): number {
+  const { value, unit = 0 } = (rate ?? {}) as { value?: unknown; unit?: unknown } // a stored document
+  const bps = Number(String(value)) * 1000 ** Number(String(unit))
+  return Number.isSafeInteger(bps) ? bps : 0
 }
 
 /** What stands there when it says the same rates in other units, and nothing else; otherwise what should. */

@@ -1,8 +1,8 @@
-import type { Ambr, FoundSlice, SubscriberFound } from '@steeple/contracts'
+import type { FoundSlice, SubscriberFound } from '@steeple/contracts'
 import { opcFrom } from '@steeple/telecom'
 import { EJSON } from 'bson'
 import type { Doc } from '../links/document-link.ts'
-import { decodeAmbr, isInt32 } from './ambr.ts'
+import { isInt32, meantAmbr } from './ambr.ts'
 import { docsOf } from './slices.ts'
 
 /** What the core writes while phones come and go, what is of the database, and what a block of ours leaves. */
@@ -35,7 +35,7 @@ export function foundOf(doc: Doc, what: 'with keys' | 'without keys'): Subscribe
   const msisdn = Array.isArray(doc.msisdn) ? doc.msisdn[0] : undefined
   return {
     slices: slice.map(sliceOf),
-    ambrBps: readRate(doc.ambr),
+    ambrBps: meantAmbr(doc.ambr),
     msisdn: typeof msisdn === 'string' && msisdn !== '' ? msisdn : undefined,
     isBlocked: blocked,
     keys,
@@ -83,7 +83,7 @@ function sliceOf({ sst, sd, default_indicator: isDefault, session }: Doc): Found
         const { ipv4, ipv6 } = (ue ?? {}) as Doc
         return {
           name: String(name),
-          ambrBps: readRate(ambr),
+          ambrBps: meantAmbr(ambr),
           qos: numberOf(((qos ?? {}) as Doc).index),
           addresses: [ipv4, ipv6].filter((one): one is string => typeof one === 'string' && one !== ''),
         }
@@ -93,11 +93,6 @@ function sliceOf({ sst, sd, default_indicator: isDefault, session }: Doc): Found
 
 function numberOf(value: unknown): number | undefined {
   return isInt32(value) ? value.value : typeof value === 'number' ? value : undefined
-}
-
-function readRate(ambr: unknown): Ambr | undefined {
-  const rate = decodeAmbr(ambr)
-  return rate.up > 0 && rate.down > 0 ? rate : undefined
 }
 
 function textOf(doc: Doc, slice: readonly Doc[]): string {

@@ -26,7 +26,7 @@ import { isSame, type Snssai } from './document.ts'
 import { foundOf, isBlocked, isGhost, WITHOUT_KEYS } from './found.ts'
 import { heldOf, observedOf, READ_FIELDS } from './observed.ts'
 import { docsOf } from './slices.ts'
-import { blockWrites, cancelWrites, needsSqn, unblockWrites, upsertWrites } from './writes.ts'
+import { blockWrites, cancelWrites, lacksSqn, unblockWrites, upsertWrites } from './writes.ts'
 
 /** What of a document is read besides, to compare keys. */
 const KEY_FIELDS: Doc = { 'security.k': 1, 'security.opc': 1, 'security.op': 1 }
@@ -51,7 +51,7 @@ export function differencesOf(
 ): SubscriberDifference {
   const paths = upsertWrites(subscriber, doc, slices).flatMap((write) => changedBy(write, doc))
   const fields = [...new Set(paths)].map((path) => NAMES[path] ?? path)
-  return { fields, isSqnLost: needsSqn(doc) }
+  return { fields, isSqnLost: lacksSqn(subscriber, doc) }
 }
 
 function changedBy(write: WriteOp, doc: Doc): readonly string[] {
@@ -98,7 +98,7 @@ interface Open5gsOptions {
 /** Subscribers in the documents of Open5GS. */
 export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
   const { name, link, cancelMs = CANCEL_MS } = options
-  const look = lineageOf(link, COLLECTION)
+  const lineage = lineageOf(link, COLLECTION)
   let index: 'ok' | 'conflict' | undefined
   const removals = recentRemovals()
   const prepare = async (signal: AbortSignal): Promise<void> => {
@@ -162,7 +162,7 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
         change(link, batch, cancelWrites, results, signal),
       ),
     probe: async (signal) => {
-      const changes = await look(signal)
+      const changes = await lineage.look(signal)
       return index === 'conflict'
         ? {
             isOk: false,
@@ -172,6 +172,7 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
         : { isOk: true, detail: link.where, changes }
     },
     sweep: (signal) => sweep(link, removals.take(), signal),
+    release: (signal) => lineage.release(signal),
     close: () => link.close(),
   }
 }

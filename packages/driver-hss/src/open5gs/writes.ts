@@ -177,18 +177,24 @@ function leftoversOf(doc: Doc): Doc | undefined {
   return isLeft ? { suspended_slice: '', request_cancel_location: '' } : undefined
 }
 
-/** Whether a document has no SQN that could be counted on from. */
-export function needsSqn(doc: Doc): boolean {
-  return wholeSqn(doc) === undefined
+/** Whether a document has no SQN that could be counted on from, and must have one. */
+export function lacksSqn(subscriber: Pick<Subscriber, 'found'>, doc: Doc): boolean {
+  return !isUncounted(subscriber, doc) && wholeSqn(doc) === undefined
+}
+
+/** One of another tool that the core has not counted for yet: it counts from 0, and a card that is ahead resynchronises. */
+function isUncounted({ found }: Pick<Subscriber, 'found'>, doc: Doc): boolean {
+  return found !== undefined && !isGhost(doc) && sqnOf(doc) === undefined
 }
 
 /**
  * The core reads a 64-bit integer and nothing else: it would count from 0 again. A number of another type keeps its value;
  * what is none is written anew. Only while the field is as it was read, since the core counts on meanwhile.
  */
-function sqnWrites({ imsi, sqn }: Subscriber, old: Doc): readonly WriteOp[] {
+function sqnWrites(subscriber: Subscriber, old: Doc): readonly WriteOp[] {
+  const { imsi, sqn } = subscriber
   const held = sqnOf(old)
-  if (typeOf(held) === 'Long') return []
+  if (typeOf(held) === 'Long' || isUncounted(subscriber, old)) return []
   const filter = { imsi, 'security.sqn': held === undefined ? { $exists: false } : held }
   const value = encodeSqn(wholeSqn(old) ?? sqn)
   return [{ updateOne: { filter, update: { $set: { 'security.sqn': value } } } }]

@@ -45,6 +45,9 @@ function database(mayUseMarks = true): Database {
       },
       count: async () => 1,
       ensureIndex: async () => 'ok',
+      drop: async (collection) => {
+        if (collection === MARKS) self.mark = undefined
+      },
       close: async () => undefined,
     },
   }
@@ -57,7 +60,7 @@ const writeOne = async (link: DocumentLink): Promise<void> => {
 
 lineages('sees a copy from before a write that came while the turn was made', async () => {
   const db = database()
-  const look = lineageOf(db.link, SUBSCRIBERS)
+  const { look } = lineageOf(db.link, SUBSCRIBERS)
   await writeOne(db.link)
   await look(signal)
   await writeOne(db.link)
@@ -76,7 +79,7 @@ lineages('sees a copy from before a write that came while the turn was made', as
 
 lineages('sees a copy from before a write that lands after the turn was made', async () => {
   const db = database()
-  const look = lineageOf(db.link, SUBSCRIBERS)
+  const { look } = lineageOf(db.link, SUBSCRIBERS)
   await writeOne(db.link)
   await look(signal)
   let copy: Doc | undefined
@@ -93,7 +96,7 @@ lineages('sees a copy from before a write that lands after the turn was made', a
 
 lineages('writes nothing into a database that nothing else was written into', async () => {
   const db = database()
-  const look = lineageOf(db.link, SUBSCRIBERS)
+  const { look } = lineageOf(db.link, SUBSCRIBERS)
   for (let turn = 0; turn < 3; turn += 1) assert.is(await look(signal), 0)
   assert.equal([db.mark, db.link.writes], [undefined, 0])
   await writeOne(db.link)
@@ -106,9 +109,23 @@ lineages('writes nothing into a database that nothing else was written into', as
   assert.is(db.link.writes, writes)
 })
 
+lineages('leaves no mark behind once it is released, and makes one for the next write', async () => {
+  const db = database()
+  const { look, release } = lineageOf(db.link, SUBSCRIBERS)
+  await writeOne(db.link)
+  await look(signal)
+  await release(signal)
+  assert.is(db.mark, undefined)
+  assert.is(await look(signal), 0, 'it is the same database')
+  assert.is(db.mark, undefined)
+  await writeOne(db.link)
+  await look(signal)
+  assert.not(db.mark === undefined)
+})
+
 lineages('looks at the subscribers alone where it may not read a mark', async () => {
   const db = database(false)
-  const look = lineageOf(db.link, SUBSCRIBERS)
+  const { look } = lineageOf(db.link, SUBSCRIBERS)
   assert.is(await look(signal), 0)
   assert.is(await look(signal), 0)
 })

@@ -4,9 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Imsi, SubscriberFound } from '@steeple/contracts'
-import { httpClient } from '@steeple/http-client'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { type OtherCore, otherSource } from '../../src/sources/api.ts'
+import { type OtherCore, otherClients, otherSource } from '../../src/sources/api.ts'
 
 /** Stand-ins with the answers that PyHSS 2.0 gave, and those that Ella Core's own documentation of its API has. */
 const api = suite('driver-hss/sources/api')
@@ -73,23 +72,26 @@ async function withCore(
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   try {
-    await work({ other, other_url: `http://127.0.0.1:${port}/`, other_token_file: file }, told)
+    await work(
+      { other, other_url: `http://127.0.0.1:${port}/`, other_token_file: file, other_ca_file: '' },
+      told,
+    )
   } finally {
     server.close()
   }
 }
 
 async function foundIn(settings: OtherCore, what: 'with keys' | 'without keys'): Promise<SubscriberFound> {
-  const client = httpClient({ maxBytes: 1_000_000, idleMs: 0 })
+  const clients = otherClients({ maxBytes: 1_000_000, idleMs: 0 })
   try {
-    const source = otherSource(settings, client)
+    const source = otherSource(settings, clients)
     const signal = AbortSignal.timeout(30_000)
     assert.equal(await source?.everybody(signal), [IMSI])
     const found = (await source?.whole([IMSI], what, signal))?.get(IMSI)
     assert.ok(found !== undefined)
     return found
   } finally {
-    client.close()
+    clients.close()
   }
 }
 

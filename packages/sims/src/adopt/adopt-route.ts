@@ -116,8 +116,8 @@ const REPORT: JsonSchema = recordSchema({
   },
 })
 
-/** `POST /v1/sims/adopt` */
-export function adoptRoute(parts: SimsParts): Route {
+/** `POST /v1/sims/adopt`; `recount` counts who is left. */
+export function adoptRoute(parts: SimsParts, recount: (signal: AbortSignal) => Promise<void>): Route {
   // How many were read, for the limit: it is asked for when the handler has looked.
   const found = new WeakMap<object, number>()
   return route<unknown, unknown, AdoptBody>({
@@ -141,7 +141,9 @@ export function adoptRoute(parts: SimsParts): Route {
         throw validationFailed('either ids or all is needed, and not both')
       if (body.source !== undefined && body.documents !== undefined)
         throw validationFailed('either source or documents, and not both')
-      return await adopt(parts, request, (count) => found.set(body, count))
+      const reply = await adopt(parts, request, (count) => found.set(body, count))
+      if (body.dry_run !== true) await recount(request.signal)
+      return reply
     },
   })
 }

@@ -38,7 +38,7 @@ export function releaseRoute(parts: SimsParts): Route {
     summary: 'Leave the subscribers in the core as it needs them without this service',
     description:
       'Nobody is removed. Requests to cancel a location that are left over are taken away, and who was slowed down has the ' +
-      'AMBR of the SIM. Set hss.driver to none right after it: otherwise the service goes on to keep them in step.',
+      'AMBR of the SIM. What this service keeps in the database for itself goes. Set hss.driver to none right after it: otherwise the service goes on to keep them in step.',
     schema: { body: BODY, response: REPORT },
     errors: ['validation_failed', 'southbound_unavailable', 'store_corrupt'],
     audit: 'sim.release',
@@ -46,7 +46,9 @@ export function releaseRoute(parts: SimsParts): Route {
       const { body, signal } = request
       const isDry = body.dry_run === true
       const totals = { subscribers: 0, blocked: 0, rates: 0 }
+      let isOurs = false
       for await (const rows of chunks(parts)) {
+        isOurs ||= rows.length > 0
         const open = rows.filter(({ state }) => wantedInHss(state) === 'open')
         const slow = open.filter(({ cap_bps: cap }) => cap !== null)
         const blocked = rows.filter(({ state }) => wantedInHss(state) === 'blocked')
@@ -56,6 +58,8 @@ export function releaseRoute(parts: SimsParts): Route {
         if (!isDry) await leave(parts, open, slow, signal)
       }
       if (isDry) return ok(totals)
+      const { release } = parts.hss.driver() ?? {}
+      if (release !== undefined && isOurs) await answered(parts, signal, release)
       return await request.mutate('sims', async (tx) => {
         tx.audit({ detail: totals })
         tx.event({ type: 'sim.release', subject: 'sims', data: totals })

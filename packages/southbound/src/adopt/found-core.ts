@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { parseDocument } from 'yaml'
 import { openPlain } from '../logs/log-file.ts'
 import { textValue } from '../overlay/overlay.ts'
+import { readDatabase } from './database.ts'
 import { readFree5gc } from './free5gc-files.ts'
 import { type FoundNetwork, type Part, textAt } from './network.ts'
 import { readOpen5gs } from './open5gs-files.ts'
@@ -46,7 +47,9 @@ export async function readCore(core: FoundCore, all: readonly FoundDaemon[]): Pr
     if ('problem' in read) problems.push(`${role}: ${read.problem}`)
     else files.set(role, read.part)
   }
-  const network = READERS[core](files)
+  const read = READERS[core](files)
+  const database = readDatabase(core, files, daemons)
+  const network = { ...read, notes: [...read.notes, ...database.notes] }
   const places = placesOf(core, daemons)
   const logs = await logFolder(daemons, files)
   return {
@@ -54,11 +57,20 @@ export async function readCore(core: FoundCore, all: readonly FoundDaemon[]): Pr
     network,
     settings: {
       ...network.settings,
+      ...(database.host === undefined
+        ? {}
+        : { [`${core}.addresses`]: { ...addressesIn(core, network), mongo: database.host } }),
       ...places.settings,
+      ...database.settings,
       ...(core === 'core_a' && logs !== undefined ? { 'core_a.log_dir': logs } : {}),
     },
     problems: [...problems, ...places.problems],
   }
+}
+
+/** The addresses that are named in the settings: with those that radios and phones are told. */
+function addressesIn(core: FoundCore, { settings }: FoundNetwork): object {
+  return settings[`${core}.addresses`] as object // as the reader of this core makes it
 }
 
 async function partAt(path: string): Promise<{ readonly part: Part } | { readonly problem: string }> {

@@ -1,8 +1,10 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Clock, notFound, southboundUnavailable, validationFailed } from '@steeple/contracts'
 import { dropOverlays } from '../overlay/overlay-files.ts'
 import { type CopyPlace, copiesIn } from './copies.ts'
 import type { ConfigSet } from './daemon.ts'
-import { NO_MANIFEST, ownPaths } from './manifest.ts'
+import { MANIFEST_NAME, type Manifest, NO_MANIFEST, ownPaths } from './manifest.ts'
 import { heldFiles, othersIn, planConfigSet } from './plan.ts'
 import { readFiles, readManifest } from './read-set.ts'
 import { stageFiles, writeManifest } from './write-set.ts'
@@ -38,13 +40,22 @@ interface Restored {
   readonly changed: readonly string[]
 }
 
-/**
- * Puts a copy of what others have written back, the oldest when none is named, removes the other files of ours, and forgets
- * that these places were ours: the next apply asks first. What is there now and was not written here is kept, too.
- *
- * Throws `not_found`, `southbound_unavailable`.
- */
-export async function restoreOriginal(set: KeptSet, named: string | undefined): Promise<Restored> {
+/** What `restoreOriginal` would write or remove. Throws as it does; changes nothing. */
+export async function planRestore(set: KeptSet, named: string | undefined): Promise<Restored> {
+  const { copy, after, found } = await lookForCopy(set, named)
+  return { copy, changed: [...changedIn(after, found).keys()].toSorted() }
+}
+
+/** The copy, the files that are there, and what they become: undefined for one that goes. */
+interface CopyFound {
+  readonly copy: string
+  readonly files: ReadonlyMap<string, string>
+  readonly found: ReadonlyMap<string, string>
+  readonly after: ReadonlyMap<string, string | undefined>
+  readonly manifest: Manifest
+}
+
+async function lookForCopy(set: KeptSet, named: string | undefined): Promise<CopyFound> {
   const copies = copiesIn(set)
   const names = await copies.originals()
   const copy = named ?? names[0]
@@ -54,16 +65,37 @@ export async function restoreOriginal(set: KeptSet, named: string | undefined): 
   if (files === undefined) throw southboundUnavailable(`the copy ${copy} is damaged; nothing was changed`)
   const { manifest } = await readManifest(set.dir)
   const found = await readFiles(set.dir, new Set([...ownPaths(manifest), ...files.keys()]))
+  const after = new Map([...found.keys(), ...files.keys()].map((path) => [path, files.get(path)] as const))
+  return { copy, files, found, after, manifest }
+}
+
+function changedIn(
+  after: CopyFound['after'],
+  found: CopyFound['found'],
+): ReadonlyMap<string, string | undefined> {
+  return new Map([...after].filter(([path, content]) => found.get(path) !== content))
+}
+
+/**
+ * Puts a copy of what others have written back, the oldest when none is named, removes the other files of ours, and forgets
+ * that these places were ours: the next apply asks first. What is there now and was not written here is kept, too.
+ *
+ * Throws `not_found`, `southbound_unavailable`.
+ */
+export async function restoreOriginal(set: KeptSet, named: string | undefined): Promise<Restored> {
+  const copies = copiesIn(set)
+  const { copy, files, found, after, manifest } = await lookForCopy(set, named)
   if ((await othersIn({ manifest, found }, new Map(), copies)).length > 0)
     await copies.keepOriginal(found, set.clock.nowMs())
-  const after = [...found.keys(), ...files.keys()].map((path) => [path, files.get(path)] as const)
-  const changed = new Map(after.filter(([path, content]) => found.get(path) !== content))
+  const changed = changedIn(after, found)
   const staged = await stageFiles(set.dir, changed)
   try {
     // First: what is put back must never be taken for an edit of ours.
     await writeManifest(set.dir, NO_MANIFEST)
     await staged.commit()
     await dropOverlays(set.dir, files)
+    // Nothing of ours is left in there.
+    await rm(join(set.dir, MANIFEST_NAME), { force: true })
   } finally {
     await staged.abandon()
   }

@@ -42,8 +42,13 @@ export async function compareSet(
   if (plain.obstacle !== undefined) throw validationFailed(plain.obstacle)
   const found = await readFiles(plain.dir, rendered.files.keys())
   const overlays = overlaysOf(found, rendered)
+  const { ues } = parts
+  const asked: CoreFilesParts = {
+    ...parts,
+    ...(ues && { ues: (technology, bound) => ues(technology, bound, looking) }),
+  }
   const plan = (set: Rendered) =>
-    makePlan(setOf(set), { context: { settings: looking }, parts, engine }, signal)
+    makePlan(setOf(set), { context: { settings: looking }, parts: asked, engine }, signal)
   return {
     files: [...overlays.files].map(([path, overlay]) => comparedFile(path, overlay, plain)),
     adopted: await plan(withOverlays(rendered, overlays)),

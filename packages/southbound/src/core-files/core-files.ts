@@ -7,6 +7,7 @@ import {
   type CoreLine,
   type CorePlan,
   type CoreRestored,
+  type CoreRestorePlan,
   createTurns,
   nodeIdentityRef,
   type Rendered,
@@ -18,16 +19,16 @@ import {
 import { applyConfigSet } from '../config-set/apply.ts'
 import { isRestartable } from '../config-set/changes.ts'
 import { copiesIn } from '../config-set/copies.ts'
-import { type Daemon, restartsOf } from '../config-set/daemon.ts'
+import { type Daemon, dropsOf, type Restart, restartsOf } from '../config-set/daemon.ts'
 import { heldFiles, planConfigSet } from '../config-set/plan.ts'
 import { restartAll } from '../config-set/restart-set.ts'
-import { type KeptSet, restoreOriginal, takeOver } from '../config-set/take-over.ts'
+import { type KeptSet, planRestore, restoreOriginal, takeOver } from '../config-set/take-over.ts'
 import { DEFAULT_LIMITS } from '../config-set/verify.ts'
 import { coreEngine } from '../core-parts.ts'
 import type { Engine } from '../engine/engine.ts'
 import { overlaid } from '../overlay/overlay-files.ts'
 import { adoptSet, compareSet } from './adopt-set.ts'
-import { copyPlaceOf, errorWords, heldWords, makePlan } from './core-plan.ts'
+import { copyPlaceOf, droppedBy, errorWords, heldWords, makePlan } from './core-plan.ts'
 import type { CoreFilesParts } from './core-set.ts'
 import { type CoreSet, coreSetOf } from './core-set.ts'
 
@@ -80,6 +81,8 @@ export interface CoreFiles {
   takeOver(config: Rendered, named: readonly string[], signal: AbortSignal): Promise<string>
   /** For `CoreDriver.restoreOriginal`. Restarts nobody while `southbound.driver` is `none`. */
   restoreOriginal(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestored>
+  /** For `CoreDriver.planRestore`. */
+  planRestore(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestorePlan>
   /** For `CoreDriver.compare`. */
   compare(desired: CoreDesired, settings: Settings, signal: AbortSignal): Promise<CoreComparison>
   /** For `CoreDriver.adopt`. Refused with `validation_failed` while `southbound.driver` is `none`. */
@@ -125,6 +128,8 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
     },
     restoreOriginal: async (config, copy, signal) =>
       await inTurn(() => restoreSet(coreSetOf(context, parts, config), copy, work, signal)),
+    planRestore: (config, copy, signal) =>
+      planRestoreSet(coreSetOf(context, parts, config), copy, work, signal),
     apply: async (config, signal) => {
       signal.throwIfAborted()
       if (context.settings.southbound.driver === 'none')
@@ -225,12 +230,7 @@ async function restoreSet(
       restarted: [],
       problem: 'southbound.driver is none: restart the daemons yourself',
     }
-  const reasons = new Map(
-    set.daemons
-      .filter(({ files }) => files.some((path) => changed.includes(path)))
-      .map(({ name }) => [name, 'its own files are back']),
-  )
-  const restarts = restartsOf(set.daemons, reasons).filter(isRestartable)
+  const restarts = restartsFor(set, changed)
   const limits = { ...DEFAULT_LIMITS, ...parts.limits }
   try {
     const { restarted, unwell } = await restartAll(restarts, { engine, limits, restarted: count }, signal)
@@ -248,6 +248,37 @@ async function restoreSet(
       restarted: [],
       problem: `not all daemons were restarted, restart those that read these files: ${errorWords(error)}`,
     }
+  }
+}
+
+/** Who has to restart when these files are back. */
+function restartsFor({ daemons }: CoreSet, changed: readonly string[]): readonly Restart[] {
+  const reading = daemons.filter(({ files }) => files.some((path) => changed.includes(path)))
+  const reasons = new Map(reading.map(({ name }) => [name, 'its own files are back']))
+  return restartsOf(daemons, reasons).filter(isRestartable)
+}
+
+/** What `restoreSet` would do. Throws as `planRestore` does. */
+async function planRestoreSet(
+  set: CoreSet,
+  named: string | undefined,
+  work: ApplyParts,
+  signal: AbortSignal,
+): Promise<CoreRestorePlan> {
+  signal.throwIfAborted()
+  const { copy, changed } = await planRestore(keptSetOf(set, work), named)
+  const isRestarting = work.context.settings.southbound.driver !== 'none'
+  const daemons = isRestarting ? restartsFor(set, changed).map(({ daemon }) => daemon) : []
+  const dropped = await droppedBy(
+    daemons.map(({ drops }) => drops),
+    work.parts,
+    signal,
+  )
+  return {
+    copy,
+    changed,
+    restarts: daemons.map(({ name }) => name),
+    dropped: dropped.count(dropsOf(daemons)),
   }
 }
 

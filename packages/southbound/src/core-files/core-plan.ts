@@ -39,7 +39,7 @@ interface Dropped {
 }
 
 /** Counts who is registered now, over all that any of these drops. */
-async function droppedBy(
+export async function droppedBy(
   all: readonly Drops[],
   { ues }: CoreFilesParts,
   signal: AbortSignal,

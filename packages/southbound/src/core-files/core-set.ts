@@ -32,8 +32,8 @@ export interface CoreFilesParts {
   daemons(rendered: Rendered): readonly Omit<Daemon, 'container'>[]
   /** Whether a daemon does its work (information API, peers). Without it a container that stays up is well. */
   probe?: Probe
-  /** The phones that the core knows now over that technology; for counting only. */
-  ues?(technology: Technology, signal: AbortSignal): Promise<readonly ObservedUe[]>
+  /** The phones that the core knows now over that technology; for counting only. `at`: where its daemons are, if not where they are set. */
+  ues?(technology: Technology, signal: AbortSignal, at?: Settings): Promise<readonly ObservedUe[]>
   /**
    * Whether the last words of a daemon say that it waits for something that is away (its database): no reason to take
    * its files back. The engine starts it again until it is there.

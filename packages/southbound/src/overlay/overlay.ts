@@ -1,4 +1,5 @@
-import { isMap, isScalar, isSeq, parse } from 'yaml'
+import { isDeepStrictEqual } from 'node:util'
+import { isMap, isScalar, isSeq, parse, stringify } from 'yaml'
 import { redacted } from '../redact.ts'
 import { documentOf, editedYaml, type YamlEdit, type YamlPath } from './yaml-edit.ts'
 
@@ -29,7 +30,8 @@ function editsBetween(path: YamlPath, before: unknown, after: unknown, found: un
     const inner = isRecord(found) ? found : {}
     return [...keys].flatMap((key) => editsBetween([...path, key], before[key], after[key], inner[key]))
   }
-  if (JSON.stringify(before) === JSON.stringify(after)) return []
+  if (JSON.stringify(before) === JSON.stringify(after) || (found !== undefined && isSameText(found, after)))
+    return []
   if (
     Array.isArray(before) &&
     Array.isArray(after) &&
@@ -51,6 +53,11 @@ function at(value: unknown, path: YamlPath, from: number): unknown {
   return path
     .slice(from)
     .reduce<unknown>((inner, name) => (inner as Record<string | number, unknown> | undefined)?.[name], value)
+}
+
+/** The same, as the cores read it: with every number as its text. */
+function isSameText(found: unknown, after: unknown): boolean {
+  return isDeepStrictEqual(found, textValue(stringify(after)))
 }
 
 /** The same as a text, as the cores read it. */

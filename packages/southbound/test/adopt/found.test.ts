@@ -207,6 +207,7 @@ test('reads what Open5GS says, and the settings that say the same', async () => 
       hss: '127.0.0.8',
       s1u: '10.0.0.2',
       dns: '9.9.9.9',
+      mongo: 'db',
     },
     'core_a.mme_url': 'http://127.0.0.2:9090',
     'core_a.smf_url': 'http://127.0.0.4:9190',
@@ -224,10 +225,36 @@ test('reads what Open5GS says, and the settings that say the same', async () => 
   assert.match(network.notes.join('\n'), /several tracking areas \(7, 9-12\)/)
   assert.match(network.notes.join('\n'), /several pools of addresses/)
   assert.match(network.notes.join('\n'), /use_mongodb_change_stream is off/)
+  assert.match(network.notes.join('\n'), /asks for a password: name it in hss\.mongo_url/)
   assert.not.match(JSON.stringify([network, settings]), /secretpw/)
   const text = withKeys('# mine\ncore_a: # a group without keys\nserver: {mode: lab}\n', settings)
   assert.match(text, /^# mine\n/)
   assert.match(text, /mcc: "001"/)
+})
+
+test('names the database that the daemons read, where this machine reaches it as they do', async () => {
+  await using dir = await tempDir()
+  const databaseOf = async (uri: string, kind: 'unit' | 'container') => {
+    const daemons = await unitsWith(dir.path, {
+      'pcrf.yaml': `db_uri: ${uri}\npcrf:\n  metrics:\n    server:\n      - address: 127.0.0.9\n`,
+    })
+    const all = daemons.map((one) => ({ ...one, runner: { kind, name: 'pcrf' } }))
+    const { settings } = await readCore('core_a', all)
+    return [settings['hss.mongo_url'], (settings['core_a.addresses'] as { mongo?: string }).mongo]
+  }
+  const stock = 'mongodb://localhost/open5gs'
+  assert.equal(await databaseOf(stock, 'unit'), [stock, 'localhost'])
+  assert.equal(await databaseOf(stock, 'container'), [stock, 'localhost'])
+  assert.equal(await databaseOf('mongodb://db.example/core', 'unit'), [
+    'mongodb://db.example/core',
+    'db.example',
+  ])
+  // A name that containers give to one another.
+  assert.equal(await databaseOf('mongodb://mongo/open5gs', 'container'), [undefined, 'mongo'])
+  assert.equal(await databaseOf('mongodb://10.0.0.7:27018/open5gs', 'container'), [
+    'mongodb://10.0.0.7:27018/open5gs',
+    undefined,
+  ])
 })
 
 test('reads what free5GC says, and the settings that say the same', async () => {
@@ -240,7 +267,8 @@ test('reads what free5GC says, and the settings that say the same', async () => 
   const daemons = await unitsWith(dir.path, {
     'amfcfg.yaml': `configuration:\n  ngapIpList:\n    - 10.0.0.9\n${sbi('amf.example')}  servedGuamiList:\n    - plmnId:\n        mcc: 208\n        mnc: 93\n      amfId: cafe00\n  supportTaiList:\n    - tac: 00000a # hexadecimal\n  plmnSupportList:\n    - plmnId:\n        mcc: 208\n        mnc: 93\n      snssaiList:\n        - sst: 1\n          sd: 010203\n        - sst: 1\n          sd: 112233\n  supportDnnList:\n    - internet\n`,
     'smfcfg.yaml': `configuration:\n${sbi('smf.example')}  snssaiInfos:\n    - dnnInfos:\n        - dnn: internet\n          dns:\n            ipv4: 8.8.4.4\n  pfcp:\n    listenAddr: smf.example\n  userplaneInformation:\n    upNodes:\n      gNB1:\n        type: AN\n      UPF:\n        type: UPF\n        addr: upf.example\n        sNssaiUpfInfos:\n${node('010203', '10.60.0.0/16')}${node('112233', '10.61.0.0/16')}        interfaces:\n          - interfaceType: N3\n            endpoints:\n              - 10.0.0.8\n`,
-    'nrfcfg.yaml': `configuration:\n${sbi('nrf.example', '    oauth: true\n')}`,
+    'nrfcfg.yaml': `configuration:\n${sbi('nrf.example', '    oauth: true\n')}  MongoDBName: free5gc\n  MongoDBUrl: mongodb://db:27017\n`,
+    'udrcfg.yaml': 'configuration:\n  mongodb:\n    name: free5gc\n    url: mongodb://127.0.0.1:27017\n',
     'upfcfg.yaml': 'pfcp:\n  addr: upf.example\n',
   })
   const { settings, problems, network } = await readCore('core_b', daemons)
@@ -267,10 +295,13 @@ test('reads what free5GC says, and the settings that say the same', async () => 
       n4: 'smf.example',
       n3: '10.0.0.8',
       dns: '8.8.4.4',
+      mongo: '127.0.0.1:27017',
     },
     'core_b.amf_oam_url': 'http://amf.example:8000',
     'core_b.charging': false,
     'core_b.oauth': true,
+    'hss.driver': 'core_b',
+    'hss.mongo_url': 'mongodb://127.0.0.1:27017/free5gc',
   })
 })
 

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { renderedOf } from '../../src/config-set/files.ts'
+import type { CoreFilesParts } from '../../src/core-files/core-set.ts'
 import { type FakeCore, fakeCore, phones, settingsOf } from '../support/small-core.ts'
 import { failureOf, makeWorld, type World } from '../support/world.ts'
 
@@ -24,7 +25,9 @@ async function inTheirs(work: (world: World, one: FakeCore) => Promise<void>, fi
     await mkdir(dirname(join(world.dir, path)), { recursive: true })
     await writeFile(join(world.dir, path), content)
   }
-  const one = await fakeCore(world, {}, { ues: async () => phones(3, 0) })
+  // Where the settings say otherwise, another core is asked.
+  const ues: CoreFilesParts['ues'] = async (_technology, _signal, at) => phones(at?.tac === 9 ? 9 : 3, 0)
+  const one = await fakeCore(world, {}, { ues })
   try {
     await work(world, one)
   } finally {
@@ -85,6 +88,24 @@ test('takes files in without a changed byte or a restart, and changes later only
     assert.equal([...new Set(world.engine.restarts)], ['c-mme', 'c-smf'])
   }))
 
+test('a setting that becomes what the file says already changes nothing', () =>
+  inTheirs(async (world, one) => {
+    await writeFile(join(world.dir, 'mme.yaml'), (THEIRS['mme.yaml'] ?? '').replace('tac: 7', 'tac: 8'))
+    await one.core.adopt(desired(one), [], never)
+    one.change({ tac: 8 })
+    await one.core.apply(await one.core.render(desired(one)), never)
+    assert.is(await text(world, 'mme.yaml'), (THEIRS['mme.yaml'] ?? '').replace('tac: 7', 'tac: 8'))
+    assert.equal(world.engine.restarts, [])
+  }))
+
+test('counts the phones of a core that no setting names yet', () =>
+  inTheirs(async (_world, one) => {
+    const { settings } = one.fake.context
+    const found = { ...settings, tac: 9 }
+    const { replaced } = await one.core.compare(desired(one), found, never)
+    assert.is(replaced.dropped, 9)
+  }))
+
 test('writes the lines that it is told to write, and no other', () =>
   inTheirs(async (world, one) => {
     await one.core.adopt(desired(one), [{ path: 'hss.yaml', key: 'max' }], never)
@@ -120,9 +141,19 @@ test('puts everything back as it was, overlays too', () =>
     await one.core.adopt(desired(one), [], never)
     one.change({ tac: 8 })
     await one.core.apply(await one.core.render(desired(one)), never)
-    await one.core.restoreOriginal(await one.core.render(desired(one)), undefined, never)
+    const set = await one.core.render(desired(one))
+    const before = await readdir(world.dir, { recursive: true })
+    const planned = await one.core.planRestore(set, undefined, never)
+    assert.equal([planned.changed, planned.restarts, planned.dropped], [['mme.yaml'], ['mme', 'smf'], 3])
+    assert.equal(await readdir(world.dir, { recursive: true }), before)
+    world.engine.restarts.length = 0
+    const done = await one.core.restoreOriginal(set, undefined, never)
+    assert.equal([done.copy, done.changed, done.restarted], [planned.copy, planned.changed, planned.restarts])
     for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
-    assert.not((await readdir(world.dir)).includes('overlays'))
+    assert.equal(
+      (await readdir(world.dir)).toSorted(),
+      [...new Set(Object.keys(THEIRS).map((path) => path.split('/')[0] ?? ''))].toSorted(),
+    )
   }))
 
 test('goes back to the operator’s files when the core refuses a change, and writes nothing under none', () =>

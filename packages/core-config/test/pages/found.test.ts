@@ -1,5 +1,7 @@
-import { inBrowser, open } from '@steeple/console/testing'
+import { h, inBrowser, open, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
+
+const { Panel: AtStart } = await import('../../pages/found-start.tsx')
 
 /** What the page of the core says of a core that somebody else has set up. */
 const found = suite('core-config/found')
@@ -94,5 +96,17 @@ found('says that no core was found, and what could not be looked at', async () =
   assert.match(text, 'No part of a core was found on this machine.')
   assert.match(text, 'no engine answers')
 })
+
+found(
+  'says where a new box is set up that a core runs already, until its settings are taken over',
+  async () => {
+    const told = async (answer: object): Promise<string> =>
+      (await show(() => h(AtStart, {}), { 'GET /v1/core/found': answer })).text()
+    const other = { ...FOUND, settings: { tac: 1 }, lines: 'tac: 1\n' }
+    assert.match(await told(other), /A core runs on this machine already \(mme; network 999-70\)/)
+    assert.not.match(await told(FOUND), 'A core runs')
+    assert.not.match(await told({ ...other, core: null, daemons: [], network: null }), 'A core runs')
+  },
+)
 
 found.run()

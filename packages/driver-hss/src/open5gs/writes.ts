@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Subscriber } from '@steeple/contracts'
 import type { Doc, WriteOp } from '../links/document-link.ts'
 import { open5gsDoc } from '../texts.ts'
-import { decodeAmbr, keptAmbr, MSISDNS_MAX } from './ambr.ts'
+import { decodeAmbr, keptAmbr, MSISDNS_MAX, meantAmbr } from './ambr.ts'
 import {
   ambrOf,
   commonFields,
@@ -99,10 +99,14 @@ function keptFields({ subscriber, found }: Keeping, doc: Doc): Doc {
   const { msisdn, ambrBps } = subscriber
   const [held] = Array.isArray(doc.msisdn) ? doc.msisdn : []
   const { up, down } = decodeAmbr(doc.ambr)
+  // A block of before Open5GS 2 says its rates otherwise; nobody reads them while it is one.
+  const isLegacy = subscriber.isBlocked && meantAmbr(doc.ambr) === undefined
   return {
     ...(hasKeys(doc, subscriber) ? {} : securityFields(subscriber)),
     ...(msisdn === undefined || msisdn === held ? {} : { msisdn: msisdnsOf(subscriber, doc) }),
-    ...(up === ambrBps.up && down === ambrBps.down ? {} : { ambr: keptAmbr(found.ambr, ambrOf(subscriber)) }),
+    ...((up === ambrBps.up && down === ambrBps.down) || isLegacy
+      ? {}
+      : { ambr: keptAmbr(found.ambr, ambrOf(subscriber)) }),
   }
 }
 

@@ -180,6 +180,17 @@ keep('keeps a document that dbctl and the core have written, field by field', ()
   }
 })
 
+keep('leaves a document of before Open5GS 2 as it is: nobody gets on with it', () => {
+  const legacy = {
+    imsi: IMSI,
+    security: { k: KEYS.k, op: null, opc: OPC, amf: '8000', sqn: Long.fromNumber(96) },
+    ambr: { uplink: Long.fromNumber(1_024_000), downlink: Long.fromNumber(1_024_000) },
+    pdn: [{ apn: 'internet', type: new Int32(0) }],
+  }
+  assert.ok(found(legacy).isBlocked)
+  assert.equal(differencesOf(taken(legacy), legacy, SLICES), { fields: [], isSqnLost: false })
+})
+
 keep('mends numbers of a type that the core does not read, and keeps their value', () => {
   const double = (value: number) => ({ value: new Double(value), unit: new Double(2) })
   const doc = {

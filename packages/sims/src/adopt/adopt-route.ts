@@ -177,7 +177,11 @@ async function adopt(
   }
   if (body.dry_run === true) return ok(report())
   charge(ready.length)
-  const pushed = chosen.isOwn ? undefined : pushesOf(parts, ready, signal)
+  const pushed = pushesOf(
+    parts,
+    ready.filter(({ changes }) => !chosen.isOwn || changes.length > 0),
+    signal,
+  )
   const reply = await request.mutate(id, async (tx) => {
     await store(parts, tx, ready, { isOwn: chosen.isOwn, results })
     const adopted = [...results.values()].filter(({ status }) => status === 'adopted')

@@ -59,7 +59,11 @@ export function releaseRoute(parts: SimsParts): Route {
       }
       if (isDry) return ok(totals)
       const { release } = parts.hss.driver() ?? {}
-      if (release !== undefined && isOurs) await answered(parts, signal, release)
+      if (release !== undefined && isOurs)
+        await answered(parts, signal, async (bound) => {
+          await release(bound)
+          return true
+        })
       return await request.mutate('sims', async (tx) => {
         tx.audit({ detail: totals })
         tx.event({ type: 'sim.release', subject: 'sims', data: totals })

@@ -281,6 +281,7 @@ export function Page() {
           )}
         </Notice>
       )}
+      <Panels on="start" />
       <Country isDone={done.country} />
       <Plmn isDone={done.plmn} others={progress.otherNetworks} />
       <Step step="license" isDone={done.license}>

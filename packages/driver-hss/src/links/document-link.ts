@@ -58,7 +58,7 @@ export interface DocumentLink {
     isUnique: boolean,
     signal: AbortSignal,
   ): Promise<'ok' | 'conflict'>
-  /** Removes a collection; one that is not there is none. */
+  /** Removes a collection that is there. */
   drop(collection: string, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }

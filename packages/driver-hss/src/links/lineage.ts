@@ -73,7 +73,8 @@ export function lineageOf(link: DocumentLink, subscribers: string): Lineage {
     return changes
   }
   const release = async (signal: AbortSignal): Promise<void> => {
-    await link.drop(COLLECTION, signal)
+    // Not every server forgives a collection that is not there; what may not be read is not ours either.
+    if (typeof (await read(signal)) === 'object') await link.drop(COLLECTION, signal)
     known = undefined
     marked = link.writes
   }

@@ -46,6 +46,7 @@ function database(mayUseMarks = true): Database {
       count: async () => 1,
       ensureIndex: async () => 'ok',
       drop: async (collection) => {
+        if (self.mark === undefined) throw southboundUnavailable('MongoServerError 26')
         if (collection === MARKS) self.mark = undefined
       },
       close: async () => undefined,
@@ -116,6 +117,7 @@ lineages('leaves no mark behind once it is released, and makes one for the next 
   await look(signal)
   await release(signal)
   assert.is(db.mark, undefined)
+  await release(signal)
   assert.is(await look(signal), 0, 'it is the same database')
   assert.is(db.mark, undefined)
   await writeOne(db.link)

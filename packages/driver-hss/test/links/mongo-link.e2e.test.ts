@@ -92,6 +92,28 @@ mongoTests(
   { limitMs: 360_000 },
 )
 
+mongoTests('leaves nothing but subscribers once it is released, however often', async () => {
+  const mongo = await sharedMongo()
+  const url = mongo.url('released')
+  const look = await lookInto(url)
+  const driver = open5gsDriver({
+    name: 'x',
+    link: mongoLink(url, 'open5gs'),
+    slices: () => [{ sst: 1 }],
+  })
+  await driver.upsert([subscriber(1)], patient())
+  await driver.probe(patient())
+  assert.is(Number(await look.collection('steeple').countDocuments()), 1)
+  for (let turn = 0; turn < 2; turn += 1) {
+    await driver.release?.(patient())
+    await driver.probe(patient())
+    assert.match(await look.world(), /^subscribers [^\n]+$/)
+    assert.equal(await look.names(), ['subscribers'])
+  }
+  await driver.close()
+  await look.close()
+})
+
 mongoTests('reports the half that the server refuses and writes the other', async () => {
   const mongo = await sharedMongo()
   const look = await lookInto(mongo.url('halves'))

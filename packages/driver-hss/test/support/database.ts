@@ -9,6 +9,8 @@ export interface Look {
   /** Every document of every collection as canonical EJSON, sorted, `_id` left out. */
   world(): Promise<string>
   clear(): Promise<void>
+  /** Of the collections. */
+  names(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -32,6 +34,7 @@ export async function lookInto(url: string): Promise<Look> {
     clear: async () => {
       for (const name of await collections()) await db.collection(name).deleteMany({})
     },
+    names: collections,
     close: () => client.close(),
   }
 }

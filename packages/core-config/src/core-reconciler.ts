@@ -229,6 +229,8 @@ export function coreReconciler(context: Context, key: () => string): CoreControl
     } else {
       const refused = refusalOf(plan, set)
       if (refused !== undefined) return giveUp(refused)
+      // Policy or files of the operator's own may have changed meanwhile: half of each must not restart anybody.
+      if ((await driver.render(coreDesired(context))).sha256 !== set.sha256) return await step(driver, signal)
       board.inForce(set, await applied(driver, set, signal))
     }
     mayRetry = false

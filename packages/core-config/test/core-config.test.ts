@@ -32,6 +32,8 @@ interface OtherCore {
   keepsRefused: boolean
   plan: CoreDriver['plan']
   takeOver?: CoreDriver['takeOver']
+  /** While it renders. */
+  meanwhile?: (() => Promise<void>) | undefined
 }
 
 function driverOf(core: OtherCore): CoreDriver {
@@ -40,6 +42,7 @@ function driverOf(core: OtherCore): CoreDriver {
     render: async ({ plmn, tac, apns }: CoreDesired): Promise<Rendered> => {
       if (tac === 0) throw validationFailed('tac 0 is not for this core')
       const text = `${tac} ${apns.join(' ')} ${plmn.mcc}${plmn.mnc}`
+      await core.meanwhile?.()
       return { files: new Map([['core.txt', text]]), sha256: shaOf(text) }
     },
     observe: async () => ({
@@ -399,6 +402,16 @@ test('sets the core to nothing while the policy cannot be read', () =>
     )
     assert.match(error?.message ?? '', /the policy is damaged/)
     assert.equal([core.text, core.applies], ['7 internet 99999', 1])
+  }))
+
+test('applies nothing that is not wanted any more once it is rendered', () =>
+  inBed(async ({ core, fake, pass }) => {
+    core.meanwhile = async () => {
+      core.meanwhile = undefined
+      await fake.provide(policyRef, { bundle: () => ({ apns: ['iot'] }) } as unknown as PolicyReader)
+    }
+    assert.equal(await pass(), { state: 'converged' })
+    assert.equal([core.text, core.applies], ['7 iot 99999', 1])
   }))
 
 test('looks at the core at once when another driver comes, and says when there is none', () =>

@@ -36,6 +36,7 @@ import {
   wellText,
   word,
 } from '@steeple/console/kit'
+import { isOfOutage } from './of-outage.ts'
 import { ReceiverList } from './receivers.tsx'
 
 const HOUR_MS = 3_600_000
@@ -95,7 +96,16 @@ function endOf(choice: string, until: string): string {
 }
 
 /** An alert that is not over, with what can be done about it. */
-function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onChanged: () => void }) {
+function OpenAlert({
+  alert,
+  isUntold,
+  onChanged,
+}: {
+  readonly alert: Alert
+  /** There is no receiver. */
+  readonly isUntold: boolean
+  readonly onChanged: () => void
+}) {
   const [isSilencing, setSilencing] = useState(false)
   const path = { id: alert.id }
   const ack = useAction(() => api.post('/v1/alerts/{id}/ack', { path, body: {} }))
@@ -120,7 +130,7 @@ function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onCha
         <Said>{alert.message}</Said>
       </p>
       {remedy === undefined ? null : <p>{remedy}</p>}
-      <Facts facts={factsOf(alert, isSilent)} />
+      <Facts facts={factsOf(alert, isSilent, isUntold)} />
       {error === undefined ? null : <ErrorNotice error={error} />}
       {may('operator') ? (
         <div class="actions">
@@ -145,10 +155,13 @@ function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onCha
   )
 }
 
-function factsOf(alert: Alert, isSilent: boolean) {
+function factsOf(alert: Alert, isSilent: boolean, isUntold: boolean) {
   return [
     [t('alerts.subject'), subjectText(alert)],
-    [t('alerts.state'), word('alerts.state', alert.state)],
+    [
+      t('alerts.state'),
+      isUntold && alert.state === 'firing' ? t('alerts.state.untold') : word('alerts.state', alert.state),
+    ],
     [t('alerts.since'), <Time key="since" at={alert.started_at} relative />],
     [
       t('alerts.value'),
@@ -244,7 +257,11 @@ export function Page() {
         chosen={filter('tab')}
         onChoose={(tab) => setFilters({ tab })}
         tabs={[
-          { key: 'open', title: t('alerts.open'), content: () => <OpenAlerts /> },
+          {
+            key: 'open',
+            title: t('alerts.open'),
+            content: () => <OpenAlerts isUntold={receivers.data?.receivers.length === 0} />,
+          },
           { key: 'past', title: t('alerts.past'), content: () => <PastAlerts /> },
           {
             key: 'receivers',
@@ -259,19 +276,25 @@ export function Page() {
 
 const GRAVITY = ['critical', 'warning', 'info']
 
-function OpenAlerts() {
+function OpenAlerts({ isUntold }: { readonly isUntold: boolean }) {
   const query = { state: 'open', limit: 500 } as const
   const alerts = useQuery('/v1/alerts', { query }, { on: ['alert.*'], everyMs: 30_000 })
   const board = useBoard()
   const shown = (open: readonly Alert[]) =>
     open
       .toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))
-      .map((alert) => <OpenAlert key={alert.id} alert={alert} onChanged={alerts.reload} />)
+      .map((alert) => (
+        <OpenAlert key={alert.id} alert={alert} isUntold={isUntold} onChanged={alerts.reload} />
+      ))
   return (
     <Loaded query={alerts}>
       {({ alerts: open }) => {
         const isOf = (incident: Incident) => (alert: Alert) => isAbout(incident, alert.subject)
-        const others = open.filter((alert) => !board.incidents.some((incident) => isOf(incident)(alert)))
+        // What an outage has ended with is over, here as on the overview.
+        const isOver = (alert: Alert) => board.at !== undefined && isOfOutage(alert)
+        const others = open.filter(
+          (alert) => !isOver(alert) && !board.incidents.some((incident) => isOf(incident)(alert)),
+        )
         return (
           <>
             <IncidentList

@@ -2,6 +2,7 @@ import {
   type AnswerOf,
   api,
   Button,
+  ButtonLink,
   type ComponentType,
   ErrorNotice,
   Lamp,
@@ -16,6 +17,7 @@ import {
   useQuery,
   word,
 } from '@steeple/console/kit'
+import { isOfOutage } from './of-outage.ts'
 
 type Alert = AnswerOf<'GET', '/v1/alerts'>['alerts'][number]
 /** What the overview offers to do about something. */
@@ -25,22 +27,6 @@ const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn'
 /** Where every rule says what there is to do about it. */
 const RULES = '/alerts'
 const MOST_SHOWN = 8
-/** What these rules tell of is an outage as long as it lasts. Such an alert goes on for a minute more. */
-const OF_OUTAGES: ReadonlySet<string> = new Set([
-  ...[
-    'component_down',
-    'disk_low',
-    'disk_almost_full',
-    'no_registration',
-    'nobody_attached',
-    'backup_overdue',
-  ],
-])
-
-function isOfOutage(rule: string, subject: string): boolean {
-  return OF_OUTAGES.has(rule) || (rule === 'clock_skew' && subject === 'clock')
-}
-
 /** The alerts that are open and say more than the outages above them; says whom they are about. */
 export function Panel({
   Act,
@@ -53,9 +39,10 @@ export function Panel({
   readonly onTold: (subjects: readonly string[]) => void
 }) {
   const alerts = useQuery('/v1/alerts', { query: { state: 'firing', limit: 50 } }, { on: ['alert.*'] })
+  const receivers = useQuery('/v1/alerts/receivers', {}, { on: ['alert.*', 'plugin.*', 'config.*'] })
   const firing =
     alerts.data?.alerts.filter(
-      ({ acked_at, rule, subject }) => acked_at === null && !isOfOutage(rule, subject) && !isKnown(subject),
+      (alert) => alert.acked_at === null && !isOfOutage(alert) && !isKnown(alert.subject),
     ) ?? []
   const subjects = JSON.stringify(firing.map(({ subject }) => subject))
   useEffect(() => onTold(JSON.parse(subjects)), [subjects])
@@ -64,6 +51,12 @@ export function Panel({
       {firing.slice(0, MOST_SHOWN).map((alert) => (
         <AlertLine key={alert.id} alert={alert} Act={Act} onDone={alerts.reload} />
       ))}
+      {receivers.data?.enabled === true && receivers.data.receivers.length === 0 ? (
+        <li class="hint">
+          <span class="words">{t('alerts.untold')}</span>
+          <ButtonLink href="/alerts?tab=receivers">{t('alerts.untold.do')}</ButtonLink>
+        </li>
+      ) : null}
     </>
   )
 }

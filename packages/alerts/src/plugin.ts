@@ -51,6 +51,22 @@ export async function sweep({ context, targets }: AlertParts, signal: AbortSigna
 const INTERVAL_MS = 5_000
 const SWEEP_MS = 3_600_000
 
+/** Who asks while it runs waits for a run that begins afterwards, together with all others who do. */
+function oneAtATime(run: () => Promise<void>): () => Promise<void> {
+  let running = Promise.resolve()
+  let next: Promise<void> | undefined
+  return () => {
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined
+        running = run()
+        return running
+      })
+    return next
+  }
+}
+
 /** Alerts: rules over metrics and states, their list, and webhooks. */
 export const plugin: Plugin<AlertsConfig> = {
   migrations: MIGRATIONS,
@@ -62,7 +78,9 @@ export const plugin: Plugin<AlertsConfig> = {
     const targets = targetsHere(targetsOf(context.config.webhooks), context, vault)
     const parts: AlertParts = { context, metrics, watches, targets }
     for (const watch of watches) watch.listen?.()
-    const look = alertEngine(parts)
+    const look = oneAtATime(alertEngine(parts))
+    // What is over is said to be over as soon as it is.
+    if (context.config.enabled) context.on('health.*', look)
     return {
       routes: [
         ...alertRoutes(parts),

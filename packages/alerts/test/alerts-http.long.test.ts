@@ -207,6 +207,25 @@ alerts('tries a receiver out, says why it does not take anything, and what it ha
   }
 })
 
+alerts('ends what a component ends, without waiting for the next look', async () => {
+  const all = await world({ interval: '1h', disabled_rules: [], rules: [] })
+  const ofGauge = async (state: string): Promise<AlertBody | undefined> =>
+    (await all.alerts(`?state=${state}`)).find(({ subject }) => subject === 'gauge')
+  try {
+    all.ail('down')
+    await eventually(async () => assert.is((await ofGauge('pending'))?.rule, 'component_down'))
+    await all.clock.advance(2 * 3_600_000)
+    await eventually(async () => assert.ok(await ofGauge('firing')))
+    const wellMs = all.clock.nowMs()
+    all.ail('ok')
+    await eventually(async () => assert.ok(await ofGauge('resolved')))
+    const over = await ofGauge('resolved')
+    assert.ok(Date.parse(over?.resolved_at ?? '') - wellMs < 60_000, JSON.stringify(over))
+  } finally {
+    await all.close()
+  }
+})
+
 alerts('looks at nothing while it is switched off', async () => {
   const all = await world({ enabled: false })
   try {

@@ -147,15 +147,17 @@ interface LastState {
 function coreWatch(context: Context, supervisor: Supervisor, isConfigured: boolean): () => LastState {
   const view = coreView()
   let seen: LastState = { disagreement: undefined, hints: [], core: undefined }
+  let wasConnected = false
   context.every(
     CORE_LOOK_MS,
     async (signal) => {
       const isConnected = supervisor.snapshot().facts?.isConnected === true
+      wasConnected ||= isConnected
       const limited = AbortSignal.any([signal, AbortSignal.timeout(CORE_BOUND_MS)])
       const isAsked = isConnected || !isConfigured
       const core = isAsked ? await lookAtCore(context, limited) : undefined
       const { disagreement, isRestartDue } = view.look(isConnected, core, context.clock.monotonicMs())
-      seen = { disagreement, hints: isConfigured ? machineHints() : [], core }
+      seen = { disagreement, hints: isConfigured ? machineHints(wasConnected) : [], core }
       if (isRestartDue) await supervisor.restart('the core does not know a radio that says it is connected')
     },
     'machine',

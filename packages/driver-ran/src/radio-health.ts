@@ -227,5 +227,5 @@ function nameOf({
 }
 
 function hinted(hints: readonly string[]): string {
-  return hints.length === 0 ? '' : ` [${hints.join('; ')}]`
+  return hints.length === 0 ? '' : ` [also seen on this machine: ${hints.join('; ')}]`
 }

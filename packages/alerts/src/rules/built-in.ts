@@ -162,13 +162,13 @@ function quotaLook(rule: Rule, threshold: number, percents: ReadonlyMap<ImsiHash
 const DAY_S = 86_400
 /** Share of the file system that is free; what ends it is a fifth more, so that one log file more or less moves nothing. */
 const LOW = {
-  rule: ruleOf('disk_low', 'warning', 60_000, 60_000),
+  rule: ruleOf('disk_low', 'warning', 60_000, 0),
   free: 0.1,
   clear: 0.12,
   kind: 'disk_low',
 } as const
 const FULL = {
-  rule: ruleOf('disk_almost_full', 'critical', 0, 60_000),
+  rule: ruleOf('disk_almost_full', 'critical', 0, 0),
   free: 0.03,
   clear: 0.04,
   kind: 'disk_full',
@@ -176,7 +176,7 @@ const FULL = {
 /** Seconds that a certificate is still good for. A node's own renews itself at half of its 30 days. */
 const EXPIRING = { rule: ruleOf('certificate_expiring', 'warning', 0, 0), left: 14 * DAY_S }
 const EXPIRED = { rule: ruleOf('certificate_expired', 'critical', 0, 0), left: DAY_S }
-const SKEW = ruleOf('clock_skew', 'warning', 30_000, 60_000)
+const SKEW = ruleOf('clock_skew', 'warning', 30_000, 0)
 /** Seconds that an agent's clock may be off; half of it is well. As `GET /v1/health` judges them. */
 const MOST_SKEW_S = 10
 const ESIM_METRIC = 'svc_esim_smdp_certificate_expires_seconds'
@@ -271,14 +271,14 @@ function agentClock({
   return [`node/${nodeId}`, { level, value: Math.round(skewMs / 1_000), threshold: MOST_SKEW_S, message }]
 }
 
-/** A component is down for so long before somebody is told: a restart takes as long. */
-const DOWN: Rule = { name: 'component_down', severity: 'critical', forMs: 60_000, clearMs: 60_000 }
+/** A component is down for so long before somebody is told: a restart takes as long. It is over with its outage, as the pages say. */
+const DOWN: Rule = { name: 'component_down', severity: 'critical', forMs: 60_000, clearMs: 0 }
 /** A heartbeat that is missing has been waited for already: three of its intervals. */
-const STALE: Rule = { name: 'heartbeat_stale', severity: 'critical', forMs: 0, clearMs: 30_000 }
+const STALE: Rule = { name: 'heartbeat_stale', severity: 'critical', forMs: 0, clearMs: 0 }
 
 /** Incidents in which nothing is down, and somebody has to look all the same. */
 const QUIET: readonly IncidentKind[] = ['no_registration', 'nobody_attached', 'backup_overdue']
-const QUIET_RULES: readonly Rule[] = QUIET.map((kind) => ruleOf(kind, 'warning', 60_000, 60_000))
+const QUIET_RULES: readonly Rule[] = QUIET.map((kind) => ruleOf(kind, 'warning', 60_000, 0))
 /** Incidents with rules of their own, which say how full or how wrong it is. */
 const RULED: ReadonlySet<IncidentKind> = new Set([
   ...(['disk_full', 'disk_low', 'clock_wrong', 'certificate_ending'] as const),

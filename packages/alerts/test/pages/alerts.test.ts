@@ -9,7 +9,7 @@ inBrowser(alerts)
 
 const AT = '2026-01-01T12:00:00Z'
 const alert = (id: string, more: object = {}) => ({
-  ...{ id, rule: 'disk_low', subject: 'disk', label: null, severity: 'warning', state: 'firing' },
+  ...{ id, rule: 'session_surge', subject: 'disk', label: null, severity: 'warning', state: 'firing' },
   ...{ message: `message ${id}`, value: null, threshold: null, started_at: AT, resolved_at: null },
   ...{ acked_at: null, acked_by: null, silenced_until: null, ...more },
 })
@@ -73,6 +73,24 @@ alerts('shows the gravest first, and under an outage what says the same', async 
   assert.equal(messages, ['message b', 'message d', 'message c', 'message e', 'message a'])
   assert.match(page.text(), '2 alerts about it')
   assert.match(page.text(), '14 phones are off')
+})
+
+alerts('shows no alert of an outage that is over, and all while nobody knows', async () => {
+  const all = [alert('a', { rule: 'component_down' }), alert('b', { rule: 'clock_skew', subject: 'clock' })]
+  const well = await open_(all, { 'GET /v1/status': { components: [{}, {}], incidents: [] } })
+  assert.not.match(well.text(), 'message')
+  assert.match(well.text(), /Checked 2 things at .*: all is well/)
+  const unknown = await open_(all, { 'GET /v1/status': new Refusal(403, 'forbidden', 'no') })
+  assert.match(unknown.text(), 'message a')
+  assert.match(unknown.text(), 'message b')
+})
+
+alerts('says that receivers are notified only where there is one', async () => {
+  assert.match((await open_([alert('a')])).text(), 'nobody is told')
+  const told = await open_([alert('a')], {
+    'GET /v1/alerts/receivers': { enabled: true, receivers: [receiver('duty')] },
+  })
+  assert.match(told.text(), 'receivers notified')
 })
 
 alerts('says that all is well only when it knows what was looked at', async () => {

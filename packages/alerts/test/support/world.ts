@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Metrics, Plugin } from '@steeple/contracts'
+import type { ComponentHealth, Context, Metrics, Plugin } from '@steeple/contracts'
 import {
   assert,
   type FakeClock,
@@ -42,6 +42,8 @@ export interface World {
   readonly metrics: Metrics
   /** Sets `svc_gauge_level`; of a place when one is named. */
   set(value: number, place?: string): void
+  /** Says how the component `gauge` is from now on. */
+  ail(status: ComponentHealth['status']): void
   alerts(query?: string): Promise<readonly AlertBody[]>
   close(): Promise<void>
 }
@@ -71,10 +73,14 @@ export async function world(alerts: object = {}, webhook: object = {}): Promise<
   const receiver = await startReceiver(SECRET, true)
   const clock = fakeClock(START_MS)
   const stopClock = letTimePass(clock)
-  const made: Metrics[] = []
+  const made: Context[] = []
+  let status: ComponentHealth['status'] = 'ok'
   const bed = await startTestbed({
     plugins: [
-      gaugePlugin((metrics) => void made.push(metrics)),
+      gaugePlugin(
+        (context) => void made.push(context),
+        () => status,
+      ),
       await pluginFrom(new URL('../world.ts', import.meta.url).href, plugin),
     ],
     clock,
@@ -92,8 +98,9 @@ export async function world(alerts: object = {}, webhook: object = {}): Promise<
       },
     },
   })
-  const [metrics] = made
-  if (metrics === undefined) throw new Error('the gauge is not loaded')
+  const [context] = made
+  if (context === undefined) throw new Error('the gauge is not loaded')
+  const { metrics } = context
   const gauge = metrics.gauge('svc_gauge_level', 'A level.', ['place'])
   return {
     bed,
@@ -101,6 +108,10 @@ export async function world(alerts: object = {}, webhook: object = {}): Promise<
     receiver,
     metrics,
     set: (value, place) => gauge.set(value, place === undefined ? {} : { place }),
+    ail: (now) => {
+      status = now
+      context.healthChanged()
+    },
     alerts: async (query = '') => {
       const response = await bed.request('GET', `/v1/alerts${query}`)
       return bodyOf<{ readonly alerts: readonly AlertBody[] }>(response).alerts
@@ -120,11 +131,14 @@ export function bodyOf<Body>(response: TestResponse, status = 200): Body {
   return response.body as Body
 }
 
-function gaugePlugin(made: (metrics: Metrics) => void): InlinePlugin {
+function gaugePlugin(
+  made: (context: Context) => void,
+  status: () => ComponentHealth['status'],
+): InlinePlugin {
   const gauge: Plugin = {
     setup: async (context) => {
-      made(context.metrics)
-      return {}
+      made(context)
+      return { health: async () => [{ name: 'gauge', kind: 'feature', status: status(), detail: '' }] }
     },
   }
   return {

@@ -29,10 +29,14 @@ export async function requireLauncher(): Promise<void> {
   }
 }
 
-/** What this machine lacks for a radio; none of it keeps one from starting. Short texts for the health detail. */
-export function machineHints(): readonly string[] {
+/**
+ * What this machine may lack for a radio; none of it keeps one from starting. Short texts for the health detail. Whatever a radio needs to
+ * reach the core was there if one was connected.
+ */
+export function machineHints(wasConnected = false): readonly string[] {
   const hints: string[] = []
-  if (!hasSctp()) hints.push('no_sctp: the kernel has no SCTP, so no core can be reached (modprobe sctp)')
+  if (!wasConnected && !hasSctp())
+    hints.push('no_sctp: the kernel shows no SCTP; if the radio does not reach the core, run modprobe sctp')
   const limits = read('/proc/self/limits')
   const capabilities = BigInt(`0x${/^CapAmb:\s*([0-9a-f]+)$/m.exec(read('/proc/self/status'))?.[1] ?? '0'}`)
   const isRoot = /^Uid:\s*0\s+0\s/m.test(read('/proc/self/status'))

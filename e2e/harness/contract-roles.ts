@@ -56,6 +56,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   open('/metrics'),
   read('/v1/status', 'viewer'),
   read('/v1/health', 'viewer'),
+  read('/v1/incidents', 'viewer'),
   read('/v1/nodes', 'viewer'),
   read('/v1/nodes/{id}/enroll', 'viewer', `/v1/nodes/${NODE}/enroll`, 404),
   read('/v1/nodes/{id}/leave', 'viewer', `/v1/nodes/${NODE}/leave`, 404),

@@ -3,6 +3,7 @@ import {
   agentWatchRef,
   type Context,
   certificateEndsRef,
+  createTurns,
   healthBoardRef,
   type IncidentBoard,
   incidentBoardRef,
@@ -33,6 +34,8 @@ import {
   removeHeartbeat,
   TABLES,
 } from './node-store.ts'
+import { outageRoutes } from './outage-routes.ts'
+import { outageBook } from './outages.ts'
 import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
 import { nodeReporter } from './report.ts'
 import { createRadioLook, serviceRoutes, withAgents } from './service-routes.ts'
@@ -88,14 +91,22 @@ export const plugin: Plugin = {
     const certificates = certificateEnds(context)
     const [quiet, internet] = [quietWatch(), ownInternet(context)]
     context.every(INTERNET_MS, internet.look, 'each')
-    // How many phones were on is known when an incident begins.
-    context.every(SAMPLE_MS, async () => void (await incidents.current()))
+    const book = outageBook(context)
+    const turns = createTurns()
+    // How many phones were on is known when an incident begins. Nothing is over before everything was looked at.
+    const see = async (): Promise<void> => {
+      const now = await incidents.current()
+      if (context.use(healthBoardRef).isReady) await turns(() => book.see(now))
+    }
+    context.every(SAMPLE_MS, see, 'each')
+    context.on('health.*', see, 'each')
     return {
       routes: [
         ...nodeRoutes(context, reporter),
         ...clockRoutes(context),
         ...telemetryRoutes(context),
         ...lifecycleRoutes(context, lifecycle),
+        ...outageRoutes(book),
         ...serviceRoutes(context, lifecycle, look, incidentsIn),
       ],
       reconcilers: [nodeReconciler(context, lifecycle)],

@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  type Context,
+  INCIDENT_KINDS,
+  type Incident,
+  type IncidentKind,
+  replaceFile,
+} from '@steeple/contracts'
+
+/** An outage, from when it began; `untilMs` once it is over. Times are ms since the epoch. */
+export interface Outage {
+  /** The incident's, as it was at its gravest. */
+  readonly id: string
+  readonly kind: IncidentKind
+  readonly title: string
+  readonly severity: Incident['severity']
+  /** The component that was the cause. */
+  readonly component: string
+  /** What the box is called that it was of; undefined for this one. */
+  readonly box: string | undefined
+  readonly sinceMs: number
+  readonly untilMs: number | undefined
+  /** The most phones that it kept off; undefined where it kept none off, or nobody knew. */
+  readonly phonesOff: number | undefined
+}
+
+/** As many are kept: those of a year with one a day. */
+const MOST = 400
+/** What is back so soon was never over: a line that flaps is one outage. */
+const BACK_MS = 60_000
+/** A warning that passes so soon is no outage: a part that starts, or that is asked again. */
+const PASSING_MS = 15_000
+
+/** What the file is called in the data directory. It is no table: it must outlast a store that cannot be used. */
+export const OUTAGES_FILE = 'outages.json'
+
+/** What has begun and what is over since the last look. */
+interface Seen {
+  readonly all: readonly Outage[]
+  readonly begun: readonly Outage[]
+  readonly over: readonly Outage[]
+}
+
+/** The outages after a look that found these incidents. Newest first. */
+export function outagesAfter(before: readonly Outage[], incidents: readonly Incident[], nowMs: number): Seen {
+  const begun: Outage[] = []
+  const left = new Set(before)
+  const current = incidents.map((incident) => {
+    const known =
+      [...left].find((one) => isSame(one, incident, nowMs) && one.id === incident.id) ??
+      [...left].find((one) => isSame(one, incident, nowMs))
+    if (known !== undefined) {
+      left.delete(known)
+      return gravest(known, incident)
+    }
+    const fresh = outageOf(incident)
+    begun.push(fresh)
+    return fresh
+  })
+  const over: Outage[] = []
+  const past = [...left].flatMap((one) => {
+    if (one.untilMs !== undefined) return [one]
+    // Nothing ends before it began: the clock may have been put right meanwhile.
+    const ended = { ...one, untilMs: Math.max(nowMs, one.sinceMs) }
+    if (one.severity === 'warning' && ended.untilMs - one.sinceMs < PASSING_MS) return []
+    over.push(ended)
+    return [ended]
+  })
+  const all = [...current, ...past].toSorted((one, other) => other.sinceMs - one.sinceMs).slice(0, MOST)
+  return { all, begun, over }
+}
+
+/** Whether an incident goes on what was an outage: the same kind, or another kind of the same part, as a disk that fills up. */
+function isSame({ id, component, untilMs }: Outage, incident: Incident, nowMs: number): boolean {
+  const isNow = untilMs === undefined || Math.abs(nowMs - untilMs) < BACK_MS
+  return isNow && (id === incident.id || component === incident.cause.name)
+}
+
+function outageOf({ id, kind, title, severity, cause, sinceMs, phonesOff }: Incident): Outage {
+  const { name: component, box } = cause
+  return { id, kind, title, severity, component, box, sinceMs, phonesOff, untilMs: undefined }
+}
+
+function gravest(known: Outage, incident: Incident): Outage {
+  const now = outageOf(incident)
+  const isGraver = INCIDENT_KINDS.indexOf(now.kind) < INCIDENT_KINDS.indexOf(known.kind)
+  const phones = Math.max(known.phonesOff ?? 0, now.phonesOff ?? 0)
+  return {
+    ...(isGraver ? now : known),
+    severity: [known.severity, now.severity].includes('critical') ? 'critical' : 'warning',
+    sinceMs: Math.min(known.sinceMs, now.sinceMs),
+    phonesOff: phones === 0 ? undefined : phones,
+    untilMs: undefined,
+  }
+}
+
+/** What happened on this box. */
+export interface OutageBook {
+  /** Newest first, those that go on among them. */
+  all(): readonly Outage[]
+  /** Compares with what is wrong now, and keeps and tells what is another. */
+  see(incidents: readonly Incident[]): Promise<void>
+}
+
+/** The book in the data directory. */
+export function outageBook(context: Context): OutageBook {
+  const file = join(context.settings.server.data_dir, OUTAGES_FILE)
+  let all: readonly Outage[] | undefined
+  let isKept = true
+  const known = (): readonly Outage[] => {
+    all ??= readBook(file, context)
+    return all
+  }
+  return {
+    all: known,
+    see: async (incidents) => {
+      const before = known()
+      const { all: after, begun, over } = outagesAfter(before, incidents, Math.floor(context.clock.nowMs()))
+      all = after
+      if (JSON.stringify(after) !== JSON.stringify(before)) isKept = false
+      if (!isKept) {
+        // On a full disk it is kept once there is space.
+        isKept = await replaceFile(file, JSON.stringify(after)).then(
+          () => true,
+          () => false,
+        )
+      }
+      if (begun.length + over.length > 0) await tell(context, begun, over)
+    },
+  }
+}
+
+/** Pages look again when they hear of it; while the store takes no events they look by themselves. */
+async function tell(context: Context, begun: readonly Outage[], over: readonly Outage[]): Promise<void> {
+  await context
+    .observe(async (tx) => {
+      for (const { id, kind } of begun) tx.event({ type: 'incident.began', subject: id, data: { kind } })
+      for (const { id, kind } of over) tx.event({ type: 'incident.over', subject: id, data: { kind } })
+    })
+    .catch(() => undefined)
+}
+
+function readBook(file: string, { log }: Context): readonly Outage[] {
+  try {
+    const read: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (Array.isArray(read) && read.every(isOutage)) return read
+    log.warn({ file }, 'the list of past outages is damaged; it begins anew')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      log.warn({ file, err: error }, 'the list of past outages cannot be read; it begins anew')
+  }
+  return []
+}
+
+function isOutage(value: unknown): value is Outage {
+  const one = value as Partial<Outage> | null
+  return (
+    typeof one?.id === 'string' &&
+    INCIDENT_KINDS.some((kind) => kind === one.kind) &&
+    typeof one.component === 'string' &&
+    typeof one.sinceMs === 'number'
+  )
+}

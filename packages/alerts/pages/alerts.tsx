@@ -1,9 +1,11 @@
 import {
+  type AnswerOf,
   api,
   Button,
   type Column,
   type ComponentChildren,
   componentText,
+  DataTable,
   EmptyState,
   ErrorNotice,
   Facts,
@@ -13,8 +15,10 @@ import {
   type Incident,
   IncidentList,
   type ItemOf,
+  incidentName,
   isAbout,
   Lamp,
+  Lasted,
   Loaded,
   may,
   Notice,
@@ -186,11 +190,62 @@ function factsOf(alert: Alert, isSilent: boolean, isUntold: boolean) {
 
 const SEVERITIES = ['critical', 'warning', 'info'] as const
 
-/** Alerts that are over, newest first. */
+type Outage = AnswerOf<'GET', '/v1/incidents'>['incidents'][number]
+
+/** Outages that are over: one row each, from begin to end, with what it meant. */
+function PastOutages({ severity }: { readonly severity: string | undefined }) {
+  const outages = useQuery('/v1/incidents', {}, { on: ['incident.*'], everyMs: 30_000 })
+  return (
+    <Loaded query={outages}>
+      {({ incidents }) => (
+        <DataTable
+          label={t('alerts.outages')}
+          rows={incidents.filter(
+            (one) => one.until !== null && (severity === undefined || one.severity === severity),
+          )}
+          columns={outageColumns()}
+          keyOf={({ id, since }) => `${id} ${since}`}
+          empty={<EmptyState title={t('alerts.outages.none')} />}
+        />
+      )}
+    </Loaded>
+  )
+}
+
+function outageColumns(): readonly Column<Outage>[] {
+  return [
+    {
+      key: 'what',
+      title: t('alerts.what'),
+      cell: (outage) => <Lamp tone={toneOf(outage.severity)} label={incidentName(outage)} />,
+    },
+    { key: 'from', title: t('alerts.since'), cell: ({ since }) => <Time at={since} /> },
+    {
+      key: 'to',
+      title: t('alerts.over'),
+      cell: ({ until }) => (until === null ? '' : <Time at={until} />),
+      isWide: true,
+    },
+    {
+      key: 'lasted',
+      title: t('alerts.lasted'),
+      cell: ({ since, until }) => <Lasted from={since} to={until} />,
+    },
+    {
+      key: 'meant',
+      title: t('alerts.meant'),
+      cell: ({ kind, phones_off }) =>
+        phones_off === null ? word('incident.impact', kind) : t('home.over.phones', { count: phones_off }),
+    },
+  ]
+}
+
+/** Outages and alerts that are over, newest first. What an outage says is no alert beside it. */
 function PastAlerts() {
   const wanted = filter('severity')
   const severity = SEVERITIES.find((one) => one === wanted)
   const alerts = usePages('/v1/alerts', { state: 'resolved', severity }, ['alert.*'])
+  const others = { ...alerts, data: alerts.data?.filter((alert) => !isOfOutage(alert)) }
   return (
     <>
       <div class="toolbar">
@@ -204,8 +259,11 @@ function PastAlerts() {
           ]}
         />
       </div>
+      <h2>{t('alerts.outages')}</h2>
+      <PastOutages severity={severity} />
+      <h2>{t('alerts.past.others')}</h2>
       <PagedTable
-        query={alerts}
+        query={others}
         label={t('alerts.past')}
         columns={columns()}
         keyOf={({ id }) => id}

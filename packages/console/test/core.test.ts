@@ -11,6 +11,11 @@ const STATUS = {
   ...{ enb: { known: true, connected: true }, ue: { attached: 3 }, tx: { armed: false } },
   ...{ components: [], incidents: [], uptime_s: 9 },
 }
+const AT = '2026-01-01T12:00:00Z'
+const incident = (kind: string) => ({
+  ...{ id: kind, kind, severity: 'critical', title: kind, detail: '', advice: '', impact: '', since: AT },
+  ...{ component: 'driver-core-a.daemons', effects: [], phones_off: 13, runbook: '/docs/x', box: null },
+})
 const node = (lifecycle: string, degraded_reason: string | null = null) => ({
   'GET /v1/nodes': { nodes: [{ node_id: 'n1', lifecycle, degraded_reason }], next_cursor: null },
 })
@@ -77,6 +82,32 @@ core('tells what is not known from what is not', async () => {
     const lines = page.text('Network').split('\n')
     assert.is(lines[lines.indexOf('Radio at the core') + 1], radio)
     assert.is(lines[lines.indexOf('Phones attached') + 1], phones)
+  }
+})
+
+core('says nothing of what it was told before the core or the radio was lost', async () => {
+  const part = (name: string, kind: string, detail: string, status = 'ok') => ({
+    ...{ name, kind, status, detail, since: AT, last_ok_at: AT },
+  })
+  const sessions = part('driver-core-a.sessions', 'core', 'every attached phone has its session')
+  for (const [kind, radio, phones] of [
+    ['no_core', /^not known since /, /^not known since /],
+    ['no_radio', /^not connected$/, /^none: .* still counts 13\.$/],
+  ] as const) {
+    const cause = part('driver-core-a.daemons', 'core', 'gone', 'down')
+    const page = await shown({
+      'GET /v1/status': {
+        ...STATUS,
+        enb: { known: true, connected: kind === 'no_core' },
+        ue: { attached: 13 },
+        components: [cause, sessions],
+        incidents: [incident(kind)],
+      },
+      'GET /v1/health': { components: [], incidents: [incident(kind)] },
+    })
+    const lines = page.text('Network').split('\n')
+    assert.match(lines[lines.indexOf('Radio at the core') + 1] ?? '', radio)
+    assert.match(lines[lines.indexOf('Phones attached') + 1] ?? '', phones)
   }
 })
 

@@ -241,7 +241,8 @@ const WORDS: Readonly<Record<IncidentKind, Words>> = {
   },
   store_gone: {
     impact: `${PHONES_STAY} The box saves no change.`,
-    advice: 'The cause says what is wrong, and what to do.',
+    advice:
+      'Put the right file back or restore a backup, then restart the service; or start the database server.',
     section: 'the-database-of-the-box-cannot-be-used',
   },
   database_gone: {

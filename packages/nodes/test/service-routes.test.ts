@@ -209,7 +209,8 @@ service('shows every component with its times', async () => {
         effects: [],
         impact: 'Phones that are on stay on. The box saves no change.',
         phones_off: null,
-        advice: 'The cause says what is wrong, and what to do.',
+        advice:
+          'Put the right file back or restore a backup, then restart the service; or start the database server.',
         runbook: '/docs/how-to/on-duty#the-database-of-the-box-cannot-be-used',
         since: '1970-01-01T00:00:01.000Z',
       },

@@ -47,6 +47,7 @@ const ANSWERS: Answers = {
   'GET /v1/alerts': { alerts: [], next_cursor: null },
   'GET /v1/alerts/receivers': { enabled: true, receivers: [] },
   'GET /v1/status': { components: [], incidents: [] },
+  'GET /v1/incidents': { incidents: [] },
 }
 
 async function shown(tab: string, given: Answers, roles?: readonly string[]) {
@@ -83,6 +84,25 @@ alerts('shows no alert of an outage that is over, and all while nobody knows', a
   const unknown = await open_(all, { 'GET /v1/status': new Refusal(403, 'forbidden', 'no') })
   assert.match(unknown.text(), 'message a')
   assert.match(unknown.text(), 'message b')
+})
+
+alerts('lists an outage that is over once, with how long it lasted and what it meant', async () => {
+  const over = {
+    ...{ id: 'no_core', kind: 'no_core', severity: 'critical', title: 'No core', box: null },
+    ...{ component: 'driver-core-a.daemons', phones_off: 13, since: AT, until: '2026-01-01T12:02:00Z' },
+  }
+  const page = await shown('past', {
+    'GET /v1/incidents': { incidents: [{ ...over, id: 'x', until: null }, over] },
+    'GET /v1/alerts': {
+      alerts: [alert('a', { rule: 'component_down', state: 'resolved', resolved_at: AT })],
+      next_cursor: null,
+    },
+  })
+  const text = page.text()
+  assert.is(text.split('No core').length - 1, 1, text)
+  assert.match(text, '2 min')
+  assert.match(text, '13 phones were off.')
+  assert.not.match(text, 'A part is down')
 })
 
 alerts('says that receivers are notified only where there is one', async () => {

@@ -9,8 +9,8 @@ interface Listener {
 
 const listeners = new Set<Listener>()
 const isOpen = signal(true)
-/** How many lately ones are kept. */
-const KEPT = 50
+/** How many lately ones are kept of a type: many of one push out none of another. */
+const KEPT = 15
 const lately = signal<readonly Change[]>([])
 
 /** Whether changes arrive; false while the connection is lost. */
@@ -43,7 +43,9 @@ export async function followChanges(events: Client['events'], signal: AbortSigna
     for await (const event of events({ signal, onState })) {
       if (event.kind === 'gap') tellAll(undefined)
       else {
-        lately.value = [event, ...lately.value].slice(0, KEPT)
+        const same = lately.value.filter(({ type }) => type === event.type)
+        const oldest = same.length < KEPT ? undefined : same.at(-1)
+        lately.value = [event, ...lately.value.filter((one) => one !== oldest)]
         tellAll(event)
       }
     }

@@ -1,17 +1,16 @@
 import type { AnswerOf } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { api } from '../api/client.ts'
 import { plugins } from '../api/features.ts'
 import { may } from '../api/session.ts'
-import { type Query, useAction, useQuery } from '../api/use-query.ts'
+import { type Query, useQuery } from '../api/use-query.ts'
 import { componentText, t, word } from '../text/index.ts'
-import { Button, ButtonLink } from '../ui/button.tsx'
+import { ButtonLink } from '../ui/button.tsx'
 import { type Component, HealthList } from '../ui/health-list.tsx'
 import { Lamp } from '../ui/lamp.tsx'
-import { ErrorNotice } from '../ui/notice.tsx'
 import { Said } from '../ui/said.tsx'
 import { clockText, Time } from '../ui/time.tsx'
+import { ConfirmClock } from './confirm-clock.tsx'
 import { ifPage, pageAt, pageThatMends, titleOf } from './pages-here.ts'
 
 type Status = AnswerOf<'GET', '/v1/status'>
@@ -22,7 +21,7 @@ export type Incident = AnswerOf<'GET', '/v1/health'>['incidents'][number]
 const CHANGES = {
   on: [
     ...['node.*', 'plugin.*', 'core.*', 'peer.*', 'clock.*', 'tx.*', 'lifecycle.*', 'config.*'],
-    ...['health.*', 'ran.*', 'sim.attached', 'sim.detached', 'sim.many', 'session.*'],
+    ...['health.*', 'incident.*', 'ran.*', 'sim.attached', 'sim.detached', 'sim.many', 'session.*'],
   ],
   everyMs: 30_000,
 } as const
@@ -91,9 +90,9 @@ function IncidentLine({
   readonly onDone: () => void
   readonly children: ComponentChildren
 }) {
-  const { kind, severity, title, detail, component, effects, runbook, since } = incident
+  const { kind, severity, detail, component, effects, runbook, since } = incident
   const isCritical = severity === 'critical'
-  const name = nameOf(incident, textOf('title', kind) ?? title)
+  const name = nameOf(incident)
   const advice = textOf('do', kind)
   const names = [component, ...effects]
   return (
@@ -120,7 +119,11 @@ function IncidentLine({
       </div>
       <details>
         <summary>{t('incident.cause', { count: effects.length })}</summary>
-        <HealthList components={names.flatMap((one) => components.find(({ name }) => name === one) ?? [])} />
+        <HealthList
+          components={names
+            .flatMap((one) => components.find(({ name }) => name === one) ?? [])
+            .map((one) => withoutCause(one, incident, CAUSE_FIRST.has(kind)))}
+        />
         {components.some((one) => one.name === component) ? null : <Said>{detail}</Said>}
       </details>
       {children}
@@ -135,14 +138,36 @@ const CAUSE_FIRST: ReadonlySet<string> = new Set([
   'radio_refused',
   'other_network',
   'core_degraded',
+  'no_core',
+  'disk_full',
+  'no_internet',
 ])
 
 /** Of some kinds there may be several: which of them it is. */
-function nameOf({ kind, component, box, effects }: Incident, text: string): string {
+export function nameOf(
+  {
+    kind,
+    component,
+    box,
+    effects = [],
+    title,
+  }: Pick<Incident, 'kind' | 'component' | 'box' | 'title'> & Partial<Pick<Incident, 'effects'>>,
+  text: string = textOf('title', kind) ?? title,
+): string {
   if (kind === 'box_silent' && effects.length > 0) return t('incident.boxes', { count: effects.length + 1 })
   if (box !== null) return kind === 'part' ? t('incident.box', { name: box }) : `${text} (${box})`
   if (kind === 'part') return componentText(component)
   return kind === 'certificate_ending' ? `${text} (${componentText(component)})` : text
+}
+
+/** As many letters of a cause are known again in what follows from it, which may have the rest cut off. */
+const KNOWN_LETTERS = 40
+
+/** A component without what the outage says already: the cause is not said once more by each that follows from it. */
+function withoutCause(one: Component, { component, detail }: Incident, isSaid: boolean): Component {
+  if (one.name === component) return isSaid ? { ...one, detail: '' } : one
+  const at = detail === '' ? -1 : one.detail.indexOf(detail.slice(0, KNOWN_LETTERS))
+  return at < 0 ? one : { ...one, detail: one.detail.slice(0, at).replace(/[:;,\s]+$/, '') }
 }
 
 /** What the console says of a kind; undefined of one that it does not know. */
@@ -158,16 +183,8 @@ function Impact({ incident: { kind, impact, phones_off } }: { readonly incident:
 
 /** What can be mended from here: the clock, by somebody who sees that it is right. */
 export function Mend({ kind, onDone }: { readonly kind: string; readonly onDone: () => void }) {
-  const confirm = useAction(() => api.post('/v1/clock/confirm', { body: { time: new Date().toISOString() } }))
   if (kind !== 'clock_wrong' || !may('admin')) return null
-  return (
-    <>
-      <Button isBusy={confirm.isBusy} onClick={() => void confirm.run().then(onDone)}>
-        {t('home.confirmClock')}
-      </Button>
-      {confirm.error === undefined ? null : <ErrorNotice error={confirm.error} />}
-    </>
-  )
+  return <ConfirmClock label={t('home.confirmClock')} onDone={onDone} />
 }
 
 /** The page of a part by its kind, and by its plugin, where none mends what it is. */

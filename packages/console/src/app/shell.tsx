@@ -17,11 +17,12 @@ import { Input } from '../ui/input.tsx'
 import { Progress } from '../ui/progress.tsx'
 import { whoText } from '../ui/who.ts'
 import { GROUPS } from './groups.ts'
+import { OutageStrip, outages } from './outages.tsx'
 import type { PageProps } from './pages.ts'
 import { ifPage, pageAt, pagesHere, titleOf } from './pages-here.ts'
 import { match, navigate, path } from './router.ts'
 import { Shortcuts, ShortcutsButton } from './shortcuts.tsx'
-import { OnAirLamp, StopButton, watchTransmitter } from './transmitter.tsx'
+import { OnAirLamp, StopButton, tx, watchTransmitter } from './transmitter.tsx'
 
 interface Failure {
   readonly error?: unknown
@@ -322,13 +323,16 @@ export function Shell() {
           {t('connection.lost')}
         </div>
       )}
+      {state === 'in' ? (
+        <div class="outages" role="status">
+          <OutageStrip />
+        </div>
+      ) : null}
       <Menu isOpen={isMenuOpen} />
       <main id="page" tabIndex={-1}>
         <CurrentPage />
       </main>
-      <div class="stop">
-        <StopButton />
-      </div>
+      <div class="stop">{tx.value?.transmitter === 'off' ? null : <StopButton />}</div>
       <Palette isOpen={isFinding} onClose={() => setFinding(false)} />
       <Shortcuts onFind={() => setFinding(true)} />
     </div>
@@ -355,6 +359,9 @@ function Account() {
   )
 }
 
+/** Where what is wrong is listed. */
+const ALERTS = '/alerts'
+
 export function Menu({ isOpen }: { readonly isOpen: boolean }) {
   // Entries that come later move those under the pointer: the click is lost, or goes to another page.
   if (plugins.value === undefined) return <nav id="menu" aria-label={t('app.menu')} />
@@ -376,6 +383,7 @@ export function Menu({ isOpen }: { readonly isOpen: boolean }) {
                     icon={page.icon}
                     text={titleOf(page)}
                     isHere={page.path === here}
+                    count={page.path === ALERTS ? outages.value.length : 0}
                   />
                 </li>
               ))}
@@ -408,16 +416,20 @@ function MenuLink({
   icon = 'puzzle',
   text,
   isHere = false,
+  count = 0,
 }: {
   readonly href: string
   readonly icon?: IconName | undefined
   readonly text: string
   readonly isHere?: boolean
+  /** Of what is open there. */
+  readonly count?: number
 }) {
   return (
     <a href={href} aria-current={isHere ? 'page' : undefined}>
       <Icon name={icon} />
       {text}
+      {count === 0 ? null : <span class="count">{count}</span>}
     </a>
   )
 }

@@ -3,7 +3,7 @@ import { componentText, t, word } from '../text/index.ts'
 import { Lamp, type Tone } from './lamp.tsx'
 import { Notice } from './notice.tsx'
 import { Said } from './said.tsx'
-import { Time } from './time.tsx'
+import { clockText, Time } from './time.tsx'
 
 /** A component of the health board. */
 export type Component = AnswerOf<'GET', '/v1/health'>['components'][number]
@@ -12,11 +12,29 @@ export type Component = AnswerOf<'GET', '/v1/health'>['components'][number]
 const COMPLAINS = '; it complains: '
 
 /** How components are, each in its own words and those of its program. */
-export function HealthList({ components }: { readonly components: readonly Component[] }) {
+export function HealthList({
+  components,
+  unknownSince,
+}: {
+  readonly components: readonly Component[]
+  /** Since when nobody knows whether it still is so, RFC 3339; undefined while somebody does. */
+  readonly unknownSince?: (component: Component) => string | undefined
+}) {
   return (
     <ul class="plain">
-      {components.map(({ name, status, detail, since }) => {
+      {components.map((component) => {
+        const { name, status, detail, since } = component
         const [said = '', complaint] = detail.split(COMPLAINS)
+        const unknown = unknownSince?.(component)
+        if (unknown !== undefined)
+          return (
+            <li key={name}>
+              <Lamp
+                tone="none"
+                label={t('ui.health.unknown', { name: componentText(name), time: clockText(unknown) })}
+              />
+            </li>
+          )
         return (
           <li key={name}>
             <Lamp

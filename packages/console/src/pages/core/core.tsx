@@ -1,19 +1,20 @@
 import { may } from '../../api/session.ts'
 import { type Query, useQuery } from '../../api/use-query.ts'
+import { coreOutage, radioOutage, unknownSince } from '../../app/outages.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { t, word } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import './core.css'
-import type { ItemOf } from '@steeple/client'
+import type { AnswerOf, ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { Button } from '../../ui/button.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Said } from '../../ui/said.tsx'
-import { Time } from '../../ui/time.tsx'
+import { clockText, Time } from '../../ui/time.tsx'
 import { restartedOf } from './restarted.ts'
 
 /** The states of a node, in the order of its life. */
@@ -196,9 +197,9 @@ export function Page() {
               <dt>{t('core.apns')}</dt>
               <dd>{data.apns.join(', ')}</dd>
               <dt>{t('core.radio')}</dt>
-              <dd>{t(`core.radio.${!data.enb.known ? 'unknown' : data.enb.connected ? 'yes' : 'no'}`)}</dd>
+              <dd>{radioText(data)}</dd>
               <dt>{t('core.attached')}</dt>
-              <dd>{data.ue.attached ?? t('core.untold')}</dd>
+              <dd>{attachedText(data)}</dd>
             </dl>
           </section>
           <div class="cards">
@@ -218,10 +219,31 @@ export function Page() {
   )
 }
 
+type Status = AnswerOf<'GET', '/v1/status'>
+
+/** What the core said before it was lost is not known any more. */
+function unknownText({ since }: Status['incidents'][number]): string {
+  return t('core.unknownSince', { time: clockText(since) })
+}
+
+function radioText({ enb, incidents }: Status): string {
+  const core = coreOutage(incidents)
+  if (core !== undefined) return unknownText(core)
+  return t(`core.radio.${!enb.known ? 'unknown' : enb.connected ? 'yes' : 'no'}`)
+}
+
+function attachedText({ ue: { attached }, incidents }: Status): string {
+  const core = coreOutage(incidents)
+  if (core !== undefined) return unknownText(core)
+  // A core keeps phones that have lost their radio.
+  if (radioOutage(incidents) !== undefined) return t('core.attached.lost', { phones: attached ?? 0 })
+  return attached === null ? t('core.untold') : String(attached)
+}
+
 function Parts({ components }: Parameters<typeof HealthList>[0]) {
   return components.length === 0 ? (
     <EmptyState title={t('core.kind.none')} />
   ) : (
-    <HealthList components={components} />
+    <HealthList components={components} unknownSince={unknownSince} />
   )
 }

@@ -1,26 +1,22 @@
 import { type Query, useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
-import { componentText, locale, t, word } from '../../text/index.ts'
+import { locale, t, word } from '../../text/index.ts'
 import { hasNoCell } from '../sessions/no-cell.ts'
 import { Needs } from './needs.tsx'
 import './home.css'
-import type { AnswerOf, Change } from '@steeple/client'
-import { useEffect, useState } from 'preact/hooks'
-import { listen, recent } from '../../api/changes.ts'
-import { api } from '../../api/client.ts'
-import { may } from '../../api/session.ts'
-import { type Board, useBoard } from '../../app/incidents.tsx'
+import type { AnswerOf } from '@steeple/client'
+import { type Board, nameOf, useBoard } from '../../app/incidents.tsx'
 import { closedGates, GATES } from '../../app/kept-off.ts'
+import { coreOutage, radioOutage } from '../../app/outages.tsx'
 import { ifPage, pageThatMends } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
-import { SubscriberName } from '../../ui/subscriber-name.tsx'
-import { Time } from '../../ui/time.tsx'
-import { whoText } from '../../ui/who.ts'
-import { happened, UNTOLD } from './untold.ts'
+import { clockText } from '../../ui/time.tsx'
+import { Happenings } from './happenings.tsx'
+import { type Outage, Over, recoveringFrom, useOutages } from './over.tsx'
 import { UsageToday } from './usage-today.tsx'
 
 /** Octets grow without an event, as often as a box counts them. */
@@ -32,18 +28,34 @@ const SUSPENDING = [
   ...['sim.suspend', 'sim.resume', 'sim.revoke', 'sim.expire', 'sim.unexpire', 'sim.bulk', 'sim.label'],
 ]
 
-/** Who is on, who is off and why, and what is used today. */
-function People({ status, incidents }: { readonly status: Status | undefined } & Pick<Board, 'incidents'>) {
+type Sessions = Query<AnswerOf<'GET', '/v1/sessions'>>
+
+/** How many phones are online, and the list that says so. */
+function useOnline(status: Status | undefined, incidents: Board['incidents']): readonly [Sessions, number] {
   const sessions = useQuery(
     '/v1/sessions',
     { query: { limit: PAGE } },
     { on: ['session.*'], everyMs: LOOK_MS },
   )
-  const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on: SUSPENDING })
   const open = new Set(sessions.data?.sessions.map(({ imsi_sha256_12: hash }) => hash)).size
   // A core keeps the sessions of phones that have lost their network.
   const lost = Math.max(0, ...incidents.map(({ phones_off }) => phones_off ?? 0))
-  const online = status !== undefined && hasNoCell(status) ? 0 : Math.max(0, open - lost)
+  return [sessions, status !== undefined && hasNoCell(status) ? 0 : Math.max(0, open - lost)]
+}
+
+/** Who is on, who is off and why, and what is used today. */
+function People({
+  status,
+  sessions,
+  online,
+  past,
+}: {
+  readonly status: Status | undefined
+  readonly sessions: Sessions
+  readonly online: number
+  readonly past: readonly Outage[]
+}) {
+  const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on: SUSPENDING })
   const off = suspended.data?.sims ?? []
   // A service of an earlier version does not count them.
   const foreign = status?.foreign_subscribers ?? 0
@@ -67,7 +79,9 @@ function People({ status, incidents }: { readonly status: Status | undefined } &
         />
         <Panels on="overview.people" suspended={off} />
       </dl>
-      {online === 0 ? <p>{t('home.nobody')}</p> : null}
+      {online === 0 ? (
+        <p>{t(recoveringFrom(past, online) === undefined ? 'home.nobody' : 'home.recovering')}</p>
+      ) : null}
       {foreign === 0 ? null : (
         <p>
           <a href="/sims/foreign">{t('home.foreign', { count: foreign })}</a>
@@ -104,7 +118,7 @@ type Status = AnswerOf<'GET', '/v1/status'>
 const KINDS: readonly string[] = ['ran', 'core', 'hss', 'collector']
 
 /** The ways out and to other boxes, and the radio and core behind. */
-function Machinery({ status }: { readonly status: Query<Status> }) {
+function Machinery({ status, past }: { readonly status: Query<Status>; readonly past: readonly Outage[] }) {
   return (
     <>
       <section class="card" aria-labelledby="ways">
@@ -112,33 +126,71 @@ function Machinery({ status }: { readonly status: Query<Status> }) {
         {status.error === undefined ? null : <ErrorNotice error={status.error} />}
         {status.data === undefined ? null : (
           <>
-            <p>{t('home.breakout', { mode: word('home.breakout', status.data.breakout.mode) })}</p>
+            <Internet status={status.data} />
             <Panels on="overview.ways" />
           </>
         )}
       </section>
       <section class="card" aria-labelledby="machinery">
         <h2 id="machinery">{t('home.machinery')}</h2>
-        {status.data === undefined ? null : <Parts status={status.data} />}
+        {status.data === undefined ? null : <Parts status={status.data} past={past} />}
       </section>
     </>
   )
 }
 
-function Parts({ status }: { readonly status: Status }) {
-  const { enb, ue, components } = status
+/** What the look at the internet found, in the words of that outage; and the way of the phones where it is through other boxes. */
+function Internet({ status: { breakout, components } }: { readonly status: Status }) {
+  const line = components.find(({ name }) => name === 'nodes.internet')
+  return (
+    <>
+      {line === undefined ? null : (
+        <p>
+          <Lamp
+            tone={line.status === 'ok' ? (ANSWERED.test(line.detail) ? 'ok' : 'none') : 'bad'}
+            label={t(line.status === 'ok' ? 'home.internet' : 'home.internet.gone')}
+          />{' '}
+          <Said>{line.detail}</Said>
+        </p>
+      )}
+      {breakout.mode === 'peer' ? (
+        <p>{t('home.breakout', { mode: word('home.breakout', breakout.mode) })}</p>
+      ) : null}
+    </>
+  )
+}
+
+/** Somebody out there has answered at the last look. */
+const ANSWERED = /answered$/
+
+/** Whether a radio that is not seen yet is on its way: its outage is over. */
+function isComingBack(incidents: Status['incidents'], past: readonly Outage[]): boolean {
+  return radioOutage(incidents) === undefined && recoveringFrom(past, 0) !== undefined
+}
+
+/** Null: nobody knows. */
+function RadioLamp({ radio, isBack }: { readonly radio: boolean | null; readonly isBack: boolean }) {
+  if (radio === null) return <Lamp tone="none" label={t('home.radio.unknown')} />
+  if (radio) return <Lamp tone="ok" label={t('home.radio.connected')} />
+  return <Lamp tone={isBack ? 'none' : 'bad'} label={t(isBack ? 'home.radio.back' : 'home.radio.gone')} />
+}
+
+function Parts({ status, past }: { readonly status: Status; readonly past: readonly Outage[] }) {
+  const { enb, ue, components, incidents } = status
+  const core = coreOutage(incidents)
+  if (core !== undefined)
+    return (
+      <p>
+        <Lamp tone="none" label={t('home.radio.since', { time: clockText(core.since) })} />
+      </p>
+    )
   const radio = enb.known ? enb.connected : null
   // What is not well stands above, with the outage that it belongs to.
   const well = components.filter(({ kind, status: state }) => KINDS.includes(kind) && state === 'ok').length
   return (
     <>
       <p>
-        <Lamp
-          tone={radio === null ? 'none' : radio ? 'ok' : 'bad'}
-          label={t(
-            radio === null ? 'home.radio.unknown' : radio ? 'home.radio.connected' : 'home.radio.gone',
-          )}
-        />
+        <RadioLamp radio={radio} isBack={isComingBack(incidents, past)} />
       </p>
       {radio === false ? null : (
         <p>
@@ -154,127 +206,28 @@ function Parts({ status }: { readonly status: Status }) {
   )
 }
 
-type Entry = AnswerOf<'GET', '/v1/audit'>['entries'][number]
-
-/** Something that happened, from whichever told it. */
-interface Happening {
-  readonly key: string
-  readonly at: string
-  readonly type: string
-  readonly subject: string
-  /** Of the SIM that it happened to, where that is known. */
-  readonly label?: string | null
-  /** Who did it; undefined for what happens by itself. */
-  readonly who: string | undefined
-}
-
-/** What changes labels. */
-const RELABELLED = ['sim.label', 'sim.bulk', 'sim.import']
-
-/** Labels of a few SIMs that an event names: events have none. Read once, and after they may have changed. */
-function useLabels(hashes: readonly string[]): ReadonlyMap<string, string> {
-  const [labels, setLabels] = useState<ReadonlyMap<string, string>>(new Map())
-  const wanted = hashes.toSorted().join(' ')
-  useEffect(() => {
-    if (wanted === '') return undefined
-    let isOver = false
-    const look = async (): Promise<void> => {
-      const found = await Promise.all(wanted.split(' ').map(labelOf))
-      if (!isOver) setLabels(new Map(found.flat()))
-    }
-    void look()
-    const stop = listen(RELABELLED, () => void look())
-    return () => {
-      isOver = true
-      stop()
-    }
-  }, [wanted])
-  return labels
-}
-
-async function labelOf(hash: string): Promise<readonly (readonly [hash: string, label: string])[]> {
-  const answer = await api.get('/v1/sims/{imsi}', { path: { imsi: hash } })
-  const label = answer.ok ? answer.data.label : null
-  return label === null ? [] : [[hash, label]]
-}
-
-const SHOWN = 10
-/** An entry and the event of the same change are written together. */
-const SAME_MS = 3_000
-const HASH = /^[0-9a-f]{12}$/
-
-/** The last ten things that happened, in plain words. Who may not read the trail sees what happens from now on. */
-function Happenings() {
-  const trail = useQuery(
-    may('operator') ? '/v1/audit' : undefined,
-    { query: { limit: 2 * SHOWN } },
-    { on: ['*'] },
-  )
-  const rows = merged(trail.data?.entries ?? [], recent.value)
-  const unnamed = rows.filter(({ subject, label }) => label === undefined && HASH.test(subject))
-  const labels = useLabels([...new Set(unnamed.map(({ subject }) => subject))])
-  const audit = ifPage('/audit')
-  return (
-    <section class="card" aria-labelledby="happenings">
-      <h2 id="happenings">{t('home.happenings')}</h2>
-      {rows.length === 0 ? <p>{t('home.happenings.none')}</p> : null}
-      <ol class="home-list">
-        {rows.map(({ key, at, type, subject, label, who }) => (
-          <li key={key}>
-            <span class="words">
-              {word('event', type)} {subjectOf(type, subject, label ?? labels.get(subject))}
-            </span>
-            <span class="fine by-whom">
-              {who === undefined ? null : <span>{who}</span>}
-              <Time at={at} relative />
-            </span>
-          </li>
-        ))}
-      </ol>
-      {audit === undefined ? null : <a href={audit}>{t('home.trail')}</a>}
-    </section>
-  )
-}
-
-/** Whom or what it happened to, where that says something. */
-function subjectOf(type: string, subject: string, label: string | undefined) {
-  if (HASH.test(subject)) return <SubscriberName hash={subject} label={label ?? null} />
-  return type.startsWith('health.') ? <strong>{componentText(subject)}</strong> : null
-}
-
-function merged(entries: readonly Entry[], changes: readonly Change[]): readonly Happening[] {
-  const asked = entries
-    .filter(({ outcome }) => outcome === 'ok')
-    .map((entry) => ({
-      key: `a${entry.seq}`,
-      at: entry.at,
-      type: happened(entry),
-      subject: entry.target,
-      label: entry.label,
-      who: entry.principal.kind === 'system' ? undefined : whoText(entry.principal),
-    }))
-  const isTold = ({ type, at }: Change): boolean =>
-    asked.some((one) => one.type === type && Math.abs(Date.parse(one.at) - Date.parse(at)) < SAME_MS)
-  const own = changes
-    .filter((change) => !UNTOLD.includes(change.type) && !isTold(change))
-    .map(({ id, at, type, subject }) => ({ key: `e${id}`, at, type, subject: subject ?? '', who: undefined }))
-  return [...asked, ...own].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, SHOWN)
-}
-
 /** The first screen: whether the box is on the air, what needs somebody, who is on, what it is connected to, what happened. */
 export function Page() {
   const board = useBoard()
+  const past = useOutages()
+  const [sessions, online] = useOnline(board.status.data, board.incidents)
+  // What is wrong comes first; on a phone it is all there is room for.
+  const parts = [
+    <Needs key="needs" board={board}>
+      <Over past={past} online={online} />
+    </Needs>,
+    <Truth key="truth" state={tx.value} incidents={board.incidents} />,
+  ]
   return (
     <>
       <h1>{t('home.title')}</h1>
-      <Truth state={tx.value} incidents={board.incidents} />
-      <Needs board={board} />
+      {board.incidents.length > 0 ? parts : parts.toReversed()}
       <div class="columns">
-        <People status={board.status.data} incidents={board.incidents} />
+        <People status={board.status.data} sessions={sessions} online={online} past={past} />
         <div>
-          <Machinery status={board.status} />
+          <Machinery status={board.status} past={past} />
         </div>
-        <Happenings />
+        <Happenings status={board.status.data} past={past} />
       </div>
     </>
   )
@@ -285,9 +238,13 @@ function Truth({ state, incidents }: { readonly state: Tx | undefined } & Pick<B
   if (state === undefined) return null
   const isSilent = state.armed && state.transmitter === 'off'
   const why = isSilent ? incidents.find(({ kind }) => pageThatMends(kind)?.path === '/radio') : undefined
+  const worst = incidents.find(({ severity }) => severity === 'critical')
   return (
     <section class="card truth" aria-label={t('home.title')}>
-      <p class="sentence">{sentenceOf(state)}</p>
+      <p class="sentence">
+        {worst === undefined ? null : <>{t('home.outage', { name: nameOf(worst) })} </>}
+        {sentenceOf(state)}
+      </p>
       {why === undefined ? null : (
         <p>
           <Said>{why.detail}</Said>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Board, IncidentList, Mend, wellText } from '../../app/incidents.tsx'
 import { isAbout } from '../../app/is-about.ts'
@@ -11,7 +12,14 @@ import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 
 /** What needs somebody now: the outages, and what plugins tell of beside them. */
-export function Needs({ board }: { readonly board: Board }) {
+export function Needs({
+  board,
+  children,
+}: {
+  readonly board: Board
+  /** What is over. */
+  readonly children: ComponentChildren
+}) {
   const [told, setTold] = useState<readonly string[]>([])
   const { at, error, incidents } = board
   const isKnown = (subject: string): boolean => incidents.some((incident) => isAbout(incident, subject))
@@ -27,6 +35,7 @@ export function Needs({ board }: { readonly board: Board }) {
         </p>
       ) : null}
       <IncidentList board={board} />
+      {children}
       <ul class="home-list">
         <Panels on="overview.needs" isKnown={isKnown} onTold={setTold} Act={Act} />
       </ul>

@@ -1,4 +1,5 @@
 import { useQuery } from '../../api/use-query.ts'
+import { unknownSince } from '../../app/outages.tsx'
 import type { Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -18,7 +19,7 @@ export function RadioHealth() {
     <section class="card" aria-labelledby="radio-health">
       <h2 id="radio-health">{t('radio.health')}</h2>
       {parts.length === 0 ? <EmptyState title={t('radio.health.none')} /> : null}
-      <HealthList components={parts} />
+      <HealthList components={parts} unknownSince={unknownSince} />
     </section>
   )
 }

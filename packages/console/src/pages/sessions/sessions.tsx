@@ -1,14 +1,17 @@
 import { useMemo } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
 import { useRows } from '../../api/use-rows.ts'
+import { nameOf } from '../../app/incidents.tsx'
+import { outages } from '../../app/outages.tsx'
 import { filter, navigate, query, setFilters } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Select } from '../../ui/field.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { clockText } from '../../ui/time.tsx'
 import { pageOf } from '../sims/sim.tsx'
 import { type Session, sessionColumns } from './columns.tsx'
 import { useNoCell } from './no-cell.ts'
@@ -29,6 +32,7 @@ export function Page() {
   return (
     <>
       <h1>{t('sessions.title')}</h1>
+      <AsTheyWere />
       <Filters />
       {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} onRetry={sessions.reload} />}
       {sessions.isLoading ? (
@@ -46,6 +50,19 @@ export function Page() {
         />
       )}
     </>
+  )
+}
+
+/** While the core or the store is away, what is listed is older than it says. */
+function AsTheyWere() {
+  const away = outages.value.find(
+    ({ kind, severity }) => severity === 'critical' && ['no_core', 'store_gone'].includes(kind),
+  )
+  if (away === undefined) return null
+  return (
+    <Notice tone="warn">
+      <p>{t('sessions.asTheyWere', { what: nameOf(away), time: clockText(away.since) })}</p>
+    </Notice>
   )
 }
 

@@ -1,13 +1,12 @@
-import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
+import { ConfirmClock } from '../../app/confirm-clock.tsx'
 import { IncidentList, useBoard, wellText } from '../../app/incidents.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
-import { componentText, locale, t, word } from '../../text/index.ts'
+import { componentText, t, word } from '../../text/index.ts'
 import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Facts } from '../../ui/facts.tsx'
-import { DialogButton } from '../../ui/form-dialog.tsx'
 import { type Component, healthTone } from '../../ui/health-list.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -44,16 +43,7 @@ function Clock() {
       </Loaded>
       {may('admin') ? (
         <div class="actions">
-          <DialogButton
-            button={{ children: t('system.clock.confirm') }}
-            title={t('system.clock.confirm.title')}
-            confirm={t('system.clock.confirm')}
-            what={t('system.clock.confirm.what', { now: new Date().toLocaleString(locale()) })}
-            // What this device says is sent too: the service refuses where the two differ by more than a minute.
-            act={() => api.post('/v1/clock/confirm', { body: { time: new Date().toISOString() } })}
-            done={t('system.clock.confirmed')}
-            onDone={clock.reload}
-          />
+          <ConfirmClock label={t('system.clock.confirm')} onDone={clock.reload} />
         </div>
       ) : null}
     </section>
@@ -165,7 +155,7 @@ function Health() {
             <IncidentList board={board} />
             <DataTable
               label={t('system.health')}
-              rows={rows}
+              rows={illFirst(rows)}
               columns={columns()}
               keyOf={({ name }) => name}
             />
@@ -174,6 +164,15 @@ function Health() {
       </Loaded>
     </section>
   )
+}
+
+const WORST = ['down', 'degraded']
+
+/** What is wrong before what works, else as it was. */
+function illFirst(rows: readonly Component[]): readonly Component[] {
+  const rank = ({ status }: Component): number =>
+    WORST.includes(status) ? WORST.indexOf(status) : WORST.length
+  return rows.toSorted((one, other) => rank(one) - rank(other))
 }
 
 function columns(): readonly Column<Component>[] {

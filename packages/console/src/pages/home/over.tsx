@@ -1,0 +1,61 @@
+import type { AnswerOf } from '@steeple/client'
+import { useQuery } from '../../api/use-query.ts'
+import { nameOf } from '../../app/incidents.tsx'
+import { t } from '../../text/index.ts'
+import { Lamp } from '../../ui/lamp.tsx'
+import { durationText } from '../../ui/time.tsx'
+
+/** An outage from its begin to its end. */
+export type Outage = AnswerOf<'GET', '/v1/incidents'>['incidents'][number]
+
+/** So long the overview says that an outage is over. */
+const NEWS_MS = 10 * 60_000
+/** So long phones may take to come back. */
+const RECOVERY_MS = 2 * 60_000
+
+/** The outages of the last time, newest first. */
+export function useOutages(): readonly Outage[] {
+  const { data } = useQuery('/v1/incidents', {}, { on: ['incident.*'], everyMs: 15_000 })
+  return data?.incidents ?? []
+}
+
+/** The outage from which phones come back now; undefined where none does. */
+export function recoveringFrom(past: readonly Outage[], online: number): Outage | undefined {
+  const isGoing = past.some(({ until, phones_off }) => until === null && phones_off !== null)
+  return isGoing
+    ? undefined
+    : past.find((one) => isRecent(one, RECOVERY_MS) && online < (one.phones_off ?? 0))
+}
+
+function isRecent({ until }: Outage, forMs: number): boolean {
+  return until !== null && Date.now() - Date.parse(until) < forMs
+}
+
+/** What was wrong a moment ago: what it was, how long it lasted, and what it meant. */
+export function Over({ past, online }: { readonly past: readonly Outage[]; readonly online: number }) {
+  const recent = past.filter((one) => isRecent(one, NEWS_MS))
+  const recovering = recoveringFrom(past, online)
+  return (
+    <>
+      {recent.map((one) => (
+        <p key={`${one.id}${one.since}`}>
+          <Lamp
+            tone={one === recovering ? 'warn' : 'none'}
+            label={t('home.over', {
+              what: t('home.over.lasted', { name: nameOf(one), time: lasted(one) }),
+            })}
+          />{' '}
+          {one.phones_off === null
+            ? null
+            : one === recovering
+              ? t('home.over.recovering', { on: online, of: one.phones_off })
+              : t('home.over.phones', { count: one.phones_off })}
+        </p>
+      ))}
+    </>
+  )
+}
+
+function lasted({ since, until }: Outage): string {
+  return durationText(Date.parse(until ?? since) - Date.parse(since))
+}

@@ -16,6 +16,8 @@ const incidents = suite('e2e/console-incidents')
 const LIMIT = { limitMs: 600_000 }
 /** From what happened until the screen says it. */
 const SHOWN_MS = 10_000
+/** From when the screen says that all is well until no alert is open. */
+const ENDED_MS = 10_000
 /** What makes them and shows them. */
 const PARTS = ['console', 'driver-core-a', 'driver-ran', 'policy', 'alerts', 'collectors']
 const executable = findBrowser()
@@ -58,6 +60,14 @@ async function isWell(): Promise<void> {
   })
 }
 
+/** Outages that were made and mended. */
+const happened: OutageKind[] = []
+
+interface Past {
+  readonly kind: string
+  readonly until: string | null
+}
+
 interface Told {
   readonly kind: string
   readonly title: string
@@ -86,7 +96,26 @@ async function isOne(kind: OutageKind, said: Said, look: () => Promise<void>): P
     await mend()
   }
   await isWell()
+  await isOver(kind, said)
   assert.equal(problems, [])
+}
+
+/** Once it is over nothing says that it lasts, and it is kept as one row with its length. */
+async function isOver(kind: OutageKind, { title }: Said): Promise<void> {
+  await page.getByText(`Over: ${title}, lasted`).first().waitFor()
+  const wellMs = performance.now()
+  await eventually(async () => {
+    const { alerts } = await done(world.box.service, 'GET', '/v1/alerts?state=open')
+    assert.equal(alerts, [])
+  })
+  const tookMs = Math.round(performance.now() - wellMs)
+  assert.ok(tookMs < stretched(ENDED_MS), `alerts end after ${tookMs} ms`)
+  happened.push(kind)
+  const { incidents: past } = await done(world.box.service, 'GET', '/v1/incidents')
+  assert.equal(
+    past.map((one: Past) => [one.kind, one.until === null]),
+    happened.toReversed().map((one) => [one, false]),
+  )
 }
 
 /** Waits until the one incident is as `hold` says. */

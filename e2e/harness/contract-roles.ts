@@ -170,6 +170,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/core/found', 'operator'),
   change('POST', '/v1/core/adopt', 'admin', { body: { ours: 1 } }, 400),
   change('POST', '/v1/core/take-over', 'admin', { body: {} }, 400),
+  change('POST', '/v1/core/restart', 'admin', { body: {} }, 503),
   change('POST', '/v1/core/restore-original', 'admin', { body: { copy: 1 } }, 400),
   read('/v1/tokens', 'admin'),
   read('/v1/settings', 'admin'),

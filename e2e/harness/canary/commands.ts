@@ -175,6 +175,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('core plan'),
     call('core adopt'),
     call('core take-over', '--yes'),
+    call('core restart'),
     call('core restore-original'),
     call('core release'),
     call('sim issue', '--count', '2', '--label', 'from the command'),

@@ -244,6 +244,11 @@ export interface CoreDriver {
   /** What `restoreOriginal` would do. Never changes anything. Throws `not_found`. Absent where that is not known before. */
   planRestore?(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestorePlan>
   /**
+   * Restarts the daemons that are down, where this service manages them; gives which. None where nobody is down, or somebody else
+   * starts them. Throws `southbound_unavailable` when one does not get well. Absent where the driver restarts nobody.
+   */
+  restartDown?(signal: AbortSignal): Promise<readonly string[]>
+  /**
    * Compares the files that are there with what would be written, if the settings were these. Never changes anything; throws
    * `validation_failed` where such settings cannot be rendered. Absent where `plan` never holds anything.
    */
@@ -291,6 +296,7 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   takeOver: 'function?',
   restoreOriginal: 'function?',
   planRestore: 'function?',
+  restartDown: 'function?',
   compare: 'function?',
   adopt: 'function?',
   diagnose: 'function?',

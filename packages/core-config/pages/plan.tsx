@@ -9,6 +9,7 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
     <section class="card" aria-labelledby="core-plan">
       <h2 id="core-plan">{t('core.plan')}</h2>
       {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      {data === undefined ? null : <Start driver={data.driver} />}
       {data === undefined ? null : <Planned plan={data} isLab={isLab} />}
       {data === undefined || data.held.length === 0 || data.driver === 'none' ? null : (
         <TakeOver files={data.held} onDone={reload} />
@@ -17,6 +18,28 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
         <Button onClick={reload}>{t('core.plan.again')}</Button>
       </div>
     </section>
+  )
+}
+
+/** While daemons are down: starts them where the box manages them, else says who does. */
+function Start({ driver }: { readonly driver: string }) {
+  const health = useQuery('/v1/health', {}, { on: ['health.*'] })
+  const isDown = health.data?.incidents?.some(
+    ({ kind, severity }) => severity === 'critical' && ['no_core', 'core_degraded'].includes(kind),
+  )
+  if (isDown !== true) return null
+  const isOurs = driver !== 'none'
+  return (
+    <Notice tone="bad">
+      <p>{t(isOurs ? 'core.start.here' : 'core.start.elsewhere')}</p>
+      {isOurs && may('admin') ? (
+        <Form
+          submit={t('core.start')}
+          act={() => api.post('/v1/core/restart', { body: {} })}
+          done={({ restarted }) => t('core.started', { daemons: restarted.join(', ') })}
+        />
+      ) : null}
+    </Notice>
   )
 }
 

@@ -26,9 +26,9 @@ interface RestoreBody {
 const PATHS: JsonSchema = { type: 'array', items: { type: 'string' } }
 const COPY = '20261128T084506994Z-7a57fc5f'
 
-/** `POST /v1/core/take-over` and `POST /v1/core/restore-original`; `wake` has the core looked at. */
+/** `POST /v1/core/take-over`, `POST /v1/core/restore-original` and `POST /v1/core/restart`; `wake` has the core looked at. */
 export function takeOverRoutes(context: Context, wake: () => void): readonly Route[] {
-  return [takeOverRoute(context, wake), restoreRoute(context, wake)]
+  return [takeOverRoute(context, wake), restoreRoute(context, wake), restartRoute(context)]
 }
 
 function takeOverRoute(context: Context, wake: () => void): Route {
@@ -117,6 +117,33 @@ function restoreRoute(context: Context, wake: () => void): Route {
       })
       wake()
       return ok({ copy, changed, restarted, subscribers_dropped: planned?.dropped ?? null, problem })
+    },
+  })
+}
+
+function restartRoute(context: Context): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/core/restart',
+    role: 'admin',
+    summary: 'Restart the daemons of the core that are down',
+    description:
+      'Only where the service manages them (`southbound.driver` is not `none`, and it has applied a configuration). Those that ' +
+      'work go on, but for the ones that follow a restarted one.',
+    schema: { body: objectSchema({}), response: recordSchema({ restarted: PATHS }) },
+    errors: ['southbound_unavailable'],
+    audit: 'core.restart_down',
+    handle: async (request) => {
+      const restarted = (await driverOf(context).restartDown?.(request.signal)) ?? []
+      if (restarted.length === 0)
+        throw southboundUnavailable(
+          'no daemon is down that this service may restart; start the core on its machine',
+        )
+      await request.mutate('core', async (tx) => {
+        tx.audit({ detail: { core: context.settings.core, daemons: [...restarted] } })
+        return { status: 204 }
+      })
+      return ok({ restarted })
     },
   })
 }

@@ -29,6 +29,7 @@ import {
   type RegistrationWatch,
   recordRecall,
   registrationWatch,
+  restartedOf,
   runnersOf,
 } from '@steeple/southbound'
 import { parseImsi } from '@steeple/telecom'
@@ -363,6 +364,8 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       takeOver: files.takeOver,
       restoreOriginal: files.restoreOriginal,
       planRestore: files.planRestore,
+      restartDown: async (signal) =>
+        await restartedOf(files, (await observeCore(observeParts, signal)).services, signal),
       compare: files.compare,
       adopt: files.adopt,
       kick,

@@ -23,6 +23,7 @@ import {
   type RegistrationWatch,
   recordRecall,
   registrationWatch,
+  restartedOf,
   runnersOf,
   type SharedList,
   sharedList,
@@ -57,7 +58,7 @@ interface DriverParts {
   readonly attaches: NonNullable<CoreDriver['attaches']>
   readonly watched: WatchedCore
   readonly work: WorkWatch
-  readonly files: Omit<CoreFiles, 'addresses' | 'restart'>
+  readonly files: Omit<CoreFiles, 'addresses'>
   readonly pools: () => Promise<readonly string[]>
 }
 
@@ -97,6 +98,7 @@ function createDriver({
     takeOver: files.takeOver,
     restoreOriginal: files.restoreOriginal,
     planRestore: files.planRestore,
+    restartDown: async (signal) => await restartedOf(files, await functionStates(watched, signal), signal),
     compare: files.compare,
     adopt: files.adopt,
     observe: async (signal) => {

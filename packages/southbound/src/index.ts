@@ -8,7 +8,7 @@ export type { ConfigSet, Daemon, Drops } from './config-set/daemon.ts'
 export { renderedOf } from './config-set/files.ts'
 export { type ConfigSetPlan, planConfigSet } from './config-set/plan.ts'
 export type { Limits, Probe } from './config-set/verify.ts'
-export { type CoreFiles, createCoreFiles } from './core-files/core-files.ts'
+export { type CoreFiles, createCoreFiles, restartedOf } from './core-files/core-files.ts'
 export { errorWords } from './core-files/core-plan.ts'
 export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/core-set.ts'
 export {

@@ -110,4 +110,17 @@ core('shows the effect of a change of APNs before it is made, where the box keep
   assert.equal(without.changes(), [['PUT /v1/policy', { apns: ['ims'] }]])
 })
 
+core('starts a core that is down where the box manages it, and says who does where it does not', async () => {
+  const incidents = [{ kind: 'no_core', severity: 'critical' }]
+  const down = { 'GET /v1/health': { components: [], incidents } }
+  const ours = await shown({ ...down, 'POST /v1/core/restart': { restarted: ['mme', 'smf'] } })
+  await ours.press('Restart the core')
+  assert.equal(ours.changes(), [['POST /v1/core/restart', {}]])
+  assert.match(ours.text(), 'Restarted: mme, smf.')
+  const theirs = await shown({ ...down, 'GET /v1/core/plan': { ...PLAN, driver: 'none' } })
+  assert.match(theirs.text('Planned change'), 'start them on their machine')
+  for (const page of [theirs, await shown(down, ['viewer', 'operator']), await shown()])
+    assert.not(page.buttons().includes('Restart the core'))
+})
+
 core.run()

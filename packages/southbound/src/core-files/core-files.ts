@@ -154,6 +154,18 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
   }
 }
 
+/** For `CoreDriver.restartDown`, of daemons as they were just seen. */
+export async function restartedOf(
+  files: Pick<CoreFiles, 'restart'>,
+  services: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const down = [...services].flatMap(([daemon, state]) => (state === 'down' ? [daemon] : []))
+  return down.length > 0 && (await files.restart(down, 'it was down, and somebody asked for it', signal))
+    ? down
+    : []
+}
+
 /** No set: what is in a directory is looked at for its own sake. */
 const NOTHING: Rendered = { files: new Map(), sha256: '' }
 

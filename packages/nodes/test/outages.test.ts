@@ -83,7 +83,10 @@ outages('outlast the service, and a damaged list is begun anew', async () => {
   await using folder = await tempDir()
   const clock = fakeClock()
   const open = () =>
-    outageBook(fakeContext({ id: 'nodes', config: {}, clock, settings: { server: { data_dir: folder.path } } }).context)
+    outageBook(
+      fakeContext({ id: 'nodes', config: {}, clock, settings: { server: { data_dir: folder.path } } })
+        .context,
+    )
   const first = open()
   await first.see([incident('store_gone', clock.nowMs())])
   await clock.advance(120_000)

@@ -20,7 +20,7 @@ const over = (untilS: number) => ({
 })
 const STATUS = {
   ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet'], node_id: 'n1', mode: 'rf', version: '1' },
-  ...{ enb: { known: true, connected: true }, ue: { attached: 13 }, tx: { armed: true } },
+  ...{ enb: { known: true, connected: true, other_networks: [] }, ue: { attached: 13 }, tx: { armed: true } },
   ...{ breakout: { mode: 'off', peer_count: 0 }, foreign_subscribers: 0, uptime_s: 100_000 },
   ...{ components: [part('nodes.internet', 'feature', 'ok', 'the DNS servers answered')], incidents: [] },
 }
@@ -71,7 +71,7 @@ home('says for some minutes that an outage is over, how long it lasted, and who 
   const recovering = await shown({}, [over(20)], on(4))
   assert.match(recovering.text('To do now'), 'Over: No core, lasted 2 min.')
   assert.match(recovering.text('To do now'), 'Recovering: 4 of 13 phones are on again.')
-  const none = await shown({ enb: { known: true, connected: false } }, [over(20)])
+  const none = await shown({ enb: { known: true, connected: false, other_networks: [] } }, [over(20)])
   assert.match(none.text('Subscribers'), 'The phones are coming back.')
   assert.match(none.text('Radio and core'), 'The radio is coming back.')
   const back = await shown({}, [over(20)], on(9))

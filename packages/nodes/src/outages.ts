@@ -28,9 +28,10 @@ export interface Outage {
 /** As many are kept: those of a year with one a day. */
 const MOST = 400
 /** What is back so soon was never over: a line that flaps is one outage. */
-const BACK_MS = 60_000
-/** A warning that passes so soon is no outage: a part that starts, or that is asked again. */
+const BACK_MS = 20_000
+/** A part that complains no longer is no outage: it starts, or is asked again. */
 const PASSING_MS = 15_000
+const PASSING: ReadonlySet<IncidentKind> = new Set(['part', 'core_degraded'])
 
 /** What the file is called in the data directory. It is no table: it must outlast a store that cannot be used. */
 export const OUTAGES_FILE = 'outages.json'
@@ -63,7 +64,8 @@ export function outagesAfter(before: readonly Outage[], incidents: readonly Inci
     if (one.untilMs !== undefined) return [one]
     // Nothing ends before it began: the clock may have been put right meanwhile.
     const ended = { ...one, untilMs: Math.max(nowMs, one.sinceMs) }
-    if (one.severity === 'warning' && ended.untilMs - one.sinceMs < PASSING_MS) return []
+    const isPassing = one.severity === 'warning' && PASSING.has(one.kind)
+    if (isPassing && ended.untilMs - one.sinceMs < PASSING_MS) return []
     over.push(ended)
     return [ended]
   })

@@ -42,7 +42,8 @@ export function coreOutage(incidents: readonly Incident[] = outages.value): Inci
 /** The outage in which no phone has a radio, whatever the core still counts. */
 export function radioOutage(incidents: readonly Incident[] = outages.value): Incident | undefined {
   return incidents.find(
-    ({ kind, severity }) => severity === 'critical' && ['no_radio', 'radio_refused', 'no_radio_power'].includes(kind),
+    ({ kind, severity }) =>
+      severity === 'critical' && ['no_radio', 'radio_refused', 'no_radio_power'].includes(kind),
   )
 }
 

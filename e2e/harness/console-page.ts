@@ -19,7 +19,7 @@ const DESK = { width: 1_280, height: 900 }
 
 /** Signs in with a token, as a person would who pastes it. */
 export async function signInWithToken(page: Page, token: string): Promise<void> {
-  await page.getByRole('button', { name: 'Use a token' }).click()
+  await page.getByRole('button', { name: 'New box? Enter its token' }).click()
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()

@@ -67,6 +67,13 @@ if (executable !== undefined) {
       await names.first().waitFor()
       const [first] = await names.allTextContents()
       assert.is(await page.getByRole('table').getByRole('button', { name: 'Name' }).count(), 0)
+      // Before what a card holds stands what that is.
+      const said = await page.evaluate<readonly (readonly [string, string])[]>(
+        `[...document.querySelectorAll('.rows tbody td[data-title]:not(.wide-only)')].map((cell) =>
+          [JSON.stringify(cell.dataset.title), getComputedStyle(cell, '::before').content])`,
+      )
+      assert.ok(said.length > 0)
+      for (const [title, content] of said) assert.ok(content.startsWith(title), `${title}: ${content}`)
       await page.getByLabel('Ordnen nach').selectOption({ label: 'Name ↓' })
       await eventually(async () => assert.is((await names.allTextContents()).at(-1), first))
       assert.equal(await misfits(page), [])
@@ -139,7 +146,7 @@ if (executable !== undefined) {
     async () => {
       const { url } = world.service
       const { page } = await browser.open(`${url}//evil.example/`)
-      await page.getByRole('button', { name: 'Use a token' }).waitFor()
+      await page.getByRole('button', { name: 'New box? Enter its token' }).waitFor()
       assert.is(new URL(page.url()).origin, url)
       await page.close()
       const client = createClient(url, 1)

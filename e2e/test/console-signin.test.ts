@@ -100,7 +100,7 @@ if (executable !== undefined) {
     'says why a token opens nothing',
     async () => {
       const page = await opened(service.url)
-      await page.getByRole('button', { name: 'Use a token' }).click()
+      await page.getByRole('button', { name: 'New box? Enter its token' }).click()
       await page.getByLabel('Token', { exact: true }).fill('svc_of_nobody')
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.getByRole('alert').waitFor()

@@ -235,7 +235,7 @@ if (executable !== undefined) {
       await mnc.fill('98')
       await look.click()
       await does.getByText('The core would change').waitFor()
-      await does.getByText('The box does not make this change').waitFor()
+      await does.getByText('This box only compares').waitFor()
       const { body: plan } = await service.request('GET', '/v1/core/plan?mcc=262&mnc=98')
       await does.getByText(`${plan.subscribers_dropped} phone`).waitFor()
       await does.getByText(`This takes about ${plan.expected_s} seconds.`).waitFor()

@@ -14,6 +14,7 @@ import {
   Loaded,
   may,
   Notice,
+  QrCode,
   type Query,
   type RequestOf,
   Said,
@@ -44,7 +45,7 @@ const SECRET = { type: 'password' } as const
 const FIELDS: Readonly<Record<string, readonly FieldOf[]>> = {
   ntfy: [
     { name: 'server', type: 'url', usual: 'https://ntfy.sh' },
-    { name: 'topic', ...SECRET },
+    { name: 'topic' },
     { name: 'token', ...SECRET, isOptional: true },
   ],
   telegram: [{ name: 'token', ...SECRET }, { name: 'chat' }],
@@ -277,9 +278,19 @@ function drawnSecret(): string {
   return `whsec_${btoa(String.fromCharCode(...octets))}`
 }
 
+/** A topic that nobody guesses: who knows it reads the alerts. */
+function drawnTopic(): string {
+  const octets = crypto.getRandomValues(new Uint8Array(10))
+  return `steeple-${[...octets].map((octet) => (octet % 36).toString(36)).join('')}`
+}
+
 function usualOf(kind: string): Values {
   const fields = (FIELDS[kind] ?? []).map(({ name, usual = '' }) => [name, usual] as const)
-  return { ...Object.fromEntries(fields), ...(kind === 'webhook' && { secret: drawnSecret() }) }
+  return {
+    ...Object.fromEntries(fields),
+    ...(kind === 'webhook' && { secret: drawnSecret() }),
+    ...(kind === 'ntfy' && { topic: drawnTopic() }),
+  }
 }
 
 function settingsOf({ settings }: Receiver): Values {
@@ -353,6 +364,7 @@ function ReceiverDialog({
             options={KINDS.map((value) => ({ value, label: t(`alerts.kind.${value}`) }))}
           />
           <Field
+            name="name"
             label={t('alerts.receiver.name')}
             help={t('alerts.receiver.name.help')}
             value={name}
@@ -371,6 +383,7 @@ function ReceiverDialog({
           onInput={(value) => setValues((before) => ({ ...before, [field.name]: value }))}
         />
       ))}
+      {kind === 'ntfy' ? <Subscribe server={values.server ?? ''} topic={values.topic ?? ''} /> : null}
       <Select
         label={t('alerts.receiver.from')}
         value={severity}
@@ -385,6 +398,19 @@ function ReceiverDialog({
         onChange={setPrivate}
       />
     </FormDialog>
+  )
+}
+
+/** How a phone takes the messages of a topic: its address as a code to scan. */
+function Subscribe({ server, topic }: { readonly server: string; readonly topic: string }) {
+  if (topic === '' || !/^https?:\/\/[^/?#@\s]+\/?$/.test(server)) return null
+  const address = `${server.replace(/\/$/, '')}/${topic}`
+  return (
+    <Notice>
+      <p>{t('alerts.ntfy.subscribe')}</p>
+      <QrCode text={address} what={address} />
+      <code>{address}</code>
+    </Notice>
   )
 }
 
@@ -409,6 +435,7 @@ function KindField({
   const label = t(`alerts.field.${name}`)
   return (
     <Field
+      name={name}
       label={isOptional === true ? t('alerts.field.optional', { label }) : label}
       {...(type !== undefined && { type })}
       help={isKept ? t('alerts.field.kept') : t(`alerts.field.${name}.help`)}

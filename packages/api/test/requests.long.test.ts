@@ -144,12 +144,18 @@ requests('names every broken rule of a body with its pointer', async () => {
   assert.is(byPointer['/count'], 'must be <= 5')
   assert.is(byPointer['/label'], 'must have at most 8 characters')
   assert.ok(byPointer['/inner/deep'])
+  const { rule, limit } = answer.body.error.details.find(
+    (detail: { pointer: string }) => detail.pointer === '/count',
+  )
+  assert.equal([rule, limit], ['maximum', 5], 'for programs, which say it in words of their own')
   assert.not.match(answer.text, 'much too long')
 })
 
 requests('does not coerce values of a body', async () => {
   const answer = await world.ask('/v1/things/00ff', { method: 'POST', token, json: { count: '2' } })
-  assert.equal(answer.body.error.details, [{ pointer: '/count', message: 'must be integer' }])
+  assert.equal(answer.body.error.details, [
+    { pointer: '/count', message: 'must be integer', rule: 'type', limit: 'integer' },
+  ])
 })
 
 requests('bounds the list of broken rules', async () => {

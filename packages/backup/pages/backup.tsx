@@ -195,6 +195,7 @@ function Schedule() {
     return (
       <Notice tone="warn">
         <p>{t('backup.schedule.none')}</p>
+        <p>{t('backup.schedule.what')}</p>
         <div>
           <SetButton settings={{ 'backup.schedule': '24h' }}>{t('backup.schedule.daily')}</SetButton>
         </div>
@@ -205,7 +206,18 @@ function Schedule() {
       <Facts
         facts={[
           [t('backup.schedule'), every],
-          [t('backup.directory'), <code key="directory">{textOf('backup.directory')}</code>],
+          [
+            t('backup.directory'),
+            textOf('backup.directory') === '' ? (
+              t('backup.directory.usual')
+            ) : (
+              <code key="directory">{textOf('backup.directory')}</code>
+            ),
+          ],
+          [
+            t('backup.passphrase.of'),
+            t(textOf('backup.passphrase') === '' ? 'backup.passphrase.own' : 'backup.passphrase.any'),
+          ],
           [t('backup.keep'), textOf('backup.keep')],
         ]}
       />

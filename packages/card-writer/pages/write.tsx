@@ -33,7 +33,13 @@ export function Panel({ sim }: { readonly sim: Sim }) {
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t('card.write')}</Button>
-      {isOpen ? <WriteDialog sim={sim} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? (
+        <WriteDialog
+          first={{ hash: sim.imsi_sha256_12, name: nameOf(sim) }}
+          batch={sim.batch_id}
+          onClose={() => setOpen(false)}
+        />
+      ) : null}
     </>
   )
 }
@@ -44,8 +50,16 @@ interface Target {
 }
 
 /** Writes the card of one SIM, and after it those of the others of its batch. */
-function WriteDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: () => void }) {
-  const [target, setTarget] = useState<Target>({ hash: sim.imsi_sha256_12, name: nameOf(sim) })
+export function WriteDialog({
+  first,
+  batch,
+  onClose,
+}: {
+  readonly first: Target
+  readonly batch: string | null
+  readonly onClose: () => void
+}) {
+  const [target, setTarget] = useState(first)
   const [csv, setCsv] = useState<string | undefined>(undefined)
   const [isDone, setDone] = useState(false)
   return (
@@ -54,9 +68,9 @@ function WriteDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: ()
         <div class="stack">
           <Notice tone="ok">{t('card.write.done')}</Notice>
           <div class="actions">
-            {sim.batch_id === null ? null : (
+            {batch === null ? null : (
               <NextOfBatch
-                batch={sim.batch_id}
+                batch={batch}
                 onNext={(next) => {
                   setTarget(next)
                   setDone(false)
@@ -79,13 +93,20 @@ function WriteDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: ()
   )
 }
 
+type Cards = AnswerOf<'GET', '/v1/cards'>['cards']
+
+/** The first SIM that is on no card. */
+export function firstUnwritten(cards: Cards): Target | undefined {
+  return cards
+    .filter(({ state, written_at }) => state !== 'revoked' && written_at === null)
+    .map(({ imsi_sha256_12: hash, label }) => ({ hash, name: label ?? hash }))
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))[0]
+}
+
 /** Offers the first SIM of a batch that is on no card. */
 function NextOfBatch({ batch, onNext }: { readonly batch: string; readonly onNext: (next: Target) => void }) {
   const cards = useQuery('/v1/cards', { query: { batch_id: batch, limit: 500 } })
-  const [next] = (cards.data?.cards ?? [])
-    .filter(({ state, written_at }) => state !== 'revoked' && written_at === null)
-    .map(({ imsi_sha256_12: hash, label }) => ({ hash, name: label ?? hash }))
-    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+  const next = firstUnwritten(cards.data?.cards ?? [])
   if (next === undefined) return null
   return (
     <Button kind="primary" onClick={() => onNext(next)}>

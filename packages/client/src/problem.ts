@@ -49,11 +49,12 @@ function secondsFrom(header: string | null): number | undefined {
 
 function detailsFrom(details: unknown): Problem['details'] {
   if (!Array.isArray(details)) return []
-  return details.flatMap((one: unknown) =>
-    isRecord(one) && typeof one.pointer === 'string' && typeof one.message === 'string'
-      ? [{ pointer: one.pointer, message: one.message }]
-      : [],
-  )
+  return details.flatMap((one: unknown) => {
+    if (!isRecord(one) || typeof one.pointer !== 'string' || typeof one.message !== 'string') return []
+    const { pointer, message, rule, limit } = one
+    const isSaid = typeof limit === 'number' || typeof limit === 'string'
+    return [{ pointer, message, ...(typeof rule === 'string' ? { rule } : {}), ...(isSaid ? { limit } : {}) }]
+  })
 }
 
 function parsed(text: string): unknown {

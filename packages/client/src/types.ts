@@ -69,13 +69,23 @@ export type ClientCode =
   /** 304: what `ifNoneMatch` names still holds. */
   | 'not_modified'
 
+/** One broken rule of a request. */
+export interface ProblemDetail {
+  readonly pointer: string
+  readonly message: string
+  /** The JSON Schema keyword that is broken, `maximum`, where a schema says it. */
+  readonly rule?: string
+  /** Its bound, or the type or format that it asks for. */
+  readonly limit?: number | string
+}
+
 /** What went wrong, as a value. Act on `code`; `message` is for people. */
 export interface Problem<Code extends string = string> {
   /** Stable within v1; more may come. */
   readonly code: Code | ClientCode | (string & {})
   readonly message: string
   /** Each broken rule with where it is: a JSON pointer into the body, or the name of a parameter. */
-  readonly details: readonly { readonly pointer: string; readonly message: string }[]
+  readonly details: readonly ProblemDetail[]
   /** 0 when there was no answer. */
   readonly status: number
   /** For the log and the audit trail of the service; undefined when it did not answer. */

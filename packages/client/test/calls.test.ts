@@ -77,7 +77,10 @@ calls('gives errors as values: of the service, of a proxy by RFC 9457, and of an
       error: {
         code: 'validation_failed',
         message: 'no',
-        details: [{ pointer: '/count', message: 'too many' }],
+        details: [
+          { pointer: '/count', message: 'too many', rule: 'maximum', limit: 5 },
+          { pointer: '/x', message: 'no', rule: 1, limit: [] },
+        ],
       },
     }),
     (_, response) =>
@@ -94,7 +97,10 @@ calls('gives errors as values: of the service, of a proxy by RFC 9457, and of an
   assert.equal(await ask(), {
     code: 'validation_failed',
     message: 'no',
-    details: [{ pointer: '/count', message: 'too many' }],
+    details: [
+      { pointer: '/count', message: 'too many', rule: 'maximum', limit: 5 },
+      { pointer: '/x', message: 'no' },
+    ],
     status: 400,
     requestId: 'r1',
     retryAfterS: undefined,

@@ -52,7 +52,7 @@ people('invites with what was chosen, and shows the link once: Escape does not t
   // Ticked in another order than they are sent in.
   for (const role of ['administrator', 'operator']) await page.tick(role)
   await page.put('Name', 'bo')
-  await page.put('Valid for', '7d')
+  await page.put('The link is valid for', '7d')
   await page.press('Create link')
   assert.equal(page.changes(), [
     ['POST /v1/users/invitations', { name: 'bo', roles: ['operator', 'admin'], expires_in: '7d' }],

@@ -17,7 +17,7 @@ const RANGE: Range = {
 const gates = { country_code: 'set', license_ack: 'set', allow_list: 'set' } as const
 const WHOLE: StartFacts = {
   gate: { gates, transmitter: 'on' },
-  ranges: { country: 'DE', ranges: [RANGE] },
+  ranges: { country: 'DE', ranges: [RANGE], bands: [] },
   apns: ['internet'],
   people: [{}],
   sims: [{ first_attach_at: '2026-11-28T00:00:00.000Z' }],
@@ -36,13 +36,15 @@ start('finds what is left to do in what the service says, step by step', () => {
     'air',
   ])
   assert.equal(openSteps({ ...WHOLE, otherNetworks: ['999-99'] }), ['plmn'], 'the core does not announce it')
-  const elsewhere = { country: 'FR', ranges: [RANGE] }
+  const elsewhere = { country: 'FR', ranges: [RANGE], bands: [] }
   assert.equal(openSteps({ ...WHOLE, ranges: elsewhere }), ['spectrum'])
   assert.equal(openSteps({ ...WHOLE, apns: [], people: [], sims: [{ first_attach_at: null }] }), [
     'apn',
     'person',
     'sim',
   ])
+  const others = [{ first_attach_at: null }, { first_attach_at: '2026-11-28T00:00:00.000Z' }]
+  assert.equal(openSteps({ ...WHOLE, sims: others }), [], 'a SIM of others is in use')
 })
 
 start('begins a profile in the middle of what is allowed, and sends it as it is typed', () => {

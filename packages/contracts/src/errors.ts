@@ -2,6 +2,10 @@
 export interface ErrorDetail {
   readonly pointer: string
   readonly message: string
+  /** Where a JSON Schema is broken, its keyword (`maximum`): a program says it in the words of its reader. */
+  readonly rule?: string
+  /** The bound of that keyword; the type or format that it asks for. */
+  readonly limit?: number | string
 }
 
 /** What may accompany an error besides the values of its message. */

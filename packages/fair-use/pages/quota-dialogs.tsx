@@ -5,6 +5,7 @@ import {
   Field,
   FormDialog,
   locale,
+  may,
   Notice,
   numberOf,
   type RequestOf,
@@ -13,6 +14,7 @@ import {
   StaleNotice,
   t,
   useDraft,
+  useQuery,
   useState,
 } from '@steeple/console/kit'
 import { AmountFields, bytesOf } from './amount.tsx'
@@ -119,6 +121,9 @@ function WishFields({
   readonly wish: Wish
   readonly onChange: (part: Partial<Wish>) => void
 }) {
+  // Only who may see the settings can be told the figure.
+  const settings = useQuery(may('admin') ? '/v1/settings' : undefined, {}).data?.settings
+  const usual = Number(settings?.find(({ key }) => key === 'fair_use.throttle_bps')?.value) / KBIT
   return (
     <>
       <AmountFields
@@ -142,7 +147,7 @@ function WishFields({
       {action === 'throttle' ? (
         <Field
           label={t('quota.rate')}
-          help={t('quota.rate.help')}
+          help={Number.isNaN(usual) ? t('quota.rate.help') : t('quota.rate.usual', { rate: usual })}
           inputMode="decimal"
           pattern="\d+([.,]\d+)?"
           value={rate}

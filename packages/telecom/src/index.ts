@@ -2,7 +2,7 @@ export type { MilenageKeys, MilenageMac, MilenageVector } from './auth/milenage.
 export { milenageF1, milenageF2345, opcFrom } from './auth/milenage.ts'
 export type { ChannelDirection, Duplex } from './bands/band-row.ts'
 export type { BandSpan } from './bands/band-span.ts'
-export { downlinkSpan } from './bands/band-span.ts'
+export { downlinkBands, downlinkSpan } from './bands/band-span.ts'
 export { bandwidthsMhz } from './bands/bandwidths.ts'
 export type { Carrier, CarrierBlock, CarrierProblem, CarrierProblemCode } from './bands/carrier.ts'
 export { carrierEdgesMhz, isUsableCarrier } from './bands/carrier.ts'

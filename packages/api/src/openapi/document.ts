@@ -36,10 +36,18 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
             details: {
               type: 'array',
               description: 'Each broken rule, where there are several.',
-              items: objectSchema({ pointer: { type: 'string' }, message: { type: 'string' } }, [
-                'pointer',
-                'message',
-              ]),
+              items: objectSchema(
+                {
+                  pointer: { type: 'string' },
+                  message: { type: 'string' },
+                  rule: { type: 'string', description: 'The JSON Schema keyword that is broken: `maximum`.' },
+                  limit: {
+                    type: ['number', 'string'],
+                    description: 'Its bound, or the type or format that it asks for.',
+                  },
+                },
+                ['pointer', 'message'],
+              ),
             },
           },
           ['code', 'message'],

@@ -62,6 +62,13 @@ export function detailsFrom(errors: readonly ErrorObject[]): readonly ErrorDetai
 }
 
 function detailFrom(error: ErrorObject): ErrorDetail {
+  const { limit, type, format } = error.params
+  const asked = limit ?? type ?? format
+  const isSaid = typeof asked === 'number' || typeof asked === 'string'
+  return { ...saidOf(error), rule: error.keyword, ...(isSaid ? { limit: asked } : {}) }
+}
+
+function saidOf(error: ErrorObject): ErrorDetail {
   const { additionalProperty, unevaluatedProperty, missingProperty, allowedValues } = error.params
   const unknown = additionalProperty ?? unevaluatedProperty
   if (typeof unknown === 'string') {

@@ -6,6 +6,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Checkbox } from '../ui/field.tsx'
+import { isSomethingTyped } from '../ui/form.tsx'
 import { pagesHere, titleOf } from './pages-here.ts'
 import { navigate } from './router.ts'
 
@@ -33,8 +34,9 @@ function deedOf(key: string, onFind: () => void): (() => void) | undefined {
   return path === undefined ? undefined : () => navigate(path)
 }
 
-/** Whether a key is part of a text, of a choice, or of a dialog that waits for an answer. */
+/** Whether a key is part of a text, of a choice, or of a dialog that waits for an answer; or a form would lose what was typed. */
 function isTyping({ target }: KeyboardEvent): boolean {
+  if (isSomethingTyped()) return true
   if (document.querySelector('dialog[open]') !== null) return true
   return target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null
 }

@@ -1,3 +1,4 @@
+import type { Problem } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
 
@@ -47,5 +48,26 @@ function complaintOf(line: Line): string {
   if (validity.rangeUnderflow) return t('parts.wrong.low', { least: min })
   if (validity.rangeOverflow) return t('parts.wrong.high', { most: max })
   if (validity.stepMismatch) return t('parts.wrong.number')
-  return t('parts.wrong.form')
+  return t(line.inputMode === 'decimal' ? 'parts.wrong.digits' : 'parts.wrong.form')
+}
+
+/** What the service's word for a broken rule is in the reader's language; undefined where only its own words say it. */
+export function refusalText({ rule = '', limit = '' }: Problem['details'][number]): string | undefined {
+  return REFUSALS[rule]?.(limit)
+}
+
+const REFUSALS: Readonly<Record<string, (limit: number | string) => string | undefined>> = {
+  required: () => t('parts.wrong.missing'),
+  pattern: () => t('parts.wrong.form'),
+  minimum: (least) => t('parts.wrong.low', { least }),
+  exclusiveMinimum: (least) => t('parts.wrong.above', { least }),
+  maximum: (most) => t('parts.wrong.high', { most }),
+  exclusiveMaximum: (most) => t('parts.wrong.below', { most }),
+  minLength: (count) => (count === 1 ? t('parts.wrong.missing') : t('parts.wrong.short', { count })),
+  maxLength: (count) => t('parts.wrong.long', { count }),
+  format: (format) => t(format === 'date-time' ? 'parts.wrong.date' : 'parts.wrong.form'),
+  type: (type) => {
+    if (type === 'integer') return t('parts.wrong.number')
+    return type === 'number' ? t('parts.wrong.digits') : undefined
+  },
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { type Line, useComplaint } from './complaint.ts'
+import { useRefusal } from './form-problem.ts'
 import { Input } from './input.tsx'
 
 interface Labelled {
@@ -9,6 +10,8 @@ interface Labelled {
   readonly help?: string
   /** Why what is filled in will not do. */
   readonly error?: string | undefined
+  /** Where its value stands in what the form sends, `license/holder`: what the service refuses of it is said here. */
+  readonly name?: string
 }
 
 export interface FieldProps extends Labelled {
@@ -28,13 +31,16 @@ export interface FieldProps extends Labelled {
   readonly isFocused?: boolean
   /** Several lines in place of one. */
   readonly lines?: number
+  /** Values to choose from, each with what it is; others may be typed. */
+  readonly choices?: readonly { readonly value: string; readonly label: string }[]
 }
 
 /** A labelled line, or several, with its help and what is wrong with it. */
-export function Field({ label, help, error: given, onInput, lines, ...input }: FieldProps) {
+export function Field({ label, help, error: given, name, onInput, lines, ...input }: FieldProps) {
   const id = useId()
   const { complaint, onInvalid, onLine } = useComplaint()
-  const error = given ?? complaint
+  const refusal = useRefusal(name, label, input.value)
+  const error = given ?? complaint ?? refusal
   const shared = {
     id,
     value: input.value,
@@ -63,9 +69,19 @@ export function Field({ label, help, error: given, onInput, lines, ...input }: F
           pattern={input.pattern}
           min={input.min}
           max={input.max}
+          list={input.choices === undefined ? undefined : `${id}-choices`}
         />
       ) : (
         <textarea {...shared} rows={lines} />
+      )}
+      {input.choices === undefined ? null : (
+        <datalist id={`${id}-choices`}>
+          {input.choices.map(({ value, label: what }) => (
+            <option key={value} value={value}>
+              {what}
+            </option>
+          ))}
+        </datalist>
       )}
     </Around>
   )
@@ -78,14 +94,16 @@ export interface SelectProps extends Labelled {
   readonly isDisabled?: boolean
 }
 
-export function Select({ label, help, error, value, onChange, options, isDisabled = false }: SelectProps) {
+export function Select({ label, help, error: given, name, value, onChange, options, ...rest }: SelectProps) {
   const id = useId()
+  const refusal = useRefusal(name, label, value)
+  const error = given ?? refusal
   return (
     <Around id={id} label={label} help={help} error={error}>
       <select
         id={id}
         value={value}
-        disabled={isDisabled}
+        disabled={rest.isDisabled === true}
         aria-invalid={error !== undefined}
         aria-describedby={describedBy(id, help, error)}
         onChange={(event) => onChange(event.currentTarget.value)}
@@ -107,7 +125,7 @@ export function Checkbox({
   isChecked,
   onChange,
   isDisabled = false,
-}: Omit<Labelled, 'error'> & {
+}: Omit<Labelled, 'error' | 'name'> & {
   readonly isChecked: boolean
   readonly onChange: (isChecked: boolean) => void
   readonly isDisabled?: boolean

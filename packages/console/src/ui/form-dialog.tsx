@@ -5,7 +5,10 @@ import { Form, type FormProps } from './form.tsx'
 
 /** A question or a form in a dialog that is drawn while it is open: another one knows nothing of why this one failed. */
 export interface FormDialogProps<Data>
-  extends Pick<FormProps<Data>, 'act' | 'onDone' | 'done' | 'children' | 'icon' | 'isDisabled' | 'isStale'> {
+  extends Pick<
+    FormProps<Data>,
+    'act' | 'onDone' | 'done' | 'children' | 'icon' | 'error' | 'isDisabled' | 'isStale'
+  > {
   readonly title: string
   /** What the button says: the verb of what will be done. */
   readonly confirm: string

@@ -1,8 +1,10 @@
 import type { Problem, Result } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useAction } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
 import { Button, type ButtonProps } from './button.tsx'
+import { FormProblems } from './form-problem.ts'
 import { ErrorNotice } from './notice.tsx'
 import { toast } from './toast.tsx'
 
@@ -41,6 +43,14 @@ export interface FormProps<Data> extends Pick<ButtonProps, 'kind' | 'icon' | 'is
   readonly look?: string
 }
 
+/** Forms in which something was typed that was not sent yet. */
+const typedIn = new Set<HTMLFormElement>()
+
+/** Whether something is typed anywhere that would be lost on another page. */
+export function isSomethingTyped(): boolean {
+  return typedIn.size > 0
+}
+
 /** Fields that one button sends. Why it failed is said above the button, and nothing that was filled in is lost. */
 export function Form<Data>({
   act,
@@ -61,24 +71,41 @@ export function Form<Data>({
   const action = useAction((other: Act<Data>) => other())
   const isBusy = action.isBusy || isBusyOutside
   const error = isStale ? undefined : (given ?? action.error)
+  const labels = useMemo(() => new Map<string, string>(), [])
+  const known = useMemo(() => ({ details: error?.details ?? [], labels }), [error])
+  const element = useRef<HTMLFormElement>(null)
+  const forget = (): void => {
+    if (element.current !== null) typedIn.delete(element.current)
+  }
+  useEffect(() => {
+    const own = element.current
+    return () => {
+      if (own !== null) typedIn.delete(own)
+    }
+  }, [])
   const send = async (other: Act<Data>): Promise<void> => {
     const result = await action.run(other)
+    if (result?.ok !== false) forget()
     if (result?.ok !== true) return
     if (done !== undefined) toast({ text: typeof done === 'string' ? done : done(result.data) })
     onDone?.(result.data, result.etag)
   }
   return (
     <form
+      ref={element}
       class={look}
+      onInput={({ currentTarget }) => typedIn.add(currentTarget)}
       onSubmit={(event) => {
         event.preventDefault()
         void send(act)
       }}
     >
-      {typeof children === 'function'
-        ? children({ isBusy, error, clear: action.clear, send: (other) => void send(other) })
-        : children}
-      {error === undefined ? null : <ErrorNotice error={error} />}
+      <FormProblems.Provider value={known}>
+        {typeof children === 'function'
+          ? children({ isBusy, error, clear: action.clear, send: (other) => void send(other) })
+          : children}
+        {error === undefined ? null : <ErrorNotice error={error} />}
+      </FormProblems.Provider>
       {submit === undefined ? null : (
         <div class="actions">
           {onCancel === undefined ? null : <Button onClick={onCancel}>{cancel}</Button>}

@@ -2,7 +2,9 @@ import type { Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
 import { t, word } from '../text/index.ts'
 import { Button } from './button.tsx'
+import { refusalText } from './complaint.ts'
 import { Copy } from './copy.tsx'
+import { useLabels } from './form-problem.ts'
 import { Shape, type Tone } from './lamp.tsx'
 import { Said } from './said.tsx'
 
@@ -22,19 +24,40 @@ export function Notice({
   )
 }
 
+/** Of these the sentence says all: what the service adds is for programs. */
+const SAID_WHOLE: readonly string[] = ['unauthenticated', 'login_failed', 'token_expired']
+
 /**
  * An error of the API: what its code means in the reader's language, the API's own words, each broken rule, and the request id to find
- * it in the log. Of a code that is not known the API's words say all.
+ * it in the log. Of a code that is not known the API's words say all. Of values that are refused the field's label and words say all.
  */
 export function ErrorNotice({ error, onRetry }: { readonly error: Problem; readonly onRetry?: () => void }) {
+  const labelOf = useLabels()
+  const refusals = error.details.map((detail) => ({
+    label: labelOf(detail.pointer),
+    text: refusalText(detail),
+  }))
+  if (refusals.length > 0 && refusals.every(({ text }) => text !== undefined))
+    return (
+      <Notice tone="bad">
+        <p>{t('problem.validation_failed')}</p>
+        <ul>
+          {refusals.map(({ label, text }) => (
+            <li key={label}>{t('ui.wrong', { label, text: text ?? '' })}</li>
+          ))}
+        </ul>
+      </Notice>
+    )
   const sentence = error.status === 412 ? t('error.stale') : word('problem', error.code)
   const isKnown = sentence !== error.code
   return (
     <Notice tone="bad">
       {isKnown ? <p>{sentence}</p> : null}
-      <p {...(isKnown ? { class: 'fine' } : {})}>
-        <Said>{error.message}</Said>
-      </p>
+      {SAID_WHOLE.includes(error.code) ? null : (
+        <p {...(isKnown ? { class: 'fine' } : {})}>
+          <Said>{error.message}</Said>
+        </p>
+      )}
       {error.details.length === 0 ? null : (
         <ul>
           {error.details.map(({ pointer, message }) => (

@@ -60,7 +60,7 @@ core('tells the lab, a box that writes nothing, and one that cannot be compared 
   assert.not.match((await shown({ 'GET /v1/core/plan': without })).text(), 'lab core')
   const unknown = { ...PLAN, state: 'unknown', driver: 'none', problems: ['/etc/open5gs cannot be read'] }
   const page = await shown({ 'GET /v1/core/plan': unknown })
-  for (const says of ['cannot be compared', 'southbound.driver is none', '/etc/open5gs cannot be read'])
+  for (const says of ['cannot be compared', 'This box only compares', '/etc/open5gs cannot be read'])
     assert.match(page.text(), says)
 })
 

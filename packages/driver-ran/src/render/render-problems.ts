@@ -99,7 +99,8 @@ export function gainProblems({
   if (txGain === undefined && !isVirtualDevice(ran)) {
     problems.push({
       key: 'tx_gain_db',
-      message: 'a profile of a real radio must say tx_gain_db: the program would choose its own power',
+      message:
+        'the transmit gain (tx_gain_db) is missing: the program would choose its own; enter one, low at first',
     })
   }
   // srsRAN takes 0 and less as "not set" and then sends with the receive gain.

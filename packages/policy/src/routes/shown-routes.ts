@@ -1,5 +1,5 @@
 import { type Context, type JsonSchema, ok, type Route, recordSchema, route } from '@steeple/contracts'
-import { downlinkSpan, mhzFromKhz } from '@steeple/telecom'
+import { downlinkBands, downlinkSpan, mhzFromKhz } from '@steeple/telecom'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
 import type { TxControl } from '../tx/tx-control.ts'
 
@@ -72,6 +72,15 @@ const RANGE: JsonSchema = all({
   band_high_mhz: NULLABLE_NUMBER,
   max_eirp_dbm: NULLABLE_NUMBER,
 })
+const BAND: JsonSchema = all({
+  technology: TECHNOLOGY,
+  band: { type: 'string' },
+  low_mhz: MHZ,
+  high_mhz: MHZ,
+})
+const BANDS = downlinkBands().map(({ technology, band, lowKhz, highKhz }) => ({
+  ...{ technology, band, low_mhz: mhzFromKhz(lowKhz), high_mhz: mhzFromKhz(highKhz) },
+}))
 
 /** What may be armed here, and where: `GET /v1/tx/profiles`, `GET /v1/spectrum/ranges`. */
 export function shownRoutes(context: Context, policy: CurrentPolicy, control: TxControl): readonly Route[] {
@@ -98,6 +107,11 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
         response: all({
           country: { type: 'string', description: "The node's own: entries of others do not count here." },
           ranges: { type: 'array', items: RANGE },
+          bands: {
+            type: 'array',
+            items: BAND,
+            description: 'Every band that an entry can name, with its downlink.',
+          },
         }),
       },
       errors: ['store_corrupt'],
@@ -120,7 +134,7 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
             max_eirp_dbm: entry.max_eirp_dbm ?? null,
           }
         })
-        return ok({ country: context.settings.server.country, ranges })
+        return ok({ country: context.settings.server.country, ranges, bands: BANDS })
       },
     }),
   ]

@@ -44,7 +44,7 @@ export function coverageOf(list: CountryList, question: CoverageQuestion): Cover
   const placed = carriers.filter((carrier) => canBeUsed(carrier, question.isForSending))
   if (placed.length === 0) {
     const nearest = carriers.slice(0, 1).flatMap((carrier) => nearestChannels(carrier, list, question))
-    const fits = nearest.length === 0 ? '' : `; ${nearestText(nearest)}`
+    const fits = nearest.length === 0 ? '' : `; ${nearestText(carriers[0], nearest)}`
     return { isCovered: false, reason: `${start} in ${list.country}: ${unusable(carriers)}${fits}`, nearest }
   }
   let refused: { readonly reason: string; readonly nearest: readonly number[] } | undefined
@@ -81,7 +81,7 @@ function judge(
   const isListed = listed.some((range) => isInside(technology, block, range))
   const tooStrong = entries.map(({ entry }) => powerReason(entry, question)).find((why) => why !== undefined)
   if (isListed && tooStrong !== undefined) return { reason: tooStrong, nearest }
-  return { reason: outsideReason(band, block, byDistance(block, listed)[0], nearest), nearest }
+  return { reason: outsideReason(carrier, block, byDistance(block, listed)[0], nearest), nearest }
 }
 
 /** What the entries of its band allow with its power. */
@@ -150,7 +150,7 @@ function unusable(carriers: readonly Carrier[]): string {
 }
 
 function outsideReason(
-  band: string,
+  carrier: Carrier,
   block: CarrierBlock,
   range: AllowedRange | undefined,
   nearest: readonly number[],
@@ -161,12 +161,19 @@ function outsideReason(
     range === undefined || range.highKhz === Number.POSITIVE_INFINITY
       ? 'the high edge'
       : `${mhzFromKhz(range.highKhz)} MHz`
-  const fits = nearest.length === 0 ? 'no channel of this width fits' : nearestText(nearest)
-  return `the carrier, ${edges}, lies outside the allow-list, ${low} to ${high} of ${band}; ${fits}`
+  const fits = nearest.length === 0 ? 'no channel of this width fits' : nearestText(carrier, nearest)
+  return `the carrier, ${edges}, lies outside the allow-list, ${low} to ${high} of ${carrier.band}; ${fits}`
 }
 
-function nearestText(nearest: readonly number[]): string {
-  return `the nearest channel that fits is ${nearest.join(' or ')}`
+/** With the middle of each in MHz: people enter that. */
+function nearestText(carrier: Carrier | undefined, nearest: readonly number[]): string {
+  const names = nearest.map((channel) => {
+    const [found] =
+      carrier === undefined ? [] : carriersOf(carrier.technology, channel, { band: carrier.band })
+    const block = found === undefined ? undefined : allowListSide(found)
+    return block === undefined ? `${channel}` : `${channel} (${mhzFromKhz(block.centreKhz)} MHz)`
+  })
+  return `the nearest channel that fits is ${names.join(' or ')}`
 }
 
 function powerReason(entry: AllowListEntry, { carrier, isForSending }: CoverageQuestion): string | undefined {

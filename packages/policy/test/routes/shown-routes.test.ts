@@ -62,6 +62,12 @@ shown('shows the allow-list as frequencies, bands without a downlink too', async
   )
   assert.equal([first?.band_low_mhz, first?.band_high_mhz, first?.max_eirp_dbm], [1805, 1880, 30])
   assert.equal([second?.country, second?.low_mhz, second?.band_high_mhz], ['FR', null, null])
+  // TS 36.101 table 5.5-1, TS 38.104 table 5.2-1. A band without a downlink cannot be named.
+  const bands = (body.bands as readonly Readonly<Record<string, unknown>>[]).map(
+    ({ technology, band, low_mhz, high_mhz }) => `${technology} ${band} ${low_mhz}-${high_mhz}`,
+  )
+  for (const band of ['lte b7 2620-2690', 'nr n78 3300-3800']) assert.ok(bands.includes(band), band)
+  assert.not.ok(bands.some((band) => band.startsWith('nr n80')))
   await here.close()
 })
 

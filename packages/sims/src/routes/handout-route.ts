@@ -121,7 +121,7 @@ export function handoutRoute(parts: SimsParts): Route {
         headers: {
           'content-type': 'text/html; charset=utf-8',
           'content-security-policy': PAGE.policy,
-          'content-disposition': `attachment; filename="handout-${batch}.html"`,
+          'content-disposition': `attachment; filename="handout-${fileNameOf(sims, batch)}.html"`,
           'cache-control': 'no-store',
         },
         stream: handout(parts, sims, { batch, language, codes }),
@@ -166,6 +166,17 @@ async function* handout(
   yield PAGE.foot
 }
 
+/** What the SIMs are called, as a name of a file: `village` of village 01 to village 10; the batch where they have no such name. */
+function fileNameOf(sims: readonly SimRow[], batch: string): string {
+  const [first, ...others] = sims.map(({ label }) => (label ?? '').replace(/[ _-]*\d+$/, ''))
+  const plain = (first ?? '')
+    .normalize('NFD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^A-Za-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+  return plain === '' || others.some((other) => other !== first) ? batch : plain
+}
+
 type Fact = readonly [term: string, value: string]
 
 function card(
@@ -177,7 +188,8 @@ function card(
   const facts: readonly Fact[] = [
     [number, sim.msisdn ?? ''],
     [esim === undefined ? end : 'eSIM', sim.iccid_last4 === null ? '' : `…${sim.iccid_last4}`],
-    ['APN', apnsOf(sim).join(', ')],
+    // The one that a phone names: TS 23.401 §4.3.8.1 gives who names none the default, which is the first.
+    ['APN', apnsOf(sim)[0] ?? ''],
     ...codes,
   ]
   const list = facts

@@ -1,4 +1,5 @@
 import type { Technology } from '@steeple/contracts'
+import { LTE_BANDS, NR_BANDS } from './band-row.ts'
 import { khzFromMhz } from './frequency.ts'
 import { lteBandRow, lteChannel } from './lte-channel.ts'
 import { nrBandRows } from './nr-channel.ts'
@@ -29,6 +30,21 @@ export function downlinkSpan(
 ): BandSpan | undefined {
   const span = technology === 'lte' ? lteSpan(band, first, last) : nrSpan(band, first, last)
   return span !== undefined && span.lowKhz <= span.highKhz ? span : undefined
+}
+
+/** Every band that has a downlink, with it, in the order of their numbers: LTE first. */
+export function downlinkBands(): readonly (BandSpan & {
+  readonly technology: Technology
+  readonly band: string
+})[] {
+  const names = [
+    ...LTE_BANDS.map(([number]) => ['lte', `b${number}`] as const),
+    ...[...new Set(NR_BANDS.map(([band]) => band))].map((band) => ['nr', band] as const),
+  ]
+  return names.flatMap(([technology, band]) => {
+    const span = downlinkSpan(technology, band)
+    return span === undefined ? [] : [{ technology, band, ...span }]
+  })
 }
 
 function lteSpan(band: string, first: number | undefined, last: number | undefined): BandSpan | undefined {

@@ -1,6 +1,10 @@
 import { may, type Role } from '../../api/session.ts'
 import { t, word } from '../../text/index.ts'
-import { Checkbox, Field } from '../../ui/field.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { Checkbox, Field, Select } from '../../ui/field.tsx'
+
+/** What the service takes as the name of a person, which is part of certificates and addresses. */
+export const PERSON_NAME = '[A-Za-z0-9]([A-Za-z0-9._@\\-]*[A-Za-z0-9])?'
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
 
@@ -44,15 +48,78 @@ export function RoleBoxes({
   )
 }
 
+/** What people do most, and the roles that it takes together. */
+const PRESETS: Readonly<Record<string, readonly Role[]>> = {
+  viewer: ['viewer'],
+  helper: ['operator', 'sim:issuer'],
+  technician: ['operator', 'sim:admin'],
+  admin: ['admin'],
+}
+/** What somebody may do, and each role that allows it. Contract §1. */
+const DEEDS = {
+  see: ROLES,
+  issue: ['sim:issuer', 'sim:admin', 'admin'],
+  suspend: ['operator', 'admin'],
+  rules: ['operator', 'admin'],
+  stop: ['operator', 'sim:admin', 'admin'],
+  revoke: ['sim:admin', 'admin'],
+  arm: ['sim:admin', 'admin'],
+  people: ['admin'],
+} as const satisfies Readonly<Record<string, readonly Role[]>>
+
+function presetOf(chosen: ReadonlySet<string>): string {
+  const found = Object.entries(PRESETS).find(
+    ([, roles]) => roles.length === chosen.size && roles.every((role) => chosen.has(role)),
+  )
+  return found?.[0] ?? ''
+}
+
+/** Roles that belong together, to be chosen at once. */
+function Presets({
+  chosen,
+  onChange,
+}: {
+  readonly chosen: ReadonlySet<string>
+  readonly onChange: (chosen: ReadonlySet<string>) => void
+}) {
+  const own = Object.keys(PRESETS).filter((name) => PRESETS[name]?.every(may))
+  return (
+    <Select
+      label={t('people.preset')}
+      value={presetOf(chosen)}
+      onChange={(name) => onChange(new Set(PRESETS[name] ?? chosen))}
+      options={[
+        ...own.map((value) => ({ value, label: word('people.preset', value) })),
+        { value: '', label: t('people.preset.own') },
+      ]}
+    />
+  )
+}
+
+/** What the chosen roles allow, and what not. */
+function Allowed({ chosen }: { readonly chosen: ReadonlySet<string> }) {
+  return (
+    <Facts
+      facts={Object.entries(DEEDS).map(([deed, roles]) => [
+        word('people.deed', deed),
+        t(roles.some((role) => chosen.has(role)) ? 'people.may.yes' : 'people.may.no'),
+      ])}
+    />
+  )
+}
+
 /** Who somebody or something will be: a name and roles. */
 export function NameAndRoles({
   help,
+  pattern,
   name,
   onName,
   roles,
   onRoles,
 }: {
   readonly help: string
+  /** What the name may be, where not any line. */
+  readonly pattern?: string
   readonly name: string
   readonly onName: (name: string) => void
   readonly roles: ReadonlySet<string>
@@ -61,15 +128,19 @@ export function NameAndRoles({
   return (
     <>
       <Field
+        name="name"
         label={t('people.name')}
         help={help}
+        {...(pattern === undefined ? {} : { pattern })}
         value={name}
         onInput={onName}
         maxLength={64}
         isRequired
         isFocused
       />
+      <Presets chosen={roles} onChange={onRoles} />
       <RoleBoxes chosen={roles} onChange={onRoles} />
+      <Allowed chosen={roles} />
     </>
   )
 }

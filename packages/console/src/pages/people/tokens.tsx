@@ -10,6 +10,7 @@ import { Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { whoText } from '../../ui/who.ts'
 import { NameAndRoles, rolesOf, rolesText } from './roles.tsx'
 import { Secret, ShownOnce } from './shown-once.tsx'
 
@@ -132,7 +133,7 @@ function columns(onDelete: (token: Token) => void): readonly Column<Token>[] {
       cell: ({ last_used_at: at }) => (at === null ? t('people.never') : <Time at={at} relative />),
       isWide: true,
     },
-    { key: 'by', title: t('people.by'), cell: ({ created_by }) => created_by.name, isWide: true },
+    { key: 'by', title: t('people.by'), cell: ({ created_by }) => whoText(created_by), isWide: true },
     {
       key: 'do',
       title: t('people.actions'),

@@ -11,7 +11,7 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
 import { Time } from '../../ui/time.tsx'
-import { NameAndRoles, rolesOf, rolesText } from './roles.tsx'
+import { NameAndRoles, PERSON_NAME, rolesOf, rolesText } from './roles.tsx'
 import { type Drawn, DrawnCredentials, Secret, ShownOnce } from './shown-once.tsx'
 import { FEW_CODES, type User } from './user.ts'
 
@@ -40,6 +40,7 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
     >
       <NameAndRoles
         help={t('people.name.help')}
+        pattern={PERSON_NAME}
         name={name}
         onName={setName}
         roles={roles}
@@ -153,6 +154,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
     >
       <NameAndRoles
         help={t('people.name.help')}
+        pattern={PERSON_NAME}
         name={name}
         onName={setName}
         roles={roles}

@@ -8,10 +8,10 @@ import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
 import { Said } from '../../ui/said.tsx'
 import {
   bandRows,
+  keepUnit,
   type Profile,
   type ProfileTyped,
   profileBody,
@@ -90,6 +90,7 @@ function ProfileForm({
   onClose,
 }: Omit<DialogProps, 'profile'> & { readonly start: ProfileTyped; readonly isNew: boolean }) {
   const [typed, setTyped] = useState(start)
+  const [refused, setRefused] = useState<Problem | undefined>(undefined)
   const set = (key: keyof ProfileTyped) => (value: string) => setTyped({ ...typed, [key]: value })
   const id = typed.id.trim()
   const isTaken = isNew && others.some((other) => other.id === id)
@@ -102,7 +103,11 @@ function ProfileForm({
       confirm={t('start.save')}
       what={t('radio.profile.add.what')}
       isDisabled={isTaken}
-      act={() => put(false)}
+      error={refused}
+      act={() => {
+        keepUnit(typed.by)
+        return put(false)
+      }}
       done={t('radio.profile.saved', { id })}
       onClose={onClose}
     >
@@ -112,12 +117,13 @@ function ProfileForm({
         error={isTaken ? t('radio.form.name.taken') : undefined}
         value={typed.id}
         onInput={set('id')}
-        pattern="[a-z0-9][a-z0-9_\-]*"
+        pattern={NAME}
         maxLength={64}
         isDisabled={!isNew}
         isRequired
       />
       <Select
+        name="band"
         label={t('radio.ask.band')}
         value={typed.band}
         onChange={(band) => {
@@ -136,6 +142,7 @@ function ProfileForm({
           options={['mhz', 'channel'].map((value) => ({ value, label: word('radio.form.by', value) }))}
         />
         <Field
+          name={typed.by === 'mhz' ? 'frequency_mhz' : 'channel'}
           label={t(typed.by === 'mhz' ? 'radio.form.mhz' : 'radio.form.channel')}
           value={typed.by === 'mhz' ? typed.mhz : typed.channel}
           onInput={set(typed.by === 'mhz' ? 'mhz' : 'channel')}
@@ -143,6 +150,7 @@ function ProfileForm({
           isRequired
         />
         <Field
+          name="bandwidth_mhz"
           label={t('radio.ask.width')}
           value={typed.width}
           onInput={set('width')}
@@ -150,19 +158,25 @@ function ProfileForm({
           isRequired
         />
         <Field
+          name="eirp_dbm"
           label={`${t('radio.carrier.power')}, dBm`}
+          help={t('radio.form.power.help')}
           value={typed.power}
           onInput={set('power')}
           inputMode="decimal"
         />
         <Field
+          name="tx_gain_db"
           label={t('radio.form.txGain')}
+          help={t('radio.form.txGain.help')}
           value={typed.txGain}
           onInput={set('txGain')}
           inputMode="decimal"
         />
         <Field
+          name="rx_gain_db"
           label={t('radio.form.rxGain')}
+          help={t('radio.form.rxGain.help')}
           value={typed.rxGain}
           onInput={set('rxGain')}
           inputMode="decimal"
@@ -172,6 +186,7 @@ function ProfileForm({
         key="dry"
         request={JSON.stringify([id, body])}
         ask={() => put(true)}
+        onRefused={setRefused}
         ranges={ranges}
         country={country}
       />
@@ -184,6 +199,9 @@ function bandName(value: string): string {
   return `${word('radio.technology', technology)} ${band}`
 }
 
+/** What the service takes as the name of a profile. */
+const NAME = '[a-z0-9][a-z0-9_\\-]*'
+
 /** From the last key until it is asked, ms. */
 const TYPING_MS = 300
 
@@ -191,32 +209,33 @@ const TYPING_MS = 300
 function DryRun({
   request,
   ask,
+  onRefused,
   ranges,
   country,
 }: {
   readonly request: string
   readonly ask: () => ReturnType<typeof api.put<'/v1/tx/profiles/{id}'>>
+  /** Why the service would not take it; undefined: it would. */
+  readonly onRefused: (problem: Problem | undefined) => void
   readonly ranges: readonly Range[]
   readonly country: string
 }) {
   const [judged, setJudged] = useState<Profile | undefined>(undefined)
-  const [problem, setProblem] = useState<Problem | undefined>(undefined)
   useEffect(() => {
     let isOld = false
     const [id, body] = JSON.parse(request) as readonly [string, { readonly bandwidth_mhz?: number }]
-    if (id === '' || body.bandwidth_mhz === undefined) return undefined
+    if (!new RegExp(`^${NAME}$`).test(id) || body.bandwidth_mhz === undefined) return undefined
     const timer = setTimeout(async () => {
       const answer = await ask()
       if (isOld) return
       setJudged(answer.ok ? answer.data : undefined)
-      setProblem(answer.ok ? undefined : answer.error)
+      onRefused(answer.ok ? undefined : answer.error)
     }, TYPING_MS)
     return () => {
       isOld = true
       clearTimeout(timer)
     }
   }, [request])
-  if (problem !== undefined) return <ErrorNotice error={problem} />
   if (judged === undefined) return null
   const row = bandRows({ country, ranges: [...ranges] }, [judged]).find((one) =>
     one.bars.some(({ kind }) => kind === 'carrier'),

@@ -17,7 +17,7 @@ import { Field, Select } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Said } from '../../ui/said.tsx'
 import { RadioHealth, sentenceOf } from './radio-health.tsx'
-import { CHANGES, mhzText } from './spectrum.ts'
+import { bandOf, CHANGES, mhzText } from './spectrum.ts'
 import { SpectrumMap } from './spectrum-map.tsx'
 
 type Answer = AnswerOf<'POST', '/v1/spectrum/check'>
@@ -147,7 +147,7 @@ function channelsFrom(text: string): readonly number[] | undefined {
 function askedFrom({ technology, band, width, country }: Typed) {
   return {
     technology: technology === 'nr' ? ('nr' as const) : ('lte' as const),
-    ...(band.trim() === '' ? {} : { band: band.trim().toLowerCase() }),
+    ...(band.trim() === '' ? {} : { band: bandOf(technology, band) }),
     ...(width.trim() === '' ? {} : { bandwidth_mhz: Number(width.replace(',', '.')) }),
     ...(country.trim() === '' ? {} : { country: country.trim().toUpperCase() }),
   }

@@ -40,7 +40,10 @@ export interface BandRow extends Span {
 const AROUND_MHZ = 10
 
 /** The bands that an entry or a profile is in, each with what is allowed and what is sent there, by frequency. */
-export function bandRows({ country, ranges }: Ranges, profiles: readonly Profile[]): readonly BandRow[] {
+export function bandRows(
+  { country, ranges }: Pick<Ranges, 'country' | 'ranges'>,
+  profiles: readonly Profile[],
+): readonly BandRow[] {
   const keys = new Set([...ranges, ...profiles].map(keyOf))
   return [...keys]
     .flatMap((key) => {
@@ -105,6 +108,20 @@ export function spanText({ low_mhz, high_mhz }: Span): string {
   return `${low_mhz.toLocaleString(locale(), { maximumFractionDigits: 3 })} – ${mhzText(high_mhz)}`
 }
 
+/** A band as the service names it, of what somebody typed: `7`, `B7` and `b7` are b7 of LTE. */
+export function bandOf(technology: string, typed: string): string {
+  const [, letter, number] = /^\s*([bn]?)\s*0*(\d+)\s*$/i.exec(typed) ?? []
+  if (number === undefined) return typed.trim().toLowerCase()
+  return `${(letter === '' ? undefined : letter?.toLowerCase()) ?? (technology === 'nr' ? 'n' : 'b')}${number}`
+}
+
+/** The technology that a band names by its letter: `n78` is of NR, whatever was chosen. */
+export function technologyOf(typed: string): 'lte' | 'nr' | undefined {
+  const [, letter] = /^\s*([bn])\s*\d/i.exec(typed) ?? []
+  if (letter === undefined) return undefined
+  return letter.toLowerCase() === 'n' ? 'nr' : 'lte'
+}
+
 /** A radio profile as it is typed. `band` is technology and band, `lte b3`. */
 export interface ProfileTyped {
   readonly id: string
@@ -134,11 +151,23 @@ export function typedBand(range: Range): ProfileTyped {
   }
 }
 
-/** What somebody would have typed to get that profile. */
+/** How a frequency was entered last: `mhz` or `channel`. Kept in this browser. */
+const UNIT = 'console.radio.unit'
+
+/** Keeps how a frequency was entered, for the next time that a profile is opened. */
+export function keepUnit(by: string): void {
+  localStorage.setItem(UNIT, by)
+}
+
+/** What somebody would have typed to get that profile: its middle in MHz, unless channels were entered last or it has none. */
 export function typedProfile(profile: Profile): ProfileTyped {
   const text = (value: number | null): string => (value === null ? '' : String(value))
+  const { downlink } = profile
+  const mhz =
+    downlink === null ? '' : String(Math.round((downlink.low_mhz + downlink.high_mhz) * 500) / 1_000)
+  const by = mhz === '' || localStorage.getItem(UNIT) === 'channel' ? 'channel' : 'mhz'
   return {
-    ...{ id: profile.id, band: `${profile.technology} ${profile.band ?? ''}`.trim(), by: 'channel', mhz: '' },
+    ...{ id: profile.id, band: `${profile.technology} ${profile.band ?? ''}`.trim(), by, mhz },
     ...{ channel: text(profile.channel), width: text(profile.bandwidth_mhz), power: text(profile.eirp_dbm) },
     ...{ txGain: text(profile.tx_gain_db), rxGain: text(profile.rx_gain_db) },
   }

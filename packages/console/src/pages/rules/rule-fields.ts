@@ -1,5 +1,6 @@
 import type { AnswerOf, RequestOf } from '@steeple/client'
 import { type TextKey, wordsOf } from '../../text/index.ts'
+import { bandOf } from '../radio/spectrum.ts'
 
 export type Policy = AnswerOf<'GET', '/v1/policy'>
 export type PolicyPatch = NonNullable<RequestOf<'PUT', '/v1/policy'>['body']>
@@ -237,7 +238,7 @@ function entriesOf(entries: readonly EntryTyped[]): unknown {
     const given = Object.entries(numbers).filter(([, text]) => text.trim() !== '')
     const known = given.map(([key, text]) => [key, numberFrom(text)] as const)
     const isWhole = known.every(([, number]) => number !== undefined)
-    const name = { technology, band: band.trim().toLowerCase(), country: country.trim().toUpperCase() }
+    const name = { technology, band: bandOf(technology, band), country: country.trim().toUpperCase() }
     return isWhole ? { ...name, ...Object.fromEntries(known) } : undefined
   })
   return values.includes(undefined) ? undefined : values

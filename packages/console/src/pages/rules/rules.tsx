@@ -1,6 +1,7 @@
 import { may } from '../../api/session.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { refusalText } from '../../ui/complaint.ts'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
@@ -8,6 +9,7 @@ import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoOf } from '../../ui/who.ts'
 import { AskCore } from '../core/core-change.tsx'
+import { type Ranges, spanText, technologyOf } from '../radio/spectrum.ts'
 import { LicenseDocument } from './license-document.tsx'
 import {
   changedPaths,
@@ -146,6 +148,7 @@ function AllowList({
   const typed = rules.draft[path]
   const entries = Array.isArray(typed) ? (typed as readonly EntryTyped[]) : []
   const put = (next: readonly EntryTyped[]): void => rules.set(path, next)
+  const bands = useQuery('/v1/spectrum/ranges', {}).data?.bands ?? []
   const country = /^[A-Z]{2}$/.test(status.data?.country ?? '') ? (status.data?.country ?? '') : ''
   return (
     <div class="allow-list">
@@ -159,7 +162,9 @@ function AllowList({
           number={at + 1}
           entry={entry}
           isReader={isReader}
-          error={errorOf(rules, path, at)}
+          bands={bands}
+          errorOf={(column) => refusedAt(rules, `/${path.replaceAll('.', '/')}/${at}/${column}`)}
+          name={`${path.replaceAll('.', '/')}/${at}`}
           onChange={(next) => put(entries.with(at, next))}
           onRemove={() => put(entries.toSpliced(at, 1))}
         />
@@ -178,7 +183,11 @@ interface EntryProps {
   readonly number: number
   readonly entry: EntryTyped
   readonly isReader: boolean
-  readonly error: string | undefined
+  readonly bands: Ranges['bands']
+  /** Why the service refused what is in a column. */
+  readonly errorOf: (column: string) => string | undefined
+  /** Where the entry stands in the rules. */
+  readonly name: string
   readonly onChange: (entry: EntryTyped) => void
   readonly onRemove: () => void
 }
@@ -186,7 +195,12 @@ interface EntryProps {
 const EDGES = ['low_mhz', 'high_mhz', 'earfcn_min', 'earfcn_max'] as const
 const COLUMNS = ['band', ...EDGES, 'max_eirp_dbm', 'country'] as const
 
-function Entry({ number, entry, isReader, error, onChange, onRemove }: EntryProps) {
+function Entry({ number, entry, isReader, bands, errorOf, name, onChange, onRemove }: EntryProps) {
+  const own = bands.filter(({ technology }) => technology === entry.technology)
+  const put = (column: (typeof COLUMNS)[number], text: string): void => {
+    const technology = (column === 'band' ? technologyOf(text) : undefined) ?? entry.technology
+    onChange({ ...entry, technology, [column]: text })
+  }
   return (
     <fieldset>
       <legend>{t('rules.allow.entry', { number })}</legend>
@@ -203,12 +217,17 @@ function Entry({ number, entry, isReader, error, onChange, onRemove }: EntryProp
       {COLUMNS.map((column) => (
         <Field
           key={column}
+          name={`${name}/${column}`}
           label={t(`rules.allow.${column}`)}
+          error={errorOf(column)}
+          {...(column === 'band'
+            ? { choices: own.map((one) => ({ value: one.band, label: spanText(one) })) }
+            : {})}
           value={entry[column]}
           isDisabled={isReader}
           isRequired={column === 'band' || column === 'country'}
-          placeholder={EDGES.some((edge) => edge === column) ? t('rules.allow.edge') : ''}
-          onInput={(text) => onChange({ ...entry, [column]: text })}
+          placeholder={placeholderOf(column)}
+          onInput={(text) => put(column, text)}
         />
       ))}
       {isReader ? null : (
@@ -216,16 +235,21 @@ function Entry({ number, entry, isReader, error, onChange, onRemove }: EntryProp
           {t('rules.allow.away')}
         </Button>
       )}
-      {error === undefined ? null : <p class="wrong">{error}</p>}
     </fieldset>
   )
 }
 
-function errorOf({ error }: Rules, path: string, at: number): string | undefined {
-  const pointer = `/${path.replaceAll('.', '/')}/${at}`
-  return error?.details.find(
-    (detail) => detail.pointer === pointer || detail.pointer.startsWith(`${pointer}/`),
-  )?.message
+function placeholderOf(column: (typeof COLUMNS)[number]): string {
+  if (column === 'band') return t('rules.allow.band.help')
+  return EDGES.some((edge) => edge === column) ? t('rules.allow.edge') : ''
+}
+
+/** Why the service refused a value: in the reader's language where the rule is known, else in the service's own words. */
+function refusedAt({ error }: Rules, pointer: string): string | undefined {
+  const detail = error?.details.find(
+    (one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`),
+  )
+  return detail === undefined ? undefined : (refusalText(detail) ?? detail.message)
 }
 
 /** The rules of the network, to be read by everybody and changed by operators. */
@@ -315,17 +339,20 @@ function Rule({ rule, rules, isReader }: PartProps & { readonly rule: RuleField 
       type={kind === 'number' || kind === 'moment' ? TYPES[kind] : 'text'}
       value={typeof typed === 'string' ? typed : ''}
       onInput={(text) => rules.set(path, text)}
-      error={errorAt(rules, path)}
+      error={errorAt(rules, rule)}
+      name={path.replaceAll('.', '/')}
       {...(kind === 'lines' ? { lines: 4 } : {})}
     />
   )
 }
 
 /** What is wrong with a rule: as it is typed, or as the API says. */
-function errorAt({ wrong, error }: Rules, path: string): string | undefined {
-  if (wrong.has(path)) return t('rules.wrong')
-  const pointer = `/${path.replaceAll('.', '/')}`
-  return error?.details.find((detail) => detail.pointer.startsWith(pointer))?.message
+function errorAt(rules: Rules, { path, kind }: RuleField): string | undefined {
+  if (rules.wrong.has(path)) return t('rules.wrong')
+  const typed = rules.draft[path]
+  if (kind === 'moment' && typeof typed === 'string' && new Date(typed).getTime() <= Date.now())
+    return t('rules.past')
+  return refusedAt(rules, `/${path.replaceAll('.', '/')}`)
 }
 
 /** Who has acknowledged the licence, and when. */

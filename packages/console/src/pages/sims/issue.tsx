@@ -8,9 +8,13 @@ import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Form } from '../../ui/form.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { HandoutButton } from './handout.tsx'
-import { OrderFields } from './order.tsx'
+import { MOST_SIMS, OrderFields } from './order.tsx'
 import { EMPTY_ORDER, type Order, orderBody } from './order-body.ts'
+
+/** More at once may be a slip. */
+const MANY_SIMS = 100
 
 type Issued = AnswerOf<'POST', '/v1/sims'>
 
@@ -18,6 +22,8 @@ type Issued = AnswerOf<'POST', '/v1/sims'>
 export function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const [order, setOrder] = useState<Order>(EMPTY_ORDER)
   const [issued, setIssued] = useState<Issued | undefined>(undefined)
+  const count = Number(order.count) || 1
+  const isTooMany = count > MOST_SIMS
   const close = (): void => {
     setIssued(undefined)
     onClose()
@@ -26,7 +32,7 @@ export function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; rea
     <Dialog isOpen={isOpen} title={t('sims.issue')} onClose={close}>
       {issued === undefined ? (
         <Form
-          submit={t('sims.issue.go', { count: Number(order.count) || 1 })}
+          submit={isTooMany ? t('sims.issue') : t('sims.issue.go', { count })}
           kind="primary"
           act={() => api.post('/v1/sims', { body: orderBody(order) })}
           onDone={(data) => {
@@ -36,6 +42,9 @@ export function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; rea
           onCancel={close}
         >
           <OrderFields order={order} onChange={setOrder} />
+          {count > MANY_SIMS && !isTooMany ? (
+            <Notice tone="warn">{t('sims.issue.many', { count })}</Notice>
+          ) : null}
         </Form>
       ) : (
         <Done issued={issued} onClose={close} />
@@ -55,12 +64,17 @@ function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: 
       <p>
         <strong>{t('sims.issued', { count: issued.issued })}</strong>
       </p>
-      <div>
-        <p>{t('sims.issued.cards')}</p>
+      <p>{t('sims.issued.cards')}</p>
+      <details>
+        <summary>{t('sims.issued.file')}</summary>
+        <p>{t('sims.issued.file.help')}</p>
         <p>
           <code>{command}</code> <Copy text={command} />
         </p>
-      </div>
+        <p>
+          <a href="/docs/how-to/write-cards.html">{t('app.docs')}</a>
+        </p>
+      </details>
       <div class="actions">
         <Button onClick={onClose}>{t('ui.close')}</Button>
         <HandoutButton batch={issued.batch_id} />

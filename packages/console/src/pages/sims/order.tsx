@@ -1,8 +1,11 @@
 import { useQuery } from '../../api/use-query.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
-import { t } from '../../text/index.ts'
+import { locale, t } from '../../text/index.ts'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
 import type { Order } from './order-body.ts'
+
+/** What the service issues at once. */
+export const MOST_SIMS = 1_000
 
 const LIVES = ['30d', '90d', '1y', '5y'] as const
 
@@ -23,8 +26,13 @@ export function OrderFields({
           label={t('order.count')}
           type="number"
           min={1}
-          max={1000}
+          max={MOST_SIMS}
           isRequired
+          error={
+            Number(order.count) > MOST_SIMS
+              ? t('parts.wrong.high', { most: MOST_SIMS.toLocaleString(locale()) })
+              : undefined
+          }
           value={order.count}
           onInput={set('count')}
         />

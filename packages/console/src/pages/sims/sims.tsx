@@ -70,40 +70,51 @@ function narrow(filters: Readonly<Record<string, string | undefined>>): void {
   setFilters({ ...filters, page: undefined }, { isStep: true })
 }
 
+/** What stands behind one button on a phone. */
+const NARROWING = ['state', 'attached', 'expires'] as const
+
 /** What is searched for, and by what the list is narrowed. `onWhole` gets what must not stand in an address. */
 function Filters({ onWhole }: { readonly onWhole: (digits: string | undefined) => void }) {
+  const [isOpen, setOpen] = useState(NARROWING.some((name) => filter(name) !== ''))
   return (
     <search class="toolbar filters">
       <SearchField onWhole={onWhole} />
-      <Select
-        label={t('sims.filter.state')}
-        value={filter('state')}
-        onChange={(state) => narrow({ state })}
-        options={[
-          { value: '', label: t('sims.filter.all') },
-          ...STATES.map((value) => ({ value, label: word('sims.state', value) })),
-        ]}
-      />
-      <Select
-        label={t('sims.filter.attached')}
-        value={filter('attached')}
-        onChange={(attached) => narrow({ attached })}
-        options={[
-          { value: '', label: t('sims.filter.all') },
-          { value: 'true', label: t('sims.attached.yes') },
-          { value: 'false', label: t('sims.attached.no') },
-        ]}
-      />
-      <Select
-        label={t('sims.filter.expires')}
-        value={filter('expires')}
-        onChange={(expires) => narrow({ expires })}
-        options={[
-          { value: '', label: t('sims.filter.all') },
-          { value: 'this-month', label: t('sims.filter.thisMonth') },
-          { value: 'next-month', label: t('sims.filter.nextMonth') },
-        ]}
-      />
+      <div class="narrow-only">
+        <button type="button" class="button plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {t('sims.filters')}
+        </button>
+      </div>
+      <div class={isOpen ? 'more' : 'more is-folded'}>
+        <Select
+          label={t('sims.filter.state')}
+          value={filter('state')}
+          onChange={(state) => narrow({ state })}
+          options={[
+            { value: '', label: t('sims.filter.all') },
+            ...STATES.map((value) => ({ value, label: word('sims.state', value) })),
+          ]}
+        />
+        <Select
+          label={t('sims.filter.attached')}
+          value={filter('attached')}
+          onChange={(attached) => narrow({ attached })}
+          options={[
+            { value: '', label: t('sims.filter.all') },
+            { value: 'true', label: t('sims.attached.yes') },
+            { value: 'false', label: t('sims.attached.no') },
+          ]}
+        />
+        <Select
+          label={t('sims.filter.expires')}
+          value={filter('expires')}
+          onChange={(expires) => narrow({ expires })}
+          options={[
+            { value: '', label: t('sims.filter.all') },
+            { value: 'this-month', label: t('sims.filter.thisMonth') },
+            { value: 'next-month', label: t('sims.filter.nextMonth') },
+          ]}
+        />
+      </div>
       {LINKED.filter((name) => filter(name) !== '').map((name) => (
         <Button icon="x" key={name} onClick={() => narrow({ [name]: undefined })}>
           {t('sims.filter.remove', { what: t(`sims.filter.${name}`), value: filter(name) })}
@@ -186,9 +197,9 @@ const keyOf = (sim: Sim): string => sim.imsi_sha256_12
 const ON = ['sim.*', 'session.*']
 const ON_ALL = ['sim.bulk', 'sim.import', 'session.many']
 
-/** The order that the address holds: `-used` is by what was used, the most first. */
-function sortHere(): SimSort | undefined {
-  return SORTS.find((one) => one === filter('sort'))
+/** The order that the address holds, by label without one: `-used` is by what was used, the most first. */
+function sortHere(): SimSort {
+  return SORTS.find((one) => one === filter('sort')) ?? 'label'
 }
 
 function sortingOf(sort: string | undefined): Sorting {
@@ -242,7 +253,7 @@ export function Page() {
   const { shown: columns, chooser, on } = useColumns()
   const sims = useRows(
     whole === undefined ? '/v1/sims' : undefined,
-    sort === undefined ? filter : { ...filter, sort },
+    { ...filter, sort },
     {
       keyOf,
       on: [...ON, ...on],

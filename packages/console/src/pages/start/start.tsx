@@ -18,6 +18,7 @@ import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { type CoreChange, useCoreEffect } from '../core/core-change.tsx'
+import { PERSON_NAME } from '../people/roles.tsx'
 import { Profiles } from '../radio/profiles.tsx'
 import { RadioHealth, sentenceOf } from '../radio/radio-health.tsx'
 import { SpectrumMap } from '../radio/spectrum-map.tsx'
@@ -190,14 +191,15 @@ function OldSims({ mcc, mnc }: PlmnNumber) {
 }
 
 /** A SIM to try the network with: issued here, put into a phone, watched until it attaches. */
-function TestSim({ isDone: isOn }: { readonly isDone: boolean }) {
+function TestSim({ isDone }: { readonly isDone: boolean }) {
   const sims = useTestSims()
   const issue = useAction(() => api.post('/v1/sims', { body: { count: 1, label: TEST_LABEL } }))
   const [isAsked, setAsked] = useState(false)
   const sim = sims.data?.sims[0]
+  const isOn = typeof sim?.first_attach_at === 'string'
   return (
-    <Step step="sim" isDone={isOn}>
-      <p>{t('start.sim.about')}</p>
+    <Step step="sim" isDone={isDone}>
+      <p>{t(isDone && !isOn ? 'start.sim.inUse' : 'start.sim.about')}</p>
       {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
       {sim === undefined ? (
         <Button
@@ -264,7 +266,7 @@ export function Page() {
       {!progress.isKnown ? null : (
         <Notice tone={next === undefined ? 'ok' : 'none'}>
           {next === undefined ? (
-            <p>{t('start.sim.on')}</p>
+            <p>{t('start.whole')}</p>
           ) : (
             <p>
               {t('start.next', { done: STEPS.filter((step) => done[step]).length, of: STEPS.length })}{' '}
@@ -286,6 +288,9 @@ export function Page() {
       <Plmn isDone={done.plmn} others={progress.otherNetworks} />
       <Step step="license" isDone={done.license}>
         <p>{t('start.license.about')}</p>
+        {progress.license === undefined || done.license ? null : (
+          <Notice tone="warn">{t(`start.license.${progress.license}`)}</Notice>
+        )}
         <RulePart section="license" />
         <LicenseDocument />
       </Step>
@@ -365,7 +370,16 @@ function FirstPerson({ isDone }: { readonly isDone: boolean }) {
           act={() => api.post('/v1/users/invitations', { body: { name, roles: ['admin'] } })}
           onDone={({ token }) => setLink(`${location.origin}/v1/auth/invitation#${token}`)}
         >
-          <Field label={t('start.person.name')} value={name} onInput={setName} maxLength={64} isRequired />
+          <Field
+            name="name"
+            label={t('start.person.name')}
+            help={t('people.name.help')}
+            value={name}
+            onInput={setName}
+            pattern={PERSON_NAME}
+            maxLength={64}
+            isRequired
+          />
         </Form>
       ) : (
         <Notice tone="ok">

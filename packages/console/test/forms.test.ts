@@ -1,0 +1,171 @@
+import type { Result } from '@steeple/client'
+import { assert, suite } from '@steeple/testkit'
+import { bandOf, technologyOf, typedProfile } from '../src/pages/radio/spectrum.ts'
+import { type Answers, inBrowser, open, Refusal, show } from './support/page.ts'
+
+const { h } = await import('preact')
+const { useState } = await import('preact/hooks')
+const { Field } = await import('../src/ui/field.tsx')
+const { Form, isSomethingTyped } = await import('../src/ui/form.tsx')
+
+/** What forms say of values that the service refuses: at the field, in the reader's words, and never in those of programs. */
+const forms = suite('console/forms')
+inBrowser(forms)
+
+const REFUSED = {
+  ...{ code: 'conflict', message: 'no', details: [], status: 409, requestId: undefined },
+  retryAfterS: undefined,
+}
+const DONE = {
+  ...{ ok: true, data: undefined, status: 200, etag: undefined, requestId: undefined, isReplayed: false },
+  headers: new Headers(),
+} as const
+
+const LICENSE = { acknowledged: true, reference: 'L-1', holder: null, expires_at: null }
+const POLICY = {
+  ...{ revision: 3, updated_at: '2026-01-01T12:00:00Z', apns: ['internet'], sim_swap_cooldown_hours: 24 },
+  ...{ retention_days: { sessions: 30, audit: 400, metrics: 90 }, rate_limits: {} },
+  spectrum: { allow_list: [], license: LICENSE },
+}
+const BAND = { technology: 'lte', band: 'b7', low_mhz: 2620, high_mhz: 2690 }
+const RANGES = { country: 'DE', ranges: [], bands: [BAND, { ...BAND, technology: 'nr', band: 'n78' }] }
+const RULES: Answers = {
+  'GET /v1/policy': POLICY,
+  'GET /v1/status': { country: 'DE' },
+  'GET /v1/spectrum/ranges': RANGES,
+  'GET /v1/policy/license/documents': { documents: [] },
+}
+
+function refused(pointer: string, rule: string, limit?: number | string): Refusal {
+  const detail = { pointer, message: 'must be <= 100', rule, ...(limit === undefined ? {} : { limit }) }
+  return new Refusal(400, 'validation_failed', `body ${pointer}: must be <= 100`, [detail])
+}
+
+forms('takes a band as people write it, and offers those there are', async () => {
+  for (const [technology, typed, band] of [
+    ...[['lte', '7', 'b7'] as const, ['lte', ' B7 ', 'b7'] as const, ['lte', 'b07', 'b7'] as const],
+    ...[['nr', '78', 'n78'] as const, ['nr', 'N78', 'n78'] as const, ['lte', 'seven', 'seven'] as const],
+  ])
+    assert.is(bandOf(technology, typed), band)
+  assert.equal(['n78', 'B3', '7'].map(technologyOf), ['nr', 'lte', undefined])
+  const page = await open('/rules', { ...RULES, 'PUT /v1/policy': POLICY })
+  await page.press('Add entry')
+  assert.equal(
+    [...document.querySelectorAll(`#${page.field('Band').getAttribute('list')} option`)].map(
+      (one) => (one as HTMLOptionElement).value,
+    ),
+    ['b7'],
+  )
+  await page.put('Band', 'n78')
+  assert.is(page.field('Technology').value, 'nr')
+  await page.press('Save rules')
+  assert.equal(page.changes(), [
+    ['PUT /v1/policy', { spectrum: { allow_list: [{ technology: 'nr', band: 'n78', country: 'DE' }] } }],
+  ])
+})
+
+forms('says at the field of an entry what the service refuses of it', async () => {
+  const answer = refused('/spectrum/allow_list/0/max_eirp_dbm', 'maximum', 90)
+  const page = await open('/rules', { ...RULES, 'PUT /v1/policy': answer })
+  await page.press('Add entry')
+  await page.put('Band', '7')
+  await page.put('Max EIRP, dBm', '500')
+  await page.press('Save rules')
+  assert.is(page.complaint('Max EIRP, dBm'), 'At most 90.')
+  assert.is(page.complaint('Band'), '')
+  assert.match(page.text(), 'Max EIRP, dBm: At most 90.')
+  assert.not.match(page.text(), /allow_list|validation_failed|<=/)
+})
+
+forms('says that the end of a licence has passed', async () => {
+  const page = await open('/rules', RULES)
+  await page.put('Expires', '2024-12-31T23:59')
+  assert.match(page.complaint('Expires'), 'This date is past')
+  await page.put('Expires', '2090-12-31T23:59')
+  assert.is(page.complaint('Expires'), '')
+})
+
+forms('says at the field of a person what is wrong with the name', async () => {
+  const users = { 'GET /v1/users': { users: [], next_cursor: null } }
+  const page = await open('/people', {
+    ...users,
+    'POST /v1/users/invitations': refused('/name', 'pattern'),
+  })
+  await page.press('Invite a person')
+  await page.put('Name', 'Anna Müller')
+  await page.press('Create link')
+  assert.is(page.complaint('Name'), 'This value does not have the right form.')
+  assert.match(page.text(), 'no spaces and no umlauts')
+  assert.not.match(page.text(), 'body /name')
+  await page.put('Name', 'anna.mueller')
+  assert.is(page.complaint('Name'), '')
+})
+
+forms('opens a radio profile in MHz as it was entered, in channels where those were', () => {
+  const profile = {
+    ...{ id: 'mast', technology: 'lte', band: 'b7', channel: 3300, bandwidth_mhz: 10, eirp_dbm: null },
+    ...{ tx_gain_db: null, rx_gain_db: null, uplink: null, armed: false, source: 'store' },
+    ...{ downlink: { low_mhz: 2670, high_mhz: 2680 }, closed: [], problems: [] },
+  } as const
+  const { by, mhz, channel } = typedProfile(profile)
+  assert.equal([by, mhz, channel], ['mhz', '2675', '3300'])
+  assert.is(typedProfile({ ...profile, downlink: null }).by, 'channel')
+  localStorage.setItem('console.radio.unit', 'channel')
+  assert.is(typedProfile(profile).by, 'channel')
+  localStorage.removeItem('console.radio.unit')
+})
+
+forms('offers roles that belong together, and says what they allow', async () => {
+  const page = await open('/people', {
+    'GET /v1/users': { users: [], next_cursor: null },
+    'POST /v1/users/invitations': { token: 'svci_x', expires_at: '2026-12-01T12:00:00Z' },
+  })
+  await page.press('Invite a person')
+  await page.put('For', 'helper')
+  assert.match(page.text(), /Suspend SIMs, set quotas, top up\s+yes[\s\S]*Arm the transmitter\s+no/)
+  await page.put('Name', 'bo')
+  await page.press('Create link')
+  assert.equal(page.changes(), [
+    ['POST /v1/users/invitations', { name: 'bo', roles: ['operator', 'sim:issuer'], expires_in: '72h' }],
+  ])
+})
+
+forms('leads to no other page by a key while something is typed that was not sent', async () => {
+  let sent = 0
+  const Thing = () => {
+    const [text, setText] = useState('')
+    return h(
+      Form<undefined>,
+      {
+        submit: 'Send',
+        act: async () => {
+          sent += 1
+          return (sent === 1 ? { ok: false, error: REFUSED } : DONE) as Result<undefined>
+        },
+      },
+      h(Field, { label: 'Text', value: text, onInput: setText }),
+    )
+  }
+  const page = await show(() => h(Thing, {}))
+  assert.not.ok(isSomethingTyped())
+  await page.put('Text', 'Kurt')
+  assert.ok(isSomethingTyped())
+  await page.press('Send')
+  assert.ok(isSomethingTyped(), 'it was refused')
+  await page.press('Send')
+  assert.not.ok(isSomethingTyped())
+  await page.put('Text', 'Kurt again')
+  await show(() => h('p', {}, 'another page'))
+  assert.not.ok(isSomethingTyped(), 'the form has gone')
+})
+
+forms('warns of many SIMs before they are issued, and offers no more than there can be', async () => {
+  const page = await open('/sims?do=issue', { 'GET /v1/policy': POLICY })
+  await page.put('Number of SIMs', '500')
+  assert.match(page.text(), 'That is many: 500 SIMs.')
+  await page.put('Number of SIMs', '500000')
+  assert.is(page.complaint('Number of SIMs'), 'At most 1,000.')
+  assert.not.ok(page.buttons().some((name) => name.includes('500')))
+})
+
+forms.run()

@@ -105,7 +105,7 @@ forms('opens a radio profile in MHz as it was entered, in channels where those w
   const profile = {
     ...{ id: 'mast', technology: 'lte', band: 'b7', channel: 3300, bandwidth_mhz: 10, eirp_dbm: null },
     ...{ tx_gain_db: null, rx_gain_db: null, uplink: null, armed: false, source: 'store' },
-    ...{ downlink: { low_mhz: 2670, high_mhz: 2680 }, closed: [], problems: [] },
+    ...{ downlink: { low_mhz: 2670, high_mhz: 2680 }, closed: [], problems: [], fallback: null },
   } as const
   const { by, mhz, channel } = typedProfile(profile)
   assert.equal([by, mhz, channel], ['mhz', '2675', '3300'])

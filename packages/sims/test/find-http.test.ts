@@ -217,6 +217,7 @@ http(
         answer.headers.get('content-security-policy') ?? '',
         /^default-src 'none'; style-src 'sha256-/,
       )
+      assert.match(answer.headers.get('content-disposition') ?? '', 'filename="handout-pier-1.html"')
       return String(answer.body)
     }
     const audited = async (): Promise<number> =>
@@ -226,6 +227,8 @@ http(
     assert.is(plain.split('<article').length - 1, 9)
     assert.match(plain, /<html lang="fr">/)
     assert.match(plain, /pier &lt;1&gt; 1.*pier &lt;1&gt; 9/s)
+    // A person enters one: the one that the network gives who names none.
+    assert.is(plain.match(/<dt>APN<\/dt><dd>[^,<]+<\/dd>/g)?.length, 9)
     assert.not.match(plain, /<script|PUK|src=|href=/)
     assert.is(await audited(), 0)
     const coded = await print('&codes=true')

@@ -58,6 +58,7 @@ function CheckForm() {
             options={['lte', 'nr'].map((value) => ({ value, label: word('radio.technology', value) }))}
           />
           <Field
+            name="channels"
             label={t('radio.ask.channels')}
             help={t('radio.ask.channels.help')}
             value={typed.channels}
@@ -66,12 +67,14 @@ function CheckForm() {
             isRequired
           />
           <Field
+            name="band"
             label={t('radio.ask.band')}
             help={t('radio.ask.band.help')}
             value={typed.band}
             onInput={set('band')}
           />
           <Field
+            name="bandwidth_mhz"
             label={t('radio.ask.width')}
             help={t('radio.ask.width.help')}
             value={typed.width}
@@ -79,6 +82,7 @@ function CheckForm() {
             inputMode="decimal"
           />
           <Field
+            name="country"
             label={t('radio.ask.country')}
             help={t('radio.ask.country.help')}
             value={typed.country}

@@ -1,7 +1,7 @@
 import { useQuery } from '../../api/use-query.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { locale, t } from '../../text/index.ts'
-import { Checkbox, Field, Select } from '../../ui/field.tsx'
+import { Checkbox, Field, type FieldProps, Select } from '../../ui/field.tsx'
 import type { Order } from './order-body.ts'
 
 /** What the service issues at once. */
@@ -23,6 +23,7 @@ export function OrderFields({
     <>
       <div class="pair">
         <Field
+          name="count"
           label={t('order.count')}
           type="number"
           min={1}
@@ -37,6 +38,7 @@ export function OrderFields({
           onInput={set('count')}
         />
         <Field
+          name="label"
           label={t('sims.label')}
           help={t('order.label.help')}
           maxLength={64}
@@ -50,6 +52,7 @@ export function OrderFields({
         <summary>{t('order.more')}</summary>
         <div class="stack">
           <Field
+            name="profile"
             label={t('sims.filter.profile')}
             help={t('order.profile.help')}
             maxLength={64}
@@ -62,6 +65,7 @@ export function OrderFields({
           </div>
           <Panels on="sims.order" onMore={(more: Order['more']) => onChange({ ...order, more })} />
           <Field
+            name="msisdn"
             label={t('order.msisdn')}
             help={t('order.msisdn.help')}
             inputMode="numeric"
@@ -76,16 +80,8 @@ export function OrderFields({
   )
 }
 
-function Speed({
-  label,
-  value,
-  onInput,
-}: {
-  readonly label: string
-  readonly value: string
-  readonly onInput: (value: string) => void
-}) {
-  return <Field label={label} inputMode="decimal" pattern="\d+([.,]\d+)?" value={value} onInput={onInput} />
+function Speed(props: Pick<FieldProps, 'label' | 'value' | 'onInput'>) {
+  return <Field {...props} inputMode="decimal" pattern="\d+([.,]\d+)?" />
 }
 
 function Life({ order, onChange }: { readonly order: Order; readonly onChange: (order: Order) => void }) {

@@ -32,7 +32,7 @@ export interface OpenPage {
 }
 
 /** A browser that resolves no name: it reaches this machine alone. */
-export interface Browser {
+export interface Browser extends AsyncDisposable {
   /** A window of its own; `language` is what its reader reads, English when absent. */
   open(url: string, language?: string): Promise<OpenPage>
   close(): Promise<void>
@@ -78,6 +78,9 @@ export async function openBrowser(executablePath: string, more: readonly string[
       page.on('requestfailed', (request) => underWay.delete(request))
       await page.goto(url)
       return { page, problems, hosts, isQuiet: () => underWay.size === 0 }
+    },
+    async [Symbol.asyncDispose](this: Browser) {
+      await this.close()
     },
     close: () => browser.close(),
   }

@@ -10,7 +10,7 @@ const START_LIMIT_MS = 180_000
 const POLL_MS = 10
 
 /** A running service under test: the built product in a process of its own. */
-export interface Service {
+export interface Service extends AsyncDisposable {
   readonly url: string
   readonly dataDir: string
   readonly adminToken: string
@@ -173,6 +173,9 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       return Number(line?.[1]) / 1024
     },
     request: (method, path, request = {}) => ask(url, method, path, { token: adminToken, ...request }),
+    async [Symbol.asyncDispose](this: Service) {
+      await this.stop()
+    },
     stop: async () => {
       child.kill('SIGTERM')
       const code = await exited

@@ -16,8 +16,7 @@ import { runSvc, type Service, startService } from '../harness/service.ts'
 
 enterOwnNetwork(import.meta.filename)
 
-const chats = suite('e2e/alerts-chats')
-const LIMIT = { limitMs: 900_000 }
+const chats = suite('e2e/alerts-chats', { limitMs: 900_000 })
 const DOCS = join(ROOT, 'docs/how-to/alerts.md')
 
 /** A service that tells one receiver, whose URL is that of the documentation with another host. */
@@ -42,22 +41,18 @@ async function withReceiver(
   const rules = [{ ...rule, severity: 'critical' }]
   const config = { alerts: { enabled: true, interval: '1s', rules, webhooks: [webhook] } }
   const flags = ['--config', file('control.yaml', JSON.stringify(config))]
-  const service = await startService({ dataDir: join(folder, 'data'), flags })
-  try {
-    await work(service)
-    // The rule is taken out: the alert is over.
-    file('control.yaml', JSON.stringify({ alerts: { ...config.alerts, rules: [] } }))
-    service.child.kill('SIGHUP')
-    await patiently(async () => {
-      const shown = await server.shown()
-      assert.ok(
-        shown.some((one) => /Resolved: up \(process_start_time_seconds\) on /.test(one)),
-        shown.join('\n'),
-      )
-    })
-  } finally {
-    await service.stop()
-  }
+  await using service = await startService({ dataDir: join(folder, 'data'), flags })
+  await work(service)
+  // The rule is taken out: the alert is over.
+  file('control.yaml', JSON.stringify({ alerts: { ...config.alerts, rules: [] } }))
+  service.child.kill('SIGHUP')
+  await patiently(async () => {
+    const shown = await server.shown()
+    assert.ok(
+      shown.some((one) => /Resolved: up \(process_start_time_seconds\) on /.test(one)),
+      shown.join('\n'),
+    )
+  })
 }
 
 async function isShown(server: ChatServer, service: Service): Promise<void> {
@@ -96,16 +91,13 @@ async function tried(
 
 if (NTFY === '') process.stdout.write('needs SVC_TEST_NTFY, the program ntfy\n')
 else
-  chats(
-    'show what ntfy is told, by the URL of the documentation',
-    () =>
-      tried('ntfy', startNtfy, (server) =>
-        documentedUrl(DOCS, 'ntfy').replace('https://ntfy.example.org', server.url),
-      ),
-    LIMIT,
+  chats('show what ntfy is told, by the URL of the documentation', () =>
+    tried('ntfy', startNtfy, (server) =>
+      documentedUrl(DOCS, 'ntfy').replace('https://ntfy.example.org', server.url),
+    ),
   )
 
 if (MATRIX === '') process.stdout.write('needs SVC_TEST_MATRIX, Synapse and matrix-webhook\n')
-else chats('show what a room of Matrix is told', () => tried('matrix', startMatrix, ({ url }) => url), LIMIT)
+else chats('show what a room of Matrix is told', () => tried('matrix', startMatrix, ({ url }) => url))
 
 chats.run()

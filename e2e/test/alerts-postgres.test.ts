@@ -7,10 +7,9 @@ import { createFleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
 import { startWebhookReceiver, type Treatment } from '../harness/webhook-receiver.ts'
 
-const instances = suite('e2e/alerts-postgres')
+const instances = suite('e2e/alerts-postgres', { limitMs: 1_200_000 })
 const NAMES = ['a', 'b'] as const
 const ROUNDS = rounds(4)
-const LIMIT = { limitMs: 1_200_000 }
 const LEADER_MS = 120_000
 
 async function story(): Promise<void> {
@@ -74,7 +73,6 @@ else
   instances(
     'tell of each alert once however often another one leads, and of what is done at any of them',
     story,
-    LIMIT,
   )
 
 instances.run()

@@ -84,8 +84,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
   throw new Error('the program of docs/alerts has ended')
 }
 
-const receivers = suite('e2e/alerts-receivers')
-const LIMIT = { limitMs: 600_000 }
+const receivers = suite('e2e/alerts-receivers', { limitMs: 600_000 })
 /** What stands in a URL and in a header. */
 const TOKEN = 'tokenOfTheCanary0123456789'
 const MAIL_SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`
@@ -132,79 +131,67 @@ receivers.before(async () => {
   mail = await startMailRelay(file('mail.secret'))
   configure([])
   service = await startService({ dataDir: file('data'), flags: ['--config', file('control.yaml')] })
-}, LIMIT)
+})
 
 receivers.after(async () => {
   await service?.stop()
   await mail?.stop()
   await hooks?.close()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
 const svc = (...args: readonly string[]): ReturnType<typeof runSvc> =>
   runSvc(args, { SVC_URL: service.url, SVC_TOKEN: service.adminToken })
 
-receivers(
-  'sends each receiver a message when it is asked to, and says which one takes none',
-  async () => {
-    for (const name of ['ops', 'mail']) {
-      const { code, stdout, stderr } = await svc('alert', 'test', name)
-      assert.is(code, 0, stdout + stderr)
-    }
-    assert.is(hooks.deliveries[0]?.payload.type, 'alert.test')
-    assert.match(
-      mail.mails[0]?.text ?? '',
-      /^Subject: A message to try out this receiver: nothing is wrong\.\r$/m,
-    )
-    mail.isBusy = true
-    const refused = await svc('alert', 'test', 'mail')
-    assert.is(refused.code, 1)
-    assert.match(refused.stdout, /it answers 503/)
-    mail.isBusy = false
-    const unknown = await svc('alert', 'test', 'nobody')
-    assert.is(unknown.code, 1)
-    assert.match(unknown.stderr, /webhook_not_found.*use one of: ops, mail/)
-  },
-  LIMIT,
-)
+receivers('sends each receiver a message when it is asked to, and says which one takes none', async () => {
+  for (const name of ['ops', 'mail']) {
+    const { code, stdout, stderr } = await svc('alert', 'test', name)
+    assert.is(code, 0, stdout + stderr)
+  }
+  assert.is(hooks.deliveries[0]?.payload.type, 'alert.test')
+  assert.match(
+    mail.mails[0]?.text ?? '',
+    /^Subject: A message to try out this receiver: nothing is wrong\.\r$/m,
+  )
+  mail.isBusy = true
+  const refused = await svc('alert', 'test', 'mail')
+  assert.is(refused.code, 1)
+  assert.match(refused.stdout, /it answers 503/)
+  mail.isBusy = false
+  const unknown = await svc('alert', 'test', 'nobody')
+  assert.is(unknown.code, 1)
+  assert.match(unknown.stderr, /webhook_not_found.*use one of: ops, mail/)
+})
 
-receivers(
-  'takes rules at SIGHUP, and keeps those before when one names no metric',
-  async () => {
-    configure([rule('wrong', 'svc_sim_stat')])
-    service.child.kill('SIGHUP')
-    await eventually(() => assert.match(service.output(), /Did you mean svc_sim_state\?/))
-    configure([rule('up', 'process_start_time_seconds')])
-    service.child.kill('SIGHUP')
-    const about = /^Subject: CRITICAL: up \(process_start_time_seconds\) on /m
-    await eventually(() => assert.ok(mail.mails.some(({ text }) => about.test(text))))
-    const letter = mail.mails.find(({ text }) => about.test(text))
-    assert.equal([letter?.from, letter?.to], ['box@example.org', ['ops@example.org']])
-    assert.match(letter?.text ?? '', /^Message-ID:\s+<msg_[0-9a-f]{32}@[0-9a-f-]{36}>\r$/m)
-    const firing = hooks.deliveries.find(({ payload }) => payload.type === 'alert.firing')
-    assert.ok(letter?.text.includes(String(firing?.id)), 'all receivers get the same message')
-  },
-  LIMIT,
-)
+receivers('takes rules at SIGHUP, and keeps those before when one names no metric', async () => {
+  configure([rule('wrong', 'svc_sim_stat')])
+  service.child.kill('SIGHUP')
+  await eventually(() => assert.match(service.output(), /Did you mean svc_sim_state\?/))
+  configure([rule('up', 'process_start_time_seconds')])
+  service.child.kill('SIGHUP')
+  const about = /^Subject: CRITICAL: up \(process_start_time_seconds\) on /m
+  await eventually(() => assert.ok(mail.mails.some(({ text }) => about.test(text))))
+  const letter = mail.mails.find(({ text }) => about.test(text))
+  assert.equal([letter?.from, letter?.to], ['box@example.org', ['ops@example.org']])
+  assert.match(letter?.text ?? '', /^Message-ID:\s+<msg_[0-9a-f]{32}@[0-9a-f-]{36}>\r$/m)
+  const firing = hooks.deliveries.find(({ payload }) => payload.type === 'alert.firing')
+  assert.ok(letter?.text.includes(String(firing?.id)), 'all receivers get the same message')
+})
 
-receivers(
-  'lists, acknowledges and silences by the command line',
-  async () => {
-    const list = JSON.parse((await svc('alert', 'list', '--rule', 'up', '--json')).stdout)
-    const { id, severity, state } = list.alerts[0]
-    assert.equal([list.alerts.length, severity, state], [1, 'critical', 'firing'])
-    assert.match((await svc('alert', 'list')).stdout, new RegExp(`${id} +critical +firing +up`))
-    assert.is((await svc('alert', 'ack', id)).code, 0)
-    await eventually(() => assert.ok(hooks.deliveries.some(({ payload }) => payload.type === 'alert.acked')))
-    const silenced = JSON.parse((await svc('alert', 'silence', id, '--for', '2h', '--json')).stdout)
-    assert.ok(Date.parse(silenced.silenced_until) > Date.now())
-    assert.is(JSON.parse((await svc('alert', 'silence', id, '--end', '--json')).stdout).silenced_until, null)
-    assert.is((await svc('alert', 'silence', id)).code, 2)
-    assert.is((await svc('alert', 'ack', 'everything')).code, 2)
-    assert.match((await svc('alert', 'webhooks')).stdout, /^ops +0 +0/m)
-  },
-  LIMIT,
-)
+receivers('lists, acknowledges and silences by the command line', async () => {
+  const list = JSON.parse((await svc('alert', 'list', '--rule', 'up', '--json')).stdout)
+  const { id, severity, state } = list.alerts[0]
+  assert.equal([list.alerts.length, severity, state], [1, 'critical', 'firing'])
+  assert.match((await svc('alert', 'list')).stdout, new RegExp(`${id} +critical +firing +up`))
+  assert.is((await svc('alert', 'ack', id)).code, 0)
+  await eventually(() => assert.ok(hooks.deliveries.some(({ payload }) => payload.type === 'alert.acked')))
+  const silenced = JSON.parse((await svc('alert', 'silence', id, '--for', '2h', '--json')).stdout)
+  assert.ok(Date.parse(silenced.silenced_until) > Date.now())
+  assert.is(JSON.parse((await svc('alert', 'silence', id, '--end', '--json')).stdout).silenced_until, null)
+  assert.is((await svc('alert', 'silence', id)).code, 2)
+  assert.is((await svc('alert', 'ack', 'everything')).code, 2)
+  assert.match((await svc('alert', 'webhooks')).stdout, /^ops +0 +0/m)
+})
 
 receivers(
   'says of an empty list that no rule is looked at, and at once of a receiver that can never be told',
@@ -222,34 +209,29 @@ receivers(
     })
     writeFileSync(file('mail.secret'), MAIL_SECRET, { mode: 0o600 })
   },
-  LIMIT,
 )
 
-receivers(
-  'shows its secrets to nobody, whatever a receiver does',
-  async () => {
-    treatment = 'redirect'
-    const failed = await svc('alert', 'test', 'ops')
-    treatment = 'take'
-    const said = [failed.stdout, failed.stderr, service.output()]
-    for (const path of [
-      '/v1/alerts',
-      '/v1/alerts/webhooks',
-      '/v1/health',
-      '/v1/audit',
-      '/v1/openapi.json',
-      '/metrics',
-    ])
-      said.push(JSON.stringify((await service.request('GET', path)).body))
-    const files = readdirSync(file('data'), { recursive: true, withFileTypes: true })
-    for (const entry of files.filter((one) => one.isFile()))
-      said.push(readFileSync(join(entry.parentPath, entry.name), 'latin1'))
-    const keys = ['ops.secret', 'mail.secret'].map((name) => readFileSync(file(name), 'utf8').trim())
-    assert.match(failed.stdout, /redirects are not followed/)
-    for (const secret of [TOKEN, ...keys, ...keys.map((key) => key.slice('whsec_'.length))])
-      for (const text of said) assert.not.ok(text.includes(secret))
-  },
-  LIMIT,
-)
+receivers('shows its secrets to nobody, whatever a receiver does', async () => {
+  treatment = 'redirect'
+  const failed = await svc('alert', 'test', 'ops')
+  treatment = 'take'
+  const said = [failed.stdout, failed.stderr, service.output()]
+  for (const path of [
+    '/v1/alerts',
+    '/v1/alerts/webhooks',
+    '/v1/health',
+    '/v1/audit',
+    '/v1/openapi.json',
+    '/metrics',
+  ])
+    said.push(JSON.stringify((await service.request('GET', path)).body))
+  const files = readdirSync(file('data'), { recursive: true, withFileTypes: true })
+  for (const entry of files.filter((one) => one.isFile()))
+    said.push(readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+  const keys = ['ops.secret', 'mail.secret'].map((name) => readFileSync(file(name), 'utf8').trim())
+  assert.match(failed.stdout, /redirects are not followed/)
+  for (const secret of [TOKEN, ...keys, ...keys.map((key) => key.slice('whsec_'.length))])
+    for (const text of said) assert.not.ok(text.includes(secret))
+})
 
 receivers.run()

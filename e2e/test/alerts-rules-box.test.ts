@@ -19,8 +19,7 @@ enterOwnMounts(import.meta.filename)
  * The built-in rules about the box, each fired and ended by what it is about: its disk, the certificate that it presents, its
  * transmitter, and an agent with its heartbeats. Those about the network: alerts-rules.
  */
-const rules = suite('e2e/alerts-rules-box')
-const LIMIT = { limitMs: 900_000 }
+const rules = suite('e2e/alerts-rules-box', { limitMs: 900_000 })
 const ADMIN = 'alerts-rules-box-admin-token-0123456789'
 const DISK_MIB = 256
 const BEAT_MS = 1_000
@@ -172,7 +171,7 @@ rules.before(async () => {
     story.catch(() => undefined)
     told.set(title, story)
   }
-}, LIMIT)
+})
 
 rules.after(async () => {
   started.endAll()
@@ -182,9 +181,9 @@ rules.after(async () => {
   workshop?.remove()
   disk?.remove()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
-for (const title of STORIES.keys()) rules(title, async () => await told.get(title), LIMIT)
+for (const title of STORIES.keys()) rules(title, async () => await told.get(title))
 
 rules('have told of each beginning and each end once', async () => {
   await eventually(async () => {

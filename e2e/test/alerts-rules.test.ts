@@ -13,8 +13,7 @@ enterOwnNetwork(import.meta.filename)
  * The built-in rules about the network, each fired and ended by what it is about: a core, phones, SIMs and an HSS. Those about
  * the box: alerts-rules-box.
  */
-const rules = suite('e2e/alerts-rules')
-const LIMIT = { limitMs: 900_000 }
+const rules = suite('e2e/alerts-rules', { limitMs: 900_000 })
 const QUOTA = 1_000
 /** SIMs that come near their quota at once: more than have an alert of their own. */
 const STORM = 60
@@ -117,15 +116,15 @@ rules.before(async () => {
     story.catch(() => undefined)
     told.set(title, story)
   }
-}, LIMIT)
+})
 
 rules.after(async () => {
   await world?.close()
   await receiver?.close()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
-for (const title of STORIES.keys()) rules(title, async () => await told.get(title), LIMIT)
+for (const title of STORIES.keys()) rules(title, async () => await told.get(title))
 
 rules('have told of each beginning and each end once', async () => {
   await eventually(async () => {

@@ -15,18 +15,13 @@ import { assert, suite } from '@steeple/testkit'
 import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
 import { typedShell } from '../harness/tutorial-steps.ts'
 
-/*
- * What lies in packed/, as somebody has it who got nothing else: the same whoever made it, checked by its hashes, started by the lines that
- * the archive has in it, and gone but for what these lines say.
- */
-const LIMIT = { limitMs: 600_000 }
 /** Somebody with no rights, and none to any folder but his own. */
 const NOBODY = 65_534
 const KINDS = ['tar', 'deb', 'npm']
 /** Made by somebody else once more. Debian's and those of containers are compared so in real-packages.test, and Debian's is installed there. */
 const AGAIN = ['tar', 'npm']
 
-const archive = suite('e2e/archive')
+const archive = suite('e2e/archive', { limitMs: 600_000 })
 let folder: string
 let packed: string
 let files: readonly string[]
@@ -39,8 +34,8 @@ archive.before(async () => {
   files = await makePackages(build.folder, packed, KINDS)
   await makePackages(build.folder, join(folder, 'other'), AGAIN, '077')
   rmSync(build.folder, { recursive: true })
-}, LIMIT)
-archive.after(() => rmSync(folder, { recursive: true, force: true }), LIMIT)
+})
+archive.after(() => rmSync(folder, { recursive: true, force: true }))
 
 archive('packages are the same whatever the umask of who makes them', () => {
   assert.ok(files.length >= 4)
@@ -133,7 +128,6 @@ archive(
       child.kill('SIGKILL')
     }
   },
-  LIMIT,
 )
 
 /** The commands that a README has, block by block. */

@@ -82,7 +82,8 @@ const SIMS = 1_000
 /** Keys of 3GPP TS 35.208 test set 1. */
 const KEYS = '465b5ce8b199b49faa5f0a2ee238a6bc,cd63cb71954a9f4e48a5994e37a02baf'
 
-const attack = suite('e2e/attack')
+const LONG = { limitMs: 600_000 }
+const attack = suite('e2e/attack', LONG)
 const started = startedProcesses()
 attack.after.each(started.endAll)
 
@@ -140,108 +141,86 @@ async function withstands(name: string, service: Service, against: readonly Atta
   }
 }
 
-const LONG = { limitMs: 600_000 }
-
-attack(
-  'is not taken down by one who pipelines documents and reads none',
-  async () => {
-    const { service, port } = await world()
-    const document = await service.request('GET', '/v1/docs', { token: undefined })
-    const asset = /(?:src|href)="\.\.(\/docs\/[^"]+\.(?:js|css))"/.exec(document.body)?.[1]
-    assert.ok(asset, 'the page names a file')
-    for (const path of [String(asset), '/v1/openapi.json']) {
-      const text = get(path)
-      await withstands(`1,200 × GET ${path}, 1 connection`, service, [
-        { port, connections: 1, text, times: 1_200 },
-      ])
-      await withstands(`1,200 × GET ${path}, 10 connections that leave`, service, [
-        { port, connections: 10, text, times: 1_200, leavesAfterMs: 500, isRepeated: true },
-      ])
-    }
-  },
-  LONG,
-)
-
-attack(
-  'serves on while metrics are flooded without a credential',
-  async () => {
-    const { service, port } = await world()
-    const text = get('/metrics')
-    await withstands('1,200 × GET /metrics, unread, 10 connections', service, [
-      { port, connections: 10, text, times: 1_200 },
+attack('is not taken down by one who pipelines documents and reads none', async () => {
+  const { service, port } = await world()
+  const document = await service.request('GET', '/v1/docs', { token: undefined })
+  const asset = /(?:src|href)="\.\.(\/docs\/[^"]+\.(?:js|css))"/.exec(document.body)?.[1]
+  assert.ok(asset, 'the page names a file')
+  for (const path of [String(asset), '/v1/openapi.json']) {
+    const text = get(path)
+    await withstands(`1,200 × GET ${path}, 1 connection`, service, [
+      { port, connections: 1, text, times: 1_200 },
     ])
-    await withstands('GET /metrics for ever, read, 50 connections', service, [
-      { port, connections: 50, text, times: 200, reads: true, isRepeated: true },
+    await withstands(`1,200 × GET ${path}, 10 connections that leave`, service, [
+      { port, connections: 10, text, times: 1_200, leavesAfterMs: 500, isRepeated: true },
     ])
-  },
-  LONG,
-)
+  }
+})
 
-attack(
-  'serves on while a viewer asks for long lists',
-  async () => {
-    const { service, port, viewer } = await world()
-    const text = get('/v1/sims?limit=500', viewer)
-    for (const connections of [1, 10]) {
-      await withstands(`long lists, unread, ${connections} connections`, service, [
-        { port, connections, text, times: 500 },
-      ])
-      await withstands(`long lists, read, ${connections} connections`, service, [
-        { port, connections, text, times: 500, reads: true, isRepeated: true },
-      ])
-    }
-  },
-  LONG,
-)
+attack('serves on while metrics are flooded without a credential', async () => {
+  const { service, port } = await world()
+  const text = get('/metrics')
+  await withstands('1,200 × GET /metrics, unread, 10 connections', service, [
+    { port, connections: 10, text, times: 1_200 },
+  ])
+  await withstands('GET /metrics for ever, read, 50 connections', service, [
+    { port, connections: 50, text, times: 200, reads: true, isRepeated: true },
+  ])
+})
 
-attack(
-  'holds no more of unfinished bodies than a share',
-  async () => {
-    const { service, port, issuer } = await world()
-    const size = 16 * 1024 * 1024
-    const head = [
-      'POST /v1/sims/import HTTP/1.1',
-      'Host: x',
-      `Authorization: Bearer ${issuer}`,
-      'Content-Type: text/csv',
-      `Content-Length: ${size}`,
-      '\r\n',
-    ].join('\r\n')
-    await withstands('150 unfinished bodies of 16 MiB', service, [
-      {
-        port,
-        connections: 150,
-        text: head + 'imsi,ki,opc\n'.padEnd(size - head.length - 64, '\n'),
-        times: 1,
-      },
+attack('serves on while a viewer asks for long lists', async () => {
+  const { service, port, viewer } = await world()
+  const text = get('/v1/sims?limit=500', viewer)
+  for (const connections of [1, 10]) {
+    await withstands(`long lists, unread, ${connections} connections`, service, [
+      { port, connections, text, times: 500 },
     ])
-  },
-  LONG,
-)
+    await withstands(`long lists, read, ${connections} connections`, service, [
+      { port, connections, text, times: 500, reads: true, isRepeated: true },
+    ])
+  }
+})
 
-attack(
-  'holds three large files at once without growing out of a small box',
-  async () => {
-    const { service } = await world()
-    const seen: number[] = []
-    let isOver = false
-    const watched = eventually(async () => {
-      seen.push(service.residentMiB())
-      return isOver
-    }, LONG.limitMs)
-    const reports = await Promise.all(
-      Array.from({ length: UPLOADS }, (_, i) => uploadLarge(service, i)),
-    ).finally(() => {
-      isOver = true
-    })
-    await watched
-    for (const { status, body } of reports) assert.equal([status, body.imported], [200, UPLOAD_ROWS])
-    const most = Math.max(...seen)
-    process.stdout.write(`# ${UPLOADS} files of 16 MiB: resident ${Math.round(most)} MiB\n`)
-    assert.ok(most <= MOST_WITH_UPLOADS_MIB, `${most} MiB`)
-  },
-  LONG,
-)
+attack('holds no more of unfinished bodies than a share', async () => {
+  const { service, port, issuer } = await world()
+  const size = 16 * 1024 * 1024
+  const head = [
+    'POST /v1/sims/import HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${issuer}`,
+    'Content-Type: text/csv',
+    `Content-Length: ${size}`,
+    '\r\n',
+  ].join('\r\n')
+  await withstands('150 unfinished bodies of 16 MiB', service, [
+    {
+      port,
+      connections: 150,
+      text: head + 'imsi,ki,opc\n'.padEnd(size - head.length - 64, '\n'),
+      times: 1,
+    },
+  ])
+})
+
+attack('holds three large files at once without growing out of a small box', async () => {
+  const { service } = await world()
+  const seen: number[] = []
+  let isOver = false
+  const watched = eventually(async () => {
+    seen.push(service.residentMiB())
+    return isOver
+  }, LONG.limitMs)
+  const reports = await Promise.all(
+    Array.from({ length: UPLOADS }, (_, i) => uploadLarge(service, i)),
+  ).finally(() => {
+    isOver = true
+  })
+  await watched
+  for (const { status, body } of reports) assert.equal([status, body.imported], [200, UPLOAD_ROWS])
+  const most = Math.max(...seen)
+  process.stdout.write(`# ${UPLOADS} files of 16 MiB: resident ${Math.round(most)} MiB\n`)
+  assert.ok(most <= MOST_WITH_UPLOADS_MIB, `${most} MiB`)
+})
 
 /** What an import of a file of the largest size and number of rows would do, asked for by somebody of their own. */
 async function uploadLarge(service: Service, index: number): Promise<Answer> {
@@ -259,17 +238,13 @@ async function uploadLarge(service: Service, index: number): Promise<Answer> {
   })
 }
 
-attack(
-  'lets people in while strangers hold connections',
-  async () => {
-    const { service, port } = await world()
-    await withstands('4,200 connections that say nothing', service, [
-      { port, connections: 2_100, text: '', times: 1 },
-      { port, connections: 2_100, text: 'GET /v1/healthz HTTP/1.1\r\nHost: x\r\nX-A: ', times: 1 },
-    ])
-    await eventually(async () => (await service.request('GET', '/v1/healthz')).status === 200)
-  },
-  LONG,
-)
+attack('lets people in while strangers hold connections', async () => {
+  const { service, port } = await world()
+  await withstands('4,200 connections that say nothing', service, [
+    { port, connections: 2_100, text: '', times: 1 },
+    { port, connections: 2_100, text: 'GET /v1/healthz HTTP/1.1\r\nHost: x\r\nX-A: ', times: 1 },
+  ])
+  await eventually(async () => (await service.request('GET', '/v1/healthz')).status === 200)
+})
 
 attack.run()

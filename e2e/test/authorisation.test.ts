@@ -8,7 +8,7 @@ import { ROOT } from '../harness/launch.ts'
 import { fetchOpenApi, type Operation, operationsOf } from '../harness/openapi.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
-const matrix = suite('e2e/authorisation')
+const matrix = suite('e2e/authorisation', { limitMs: 1_200_000 })
 
 /** What the contract says of one route under one credential. */
 type Verdict = 'in' | 'unauthenticated' | 'forbidden'
@@ -30,29 +30,26 @@ let operations: readonly Operation[] = []
 let credentials: readonly Credential[] = []
 let cells: readonly Cell[] = []
 
-matrix.before(
-  async () => {
-    // Longer than all of this takes anywhere.
-    service = await startService({ env: { SVC_AUTH_BOOTSTRAP_TOKEN_TTL: '6h' } })
-    client = createClient(service.url, 8)
-    operations = operationsOf(await fetchOpenApi(service.url))
-    credentials = await everyCredential(service)
-    clients = new Map(
-      [...credentials, ...credentials.flatMap(({ twin }) => twin ?? [])].map((credential, index) => [
-        credential,
-        Array.from({ length: Math.ceil(CONTRACT_ROUTES.length / ROUTES_PER_ADDRESS) }, (_, part) =>
-          createClient(service.url, 4, { localAddress: `127.0.${part + 1}.${index + 1}` }),
-        ),
-      ]),
-    )
-    cells = CONTRACT_ROUTES.flatMap((route, index) =>
-      credentials
-        .map((credential) => (index % 2 === 0 ? credential : (credential.twin ?? credential)))
-        .map((credential) => ({ route, credential, verdict: verdictOf(route, credential) })),
-    ).map((cell, index) => ({ ...cell, requestId: `cell-${index}` }))
-  },
-  { limitMs: 1_200_000 },
-)
+matrix.before(async () => {
+  // Longer than all of this takes anywhere.
+  service = await startService({ env: { SVC_AUTH_BOOTSTRAP_TOKEN_TTL: '6h' } })
+  client = createClient(service.url, 8)
+  operations = operationsOf(await fetchOpenApi(service.url))
+  credentials = await everyCredential(service)
+  clients = new Map(
+    [...credentials, ...credentials.flatMap(({ twin }) => twin ?? [])].map((credential, index) => [
+      credential,
+      Array.from({ length: Math.ceil(CONTRACT_ROUTES.length / ROUTES_PER_ADDRESS) }, (_, part) =>
+        createClient(service.url, 4, { localAddress: `127.0.${part + 1}.${index + 1}` }),
+      ),
+    ]),
+  )
+  cells = CONTRACT_ROUTES.flatMap((route, index) =>
+    credentials
+      .map((credential) => (index % 2 === 0 ? credential : (credential.twin ?? credential)))
+      .map((credential) => ({ route, credential, verdict: verdictOf(route, credential) })),
+  ).map((cell, index) => ({ ...cell, requestId: `cell-${index}` }))
+})
 
 matrix.after(async () => {
   client.close()
@@ -110,17 +107,13 @@ matrix('finds the roles of the contract in the document', () => {
   }
 })
 
-matrix(
-  'refuses every cell that the contract refuses, and changes nothing by it',
-  async () => {
-    const refused = cells.filter(({ verdict }) => verdict !== 'in')
-    const before = await stateOf(service)
-    await inParallel(refused, async (cell) => judgeRefusal(cell, await knock(cell)))
-    assert.equal(await stateOf(service), before)
-    process.stdout.write(`\n# ${refused.length} cells refused\n`)
-  },
-  { limitMs: 1_200_000 },
-)
+matrix('refuses every cell that the contract refuses, and changes nothing by it', async () => {
+  const refused = cells.filter(({ verdict }) => verdict !== 'in')
+  const before = await stateOf(service)
+  await inParallel(refused, async (cell) => judgeRefusal(cell, await knock(cell)))
+  assert.equal(await stateOf(service), before)
+  process.stdout.write(`\n# ${refused.length} cells refused\n`)
+})
 
 matrix(
   'has the denied attempts to change something in the audit trail, with who, what and which request',
@@ -139,23 +132,18 @@ matrix(
     }
     process.stdout.write(`\n# ${denied.length} denied attempts in the audit trail\n`)
   },
-  { limitMs: 1_200_000 },
 )
 
-matrix(
-  'lets in every cell that the contract lets in',
-  async () => {
-    const welcome = cells.filter(({ verdict }) => verdict === 'in')
-    await inParallel(welcome, async (cell) => {
-      const { status, body } = await knock(cell)
-      const expected = welcomeOf(cell)
-      const text = status === expected ? '' : body.toString().slice(0, 300)
-      assert.is(status, expected, `${nameOf(cell)}: ${status} ${text}`)
-    })
-    process.stdout.write(`\n# ${welcome.length} cells let in, ${cells.length} cells in all\n`)
-  },
-  { limitMs: 1_200_000 },
-)
+matrix('lets in every cell that the contract lets in', async () => {
+  const welcome = cells.filter(({ verdict }) => verdict === 'in')
+  await inParallel(welcome, async (cell) => {
+    const { status, body } = await knock(cell)
+    const expected = welcomeOf(cell)
+    const text = status === expected ? '' : body.toString().slice(0, 300)
+    assert.is(status, expected, `${nameOf(cell)}: ${status} ${text}`)
+  })
+  process.stdout.write(`\n# ${welcome.length} cells let in, ${cells.length} cells in all\n`)
+})
 
 /** The status of one that is let in, or why even an open route refuses the request. */
 function welcomeOf({ route, credential }: Cell): number {
@@ -222,43 +210,31 @@ matrix('forgets a deleted token at the next request, on every route that it open
     assert.is((await send({ path: sample.path, token })).status, 401, sample.path)
 })
 
-matrix(
-  'has no anonymous way in when the variable of the admin token is empty or absent',
-  async () => {
-    for (const SVC_ADMIN_TOKEN of ['', undefined]) {
-      const closed = await startService({ env: { SVC_ADMIN_TOKEN } })
-      try {
-        const headers = ['', 'Bearer', 'Bearer ', 'Bearer  ', 'Bearer undefined', 'Bearer null', 'Bearer %20']
-        for (const { method, minimum, sample } of CONTRACT_ROUTES) {
-          if (minimum === 'none') continue
-          for (const authorization of headers) {
-            const { status } = await closed.request(method, sample.path, {
-              token: undefined,
-              headers: { authorization },
-            })
-            // Too many of them from one address are not even looked at.
-            assert.ok(
-              status === 401 || status === 429,
-              `${method} ${sample.path} with ${JSON.stringify(authorization)}: ${status}`,
-            )
-          }
-        }
-      } finally {
-        await closed.stop()
+matrix('has no anonymous way in when the variable of the admin token is empty or absent', async () => {
+  for (const SVC_ADMIN_TOKEN of ['', undefined]) {
+    await using closed = await startService({ env: { SVC_ADMIN_TOKEN } })
+    const headers = ['', 'Bearer', 'Bearer ', 'Bearer  ', 'Bearer undefined', 'Bearer null', 'Bearer %20']
+    for (const { method, minimum, sample } of CONTRACT_ROUTES) {
+      if (minimum === 'none') continue
+      for (const authorization of headers) {
+        const { status } = await closed.request(method, sample.path, {
+          token: undefined,
+          headers: { authorization },
+        })
+        // Too many of them from one address are not even looked at.
+        assert.ok(
+          status === 401 || status === 429,
+          `${method} ${sample.path} with ${JSON.stringify(authorization)}: ${status}`,
+        )
       }
     }
-  },
-  { limitMs: 1_200_000 },
-)
+  }
+})
 
-matrix(
-  'leaves an audit chain that verifies',
-  async () => {
-    const verdict = await runSvc(['audit', 'verify', '--data-dir', service.dataDir])
-    assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
-  },
-  { limitMs: 1_200_000 },
-)
+matrix('leaves an audit chain that verifies', async () => {
+  const verdict = await runSvc(['audit', 'verify', '--data-dir', service.dataDir])
+  assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
+})
 
 matrix.run()
 

@@ -6,8 +6,7 @@ import { restoreBackup, takeBackup } from '../harness/backups.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
-const test = suite('e2e/backup-lab')
-const LONG = { limitMs: 1_200_000 }
+const test = suite('e2e/backup-lab', { limitMs: 1_200_000 })
 const SIMS = 3
 
 interface Card {
@@ -68,59 +67,55 @@ function hashOf({ imsi }: Card): string {
   return createHash('sha256').update(imsi).digest('hex').slice(0, 12)
 }
 
-test(
-  'after a restore no SQN is lower, the core says what the store says, and the phones attach again',
-  async () => {
-    await using dir = await tempDir()
-    // What still runs when the test fails would keep this process from ending.
-    await using running = new AsyncDisposableStack()
-    const lab = await startLabCore(join(dir.path, 'lab-core'))
-    running.defer(() => lab.stop())
-    const service = await startService({ dataDir: join(dir.path, 'data'), env: lab.env })
-    running.defer(() => service.kill())
-    const { body: made } = await service.request('POST', '/v1/sims', { body: { count: SIMS } })
-    await allSynced(service, SIMS)
-    const exported = await runSvc(
-      ['sim', 'export', made.batch_id, '--data-dir', service.dataDir, '--format', 'json'],
-      lab.env,
-    )
-    const cards = JSON.parse(exported.stdout) as readonly Card[]
-    await labPhones(lab.urls.control, 'POST', '/phones', exported.stdout)
-    await eventually(() => allOn(lab.urls.control))
-    const file = await takeBackup(service)
+test('after a restore no SQN is lower, the core says what the store says, and the phones attach again', async () => {
+  await using dir = await tempDir()
+  // What still runs when the test fails would keep this process from ending.
+  await using running = new AsyncDisposableStack()
+  const lab = await startLabCore(join(dir.path, 'lab-core'))
+  running.defer(() => lab.stop())
+  const service = await startService({ dataDir: join(dir.path, 'data'), env: lab.env })
+  running.defer(() => service.kill())
+  const { body: made } = await service.request('POST', '/v1/sims', { body: { count: SIMS } })
+  await allSynced(service, SIMS)
+  const exported = await runSvc(
+    ['sim', 'export', made.batch_id, '--data-dir', service.dataDir, '--format', 'json'],
+    lab.env,
+  )
+  const cards = JSON.parse(exported.stdout) as readonly Card[]
+  await labPhones(lab.urls.control, 'POST', '/phones', exported.stdout)
+  await eventually(() => allOn(lab.urls.control))
+  const file = await takeBackup(service)
 
-    // What the backup knows nothing of: authentications, a SIM that is barred, one that is new.
-    for (let round = 0; round < 3; round++) await reattach(lab)
-    const [barred = { imsi: '' }] = cards
-    const suspended = await service.request('POST', `/v1/sims/${hashOf(barred)}/suspend`, {
-      body: { reason: 'lost' },
-    })
-    assert.is(suspended.status, 200, JSON.stringify(suspended.body))
-    const { body: late } = await service.request('POST', '/v1/sims', { body: { count: 1 } })
-    await allSynced(service, SIMS + 1)
-    const lateCard = await cardOf(service, lab, late.batch_id)
-    assert.ok(isInHss(lab, lateCard))
-    const before = cards.map((card) => sqnOf(lab, card))
+  // What the backup knows nothing of: authentications, a SIM that is barred, one that is new.
+  for (let round = 0; round < 3; round++) await reattach(lab)
+  const [barred = { imsi: '' }] = cards
+  const suspended = await service.request('POST', `/v1/sims/${hashOf(barred)}/suspend`, {
+    body: { reason: 'lost' },
+  })
+  assert.is(suspended.status, 200, JSON.stringify(suspended.body))
+  const { body: late } = await service.request('POST', '/v1/sims', { body: { count: 1 } })
+  await allSynced(service, SIMS + 1)
+  const lateCard = await cardOf(service, lab, late.batch_id)
+  assert.ok(isInHss(lab, lateCard))
+  const before = cards.map((card) => sqnOf(lab, card))
 
-    const restored = await restoreBackup(service, file)
-    running.defer(() => restored.kill())
-    // What was issued since is there as revoked, and gone from the HSS.
-    await allSynced(restored, SIMS + 1)
-    assert.is((await restored.request('GET', `/v1/sims/${hashOf(lateCard)}`)).body.state, 'revoked')
-    assert.not(isInHss(lab, lateCard))
-    const after = cards.map((card) => sqnOf(lab, card))
-    after.forEach((sqn, n) => {
-      assert.ok(sqn >= (before[n] ?? sqn + 1n), `the SQN of SIM ${n} was lowered`)
-    })
-    await reattach(lab)
-    cards.forEach((card, n) => {
-      assert.ok(sqnOf(lab, card) > (before[n] ?? 0n), `SIM ${n} was not authenticated`)
-    })
-    const { body } = await restored.request('GET', `/v1/sims/${hashOf(barred)}`)
-    assert.is.not(body.state, 'suspended')
-    assert.is(await restored.stop(), 0)
-  },
-  LONG,
-)
+  const restored = await restoreBackup(service, file)
+  running.defer(() => restored.kill())
+  // What was issued since is there as revoked, and gone from the HSS.
+  await allSynced(restored, SIMS + 1)
+  assert.is((await restored.request('GET', `/v1/sims/${hashOf(lateCard)}`)).body.state, 'revoked')
+  assert.not(isInHss(lab, lateCard))
+  const after = cards.map((card) => sqnOf(lab, card))
+  after.forEach((sqn, n) => {
+    assert.ok(sqn >= (before[n] ?? sqn + 1n), `the SQN of SIM ${n} was lowered`)
+  })
+  await reattach(lab)
+  cards.forEach((card, n) => {
+    assert.ok(sqnOf(lab, card) > (before[n] ?? 0n), `SIM ${n} was not authenticated`)
+  })
+  const { body } = await restored.request('GET', `/v1/sims/${hashOf(barred)}`)
+  assert.is.not(body.state, 'suspended')
+  assert.is(await restored.stop(), 0)
+})
 
 test.run()

@@ -5,8 +5,7 @@ import { assert, suite, tempDir } from '@steeple/testkit'
 import { bareService, simsOf } from '../harness/backups.ts'
 import { runSvc, type Service } from '../harness/service.ts'
 
-const test = suite('e2e/backup-offline')
-const LONG = { limitMs: 1_200_000 }
+const test = suite('e2e/backup-offline', { limitMs: 1_200_000 })
 const KEPT = 'restore-20261122T000000Z'
 
 async function issue(service: Service, count: number): Promise<void> {
@@ -45,65 +44,57 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['node', 'init'],
 ]
 
-test(
-  'a command on the files completes a restore that was decided, before it reads anything',
-  async () => {
-    await using dir = await tempDir()
-    const model = join(dir.path, 'model')
-    await decided(model)
-    for (const command of COMMANDS) {
-      const dataDir = join(dir.path, command.join('-'))
-      // With the modes of the keys, which are insisted on.
-      execFileSync('cp', ['-a', model, dataDir])
-      const plan = join(dataDir, 'restore-pending', 'restore.json')
-      execFileSync('sed', ['-i', `s#${model}#${dataDir}#g`, plan])
-      const { code, stderr } = await runSvc([...command, '--data-dir', dataDir])
-      assert.is(code, 0, `${command.join(' ')}: ${stderr}`)
-      assert.match(stderr, `what was before is in ${join(dataDir, KEPT)}`)
-      assert.ok(existsSync(join(dataDir, KEPT, 'svc.db')))
-      const service = await bareService({ dataDir })
-      assert.is(await simsOf(service), 2)
-      if (command[0] === 'user') {
-        const { body } = await service.request('GET', '/v1/users')
-        assert.equal(
-          body.users.map((user: { readonly name: string }) => user.name),
-          ['ada'],
-        )
-      }
-      await service.stop()
-    }
-  },
-  LONG,
-)
-
-test(
-  'a command leaves a restore that was decided to the service that runs there, and the doctor changes nothing',
-  async () => {
-    await using dir = await tempDir()
-    const dataDir = join(dir.path, 'data')
-    await decided(dataDir)
-    const doctor = await runSvc(['doctor', '--data-dir', dataDir, '--json'])
-    const checks = JSON.parse(doctor.stdout).checks as readonly {
-      readonly name: string
-      readonly detail: string
-    }[]
-    assert.match(checks.find(({ name }) => name === 'store')?.detail ?? '', /a restore was decided/)
-    renameSync(join(dataDir, 'restore-pending'), join(dataDir, 'aside'))
+test('a command on the files completes a restore that was decided, before it reads anything', async () => {
+  await using dir = await tempDir()
+  const model = join(dir.path, 'model')
+  await decided(model)
+  for (const command of COMMANDS) {
+    const dataDir = join(dir.path, command.join('-'))
+    // With the modes of the keys, which are insisted on.
+    execFileSync('cp', ['-a', model, dataDir])
+    const plan = join(dataDir, 'restore-pending', 'restore.json')
+    execFileSync('sed', ['-i', `s#${model}#${dataDir}#g`, plan])
+    const { code, stderr } = await runSvc([...command, '--data-dir', dataDir])
+    assert.is(code, 0, `${command.join(' ')}: ${stderr}`)
+    assert.match(stderr, `what was before is in ${join(dataDir, KEPT)}`)
+    assert.ok(existsSync(join(dataDir, KEPT, 'svc.db')))
     const service = await bareService({ dataDir })
-    renameSync(join(dataDir, 'aside'), join(dataDir, 'restore-pending'))
-    const { code, stderr } = await runSvc(['audit', 'verify', '--data-dir', dataDir])
-    assert.is(code, 1)
-    assert.match(stderr, /restore_under_way: .*try again/s)
+    assert.is(await simsOf(service), 2)
+    if (command[0] === 'user') {
+      const { body } = await service.request('GET', '/v1/users')
+      assert.equal(
+        body.users.map((user: { readonly name: string }) => user.name),
+        ['ada'],
+      )
+    }
     await service.stop()
-    assert.equal(
-      readdirSync(dataDir).filter((name) => name.startsWith('restore-')),
-      ['restore-pending'],
-    )
-    const again = await bareService({ dataDir })
-    assert.is(await simsOf(again), 2)
-    await again.stop()
-  },
-  LONG,
-)
+  }
+})
+
+test('a command leaves a restore that was decided to the service that runs there, and the doctor changes nothing', async () => {
+  await using dir = await tempDir()
+  const dataDir = join(dir.path, 'data')
+  await decided(dataDir)
+  const doctor = await runSvc(['doctor', '--data-dir', dataDir, '--json'])
+  const checks = JSON.parse(doctor.stdout).checks as readonly {
+    readonly name: string
+    readonly detail: string
+  }[]
+  assert.match(checks.find(({ name }) => name === 'store')?.detail ?? '', /a restore was decided/)
+  renameSync(join(dataDir, 'restore-pending'), join(dataDir, 'aside'))
+  const service = await bareService({ dataDir })
+  renameSync(join(dataDir, 'aside'), join(dataDir, 'restore-pending'))
+  const { code, stderr } = await runSvc(['audit', 'verify', '--data-dir', dataDir])
+  assert.is(code, 1)
+  assert.match(stderr, /restore_under_way: .*try again/s)
+  await service.stop()
+  assert.equal(
+    readdirSync(dataDir).filter((name) => name.startsWith('restore-')),
+    ['restore-pending'],
+  )
+  const again = await bareService({ dataDir })
+  assert.is(await simsOf(again), 2)
+  await again.stop()
+})
 
 test.run()

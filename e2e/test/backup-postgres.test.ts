@@ -5,8 +5,7 @@ import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
 import { addPerson, enter } from '../harness/people.ts'
 import { runSvc, type Service } from '../harness/service.ts'
 
-const test = suite('e2e/backup-postgres')
-const LONG = { limitMs: 1_200_000 }
+const test = suite('e2e/backup-postgres', { limitMs: 1_200_000 })
 
 const COLUMNS = `select table_name, column_name, data_type, is_nullable, column_default
   from information_schema.columns where table_schema = current_schema() order by 1, 2`
@@ -50,61 +49,57 @@ if (PG_URL === '') {
   process.stdout.write('needs SVC_TEST_PG_URL\n')
   test('is tried where there is a PostgreSQL', () => {})
 } else {
-  test(
-    'a store in a file goes to PostgreSQL and back, and is the same store in both',
-    async () => {
-      await using dir = await tempDir()
-      const [schema, fresh] = [await ownSchema(), await ownSchema()]
-      const env = { SVC_STORE_URL: schema.url }
-      const file = await bareService()
-      await issue(file, 6)
-      await addPerson(file, 'ada', ['viewer'])
-      const { body: made } = await file.request('POST', '/v1/tokens', {
-        body: { name: 'desk', roles: ['viewer'] },
-      })
-      const first = await takeBackup(file)
-      await file.stop()
+  test('a store in a file goes to PostgreSQL and back, and is the same store in both', async () => {
+    await using dir = await tempDir()
+    const [schema, fresh] = [await ownSchema(), await ownSchema()]
+    const env = { SVC_STORE_URL: schema.url }
+    const file = await bareService()
+    await issue(file, 6)
+    await addPerson(file, 'ada', ['viewer'])
+    const { body: made } = await file.request('POST', '/v1/tokens', {
+      body: { name: 'desk', roles: ['viewer'] },
+    })
+    const first = await takeBackup(file)
+    await file.stop()
 
-      const onPostgres = await restoreBackup(
-        await bareService({ dataDir: `${dir.path}/postgres`, env }),
-        first,
-        '?adopt=true',
-      )
-      assert.is(await simsOf(onPostgres), 6)
-      assert.is((await onPostgres.request('GET', '/v1/sims', { token: made.token })).status, 200)
-      // Everything that is written goes on: SIMs, people, sessions, the trail.
-      await issue(onPostgres, 2)
-      await enter(onPostgres, await addPerson(onPostgres, 'bob', ['operator']))
-      const second = await takeBackup(onPostgres)
-      assert.is(await onPostgres.stop(), 0)
-      await verifyAudit(`${dir.path}/postgres`, env)
+    const onPostgres = await restoreBackup(
+      await bareService({ dataDir: `${dir.path}/postgres`, env }),
+      first,
+      '?adopt=true',
+    )
+    assert.is(await simsOf(onPostgres), 6)
+    assert.is((await onPostgres.request('GET', '/v1/sims', { token: made.token })).status, 200)
+    // Everything that is written goes on: SIMs, people, sessions, the trail.
+    await issue(onPostgres, 2)
+    await enter(onPostgres, await addPerson(onPostgres, 'bob', ['operator']))
+    const second = await takeBackup(onPostgres)
+    assert.is(await onPostgres.stop(), 0)
+    await verifyAudit(`${dir.path}/postgres`, env)
 
-      // A store that PostgreSQL has had from the beginning has the same tables.
-      const model = await bareService({ env: { SVC_STORE_URL: fresh.url } })
-      await model.stop()
-      const [restored, native] = [await shapeOf(schema.url), await shapeOf(fresh.url)]
-      const only = {
-        restored: restored.filter((line) => !native.includes(line)),
-        native: native.filter((line) => !restored.includes(line)),
-      }
-      assert.equal(only, { restored: [], native: [] })
+    // A store that PostgreSQL has had from the beginning has the same tables.
+    const model = await bareService({ env: { SVC_STORE_URL: fresh.url } })
+    await model.stop()
+    const [restored, native] = [await shapeOf(schema.url), await shapeOf(fresh.url)]
+    const only = {
+      restored: restored.filter((line) => !native.includes(line)),
+      native: native.filter((line) => !restored.includes(line)),
+    }
+    assert.equal(only, { restored: [], native: [] })
 
-      const back = await restoreBackup(
-        await bareService({ dataDir: `${dir.path}/file` }),
-        second,
-        '?adopt=true',
-      )
-      assert.is(await simsOf(back), 8)
-      const { body } = await back.request('GET', '/v1/users')
-      assert.equal(body.users.map((user: { readonly name: string }) => user.name).toSorted(), ['ada', 'bob'])
-      await issue(back, 1)
-      assert.is(await back.stop(), 0)
-      await verifyAudit(`${dir.path}/file`)
-      await schema.drop()
-      await fresh.drop()
-    },
-    LONG,
-  )
+    const back = await restoreBackup(
+      await bareService({ dataDir: `${dir.path}/file` }),
+      second,
+      '?adopt=true',
+    )
+    assert.is(await simsOf(back), 8)
+    const { body } = await back.request('GET', '/v1/users')
+    assert.equal(body.users.map((user: { readonly name: string }) => user.name).toSorted(), ['ada', 'bob'])
+    await issue(back, 1)
+    assert.is(await back.stop(), 0)
+    await verifyAudit(`${dir.path}/file`)
+    await schema.drop()
+    await fresh.drop()
+  })
 }
 
 test.run()

@@ -10,8 +10,7 @@ import { assert, suite, tempDir } from '@steeple/testkit'
 import { bareService, restoreBackup, sendBackup, takeBackup } from '../harness/backups.ts'
 import { runSvc } from '../harness/service.ts'
 
-const test = suite('e2e/backup-release')
-const LONG = { limitMs: 1_200_000 }
+const test = suite('e2e/backup-release', { limitMs: 1_200_000 })
 const PACKAGES = fileURLToPath(new URL('../../packages/', import.meta.url))
 const RELEASE = '0.1.0'
 const SIMS = 5
@@ -93,36 +92,32 @@ async function repacked(
   return new Uint8Array(Buffer.concat([packed, head, Buffer.from(comment, 'latin1'), empty]))
 }
 
-test(
-  'a backup of the first release is brought up, and its SIMs are served',
-  async () => {
-    await using dir = await tempDir()
-    const service = await bareService({ dataDir: dir.path })
-    assert.is((await service.request('POST', '/v1/sims', { body: { count: SIMS } })).status, 201)
-    const before = await service.request('GET', '/v1/sims')
-    const old = frozen()
-    assert.ok(old.has('sims') && old.has('nodes'))
-    const file = await repacked(await takeBackup(service, {}), (store) => {
-      for (const [owner, release] of old) asReleased(store, owner, release)
-    })
-    assert.is((await service.request('POST', '/v1/sims', { body: { count: 1 } })).status, 201)
-    const tried = await sendBackup(service, file, '?dry_run=true', {})
-    assert.is(tried.status, 200, JSON.stringify(tried.body))
-    const restored = await restoreBackup(service, file, '', {})
-    const after = await restored.request('GET', '/v1/sims')
-    assert.equal(after.body.sims, before.body.sims)
-    assert.is((await restored.request('POST', '/v1/sims', { body: { count: 1 } })).status, 201)
-    assert.is(await restored.stop(), 0)
-    const store = new DatabaseSync(join(dir.path, 'svc.db'), { readOnly: true })
-    const applied = store.prepare('select owner, max(id) as id from kernel_migration group by owner').all()
-    store.close()
-    const newest = new Map(applied.map(({ owner, id }) => [owner, String(id)]))
-    for (const owner of ['sims', 'nodes'])
-      assert.ok((newest.get(owner) ?? '') > (old.get(owner)?.migrations.at(-1)?.id ?? '~'), owner)
-    const { code, stdout, stderr } = await runSvc(['audit', 'verify', '--data-dir', dir.path])
-    assert.is(code, 0, stdout + stderr)
-  },
-  LONG,
-)
+test('a backup of the first release is brought up, and its SIMs are served', async () => {
+  await using dir = await tempDir()
+  const service = await bareService({ dataDir: dir.path })
+  assert.is((await service.request('POST', '/v1/sims', { body: { count: SIMS } })).status, 201)
+  const before = await service.request('GET', '/v1/sims')
+  const old = frozen()
+  assert.ok(old.has('sims') && old.has('nodes'))
+  const file = await repacked(await takeBackup(service, {}), (store) => {
+    for (const [owner, release] of old) asReleased(store, owner, release)
+  })
+  assert.is((await service.request('POST', '/v1/sims', { body: { count: 1 } })).status, 201)
+  const tried = await sendBackup(service, file, '?dry_run=true', {})
+  assert.is(tried.status, 200, JSON.stringify(tried.body))
+  const restored = await restoreBackup(service, file, '', {})
+  const after = await restored.request('GET', '/v1/sims')
+  assert.equal(after.body.sims, before.body.sims)
+  assert.is((await restored.request('POST', '/v1/sims', { body: { count: 1 } })).status, 201)
+  assert.is(await restored.stop(), 0)
+  const store = new DatabaseSync(join(dir.path, 'svc.db'), { readOnly: true })
+  const applied = store.prepare('select owner, max(id) as id from kernel_migration group by owner').all()
+  store.close()
+  const newest = new Map(applied.map(({ owner, id }) => [owner, String(id)]))
+  for (const owner of ['sims', 'nodes'])
+    assert.ok((newest.get(owner) ?? '') > (old.get(owner)?.migrations.at(-1)?.id ?? '~'), owner)
+  const { code, stdout, stderr } = await runSvc(['audit', 'verify', '--data-dir', dir.path])
+  assert.is(code, 0, stdout + stderr)
+})
 
 test.run()

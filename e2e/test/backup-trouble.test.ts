@@ -11,8 +11,7 @@ import { memoryDisk } from '../harness/small-disk.ts'
 
 enterOwnMounts(import.meta.filename)
 
-const test = suite('e2e/backup-trouble')
-const LONG = { limitMs: 1_200_000 }
+const test = suite('e2e/backup-trouble', { limitMs: 1_200_000 })
 /** With room for a backup beside what is kept free. */
 const DISK_MIB = 160
 const ARCHIVE_PROCESS = 'archive-main.js'
@@ -96,171 +95,148 @@ async function sendInHalves(
   })
 }
 
-test(
-  'on a full disk nothing is taken or restored, nothing is left, and all goes on when there is room',
-  async () => {
-    const disk = memoryDisk(DISK_MIB)
-    try {
-      const dataDir = join(disk.path, 'data')
-      const service = await bareService({ dataDir })
-      await issue(service, 300)
-      const file = await takeBackup(service)
-      await issue(service, 1)
-      disk.fill()
-      const taken = await service.request('GET', '/v1/backup', { headers: WORDS })
-      assert.is(taken.status, 503)
-      const refused = await sendBackup(service, file)
-      assert.is(refused.status, 503, JSON.stringify(refused.body))
-      disk.free()
-      const amid = await sendInHalves(service, file, () => disk.fill())
-      assert.ok(amid === 503 || amid === 0, `${amid}`)
-      disk.free()
-      await eventually(async () => leftovers(dataDir).length === 0)
-      await eventually(async () => (await sendBackup(service, file, '?dry_run=true')).status === 200)
-      const restored = await restoreBackup(service, file)
-      assert.is(await simsOf(restored), 300)
-      assert.is(await restored.stop(), 0)
-    } finally {
-      disk.remove()
-    }
-  },
-  LONG,
-)
-
-test(
-  'nothing is left of a restore whose client leaves, or that the end of the service or a kill cuts off',
-  async () => {
-    await using dir = await tempDir()
-    let service = await bareService({ dataDir: dir.path })
+test('on a full disk nothing is taken or restored, nothing is left, and all goes on when there is room', async () => {
+  const disk = memoryDisk(DISK_MIB)
+  try {
+    const dataDir = join(disk.path, 'data')
+    const service = await bareService({ dataDir })
     await issue(service, 300)
     const file = await takeBackup(service)
-    /** Sends half of a backup, and ends the exchange by `cut` once something of it lies there. */
-    const cutOff = async (cut: (leave: () => void) => unknown): Promise<void> => {
-      const held = Promise.withResolvers<() => void>()
-      const sent = sendInHalves(service, file, () => undefined, held.resolve)
-      const leave = await held.promise
-      await eventually(async () => leftovers(dir.path).length === 1)
-      await cut(leave)
-      leave()
-      await sent
-    }
-    await cutOff((leave) => leave())
-    await eventually(async () => leftovers(dir.path).length === 0)
-    await cutOff(() => service.stop())
-    assert.equal(leftovers(dir.path), [])
-    service = await bareService({ dataDir: dir.path })
-    await cutOff(() => service.kill())
-    service = await bareService({ dataDir: dir.path })
-    assert.equal(leftovers(dir.path), [])
-    assert.is(await simsOf(service), 300)
-    await service.stop()
-  },
-  LONG,
-)
+    await issue(service, 1)
+    disk.fill()
+    const taken = await service.request('GET', '/v1/backup', { headers: WORDS })
+    assert.is(taken.status, 503)
+    const refused = await sendBackup(service, file)
+    assert.is(refused.status, 503, JSON.stringify(refused.body))
+    disk.free()
+    const amid = await sendInHalves(service, file, () => disk.fill())
+    assert.ok(amid === 503 || amid === 0, `${amid}`)
+    disk.free()
+    await eventually(async () => leftovers(dataDir).length === 0)
+    await eventually(async () => (await sendBackup(service, file, '?dry_run=true')).status === 200)
+    const restored = await restoreBackup(service, file)
+    assert.is(await simsOf(restored), 300)
+    assert.is(await restored.stop(), 0)
+  } finally {
+    disk.remove()
+  }
+})
 
-test(
-  'of restores, wrong guesses and a backup at the same time one restore is decided, and the node is what it says',
-  async () => {
-    await using dir = await tempDir()
-    const service = await bareService({ dataDir: dir.path })
-    await issue(service, 2)
-    const file = await takeBackup(service)
-    await issue(service, 3)
-    const guesses = Array.from({ length: 4 }, (_, n) =>
-      sendBackup(service, file, '', { 'x-backup-passphrase': `a wrong passphrase ${n}` }),
-    )
-    const answers = await Promise.all(guesses)
-    for (const { status, body } of answers)
-      assert.ok(
-        status === 503 || (status === 400 && body.error.code === 'backup_decrypt_failed'),
-        `${status}`,
-      )
-    // One after the other: each costs a whole scrypt.
-    assert.ok(answers.some(({ status }) => status === 400))
-    assert.is(await simsOf(service), 5)
+test('nothing is left of a restore whose client leaves, or that the end of the service or a kill cuts off', async () => {
+  await using dir = await tempDir()
+  let service = await bareService({ dataDir: dir.path })
+  await issue(service, 300)
+  const file = await takeBackup(service)
+  /** Sends half of a backup, and ends the exchange by `cut` once something of it lies there. */
+  const cutOff = async (cut: (leave: () => void) => unknown): Promise<void> => {
+    const held = Promise.withResolvers<() => void>()
+    const sent = sendInHalves(service, file, () => undefined, held.resolve)
+    const leave = await held.promise
+    await eventually(async () => leftovers(dir.path).length === 1)
+    await cut(leave)
+    leave()
+    await sent
+  }
+  await cutOff((leave) => leave())
+  await eventually(async () => leftovers(dir.path).length === 0)
+  await cutOff(() => service.stop())
+  assert.equal(leftovers(dir.path), [])
+  service = await bareService({ dataDir: dir.path })
+  await cutOff(() => service.kill())
+  service = await bareService({ dataDir: dir.path })
+  assert.equal(leftovers(dir.path), [])
+  assert.is(await simsOf(service), 300)
+  await service.stop()
+})
 
-    const restores = Array.from({ length: 3 }, () => sendBackup(service, file).catch(() => undefined))
-    const beside = takeBackup(service).catch(() => undefined)
-    const statuses = (await Promise.all(restores)).map((answer) => answer?.status)
-    assert.is(statuses.filter((status) => status === 200).length, 1, statuses.join())
-    assert.ok(
-      statuses.every((status) => status === undefined || status === 200 || status === 503),
-      statuses.join(),
-    )
-    await beside
-    await service.stop()
-    const again = await bareService({ dataDir: dir.path })
-    assert.is(await simsOf(again), 2)
-    assert.is(leftovers(dir.path).length, 1)
-    await again.stop()
-  },
-  LONG,
-)
+test('of restores, wrong guesses and a backup at the same time one restore is decided, and the node is what it says', async () => {
+  await using dir = await tempDir()
+  const service = await bareService({ dataDir: dir.path })
+  await issue(service, 2)
+  const file = await takeBackup(service)
+  await issue(service, 3)
+  const guesses = Array.from({ length: 4 }, (_, n) =>
+    sendBackup(service, file, '', { 'x-backup-passphrase': `a wrong passphrase ${n}` }),
+  )
+  const answers = await Promise.all(guesses)
+  for (const { status, body } of answers)
+    assert.ok(status === 503 || (status === 400 && body.error.code === 'backup_decrypt_failed'), `${status}`)
+  // One after the other: each costs a whole scrypt.
+  assert.ok(answers.some(({ status }) => status === 400))
+  assert.is(await simsOf(service), 5)
 
-test(
-  'the process that packs ends with the service or by itself, and nobody reads the passphrase in a list of processes',
-  async () => {
-    await using dir = await tempDir()
-    const service = await bareService({ dataDir: dir.path })
-    await issue(service, 300)
-    const [passphrase = ''] = Object.values(WORDS)
-    let seen = 0
-    while (seen === 0)
-      await takeWatched(service, (pid) => {
-        seen += 1
-        for (const what of ['cmdline', 'environ'])
-          assert.not(read(`/proc/${pid}/${what}`).includes(passphrase), what)
-      })
-    const { body } = await service.request('GET', '/v1/audit?action=backup.create')
-    assert.not(JSON.stringify(body).includes(passphrase))
-    assert.not(service.output().includes(passphrase))
+  const restores = Array.from({ length: 3 }, () => sendBackup(service, file).catch(() => undefined))
+  const beside = takeBackup(service).catch(() => undefined)
+  const statuses = (await Promise.all(restores)).map((answer) => answer?.status)
+  assert.is(statuses.filter((status) => status === 200).length, 1, statuses.join())
+  assert.ok(
+    statuses.every((status) => status === undefined || status === 200 || status === 503),
+    statuses.join(),
+  )
+  await beside
+  await service.stop()
+  const again = await bareService({ dataDir: dir.path })
+  assert.is(await simsOf(again), 2)
+  assert.is(leftovers(dir.path).length, 1)
+  await again.stop()
+})
 
-    // Ended by somebody: the client sees that its file is not whole, and the service goes on.
-    let ended = 0
-    for (let isWhole = true; isWhole || ended === 0; )
-      isWhole = await takeWatched(service, (pid) => {
-        ended += 1
-        end(pid)
-      })
-    assert.is(await simsOf(service), 300)
-    await eventually(async () => leftovers(dir.path).length === 0)
+test('the process that packs ends with the service or by itself, and nobody reads the passphrase in a list of processes', async () => {
+  await using dir = await tempDir()
+  const service = await bareService({ dataDir: dir.path })
+  await issue(service, 300)
+  const [passphrase = ''] = Object.values(WORDS)
+  let seen = 0
+  while (seen === 0)
+    await takeWatched(service, (pid) => {
+      seen += 1
+      for (const what of ['cmdline', 'environ'])
+        assert.not(read(`/proc/${pid}/${what}`).includes(passphrase), what)
+    })
+  const { body } = await service.request('GET', '/v1/audit?action=backup.create')
+  assert.not(JSON.stringify(body).includes(passphrase))
+  assert.not(service.output().includes(passphrase))
 
-    const orphans: number[] = []
-    while (orphans.length === 0)
-      await takeWatched(service, (pid) => {
-        orphans.push(pid)
-        service.child.kill('SIGKILL')
-      })
-    await service.kill()
-    await eventually(async () =>
-      orphans.every((pid) => !read(`/proc/${pid}/cmdline`).includes(ARCHIVE_PROCESS)),
-    )
-  },
-  LONG,
-)
+  // Ended by somebody: the client sees that its file is not whole, and the service goes on.
+  let ended = 0
+  for (let isWhole = true; isWhole || ended === 0; )
+    isWhole = await takeWatched(service, (pid) => {
+      ended += 1
+      end(pid)
+    })
+  assert.is(await simsOf(service), 300)
+  await eventually(async () => leftovers(dir.path).length === 0)
 
-test(
-  'a box on air is off it when it is restored, though its backup was taken on air',
-  async () => {
-    await using dir = await tempDir()
-    const air = await openAir(dir.path)
-    const box = await openBox(air, dir.path)
-    try {
-      await box.onAir()
-      const file = await takeBackup(box.service)
-      const restored = await restoreBackup(box.service, file)
-      const servedMs = nowMs()
-      const { status, body } = await restored.request('GET', '/v1/tx/arm')
-      assert.is(status, 200)
-      assert.is(body.armed, false, JSON.stringify(body))
-      const { samples } = await air.since(servedMs)
-      assert.is(samples, 0)
-    } finally {
-      await box.close()
-      air.close()
-    }
-  },
-  LONG,
-)
+  const orphans: number[] = []
+  while (orphans.length === 0)
+    await takeWatched(service, (pid) => {
+      orphans.push(pid)
+      service.child.kill('SIGKILL')
+    })
+  await service.kill()
+  await eventually(async () =>
+    orphans.every((pid) => !read(`/proc/${pid}/cmdline`).includes(ARCHIVE_PROCESS)),
+  )
+})
+
+test('a box on air is off it when it is restored, though its backup was taken on air', async () => {
+  await using dir = await tempDir()
+  const air = await openAir(dir.path)
+  const box = await openBox(air, dir.path)
+  try {
+    await box.onAir()
+    const file = await takeBackup(box.service)
+    const restored = await restoreBackup(box.service, file)
+    const servedMs = nowMs()
+    const { status, body } = await restored.request('GET', '/v1/tx/arm')
+    assert.is(status, 200)
+    assert.is(body.armed, false, JSON.stringify(body))
+    const { samples } = await air.since(servedMs)
+    assert.is(samples, 0)
+  } finally {
+    await box.close()
+    air.close()
+  }
+})
 
 test.run()

@@ -9,10 +9,9 @@ import { ask } from '../harness/node-client.ts'
 import { runSvc } from '../harness/service.ts'
 
 const ADMIN = 'browser-certificate-token-0123456789'
-const LIMIT = { limitMs: 600_000 }
 const ACTION = { timeout: 300_000 }
 
-const browsers = suite('e2e/browser-certificate')
+const browsers = suite('e2e/browser-certificate', { limitMs: 600_000 })
 const started = startedProcesses()
 
 let root: string
@@ -56,27 +55,19 @@ if (hasCertifiedBrowser()) {
     })
     url = (await urlOf(service)).replace('127.0.0.1', 'localhost')
     ca = join(dataDir, 'keys', 'mesh-ca.pem')
-  }, LIMIT)
+  })
 
   browsers.after(() => {
     started.endAll()
     rmSync(root, { recursive: true, force: true })
   })
 
-  browsers(
-    'has a browser without a certificate ask nobody for one, and go without',
-    async () => {
-      const browser = await openCertifiedBrowser({ folder: home('none'), ca })
-      try {
-        const refused = { status: 401, protocol: 'TLS 1.3', code: 'unauthenticated', names: undefined }
-        assert.equal(await seen(browser, '/v1/users'), refused)
-        assert.is((await seen(browser, '/v1/healthz')).status, 200)
-      } finally {
-        await browser.close()
-      }
-    },
-    LIMIT,
-  )
+  browsers('has a browser without a certificate ask nobody for one, and go without', async () => {
+    await using browser = await openCertifiedBrowser({ folder: home('none'), ca })
+    const refused = { status: 401, protocol: 'TLS 1.3', code: 'unauthenticated', names: undefined }
+    assert.equal(await seen(browser, '/v1/users'), refused)
+    assert.is((await seen(browser, '/v1/healthz')).status, 200)
+  })
 
   browsers(
     'takes a browser for the person whose archive it was given, until the certificate is revoked',
@@ -89,21 +80,16 @@ if (hasCertifiedBrowser()) {
       // Printed by the command just now.
       const { p12_file, passphrase, serial } = JSON.parse(made.stdout) as Record<string, string>
       const archive = { file: String(p12_file), passphrase: String(passphrase) }
-      const browser = await openCertifiedBrowser({ folder, ca, archive })
-      try {
-        const welcome = { status: 200, protocol: 'TLS 1.3', code: undefined, names: ['ann'] }
-        assert.equal(await seen(browser, '/v1/users'), welcome)
-        const { id } = JSON.parse(added.stdout) as { readonly id: string }
-        const target = { port: Number(new URL(url).port), ca: readFileSync(ca, 'utf8') }
-        const path = `/v1/users/${id}/certificates/${serial}`
-        assert.is((await ask(target, 'DELETE', path, undefined, { token: ADMIN })).status, 204)
-        const out = { status: 401, protocol: 'TLS 1.3', code: 'certificate_revoked', names: undefined }
-        assert.equal(await seen(browser, '/v1/users'), out)
-      } finally {
-        await browser.close()
-      }
+      await using browser = await openCertifiedBrowser({ folder, ca, archive })
+      const welcome = { status: 200, protocol: 'TLS 1.3', code: undefined, names: ['ann'] }
+      assert.equal(await seen(browser, '/v1/users'), welcome)
+      const { id } = JSON.parse(added.stdout) as { readonly id: string }
+      const target = { port: Number(new URL(url).port), ca: readFileSync(ca, 'utf8') }
+      const path = `/v1/users/${id}/certificates/${serial}`
+      assert.is((await ask(target, 'DELETE', path, undefined, { token: ADMIN })).status, 204)
+      const out = { status: 401, protocol: 'TLS 1.3', code: 'certificate_revoked', names: undefined }
+      assert.equal(await seen(browser, '/v1/users'), out)
     },
-    LIMIT,
   )
 }
 

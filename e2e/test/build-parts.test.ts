@@ -7,9 +7,6 @@ import { areRelated, filesWith, optionalPlugins, ownFiles, wordsOf } from '../ha
 import { walkConsole } from '../harness/console-walk.ts'
 import { type Service, startService } from '../harness/service.ts'
 
-/** A build and a start of each, and each page of its console. */
-const LIMIT = { limitMs: 600_000 }
-
 /**
  * Words that stand elsewhere, and why. The contract has the catalogue of all error codes, and names routes as examples; alerts watches
  * a metric by its name where it is there; the lab's eUICC speaks ES9+ to any SM-DP+; the registry of nodes has routes of its own below
@@ -35,7 +32,7 @@ const MOST_TOGETHER = 3
 /** The one error of a build without a driver for the core that is configured. */
 const NO_CORE = /no driver for core core_[ab] is running/
 
-const parts = suite('e2e/build-parts')
+const parts = suite('e2e/build-parts', { limitMs: 600_000 })
 const executable = findBrowser()
 let temp: TempDir
 let browser: Browser | undefined
@@ -43,11 +40,11 @@ let browser: Browser | undefined
 parts.before(async () => {
   temp = await tempDir()
   if (executable !== undefined) browser = await openBrowser(executable)
-}, LIMIT)
+})
 parts.after(async () => {
   await browser?.close()
   await temp[Symbol.asyncDispose]()
-}, LIMIT)
+})
 
 /** The keys that a plugin alone reads. */
 function ownKeys(name: string): readonly string[] {
@@ -140,7 +137,6 @@ for (const names of leftOut())
       }
       rmSync(folder, { recursive: true })
     },
-    LIMIT,
   )
 
 /** Words that are in files of a build, but where they stand for another reason. */

@@ -116,7 +116,6 @@ function watchKeys(): KeyWatch {
  * directory, no other answer, no audit entry, metric, event, command line or output of another command.
  */
 const canary = suite('e2e/canary-esim')
-const PATIENT = { limitMs: 360_000 }
 const CONFIRMATION = `code-${randomBytes(12).toString('hex')}`
 const WRONG = `wrong-${randomBytes(12).toString('hex')}`
 const HOST = 'smdp.example.org'
@@ -148,7 +147,7 @@ canary.before(async () => {
       textNeedle(name, code),
       bytesNeedle(`the hash of ${name}`, createHash('sha256').update(code).digest()),
     )
-}, PATIENT)
+})
 
 canary.after(async () => {
   processes.stop()
@@ -157,69 +156,61 @@ canary.after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-canary(
-  'takes certificates and issues codes by commands and by the API',
-  async () => {
-    await command(['esim', 'certs', 'import', join(folder, 'certs')])
-    await command(['esim', 'certs', 'list', '--json'])
-    const shown = await command(
-      ['esim', 'issue', '--label', 'ann', '--json', '--confirmation-code', '-'],
-      `${CONFIRMATION}\n`,
-      true,
-    )
-    learn(JSON.parse(shown))
-    const headers = { 'idempotency-key': 'once' }
-    const body = { count: 3, label: 'harbour', confirmation_code: CONFIRMATION }
-    const first = expect(await service.request('POST', '/v1/esim/issue', { body, headers }), 201)
-    const again = expect(await service.request('POST', '/v1/esim/issue', { body, headers }), 201)
-    assert.equal(again, first)
-    for (const code of first.codes) learn(code)
-    for (const args of [
-      ['esim', 'qr', first.token],
-      ['esim', 'sheet', first.batch_id],
-    ])
-      assert.ok(found(secrets, Buffer.from(await command(args, '', true))).length > 0, args.join(' '))
-    await command(['esim', 'codes', '--json'])
-    await command(['esim', 'show', first.token])
-    await command(['esim', 'revoke', first.codes[2].token])
-    // An activation code where a token belongs is neither repeated nor sent on.
-    await command(['esim', 'show', activationCodes[0] ?? ''], '', false, 2)
-  },
-  PATIENT,
-)
+canary('takes certificates and issues codes by commands and by the API', async () => {
+  await command(['esim', 'certs', 'import', join(folder, 'certs')])
+  await command(['esim', 'certs', 'list', '--json'])
+  const shown = await command(
+    ['esim', 'issue', '--label', 'ann', '--json', '--confirmation-code', '-'],
+    `${CONFIRMATION}\n`,
+    true,
+  )
+  learn(JSON.parse(shown))
+  const headers = { 'idempotency-key': 'once' }
+  const body = { count: 3, label: 'harbour', confirmation_code: CONFIRMATION }
+  const first = expect(await service.request('POST', '/v1/esim/issue', { body, headers }), 201)
+  const again = expect(await service.request('POST', '/v1/esim/issue', { body, headers }), 201)
+  assert.equal(again, first)
+  for (const code of first.codes) learn(code)
+  for (const args of [
+    ['esim', 'qr', first.token],
+    ['esim', 'sheet', first.batch_id],
+  ])
+    assert.ok(found(secrets, Buffer.from(await command(args, '', true))).length > 0, args.join(' '))
+  await command(['esim', 'codes', '--json'])
+  await command(['esim', 'show', first.token])
+  await command(['esim', 'revoke', first.codes[2].token])
+  // An activation code where a token belongs is neither repeated nor sent on.
+  await command(['esim', 'show', activationCodes[0] ?? ''], '', false, 2)
+})
 
-canary(
-  'downloads on both curves, with a wrong and a right confirmation code, and tells of it',
-  async () => {
-    for (const [i, eum] of hierarchy.eums.entries()) {
-      const euicc = newEuicc([eum])
-      secrets.push(
-        textNeedle('an EID', euicc.eid),
-        bytesNeedle('an EID, the octets', Buffer.from(euicc.eid, 'hex')),
-      )
-      const code = activationCodes[i] ?? ''
-      await download(service, euicc, code, WRONG).then(
-        () => assert.unreachable(),
-        () => undefined,
-      )
-      const { profile } = await download(service, euicc, code, CONFIRMATION)
-      secrets.push(
-        textNeedle('an IMSI', profile.imsi),
-        textNeedle('an ICCID', profile.iccid),
-        bytesNeedle('Ki', Buffer.from(profile.ki)),
-        bytesNeedle('OPc', Buffer.from(profile.opc)),
-      )
-      enableOn(euicc, iccidOctets(profile.iccid))
-      await deliverNotifications(euicc, es9Client(service.url, fetchTransport), HOST)
-    }
-    const needles = keys.needles()
-    keys.stop()
-    for (const kind of ['a one-time key', 'a shared secret', 'a session key'])
-      assert.ok(needles.filter(({ name }) => name === kind).length >= 2, kind)
-    secrets.push(...needles)
-  },
-  PATIENT,
-)
+canary('downloads on both curves, with a wrong and a right confirmation code, and tells of it', async () => {
+  for (const [i, eum] of hierarchy.eums.entries()) {
+    const euicc = newEuicc([eum])
+    secrets.push(
+      textNeedle('an EID', euicc.eid),
+      bytesNeedle('an EID, the octets', Buffer.from(euicc.eid, 'hex')),
+    )
+    const code = activationCodes[i] ?? ''
+    await download(service, euicc, code, WRONG).then(
+      () => assert.unreachable(),
+      () => undefined,
+    )
+    const { profile } = await download(service, euicc, code, CONFIRMATION)
+    secrets.push(
+      textNeedle('an IMSI', profile.imsi),
+      textNeedle('an ICCID', profile.iccid),
+      bytesNeedle('Ki', Buffer.from(profile.ki)),
+      bytesNeedle('OPc', Buffer.from(profile.opc)),
+    )
+    enableOn(euicc, iccidOctets(profile.iccid))
+    await deliverNotifications(euicc, es9Client(service.url, fetchTransport), HOST)
+  }
+  const needles = keys.needles()
+  keys.stop()
+  for (const kind of ['a one-time key', 'a shared secret', 'a session key'])
+    assert.ok(needles.filter(({ name }) => name === kind).length >= 2, kind)
+  secrets.push(...needles)
+})
 
 canary(
   'hands keys to a provider in a file that it alone reads, orders from it, and takes its codes',
@@ -279,82 +270,69 @@ canary(
       rmSync(at, { recursive: true })
     }
   },
-  PATIENT,
 )
 
-canary(
-  'sends secrets to where they do not belong',
-  async () => {
-    const [matchingId = ''] = activationCodes.map((code) => code.split('$')[2] ?? '')
-    for (const text of [matchingId, CONFIRMATION]) {
-      const junk: readonly (readonly [method: string, path: string, body?: unknown])[] = [
-        ['GET', `/v1/esim/codes?state=${text}`],
-        ['GET', `/v1/esim/codes/e-0/qr?code=${text}`],
-        ['POST', '/v1/esim/revoke', { token: text }],
-        ['POST', '/v1/esim/issue', { batch_id: 'b-0', [text]: text }],
-        ['POST', '/v1/esim/issue', { eid: text }],
-        ...[
-          'initiateAuthentication',
-          'authenticateClient',
-          'getBoundProfilePackage',
-          'handleNotification',
-          'cancelSession',
-        ].flatMap((name): readonly (readonly [string, string, unknown])[] => [
-          ['POST', `/gsma/rsp2/es9plus/${name}?code=${text}`, { transactionId: text }],
-          ['POST', `/es9plus/${name}`, text],
-          [
-            'POST',
-            `/es9plus/${name}`,
-            { smdpAddress: text, euiccChallenge: text, pendingNotification: text },
-          ],
-        ]),
-      ]
-      for (const [method, path, body] of junk) {
-        const { status } = await service.request(method, path, body === undefined ? {} : { body })
-        assert.ok(status < 500, `${method} ${path.split('?')[0]}: ${status}`)
-      }
+canary('sends secrets to where they do not belong', async () => {
+  const [matchingId = ''] = activationCodes.map((code) => code.split('$')[2] ?? '')
+  for (const text of [matchingId, CONFIRMATION]) {
+    const junk: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+      ['GET', `/v1/esim/codes?state=${text}`],
+      ['GET', `/v1/esim/codes/e-0/qr?code=${text}`],
+      ['POST', '/v1/esim/revoke', { token: text }],
+      ['POST', '/v1/esim/issue', { batch_id: 'b-0', [text]: text }],
+      ['POST', '/v1/esim/issue', { eid: text }],
+      ...[
+        'initiateAuthentication',
+        'authenticateClient',
+        'getBoundProfilePackage',
+        'handleNotification',
+        'cancelSession',
+      ].flatMap((name): readonly (readonly [string, string, unknown])[] => [
+        ['POST', `/gsma/rsp2/es9plus/${name}?code=${text}`, { transactionId: text }],
+        ['POST', `/es9plus/${name}`, text],
+        ['POST', `/es9plus/${name}`, { smdpAddress: text, euiccChallenge: text, pendingNotification: text }],
+      ]),
+    ]
+    for (const [method, path, body] of junk) {
+      const { status } = await service.request(method, path, body === undefined ? {} : { body })
+      assert.ok(status < 500, `${method} ${path.split('?')[0]}: ${status}`)
     }
-  },
-  PATIENT,
-)
+  }
+})
 
-canary(
-  'finds none of them in answers, the audit trail, metrics, events and command lines',
-  async () => {
-    const [batch] = expect(await service.request('GET', '/v1/esim/codes'), 200).codes
-    for (const path of [
-      '/metrics',
-      '/v1/health',
-      '/v1/plugins',
-      '/v1/openapi.json',
-      '/v1/audit?limit=500',
-      '/v1/sims?limit=500',
-      '/v1/sims/export',
-      '/v1/esim/codes?limit=500',
-      `/v1/esim/codes/${batch.token}`,
-      '/v1/esim/euiccs?limit=500',
-      '/v1/esim/certs?limit=500',
-      '/v1/esim/providers?limit=500',
-      '/v1/esim/providers/harbour',
-    ]) {
-      const { status, body } = await service.request('GET', path)
-      assert.is(status, 200, path)
-      places.push({
-        name: path,
-        content: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
-      })
-    }
-    await eventually(() => assert.match(events(), /esim\.issue/))
-    places.push({ name: '/v1/events', content: Buffer.from(events()) })
-    const { commandLines, environments } = processPlaces(service.child.pid ?? 0)
-    places.push(...commandLines, ...environments)
-    // This test's own processes have the code that they are not to repeat.
-    const others = processes.stop().filter(({ content }) => !content.includes('LPA:1$'))
-    places.push(...others)
-    search()
-  },
-  PATIENT,
-)
+canary('finds none of them in answers, the audit trail, metrics, events and command lines', async () => {
+  const [batch] = expect(await service.request('GET', '/v1/esim/codes'), 200).codes
+  for (const path of [
+    '/metrics',
+    '/v1/health',
+    '/v1/plugins',
+    '/v1/openapi.json',
+    '/v1/audit?limit=500',
+    '/v1/sims?limit=500',
+    '/v1/sims/export',
+    '/v1/esim/codes?limit=500',
+    `/v1/esim/codes/${batch.token}`,
+    '/v1/esim/euiccs?limit=500',
+    '/v1/esim/certs?limit=500',
+    '/v1/esim/providers?limit=500',
+    '/v1/esim/providers/harbour',
+  ]) {
+    const { status, body } = await service.request('GET', path)
+    assert.is(status, 200, path)
+    places.push({
+      name: path,
+      content: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    })
+  }
+  await eventually(() => assert.match(events(), /esim\.issue/))
+  places.push({ name: '/v1/events', content: Buffer.from(events()) })
+  const { commandLines, environments } = processPlaces(service.child.pid ?? 0)
+  places.push(...commandLines, ...environments)
+  // This test's own processes have the code that they are not to repeat.
+  const others = processes.stop().filter(({ content }) => !content.includes('LPA:1$'))
+  places.push(...others)
+  search()
+})
 
 canary(
   'finds none of them in the data directory and in the log, also once its keys are rotated',
@@ -371,25 +349,20 @@ canary(
     places.push(...filesNow())
     search()
   },
-  PATIENT,
 )
 
-canary(
-  'shows codes after a rotation as before it',
-  async () => {
-    service = await startService({ dataDir, env: ESIM_ENV, adminToken: service.adminToken })
-    const { codes } = expect(await service.request('GET', '/v1/esim/codes?state=released'), 200)
-    const own = codes.find(({ provider }: { readonly provider: string | null }) => provider === null)
-    const { body } = await service.request('GET', `/v1/esim/codes/${own.token}/qr`, {
-      headers: { accept: 'application/json' },
-    })
-    assert.ok(activationCodes.includes(body.activation_code))
-    const euicc = newEuicc(hierarchy.eums)
-    await download(service, euicc, body.activation_code, CONFIRMATION)
-    process.stdout.write(`\n# ${secrets.length} secrets in ${searched} places\n`)
-  },
-  PATIENT,
-)
+canary('shows codes after a rotation as before it', async () => {
+  service = await startService({ dataDir, env: ESIM_ENV, adminToken: service.adminToken })
+  const { codes } = expect(await service.request('GET', '/v1/esim/codes?state=released'), 200)
+  const own = codes.find(({ provider }: { readonly provider: string | null }) => provider === null)
+  const { body } = await service.request('GET', `/v1/esim/codes/${own.token}/qr`, {
+    headers: { accept: 'application/json' },
+  })
+  assert.ok(activationCodes.includes(body.activation_code))
+  const euicc = newEuicc(hierarchy.eums)
+  await download(service, euicc, body.activation_code, CONFIRMATION)
+  process.stdout.write(`\n# ${secrets.length} secrets in ${searched} places\n`)
+})
 
 canary.run()
 

@@ -58,26 +58,20 @@ let engine: HostEngine
 let stock: TestTool
 const folders: string[] = []
 
-canary.before(
-  async () => {
-    mongo = await startMongo()
-    proxy = await startFailingProxy(mongo.port)
-    engine = await startHostEngine(mongo.port)
-    stock = await makeMongoDbctl()
-  },
-  { limitMs: 360_000 },
-)
-canary.after(
-  async () => {
-    processes.endAll()
-    await engine.close()
-    await proxy.close()
-    await mongo.close()
-    await stock.remove()
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-  },
-  { limitMs: 360_000 },
-)
+canary.before(async () => {
+  mongo = await startMongo()
+  proxy = await startFailingProxy(mongo.port)
+  engine = await startHostEngine(mongo.port)
+  stock = await makeMongoDbctl()
+})
+canary.after(async () => {
+  processes.endAll()
+  await engine.close()
+  await proxy.close()
+  await mongo.close()
+  await stock.remove()
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
 
 const direct =
   (url: () => string, driver = 'docdb_shell') =>

@@ -89,8 +89,7 @@ function keyInFile(file: string): readonly Needle[] {
  * client's own word and is in every log line by contract, but for what has the form of a token of ours.
  */
 
-const canary = suite('e2e/canary')
-const LIMIT = { limitMs: 1_200_000 }
+const canary = suite('e2e/canary', { limitMs: 1_200_000 })
 const TEXTS = drawTexts()
 /** For commands that nobody has to be logged in for. */
 const NOBODY = { token: '', password: '', recovery_codes: [] }
@@ -128,7 +127,7 @@ canary.before(async () => {
   )
   scene = { service, dataDir, texts: TEXTS, secrets, answers: [], outputs: [] }
   await fillWithSecrets(scene)
-}, LIMIT)
+})
 
 canary.after(async () => {
   client.close()
@@ -136,57 +135,49 @@ canary.after(async () => {
   for (const dir of [dataDir, workDir]) rmSync(dir, { recursive: true, force: true })
 })
 
-canary(
-  'drives secrets, misplaced and typed texts through every route',
-  async () => {
-    const tokens = await everyToken(scene)
-    secrets.push(...tokens.map(({ name, token }) => textNeedle(name, token)))
-    const admin = `Bearer ${service.adminToken}`
-    const whole = tokens.map(({ token }) => token)
-    const { password, ki, opc, imsi } = TEXTS
-    const texts = [password, service.adminToken, ki, opc, imsi, ...whole]
-    const attempts = operations.flatMap((operation, turn) => [
-      ...misplacedAttempts(operation, texts, admin, turn),
-      ...typedAttempts(operation, TEXTS.typed, admin),
-      ...tokenAttempts(operation, whole, admin),
-    ])
-    const queue = attempts.values()
-    await Promise.all(
-      Array.from({ length: 8 }, async () => {
-        for (const attempt of queue) await make(attempt)
-      }),
-    )
-    for (const text of texts) for (const attempt of strayAttempts(text, admin)) await make(attempt)
-    process.stdout.write(`\n# ${attempts.length} requests over ${operations.length} operations\n`)
-    assert.is((await service.request('GET', '/v1/healthz')).status, 200)
-  },
-  LIMIT,
-)
+canary('drives secrets, misplaced and typed texts through every route', async () => {
+  const tokens = await everyToken(scene)
+  secrets.push(...tokens.map(({ name, token }) => textNeedle(name, token)))
+  const admin = `Bearer ${service.adminToken}`
+  const whole = tokens.map(({ token }) => token)
+  const { password, ki, opc, imsi } = TEXTS
+  const texts = [password, service.adminToken, ki, opc, imsi, ...whole]
+  const attempts = operations.flatMap((operation, turn) => [
+    ...misplacedAttempts(operation, texts, admin, turn),
+    ...typedAttempts(operation, TEXTS.typed, admin),
+    ...tokenAttempts(operation, whole, admin),
+  ])
+  const queue = attempts.values()
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (const attempt of queue) await make(attempt)
+    }),
+  )
+  for (const text of texts) for (const attempt of strayAttempts(text, admin)) await make(attempt)
+  process.stdout.write(`\n# ${attempts.length} requests over ${operations.length} operations\n`)
+  assert.is((await service.request('GET', '/v1/healthz')).status, 200)
+})
 
-canary(
-  'drives them through every command',
-  async () => {
-    const { id } = await mint(service, { name: 'to be revoked', roles: ['viewer'] })
-    const person = await personWithSecrets(scene)
-    const world = commandWorld(scene, workDir, id, person)
-    const made = await mint(service, { name: 'for the commands', roles: ['admin'] })
-    secrets.push(textNeedle('the token of the commands', made.token))
-    commands.push(...everyCommand(world))
-    const env = { SVC_URL: service.url, SVC_TOKEN: made.token, HOME: workDir }
-    for (const isJson of [false, true]) {
-      for (const command of commands) await run(command, isJson ? ['--json'] : [], env)
-    }
-    for (const args of wrongCalls(world))
-      await run({ name: `wrong: ${args[0]}`, args }, [], { SVC_URL: service.url })
-    for (const SVC_TOKEN of [TEXTS.password, `two words ${TEXTS.password}`, `svc_${TEXTS.password}`]) {
-      await run({ name: 'status with a wrong token', args: ['status'] }, [], {
-        SVC_URL: service.url,
-        SVC_TOKEN,
-      })
-    }
-  },
-  LIMIT,
-)
+canary('drives them through every command', async () => {
+  const { id } = await mint(service, { name: 'to be revoked', roles: ['viewer'] })
+  const person = await personWithSecrets(scene)
+  const world = commandWorld(scene, workDir, id, person)
+  const made = await mint(service, { name: 'for the commands', roles: ['admin'] })
+  secrets.push(textNeedle('the token of the commands', made.token))
+  commands.push(...everyCommand(world))
+  const env = { SVC_URL: service.url, SVC_TOKEN: made.token, HOME: workDir }
+  for (const isJson of [false, true]) {
+    for (const command of commands) await run(command, isJson ? ['--json'] : [], env)
+  }
+  for (const args of wrongCalls(world))
+    await run({ name: `wrong: ${args[0]}`, args }, [], { SVC_URL: service.url })
+  for (const SVC_TOKEN of [TEXTS.password, `two words ${TEXTS.password}`, `svc_${TEXTS.password}`]) {
+    await run({ name: 'status with a wrong token', args: ['status'] }, [], {
+      SVC_URL: service.url,
+      SVC_TOKEN,
+    })
+  }
+})
 
 canary('would find each of them, in every form and wherever it stands', () => {
   const forms = [...secrets, ...misplaced, ...typed].flatMap((needle) => needle.forms)
@@ -196,69 +187,53 @@ canary('would find each of them, in every form and wherever it stands', () => {
       assert.ok(search(Buffer.concat([Buffer.alloc(before), form, Buffer.from('.')])).has(form))
 })
 
-canary(
-  'finds none of them in what answers said',
-  async () => {
-    assert.equal(whereFound([...secrets, ...misplaced], scene.answers), [])
-    // The search takes long: connections that the service has closed meanwhile are noticed before one is used.
-    for (let turn = 0; turn < 3; turn += 1) await nextTurn()
-  },
-  LIMIT,
-)
+canary('finds none of them in what answers said', async () => {
+  assert.equal(whereFound([...secrets, ...misplaced], scene.answers), [])
+  // The search takes long: connections that the service has closed meanwhile are noticed before one is used.
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn()
+})
 
-canary(
-  'finds none of them in metrics, document, audit trail and events',
-  async () => {
-    for (const path of ['/metrics', '/v1/openapi.json', '/v1/docs', '/v1/plugins', '/v1/version']) {
-      const text = await textOf(service, path)
-      assert.equal(found([...secrets, ...misplaced, ...typed], Buffer.from(text)), [], path)
-    }
-    const lists = ['/v1/audit', '/v1/tokens', '/v1/nodes', '/v1/sims']
-    for (const path of lists) {
-      const pages = Buffer.from(await everyPage(service, path))
-      assert.equal(found([...secrets, ...misplaced], pages), [], path)
-    }
-    for (const path of ['/v1/status', '/v1/health', '/v1/policy', '/v1/tx/arm', '/v1/sims/export']) {
-      assert.equal(found([...secrets, ...misplaced], Buffer.from(await textOf(service, path))), [], path)
-    }
-    await eventually(() => assert.ok(events().includes('event: '), 'no event came'))
-    assert.equal(found([...secrets, ...misplaced], Buffer.from(events())), [], '/v1/events')
-    // The search itself is tried on what must be there.
-    assert.equal(found(typed, Buffer.from(await everyPage(service, '/v1/tokens'))), ['the typed text'])
-  },
-  LIMIT,
-)
+canary('finds none of them in metrics, document, audit trail and events', async () => {
+  for (const path of ['/metrics', '/v1/openapi.json', '/v1/docs', '/v1/plugins', '/v1/version']) {
+    const text = await textOf(service, path)
+    assert.equal(found([...secrets, ...misplaced, ...typed], Buffer.from(text)), [], path)
+  }
+  const lists = ['/v1/audit', '/v1/tokens', '/v1/nodes', '/v1/sims']
+  for (const path of lists) {
+    const pages = Buffer.from(await everyPage(service, path))
+    assert.equal(found([...secrets, ...misplaced], pages), [], path)
+  }
+  for (const path of ['/v1/status', '/v1/health', '/v1/policy', '/v1/tx/arm', '/v1/sims/export']) {
+    assert.equal(found([...secrets, ...misplaced], Buffer.from(await textOf(service, path))), [], path)
+  }
+  await eventually(() => assert.ok(events().includes('event: '), 'no event came'))
+  assert.equal(found([...secrets, ...misplaced], Buffer.from(events())), [], '/v1/events')
+  // The search itself is tried on what must be there.
+  assert.equal(found(typed, Buffer.from(await everyPage(service, '/v1/tokens'))), ['the typed text'])
+})
 
-canary(
-  'finds none of them in a backup without a passphrase',
-  async () => {
-    const headers = { authorization: `Bearer ${service.adminToken}` }
-    const { status, body } = await client.send({ method: 'GET', path: '/v1/backup', headers })
-    assert.is(status, 200)
-    const archive = gunzipSync(body)
-    assert.ok(archive.includes('SQLite format 3'), 'the store is in it, as it is')
-    assert.equal(found([...secrets, ...misplaced], archive), [])
-    // The search itself is tried on what must be there.
-    assert.equal(found(typed, archive), ['the typed text'])
-  },
-  LIMIT,
-)
+canary('finds none of them in a backup without a passphrase', async () => {
+  const headers = { authorization: `Bearer ${service.adminToken}` }
+  const { status, body } = await client.send({ method: 'GET', path: '/v1/backup', headers })
+  assert.is(status, 200)
+  const archive = gunzipSync(body)
+  assert.ok(archive.includes('SQLite format 3'), 'the store is in it, as it is')
+  assert.equal(found([...secrets, ...misplaced], archive), [])
+  // The search itself is tried on what must be there.
+  assert.equal(found(typed, archive), ['the typed text'])
+})
 
-canary(
-  'finds none of them in a support bundle, nor what somebody typed',
-  async () => {
-    const headers = { authorization: `Bearer ${service.adminToken}` }
-    const { status, body } = await client.send({ method: 'GET', path: '/v1/support/bundle', headers })
-    assert.is(status, 200)
-    const archive = gunzipSync(body)
-    assert.equal(found([...secrets, ...misplaced, ...typed], archive), [])
-    for (const name of ['config.json', 'log.jsonl', 'metrics.txt', 'health.json', 'manifest.json'])
-      assert.ok(archive.includes(`svc-support/${name}`), name)
-    assert.ok(archive.includes('"failed": {}'), 'all of it could be made')
-    assert.ok(archive.includes('"msg":"request"'), 'the log is in it')
-  },
-  LIMIT,
-)
+canary('finds none of them in a support bundle, nor what somebody typed', async () => {
+  const headers = { authorization: `Bearer ${service.adminToken}` }
+  const { status, body } = await client.send({ method: 'GET', path: '/v1/support/bundle', headers })
+  assert.is(status, 200)
+  const archive = gunzipSync(body)
+  assert.equal(found([...secrets, ...misplaced, ...typed], archive), [])
+  for (const name of ['config.json', 'log.jsonl', 'metrics.txt', 'health.json', 'manifest.json'])
+    assert.ok(archive.includes(`svc-support/${name}`), name)
+  assert.ok(archive.includes('"failed": {}'), 'all of it could be made')
+  assert.ok(archive.includes('"msg":"request"'), 'the log is in it')
+})
 
 canary('finds none of them in the process list, and the admin token alone in the environment', async () => {
   const pid = service.child.pid
@@ -294,42 +269,33 @@ canary(
     secrets.push(...keyNeedles(join(dataDir, 'keys')))
     searchFiles('rotated')
   },
-  LIMIT,
 )
 
-canary(
-  'finds none of them in what the service and its commands printed',
-  () => {
-    const log = Buffer.from(service.output())
-    assert.ok(log.length > 100_000, 'the log is at debug level')
-    const lines = service.output().split('\n')
-    const said = lines.map((line) => ({
-      name: /"msg":"([^"]*)"/.exec(line)?.[1] ?? line,
-      content: Buffer.from(line),
-    }))
-    assert.equal(whereFound([...secrets, ...misplaced, ...typed], said), [])
-    assert.equal(whereFound([...secrets, ...misplaced], scene.outputs), [])
-    process.stdout.write(
-      `\n# ${secrets.length} secrets in ${[...secrets].reduce((sum, { forms }) => sum + forms.length, 0)} forms: ` +
-        `${scene.answers.length} answers, ${scene.outputs.length} commands, ${(log.length / 2 ** 20).toFixed(1)} MiB of log\n`,
-    )
-  },
-  LIMIT,
-)
+canary('finds none of them in what the service and its commands printed', () => {
+  const log = Buffer.from(service.output())
+  assert.ok(log.length > 100_000, 'the log is at debug level')
+  const lines = service.output().split('\n')
+  const said = lines.map((line) => ({
+    name: /"msg":"([^"]*)"/.exec(line)?.[1] ?? line,
+    content: Buffer.from(line),
+  }))
+  assert.equal(whereFound([...secrets, ...misplaced, ...typed], said), [])
+  assert.equal(whereFound([...secrets, ...misplaced], scene.outputs), [])
+  process.stdout.write(
+    `\n# ${secrets.length} secrets in ${[...secrets].reduce((sum, { forms }) => sum + forms.length, 0)} forms: ` +
+      `${scene.answers.length} answers, ${scene.outputs.length} commands, ${(log.length / 2 ** 20).toFixed(1)} MiB of log\n`,
+  )
+})
 
-canary(
-  'left out no command',
-  async () => {
-    const offline = offlineCommands(commandWorld(scene, workDir, 'none', NOBODY))
-    // `svc lab` starts a service and a lab core: first-start.test. `svc serve` is the service that all of this asks.
-    const called = new Set(['lab', 'serve', ...[...commands, ...offline].map(({ name }) => name)])
-    assert.equal(
-      (await knownCommands()).filter((name) => !called.has(name)),
-      [],
-    )
-  },
-  LIMIT,
-)
+canary('left out no command', async () => {
+  const offline = offlineCommands(commandWorld(scene, workDir, 'none', NOBODY))
+  // `svc lab` starts a service and a lab core: first-start.test. `svc serve` is the service that all of this asks.
+  const called = new Set(['lab', 'serve', ...[...commands, ...offline].map(({ name }) => name)])
+  assert.equal(
+    (await knownCommands()).filter((name) => !called.has(name)),
+    [],
+  )
+})
 
 canary.run()
 

@@ -26,32 +26,27 @@ else {
     'finds the cards of a delivery on PostgreSQL, and refuses them a second time',
     async () => {
       await using dir = await tempDir()
-      const schema = await ownSchema()
-      const fleet = await createFleet({ dir: dir.path, store: () => schema.url, env: {} })
-      try {
-        await fleet.start('a')
-        const service = fleet.of('a')
-        const csv = simsCsv(1_000, ROWS, ['iccid'])
-        assert.is((await imported(service, csv)).imported, ROWS)
-        const again = await imported(service, withOtherImsis(csv))
-        assert.equal([again.imported, again.failed], [0, ROWS])
-        const few = withOtherImsis(csv).split('\n').slice(0, 4).join('\n')
-        assert.equal((await imported(service, few)).failed, 3)
-        const [iccid = ''] = csv.split('\n')[1]?.split(',').slice(3) ?? []
-        const end = await service.request('GET', `/v1/sims?iccid_last4=${iccid.slice(-4)}`)
-        const whole = await service.request('POST', '/v1/sims/find', { body: { iccid } })
-        assert.is(whole.body.sims.length, 1)
-        const hash = whole.body.sims[0].imsi_sha256_12
-        const found = end.body.sims.map((sim: { imsi_sha256_12: string }) => sim.imsi_sha256_12)
-        assert.ok(found.includes(hash))
-        const revoked = await service.request('POST', `/v1/sims/${hash}/revoke`)
-        assert.is(revoked.status, 200)
-        const freed = await imported(service, few)
-        assert.equal([freed.imported, freed.failed], [1, 2])
-      } finally {
-        await fleet.end()
-        await schema.drop()
-      }
+      await using schema = await ownSchema()
+      await using fleet = await createFleet({ dir: dir.path, store: () => schema.url, env: {} })
+      await fleet.start('a')
+      const service = fleet.of('a')
+      const csv = simsCsv(1_000, ROWS, ['iccid'])
+      assert.is((await imported(service, csv)).imported, ROWS)
+      const again = await imported(service, withOtherImsis(csv))
+      assert.equal([again.imported, again.failed], [0, ROWS])
+      const few = withOtherImsis(csv).split('\n').slice(0, 4).join('\n')
+      assert.equal((await imported(service, few)).failed, 3)
+      const [iccid = ''] = csv.split('\n')[1]?.split(',').slice(3) ?? []
+      const end = await service.request('GET', `/v1/sims?iccid_last4=${iccid.slice(-4)}`)
+      const whole = await service.request('POST', '/v1/sims/find', { body: { iccid } })
+      assert.is(whole.body.sims.length, 1)
+      const hash = whole.body.sims[0].imsi_sha256_12
+      const found = end.body.sims.map((sim: { imsi_sha256_12: string }) => sim.imsi_sha256_12)
+      assert.ok(found.includes(hash))
+      const revoked = await service.request('POST', `/v1/sims/${hash}/revoke`)
+      assert.is(revoked.status, 200)
+      const freed = await imported(service, few)
+      assert.equal([freed.imported, freed.failed], [1, 2])
     },
     LIMIT,
   )

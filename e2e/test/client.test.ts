@@ -50,7 +50,6 @@ async function runExample(
  * packages/client against a service that is built, over an address whose connections are cut and behind which it is restarted.
  */
 const suiteOf = suite('e2e/client')
-const LIMIT = { limitMs: 360_000 }
 const TOKEN = 'client-test-admin-token-0123456789abc'
 const PROGRAM = new URL('../../packages/cli/src/program.ts', import.meta.url).href
 const BUILT = join(ROOT, 'packages/client/dist/index.js')
@@ -67,34 +66,30 @@ suiteOf.before(async () => {
   relay = await startRelay()
   await start()
   client = createClient({ url: relay.url, token: TOKEN, backOffMs: 20, longestWaitMs: 1_000, retries: 200 })
-}, LIMIT)
+})
 
 suiteOf.after(async () => {
   await service?.stop()
   await relay?.close()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
 async function start(): Promise<void> {
   service = await startService({ dataDir: join(folder, 'data'), adminToken: TOKEN })
   relay.target(service.url)
 }
 
-suiteOf(
-  'has the operations, parameters and fields that commands name which are data',
-  async () => {
-    const { COMMANDS } = (await import(PROGRAM)) as { readonly COMMANDS: readonly object[] }
-    const own = [...COMMANDS, ...bundledPlugins().flatMap(({ manifest }) => manifest.commands ?? [])]
-    const commands = own.filter((one): one is ApiCommand => 'operation' in one)
-    const operations = operationsOf(await fetchOpenApi(service.url))
-    assert.ok(commands.length > 40)
-    assert.equal(
-      commands.flatMap((command) => faultsOf(command, operations)),
-      [],
-    )
-  },
-  LIMIT,
-)
+suiteOf('has the operations, parameters and fields that commands name which are data', async () => {
+  const { COMMANDS } = (await import(PROGRAM)) as { readonly COMMANDS: readonly object[] }
+  const own = [...COMMANDS, ...bundledPlugins().flatMap(({ manifest }) => manifest.commands ?? [])]
+  const commands = own.filter((one): one is ApiCommand => 'operation' in one)
+  const operations = operationsOf(await fetchOpenApi(service.url))
+  assert.ok(commands.length > 40)
+  assert.equal(
+    commands.flatMap((command) => faultsOf(command, operations)),
+    [],
+  )
+})
 
 /** What a command names that its operation does not have. */
 function faultsOf(command: ApiCommand, operations: readonly Operation[]): readonly string[] {
@@ -149,15 +144,11 @@ function fieldsOf(schema: unknown): Json {
   return ((schema as Json | undefined)?.properties ?? {}) as Json
 }
 
-suiteOf(
-  'has the types of what the service documents with all its plugins',
-  async () => {
-    const { apiSource } = await import(join(ROOT, 'packages/client/scripts/api-source.mjs'))
-    const made = readFileSync(join(ROOT, 'packages/client/src/api.ts'), 'utf8')
-    assert.fixture(apiSource(dataOf(await client.get('/v1/openapi.json'))), made)
-  },
-  LIMIT,
-)
+suiteOf('has the types of what the service documents with all its plugins', async () => {
+  const { apiSource } = await import(join(ROOT, 'packages/client/scripts/api-source.mjs'))
+  const made = readFileSync(join(ROOT, 'packages/client/src/api.ts'), 'utf8')
+  assert.fixture(apiSource(dataOf(await client.get('/v1/openapi.json'))), made)
+})
 
 suiteOf('is small, and asks nothing of Node', () => {
   const text = readFileSync(BUILT, 'utf8')
@@ -166,36 +157,32 @@ suiteOf('is small, and asks nothing of Node', () => {
   assert.not.match(text, /\bnode:|\brequire\(|\bprocess\.|\bBuffer\b|^import /m)
 })
 
-suiteOf(
-  'issues, lists, refuses and repeats as the service does',
-  async () => {
-    const made = dataOf(await client.post('/v1/sims', { body: { count: 7 }, idempotencyKey: 'seven' }))
-    const again = await client.post('/v1/sims', { body: { count: 7 }, idempotencyKey: 'seven' })
-    assert.ok(again.ok && again.isReplayed)
-    assert.is(again.ok && again.data.batch_id, made.batch_id)
-    const rows: string[] = []
-    for await (const { imsi_sha256_12 } of client.rows('/v1/sims', {
-      query: { batch_id: made.batch_id, limit: 3 },
-    }))
-      rows.push(imsi_sha256_12)
-    assert.is(new Set(rows).size, 7)
-    const missing = await client.get('/v1/sims/{imsi}', { path: { imsi: '0123456789ab' } })
-    assert.is(!missing.ok && missing.error.code, 'sim_not_found')
-    const csv =
-      'imsi,ki,opc\n999990000000001,465b5ce8b199b49faa5f0a2ee238a6bc,cd63cb71954a9f4e48a5994e37a02baf\n'
-    const body = { type: 'text/csv', content: new Blob([csv]) } as const
-    assert.ok((await client.post('/v1/sims/import', { query: { dry_run: true }, body })).ok)
-    const policy = await client.get('/v1/policy')
-    const ifMatch = policy.ok ? (policy.etag ?? '') : ''
-    assert.is(ifMatch === '', false)
-    const unchanged = await client.get('/v1/policy', { ifNoneMatch: ifMatch })
-    assert.is(!unchanged.ok && unchanged.error.code, 'not_modified')
-    assert.ok((await client.put('/v1/policy', { body: { sim_swap_cooldown_hours: 12 }, ifMatch })).ok)
-    const late = await client.put('/v1/policy', { body: { sim_swap_cooldown_hours: 13 }, ifMatch })
-    assert.is(!late.ok && late.error.code, 'policy_conflict')
-  },
-  LIMIT,
-)
+suiteOf('issues, lists, refuses and repeats as the service does', async () => {
+  const made = dataOf(await client.post('/v1/sims', { body: { count: 7 }, idempotencyKey: 'seven' }))
+  const again = await client.post('/v1/sims', { body: { count: 7 }, idempotencyKey: 'seven' })
+  assert.ok(again.ok && again.isReplayed)
+  assert.is(again.ok && again.data.batch_id, made.batch_id)
+  const rows: string[] = []
+  for await (const { imsi_sha256_12 } of client.rows('/v1/sims', {
+    query: { batch_id: made.batch_id, limit: 3 },
+  }))
+    rows.push(imsi_sha256_12)
+  assert.is(new Set(rows).size, 7)
+  const missing = await client.get('/v1/sims/{imsi}', { path: { imsi: '0123456789ab' } })
+  assert.is(!missing.ok && missing.error.code, 'sim_not_found')
+  const csv =
+    'imsi,ki,opc\n999990000000001,465b5ce8b199b49faa5f0a2ee238a6bc,cd63cb71954a9f4e48a5994e37a02baf\n'
+  const body = { type: 'text/csv', content: new Blob([csv]) } as const
+  assert.ok((await client.post('/v1/sims/import', { query: { dry_run: true }, body })).ok)
+  const policy = await client.get('/v1/policy')
+  const ifMatch = policy.ok ? (policy.etag ?? '') : ''
+  assert.is(ifMatch === '', false)
+  const unchanged = await client.get('/v1/policy', { ifNoneMatch: ifMatch })
+  assert.is(!unchanged.ok && unchanged.error.code, 'not_modified')
+  assert.ok((await client.put('/v1/policy', { body: { sim_swap_cooldown_hours: 12 }, ifMatch })).ok)
+  const late = await client.put('/v1/policy', { body: { sim_swap_cooldown_hours: 13 }, ifMatch })
+  assert.is(!late.ok && late.error.code, 'policy_conflict')
+})
 
 suiteOf(
   'sees each change once over cut connections, a stop and a kill, and makes each change once',
@@ -250,59 +237,46 @@ suiteOf(
     ended.abort()
     await following
   },
-  LIMIT,
 )
 
-suiteOf(
-  'runs every example of its README as it stands',
-  async () => {
-    const examples = examplesIn('packages/client/README.md')
-    assert.ok(examples.length >= 5)
-    const env = { STEEPLE_URL: service.url, STEEPLE_TOKEN: TOKEN }
-    for (const source of examples) {
-      const { code, text } = await runExample(source, 'client', env)
-      assert.is(code, 0, `${source}\nprinted\n${text}`)
-      assert.not.match(text, /connection_lost|unauthenticated|validation_failed/)
-    }
-  },
-  LIMIT,
-)
+suiteOf('runs every example of its README as it stands', async () => {
+  const examples = examplesIn('packages/client/README.md')
+  assert.ok(examples.length >= 5)
+  const env = { STEEPLE_URL: service.url, STEEPLE_TOKEN: TOKEN }
+  for (const source of examples) {
+    const { code, text } = await runExample(source, 'client', env)
+    assert.is(code, 0, `${source}\nprinted\n${text}`)
+    assert.not.match(text, /connection_lost|unauthenticated|validation_failed/)
+  }
+})
 
-suiteOf(
-  'works in a page of the service, events too',
-  async () => {
-    const path = findBrowser()
-    if (path === undefined) return assert.is(findBrowser(), undefined)
-    const browser = await openBrowser(path)
-    try {
-      const { page, problems } = await browser.open('about:blank')
-      // A page and the module at the service's own origin, as a console has them.
-      await page.route('**/own-page', (route) => route.fulfill({ contentType: 'text/html', body: '<p>' }))
-      await page.route('**/client.js', (route) =>
-        route.fulfill({ contentType: 'text/javascript', body: readFileSync(BUILT, 'utf8') }),
-      )
-      await page.goto(`${service.url}/own-page`)
-      const told = await page.evaluate(async (token) => {
-        const path = '/client.js'
-        const { createClient } = await import(path)
-        const steeple = createClient({ url: '', token })
-        const before = await steeple.get('/v1/status')
-        const events = steeple.events({
-          onState: ({ state }: { readonly state: string }) => {
-            if (state === 'open') void steeple.post('/v1/sims', { body: { count: 1 } })
-          },
-        })
-        const { value } = await events.next()
-        await events.return()
-        return { isOk: before.ok, type: value.type }
-      }, TOKEN)
-      assert.equal(told, { isOk: true, type: 'sim.issue' })
-      assert.equal(problems, [])
-    } finally {
-      await browser.close()
-    }
-  },
-  LIMIT,
-)
+suiteOf('works in a page of the service, events too', async () => {
+  const path = findBrowser()
+  if (path === undefined) return assert.is(findBrowser(), undefined)
+  await using browser = await openBrowser(path)
+  const { page, problems } = await browser.open('about:blank')
+  // A page and the module at the service's own origin, as a console has them.
+  await page.route('**/own-page', (route) => route.fulfill({ contentType: 'text/html', body: '<p>' }))
+  await page.route('**/client.js', (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: readFileSync(BUILT, 'utf8') }),
+  )
+  await page.goto(`${service.url}/own-page`)
+  const told = await page.evaluate(async (token) => {
+    const path = '/client.js'
+    const { createClient } = await import(path)
+    const steeple = createClient({ url: '', token })
+    const before = await steeple.get('/v1/status')
+    const events = steeple.events({
+      onState: ({ state }: { readonly state: string }) => {
+        if (state === 'open') void steeple.post('/v1/sims', { body: { count: 1 } })
+      },
+    })
+    const { value } = await events.next()
+    await events.return()
+    return { isOk: before.ok, type: value.type }
+  }, TOKEN)
+  assert.equal(told, { isOk: true, type: 'sim.issue' })
+  assert.equal(problems, [])
+})
 
 suiteOf.run()

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { assert, suite } from '@steeple/testkit'
 import { missingForPatroni } from '../harness/cluster/patroni.ts'
 
-const failover = suite('e2e/cluster-failover')
+const failover = suite('e2e/cluster-failover', { limitMs: 1_200_000 })
 
 const RUN = join(dirname(fileURLToPath(import.meta.url)), '../harness/cluster/failover-run.ts')
 const missing = process.env.SVC_CLUSTER_SOAK === undefined ? 'npm run soak' : missingForPatroni()
@@ -19,7 +19,6 @@ else {
       const code = await new Promise((resolve) => child.on('close', resolve))
       assert.is(code, 0)
     },
-    { limitMs: 1_200_000 },
   )
 }
 

@@ -48,59 +48,56 @@ async function provisioned(fleet: Fleet, by: string, sims: readonly string[]): P
 
 if (PG_URL === '') process.stdout.write('needs SVC_TEST_PG_URL\n')
 else {
-  cluster(
-    'loses no answered write while leaders die and freeze, and never has two of them act',
-    () =>
-      withFleet(async (fleet, store) => {
-        const others = (name: string): readonly string[] => NAMES.filter((one) => one !== name)
-        const writers = startWriters(fleet.front(), WRITERS)
-        const first = await fleet.leader(NAMES, TAKEOVER_MS)
-        const [follower = ''] = others(first)
-        const sims = [...(await issue(fleet, follower)), ...(await issue(fleet, first))]
-        await provisioned(fleet, first, sims)
-        assert.equal([...new Set(fleet.hssCalls().map(({ instance }) => instance))], [first])
+  cluster('loses no answered write while leaders die and freeze, and never has two of them act', () =>
+    withFleet(async (fleet, store) => {
+      const others = (name: string): readonly string[] => NAMES.filter((one) => one !== name)
+      const writers = startWriters(fleet.front(), WRITERS)
+      const first = await fleet.leader(NAMES, TAKEOVER_MS)
+      const [follower = ''] = others(first)
+      const sims = [...(await issue(fleet, follower)), ...(await issue(fleet, first))]
+      await provisioned(fleet, first, sims)
+      assert.equal([...new Set(fleet.hssCalls().map(({ instance }) => instance))], [first])
 
-        const killedMs = performance.now()
-        const killedAtMs = Date.now()
-        await fleet.of(first).kill()
-        const second = await fleet.leader(others(first), TAKEOVER_MS)
-        const takeoverMs = (await fleet.ledSinceMs(second, killedAtMs)) - killedAtMs
-        sims.push(...(await issue(fleet, second)))
-        await provisioned(fleet, second, sims)
-        await fleet.start(first)
+      const killedMs = performance.now()
+      const killedAtMs = Date.now()
+      await fleet.of(first).kill()
+      const second = await fleet.leader(others(first), TAKEOVER_MS)
+      const takeoverMs = (await fleet.ledSinceMs(second, killedAtMs)) - killedAtMs
+      sims.push(...(await issue(fleet, second)))
+      await provisioned(fleet, second, sims)
+      await fleet.start(first)
 
-        const frozen = fleet.of(second).child
-        frozen.kill('SIGSTOP')
-        const frozenMs = performance.now()
-        const frozenAtMs = Date.now()
-        const third = await fleet.leader(others(second), TAKEOVER_MS)
-        const thawoverMs = (await fleet.ledSinceMs(third, frozenAtMs)) - frozenAtMs
-        sims.push(...(await issue(fleet, third)))
-        await provisioned(fleet, third, sims)
-        await new Promise((resolve) =>
-          setTimeout(resolve, Math.max(0, FREEZE_MS - (performance.now() - frozenMs))),
-        )
-        const wokenAtMs = Date.now()
-        frozen.kill('SIGCONT')
-        await eventually(async () => (await fleet.seen(second))?.leader === third, SETTLED_MS)
-        sims.push(...(await issue(fleet, second)))
-        await provisioned(fleet, second, sims)
-        const late = fleet
-          .hssCalls()
-          .filter(({ instance, atMs }) => instance === second && atMs > frozenAtMs + 500)
-        assert.equal(late, [], `${second} froze at ${frozenAtMs} and woke at ${wokenAtMs}`)
+      const frozen = fleet.of(second).child
+      frozen.kill('SIGSTOP')
+      const frozenMs = performance.now()
+      const frozenAtMs = Date.now()
+      const third = await fleet.leader(others(second), TAKEOVER_MS)
+      const thawoverMs = (await fleet.ledSinceMs(third, frozenAtMs)) - frozenAtMs
+      sims.push(...(await issue(fleet, third)))
+      await provisioned(fleet, third, sims)
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.max(0, FREEZE_MS - (performance.now() - frozenMs))),
+      )
+      const wokenAtMs = Date.now()
+      frozen.kill('SIGCONT')
+      await eventually(async () => (await fleet.seen(second))?.leader === third, SETTLED_MS)
+      sims.push(...(await issue(fleet, second)))
+      await provisioned(fleet, second, sims)
+      const late = fleet
+        .hssCalls()
+        .filter(({ instance, atMs }) => instance === second && atMs > frozenAtMs + 500)
+      assert.equal(late, [], `${second} froze at ${frozenAtMs} and woke at ${wokenAtMs}`)
 
-        const books: Books = await writers.stop()
-        await judge(fleet.front(), fleet.of(third).url, books)
-        const verdict = await runSvc(['audit', 'verify', '--data-dir', fleet.of(third).dataDir], {
-          SVC_STORE_URL: store,
-        })
-        assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
-        process.stdout.write(
-          `\n# ${books.answered.size} answered writes, ${books.replayed} replayed; takeover after kill -9 ${Math.round(takeoverMs)} ms, after a freeze ${Math.round(thawoverMs)} ms; longest gap between answers ${Math.round(longestGapMs(books, killedMs))} ms\n`,
-        )
-      }),
-    { limitMs: 360_000 },
+      const books: Books = await writers.stop()
+      await judge(fleet.front(), fleet.of(third).url, books)
+      const verdict = await runSvc(['audit', 'verify', '--data-dir', fleet.of(third).dataDir], {
+        SVC_STORE_URL: store,
+      })
+      assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
+      process.stdout.write(
+        `\n# ${books.answered.size} answered writes, ${books.replayed} replayed; takeover after kill -9 ${Math.round(takeoverMs)} ms, after a freeze ${Math.round(thawoverMs)} ms; longest gap between answers ${Math.round(longestGapMs(books, killedMs))} ms\n`,
+      )
+    }),
   )
 }
 

@@ -62,7 +62,7 @@ export { exported as plugin }
  * Two collectors of a third party, one of deltas and one of totals, move octets all the time, while they, whoever polls them
  * and whoever counts are unloaded, reloaded, upgraded and killed. In the end the service has counted what was moved.
  */
-const collectors = suite('e2e/collectors')
+const collectors = suite('e2e/collectors', { limitMs: 900_000 })
 const ROUNDS = rounds(24)
 const ADMIN = 'collectors-test-admin-token-0123456789'
 const WRITE_EVERY_MS = 3
@@ -151,7 +151,6 @@ collectors(
       rmSync(folder, { recursive: true, force: true })
     }
   },
-  { limitMs: 900_000 },
 )
 
 /** Where the service and its sources are. */

@@ -41,7 +41,7 @@ const LONGEST_RUN_MS = 2_500
 const MOVES = 200_000
 const LIMIT = { limitMs: 900_000 }
 
-const compliance = suite('e2e/compliance')
+const compliance = suite('e2e/compliance', LIMIT)
 
 type Row = Readonly<Record<string, string>>
 
@@ -239,7 +239,6 @@ compliance(
       assert.is((await rowsOf(service, 'sim')).length, MOVES)
       await service.stop()
     }),
-  LIMIT,
 )
 
 about(['driver-ran'], compliance)(

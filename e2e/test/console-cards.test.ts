@@ -10,8 +10,8 @@ import { mint } from '../harness/credentials.ts'
 import { type Service, startService } from '../harness/service.ts'
 
 /** The console writes cards in a reader, which a stand-in for pySim-shell has. */
-const cards = suite('e2e/console-cards')
 const LIMIT = { limitMs: 300_000 }
+const cards = suite('e2e/console-cards', LIMIT)
 const executable = findBrowser()
 
 interface Reader {
@@ -36,12 +36,12 @@ if (executable !== undefined) {
     const env = { SVC_HSS_DRIVER: 'none', SVC_CARD_WRITER_PROGRAM: reader.program }
     service = await startService({ dataDir: join(folder, 'data'), env })
     browser = await openBrowser(executable)
-  }, LIMIT)
+  })
   cards.after(async () => {
     await browser?.close()
     await service.stop()
     rmSync(folder, { recursive: true, force: true })
-  }, LIMIT)
+  })
 
   about(['card-writer'], cards)(
     'writes the cards of a batch one after another, with the keys of one vendor’s file',

@@ -14,8 +14,7 @@ import { shiftedClock } from '../harness/shifted-clock.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
 
 /** Two people at once, and what is done now and then: the life of a SIM, ways in, certificates, secrets, the clock. */
-const care = suite('e2e/console-care')
-const LIMIT = { limitMs: 600_000 }
+const care = suite('e2e/console-care', { limitMs: 600_000 })
 const TWO_DAYS_MS = 2 * 86_400_000
 const SECRET = 'k7-of-the-lantern'
 const executable = findBrowser()
@@ -55,13 +54,13 @@ if (executable !== undefined) {
     })
     browser = await openBrowser(executable)
     visits = makeVisits(browser, service.url, () => service.adminToken)
-  }, LIMIT)
+  })
   care.after(async () => {
     await browser?.close()
     await service?.stop()
     await hooks?.close()
     rmSync(folder, { recursive: true, force: true })
-  }, LIMIT)
+  })
 }
 
 /** A page for who may do all. */
@@ -135,7 +134,6 @@ if (executable !== undefined) {
         await isWell(opened)
       }
     },
-    LIMIT,
   )
 
   care(
@@ -182,98 +180,85 @@ if (executable !== undefined) {
         await eventually(async () => assert.not((await simOf(next)).label))
       })
     },
-    LIMIT,
   )
 
-  care(
-    'draws all ways in of a person anew, which are shown once and alone good from then on',
-    async () => {
-      const zoe = await addPerson(service, 'zoe', ['viewer'])
-      await asAdmin(`/people/${zoe.id}`, async (page) => {
-        await confirmed(page, 'Reset credentials')
-        const shown = page.getByRole('dialog')
-        await shown.getByText('You see this only once.').waitFor()
-        const password = (await shown.getByRole('code').first().textContent()) ?? ''
-        const recovery = (await shown.getByRole('listitem').first().textContent()) ?? ''
-        await isAccessible(page, 'ways in that were drawn')
-        await shown.getByRole('button', { name: 'I have saved it' }).click()
-        const login = async (given: string, code: string): Promise<number> => {
-          const body = { username: 'zoe', password: given, code }
-          return (await post(service, '/v1/auth/login', { body })).status
-        }
-        assert.is(await login(zoe.password, zoe.recovery_codes[0] ?? ''), 401)
-        assert.is(await login(password, recovery), 200)
-        await confirmed(page, 'New authenticator')
-        await shown.getByText('You see this only once.').waitFor()
-        assert.not.ok((await shown.textContent())?.includes(password), 'the password stays')
-        const another = (await shown.getByRole('listitem').first().textContent()) ?? ''
-        await shown.getByRole('button', { name: 'I have saved it' }).click()
-        assert.is(await login(password, another), 200)
-      })
-    },
-    LIMIT,
-  )
-
-  care(
-    'seals the secret of a plugin, takes it away, and uninstalls the plugin',
-    async () => {
-      const lantern = { properties: { api_key: { type: 'string', default: '', 'x-secret': true } } }
-      const schema = { properties: { lantern } }
-      for (const version of ['1.0.0', '1.1.0'])
-        installVersion(service.dataDir, {
-          id: 'lantern',
-          version,
-          code: `${sourceOf()}// ${version}\n`,
-          schema,
-          manifest: { config: './config.schema.json' },
-        })
-      const loaded = await service.request('POST', '/v1/plugins/lantern/load', { body: { version: '1.1.0' } })
-      assert.is(loaded.status, 200, JSON.stringify(loaded.body))
-      await asAdmin('/plugins/lantern', async (page) => {
-        const secrets = page.getByRole('region', { name: 'Secrets' })
-        await secrets.getByText('not set').waitFor()
-        await secrets.getByRole('button', { name: 'Set: api_key' }).click()
-        await page.getByRole('dialog').getByLabel('Value').fill(SECRET)
-        await page.getByRole('dialog').getByRole('button', { name: 'Set' }).click()
-        await secrets.getByText('encrypted in the store').waitFor()
-        await isAccessible(page, 'a plugin with a secret')
-        assert.not.ok((await page.content()).includes(SECRET), 'it is shown to nobody')
-        await secrets.getByRole('button', { name: 'Remove: api_key' }).click()
-        await secrets.getByText('not set').waitFor()
-        await confirmed(page, 'Uninstall')
-        await page.getByRole('heading', { name: 'Plugins', level: 1 }).waitFor()
-        await page.getByText('lantern is uninstalled.').waitFor()
-        const { body } = await service.request('GET', '/v1/plugins')
-        assert.not.ok(body.plugins.some(({ name }: { readonly name: string }) => name === 'lantern'))
-      })
-      assert.not.ok(service.output().includes(SECRET))
-    },
-    LIMIT,
-  )
-
-  care(
-    'revokes a certificate of eSIM, and restores it',
-    async () => {
-      assert.is((await service.request('POST', '/v1/esim/certs/init', { body: {} })).status, 201)
-      const revoked = async (): Promise<number> => {
-        const { body } = await service.request('GET', '/v1/esim/certs')
-        return body.certs.filter((one: { readonly revoked: boolean }) => one.revoked).length
+  care('draws all ways in of a person anew, which are shown once and alone good from then on', async () => {
+    const zoe = await addPerson(service, 'zoe', ['viewer'])
+    await asAdmin(`/people/${zoe.id}`, async (page) => {
+      await confirmed(page, 'Reset credentials')
+      const shown = page.getByRole('dialog')
+      await shown.getByText('You see this only once.').waitFor()
+      const password = (await shown.getByRole('code').first().textContent()) ?? ''
+      const recovery = (await shown.getByRole('listitem').first().textContent()) ?? ''
+      await isAccessible(page, 'ways in that were drawn')
+      await shown.getByRole('button', { name: 'I have saved it' }).click()
+      const login = async (given: string, code: string): Promise<number> => {
+        const body = { username: 'zoe', password: given, code }
+        return (await post(service, '/v1/auth/login', { body })).status
       }
-      await asAdmin('/esim?tab=certs', async (page) => {
-        const row = page.getByRole('row', { name: /signs eSIMs/ }).first()
-        await row.getByRole('button', { name: /^Revoke/ }).click()
-        await page.getByRole('dialog').getByText('eSIMs that were delivered stay.').waitFor()
-        await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-        await row.getByText('revoked').waitFor()
-        assert.is(await revoked(), 1)
-        await isAccessible(page, 'a revoked certificate')
-        await row.getByRole('button', { name: /^Restore/ }).click()
-        await row.getByRole('button', { name: /^Revoke/ }).waitFor()
-        assert.is(await revoked(), 0)
+      assert.is(await login(zoe.password, zoe.recovery_codes[0] ?? ''), 401)
+      assert.is(await login(password, recovery), 200)
+      await confirmed(page, 'New authenticator')
+      await shown.getByText('You see this only once.').waitFor()
+      assert.not.ok((await shown.textContent())?.includes(password), 'the password stays')
+      const another = (await shown.getByRole('listitem').first().textContent()) ?? ''
+      await shown.getByRole('button', { name: 'I have saved it' }).click()
+      assert.is(await login(password, another), 200)
+    })
+  })
+
+  care('seals the secret of a plugin, takes it away, and uninstalls the plugin', async () => {
+    const lantern = { properties: { api_key: { type: 'string', default: '', 'x-secret': true } } }
+    const schema = { properties: { lantern } }
+    for (const version of ['1.0.0', '1.1.0'])
+      installVersion(service.dataDir, {
+        id: 'lantern',
+        version,
+        code: `${sourceOf()}// ${version}\n`,
+        schema,
+        manifest: { config: './config.schema.json' },
       })
-    },
-    LIMIT,
-  )
+    const loaded = await service.request('POST', '/v1/plugins/lantern/load', { body: { version: '1.1.0' } })
+    assert.is(loaded.status, 200, JSON.stringify(loaded.body))
+    await asAdmin('/plugins/lantern', async (page) => {
+      const secrets = page.getByRole('region', { name: 'Secrets' })
+      await secrets.getByText('not set').waitFor()
+      await secrets.getByRole('button', { name: 'Set: api_key' }).click()
+      await page.getByRole('dialog').getByLabel('Value').fill(SECRET)
+      await page.getByRole('dialog').getByRole('button', { name: 'Set' }).click()
+      await secrets.getByText('encrypted in the store').waitFor()
+      await isAccessible(page, 'a plugin with a secret')
+      assert.not.ok((await page.content()).includes(SECRET), 'it is shown to nobody')
+      await secrets.getByRole('button', { name: 'Remove: api_key' }).click()
+      await secrets.getByText('not set').waitFor()
+      await confirmed(page, 'Uninstall')
+      await page.getByRole('heading', { name: 'Plugins', level: 1 }).waitFor()
+      await page.getByText('lantern is uninstalled.').waitFor()
+      const { body } = await service.request('GET', '/v1/plugins')
+      assert.not.ok(body.plugins.some(({ name }: { readonly name: string }) => name === 'lantern'))
+    })
+    assert.not.ok(service.output().includes(SECRET))
+  })
+
+  care('revokes a certificate of eSIM, and restores it', async () => {
+    assert.is((await service.request('POST', '/v1/esim/certs/init', { body: {} })).status, 201)
+    const revoked = async (): Promise<number> => {
+      const { body } = await service.request('GET', '/v1/esim/certs')
+      return body.certs.filter((one: { readonly revoked: boolean }) => one.revoked).length
+    }
+    await asAdmin('/esim?tab=certs', async (page) => {
+      const row = page.getByRole('row', { name: /signs eSIMs/ }).first()
+      await row.getByRole('button', { name: /^Revoke/ }).click()
+      await page.getByRole('dialog').getByText('eSIMs that were delivered stay.').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+      await row.getByText('revoked').waitFor()
+      assert.is(await revoked(), 1)
+      await isAccessible(page, 'a revoked certificate')
+      await row.getByRole('button', { name: /^Restore/ }).click()
+      await row.getByRole('button', { name: /^Revoke/ }).waitFor()
+      assert.is(await revoked(), 0)
+    })
+  })
 
   care(
     'has a clock confirmed by who sees that it is right, and sends again what was given up meanwhile',
@@ -309,7 +294,6 @@ if (executable !== undefined) {
         )
       })
     },
-    LIMIT,
   )
 }
 

@@ -9,11 +9,10 @@ import { startedProcesses, urlOf } from '../harness/launch.ts'
 import { runSvc } from '../harness/service.ts'
 
 const ADMIN = 'console-certificates-token-0123456789'
-const LIMIT = { limitMs: 600_000 }
 const ACTION_MS = 120_000
 
 /** The console of who has a certificate in the browser, and what it shows of certificates. */
-const certificates = suite('e2e/console-certificates')
+const certificates = suite('e2e/console-certificates', { limitMs: 600_000 })
 const started = startedProcesses()
 
 let root: string
@@ -69,7 +68,7 @@ if (hasCertifiedBrowser()) {
     })
     url = (await urlOf(service)).replace('127.0.0.1', 'localhost')
     ca = join(dataDir, 'keys', 'mesh-ca.pem')
-  }, LIMIT)
+  })
   certificates.after(async () => {
     await browser?.close()
     started.endAll()
@@ -115,7 +114,6 @@ if (hasCertifiedBrowser()) {
       assert.is(await invitation.getByLabel('Name').inputValue(), 'mswe', 'nothing typed is lost')
       assert.equal(problems, [])
     },
-    LIMIT,
   )
 }
 

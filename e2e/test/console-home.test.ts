@@ -8,8 +8,8 @@ import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** The first screen beside a lab core: what is on it, and that it is on it at once. */
-const home = suite('e2e/console-home')
 const LIMIT = { limitMs: 600_000 }
+const home = suite('e2e/console-home', LIMIT)
 const executable = findBrowser()
 
 let temp: TempDir
@@ -31,13 +31,13 @@ if (executable !== undefined) {
       env: { ...lab.env, SVC_COLLECTOR_ENABLED: 'true', SVC_COLLECTOR_INTERVAL: '1s' },
     })
     browser = await openBrowser(executable)
-  }, LIMIT)
+  })
   home.after(async () => {
     await browser.close()
     await service.stop()
     if (!isLabGone) await lab.stop()
     await temp[Symbol.asyncDispose]()
-  }, LIMIT)
+  })
 
   about(['fair-use'], home)(
     'says what is, and shows what changes without a reload',

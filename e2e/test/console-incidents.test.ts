@@ -12,8 +12,8 @@ import { done, runSvc } from '../harness/service.ts'
 enterOwnMachine(import.meta.filename)
 
 /** What night duty calls an outage, made for real: one on the screen, with its cause, soon, and gone when it is mended. */
-const incidents = suite('e2e/console-incidents')
 const LIMIT = { limitMs: 600_000 }
+const incidents = suite('e2e/console-incidents', LIMIT)
 /** From what happened until the screen says it. */
 const SHOWN_MS = 10_000
 /** From when the screen says that all is well until no alert is open. */
@@ -41,13 +41,13 @@ incidents.before(async () => {
   await signInWithToken(page, service.adminToken)
   await isWell()
   before = (await done(service, 'GET', '/v1/incidents')).incidents.length
-}, LIMIT)
+})
 
 incidents.after(async () => {
   await browser?.close()
   await world?.close()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
 async function areShown(names: readonly string[]): Promise<void> {
   assert.equal(await page.evaluate(SHOWN), names)

@@ -10,8 +10,8 @@ import { type LabProcess, startLabCore } from '../harness/lab-core.ts'
 import { type Service, startService } from '../harness/service.ts'
 
 /** The daily jobs of an operator, from the first screen, with nothing but the screen: each takes no more than it is allowed to. */
-const jobs = suite('e2e/console-jobs')
 const LIMIT = { limitMs: 600_000 }
+const jobs = suite('e2e/console-jobs', LIMIT)
 const executable = findBrowser()
 
 /** What one job may take: presses of buttons, links, boxes and keys; fields that are filled in or chosen from; seconds. */
@@ -130,7 +130,7 @@ if (executable !== undefined) {
     page = opened.page
     problems = opened.problems
     await signInWithToken(page, service.adminToken)
-  }, LIMIT)
+  })
   jobs.after(async () => {
     process.stdout.write(
       `\n| job | presses | fields | s | at most |\n| --- | --- | --- | --- | --- |\n${took.join('')}`,
@@ -139,31 +139,26 @@ if (executable !== undefined) {
     await service?.stop()
     await lab?.stop()
     await temp?.[Symbol.asyncDispose]()
-  }, LIMIT)
+  })
 
-  jobs(
-    'issues ten SIMs, and prints their handout',
-    () =>
-      job('issue ten SIMs and print the handout', { presses: 5, fields: 2, seconds: 60 }, async (hands) => {
-        await hands.menu('SIMs')
-        await hands.press(button(page, 'Issue SIMs').first())
-        await hands.fill(page.getByLabel('Number of SIMs'), '10')
-        await hands.fill(page.getByLabel('Label', { exact: true }), 'village')
-        await hands.press(button(page, 'Issue 10 SIMs'))
-        await hands.press(button(page.getByRole('dialog'), 'Handout'))
-        const handout = await saved(() => hands.press(button(page.getByRole('dialog'), 'Download')))
-        assert.match(handout.name, /^handout-.*\.html$/)
-        assert.is(handout.text.match(/<article /g)?.length, 10)
-        assert.match(handout.text, /village 01<.*village 10</s)
-        await button(page.getByRole('dialog'), 'Close').click()
-      }),
-    LIMIT,
+  jobs('issues ten SIMs, and prints their handout', () =>
+    job('issue ten SIMs and print the handout', { presses: 5, fields: 2, seconds: 60 }, async (hands) => {
+      await hands.menu('SIMs')
+      await hands.press(button(page, 'Issue SIMs').first())
+      await hands.fill(page.getByLabel('Number of SIMs'), '10')
+      await hands.fill(page.getByLabel('Label', { exact: true }), 'village')
+      await hands.press(button(page, 'Issue 10 SIMs'))
+      await hands.press(button(page.getByRole('dialog'), 'Handout'))
+      const handout = await saved(() => hands.press(button(page.getByRole('dialog'), 'Download')))
+      assert.match(handout.name, /^handout-.*\.html$/)
+      assert.is(handout.text.match(/<article /g)?.length, 10)
+      assert.match(handout.text, /village 01<.*village 10</s)
+      await button(page.getByRole('dialog'), 'Close').click()
+    }),
   )
 
-  jobs(
-    'finds a person',
-    () => job('find a person', { presses: 2, fields: 1, seconds: 20 }, (hands) => hands.find('school')),
-    LIMIT,
+  jobs('finds a person', () =>
+    job('find a person', { presses: 2, fields: 1, seconds: 20 }, (hands) => hands.find('school')),
   )
 
   about(['driver-hss', 'driver-core-a'], jobs)(
@@ -179,18 +174,15 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  jobs(
-    'suspends a SIM, and takes it back',
-    () =>
-      job('suspend, and undo it', { presses: 4, fields: 1, seconds: 40 }, async (hands) => {
-        await hands.find('school')
-        await hands.press(button(page, 'Suspend'))
-        await page.getByText(/^school is suspended\./).waitFor()
-        assert.is((await sim('school')).state, 'suspended')
-        await hands.press(page.getByRole('button', { name: 'Undo' }))
-        await eventually(async () => assert.is((await sim('school')).state, 'issued'))
-      }),
-    LIMIT,
+  jobs('suspends a SIM, and takes it back', () =>
+    job('suspend, and undo it', { presses: 4, fields: 1, seconds: 40 }, async (hands) => {
+      await hands.find('school')
+      await hands.press(button(page, 'Suspend'))
+      await page.getByText(/^school is suspended\./).waitFor()
+      assert.is((await sim('school')).state, 'suspended')
+      await hands.press(page.getByRole('button', { name: 'Undo' }))
+      await eventually(async () => assert.is((await sim('school')).state, 'issued'))
+    }),
   )
 
   about(['fair-use'], jobs)(
@@ -215,23 +207,20 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  jobs(
-    'adds a user',
-    () =>
-      job('add a user', { presses: 3, fields: 1, seconds: 40 }, async (hands) => {
-        await hands.menu('Accounts and tokens')
-        await hands.press(button(page, 'Invite a person'))
-        await hands.fill(page.getByRole('dialog').getByLabel('Name'), 'night')
-        await hands.press(button(page, 'Create link'))
-        await page.getByRole('img', { name: 'QR code of Invitation link' }).waitFor()
-        const { body } = await service.request('GET', '/v1/users/invitations')
-        assert.equal(
-          body.invitations.map(({ name }: { readonly name: string }) => name),
-          ['night'],
-        )
-        await page.keyboard.press('Escape')
-      }),
-    LIMIT,
+  jobs('adds a user', () =>
+    job('add a user', { presses: 3, fields: 1, seconds: 40 }, async (hands) => {
+      await hands.menu('Accounts and tokens')
+      await hands.press(button(page, 'Invite a person'))
+      await hands.fill(page.getByRole('dialog').getByLabel('Name'), 'night')
+      await hands.press(button(page, 'Create link'))
+      await page.getByRole('img', { name: 'QR code of Invitation link' }).waitFor()
+      const { body } = await service.request('GET', '/v1/users/invitations')
+      assert.equal(
+        body.invitations.map(({ name }: { readonly name: string }) => name),
+        ['night'],
+      )
+      await page.keyboard.press('Escape')
+    }),
   )
 
   about(['backup'], jobs)(
@@ -247,86 +236,74 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  jobs(
-    'sets country, licence and frequency of a new box, and arms it',
-    async () => {
-      await job(
-        'set country, licence and frequency',
-        { presses: 6, fields: 5, seconds: 60 },
-        async (hands) => {
-          await hands.press(page.getByRole('link', { name: 'Set up the box' }).first())
-          const step = (name: string): Locator => page.getByRole('region', { name })
-          const country = step('1. Country')
-          await hands.choose(country.getByLabel('Country of the box'), 'DE')
-          await hands.press(button(country, 'Save'))
-          await country.getByText('The radio follows the rules of Germany').waitFor()
-          const license = step('3. Licence')
-          await hands.press(license.getByLabel('I have read the licence for this place'))
-          await hands.fill(license.getByLabel('Reference'), 'L-7')
-          await hands.press(button(license, 'Save rules'))
-          await license.getByText('Done').waitFor()
-          const spectrum = step('4. Frequencies')
-          await hands.press(button(spectrum, 'Add entry'))
-          await hands.fill(spectrum.getByLabel('Band'), 'b3')
-          await hands.fill(spectrum.getByLabel('From, MHz'), '1815')
-          await hands.fill(spectrum.getByLabel('To, MHz'), '1825')
-          await hands.press(button(spectrum, 'Save rules'))
-          await spectrum.getByText('allowed in DE: 1,815 – 1,825 MHz').first().waitFor()
-          const { spectrum: rules } = (await service.request('GET', '/v1/policy')).body
-          assert.equal([rules.license.reference, rules.allow_list.length], ['L-7', 1])
-        },
-      )
-      await job('arm, with a new radio profile', { presses: 9, fields: 1, seconds: 60 }, async (hands) => {
-        await hands.menu('Radio')
-        await hands.press(button(page, 'Add radio profile'))
-        const dialog = page.getByRole('dialog')
-        await hands.fill(dialog.getByLabel('Profile name'), 'mast')
-        await dialog.getByText('Ready to arm').waitFor()
-        await hands.press(button(dialog, 'Save'))
-        await hands.press(button(page.getByRole('article', { name: 'Profile mast' }), 'Arm mast'))
-        for (const point of ['in this country', 'licence is valid', 'licence allows', 'Antenna and power'])
-          await hands.press(dialog.getByLabel(point))
-        await hands.press(button(dialog, 'Start transmitting'))
-        await dialog.waitFor({ state: 'detached' })
-        assert.is((await service.request('GET', '/v1/tx/arm')).body.profile, 'mast')
-      })
-    },
-    LIMIT,
-  )
+  jobs('sets country, licence and frequency of a new box, and arms it', async () => {
+    await job('set country, licence and frequency', { presses: 6, fields: 5, seconds: 60 }, async (hands) => {
+      await hands.press(page.getByRole('link', { name: 'Set up the box' }).first())
+      const step = (name: string): Locator => page.getByRole('region', { name })
+      const country = step('1. Country')
+      await hands.choose(country.getByLabel('Country of the box'), 'DE')
+      await hands.press(button(country, 'Save'))
+      await country.getByText('The radio follows the rules of Germany').waitFor()
+      const license = step('3. Licence')
+      await hands.press(license.getByLabel('I have read the licence for this place'))
+      await hands.fill(license.getByLabel('Reference'), 'L-7')
+      await hands.press(button(license, 'Save rules'))
+      await license.getByText('Done').waitFor()
+      const spectrum = step('4. Frequencies')
+      await hands.press(button(spectrum, 'Add entry'))
+      await hands.fill(spectrum.getByLabel('Band'), 'b3')
+      await hands.fill(spectrum.getByLabel('From, MHz'), '1815')
+      await hands.fill(spectrum.getByLabel('To, MHz'), '1825')
+      await hands.press(button(spectrum, 'Save rules'))
+      await spectrum.getByText('allowed in DE: 1,815 – 1,825 MHz').first().waitFor()
+      const { spectrum: rules } = (await service.request('GET', '/v1/policy')).body
+      assert.equal([rules.license.reference, rules.allow_list.length], ['L-7', 1])
+    })
+    await job('arm, with a new radio profile', { presses: 9, fields: 1, seconds: 60 }, async (hands) => {
+      await hands.menu('Radio')
+      await hands.press(button(page, 'Add radio profile'))
+      const dialog = page.getByRole('dialog')
+      await hands.fill(dialog.getByLabel('Profile name'), 'mast')
+      await dialog.getByText('Ready to arm').waitFor()
+      await hands.press(button(dialog, 'Save'))
+      await hands.press(button(page.getByRole('article', { name: 'Profile mast' }), 'Arm mast'))
+      for (const point of ['in this country', 'licence is valid', 'licence allows', 'Antenna and power'])
+        await hands.press(dialog.getByLabel(point))
+      await hands.press(button(dialog, 'Start transmitting'))
+      await dialog.waitFor({ state: 'detached' })
+      assert.is((await service.request('GET', '/v1/tx/arm')).body.profile, 'mast')
+    })
+  })
 
-  jobs(
-    'follows every key that ? shows, and none of them while somebody types',
-    async () => {
-      await goTo(page, '/')
-      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-      await page.keyboard.press('?')
-      const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
-      const [titles, keys] = await Promise.all(
-        ['dt', 'dd:has(kbd)'].map((part) => help.locator(part).allInnerTexts()),
-      )
-      await page.keyboard.press('Escape')
-      await help.waitFor({ state: 'detached' })
-      const all = (titles ?? []).map((title, at) => [title, keys?.[at] ?? ''] as const)
-      const pages = all.filter(([, key]) => /^[A-Z]$/.test(key))
-      assert.ok(pages.length >= 8, JSON.stringify(all))
-      for (const [title, key] of pages) {
-        await goTo(page, '/account')
-        await page.getByRole('heading', { level: 1, name: 'My account' }).waitFor()
-        await page.keyboard.press(key.toLowerCase())
-        // What is done on a page stands in a dialog there.
-        await page.getByRole('heading', { name: title, exact: true }).first().waitFor()
-        if ((await page.locator('dialog[open]').count()) > 0) await page.keyboard.press('Escape')
-      }
-      await goTo(page, '/sims')
-      const typed = `${pages.map(([, key]) => key.toLowerCase()).join('')}/?`
-      await page.getByRole('searchbox', { name: 'Search' }).pressSequentially(typed)
-      assert.is(await page.getByRole('searchbox', { name: 'Search' }).inputValue(), typed)
-      assert.is(new URL(page.url()).pathname, '/sims')
-      assert.is(await page.locator('dialog[open]').count(), 0)
-      assert.equal(problems, [])
-    },
-    LIMIT,
-  )
+  jobs('follows every key that ? shows, and none of them while somebody types', async () => {
+    await goTo(page, '/')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await page.keyboard.press('?')
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    const [titles, keys] = await Promise.all(
+      ['dt', 'dd:has(kbd)'].map((part) => help.locator(part).allInnerTexts()),
+    )
+    await page.keyboard.press('Escape')
+    await help.waitFor({ state: 'detached' })
+    const all = (titles ?? []).map((title, at) => [title, keys?.[at] ?? ''] as const)
+    const pages = all.filter(([, key]) => /^[A-Z]$/.test(key))
+    assert.ok(pages.length >= 8, JSON.stringify(all))
+    for (const [title, key] of pages) {
+      await goTo(page, '/account')
+      await page.getByRole('heading', { level: 1, name: 'My account' }).waitFor()
+      await page.keyboard.press(key.toLowerCase())
+      // What is done on a page stands in a dialog there.
+      await page.getByRole('heading', { name: title, exact: true }).first().waitFor()
+      if ((await page.locator('dialog[open]').count()) > 0) await page.keyboard.press('Escape')
+    }
+    await goTo(page, '/sims')
+    const typed = `${pages.map(([, key]) => key.toLowerCase()).join('')}/?`
+    await page.getByRole('searchbox', { name: 'Search' }).pressSequentially(typed)
+    assert.is(await page.getByRole('searchbox', { name: 'Search' }).inputValue(), typed)
+    assert.is(new URL(page.url()).pathname, '/sims')
+    assert.is(await page.locator('dialog[open]').count(), 0)
+    assert.equal(problems, [])
+  })
 
   about(['fair-use'], jobs)(
     'says who uses most',

@@ -12,8 +12,7 @@ import { type Service, startService } from '../harness/service.ts'
 import { totpAt } from '../harness/totp.ts'
 
 /** What is typed or shown once is not lost, whatever keys are pressed, whoever comes, and whatever fails. */
-const kept = suite('e2e/console-kept')
-const LIMIT = { limitMs: 600_000 }
+const kept = suite('e2e/console-kept', { limitMs: 600_000 })
 const executable = findBrowser()
 /** A name that is not this machine's own: what browsers give to pages of TLS alone, they do not give there. */
 const AFAR = 'box.example'
@@ -69,101 +68,85 @@ if (executable !== undefined) {
     temp = await tempDir()
     service = await startService({ dataDir: temp.path, env: { SVC_HSS_DRIVER: 'none' } })
     browser = await openBrowser(executable)
-  }, LIMIT)
+  })
   kept.after(async () => {
     await browser?.close()
     await service?.stop()
     await temp?.[Symbol.asyncDispose]()
-  }, LIMIT)
+  })
 
-  kept(
-    'asks before Back leaves what is typed behind, and stays with all of it',
-    async () => {
-      const { page, problems } = await asAdmin('/')
-      const menu = page.getByRole('navigation')
-      await menu.getByRole('link', { name: 'Rules' }).click()
-      const days = page.getByLabel('Keep audit trail, days')
-      await days.fill('512')
-      const questions = answering(page, false)
-      await page.goBack()
-      await eventually(() => assert.is(questions.asked, 1))
-      await eventually(() => assert.is(new URL(page.url()).pathname, '/rules'))
-      assert.is(await days.inputValue(), '512')
-      page.removeAllListeners('dialog')
-      const second = answering(page, true)
-      await page.goBack()
-      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-      assert.is(second.asked, 1)
-      assert.equal(problems, [])
-      await page.close()
-    },
-    LIMIT,
-  )
+  kept('asks before Back leaves what is typed behind, and stays with all of it', async () => {
+    const { page, problems } = await asAdmin('/')
+    const menu = page.getByRole('navigation')
+    await menu.getByRole('link', { name: 'Rules' }).click()
+    const days = page.getByLabel('Keep audit trail, days')
+    await days.fill('512')
+    const questions = answering(page, false)
+    await page.goBack()
+    await eventually(() => assert.is(questions.asked, 1))
+    await eventually(() => assert.is(new URL(page.url()).pathname, '/rules'))
+    assert.is(await days.inputValue(), '512')
+    page.removeAllListeners('dialog')
+    const second = answering(page, true)
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    assert.is(second.asked, 1)
+    assert.equal(problems, [])
+    await page.close()
+  })
 
-  kept(
-    'asks before pasted cards are left behind with the tab',
-    async () => {
-      const { page } = await asAdmin('/sims/import')
-      await page.getByText('Paste rows instead').click()
-      await page.getByLabel('Rows', { exact: true }).fill('imsi,ki,opc\n999990000004711,00,00')
-      const questions = answering(page, true)
-      await page.reload()
-      assert.is(questions.asked, 1)
-      await page.close()
-    },
-    LIMIT,
-  )
+  kept('asks before pasted cards are left behind with the tab', async () => {
+    const { page } = await asAdmin('/sims/import')
+    await page.getByText('Paste rows instead').click()
+    await page.getByLabel('Rows', { exact: true }).fill('imsi,ki,opc\n999990000004711,00,00')
+    const questions = answering(page, true)
+    await page.reload()
+    assert.is(questions.asked, 1)
+    await page.close()
+  })
 
-  kept(
-    'keeps a link that is shown once, however often Escape is pressed',
-    async () => {
-      const { page, problems } = await asAdmin('/people')
-      await page.getByRole('button', { name: 'Invite a person' }).click()
+  kept('keeps a link that is shown once, however often Escape is pressed', async () => {
+    const { page, problems } = await asAdmin('/people')
+    await page.getByRole('button', { name: 'Invite a person' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('grace')
+    await dialog.getByRole('button', { name: 'Create link' }).click()
+    const shown = dialog.getByRole('img', { name: /QR code/ })
+    await shown.waitFor()
+    // The browser itself closes a dialog that has refused to be closed.
+    for (let press = 0; press < 6; press++) await page.keyboard.press('Escape')
+    await eventually(async () => assert.ok(await shown.isVisible()))
+    await dialog.getByRole('button', { name: 'I have saved it' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    assert.equal(problems, [])
+    await page.close()
+  })
+
+  kept('gives the focus back to what opened a dialog when Escape closes it', async () => {
+    // One that is there while it is open, two that are there and opened, one in the frame of all pages.
+    const openers = [
+      ['/people', /^Invite a person$/],
+      ['/sims', /^Issue SIMs$/],
+      ['/system', /^Confirm the clock$/],
+      ['/system', /^Search/],
+    ] as const
+    for (const [path, name] of openers) {
+      const { page, problems } = await asAdmin(path)
+      const opener = page.getByRole('button', { name }).first()
       const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Name').fill('grace')
-      await dialog.getByRole('button', { name: 'Create link' }).click()
-      const shown = dialog.getByRole('img', { name: /QR code/ })
-      await shown.waitFor()
-      // The browser itself closes a dialog that has refused to be closed.
-      for (let press = 0; press < 6; press++) await page.keyboard.press('Escape')
-      await eventually(async () => assert.ok(await shown.isVisible()))
-      await dialog.getByRole('button', { name: 'I have saved it' }).click()
-      await dialog.waitFor({ state: 'detached' })
+      for (const open of [() => opener.click(), () => opener.press('Enter')]) {
+        await open()
+        await dialog.waitFor()
+        assert.not.ok(await opener.evaluate((one) => one.ownerDocument.activeElement === one))
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'detached' })
+        const hasFocus = await opener.evaluate((one) => one.ownerDocument.activeElement === one)
+        assert.ok(hasFocus, `${path} ${name}`)
+      }
       assert.equal(problems, [])
       await page.close()
-    },
-    LIMIT,
-  )
-
-  kept(
-    'gives the focus back to what opened a dialog when Escape closes it',
-    async () => {
-      // One that is there while it is open, two that are there and opened, one in the frame of all pages.
-      const openers = [
-        ['/people', /^Invite a person$/],
-        ['/sims', /^Issue SIMs$/],
-        ['/system', /^Confirm the clock$/],
-        ['/system', /^Search/],
-      ] as const
-      for (const [path, name] of openers) {
-        const { page, problems } = await asAdmin(path)
-        const opener = page.getByRole('button', { name }).first()
-        const dialog = page.getByRole('dialog')
-        for (const open of [() => opener.click(), () => opener.press('Enter')]) {
-          await open()
-          await dialog.waitFor()
-          assert.not.ok(await opener.evaluate((one) => one.ownerDocument.activeElement === one))
-          await page.keyboard.press('Escape')
-          await dialog.waitFor({ state: 'detached' })
-          const hasFocus = await opener.evaluate((one) => one.ownerDocument.activeElement === one)
-          assert.ok(hasFocus, `${path} ${name}`)
-        }
-        assert.equal(problems, [])
-        await page.close()
-      }
-    },
-    LIMIT,
-  )
+    }
+  })
 
   kept(
     'shows every place of the page of a plugin, and goes on when one cannot be drawn, or an address says nonsense',
@@ -200,34 +183,29 @@ if (executable !== undefined) {
       assert.equal(problems, [])
       await page.close()
     },
-    LIMIT,
   )
 
-  kept(
-    'belongs to who has signed in last in this browser, in each of its tabs',
-    async () => {
-      const [ada, ben] = [
-        await addPerson(service, 'ada', ['admin']),
-        await addPerson(service, 'ben', ['viewer']),
-      ]
-      const { page, problems } = await browser.open(`${service.url}/people`)
-      await signInAs(page, ada)
-      await page.getByRole('button', { name: 'Invite a person' }).waitFor()
-      const opening = page.waitForEvent('popup')
-      await page.evaluate("void open('/')")
-      const other = await opening
-      await other.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
-      await signInAs(other, ben)
-      await page.getByRole('banner').getByText('Signed in as ben').waitFor()
-      assert.is(await page.getByRole('button', { name: 'Invite a person' }).count(), 0)
-      assert.equal(problems, [])
-      await page.context().clearCookies()
-      await other.close()
-      await page.close()
-    },
-    LIMIT,
-  )
+  kept('belongs to who has signed in last in this browser, in each of its tabs', async () => {
+    const [ada, ben] = [
+      await addPerson(service, 'ada', ['admin']),
+      await addPerson(service, 'ben', ['viewer']),
+    ]
+    const { page, problems } = await browser.open(`${service.url}/people`)
+    await signInAs(page, ada)
+    await page.getByRole('button', { name: 'Invite a person' }).waitFor()
+    const opening = page.waitForEvent('popup')
+    await page.evaluate("void open('/')")
+    const other = await opening
+    await other.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
+    await signInAs(other, ben)
+    await page.getByRole('banner').getByText('Signed in as ben').waitFor()
+    assert.is(await page.getByRole('button', { name: 'Invite a person' }).count(), 0)
+    assert.equal(problems, [])
+    await page.context().clearCookies()
+    await other.close()
+    await page.close()
+  })
   kept(
     'is not of the one and by the cookie of another, when that has come into the browser meanwhile',
     async () => {
@@ -256,73 +234,63 @@ if (executable !== undefined) {
       await page.context().clearCookies()
       await page.close()
     },
-    LIMIT,
   )
 
   kept(
     'keeps the session of two tabs that go on with it at once, from afar without TLS, where browsers give no locks',
     async () => {
       const rules = `MAP ${AFAR} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`
-      const fromAfar = await openBrowser(executable, [`--host-resolver-rules=${rules}`])
-      try {
-        const { page } = await fromAfar.open(service.url.replace('127.0.0.1', AFAR))
-        assert.is(await page.evaluate('typeof navigator.locks'), 'undefined')
-        await signInAs(page, await addPerson(service, 'cleo', ['viewer']))
-        const opening = page.waitForEvent('popup')
-        await page.evaluate("void open('/')")
-        const other = await opening
-        for (let round = 0; round < ROUNDS; round++) {
-          await Promise.all([page, other].map((tab) => tab.reload()))
-          for (const tab of [page, other]) {
-            await tab.getByRole('heading', { level: 1 }).waitFor()
-            assert.is(await tab.getByRole('heading', { level: 1 }).textContent(), 'Overview')
-          }
+      await using fromAfar = await openBrowser(executable, [`--host-resolver-rules=${rules}`])
+      const { page } = await fromAfar.open(service.url.replace('127.0.0.1', AFAR))
+      assert.is(await page.evaluate('typeof navigator.locks'), 'undefined')
+      await signInAs(page, await addPerson(service, 'cleo', ['viewer']))
+      const opening = page.waitForEvent('popup')
+      await page.evaluate("void open('/')")
+      const other = await opening
+      for (let round = 0; round < ROUNDS; round++) {
+        await Promise.all([page, other].map((tab) => tab.reload()))
+        for (const tab of [page, other]) {
+          await tab.getByRole('heading', { level: 1 }).waitFor()
+          assert.is(await tab.getByRole('heading', { level: 1 }).textContent(), 'Overview')
         }
-      } finally {
-        await fromAfar.close()
       }
     },
-    LIMIT,
   )
 
-  kept(
-    'keeps the session of a page that is loaded again while its refresh is under way',
-    async () => {
-      const { hostname, port } = new URL(service.url)
-      let isHeld = false
-      const held: (() => void)[] = []
-      const between = createServer((asked, answer) => {
-        const { url: path = '', method, headers } = asked
-        const onward = request({ hostname, port, path, method, headers }, (from) => {
-          const pass = (): void => void from.pipe(answer.writeHead(from.statusCode ?? 0, from.headers))
-          if (isHeld && path === '/v1/auth/refresh') held.push(pass)
-          else pass()
-        })
-        asked.pipe(onward)
+  kept('keeps the session of a page that is loaded again while its refresh is under way', async () => {
+    const { hostname, port } = new URL(service.url)
+    let isHeld = false
+    const held: (() => void)[] = []
+    const between = createServer((asked, answer) => {
+      const { url: path = '', method, headers } = asked
+      const onward = request({ hostname, port, path, method, headers }, (from) => {
+        const pass = (): void => void from.pipe(answer.writeHead(from.statusCode ?? 0, from.headers))
+        if (isHeld && path === '/v1/auth/refresh') held.push(pass)
+        else pass()
       })
-      await new Promise<void>((done) => between.listen(0, hostname, done))
-      const { page } = await browser.open(`http://${hostname}:${(between.address() as AddressInfo).port}/`)
-      try {
-        await signInAs(page, await addPerson(service, 'dora', ['viewer']))
-        await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-        isHeld = true
-        await page.reload()
-        // The service has made the next cookie, and the browser has not got it.
-        await eventually(() => assert.is(held.length, 1))
-        await page.reload()
-        isHeld = false
-        for (const pass of held) pass()
-        await page.getByRole('heading', { level: 1, name: /Overview|Sign in/ }).waitFor()
-        assert.is(await page.getByRole('heading', { level: 1 }).textContent(), 'Overview')
-      } finally {
-        await page.context().clearCookies()
-        await page.close()
-        between.closeAllConnections()
-        between.close()
-      }
-    },
-    LIMIT,
-  )
+      asked.pipe(onward)
+    })
+    await new Promise<void>((done) => between.listen(0, hostname, done))
+    const { page } = await browser.open(`http://${hostname}:${(between.address() as AddressInfo).port}/`)
+    try {
+      await signInAs(page, await addPerson(service, 'dora', ['viewer']))
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      isHeld = true
+      await page.reload()
+      // The service has made the next cookie, and the browser has not got it.
+      await eventually(() => assert.is(held.length, 1))
+      await page.reload()
+      isHeld = false
+      for (const pass of held) pass()
+      await page.getByRole('heading', { level: 1, name: /Overview|Sign in/ }).waitFor()
+      assert.is(await page.getByRole('heading', { level: 1 }).textContent(), 'Overview')
+    } finally {
+      await page.context().clearCookies()
+      await page.close()
+      between.closeAllConnections()
+      between.close()
+    }
+  })
 }
 
 kept.run()

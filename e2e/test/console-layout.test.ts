@@ -8,8 +8,7 @@ import { createClient } from '../harness/http-client.ts'
 import { addPerson } from '../harness/people.ts'
 
 /** What people have stumbled over: names that were cut, words that broke, questions in another language, ways that ended late. */
-const layout = suite('e2e/console-layout')
-const LIMIT = { limitMs: 600_000 }
+const layout = suite('e2e/console-layout', { limitMs: 600_000 })
 const PHONE = { width: 360, height: 780 }
 const DESK = { width: 1_280, height: 900 }
 const executable = findBrowser()
@@ -43,12 +42,12 @@ if (executable !== undefined) {
     world = await consoleWorld(temp.path)
     person = `/people/${(await addPerson(world.service, 'krbb', ['operator'])).id}`
     browser = await openBrowser(executable)
-  }, LIMIT)
+  })
   layout.after(async () => {
     await browser?.close()
     await world?.close()
     await temp?.[Symbol.asyncDispose]()
-  }, LIMIT)
+  })
 
   layout(
     'keeps the name of the box readable on a phone, dates whole, and cards ordered by a choice',
@@ -79,26 +78,21 @@ if (executable !== undefined) {
       assert.equal(await misfits(page), [])
       await page.close()
     },
-    LIMIT,
   )
 
-  layout(
-    'breaks no card number and no id at a desk, and says of a session that it goes on',
-    async () => {
-      const page = await german('/sims')
-      await page.setViewportSize(DESK)
-      await page.getByRole('link', { name: 'School' }).waitFor()
-      for (const cell of await page.locator('td.tight').all())
-        assert.ok(((await cell.boundingBox())?.height ?? 0) < 60, (await cell.textContent()) ?? undefined)
-      assert.is(await linesOf(page, 'td code'), 1)
-      assert.equal(await misfits(page), [])
-      await goTo(page, '/sessions')
-      await page.getByTitle('Noch nicht beendet').waitFor()
-      assert.equal(await misfits(page), [])
-      await page.close()
-    },
-    LIMIT,
-  )
+  layout('breaks no card number and no id at a desk, and says of a session that it goes on', async () => {
+    const page = await german('/sims')
+    await page.setViewportSize(DESK)
+    await page.getByRole('link', { name: 'School' }).waitFor()
+    for (const cell of await page.locator('td.tight').all())
+      assert.ok(((await cell.boundingBox())?.height ?? 0) < 60, (await cell.textContent()) ?? undefined)
+    assert.is(await linesOf(page, 'td code'), 1)
+    assert.equal(await misfits(page), [])
+    await goTo(page, '/sessions')
+    await page.getByTitle('Noch nicht beendet').waitFor()
+    assert.equal(await misfits(page), [])
+    await page.close()
+  })
 
   layout(
     "asks for what is missing at the field and in the reader's language, and takes a suspension back by a key",
@@ -125,46 +119,37 @@ if (executable !== undefined) {
       await eventually(async () => assert.is(await stateNow(), before))
       await own.close()
     },
-    LIMIT,
   )
 
-  layout(
-    'says that nobody can be invited without TLS before anything is filled in',
-    async () => {
-      const page = await german('/mesh')
-      await page.getByRole('link', { name: 'Wie man das setzt' }).waitFor()
-      assert.is(await page.getByRole('button', { name: 'Eine Box einladen' }).isDisabled(), true)
-      await page.getByRole('link', { name: 'Wie man das setzt' }).click()
-      await page.getByText('tls.enabled', { exact: true }).first().waitFor()
-      await page.close()
-    },
-    LIMIT,
-  )
+  layout('says that nobody can be invited without TLS before anything is filled in', async () => {
+    const page = await german('/mesh')
+    await page.getByRole('link', { name: 'Wie man das setzt' }).waitFor()
+    assert.is(await page.getByRole('button', { name: 'Eine Box einladen' }).isDisabled(), true)
+    await page.getByRole('link', { name: 'Wie man das setzt' }).click()
+    await page.getByText('tls.enabled', { exact: true }).first().waitFor()
+    await page.close()
+  })
 
-  layout(
-    'shows a page of its own at what looks like another host, and leads nobody there',
-    async () => {
-      const { url } = world.service
-      const { page } = await browser.open(`${url}//evil.example/`)
-      await page.getByRole('button', { name: 'New box? Enter its token' }).waitFor()
-      assert.is(new URL(page.url()).origin, url)
-      await page.close()
-      const client = createClient(url, 1)
-      for (const path of [
-        '//evil.example/',
-        '//evil.example/docs',
-        '/%5Cevil.example',
-        '//evil.example/%2e%2e',
-      ]) {
-        const answer = await client.send({ method: 'GET', path, headers: { accept: 'text/html' } })
-        assert.is(answer.headers.location, undefined, path)
-        assert.is(answer.status, 200, path)
-        assert.match(String(answer.headers['content-type']), 'text/html', path)
-      }
-      client.close()
-    },
-    LIMIT,
-  )
+  layout('shows a page of its own at what looks like another host, and leads nobody there', async () => {
+    const { url } = world.service
+    const { page } = await browser.open(`${url}//evil.example/`)
+    await page.getByRole('button', { name: 'New box? Enter its token' }).waitFor()
+    assert.is(new URL(page.url()).origin, url)
+    await page.close()
+    const client = createClient(url, 1)
+    for (const path of [
+      '//evil.example/',
+      '//evil.example/docs',
+      '/%5Cevil.example',
+      '//evil.example/%2e%2e',
+    ]) {
+      const answer = await client.send({ method: 'GET', path, headers: { accept: 'text/html' } })
+      assert.is(answer.headers.location, undefined, path)
+      assert.is(answer.status, 200, path)
+      assert.match(String(answer.headers['content-type']), 'text/html', path)
+    }
+    client.close()
+  })
 }
 
 layout.run()

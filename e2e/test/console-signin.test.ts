@@ -9,8 +9,7 @@ import { runSvc, type Service, startService } from '../harness/service.ts'
 import { totpAt } from '../harness/totp.ts'
 
 /** Every way into the console, and what becomes of it when the network or the service goes. */
-const signing = suite('e2e/console-signin')
-const LIMIT = { limitMs: 600_000 }
+const signing = suite('e2e/console-signin', { limitMs: 600_000 })
 const STEP_MS = 30_000
 const executable = findBrowser()
 
@@ -36,79 +35,67 @@ if (executable !== undefined) {
     browser = await openBrowser(executable)
     relay = await startRelay()
     relay.target(service.url)
-  }, LIMIT)
+  })
   signing.after(async () => {
     await browser.close()
     await relay.close()
     await service.stop()
     await temp[Symbol.asyncDispose]()
-  }, LIMIT)
+  })
 
-  signing(
-    'lets a person in by name, password and code, over a reload, and out again',
-    async () => {
-      const ada = await addPerson(service, 'ada', ['operator'])
-      const page = await opened(service.url)
-      const fill = async (password: string, code: string): Promise<void> => {
-        await page.getByLabel('Name').fill(ada.name)
-        await page.getByLabel('Password').fill(password)
-        await page.getByLabel('Code').fill(code)
-        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-      }
-      await fill('not her password', '000000')
-      await page.getByRole('alert').waitFor()
-      assert.match((await page.getByRole('alert').textContent()) ?? '', 'login_failed')
-      assert.is(await page.getByLabel('Name').inputValue(), ada.name, 'nothing typed is lost')
-      await isAccessible(page, 'a login that failed')
-      await fill(ada.password, totpAt(ada.totp_uri, Date.now()))
-      await isIn(page)
-      await page.reload()
-      await isIn(page)
-      await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-      await page.reload()
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-      const { body } = await service.request('GET', '/v1/auth/sessions')
-      assert.equal(body.sessions, [])
-      await page.close()
-    },
-    LIMIT,
-  )
-
-  signing(
-    'lets a person in with a passkey alone',
-    async () => {
-      const grace = await addPerson(service, 'grace', ['viewer'])
-      const { token } = await enter(service, grace)
-      const page = await opened(service.url.replace('127.0.0.1', 'localhost'))
-      await addAuthenticator(page)
-      const made = await makePasskey(page, token)
-      assert.is(typeof made === 'string' ? made : made.status, 201)
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
-      await isIn(page)
-      assert.is(
-        await page.getByRole('button', { name: 'Stop transmitting' }).count(),
-        0,
-        'a viewer stops nothing',
-      )
-      await page.close()
-    },
-    LIMIT,
-  )
-
-  signing(
-    'says why a token opens nothing',
-    async () => {
-      const page = await opened(service.url)
-      await page.getByRole('button', { name: 'New box? Enter its token' }).click()
-      await page.getByLabel('Token', { exact: true }).fill('svc_of_nobody')
+  signing('lets a person in by name, password and code, over a reload, and out again', async () => {
+    const ada = await addPerson(service, 'ada', ['operator'])
+    const page = await opened(service.url)
+    const fill = async (password: string, code: string): Promise<void> => {
+      await page.getByLabel('Name').fill(ada.name)
+      await page.getByLabel('Password').fill(password)
+      await page.getByLabel('Code').fill(code)
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-      await page.getByRole('alert').waitFor()
-      assert.match((await page.getByRole('alert').textContent()) ?? '', 'unauthenticated')
-      await page.close()
-    },
-    LIMIT,
-  )
+    }
+    await fill('not her password', '000000')
+    await page.getByRole('alert').waitFor()
+    assert.match((await page.getByRole('alert').textContent()) ?? '', 'login_failed')
+    assert.is(await page.getByLabel('Name').inputValue(), ada.name, 'nothing typed is lost')
+    await isAccessible(page, 'a login that failed')
+    await fill(ada.password, totpAt(ada.totp_uri, Date.now()))
+    await isIn(page)
+    await page.reload()
+    await isIn(page)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const { body } = await service.request('GET', '/v1/auth/sessions')
+    assert.equal(body.sessions, [])
+    await page.close()
+  })
+
+  signing('lets a person in with a passkey alone', async () => {
+    const grace = await addPerson(service, 'grace', ['viewer'])
+    const { token } = await enter(service, grace)
+    const page = await opened(service.url.replace('127.0.0.1', 'localhost'))
+    await addAuthenticator(page)
+    const made = await makePasskey(page, token)
+    assert.is(typeof made === 'string' ? made : made.status, 201)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await isIn(page)
+    assert.is(
+      await page.getByRole('button', { name: 'Stop transmitting' }).count(),
+      0,
+      'a viewer stops nothing',
+    )
+    await page.close()
+  })
+
+  signing('says why a token opens nothing', async () => {
+    const page = await opened(service.url)
+    await page.getByRole('button', { name: 'New box? Enter its token' }).click()
+    await page.getByLabel('Token', { exact: true }).fill('svc_of_nobody')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').waitFor()
+    assert.match((await page.getByRole('alert').textContent()) ?? '', 'unauthenticated')
+    await page.close()
+  })
 
   signing(
     'is opened by a link once, which leaves the address and whose token ends with the day',
@@ -148,29 +135,24 @@ if (executable !== undefined) {
       await page.close()
       await second.close()
     },
-    LIMIT,
   )
 
-  signing(
-    'says that the connection is lost, heals it, and shows what changed meanwhile',
-    async () => {
-      const page = await opened(relay.url)
-      await signInWithToken(page, service.adminToken)
-      await page.getByText('the licence is not acknowledged').waitFor()
-      relay.target(undefined)
-      relay.cut()
-      await page.getByText('The connection to the box is lost').waitFor()
-      const policy = await service.request('PUT', '/v1/policy', {
-        body: { spectrum: { license: { acknowledged: true, reference: 'AZ-1', holder: 'Village' } } },
-      })
-      assert.is(policy.status, 200, JSON.stringify(policy.body))
-      relay.target(service.url)
-      await page.getByText('The connection to the box is lost').waitFor({ state: 'detached' })
-      await page.getByText('the licence is not acknowledged').waitFor({ state: 'detached' })
-      await page.close()
-    },
-    LIMIT,
-  )
+  signing('says that the connection is lost, heals it, and shows what changed meanwhile', async () => {
+    const page = await opened(relay.url)
+    await signInWithToken(page, service.adminToken)
+    await page.getByText('the licence is not acknowledged').waitFor()
+    relay.target(undefined)
+    relay.cut()
+    await page.getByText('The connection to the box is lost').waitFor()
+    const policy = await service.request('PUT', '/v1/policy', {
+      body: { spectrum: { license: { acknowledged: true, reference: 'AZ-1', holder: 'Village' } } },
+    })
+    assert.is(policy.status, 200, JSON.stringify(policy.body))
+    relay.target(service.url)
+    await page.getByText('The connection to the box is lost').waitFor({ state: 'detached' })
+    await page.getByText('the licence is not acknowledged').waitFor({ state: 'detached' })
+    await page.close()
+  })
 
   signing(
     'goes on when the service is restarted under the page, and signs in over it when the session has ended',
@@ -205,7 +187,6 @@ if (executable !== undefined) {
       await isIn(page)
       await page.close()
     },
-    LIMIT,
   )
 }
 

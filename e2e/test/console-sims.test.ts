@@ -14,8 +14,8 @@ import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** The console's pages of SIMs, a subscriber, eSIM and sessions, with a lab core behind them. */
-const sims = suite('e2e/console-sims')
 const LIMIT = { limitMs: 600_000 }
+const sims = suite('e2e/console-sims', LIMIT)
 const executable = findBrowser()
 /** By which it is known that a phone is online. */
 const ONLINE = ['collectors', 'collector-mme', 'driver-hss']
@@ -43,13 +43,13 @@ if (executable !== undefined) {
     })
     browser = await openBrowser(executable)
     visits = newVisits()
-  }, LIMIT)
+  })
   sims.after(async () => {
     await browser?.close()
     await service.stop()
     await lab.stop()
     rmSync(folder, { recursive: true, force: true })
-  }, LIMIT)
+  })
 }
 
 /** A page for somebody with that role; nothing on it has gone wrong when `work` is done. */
@@ -176,85 +176,76 @@ if (executable !== undefined) {
         await page.getByText('No SIM matches').waitFor()
       })
     },
-    LIMIT,
   )
 
-  sims(
-    'says how many there are, sorts them on the service, and finds the way back to a list',
-    async () => {
-      await issue('aft', 1)
-      await issue('zone', 1)
-      const { body } = await service.request('GET', '/v1/sims')
-      const names = (page: Page) => page.locator('tbody tr[data-place] td:nth-child(2)').allInnerTexts()
-      await as('operator', '/sims', async (page) => {
-        await page.getByText(`${body.total} SIMs`, { exact: true }).waitFor()
-        const head = page.getByRole('columnheader', { name: 'Name' })
-        // By label, until something else is chosen.
-        await eventually(async () => assert.is((await names(page))[0], 'aft'))
-        assert.is(await head.getAttribute('aria-sort'), 'ascending')
-        await head.getByRole('button').click()
-        await page.waitForURL(/sort=-label/)
-        await eventually(async () => assert.is((await names(page))[0], 'zone'))
-        assert.ok(await head.getByRole('button').evaluate((button) => button.matches(':focus')))
-        await page.getByLabel('State').selectOption('revoked')
-        await page.waitForURL(/state=revoked/)
-        await page.goBack()
-        await eventually(async () => assert.is((await names(page))[0], 'zone'))
-        assert.is(await page.getByLabel('State').inputValue(), '')
-        await page.getByRole('button', { name: 'Columns' }).click()
-        await isAccessible(page, 'columns of SIMs')
-        await page.getByLabel('Card number').uncheck()
-        await page.keyboard.press('Escape')
-        await page.reload()
-        await page.getByRole('link', { name: 'zone' }).waitFor()
-        assert.is(await page.getByRole('columnheader', { name: 'Card number' }).count(), 0)
-        assert.is(await head.getAttribute('aria-sort'), 'descending')
-        await page.getByLabel('Expires').selectOption('this-month')
-        await page.getByText('No SIM matches').waitFor()
-      })
-    },
-    LIMIT,
-  )
+  sims('says how many there are, sorts them on the service, and finds the way back to a list', async () => {
+    await issue('aft', 1)
+    await issue('zone', 1)
+    const { body } = await service.request('GET', '/v1/sims')
+    const names = (page: Page) => page.locator('tbody tr[data-place] td:nth-child(2)').allInnerTexts()
+    await as('operator', '/sims', async (page) => {
+      await page.getByText(`${body.total} SIMs`, { exact: true }).waitFor()
+      const head = page.getByRole('columnheader', { name: 'Name' })
+      // By label, until something else is chosen.
+      await eventually(async () => assert.is((await names(page))[0], 'aft'))
+      assert.is(await head.getAttribute('aria-sort'), 'ascending')
+      await head.getByRole('button').click()
+      await page.waitForURL(/sort=-label/)
+      await eventually(async () => assert.is((await names(page))[0], 'zone'))
+      assert.ok(await head.getByRole('button').evaluate((button) => button.matches(':focus')))
+      await page.getByLabel('State').selectOption('revoked')
+      await page.waitForURL(/state=revoked/)
+      await page.goBack()
+      await eventually(async () => assert.is((await names(page))[0], 'zone'))
+      assert.is(await page.getByLabel('State').inputValue(), '')
+      await page.getByRole('button', { name: 'Columns' }).click()
+      await isAccessible(page, 'columns of SIMs')
+      await page.getByLabel('Card number').uncheck()
+      await page.keyboard.press('Escape')
+      await page.reload()
+      await page.getByRole('link', { name: 'zone' }).waitFor()
+      assert.is(await page.getByRole('columnheader', { name: 'Card number' }).count(), 0)
+      assert.is(await head.getAttribute('aria-sort'), 'descending')
+      await page.getByLabel('Expires').selectOption('this-month')
+      await page.getByText('No SIM matches').waitFor()
+    })
+  })
 
-  sims(
-    'does the jobs of a day by single keys, never while somebody types, and tells them by ?',
-    async () => {
-      await as('sim:issuer', '/sims', async (page) => {
-        await page.getByRole('heading', { name: 'SIMs', level: 1 }).waitFor()
-        await page.keyboard.press('o')
-        await page.waitForURL((url) => url.pathname === '/')
-        await page.keyboard.press('?')
-        const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
-        await help.waitFor()
-        await isAccessible(page, 'the shortcuts')
-        // A dialog has the keys.
-        await page.keyboard.press('s')
-        assert.is(new URL(page.url()).pathname, '/')
-        await page.keyboard.press('Escape')
-        await help.waitFor({ state: 'detached' })
-        await page.keyboard.press('/')
-        await page.getByRole('combobox').waitFor()
-        await page.keyboard.type('sao')
-        assert.is(await page.getByRole('combobox').inputValue(), 'sao')
-        // The first Escape empties a field of a search.
-        await page.getByRole('combobox').fill('')
-        await page.keyboard.press('Escape')
-        await page.getByRole('combobox').waitFor({ state: 'detached' })
-        await page.keyboard.press('n')
-        const issuing = page.getByRole('dialog', { name: 'Issue SIMs' })
-        await issuing.waitFor()
-        await page.keyboard.press('Escape')
-        await issuing.waitFor({ state: 'detached' })
-        await page.keyboard.press('?')
-        await help.getByLabel('Single keys are on').uncheck()
-        await page.keyboard.press('Escape')
-        await help.waitFor({ state: 'detached' })
-        await page.keyboard.press('o')
-        assert.is(new URL(page.url()).pathname, '/sims')
-      })
-    },
-    LIMIT,
-  )
+  sims('does the jobs of a day by single keys, never while somebody types, and tells them by ?', async () => {
+    await as('sim:issuer', '/sims', async (page) => {
+      await page.getByRole('heading', { name: 'SIMs', level: 1 }).waitFor()
+      await page.keyboard.press('o')
+      await page.waitForURL((url) => url.pathname === '/')
+      await page.keyboard.press('?')
+      const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+      await help.waitFor()
+      await isAccessible(page, 'the shortcuts')
+      // A dialog has the keys.
+      await page.keyboard.press('s')
+      assert.is(new URL(page.url()).pathname, '/')
+      await page.keyboard.press('Escape')
+      await help.waitFor({ state: 'detached' })
+      await page.keyboard.press('/')
+      await page.getByRole('combobox').waitFor()
+      await page.keyboard.type('sao')
+      assert.is(await page.getByRole('combobox').inputValue(), 'sao')
+      // The first Escape empties a field of a search.
+      await page.getByRole('combobox').fill('')
+      await page.keyboard.press('Escape')
+      await page.getByRole('combobox').waitFor({ state: 'detached' })
+      await page.keyboard.press('n')
+      const issuing = page.getByRole('dialog', { name: 'Issue SIMs' })
+      await issuing.waitFor()
+      await page.keyboard.press('Escape')
+      await issuing.waitFor({ state: 'detached' })
+      await page.keyboard.press('?')
+      await help.getByLabel('Single keys are on').uncheck()
+      await page.keyboard.press('Escape')
+      await help.waitFor({ state: 'detached' })
+      await page.keyboard.press('o')
+      assert.is(new URL(page.url()).pathname, '/sims')
+    })
+  })
 
   about(ONLINE, sims)(
     'suspends a phone that is online, says how fast it was off, and undoes it',
@@ -281,69 +272,61 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  sims(
-    'changes many at once, says what became of each, and undoes it',
-    async () => {
-      const fleet = await issue('fleet', 3)
-      const { hashes } = fleet
-      await insert(fleet)
-      for (const hash of hashes) await eventually(async () => assert.is(await stateOf(hash), 'in-use'))
-      await service.request('POST', `/v1/sims/${hashes[0]}/revoke`)
-      await as('operator', '/sims?q=fleet', async (page) => {
-        await page.getByLabel('Select all', { exact: true }).check()
-        await page.getByText('3 selected').waitFor()
-        await page.getByRole('button', { name: 'Suspend' }).click()
-        await page.getByRole('dialog', { name: 'Suspend 3 SIMs?' }).waitFor()
-        await isAccessible(page, 'many at once')
-        await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
-        await page.getByText('2 changed, 0 unchanged, 1 failed.').waitFor()
-        await page.getByText(/2 were online: all disconnected after [\d.]+ s\./).waitFor()
-        await page.getByRole('dialog').getByRole('link', { name: 'fleet' }).first().waitFor()
-        for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'suspended')
-        await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
-        await page.getByText('2 SIMs are resumed.').waitFor()
-        for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'in-use')
-      })
-    },
-    LIMIT,
-  )
+  sims('changes many at once, says what became of each, and undoes it', async () => {
+    const fleet = await issue('fleet', 3)
+    const { hashes } = fleet
+    await insert(fleet)
+    for (const hash of hashes) await eventually(async () => assert.is(await stateOf(hash), 'in-use'))
+    await service.request('POST', `/v1/sims/${hashes[0]}/revoke`)
+    await as('operator', '/sims?q=fleet', async (page) => {
+      await page.getByLabel('Select all', { exact: true }).check()
+      await page.getByText('3 selected').waitFor()
+      await page.getByRole('button', { name: 'Suspend' }).click()
+      await page.getByRole('dialog', { name: 'Suspend 3 SIMs?' }).waitFor()
+      await isAccessible(page, 'many at once')
+      await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
+      await page.getByText('2 changed, 0 unchanged, 1 failed.').waitFor()
+      await page.getByText(/2 were online: all disconnected after [\d.]+ s\./).waitFor()
+      await page.getByRole('dialog').getByRole('link', { name: 'fleet' }).first().waitFor()
+      for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'suspended')
+      await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
+      await page.getByText('2 SIMs are resumed.').waitFor()
+      for (const hash of hashes.slice(1)) assert.is(await stateOf(hash), 'in-use')
+    })
+  })
 
-  sims(
-    'looks through a file before it imports it, and gives the refused row back',
-    async () => {
-      const key = (): string => randomBytes(16).toString('hex')
-      const csv = [
-        'imsi,ki,opc,label',
-        `999990000004711,${key()},${key()},pier 1`,
-        `999990000004712,${key()},short,pier 2`,
-        `999990000004713,${key()},${key()},pier 3`,
-      ].join('\n')
-      await as('sim:issuer', '/sims/import', async (page) => {
-        await page.getByText('Paste rows instead').click()
-        await page.getByLabel('Rows', { exact: true }).fill(csv)
-        await page.getByRole('button', { name: 'Check file' }).click()
-        await page.getByText('2 would be imported, 1 with an error').waitFor()
-        assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 0)
-        const first = page.getByRole('table', { name: 'First rows' })
-        await first.getByRole('row', { name: /^2 .* pier 1$/ }).waitFor()
-        await page.getByRole('row', { name: /^3 error/ }).waitFor()
-        assert.is(
-          await page
-            .getByRole('row', { name: /^3 error/ })
-            .getByRole('link')
-            .count(),
-          0,
-        )
-        await isAccessible(page, 'an import')
-        await page.getByRole('button', { name: 'Import 2 rows' }).click()
-        await page.getByText('2 imported, 1 with an error').waitFor()
-        assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 2)
-        await page.getByRole('button', { name: 'Import 2 rows' }).click()
-        await page.getByText('2 already there, 1 with an error').waitFor()
-      })
-    },
-    LIMIT,
-  )
+  sims('looks through a file before it imports it, and gives the refused row back', async () => {
+    const key = (): string => randomBytes(16).toString('hex')
+    const csv = [
+      'imsi,ki,opc,label',
+      `999990000004711,${key()},${key()},pier 1`,
+      `999990000004712,${key()},short,pier 2`,
+      `999990000004713,${key()},${key()},pier 3`,
+    ].join('\n')
+    await as('sim:issuer', '/sims/import', async (page) => {
+      await page.getByText('Paste rows instead').click()
+      await page.getByLabel('Rows', { exact: true }).fill(csv)
+      await page.getByRole('button', { name: 'Check file' }).click()
+      await page.getByText('2 would be imported, 1 with an error').waitFor()
+      assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 0)
+      const first = page.getByRole('table', { name: 'First rows' })
+      await first.getByRole('row', { name: /^2 .* pier 1$/ }).waitFor()
+      await page.getByRole('row', { name: /^3 error/ }).waitFor()
+      assert.is(
+        await page
+          .getByRole('row', { name: /^3 error/ })
+          .getByRole('link')
+          .count(),
+        0,
+      )
+      await isAccessible(page, 'an import')
+      await page.getByRole('button', { name: 'Import 2 rows' }).click()
+      await page.getByText('2 imported, 1 with an error').waitFor()
+      assert.is((await service.request('GET', '/v1/sims?q=pier')).body.sims.length, 2)
+      await page.getByRole('button', { name: 'Import 2 rows' }).click()
+      await page.getByText('2 already there, 1 with an error').waitFor()
+    })
+  })
 
   about(['fair-use'], sims)(
     'shows who uses most, in an order that stands in the address, and saves it',

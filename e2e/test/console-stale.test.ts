@@ -9,8 +9,8 @@ import { addPerson } from '../harness/people.ts'
 import { type Service, startService } from '../harness/service.ts'
 
 /** A form that was opened before somebody else changed the same is told of it, and overwrites nothing. */
-const stale = suite('e2e/console-stale')
 const LIMIT = { limitMs: 600_000 }
+const stale = suite('e2e/console-stale', LIMIT)
 const executable = findBrowser()
 
 let temp: TempDir
@@ -49,63 +49,55 @@ if (executable !== undefined) {
       env: { SVC_HSS_DRIVER: 'none' },
     })
     browser = await openBrowser(executable)
-  }, LIMIT)
+  })
   stale.after(async () => {
     await browser?.close()
     await service?.stop()
     await temp?.[Symbol.asyncDispose]()
-  }, LIMIT)
+  })
 
-  stale(
-    'overwrites no access points that somebody else has set while others were typed',
-    async () => {
-      const { page, problems } = await asAdmin('/start')
-      const step = page.getByRole('region', { name: '6. Internet access' })
-      const names = step.getByLabel('APN names')
-      await eventually(async () => assert.is.not(await names.inputValue(), ''))
-      await names.fill('internet, mine')
-      const body = { apns: ['internet', 'theirs'] }
-      assert.is((await service.request('PUT', '/v1/policy', { body })).status, 200)
-      await step.getByText('Theirs: internet, theirs').waitFor()
-      assert.ok(await step.getByRole('button', { name: /^(Save|Show effect)$/ }).isDisabled())
-      assert.is(await names.inputValue(), 'internet, mine')
-      assert.equal((await policyNow()).apns, body.apns)
-      await step.getByRole('button', { name: 'Keep my values' }).click()
-      await applied(step)
-      await page.getByText('Saved.').waitFor()
-      assert.equal((await policyNow()).apns, ['internet', 'mine'])
-      assert.equal(problems, [])
-      await page.close()
-    },
-    LIMIT,
-  )
+  stale('overwrites no access points that somebody else has set while others were typed', async () => {
+    const { page, problems } = await asAdmin('/start')
+    const step = page.getByRole('region', { name: '6. Internet access' })
+    const names = step.getByLabel('APN names')
+    await eventually(async () => assert.is.not(await names.inputValue(), ''))
+    await names.fill('internet, mine')
+    const body = { apns: ['internet', 'theirs'] }
+    assert.is((await service.request('PUT', '/v1/policy', { body })).status, 200)
+    await step.getByText('Theirs: internet, theirs').waitFor()
+    assert.ok(await step.getByRole('button', { name: /^(Save|Show effect)$/ }).isDisabled())
+    assert.is(await names.inputValue(), 'internet, mine')
+    assert.equal((await policyNow()).apns, body.apns)
+    await step.getByRole('button', { name: 'Keep my values' }).click()
+    await applied(step)
+    await page.getByText('Saved.').waitFor()
+    assert.equal((await policyNow()).apns, ['internet', 'mine'])
+    assert.equal(problems, [])
+    await page.close()
+  })
 
-  stale(
-    'overwrites no roles that somebody else has given while others were chosen',
-    async () => {
-      const { id } = await addPerson(service, 'dora', ['viewer'])
-      const rolesNow = async (): Promise<readonly string[]> => {
-        const { users } = (await service.request('GET', '/v1/users?limit=500')).body
-        return users.find((user: { readonly id: string }) => user.id === id).roles
-      }
-      const { page, problems } = await asAdmin(`/people/${id}`)
-      await page.getByRole('button', { name: 'Change roles' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('SIM issuer').check()
-      const body = { roles: ['operator'] }
-      assert.is((await service.request('POST', `/v1/users/${id}/roles`, { body })).status, 200)
-      await dialog.getByText('Somebody else changed the roles of dora in the meantime').waitFor()
-      assert.ok(await dialog.getByRole('button', { name: 'Change roles' }).isDisabled())
-      assert.ok(await dialog.getByLabel('SIM issuer').isChecked())
-      await dialog.getByRole('button', { name: 'Take their values' }).click()
-      assert.ok(await dialog.getByLabel('operator', { exact: true }).isChecked())
-      await dialog.getByRole('button', { name: 'Cancel' }).click()
-      assert.ok((await rolesNow()).includes('operator'))
-      assert.equal(problems, [])
-      await page.close()
-    },
-    LIMIT,
-  )
+  stale('overwrites no roles that somebody else has given while others were chosen', async () => {
+    const { id } = await addPerson(service, 'dora', ['viewer'])
+    const rolesNow = async (): Promise<readonly string[]> => {
+      const { users } = (await service.request('GET', '/v1/users?limit=500')).body
+      return users.find((user: { readonly id: string }) => user.id === id).roles
+    }
+    const { page, problems } = await asAdmin(`/people/${id}`)
+    await page.getByRole('button', { name: 'Change roles' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('SIM issuer').check()
+    const body = { roles: ['operator'] }
+    assert.is((await service.request('POST', `/v1/users/${id}/roles`, { body })).status, 200)
+    await dialog.getByText('Somebody else changed the roles of dora in the meantime').waitFor()
+    assert.ok(await dialog.getByRole('button', { name: 'Change roles' }).isDisabled())
+    assert.ok(await dialog.getByLabel('SIM issuer').isChecked())
+    await dialog.getByRole('button', { name: 'Take their values' }).click()
+    assert.ok(await dialog.getByLabel('operator', { exact: true }).isChecked())
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    assert.ok((await rolesNow()).includes('operator'))
+    assert.equal(problems, [])
+    await page.close()
+  })
 
   stale(
     'sets no country over that of another tab, nor over what was written into the file by hand',
@@ -142,7 +134,6 @@ if (executable !== undefined) {
       await page.close()
       await other.page.close()
     },
-    LIMIT,
   )
 
   stale(
@@ -176,7 +167,6 @@ if (executable !== undefined) {
       await page.close()
       await other.page.close()
     },
-    LIMIT,
   )
 
   about(['fair-use'], stale)(

@@ -9,8 +9,8 @@ import { installVersion } from '../harness/plugins/install-version.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
 /** Setting a box up in the console, and a page that a plugin brings. */
-const start = suite('e2e/console-start')
 const LIMIT = { limitMs: 600_000 }
+const start = suite('e2e/console-start', LIMIT)
 const executable = findBrowser()
 
 /** A plugin with a page: its module is a text of its own, and asks the API as who is signed in. */
@@ -83,13 +83,13 @@ if (executable !== undefined) {
       },
     })
     browser = await openBrowser(executable)
-  }, LIMIT)
+  })
   start.after(async () => {
     await browser.close()
     await service.stop()
     await lab.stop()
     await temp[Symbol.asyncDispose]()
-  }, LIMIT)
+  })
 
   about(['collectors', 'collector-mme', 'driver-hss'], start)(
     'leads from a new box to a phone that was online',
@@ -295,63 +295,55 @@ if (executable !== undefined) {
     LIMIT,
   )
 
-  start(
-    'says what to write where it may not, and sees when it counts',
-    async () => {
-      const issued = await service.request('POST', '/v1/sims', { body: { count: 1 } })
-      assert.is(issued.status, 201, JSON.stringify(issued.body))
-      const before = readFileSync(file, 'utf8')
-      // Before the page reads the settings: what is typed over a file that is another by then is refused as stale.
-      rmSync(join(temp.path, 'etc'), { recursive: true })
-      const { page, problems } = await browser.open(`${service.url}/start`)
-      await signInWithToken(page, service.adminToken)
-      const plmn = page.getByRole('region', { name: '2. Network number' })
-      await plmn.getByLabel('Network code').waitFor()
-      await page.evaluate(TYPED_AT_ONCE)
-      await plmn.getByText('With another number they cannot use the network').waitFor()
-      await applied(plmn)
-      await plmn.getByText('Waiting for the change to take effect').first().waitFor()
-      await isAccessible(page, 'lines for the configuration')
-      const lines = await plmn.locator('pre').textContent()
-      assert.is(lines?.trim(), 'plmn:\n  mcc: "262"\n  mnc: "098"')
-      mkdirSync(join(temp.path, 'etc'))
-      // The number that the file has already is taken out of it.
-      writeFileSync(file, `${before.replace(/plmn:\n(?: .*\n)*/, '')}${lines ?? ''}`)
-      service.child.kill('SIGHUP')
-      await plmn.getByText('It is 262-098.').waitFor()
-      await plmn.getByText('Waiting for the change to take effect').waitFor({ state: 'detached' })
-      assert.is((await service.request('GET', '/v1/status')).body.plmn, '262-098')
-      assert.equal(problems, [])
-      await page.close()
-    },
-    LIMIT,
-  )
+  start('says what to write where it may not, and sees when it counts', async () => {
+    const issued = await service.request('POST', '/v1/sims', { body: { count: 1 } })
+    assert.is(issued.status, 201, JSON.stringify(issued.body))
+    const before = readFileSync(file, 'utf8')
+    // Before the page reads the settings: what is typed over a file that is another by then is refused as stale.
+    rmSync(join(temp.path, 'etc'), { recursive: true })
+    const { page, problems } = await browser.open(`${service.url}/start`)
+    await signInWithToken(page, service.adminToken)
+    const plmn = page.getByRole('region', { name: '2. Network number' })
+    await plmn.getByLabel('Network code').waitFor()
+    await page.evaluate(TYPED_AT_ONCE)
+    await plmn.getByText('With another number they cannot use the network').waitFor()
+    await applied(plmn)
+    await plmn.getByText('Waiting for the change to take effect').first().waitFor()
+    await isAccessible(page, 'lines for the configuration')
+    const lines = await plmn.locator('pre').textContent()
+    assert.is(lines?.trim(), 'plmn:\n  mcc: "262"\n  mnc: "098"')
+    mkdirSync(join(temp.path, 'etc'))
+    // The number that the file has already is taken out of it.
+    writeFileSync(file, `${before.replace(/plmn:\n(?: .*\n)*/, '')}${lines ?? ''}`)
+    service.child.kill('SIGHUP')
+    await plmn.getByText('It is 262-098.').waitFor()
+    await plmn.getByText('Waiting for the change to take effect').waitFor({ state: 'detached' })
+    assert.is((await service.request('GET', '/v1/status')).body.plmn, '262-098')
+    assert.equal(problems, [])
+    await page.close()
+  })
 
-  start(
-    'shows the page of a plugin while the plugin is there',
-    async () => {
-      const { page, problems } = await browser.open(service.url)
-      await signInWithToken(page, service.adminToken)
-      const entry = page.getByRole('navigation').getByRole('link', { name: 'Notes' })
-      assert.is(await entry.count(), 0)
-      installVersion(service.dataDir, { id: 'notes', version: '1.0.0', code: NOTES, manifest: MANIFEST })
-      const loaded = await service.request('POST', '/v1/plugins/notes/load', { body: {} })
-      assert.is(loaded.status, 200, JSON.stringify(loaded.body))
-      await entry.click()
-      await page.getByText('for SVC_ADMIN_TOKEN').waitFor()
-      await page.goto(`${service.url}/notes/harbour`)
-      await page.getByRole('heading', { name: 'Notes of harbour' }).waitFor()
-      await isAccessible(page, 'the page of a plugin')
-      await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
-      await page.getByText('The box is not on the air').waitFor()
-      await eventually(async () => assert.ok(await page.evaluate('globalThis.notesAreGone')))
-      assert.is((await service.request('POST', '/v1/plugins/notes/unload', { body: {} })).status, 200)
-      await entry.waitFor({ state: 'detached' })
-      assert.equal(problems, [])
-      await page.close()
-    },
-    LIMIT,
-  )
+  start('shows the page of a plugin while the plugin is there', async () => {
+    const { page, problems } = await browser.open(service.url)
+    await signInWithToken(page, service.adminToken)
+    const entry = page.getByRole('navigation').getByRole('link', { name: 'Notes' })
+    assert.is(await entry.count(), 0)
+    installVersion(service.dataDir, { id: 'notes', version: '1.0.0', code: NOTES, manifest: MANIFEST })
+    const loaded = await service.request('POST', '/v1/plugins/notes/load', { body: {} })
+    assert.is(loaded.status, 200, JSON.stringify(loaded.body))
+    await entry.click()
+    await page.getByText('for SVC_ADMIN_TOKEN').waitFor()
+    await page.goto(`${service.url}/notes/harbour`)
+    await page.getByRole('heading', { name: 'Notes of harbour' }).waitFor()
+    await isAccessible(page, 'the page of a plugin')
+    await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('The box is not on the air').waitFor()
+    await eventually(async () => assert.ok(await page.evaluate('globalThis.notesAreGone')))
+    assert.is((await service.request('POST', '/v1/plugins/notes/unload', { body: {} })).status, 200)
+    await entry.waitFor({ state: 'detached' })
+    assert.equal(problems, [])
+    await page.close()
+  })
 }
 
 start.run()

@@ -17,8 +17,8 @@ import { totpAt } from '../harness/totp.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
 
 /** What an operator and an administrator do in the console to keep a box well. */
-const upkeep = suite('e2e/console-upkeep')
 const LIMIT = { limitMs: 600_000 }
+const upkeep = suite('e2e/console-upkeep', LIMIT)
 const PASSWORD = 'correct horse battery'
 const executable = findBrowser()
 
@@ -64,13 +64,13 @@ upkeep.before(async () => {
   if (executable === undefined) return
   browser = await openBrowser(executable)
   visits = makeVisits(browser, service.url, tokenOf)
-}, LIMIT)
+})
 upkeep.after(async () => {
   await browser?.close()
   await service?.stop()
   await hooks?.close()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
 interface Shown {
   readonly page: Page
@@ -273,162 +273,145 @@ if (executable !== undefined) {
       await isAccessible(page, 'people')
       await done()
     },
-    LIMIT,
   )
 
-  upkeep(
-    'makes a token that opens what its role may, until it is deleted',
-    async () => {
-      const { page, done } = await shown('/people?tab=tokens')
-      await page.getByRole('button', { name: 'Create token' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Name').fill('dashboard')
-      await dialog.getByLabel('Valid for').selectOption({ label: '7 days' })
-      await dialog.getByRole('button', { name: 'Create token' }).click()
-      const token = (await dialog.getByText(/^svc/).first().textContent()) ?? ''
-      await dialog.getByRole('button', { name: 'I have saved it' }).click()
-      const asked = async (path: string) => (await service.request('GET', path, { token })).status
-      assert.equal([await asked('/v1/status'), await asked('/v1/audit')], [200, 403])
-      await isAccessible(page, 'tokens')
-      await page.getByRole('button', { name: 'Delete: dashboard' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-      await page.getByText('The token is deleted.').waitFor()
-      assert.is(await asked('/v1/status'), 401)
-      await done()
-    },
-    LIMIT,
-  )
+  upkeep('makes a token that opens what its role may, until it is deleted', async () => {
+    const { page, done } = await shown('/people?tab=tokens')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('dashboard')
+    await dialog.getByLabel('Valid for').selectOption({ label: '7 days' })
+    await dialog.getByRole('button', { name: 'Create token' }).click()
+    const token = (await dialog.getByText(/^svc/).first().textContent()) ?? ''
+    await dialog.getByRole('button', { name: 'I have saved it' }).click()
+    const asked = async (path: string) => (await service.request('GET', path, { token })).status
+    assert.equal([await asked('/v1/status'), await asked('/v1/audit')], [200, 403])
+    await isAccessible(page, 'tokens')
+    await page.getByRole('button', { name: 'Delete: dashboard' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('The token is deleted.').waitFor()
+    assert.is(await asked('/v1/status'), 401)
+    await done()
+  })
 
-  upkeep(
-    'gives a person a passkey, which signs in, and another password',
-    async () => {
-      if (browser === undefined) throw new Error('the browser was not started')
-      const person = await addPerson(service, 'zoe', ['viewer'])
-      const url = `http://localhost:${new URL(service.url).port}/account`
-      const { page, problems } = await browser.open(url)
-      await addAuthenticator(page)
-      await page.getByLabel('Name').fill('zoe')
-      await page.getByLabel('Password').fill(person.password)
-      await page.getByLabel('Code').fill(totpAt(person.totp_uri, Date.now()))
-      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-      await page.getByLabel('Name of the passkey').fill('virtual')
-      await page.getByRole('button', { name: 'Add passkey' }).click()
-      await page.getByRole('row', { name: /virtual/ }).waitFor()
-      await isAccessible(page, 'my account')
-      await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
-      await page.getByRole('button', { name: 'Sign out' }).waitFor()
-      const form = page.getByRole('region', { name: 'Change password' })
-      await form.getByLabel('Current password').fill(person.password)
-      await form.getByLabel('Code').fill(person.recovery_codes[0] ?? '')
-      await form.getByLabel('New password', { exact: true }).fill(PASSWORD)
-      await form.getByLabel('Repeat new password').fill('another one than that')
-      await form.getByText('The passwords are not the same.').waitFor()
-      await form.getByLabel('Repeat new password').fill(PASSWORD)
-      await form.getByRole('button', { name: 'Change password' }).click()
-      await page.getByText('The password is changed.').waitFor()
-      await page.getByRole('button', { name: 'Remove: virtual' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-      await page.getByText('No passkeys.').waitFor()
-      assert.equal((await service.request('GET', `/v1/users/${person.id}/passkeys`)).body.passkeys, [])
-      assert.equal(problems, [])
-      await page.context().clearCookies()
-      await page.close()
-    },
-    LIMIT,
-  )
+  upkeep('gives a person a passkey, which signs in, and another password', async () => {
+    if (browser === undefined) throw new Error('the browser was not started')
+    const person = await addPerson(service, 'zoe', ['viewer'])
+    const url = `http://localhost:${new URL(service.url).port}/account`
+    const { page, problems } = await browser.open(url)
+    await addAuthenticator(page)
+    await page.getByLabel('Name').fill('zoe')
+    await page.getByLabel('Password').fill(person.password)
+    await page.getByLabel('Code').fill(totpAt(person.totp_uri, Date.now()))
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByLabel('Name of the passkey').fill('virtual')
+    await page.getByRole('button', { name: 'Add passkey' }).click()
+    await page.getByRole('row', { name: /virtual/ }).waitFor()
+    await isAccessible(page, 'my account')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    const form = page.getByRole('region', { name: 'Change password' })
+    await form.getByLabel('Current password').fill(person.password)
+    await form.getByLabel('Code').fill(person.recovery_codes[0] ?? '')
+    await form.getByLabel('New password', { exact: true }).fill(PASSWORD)
+    await form.getByLabel('Repeat new password').fill('another one than that')
+    await form.getByText('The passwords are not the same.').waitFor()
+    await form.getByLabel('Repeat new password').fill(PASSWORD)
+    await form.getByRole('button', { name: 'Change password' }).click()
+    await page.getByText('The password is changed.').waitFor()
+    await page.getByRole('button', { name: 'Remove: virtual' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('No passkeys.').waitFor()
+    assert.equal((await service.request('GET', `/v1/users/${person.id}/passkeys`)).body.passkeys, [])
+    assert.equal(problems, [])
+    await page.context().clearCookies()
+    await page.close()
+  })
 
-  upkeep(
-    'draws recovery codes for who is signed in, which are shown once, and printed alone',
-    async () => {
-      if (browser === undefined) throw new Error('the browser was not started')
-      const person = await addPerson(service, 'jude', ['viewer'])
-      const { page, problems } = await browser.open(`${service.url}/account`)
-      await signInAs(page, person)
-      const card = page.getByRole('region', { name: 'Recovery codes' })
-      await card.getByText('10 of ten are left.').waitFor()
-      const status = async (code: string): Promise<number> => {
-        const body = { username: 'jude', password: person.password, code }
-        return (await post(service, '/v1/auth/login', { body })).status
-      }
-      const spent = person.recovery_codes.slice(0, 8)
-      for (const code of spent) assert.is(await status(code), 200)
-      await card.getByRole('status').getByText('2 of ten are left.').waitFor()
-      await card.getByRole('button', { name: 'Generate new codes' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Current password').fill(`${person.password}x`)
-      await dialog.getByLabel('Code').fill(person.recovery_codes[8] ?? '')
-      await dialog.getByRole('button', { name: 'Generate new codes' }).click()
-      await dialog.getByText('login_failed').waitFor()
-      await dialog.getByLabel('Current password').fill(person.password)
-      await dialog.getByRole('button', { name: 'Generate new codes' }).click()
-      await dialog.getByText('You see this only once.').waitFor()
-      const codes = await dialog.getByRole('listitem').allTextContents()
-      assert.is(codes.length, 10)
-      await isAccessible(page, 'recovery codes that were drawn')
-      await page.emulateMedia({ media: 'print' })
-      assert.ok(await dialog.getByText(codes[0] ?? '').isVisible())
-      assert.not.ok(await card.isVisible())
-      await page.emulateMedia({ media: 'screen' })
-      await dialog.getByRole('button', { name: 'I have saved it' }).click()
-      await card.getByText('10 of ten are left.').waitFor()
-      assert.equal([await status(person.recovery_codes[9] ?? ''), await status(codes[0] ?? '')], [401, 200])
-      await card.getByText('9 of ten are left.').waitFor()
-      // The browser says of the refused try that it was refused.
-      assert.equal(
-        problems.filter((problem) => !problem.includes('401')),
-        [],
-      )
-      await page.context().clearCookies()
-      await page.close()
-    },
-    LIMIT,
-  )
+  upkeep('draws recovery codes for who is signed in, which are shown once, and printed alone', async () => {
+    if (browser === undefined) throw new Error('the browser was not started')
+    const person = await addPerson(service, 'jude', ['viewer'])
+    const { page, problems } = await browser.open(`${service.url}/account`)
+    await signInAs(page, person)
+    const card = page.getByRole('region', { name: 'Recovery codes' })
+    await card.getByText('10 of ten are left.').waitFor()
+    const status = async (code: string): Promise<number> => {
+      const body = { username: 'jude', password: person.password, code }
+      return (await post(service, '/v1/auth/login', { body })).status
+    }
+    const spent = person.recovery_codes.slice(0, 8)
+    for (const code of spent) assert.is(await status(code), 200)
+    await card.getByRole('status').getByText('2 of ten are left.').waitFor()
+    await card.getByRole('button', { name: 'Generate new codes' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Current password').fill(`${person.password}x`)
+    await dialog.getByLabel('Code').fill(person.recovery_codes[8] ?? '')
+    await dialog.getByRole('button', { name: 'Generate new codes' }).click()
+    await dialog.getByText('login_failed').waitFor()
+    await dialog.getByLabel('Current password').fill(person.password)
+    await dialog.getByRole('button', { name: 'Generate new codes' }).click()
+    await dialog.getByText('You see this only once.').waitFor()
+    const codes = await dialog.getByRole('listitem').allTextContents()
+    assert.is(codes.length, 10)
+    await isAccessible(page, 'recovery codes that were drawn')
+    await page.emulateMedia({ media: 'print' })
+    assert.ok(await dialog.getByText(codes[0] ?? '').isVisible())
+    assert.not.ok(await card.isVisible())
+    await page.emulateMedia({ media: 'screen' })
+    await dialog.getByRole('button', { name: 'I have saved it' }).click()
+    await card.getByText('10 of ten are left.').waitFor()
+    assert.equal([await status(person.recovery_codes[9] ?? ''), await status(codes[0] ?? '')], [401, 200])
+    await card.getByText('9 of ten are left.').waitFor()
+    // The browser says of the refused try that it was refused.
+    assert.equal(
+      problems.filter((problem) => !problem.includes('401')),
+      [],
+    )
+    await page.context().clearCookies()
+    await page.close()
+  })
 
-  upkeep(
-    'installs a signed plugin, another version, rolls back, and says why one fails',
-    async () => {
-      const { page, done } = await shown('/plugins')
-      const install = page.getByRole('region', { name: 'Install a package' })
-      const give = async (version: string, code: string): Promise<void> => {
-        const file = await packSigned(folder, signer, { id: 'lantern', version, code })
-        await install.getByLabel('Package (.tgz)').setInputFiles(file)
-        await install.getByRole('button', { name: 'Install a package' }).click()
-      }
-      const running = async (): Promise<string> => {
-        const { plugins } = (await service.request('GET', '/v1/plugins')).body
-        const found = plugins.find(({ name }: { readonly name: string }) => name === 'lantern')
-        return `${found?.version} ${found?.state}`
-      }
-      await give('1.0.0', sourceOf())
-      await install.getByText('lantern 1.0.0 is installed:').waitFor()
-      await give('1.1.0', sourceOf())
-      await install.getByText('lantern 1.1.0 is installed:').waitFor()
-      assert.is(await running(), '1.1.0 running')
-      await page.getByRole('link', { name: 'lantern' }).first().click()
-      await page.getByText(/^alice/).waitFor()
-      await page.getByRole('button', { name: 'Go back to 1.0.0' }).click()
-      await page.getByRole('button', { name: 'Use version 1.1.0' }).waitFor()
-      await page.getByText('it took the place of version 1.1.0').waitFor()
-      assert.is(await running(), '1.0.0 running')
-      await isAccessible(page, 'a plugin')
-      await page.getByRole('link', { name: 'Plugins' }).first().click()
-      await give('1.2.0', sourceOf({ setup: "throw new Error('the lantern has no oil')" }))
-      await page
-        .getByText(/the lantern has no oil/)
-        .first()
-        .waitFor()
-      assert.is(await running(), '1.0.0 running')
-      await isAccessible(page, 'plugins')
-      await page.getByRole('link', { name: 'lantern' }).first().click()
-      await page.getByRole('button', { name: 'Disable' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
-      await page.getByRole('button', { name: 'Enable' }).waitFor()
-      assert.match(await running(), /disabled$/)
-      await done()
-    },
-    LIMIT,
-  )
+  upkeep('installs a signed plugin, another version, rolls back, and says why one fails', async () => {
+    const { page, done } = await shown('/plugins')
+    const install = page.getByRole('region', { name: 'Install a package' })
+    const give = async (version: string, code: string): Promise<void> => {
+      const file = await packSigned(folder, signer, { id: 'lantern', version, code })
+      await install.getByLabel('Package (.tgz)').setInputFiles(file)
+      await install.getByRole('button', { name: 'Install a package' }).click()
+    }
+    const running = async (): Promise<string> => {
+      const { plugins } = (await service.request('GET', '/v1/plugins')).body
+      const found = plugins.find(({ name }: { readonly name: string }) => name === 'lantern')
+      return `${found?.version} ${found?.state}`
+    }
+    await give('1.0.0', sourceOf())
+    await install.getByText('lantern 1.0.0 is installed:').waitFor()
+    await give('1.1.0', sourceOf())
+    await install.getByText('lantern 1.1.0 is installed:').waitFor()
+    assert.is(await running(), '1.1.0 running')
+    await page.getByRole('link', { name: 'lantern' }).first().click()
+    await page.getByText(/^alice/).waitFor()
+    await page.getByRole('button', { name: 'Go back to 1.0.0' }).click()
+    await page.getByRole('button', { name: 'Use version 1.1.0' }).waitFor()
+    await page.getByText('it took the place of version 1.1.0').waitFor()
+    assert.is(await running(), '1.0.0 running')
+    await isAccessible(page, 'a plugin')
+    await page.getByRole('link', { name: 'Plugins' }).first().click()
+    await give('1.2.0', sourceOf({ setup: "throw new Error('the lantern has no oil')" }))
+    await page
+      .getByText(/the lantern has no oil/)
+      .first()
+      .waitFor()
+    assert.is(await running(), '1.0.0 running')
+    await isAccessible(page, 'plugins')
+    await page.getByRole('link', { name: 'lantern' }).first().click()
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('button', { name: 'Enable' }).waitFor()
+    assert.match(await running(), /disabled$/)
+    await done()
+  })
 
   about(['alerts'], upkeep)(
     'finds a setting by a word, with where it is from, and marks what needs a restart',

@@ -9,7 +9,6 @@ import { type Service, startService } from '../harness/service.ts'
 /** The console as the service serves it. */
 const site = suite('e2e/console')
 const SITE = join(folderOf('console'), 'dist/site')
-const LIMIT = { limitMs: 360_000 }
 const executable = findBrowser()
 
 let service: Service
@@ -18,11 +17,11 @@ let browser: Browser | undefined
 site.before(async () => {
   service = await startService()
   if (executable !== undefined) browser = await openBrowser(executable)
-}, LIMIT)
+})
 site.after(async () => {
   await browser?.close()
   await service.stop()
-}, LIMIT)
+})
 
 /** As a browser asks for a page. */
 function page(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
@@ -89,25 +88,21 @@ if (executable !== undefined) {
     return browser
   }
 
-  site(
-    'is entered with a token, and says whether the box is on the air',
-    async () => {
-      const { page, problems, hosts } = await opened().open(service.url)
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-      await isAccessible(page, 'sign in')
-      await signInWithToken(page, service.adminToken)
-      await page.getByText('The box is not on the air, because no country is set').waitFor()
-      await isAccessible(page, 'overview')
-      await page.reload()
-      await page.getByText('The box is not on the air').waitFor()
-      await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-      assert.equal(problems, [])
-      assert.equal([...hosts], [new URL(service.url).host])
-      await page.close()
-    },
-    LIMIT,
-  )
+  site('is entered with a token, and says whether the box is on the air', async () => {
+    const { page, problems, hosts } = await opened().open(service.url)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await isAccessible(page, 'sign in')
+    await signInWithToken(page, service.adminToken)
+    await page.getByText('The box is not on the air, because no country is set').waitFor()
+    await isAccessible(page, 'overview')
+    await page.reload()
+    await page.getByText('The box is not on the air').waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.equal(problems, [])
+    assert.equal([...hosts], [new URL(service.url).host])
+    await page.close()
+  })
 }
 
 site.run()

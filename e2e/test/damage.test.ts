@@ -46,165 +46,141 @@ let truth: Truth
 /** Of the newest entry of its audit trail. */
 let lastSeq = Number.POSITIVE_INFINITY
 
-damage.before(
-  async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'steeple-damage-'))
-    const service = await started.start({ dataDir, adminToken: ADMIN })
-    for (let i = 0; i < 30; i++) await mint(service, { name: `token-number-${i}`, roles: ['viewer'] })
-    await service.request('PUT', '/v1/policy', { body: POLICY, headers: { 'idempotency-key': 'policy-key' } })
-    const { id } = (await mint(service, { name: 'to-be-deleted', roles: ['viewer'] })).body
-    await service.request('DELETE', `/v1/tokens/${id}`)
-    const repeated = await mint(service, REPEATED, 'repeated-key')
-    const answers = new Map<string, string>()
-    for (const path of READS) answers.set(path, lasting((await service.request('GET', path)).body))
-    // A check that is not over goes on where it stopped: what is damaged before that, it would see the next time alone.
-    await eventually(async () => SCAN_OVER.test(service.output()))
-    await service.stop()
-    const { entries } = JSON.parse(answers.get('/v1/audit') ?? '') as AuditPage
-    truth = { dataDir, viewer: repeated.body.token, answers }
-    lastSeq = Math.max(...entries.map(({ seq }) => seq))
-  },
-  { limitMs: 360_000 },
-)
+damage.before(async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'steeple-damage-'))
+  const service = await started.start({ dataDir, adminToken: ADMIN })
+  for (let i = 0; i < 30; i++) await mint(service, { name: `token-number-${i}`, roles: ['viewer'] })
+  await service.request('PUT', '/v1/policy', { body: POLICY, headers: { 'idempotency-key': 'policy-key' } })
+  const { id } = (await mint(service, { name: 'to-be-deleted', roles: ['viewer'] })).body
+  await service.request('DELETE', `/v1/tokens/${id}`)
+  const repeated = await mint(service, REPEATED, 'repeated-key')
+  const answers = new Map<string, string>()
+  for (const path of READS) answers.set(path, lasting((await service.request('GET', path)).body))
+  // A check that is not over goes on where it stopped: what is damaged before that, it would see the next time alone.
+  await eventually(async () => SCAN_OVER.test(service.output()))
+  await service.stop()
+  const { entries } = JSON.parse(answers.get('/v1/audit') ?? '') as AuditPage
+  truth = { dataDir, viewer: repeated.body.token, answers }
+  lastSeq = Math.max(...entries.map(({ seq }) => seq))
+})
 
 damage.after(() => {
   started.endAll()
   rmSync(truth.dataDir, { recursive: true, force: true })
 })
 
-damage(
-  'reports a changed name of a token and serves all others',
-  () =>
-    withCopy(async (dir) => {
-      assert.ok(flipInText(join(dir, 'svc.db'), 'token-number-17') > 0)
-      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
-      await assertCorrupt(service, '/v1/tokens?limit=500')
-      await assertTrue(service, ['/v1/policy', '/v1/nodes', '/v1/tx/arm'])
-      assert.is((await mint(service, { name: 'after', roles: ['viewer'] })).status, 201)
-      await assertReported(service, 'access_token')
-      assert.is(await service.stop(), 0)
-    }),
-  { limitMs: 360_000 },
+damage('reports a changed name of a token and serves all others', () =>
+  withCopy(async (dir) => {
+    assert.ok(flipInText(join(dir, 'svc.db'), 'token-number-17') > 0)
+    const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+    await assertCorrupt(service, '/v1/tokens?limit=500')
+    await assertTrue(service, ['/v1/policy', '/v1/nodes', '/v1/tx/arm'])
+    assert.is((await mint(service, { name: 'after', roles: ['viewer'] })).status, 201)
+    await assertReported(service, 'access_token')
+    assert.is(await service.stop(), 0)
+  }),
 )
 
-damage(
-  'reports a changed policy and lets nothing through that needs it',
-  () =>
-    withCopy(async (dir) => {
-      assert.ok(flipInText(join(dir, 'svc.db'), '"sim_swap_cooldown_hours":71') > 0)
-      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
-      await assertCorrupt(service, '/v1/policy')
-      await assertTrue(service, ['/v1/tokens?limit=3'])
-      const nodes = await service.request('GET', '/v1/nodes')
-      assert.is(nodes.body.nodes?.[0]?.on_air, null, JSON.stringify(nodes.body))
-      await assertReported(service, 'policy_bundle')
-      assert.is(await service.stop(), 0)
-    }),
-  { limitMs: 360_000 },
+damage('reports a changed policy and lets nothing through that needs it', () =>
+  withCopy(async (dir) => {
+    assert.ok(flipInText(join(dir, 'svc.db'), '"sim_swap_cooldown_hours":71') > 0)
+    const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+    await assertCorrupt(service, '/v1/policy')
+    await assertTrue(service, ['/v1/tokens?limit=3'])
+    const nodes = await service.request('GET', '/v1/nodes')
+    assert.is(nodes.body.nodes?.[0]?.on_air, null, JSON.stringify(nodes.body))
+    await assertReported(service, 'policy_bundle')
+    assert.is(await service.stop(), 0)
+  }),
 )
 
-damage(
-  'reports a changed node record',
-  () =>
-    withCopy(async (dir) => {
-      const name = JSON.parse(truth.answers.get('/v1/nodes') ?? '').nodes[0].name
-      // The name stands in other tables too; the row is found by its state behind it.
-      assert.ok(flipInText(join(dir, 'svc.db'), `${name}provision`) > 0)
-      const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
-      await eventually(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
-      if (run.child.exitCode !== null) {
-        await assertRefusal(run)
-        assert.match(run.stderr(), /nodes_node/)
-        return
-      }
-      const url = await urlOf(run)
-      const answer = await fetch(`${url}/v1/nodes`, { headers: { authorization: `Bearer ${ADMIN}` } })
-      assert.is(answer.status, 500)
-      assert.is(((await answer.json()) as Answer['body']).error.code, 'store_corrupt')
-      assert.match(run.stdout(), /"store is damaged"/)
-    }),
-  { limitMs: 360_000 },
-)
-
-damage(
-  'says of a column whose name was damaged that it is not there, and does not start',
-  () =>
-    withCopy(async (dir) => {
-      // The letter in the middle becomes another one.
-      assert.ok(flipInText(join(dir, 'svc.db'), 'pal_name ') > 0)
-      const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+damage('reports a changed node record', () =>
+  withCopy(async (dir) => {
+    const name = JSON.parse(truth.answers.get('/v1/nodes') ?? '').nodes[0].name
+    // The name stands in other tables too; the row is found by its state behind it.
+    assert.ok(flipInText(join(dir, 'svc.db'), `${name}provision`) > 0)
+    const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+    await eventually(async () => run.child.exitCode !== null || SCAN_OVER.test(run.stdout()))
+    if (run.child.exitCode !== null) {
       await assertRefusal(run)
-      assert.match(run.stderr(), /^store_corrupt: .*principal_name.*restore a backup/)
-    }),
-  { limitMs: 360_000 },
+      assert.match(run.stderr(), /nodes_node/)
+      return
+    }
+    const url = await urlOf(run)
+    const answer = await fetch(`${url}/v1/nodes`, { headers: { authorization: `Bearer ${ADMIN}` } })
+    assert.is(answer.status, 500)
+    assert.is(((await answer.json()) as Answer['body']).error.code, 'store_corrupt')
+    assert.match(run.stdout(), /"store is damaged"/)
+  }),
 )
 
-damage(
-  'names the audit entry that was changed',
-  () =>
-    withCopy(async (dir) => {
-      const entries = JSON.parse(truth.answers.get('/v1/audit') ?? '').entries
-      const changed =
-        entries.find(
-          ({ action }: { action: string }) => action === 'policy.update' || action === 'policy.put',
-        ) ?? entries[5]
-      assert.ok(flipInText(join(dir, 'svc.db'), changed.hash) > 0)
-      const verdict = await runSvc(['audit', 'verify', '--data-dir', dir])
-      assert.is(verdict.code, 1, verdict.stdout)
-      assert.match(verdict.stderr, new RegExp(`entry ${changed.seq}\\b`))
-      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
-      await assertCorrupt(service, '/v1/audit?limit=500')
-      await assertTrue(service, ['/v1/tokens', '/v1/policy', '/v1/nodes'])
-      await assertReported(service, 'kernel_audit')
-      assert.is(await service.stop(), 0)
-    }),
-  { limitMs: 360_000 },
+damage('says of a column whose name was damaged that it is not there, and does not start', () =>
+  withCopy(async (dir) => {
+    // The letter in the middle becomes another one.
+    assert.ok(flipInText(join(dir, 'svc.db'), 'pal_name ') > 0)
+    const run = started.launch(serveArgs(dir), { env: { SVC_ADMIN_TOKEN: ADMIN } })
+    await assertRefusal(run)
+    assert.match(run.stderr(), /^store_corrupt: .*principal_name.*restore a backup/)
+  }),
 )
 
-damage(
-  'sends a gap in the place of a changed event, and those behind it',
-  () =>
-    withCopy(async (dir) => {
-      const path = join(dir, 'svc.db')
-      const middle = "from kernel_outbox where type = 'token.create' order by id limit 1 offset 9"
-      const id = Number(valueIn(path, `select id ${middle}`))
-      const subject = String(valueIn(path, `select subject ${middle}`))
-      assert.ok(flipInText(path, `${subject}{`) > 0)
-      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
-      const ids = await idsBeyond(`${service.url}/v1/events`, ADMIN, id)
-      assert.not.ok(ids.includes(id), 'the changed event was sent')
-      await assertReported(service, 'kernel_outbox')
-      assert.is(await service.stop(), 0)
-    }),
-  { limitMs: 360_000 },
+damage('names the audit entry that was changed', () =>
+  withCopy(async (dir) => {
+    const entries = JSON.parse(truth.answers.get('/v1/audit') ?? '').entries
+    const changed =
+      entries.find(
+        ({ action }: { action: string }) => action === 'policy.update' || action === 'policy.put',
+      ) ?? entries[5]
+    assert.ok(flipInText(join(dir, 'svc.db'), changed.hash) > 0)
+    const verdict = await runSvc(['audit', 'verify', '--data-dir', dir])
+    assert.is(verdict.code, 1, verdict.stdout)
+    assert.match(verdict.stderr, new RegExp(`entry ${changed.seq}\\b`))
+    const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+    await assertCorrupt(service, '/v1/audit?limit=500')
+    await assertTrue(service, ['/v1/tokens', '/v1/policy', '/v1/nodes'])
+    await assertReported(service, 'kernel_audit')
+    assert.is(await service.stop(), 0)
+  }),
 )
 
-damage(
-  'does not repeat a changed result of an idempotent request',
-  () =>
-    withCopy(async (dir) => {
-      const path = join(dir, 'svc.db')
-      const sealed = 'from kernel_idempotency where sealed_reply is not null limit 1'
-      assert.ok(flipInText(path, valueIn(path, `select sealed_reply ${sealed}`) as Uint8Array) > 0)
-      const open = 'from kernel_idempotency where reply is not null limit 1'
-      assert.ok(flipInText(path, String(valueIn(path, `select reply ${open}`))) > 0)
-      const service = await started.start({ dataDir: dir, adminToken: ADMIN })
-      const repeats = [
-        await mint(service, REPEATED, 'repeated-key'),
-        await service.request('PUT', '/v1/policy', {
-          body: POLICY,
-          headers: { 'idempotency-key': 'policy-key' },
-        }),
-      ]
-      for (const answer of repeats) {
-        assert.is(answer.status, 500, JSON.stringify(answer.body))
-        assert.is(answer.body.error.code, 'store_corrupt')
-      }
-      assert.is((await mint(service, { name: 'other', roles: ['viewer'] }, 'other-key')).status, 201)
-      await assertReported(service, 'kernel_idempotency')
-      assert.is(await service.stop(), 0)
-    }),
-  { limitMs: 360_000 },
+damage('sends a gap in the place of a changed event, and those behind it', () =>
+  withCopy(async (dir) => {
+    const path = join(dir, 'svc.db')
+    const middle = "from kernel_outbox where type = 'token.create' order by id limit 1 offset 9"
+    const id = Number(valueIn(path, `select id ${middle}`))
+    const subject = String(valueIn(path, `select subject ${middle}`))
+    assert.ok(flipInText(path, `${subject}{`) > 0)
+    const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+    const ids = await idsBeyond(`${service.url}/v1/events`, ADMIN, id)
+    assert.not.ok(ids.includes(id), 'the changed event was sent')
+    await assertReported(service, 'kernel_outbox')
+    assert.is(await service.stop(), 0)
+  }),
+)
+
+damage('does not repeat a changed result of an idempotent request', () =>
+  withCopy(async (dir) => {
+    const path = join(dir, 'svc.db')
+    const sealed = 'from kernel_idempotency where sealed_reply is not null limit 1'
+    assert.ok(flipInText(path, valueIn(path, `select sealed_reply ${sealed}`) as Uint8Array) > 0)
+    const open = 'from kernel_idempotency where reply is not null limit 1'
+    assert.ok(flipInText(path, String(valueIn(path, `select reply ${open}`))) > 0)
+    const service = await started.start({ dataDir: dir, adminToken: ADMIN })
+    const repeats = [
+      await mint(service, REPEATED, 'repeated-key'),
+      await service.request('PUT', '/v1/policy', {
+        body: POLICY,
+        headers: { 'idempotency-key': 'policy-key' },
+      }),
+    ]
+    for (const answer of repeats) {
+      assert.is(answer.status, 500, JSON.stringify(answer.body))
+      assert.is(answer.body.error.code, 'store_corrupt')
+    }
+    assert.is((await mint(service, { name: 'other', roles: ['viewer'] }, 'other-key')).status, 201)
+    await assertReported(service, 'kernel_idempotency')
+    assert.is(await service.stop(), 0)
+  }),
 )
 
 damage(
@@ -241,7 +217,6 @@ damage(
       rmSync(base, { recursive: true, force: true })
     }
   },
-  { limitMs: 360_000 },
 )
 
 damage(
@@ -275,28 +250,24 @@ damage(
   { limitMs: rounds(600_000) },
 )
 
-damage(
-  'never drops a durable commit for a damaged WAL frame, the last one included',
-  async () => {
-    const base = mkdtempSync(join(tmpdir(), 'steeple-wal-'))
-    try {
-      const service = await started.start({ dataDir: base, adminToken: ADMIN })
-      const names: string[] = []
-      for (let i = 0; i < 20; i++) {
-        assert.is((await mint(service, { name: `wal-${i}`, roles: ['viewer'] })).status, 201)
-        names.push(`wal-${i}`)
-      }
-      await service.kill()
-      const size = sizeOf(join(base, 'svc.db-wal'))
-      // In its header, in the middle and in the last frame; store-place.test tries many places.
-      assert.ok(await afterWalFlip(base, 6, names), 'a damaged header was not noticed')
-      for (const at of [Math.floor(size / 2), size - 8_000]) await afterWalFlip(base, at, names)
-    } finally {
-      rmSync(base, { recursive: true, force: true })
+damage('never drops a durable commit for a damaged WAL frame, the last one included', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'steeple-wal-'))
+  try {
+    const service = await started.start({ dataDir: base, adminToken: ADMIN })
+    const names: string[] = []
+    for (let i = 0; i < 20; i++) {
+      assert.is((await mint(service, { name: `wal-${i}`, roles: ['viewer'] })).status, 201)
+      names.push(`wal-${i}`)
     }
-  },
-  { limitMs: 360_000 },
-)
+    await service.kill()
+    const size = sizeOf(join(base, 'svc.db-wal'))
+    // In its header, in the middle and in the last frame; store-place.test tries many places.
+    assert.ok(await afterWalFlip(base, 6, names), 'a damaged header was not noticed')
+    for (const at of [Math.floor(size / 2), size - 8_000]) await afterWalFlip(base, at, names)
+  } finally {
+    rmSync(base, { recursive: true, force: true })
+  }
+})
 
 /** Whether the start was refused; otherwise all names are there. */
 function afterWalFlip(base: string, at: number, names: readonly string[]): Promise<boolean> {

@@ -69,111 +69,95 @@ async function fullAndFree(small: SmallDisk): Promise<void> {
   )
 }
 
-disk(
-  'starts on a full disk or says in one line why not, and starts once there is room',
-  async () => {
-    await onMemory(async (small) => {
-      const first = await started.start({ dataDir: small.path, adminToken: ADMIN })
-      assert.is((await mint(first, 'before')).status, 201)
-      assert.is(await first.stop(), 0)
-      small.fill()
-      const args = ['--first-start', '--data-dir', small.path, '--listen', '127.0.0.1:0']
-      const refused = await runSvc(args, { SVC_ADMIN_TOKEN: ADMIN })
-      assert.is(refused.code, 1, refused.stdout)
-      assertOneLine(refused.stderr, /full/)
-      small.free()
-      const second = await started.start({ dataDir: small.path, adminToken: ADMIN })
-      assert.equal(await tokenNames(second), ['before'])
-      assert.is(await second.stop(), 0)
-    })
-  },
-  { limitMs: 360_000 },
-)
+disk('starts on a full disk or says in one line why not, and starts once there is room', async () => {
+  await onMemory(async (small) => {
+    const first = await started.start({ dataDir: small.path, adminToken: ADMIN })
+    assert.is((await mint(first, 'before')).status, 201)
+    assert.is(await first.stop(), 0)
+    small.fill()
+    const args = ['--first-start', '--data-dir', small.path, '--listen', '127.0.0.1:0']
+    const refused = await runSvc(args, { SVC_ADMIN_TOKEN: ADMIN })
+    assert.is(refused.code, 1, refused.stdout)
+    assertOneLine(refused.stderr, /full/)
+    small.free()
+    const second = await started.start({ dataDir: small.path, adminToken: ADMIN })
+    assert.equal(await tokenNames(second), ['before'])
+    assert.is(await second.stop(), 0)
+  })
+})
 
-disk(
-  'goes on when the disk of its log is full, and logs on once there is room',
-  async () => {
-    await onMemory(async (small) => {
-      const logPath = join(small.path, 'service.log')
-      const log = openSync(logPath, 'a')
-      const dataDir = mkdtempSync(join(tmpdir(), 'steeple-logged-'))
-      const run = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
-        stdout: log,
-      })
-      closeSync(log)
-      const logged = (): string => readFileSync(logPath, 'utf8')
-      await eventually(async () => LISTENING.test(logged()))
-      const url = LISTENING.exec(logged())?.[1] ?? ''
-      small.fill()
-      for (let i = 0; i < 200; i++) assert.is((await fetch(`${url}/v1/version`)).status, 200)
-      small.free()
-      await eventually(async () => {
-        await fetch(`${url}/v1/version`, { headers: { 'x-request-id': 'logged-again' } })
-        return logged().includes('logged-again')
-      })
-      run.child.kill('SIGTERM')
-      assert.is(await run.exited, 0)
-      assert.match(logged(), /"stopped"\}\n$/)
-      rmSync(dataDir, { recursive: true })
+disk('goes on when the disk of its log is full, and logs on once there is room', async () => {
+  await onMemory(async (small) => {
+    const logPath = join(small.path, 'service.log')
+    const log = openSync(logPath, 'a')
+    const dataDir = mkdtempSync(join(tmpdir(), 'steeple-logged-'))
+    const run = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
+      stdout: log,
     })
-  },
-  { limitMs: 360_000 },
-)
-
-disk(
-  'refuses to start on a read-only disk in one line',
-  async () => {
-    await onMemory(async (small) => {
-      const first = await started.start({ dataDir: small.path, adminToken: ADMIN })
-      assert.is((await mint(first, 'before')).status, 201)
-      assert.is(await first.stop(), 0)
-      small.remount('ro')
-      const args = ['--first-start', '--data-dir', small.path, '--listen', '127.0.0.1:0']
-      const refused = await runSvc(args, { SVC_ADMIN_TOKEN: ADMIN })
-      assert.is(refused.code, 1, refused.stdout)
-      assertOneLine(refused.stderr, /read-only|cannot be written/)
-      small.remount('rw')
-      const second = await started.start({ dataDir: small.path, adminToken: ADMIN })
-      assert.equal(await tokenNames(second), ['before'])
-      assert.is(await second.stop(), 0)
+    closeSync(log)
+    const logged = (): string => readFileSync(logPath, 'utf8')
+    await eventually(async () => LISTENING.test(logged()))
+    const url = LISTENING.exec(logged())?.[1] ?? ''
+    small.fill()
+    for (let i = 0; i < 200; i++) assert.is((await fetch(`${url}/v1/version`)).status, 200)
+    small.free()
+    await eventually(async () => {
+      await fetch(`${url}/v1/version`, { headers: { 'x-request-id': 'logged-again' } })
+      return logged().includes('logged-again')
     })
-  },
-  { limitMs: 360_000 },
-)
+    run.child.kill('SIGTERM')
+    assert.is(await run.exited, 0)
+    assert.match(logged(), /"stopped"\}\n$/)
+    rmSync(dataDir, { recursive: true })
+  })
+})
 
-disk(
-  'reads on when the disk turns read-only under it, and has lost nothing afterwards',
-  async () => {
-    const small = hasBlockMounts() ? blockDisk(32) : undefined
-    if (small === undefined) {
-      process.stdout.write('# no loop device here: a disk that turns read-only while in use was not tried\n')
-      assert.ok(process.getuid?.() !== undefined)
-      return
-    }
-    try {
-      const service = await started.start({ dataDir: small.path, adminToken: ADMIN })
-      assert.is((await mint(service, 'before')).status, 201)
-      const policy = await service.request('GET', '/v1/policy')
-      small.remount('abort')
-      const answer = await mint(service, 'after')
-      assert.is(answer.status, 503, JSON.stringify(answer.body))
-      assert.is(answer.body.error.code, 'store_unavailable')
-      await readsGoOn(service, policy)
-      assert.equal(await tokenNames(service), ['before'])
-      await eventually(async () => (await storeHealth(service)).status !== 'ok')
-      assert.is(await service.stop(), 0)
-      small.replug()
-      const again = await started.start({ dataDir: small.path, adminToken: ADMIN })
-      assert.equal(await tokenNames(again), ['before'])
-      assert.is((await mint(again, 'after')).headers.get('idempotency-replayed'), null)
-      assert.is(await again.stop(), 0)
-      await assertAudit(small.path)
-    } finally {
-      small.remove()
-    }
-  },
-  { limitMs: 360_000 },
-)
+disk('refuses to start on a read-only disk in one line', async () => {
+  await onMemory(async (small) => {
+    const first = await started.start({ dataDir: small.path, adminToken: ADMIN })
+    assert.is((await mint(first, 'before')).status, 201)
+    assert.is(await first.stop(), 0)
+    small.remount('ro')
+    const args = ['--first-start', '--data-dir', small.path, '--listen', '127.0.0.1:0']
+    const refused = await runSvc(args, { SVC_ADMIN_TOKEN: ADMIN })
+    assert.is(refused.code, 1, refused.stdout)
+    assertOneLine(refused.stderr, /read-only|cannot be written/)
+    small.remount('rw')
+    const second = await started.start({ dataDir: small.path, adminToken: ADMIN })
+    assert.equal(await tokenNames(second), ['before'])
+    assert.is(await second.stop(), 0)
+  })
+})
+
+disk('reads on when the disk turns read-only under it, and has lost nothing afterwards', async () => {
+  const small = hasBlockMounts() ? blockDisk(32) : undefined
+  if (small === undefined) {
+    process.stdout.write('# no loop device here: a disk that turns read-only while in use was not tried\n')
+    assert.ok(process.getuid?.() !== undefined)
+    return
+  }
+  try {
+    const service = await started.start({ dataDir: small.path, adminToken: ADMIN })
+    assert.is((await mint(service, 'before')).status, 201)
+    const policy = await service.request('GET', '/v1/policy')
+    small.remount('abort')
+    const answer = await mint(service, 'after')
+    assert.is(answer.status, 503, JSON.stringify(answer.body))
+    assert.is(answer.body.error.code, 'store_unavailable')
+    await readsGoOn(service, policy)
+    assert.equal(await tokenNames(service), ['before'])
+    await eventually(async () => (await storeHealth(service)).status !== 'ok')
+    assert.is(await service.stop(), 0)
+    small.replug()
+    const again = await started.start({ dataDir: small.path, adminToken: ADMIN })
+    assert.equal(await tokenNames(again), ['before'])
+    assert.is((await mint(again, 'after')).headers.get('idempotency-replayed'), null)
+    assert.is(await again.stop(), 0)
+    await assertAudit(small.path)
+  } finally {
+    small.remove()
+  }
+})
 
 async function onMemory(work: (small: SmallDisk) => Promise<void>): Promise<void> {
   const small = memoryDisk(DISK_MIB)

@@ -14,7 +14,6 @@ const site = suite('e2e/documentation-site')
 const FOLDER = join(ROOT, 'packages/docs/dist')
 /** Pages of each form: lists, tables, blocks of commands, a long reference. */
 const LOOKED_AT = ['index.html', 'how-to/alerts.html', 'reference/cli.html', 'reference/configuration.html']
-const LIMIT = { limitMs: 360_000 }
 
 let service: Service
 let browser: Browser | undefined
@@ -23,11 +22,11 @@ site.before(async () => {
   service = await startService()
   const executable = findBrowser()
   if (executable !== undefined) browser = await openBrowser(executable)
-}, LIMIT)
+})
 site.after(async () => {
   await browser?.close()
   await service.stop()
-}, LIMIT)
+})
 
 site('is served to anybody, every page of it, and no file that is none of it', async () => {
   const first = await fetch(`${service.url}/docs`, { redirect: 'manual' })
@@ -85,21 +84,16 @@ site(
     assert.equal([...hosts], [new URL(service.url).host])
     await page.close()
   },
-  LIMIT,
 )
 
-site(
-  'is read and searched as files, without any service',
-  async () => {
-    if (browser === undefined) return
-    const { page, problems } = await browser.open(pathToFileURL(join(FOLDER, 'how-to/sims.html')).href)
-    await findsByKeyboard(page)
-    assert.match(page.url(), /^file:.*\/how-to\/quotas\.html/)
-    assert.equal(problems, [])
-    await page.close()
-  },
-  LIMIT,
-)
+site('is read and searched as files, without any service', async () => {
+  if (browser === undefined) return
+  const { page, problems } = await browser.open(pathToFileURL(join(FOLDER, 'how-to/sims.html')).href)
+  await findsByKeyboard(page)
+  assert.match(page.url(), /^file:.*\/how-to\/quotas\.html/)
+  assert.equal(problems, [])
+  await page.close()
+})
 
 site.run()
 

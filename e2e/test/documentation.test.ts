@@ -15,13 +15,10 @@ const FILES = ['/v1/docs', '/docs/api.js', '/docs/site.css', '/docs/icon.svg']
 let service: Service
 let document: OpenApi
 
-docs.before(
-  async () => {
-    service = await startService()
-    document = await fetchOpenApi(service.url)
-  },
-  { limitMs: 360_000 },
-)
+docs.before(async () => {
+  service = await startService()
+  document = await fetchOpenApi(service.url)
+})
 docs.after(async () => {
   await service.stop()
 })
@@ -161,42 +158,34 @@ docs('has schemas that compile, references that lead somewhere, and only codes t
   }
 })
 
-docs(
-  'is found through, read and tried in a browser, in the dark and on a phone',
-  async () => {
-    const executable = findBrowser()
-    if (executable === undefined) {
-      process.stdout.write('\n# no browser is installed: the page was not run\n')
-      assert.match((await get('/docs/api.js')).text, /openapi\.json/)
-      return
-    }
-    const browser = await openBrowser(executable)
-    try {
-      const { page, problems, hosts } = await browser.open(`${service.url}/v1/docs`)
-      await page.waitForSelector('.operation', { state: 'attached' })
-      const shown = await page.locator('.operation .path').allTextContents()
-      const wanted = operationsOf(document).map(({ path }) => path)
-      assert.equal([...shown].sort(), wanted.filter((path) => !/^(\/v1)?\/docs\//.test(path)).sort())
-      const content = await page.locator('main').boundingBox()
-      assert.ok((content?.width ?? 0) > 700, `the text is ${content?.width} wide on a desk`)
-      await findsByKeyboard(page)
-      await triesWithToken(page)
-      const [light, dark] = [await ground(page, 'light'), await ground(page, 'dark')]
-      assert.ok(light > 200 && dark < 60, `ground ${light} by day, ${dark} by night`)
-      await fitsPhone(page)
-      assert.equal(problems, [])
-      assert.equal([...hosts], [new URL(service.url).host])
-      assert.equal(await page.evaluate('[document.cookie, localStorage.length, sessionStorage.length]'), [
-        '',
-        0,
-        0,
-      ])
-    } finally {
-      await browser.close()
-    }
-  },
-  { limitMs: 360_000 },
-)
+docs('is found through, read and tried in a browser, in the dark and on a phone', async () => {
+  const executable = findBrowser()
+  if (executable === undefined) {
+    process.stdout.write('\n# no browser is installed: the page was not run\n')
+    assert.match((await get('/docs/api.js')).text, /openapi\.json/)
+    return
+  }
+  await using browser = await openBrowser(executable)
+  const { page, problems, hosts } = await browser.open(`${service.url}/v1/docs`)
+  await page.waitForSelector('.operation', { state: 'attached' })
+  const shown = await page.locator('.operation .path').allTextContents()
+  const wanted = operationsOf(document).map(({ path }) => path)
+  assert.equal([...shown].sort(), wanted.filter((path) => !/^(\/v1)?\/docs\//.test(path)).sort())
+  const content = await page.locator('main').boundingBox()
+  assert.ok((content?.width ?? 0) > 700, `the text is ${content?.width} wide on a desk`)
+  await findsByKeyboard(page)
+  await triesWithToken(page)
+  const [light, dark] = [await ground(page, 'light'), await ground(page, 'dark')]
+  assert.ok(light > 200 && dark < 60, `ground ${light} by day, ${dark} by night`)
+  await fitsPhone(page)
+  assert.equal(problems, [])
+  assert.equal([...hosts], [new URL(service.url).host])
+  assert.equal(await page.evaluate('[document.cookie, localStorage.length, sessionStorage.length]'), [
+    '',
+    0,
+    0,
+  ])
+})
 
 docs.run()
 

@@ -98,7 +98,6 @@ const documented = suite('e2e/documented-commands')
 const pages = documentedBlocks()
 /** A restore takes the service back in time, so its page comes last. */
 const LAST = 'how-to/backup.md'
-const START = { limitMs: 360_000 }
 
 let dir: string
 let lab: LabProcess
@@ -118,13 +117,13 @@ documented.before(async () => {
     SVC_TOKEN: service.adminToken,
   })
   assert.is(made.code, 0, made.stderr)
-}, START)
+})
 documented.after(async () => {
   await service.stop()
   await lab.stop()
   await receiver.close()
   rmSync(dir, { recursive: true, force: true })
-}, START)
+})
 
 documented('stand in blocks of commands, and not in others', () => {
   const found = [...otherBlocks()].filter(([, text]) =>
@@ -152,25 +151,21 @@ documented('leave out only what cannot run here, and say why', () => {
 })
 
 for (const page of [...pages.keys()].sort((a, b) => Number(a === LAST) - Number(b === LAST)))
-  documented(
-    `of docs/${page} do what it says`,
-    async () => {
-      const shell = openDocumentShell(dir, {
-        SVC_URL: service.url,
-        SVC_TOKEN: service.adminToken,
-        TOKEN: service.adminToken,
-        SVC_SERVER_DATADIR: service.dataDir,
-        auth: `Authorization: Bearer ${service.adminToken}`,
-        json: 'Content-Type: application/json',
-      })
-      try {
-        for (const block of pages.get(page) ?? []) await runBlock(block, shell)
-      } finally {
-        shell.end()
-      }
-    },
-    { limitMs: 300_000 },
-  )
+  documented(`of docs/${page} do what it says`, async () => {
+    const shell = openDocumentShell(dir, {
+      SVC_URL: service.url,
+      SVC_TOKEN: service.adminToken,
+      TOKEN: service.adminToken,
+      SVC_SERVER_DATADIR: service.dataDir,
+      auth: `Authorization: Bearer ${service.adminToken}`,
+      json: 'Content-Type: application/json',
+    })
+    try {
+      for (const block of pages.get(page) ?? []) await runBlock(block, shell)
+    } finally {
+      shell.end()
+    }
+  })
 
 documented.run()
 

@@ -123,7 +123,6 @@ for (const hasCiKey of [false, true])
         rmSync(cwd, { recursive: true, force: true })
       }
     },
-    { limitMs: 360_000 },
   )
 
 function caOf(path: string): string {

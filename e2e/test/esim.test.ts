@@ -21,18 +21,15 @@ let dataDir: string
 let service: Service
 let eums: Awaited<ReturnType<typeof prepareEsim>> = []
 
-esim.before(
-  async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'steeple-esim-'))
-    // As `svc node init` makes them.
-    mkdirSync(join(dataDir, 'keys'), { mode: 0o700 })
-    for (const [id, { privateKey }] of [generateKeyPairSync('x25519'), P256()].entries())
-      writeFileSync(join(dataDir, 'keys', `hnet-${id + 1}.key`), pem(privateKey), { mode: 0o600 })
-    service = await startService({ env: ESIM_ENV, dataDir })
-    eums = await prepareEsim(service)
-  },
-  { limitMs: 360_000 },
-)
+esim.before(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'steeple-esim-'))
+  // As `svc node init` makes them.
+  mkdirSync(join(dataDir, 'keys'), { mode: 0o700 })
+  for (const [id, { privateKey }] of [generateKeyPairSync('x25519'), P256()].entries())
+    writeFileSync(join(dataDir, 'keys', `hnet-${id + 1}.key`), pem(privateKey), { mode: 0o600 })
+  service = await startService({ env: ESIM_ENV, dataDir })
+  eums = await prepareEsim(service)
+})
 esim.after(async () => {
   await service.stop()
   rmSync(dataDir, { recursive: true, force: true })
@@ -286,20 +283,16 @@ esim(
   { limitMs: 60_000 },
 )
 
-esim(
-  'goes on after the service was killed between a delivery and its notification',
-  async () => {
-    const { token, activation_code } = await issue({})
-    const euicc = newEuicc(eums)
-    await downloadProfile({ euicc, activationCode: activation_code, baseUrl: service.url, notify: false })
-    assert.is(await codeState(token), 'downloaded')
-    await service.kill()
-    service = await startService({ env: ESIM_ENV, dataDir, adminToken: service.adminToken })
-    assert.is(await codeState(token), 'downloaded')
-    await tell(euicc)
-    assert.is(await codeState(token), 'installed')
-  },
-  { limitMs: 360_000 },
-)
+esim('goes on after the service was killed between a delivery and its notification', async () => {
+  const { token, activation_code } = await issue({})
+  const euicc = newEuicc(eums)
+  await downloadProfile({ euicc, activationCode: activation_code, baseUrl: service.url, notify: false })
+  assert.is(await codeState(token), 'downloaded')
+  await service.kill()
+  service = await startService({ env: ESIM_ENV, dataDir, adminToken: service.adminToken })
+  assert.is(await codeState(token), 'downloaded')
+  await tell(euicc)
+  assert.is(await codeState(token), 'installed')
+})
 
 esim.run()

@@ -5,8 +5,7 @@ import { assert, suite } from '@steeple/testkit'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 import { totpAt } from '../harness/totp.ts'
 
-const first = suite('e2e/first-person')
-const LIMIT = { limitMs: 600_000 }
+const first = suite('e2e/first-person', { limitMs: 600_000 })
 
 interface Shown {
   readonly password: string
@@ -35,68 +34,54 @@ async function login(at: Service, username: string, password: string, code: stri
   return { status: answer.status, token: String(answer.body.token) }
 }
 
-first(
-  'is made on the box without any credential while the service does not run',
-  async () => {
-    await (await startService({ dataDir, env: { SVC_ADMIN_TOKEN: undefined } })).stop()
-    const made = await offline('add', 'ada', '--role', 'admin', '--json')
-    assert.is(made.code, 0, made.stderr)
-    const shown = JSON.parse(made.stdout) as Shown
-    assert.is(shown.recovery_codes.length, 10)
-    service = await startService({ dataDir, env: { SVC_ADMIN_TOKEN: undefined } })
-    const { status, token } = await login(service, 'ada', shown.password, totpAt(shown.totp_uri, Date.now()))
-    assert.is(status, 200)
-    const audit = await service.request('GET', '/v1/audit?action=user.create', { token })
-    assert.equal(
-      audit.body.entries.map(
-        ({ principal }: { readonly principal: { readonly id: string } }) => principal.id,
-      ),
-      ['svc user'],
-    )
-    const meanwhile = await offline('add', 'eve', '--role', 'admin', '--json')
-    assert.is(meanwhile.code, 1)
-    assert.match(meanwhile.stderr, /data_dir_in_use/)
-    await service.stop()
-    service = undefined
-  },
-  LIMIT,
-)
+first('is made on the box without any credential while the service does not run', async () => {
+  await (await startService({ dataDir, env: { SVC_ADMIN_TOKEN: undefined } })).stop()
+  const made = await offline('add', 'ada', '--role', 'admin', '--json')
+  assert.is(made.code, 0, made.stderr)
+  const shown = JSON.parse(made.stdout) as Shown
+  assert.is(shown.recovery_codes.length, 10)
+  service = await startService({ dataDir, env: { SVC_ADMIN_TOKEN: undefined } })
+  const { status, token } = await login(service, 'ada', shown.password, totpAt(shown.totp_uri, Date.now()))
+  assert.is(status, 200)
+  const audit = await service.request('GET', '/v1/audit?action=user.create', { token })
+  assert.equal(
+    audit.body.entries.map(({ principal }: { readonly principal: { readonly id: string } }) => principal.id),
+    ['svc user'],
+  )
+  const meanwhile = await offline('add', 'eve', '--role', 'admin', '--json')
+  assert.is(meanwhile.code, 1)
+  assert.match(meanwhile.stderr, /data_dir_in_use/)
+  await service.stop()
+  service = undefined
+})
 
-first(
-  'gets in again where every other way in is lost, and the old one is over',
-  async () => {
-    const made = await offline('add', 'ivo', '--role', 'admin', '--json')
-    const before = JSON.parse(made.stdout) as Shown
-    const again = await offline('reset', 'ivo', '--json')
-    assert.is(again.code, 0, again.stderr)
-    const { password, recovery_codes } = JSON.parse(again.stdout) as Shown
-    service = await startService({ dataDir, env: { SVC_ADMIN_TOKEN: undefined } })
-    const [old = '', code = ''] = [before.recovery_codes[0], recovery_codes[0]]
-    assert.is((await login(service, 'ivo', before.password, old)).status, 401)
-    assert.is((await login(service, 'ivo', password, old)).status, 401)
-    assert.is((await login(service, 'ivo', password, code)).status, 200)
-    assert.is((await login(service, 'ivo', password, code)).status, 401)
-    await service.stop()
-    service = undefined
-  },
-  LIMIT,
-)
+first('gets in again where every other way in is lost, and the old one is over', async () => {
+  const made = await offline('add', 'ivo', '--role', 'admin', '--json')
+  const before = JSON.parse(made.stdout) as Shown
+  const again = await offline('reset', 'ivo', '--json')
+  assert.is(again.code, 0, again.stderr)
+  const { password, recovery_codes } = JSON.parse(again.stdout) as Shown
+  service = await startService({ dataDir, env: { SVC_ADMIN_TOKEN: undefined } })
+  const [old = '', code = ''] = [before.recovery_codes[0], recovery_codes[0]]
+  assert.is((await login(service, 'ivo', before.password, old)).status, 401)
+  assert.is((await login(service, 'ivo', password, old)).status, 401)
+  assert.is((await login(service, 'ivo', password, code)).status, 200)
+  assert.is((await login(service, 'ivo', password, code)).status, 401)
+  await service.stop()
+  service = undefined
+})
 
-first(
-  'is refused with what the schema of the route refuses',
-  async () => {
-    for (const args of [
-      ['add', 'no blanks', '--role', 'admin'],
-      ['add', 'bob', '--role', 'king'],
-      ['add', 'ADA', '--role', 'admin'],
-      ['reset', 'nobody'],
-    ]) {
-      const { code, stderr } = await offline(...args, '--json')
-      assert.is(code, 1, args.join(' '))
-      assert.match(stderr, /validation_failed|user_exists|user_not_found/)
-    }
-  },
-  LIMIT,
-)
+first('is refused with what the schema of the route refuses', async () => {
+  for (const args of [
+    ['add', 'no blanks', '--role', 'admin'],
+    ['add', 'bob', '--role', 'king'],
+    ['add', 'ADA', '--role', 'admin'],
+    ['reset', 'nobody'],
+  ]) {
+    const { code, stderr } = await offline(...args, '--json')
+    assert.is(code, 1, args.join(' '))
+    assert.match(stderr, /validation_failed|user_exists|user_not_found/)
+  }
+})
 
 first.run()

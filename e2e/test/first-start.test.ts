@@ -121,28 +121,23 @@ first(
     assert.not.ok(third.includes(ADMIN))
     await ended(withVariable, 'SIGTERM')
   },
-  { limitMs: 360_000 },
 )
 
-first(
-  'keeps keys to itself and refuses keys that others can read, with the chmod to run',
-  async () => {
-    const run = started.launch(flags(dir))
-    await introduced(run)
-    const keys = join(dir, 'keys')
-    assert.is(statSync(keys).mode & 0o777, 0o700)
-    for (const name of readdirSync(keys)) assert.is(statSync(join(keys, name)).mode & 0o777, 0o600, name)
-    assert.is(statSync(join(dir, 'svc.db')).mode & 0o077, 0)
-    await ended(run, 'SIGTERM')
-    chmodSync(keys, 0o755)
-    await refuses(flags(dir), new RegExp(`run: chmod 700 ${keys}\n$`))
-    chmodSync(keys, 0o700)
-    const key = join(keys, 'mesh-ca.key')
-    chmodSync(key, 0o644)
-    await refuses(flags(dir), new RegExp(`run: chmod 600 ${key}\n$`))
-  },
-  { limitMs: 360_000 },
-)
+first('keeps keys to itself and refuses keys that others can read, with the chmod to run', async () => {
+  const run = started.launch(flags(dir))
+  await introduced(run)
+  const keys = join(dir, 'keys')
+  assert.is(statSync(keys).mode & 0o777, 0o700)
+  for (const name of readdirSync(keys)) assert.is(statSync(join(keys, name)).mode & 0o777, 0o600, name)
+  assert.is(statSync(join(dir, 'svc.db')).mode & 0o077, 0)
+  await ended(run, 'SIGTERM')
+  chmodSync(keys, 0o755)
+  await refuses(flags(dir), new RegExp(`run: chmod 700 ${keys}\n$`))
+  chmodSync(keys, 0o700)
+  const key = join(keys, 'mesh-ca.key')
+  chmodSync(key, 0o644)
+  await refuses(flags(dir), new RegExp(`run: chmod 600 ${key}\n$`))
+})
 
 first(
   'refuses a second service on the same data, a busy port, a bad configuration and a folder it cannot write',
@@ -160,7 +155,6 @@ first(
     await refuses(flags(join(dir, 'a-file')), /a-file/)
     await ended(run, 'SIGTERM')
   },
-  { limitMs: 360_000 },
 )
 
 first(
@@ -181,41 +175,36 @@ first(
       assert.ok(ms < stretched(STOP_LIMIT_MS), `${ms} ms`)
     }
   },
-  { limitMs: 360_000 },
 )
 
-first(
-  'starts again within 2 s through the root command and ends with its whole process group',
-  async () => {
-    const warm = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
-    // The first one may have to build.
-    await eventually(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null)
-    assert.is(warm.child.exitCode, null, warm.stdout() + warm.stderr())
-    process.kill(-(warm.child.pid ?? 0), 'SIGTERM')
-    assert.is(await warm.exited, 0, warm.stdout() + warm.stderr())
-    const begun = performance.now()
-    const run = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
-    const url = await urlOf(run)
-    await eventually(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
-    const startMs = performance.now() - begun
-    const lab = labUrlIn(await introduced(run))
-    assert.is((await fetch(`${lab}/phones`)).status, 200)
-    const stop = await openWork(url)
-    const stopBegun = performance.now()
-    // As a terminal does at Ctrl-C.
-    process.kill(-(run.child.pid ?? 0), 'SIGINT')
-    assert.is(await run.exited, 0, run.stdout() + run.stderr())
-    const stopMs = performance.now() - stopBegun
-    stop()
-    process.stdout.write(
-      `# second start through run.mjs: healthy after ${Math.round(startMs)} ms, over ${Math.round(stopMs)} ms after SIGINT\n`,
-    )
-    assert.ok(startMs < stretched(SECOND_START_LIMIT_MS), `${startMs} ms`)
-    assert.ok(stopMs < stretched(STOP_LIMIT_MS), `${stopMs} ms`)
-    assert.ok(await isGone(lab), 'the lab core outlived the service')
-  },
-  { limitMs: 360_000 },
-)
+first('starts again within 2 s through the root command and ends with its whole process group', async () => {
+  const warm = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
+  // The first one may have to build.
+  await eventually(async () => warm.stdout().includes('"listening"') || warm.child.exitCode !== null)
+  assert.is(warm.child.exitCode, null, warm.stdout() + warm.stderr())
+  process.kill(-(warm.child.pid ?? 0), 'SIGTERM')
+  assert.is(await warm.exited, 0, warm.stdout() + warm.stderr())
+  const begun = performance.now()
+  const run = started.launch(['start', ...flags(dir)], AS_ROOT_COMMAND)
+  const url = await urlOf(run)
+  await eventually(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
+  const startMs = performance.now() - begun
+  const lab = labUrlIn(await introduced(run))
+  assert.is((await fetch(`${lab}/phones`)).status, 200)
+  const stop = await openWork(url)
+  const stopBegun = performance.now()
+  // As a terminal does at Ctrl-C.
+  process.kill(-(run.child.pid ?? 0), 'SIGINT')
+  assert.is(await run.exited, 0, run.stdout() + run.stderr())
+  const stopMs = performance.now() - stopBegun
+  stop()
+  process.stdout.write(
+    `# second start through run.mjs: healthy after ${Math.round(startMs)} ms, over ${Math.round(stopMs)} ms after SIGINT\n`,
+  )
+  assert.ok(startMs < stretched(SECOND_START_LIMIT_MS), `${startMs} ms`)
+  assert.ok(stopMs < stretched(STOP_LIMIT_MS), `${stopMs} ms`)
+  assert.ok(await isGone(lab), 'the lab core outlived the service')
+})
 
 first(
   'shows the whole main job in the first minutes: a SIM is issued, attaches, moves data, is suspended and drops',
@@ -260,7 +249,6 @@ first(
     assert.is(await run.exited, 0, run.stdout() + run.stderr())
     assert.not.match(run.stdout() + run.stderr(), /\b99999\d{10}\b/, 'an IMSI was printed')
   },
-  { limitMs: 360_000 },
 )
 
 first(
@@ -300,40 +288,28 @@ first(
     process.kill(-(withLab.child.pid ?? 0), 'SIGINT')
     assert.is(await withLab.exited, 0, withLab.stdout() + withLab.stderr())
   },
-  { limitMs: 360_000 },
 )
 
-first(
-  'starts without a lab core when its address is taken, and says so in one line',
-  async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const { port } = taken.address() as AddressInfo // of a TCP server that listens
-    const env = { ...AS_ROOT_COMMAND.env, LAB_CORE_FLAGS: `--mme 127.0.0.1:${port}` }
-    const without = started.launch(['start', ...flags(dir)], { ...AS_ROOT_COMMAND, env })
-    assert.not.match(await introduced(without), /lab core/)
-    assert.match(without.stderr(), /^steeple: no lab core \(.*EADDRINUSE.*\); the service starts without$/m)
-    await ended(without, 'SIGTERM')
-    taken.close()
-  },
-  { limitMs: 360_000 },
-)
+first('starts without a lab core when its address is taken, and says so in one line', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo // of a TCP server that listens
+  const env = { ...AS_ROOT_COMMAND.env, LAB_CORE_FLAGS: `--mme 127.0.0.1:${port}` }
+  const without = started.launch(['start', ...flags(dir)], { ...AS_ROOT_COMMAND, env })
+  assert.not.match(await introduced(without), /lab core/)
+  assert.match(without.stderr(), /^steeple: no lab core \(.*EADDRINUSE.*\); the service starts without$/m)
+  await ended(without, 'SIGTERM')
+  taken.close()
+})
 
-first(
-  'uses the data directory that a configuration names, not the default one',
-  async () => {
-    const config = join(dir, 'svc.yaml')
-    writeFileSync(
-      config,
-      `server: {data_dir: ${join(dir, 'own')}, listen: 127.0.0.1:0}\nhss: {driver: none}\n`,
-    )
-    const run = started.launch(['start', '--config', config], AS_ROOT_COMMAND)
-    assert.match(await introduced(run), new RegExp(`${join(dir, 'own')}`))
-    assert.ok(readdirSync(join(dir, 'own')).includes('svc.db'))
-    await ended(run, 'SIGTERM')
-  },
-  { limitMs: 360_000 },
-)
+first('uses the data directory that a configuration names, not the default one', async () => {
+  const config = join(dir, 'svc.yaml')
+  writeFileSync(config, `server: {data_dir: ${join(dir, 'own')}, listen: 127.0.0.1:0}\nhss: {driver: none}\n`)
+  const run = started.launch(['start', '--config', config], AS_ROOT_COMMAND)
+  assert.match(await introduced(run), new RegExp(`${join(dir, 'own')}`))
+  assert.ok(readdirSync(join(dir, 'own')).includes('svc.db'))
+  await ended(run, 'SIGTERM')
+})
 
 /** Where the introduction says that the phones are. */
 function labUrlIn(text: string): string {
@@ -381,7 +357,6 @@ first(
     })
     await ended(run, 'SIGTERM')
   },
-  { limitMs: 360_000 },
 )
 
 first('prints version and help and refuses what it does not know', async () => {
@@ -415,29 +390,25 @@ async function openWork(url: string): Promise<() => void> {
   return () => gone.abort()
 }
 
-first(
-  'ends with its lab core when the terminal is closed, and shows the token on a terminal',
-  async () => {
-    const command = `${process.execPath} ${SCRIPT} start --data-dir ${dir} --listen 127.0.0.1:0`
-    // `script` is the terminal; it is killed as a window is closed, without a word to who runs in it.
-    const terminal = spawn('script', ['-qfec', command, '/dev/null'], {
-      env: { ...process.env, LAB_CORE_FLAGS: ANY_PORTS.join(' '), SVC_ADMIN_TOKEN: '' },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    let text = ''
-    terminal.stdout.on('data', (chunk) => {
-      text += chunk
-    })
-    try {
-      await eventually(async () => text.includes('Ctrl-C ends it.'))
-      assert.match(text, /export SVC_TOKEN=svc_[A-Za-z0-9_-]{20,}/)
-      assert.ok(processesWith(dir).length >= 2, processesWith(dir).join('\n'))
-    } finally {
-      terminal.kill('SIGKILL')
-    }
-    await eventually(async () => processesWith(dir).length === 0)
-  },
-  { limitMs: 360_000 },
-)
+first('ends with its lab core when the terminal is closed, and shows the token on a terminal', async () => {
+  const command = `${process.execPath} ${SCRIPT} start --data-dir ${dir} --listen 127.0.0.1:0`
+  // `script` is the terminal; it is killed as a window is closed, without a word to who runs in it.
+  const terminal = spawn('script', ['-qfec', command, '/dev/null'], {
+    env: { ...process.env, LAB_CORE_FLAGS: ANY_PORTS.join(' '), SVC_ADMIN_TOKEN: '' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let text = ''
+  terminal.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  try {
+    await eventually(async () => text.includes('Ctrl-C ends it.'))
+    assert.match(text, /export SVC_TOKEN=svc_[A-Za-z0-9_-]{20,}/)
+    assert.ok(processesWith(dir).length >= 2, processesWith(dir).join('\n'))
+  } finally {
+    terminal.kill('SIGKILL')
+  }
+  await eventually(async () => processesWith(dir).length === 0)
+})
 
 first.run()

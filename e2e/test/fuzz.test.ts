@@ -72,7 +72,7 @@ const SLOWEST_MS = 5_000
 /** Growth of what is alive in the heap over the second half of the run. */
 const GROWTH_LIMIT_MIB = 8
 
-const fuzz = suite('e2e/fuzz')
+const fuzz = suite('e2e/fuzz', { limitMs: 1_200_000 })
 
 interface Books {
   sent: number
@@ -101,42 +101,39 @@ const books: Books = {
   replayed: 0,
 }
 
-fuzz.before(
-  async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'steeple-fuzz-'))
-    for (const version of ['1.0.0', '1.1.0']) installVersion(dataDir, victimPlugin(version))
-    const config = join(dataDir, 'control.yaml')
-    writeFileSync(config, '')
-    service = await startService({
-      dataDir,
-      // One of its own: it is written by whoever asks for it with the right.
-      flags: ['--config', config],
-      nodeFlags: INSPECTOR_FLAGS,
-      // Without a core to push SIMs to, none waits.
-      // Not the core of a test before, which may be leaving just now.
-      env: { SVC_HSS_DRIVER: 'none', SVC_COLLECTOR_MME_URL: 'http://127.0.0.1:1' },
-    })
-    inspector = await openInspector(service)
-    client = createClient(service.url, CONNECTIONS)
-    const document = await fetchOpenApi(service.url)
-    judge = createJudge(document)
-    // The limits of a principal would soon answer everything with 429.
-    const limits = {
-      spectrum_check_per_hour: 100_000,
-      tx_arm_per_hour: 1_000,
-      sim_issue_per_hour: 100_000,
-      sim_revoke_per_hour: 100_000,
-    }
-    await service.request('PUT', '/v1/policy', { body: { rate_limits: limits } })
-    world = {
-      operations: operationsOf(document),
-      credentials: await credentialsOf(service),
-      known: await knownThings(service),
-    }
-    await eventually(async () => (await service.request('GET', '/v1/status')).status === 200)
-  },
-  { limitMs: 1_200_000 },
-)
+fuzz.before(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'steeple-fuzz-'))
+  for (const version of ['1.0.0', '1.1.0']) installVersion(dataDir, victimPlugin(version))
+  const config = join(dataDir, 'control.yaml')
+  writeFileSync(config, '')
+  service = await startService({
+    dataDir,
+    // One of its own: it is written by whoever asks for it with the right.
+    flags: ['--config', config],
+    nodeFlags: INSPECTOR_FLAGS,
+    // Without a core to push SIMs to, none waits.
+    // Not the core of a test before, which may be leaving just now.
+    env: { SVC_HSS_DRIVER: 'none', SVC_COLLECTOR_MME_URL: 'http://127.0.0.1:1' },
+  })
+  inspector = await openInspector(service)
+  client = createClient(service.url, CONNECTIONS)
+  const document = await fetchOpenApi(service.url)
+  judge = createJudge(document)
+  // The limits of a principal would soon answer everything with 429.
+  const limits = {
+    spectrum_check_per_hour: 100_000,
+    tx_arm_per_hour: 1_000,
+    sim_issue_per_hour: 100_000,
+    sim_revoke_per_hour: 100_000,
+  }
+  await service.request('PUT', '/v1/policy', { body: { rate_limits: limits } })
+  world = {
+    operations: operationsOf(document),
+    credentials: await credentialsOf(service),
+    known: await knownThings(service),
+  }
+  await eventually(async () => (await service.request('GET', '/v1/status')).status === 200)
+})
 
 fuzz.after(async () => {
   client.close()
@@ -186,83 +183,71 @@ fuzz('reached the handler of every operation', () => {
   assert.ok(books.replayed > 0, 'no Idempotency-Key met its first answer')
 })
 
-fuzz(
-  'repeats the first answer to a repeated request, and refuses another body under its key',
-  async () => {
-    let repeated = 0
-    // Contract section 2: whatever changes something under /v1 takes a key, of somebody whose it can be. ES9+ does not:
-    // SGP.22 knows none.
-    const operations = world.operations.filter(
-      ({ method, path, object }) => method !== 'GET' && path.startsWith('/v1/') && object.security.length > 0,
-    )
-    const changes = { ...world, operations }
-    const property = fc.asyncProperty(fittingRequestsTo(changes), fc.uuid(), async (fitting, key) => {
-      const own = { 'idempotency-key': key, authorization: world.credentials.admin ?? '' }
-      const request = { ...fitting, credential: 'admin', headers: { ...fitting.headers, ...own } }
-      if (isDisarm(request)) return
-      const [first, second] = [await answerOne(request), await answerOne(request)]
-      const other = await answerOne({ ...request, body: `${request.body?.toString() ?? ''} ` })
-      // A limit may be reached, or be over, between two of them.
-      if ([first, second, other].some(({ status }) => status === 429)) return
-      assert.is(second.status, first.status, described(request))
-      // What is refused at the door, or what a core that is away could not answer, is no result: another try may pass.
-      if ([400, 401, 403, 503].includes(first.status)) return
-      repeated += 1
-      assert.is(first.headers['idempotency-replayed'], undefined, described(request))
-      assert.is(second.headers['idempotency-replayed'], 'true', described(request))
-      assert.ok(second.body.equals(first.body), described(request))
-      const isRefused = other.status === 409 && other.body.toString().includes('"idempotency_key_reused"')
-      assert.ok(isRefused || [400, 415].includes(other.status), `${described(request)}: ${other.status}`)
-    })
-    await fc.assert(property, { numRuns: 300, seed: SEED, endOnFailure: true })
-    process.stdout.write(`\n# ${repeated} of 300 changes had a result and repeated it\n`)
-    assert.ok(repeated > 50, `${repeated} results`)
-  },
-  { limitMs: 1_200_000 },
-)
+fuzz('repeats the first answer to a repeated request, and refuses another body under its key', async () => {
+  let repeated = 0
+  // Contract section 2: whatever changes something under /v1 takes a key, of somebody whose it can be. ES9+ does not:
+  // SGP.22 knows none.
+  const operations = world.operations.filter(
+    ({ method, path, object }) => method !== 'GET' && path.startsWith('/v1/') && object.security.length > 0,
+  )
+  const changes = { ...world, operations }
+  const property = fc.asyncProperty(fittingRequestsTo(changes), fc.uuid(), async (fitting, key) => {
+    const own = { 'idempotency-key': key, authorization: world.credentials.admin ?? '' }
+    const request = { ...fitting, credential: 'admin', headers: { ...fitting.headers, ...own } }
+    if (isDisarm(request)) return
+    const [first, second] = [await answerOne(request), await answerOne(request)]
+    const other = await answerOne({ ...request, body: `${request.body?.toString() ?? ''} ` })
+    // A limit may be reached, or be over, between two of them.
+    if ([first, second, other].some(({ status }) => status === 429)) return
+    assert.is(second.status, first.status, described(request))
+    // What is refused at the door, or what a core that is away could not answer, is no result: another try may pass.
+    if ([400, 401, 403, 503].includes(first.status)) return
+    repeated += 1
+    assert.is(first.headers['idempotency-replayed'], undefined, described(request))
+    assert.is(second.headers['idempotency-replayed'], 'true', described(request))
+    assert.ok(second.body.equals(first.body), described(request))
+    const isRefused = other.status === 409 && other.body.toString().includes('"idempotency_key_reused"')
+    assert.ok(isRefused || [400, 415].includes(other.status), `${described(request)}: ${other.status}`)
+  })
+  await fc.assert(property, { numRuns: 300, seed: SEED, endOnFailure: true })
+  process.stdout.write(`\n# ${repeated} of 300 changes had a result and repeated it\n`)
+  assert.ok(repeated > 50, `${repeated} results`)
+})
 
-fuzz(
-  'closes what is not HTTP, or answers it in the shape of its errors',
-  async () => {
-    const { hostname, port } = new URL(service.url)
-    for (const bytes of notHttp()) {
-      const text = await exchange(hostname, Number(port), bytes)
-      if (text === '') continue
-      const [head = '', body = ''] = text.split('\r\n\r\n')
-      const what = JSON.stringify(bytes.toString('latin1').slice(0, 80))
-      assert.match(head, /^HTTP\/1\.1 (400|404|405|408|413|431) /, `${what}: ${head.slice(0, 80)}`)
-      assert.match(head, /\r\nX-Request-Id: \S+/i, `${what} has no X-Request-Id`)
-      assert.match(head, /\r\nX-Content-Type-Options: nosniff/i, what)
-      assert.equal(Object.keys(JSON.parse(body)), ['error'], what)
-    }
-  },
-  { limitMs: 1_200_000 },
-)
+fuzz('closes what is not HTTP, or answers it in the shape of its errors', async () => {
+  const { hostname, port } = new URL(service.url)
+  for (const bytes of notHttp()) {
+    const text = await exchange(hostname, Number(port), bytes)
+    if (text === '') continue
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    const what = JSON.stringify(bytes.toString('latin1').slice(0, 80))
+    assert.match(head, /^HTTP\/1\.1 (400|404|405|408|413|431) /, `${what}: ${head.slice(0, 80)}`)
+    assert.match(head, /\r\nX-Request-Id: \S+/i, `${what} has no X-Request-Id`)
+    assert.match(head, /\r\nX-Content-Type-Options: nosniff/i, what)
+    assert.equal(Object.keys(JSON.parse(body)), ['error'], what)
+  }
+})
 
-fuzz(
-  'is in good health afterwards: healthy, chain intact, no error in the log, clean end',
-  async () => {
-    assert.is((await service.request('GET', '/v1/healthz')).status, 200)
-    await eventually(async () => {
-      const { body } = await service.request('GET', '/v1/health')
-      // What agents report of themselves was made up by the fuzzer, and no core runs here.
-      const own = body.components.filter(
-        ({ kind, name }: { readonly kind: string; readonly name: string }) =>
-          kind !== 'peer' && kind !== 'core' && name !== 'sims.kicks',
-      )
-      for (const { name, status, detail } of own) assert.is(status, 'ok', `${name}: ${detail}`)
-    })
-    const verdict = await runSvc(['audit', 'verify', '--data-dir', service.dataDir])
-    assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
-    const bad = badLines(service.output()).filter(
-      // No core runs here, and a note of a disarm has a second of a disk that other tests keep busy.
-      (line) => !/does not say who is attached|the disk does not answer/.test(line),
+fuzz('is in good health afterwards: healthy, chain intact, no error in the log, clean end', async () => {
+  assert.is((await service.request('GET', '/v1/healthz')).status, 200)
+  await eventually(async () => {
+    const { body } = await service.request('GET', '/v1/health')
+    // What agents report of themselves was made up by the fuzzer, and no core runs here.
+    const own = body.components.filter(
+      ({ kind, name }: { readonly kind: string; readonly name: string }) =>
+        kind !== 'peer' && kind !== 'core' && name !== 'sims.kicks',
     )
-    assert.equal(bad, [])
-    assert.is(service.child.exitCode, null)
-  },
-  { limitMs: 1_200_000 },
-)
+    for (const { name, status, detail } of own) assert.is(status, 'ok', `${name}: ${detail}`)
+  })
+  const verdict = await runSvc(['audit', 'verify', '--data-dir', service.dataDir])
+  assert.is(verdict.code, 0, verdict.stdout + verdict.stderr)
+  const bad = badLines(service.output()).filter(
+    // No core runs here, and a note of a disarm has a second of a disk that other tests keep busy.
+    (line) => !/does not say who is attached|the disk does not answer/.test(line),
+  )
+  assert.equal(bad, [])
+  assert.is(service.child.exitCode, null)
+})
 
 fuzz.run()
 

@@ -73,22 +73,16 @@ const nodeOf = (url: string): Record<string, string> => ({
 let outage: Promise<void>
 let mongo: Mongo
 
-faults.before(
-  async () => {
-    outage = standstill()
-    // Its test reports it.
-    outage.catch(() => undefined)
-    mongo = await startMongo()
-  },
-  { limitMs: 360_000 },
-)
-faults.after(
-  async () => {
-    processes.endAll()
-    await mongo.close()
-  },
-  { limitMs: 360_000 },
-)
+faults.before(async () => {
+  outage = standstill()
+  // Its test reports it.
+  outage.catch(() => undefined)
+  mongo = await startMongo()
+})
+faults.after(async () => {
+  processes.endAll()
+  await mongo.close()
+})
 
 /** The database stands still for a minute in the middle of an import. */
 async function standstill(): Promise<void> {
@@ -152,7 +146,6 @@ faults(
       await mongo.subscribers.deleteMany({})
     }
   },
-  { limitMs: 360_000 },
 )
 
 /** What the clients of the kill rounds were told. */
@@ -297,7 +290,6 @@ faults(
       await proxy.close()
     }
   },
-  { limitMs: 360_000 },
 )
 
 async function hashesOf(service: Service): Promise<readonly string[]> {
@@ -308,7 +300,6 @@ async function hashesOf(service: Service): Promise<readonly string[]> {
 faults(
   `loses nothing and writes nothing twice when the database stands still for ${OUTAGE_MS / 1_000} s in an import of ${OUTAGE_ROWS}`,
   () => outage,
-  { limitMs: 360_000 },
 )
 
 faults.run()

@@ -5,8 +5,7 @@ import { objections } from '../harness/console-look.ts'
 import { type Service, startService } from '../harness/service.ts'
 import { totpAt } from '../harness/totp.ts'
 
-const invitation = suite('e2e/invitation-page')
-const LIMIT = { limitMs: 600_000 }
+const invitation = suite('e2e/invitation-page', { limitMs: 600_000 })
 const PASSWORD = 'correct horse battery'
 const executable = findBrowser()
 
@@ -16,7 +15,7 @@ let browser: Browser | undefined
 invitation.before(async () => {
   service = await startService()
   if (executable !== undefined) browser = await openBrowser(executable)
-}, LIMIT)
+})
 invitation.after(async () => {
   await browser?.close()
   await service.stop()
@@ -29,23 +28,19 @@ async function invited(name: string): Promise<{ readonly link: string; readonly 
   return { link: `${service.url}/v1/auth/invitation#${token}`, token }
 }
 
-invitation(
-  'leads to a page that runs nothing inline and asks nobody else',
-  async () => {
-    const headers = { accept: 'text/html' }
-    const first = await fetch(`${service.url}/v1/auth/invitation`, { headers, redirect: 'manual' })
-    assert.is(first.status, 302)
-    assert.is(first.headers.get('location'), '/invitation')
-    const shown = await fetch(`${service.url}/v1/auth/invitation`, { headers })
-    assert.is(shown.status, 200)
-    assert.is(shown.headers.get('content-type'), 'text/html; charset=utf-8')
-    const policy = shown.headers.get('content-security-policy') ?? ''
-    assert.match(policy, "default-src 'none'")
-    assert.not.match(policy, /unsafe|\*|https?:/)
-    assert.is(shown.headers.get('referrer-policy'), 'no-referrer')
-  },
-  LIMIT,
-)
+invitation('leads to a page that runs nothing inline and asks nobody else', async () => {
+  const headers = { accept: 'text/html' }
+  const first = await fetch(`${service.url}/v1/auth/invitation`, { headers, redirect: 'manual' })
+  assert.is(first.status, 302)
+  assert.is(first.headers.get('location'), '/invitation')
+  const shown = await fetch(`${service.url}/v1/auth/invitation`, { headers })
+  assert.is(shown.status, 200)
+  assert.is(shown.headers.get('content-type'), 'text/html; charset=utf-8')
+  const policy = shown.headers.get('content-security-policy') ?? ''
+  assert.match(policy, "default-src 'none'")
+  assert.not.match(policy, /unsafe|\*|https?:/)
+  assert.is(shown.headers.get('referrer-policy'), 'no-referrer')
+})
 
 if (executable !== undefined) {
   const opened = (): Browser => {
@@ -82,25 +77,20 @@ if (executable !== undefined) {
       await second.getByText('the invitation is unknown, used or expired').waitFor()
       await second.close()
     },
-    LIMIT,
   )
 
-  invitation(
-    'says so where the link has lost its end, and takes the whole one then',
-    async () => {
-      const { page, problems } = await opened().open(`${service.url}/v1/auth/invitation`)
-      await page.getByText('This link is not complete').waitFor()
-      assert.is(await page.locator('form').count(), 0)
-      // As pasted over the address: the document stays.
-      await page.evaluate(`location.hash = '${(await invited('hopper')).token}'`)
-      await choose(page, PASSWORD)
-      await eventually(() => assert.not.ok(page.url().includes('svci_'), 'the token stays in the address'))
-      await page.getByRole('dialog', { name: 'hopper' }).waitFor()
-      assert.equal(problems, [])
-      await page.close()
-    },
-    LIMIT,
-  )
+  invitation('says so where the link has lost its end, and takes the whole one then', async () => {
+    const { page, problems } = await opened().open(`${service.url}/v1/auth/invitation`)
+    await page.getByText('This link is not complete').waitFor()
+    assert.is(await page.locator('form').count(), 0)
+    // As pasted over the address: the document stays.
+    await page.evaluate(`location.hash = '${(await invited('hopper')).token}'`)
+    await choose(page, PASSWORD)
+    await eventually(() => assert.not.ok(page.url().includes('svci_'), 'the token stays in the address'))
+    await page.getByRole('dialog', { name: 'hopper' }).waitFor()
+    assert.equal(problems, [])
+    await page.close()
+  })
 }
 
 invitation.run()

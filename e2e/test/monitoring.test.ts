@@ -109,7 +109,6 @@ async function startPrometheus(folder: string, target: string, rules: string): P
 const monitoring = suite('e2e/monitoring')
 const FOLDER = join(ROOT, 'docs/monitoring')
 const SIMS = 5
-const LIMIT = { limitMs: 360_000 }
 
 interface RuleFile {
   readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
@@ -142,14 +141,14 @@ monitoring.before(async () => {
   await attachPhones(dataDir)
   if (hasPrometheus())
     prometheus = await startPrometheus(folder, new URL(service.url).host, join(FOLDER, 'alerts.yml'))
-}, LIMIT)
+})
 
 monitoring.after(async () => {
   await prometheus?.stop()
   if (service !== undefined) await service.stop()
   if (lab !== undefined) await lab.stop()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
 /** SIMs in phones that are on, and one more that nobody has seen. */
 async function attachPhones(dataDir: string): Promise<void> {
@@ -177,14 +176,10 @@ async function known(): Promise<ReadonlySet<string>> {
   return new Set([...(await scraped()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
 }
 
-monitoring(
-  'has metrics to which promtool has no objection',
-  async () => {
-    if (prometheus === undefined) return assert.not(hasPrometheus())
-    assert.equal(await promtool(['check', 'metrics'], await scraped()), { code: 0, text: '' })
-  },
-  LIMIT,
-)
+monitoring('has metrics to which promtool has no objection', async () => {
+  if (prometheus === undefined) return assert.not(hasPrometheus())
+  assert.equal(await promtool(['check', 'metrics'], await scraped()), { code: 0, text: '' })
+})
 
 monitoring('names no subscriber in a label', async () => {
   const text = await scraped()
@@ -195,38 +190,34 @@ monitoring('names no subscriber in a label', async () => {
   for (const value of values) assert.not.match(value, /\d{14}|^[0-9a-f]{12}$|\d+\.\d+\.\d+\.\d+/)
 })
 
-monitoring(
-  'is scraped by a real Prometheus, which has what the API says',
-  async () => {
-    if (prometheus === undefined) return assert.not(hasPrometheus())
-    const { query } = prometheus
-    const amount = async (expression: string): Promise<number | undefined> =>
-      (await query(expression))[0]?.value
-    await eventually(async () => (await amount('up{job="steeple"}')) === 1)
-    await eventually(async () => (await amount('svc_sim_state{state="in-use"}')) === SIMS)
-    assert.is(await amount('svc_sim_state{state="issued"}'), 1)
-    const states = await query('svc_sim_state')
-    assert.is(
-      states.reduce((sum, { value }) => sum + value, 0),
-      SIMS + 1,
-    )
-    await eventually(async () => (await amount('sum by (plmn) (svc_attach_total)')) === SIMS)
-    // Those who look for attached phones and those who look for sessions do so on their own.
-    const listed = async (): Promise<number> =>
-      (await service.request('GET', '/v1/sessions?limit=500')).body.sessions.length
-    await eventually(async () => (await listed()) >= SIMS)
-    await eventually(async () => (await amount('sum(svc_sessions_active)')) === (await listed()))
-    const [active] = await query('svc_sessions_active')
-    assert.equal(Object.keys(active?.labels ?? {}).toSorted(), ['__name__', 'apn', 'instance', 'job', 'plmn'])
-    const [attaches] = await query('svc_attach_total')
-    assert.equal(Object.keys(attaches?.labels ?? {}).toSorted(), ['__name__', 'instance', 'job', 'plmn'])
-    assert.ok((await amount('svc_collectors_lag_seconds')) !== undefined)
-    await labPhones(lab.urls.control, 'POST', '/phones/all/detach')
-    await eventually(async () => (await amount('sum(svc_sessions_active)')) === 0)
-    assert.is(await amount('svc_sim_state{state="in-use"}'), SIMS)
-  },
-  LIMIT,
-)
+monitoring('is scraped by a real Prometheus, which has what the API says', async () => {
+  if (prometheus === undefined) return assert.not(hasPrometheus())
+  const { query } = prometheus
+  const amount = async (expression: string): Promise<number | undefined> =>
+    (await query(expression))[0]?.value
+  await eventually(async () => (await amount('up{job="steeple"}')) === 1)
+  await eventually(async () => (await amount('svc_sim_state{state="in-use"}')) === SIMS)
+  assert.is(await amount('svc_sim_state{state="issued"}'), 1)
+  const states = await query('svc_sim_state')
+  assert.is(
+    states.reduce((sum, { value }) => sum + value, 0),
+    SIMS + 1,
+  )
+  await eventually(async () => (await amount('sum by (plmn) (svc_attach_total)')) === SIMS)
+  // Those who look for attached phones and those who look for sessions do so on their own.
+  const listed = async (): Promise<number> =>
+    (await service.request('GET', '/v1/sessions?limit=500')).body.sessions.length
+  await eventually(async () => (await listed()) >= SIMS)
+  await eventually(async () => (await amount('sum(svc_sessions_active)')) === (await listed()))
+  const [active] = await query('svc_sessions_active')
+  assert.equal(Object.keys(active?.labels ?? {}).toSorted(), ['__name__', 'apn', 'instance', 'job', 'plmn'])
+  const [attaches] = await query('svc_attach_total')
+  assert.equal(Object.keys(attaches?.labels ?? {}).toSorted(), ['__name__', 'instance', 'job', 'plmn'])
+  assert.ok((await amount('svc_collectors_lag_seconds')) !== undefined)
+  await labPhones(lab.urls.control, 'POST', '/phones/all/detach')
+  await eventually(async () => (await amount('sum(svc_sessions_active)')) === 0)
+  assert.is(await amount('svc_sim_state{state="in-use"}'), SIMS)
+})
 
 monitoring('has dashboards that Grafana can load', () => {
   assert.is(dashboards.length, 3)
@@ -245,23 +236,19 @@ monitoring('has dashboards that Grafana can load', () => {
   assert.is(new Set(dashboards.map(({ uid }) => uid)).size, dashboards.length)
 })
 
-monitoring(
-  'names metrics in dashboards and alerts that the service has',
-  async () => {
-    const names = await known()
-    // Of a core that is not chosen here, and of Prometheus itself.
-    const others = new Set(['svc_driver_core_b_daemon_up'])
-    for (const { title, expr } of dashboards.flatMap(expressionsOf)) {
-      const missing = [...metricsIn(expr)].filter((name) => !names.has(name))
-      assert.equal(missing, [], title)
-    }
-    for (const { alert, expr } of rules) {
-      const missing = [...metricsIn(expr)].filter((name) => !names.has(name) && !others.has(name))
-      assert.equal(missing, [], alert)
-    }
-  },
-  LIMIT,
-)
+monitoring('names metrics in dashboards and alerts that the service has', async () => {
+  const names = await known()
+  // Of a core that is not chosen here, and of Prometheus itself.
+  const others = new Set(['svc_driver_core_b_daemon_up'])
+  for (const { title, expr } of dashboards.flatMap(expressionsOf)) {
+    const missing = [...metricsIn(expr)].filter((name) => !names.has(name))
+    assert.equal(missing, [], title)
+  }
+  for (const { alert, expr } of rules) {
+    const missing = [...metricsIn(expr)].filter((name) => !names.has(name) && !others.has(name))
+    assert.equal(missing, [], alert)
+  }
+})
 
 monitoring(
   'has expressions that Prometheus answers, and none that stays empty where something happens',
@@ -286,7 +273,6 @@ monitoring(
         begin,
       )
   },
-  LIMIT,
 )
 
 /** One of what panels count: a backup, a phone that is cut off, a quota that is used up. */
@@ -349,7 +335,6 @@ monitoring(
       assert.equal(await query('ALERTS'), []),
     )
   },
-  LIMIT,
 )
 
 monitoring.run()

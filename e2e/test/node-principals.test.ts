@@ -19,7 +19,7 @@ const OTHER = 'bbbbbbbb-2222-4222-8222-bbbbbbbbbbbb'
 const THIRD = 'cccccccc-3333-4333-8333-cccccccccccc'
 const LIMIT = { limitMs: 360_000 }
 
-const principals = suite('e2e/node-principals')
+const principals = suite('e2e/node-principals', LIMIT)
 const started = startedProcesses()
 
 let workshop: Workshop
@@ -85,7 +85,7 @@ if (hasTlsWitnesses()) {
     one = await enrollNode(root, workshop, 'one', ONE)
     other = await enrollNode(root, workshop, 'other', OTHER)
     third = await enrollNode(root, workshop, 'third', THIRD)
-  }, LIMIT)
+  })
 
   principals.after(async () => {
     started.endAll()
@@ -102,35 +102,31 @@ if (hasTlsWitnesses()) {
     assert.equal([renewed.status, renewed.body.node_id], [200, ONE])
   })
 
-  principals(
-    'let no route of one node touch the record of another',
-    async () => {
-      const before = await recordsOf(OTHER)
-      const { body } = await admin('GET', '/v1/openapi.json')
-      // The service's own document.
-      const operations = operationsOf(body as OpenApi)
-      let refused = 0
-      for (const [index, operation] of operations.entries()) {
-        // Who is refused too often is throttled.
-        const asker = index % 2 === 0 ? one : third
-        const { method, path } = operation
-        const roles = operation.object['x-roles']
-        if (roles.length === 0) continue
-        const sample = aimed(sampleOf(operation, OTHER), path)
-        const answer = await asker.ask(method, sample.path, sample.body)
-        const what = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`
-        if (roles.includes('node') && !isOfOneNode(sample)) {
-          assert.ok(answer.status !== 401, what)
-          continue
-        }
-        assert.is(answer.status, 403, what)
-        refused += 1
+  principals('let no route of one node touch the record of another', async () => {
+    const before = await recordsOf(OTHER)
+    const { body } = await admin('GET', '/v1/openapi.json')
+    // The service's own document.
+    const operations = operationsOf(body as OpenApi)
+    let refused = 0
+    for (const [index, operation] of operations.entries()) {
+      // Who is refused too often is throttled.
+      const asker = index % 2 === 0 ? one : third
+      const { method, path } = operation
+      const roles = operation.object['x-roles']
+      if (roles.length === 0) continue
+      const sample = aimed(sampleOf(operation, OTHER), path)
+      const answer = await asker.ask(method, sample.path, sample.body)
+      const what = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`
+      if (roles.includes('node') && !isOfOneNode(sample)) {
+        assert.ok(answer.status !== 401, what)
+        continue
       }
-      assert.ok(refused > 50, String(refused))
-      assert.equal(await recordsOf(OTHER), before)
-    },
-    LIMIT,
-  )
+      assert.is(answer.status, 403, what)
+      refused += 1
+    }
+    assert.ok(refused > 50, String(refused))
+    assert.equal(await recordsOf(OTHER), before)
+  })
 
   about(['fair-use', 'collectors', 'collector-mme', 'driver-hss'], principals)(
     'let a report of usage be of nobody but the node that sends it',
@@ -162,7 +158,6 @@ if (hasTlsWitnesses()) {
       // The one that stays is not disturbed.
       assert.is((await one.ask('POST', '/v1/telemetry', heartbeat(ONE, 2))).status, 202)
     },
-    LIMIT,
   )
 
   principals('are what openssl presents, also in a session that it resumes', async () => {

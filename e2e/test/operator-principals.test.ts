@@ -13,10 +13,9 @@ import type { Pair } from '../harness/tls-witness.ts'
 
 const ADMIN = 'operator-principals-token-0123456789'
 const NOBODY = '00000000-0000-4000-8000-000000000000'
-const LIMIT = { limitMs: 600_000 }
 const ROLES: readonly TokenRole[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
 
-const principals = suite('e2e/operator-principals')
+const principals = suite('e2e/operator-principals', { limitMs: 600_000 })
 const started = startedProcesses()
 
 let folder: string
@@ -60,51 +59,43 @@ principals.before(async () => {
   const { body } = await by(undefined, 'GET', '/v1/openapi.json')
   // The service's own document.
   operations = operationsOf(body as OpenApi)
-}, LIMIT)
+})
 
 principals.after(() => {
   started.endAll()
   rmSync(folder, { recursive: true, force: true })
 })
 
-principals(
-  'open by certificate what their roles open, and nothing else',
-  async () => {
-    const counts = { refused: 0, welcome: 0 }
-    for (const [index, operation] of operations.entries()) {
-      const which = index % 2 === 0 ? 'first' : 'second'
-      for (const role of operation.object['x-roles'].length === 0 ? [] : ROLES) {
-        const outcome = await judge(operation, role, which)
-        if (outcome !== undefined) counts[outcome] += 1
-      }
+principals('open by certificate what their roles open, and nothing else', async () => {
+  const counts = { refused: 0, welcome: 0 }
+  for (const [index, operation] of operations.entries()) {
+    const which = index % 2 === 0 ? 'first' : 'second'
+    for (const role of operation.object['x-roles'].length === 0 ? [] : ROLES) {
+      const outcome = await judge(operation, role, which)
+      if (outcome !== undefined) counts[outcome] += 1
     }
-    assert.ok(counts.refused > 100 && counts.welcome > 50, JSON.stringify(counts))
-  },
-  LIMIT,
-)
+  }
+  assert.ok(counts.refused > 100 && counts.welcome > 50, JSON.stringify(counts))
+})
 
-principals(
-  'lose a role, and everything, on connections that are open',
-  async () => {
-    const { body } = await by(undefined, 'GET', '/v1/users?limit=500')
-    const [user] = body.users.filter(({ name }: { readonly name: string }) => name === nameOf('operator'))
-    const pair = pairs.get(nameOf('operator'))
-    assert.is((await by(pair, 'GET', '/v1/audit?limit=1')).status, 200)
-    const stream = await eventStream(pair)
-    assert.is(
-      (await by(undefined, 'POST', `/v1/users/${user.id}/roles`, { roles: ['sim:issuer'] })).status,
-      200,
-    )
-    assert.is((await by(pair, 'GET', '/v1/audit?limit=1')).status, 403)
-    assert.is((await by(pair, 'GET', '/v1/sims?limit=1')).status, 200)
-    const ended = overOf(stream)
-    assert.is((await by(undefined, 'DELETE', `/v1/users/${user.id}`)).status, 204)
-    await ended
-    const late = await by(pair, 'GET', '/v1/sims?limit=1')
-    assert.equal([late.status, late.body.error.code], [401, 'certificate_revoked'])
-  },
-  LIMIT,
-)
+principals('lose a role, and everything, on connections that are open', async () => {
+  const { body } = await by(undefined, 'GET', '/v1/users?limit=500')
+  const [user] = body.users.filter(({ name }: { readonly name: string }) => name === nameOf('operator'))
+  const pair = pairs.get(nameOf('operator'))
+  assert.is((await by(pair, 'GET', '/v1/audit?limit=1')).status, 200)
+  const stream = await eventStream(pair)
+  assert.is(
+    (await by(undefined, 'POST', `/v1/users/${user.id}/roles`, { roles: ['sim:issuer'] })).status,
+    200,
+  )
+  assert.is((await by(pair, 'GET', '/v1/audit?limit=1')).status, 403)
+  assert.is((await by(pair, 'GET', '/v1/sims?limit=1')).status, 200)
+  const ended = overOf(stream)
+  assert.is((await by(undefined, 'DELETE', `/v1/users/${user.id}`)).status, 204)
+  await ended
+  const late = await by(pair, 'GET', '/v1/sims?limit=1')
+  assert.equal([late.status, late.body.error.code], [401, 'certificate_revoked'])
+})
 
 /** What a change does is for other tests: here it is who may ask, so that one that is let in is not sent. */
 async function judge(

@@ -63,18 +63,12 @@ interface Listed {
 }
 
 let world: World
-failures.before(
-  async () => {
-    world = await openWorld(STARTED, BETWEEN_MS)
-  },
-  { limitMs: 360_000 },
-)
-failures.after(
-  async () => {
-    if (world !== undefined) await closeWorld(world)
-  },
-  { limitMs: 360_000 },
-)
+failures.before(async () => {
+  world = await openWorld(STARTED, BETWEEN_MS)
+})
+failures.after(async () => {
+  if (world !== undefined) await closeWorld(world)
+})
 
 /** The version as which the failing one with that index is installed. */
 function versionAt(index: number): string {
@@ -373,59 +367,55 @@ failures('holds a plugin whose handlers, task and health check throw', async () 
   assert.equal(clients.problems, [])
 })
 
-failures(
-  'keeps nothing of a version that was refused',
-  async () => {
-    const { service, clients, inspector } = world
-    const measure = async (): Promise<Footprint & { readonly files: number }> =>
-      clients.whileQuiet(async () => ({
-        ...(await inspector.footprint()),
-        files: (await lastingFiles(service.child.pid)).length,
-      }))
-    const before = await measure()
-    const late = FAILING_VERSIONS.filter(({ step }) => ['setup', 'routes', 'start'].includes(step))
-    const rounds = 3
-    for (let round = 0; round < rounds; round += 1) {
-      for (const { build } of late) {
-        const index = FAILING_VERSIONS.findIndex((one) => one.build === build)
-        const answer = await load(service, 'victim', { version: versionAt(index) })
-        assert.is(answer.status, 409)
-      }
+failures('keeps nothing of a version that was refused', async () => {
+  const { service, clients, inspector } = world
+  const measure = async (): Promise<Footprint & { readonly files: number }> =>
+    clients.whileQuiet(async () => ({
+      ...(await inspector.footprint()),
+      files: (await lastingFiles(service.child.pid)).length,
+    }))
+  const before = await measure()
+  const late = FAILING_VERSIONS.filter(({ step }) => ['setup', 'routes', 'start'].includes(step))
+  const rounds = 3
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { build } of late) {
+      const index = FAILING_VERSIONS.findIndex((one) => one.build === build)
+      const answer = await load(service, 'victim', { version: versionAt(index) })
+      assert.is(answer.status, 409)
     }
-    const after = await measure()
-    const text = await inspector.evaluate(`JSON.stringify([...new Set(
+  }
+  const after = await measure()
+  const text = await inspector.evaluate(`JSON.stringify([...new Set(
     globalThis.copies.filter(({ reference }) => reference.deref() !== undefined)
       .map(({ id, version }) => id + '@' + version))].sort())`)
-    assert.equal(JSON.parse(String(text)), ['bystander@1.0.0', 'dependent@1.0.0', 'victim@1.0.0'])
-    const tries = rounds * late.length
-    process.stdout.write(
-      `\n# ${FAILING_VERSIONS.length} kinds of failing versions; ${tries} more tries: heap ${before.heapUsed} → ${after.heapUsed} bytes, ` +
-        `files ${before.files} → ${after.files}, timers ${before.timers} → ${after.timers}; ` +
-        `${clients.answered} requests of others meanwhile, ${clients.problems.length} failed\n`,
-    )
-    assert.ok(after.files <= before.files, `files: ${before.files} then ${after.files}`)
-    // What is under way beside it has timers of its own for a moment.
-    await eventually(async () => {
-      const { timers } = await measure()
-      assert.ok(timers <= before.timers + 2, `timers: ${before.timers} then ${timers}`)
-    })
-    assert.is(after.listeners, before.listeners)
-    assert.ok(
-      (after.heapUsed - before.heapUsed - LOG_LINES_BYTES) / tries < 16_384,
-      'a refused version leaves something behind',
-    )
-    await eventually(() => assert.equal(childrenOf(service.child.pid), []))
-    assert.not.match(
-      (await service.request('GET', '/metrics')).body,
-      /svc_victim_copies\{version="(?!1\.0\.0")/,
-    )
-    assert.equal(
-      readdirSync(join(service.dataDir, 'plugins')).filter((name) => name.startsWith('.')),
-      [],
-    )
-  },
-  { limitMs: 360_000 },
-)
+  assert.equal(JSON.parse(String(text)), ['bystander@1.0.0', 'dependent@1.0.0', 'victim@1.0.0'])
+  const tries = rounds * late.length
+  process.stdout.write(
+    `\n# ${FAILING_VERSIONS.length} kinds of failing versions; ${tries} more tries: heap ${before.heapUsed} → ${after.heapUsed} bytes, ` +
+      `files ${before.files} → ${after.files}, timers ${before.timers} → ${after.timers}; ` +
+      `${clients.answered} requests of others meanwhile, ${clients.problems.length} failed\n`,
+  )
+  assert.ok(after.files <= before.files, `files: ${before.files} then ${after.files}`)
+  // What is under way beside it has timers of its own for a moment.
+  await eventually(async () => {
+    const { timers } = await measure()
+    assert.ok(timers <= before.timers + 2, `timers: ${before.timers} then ${timers}`)
+  })
+  assert.is(after.listeners, before.listeners)
+  assert.ok(
+    (after.heapUsed - before.heapUsed - LOG_LINES_BYTES) / tries < 16_384,
+    'a refused version leaves something behind',
+  )
+  await eventually(() => assert.equal(childrenOf(service.child.pid), []))
+  assert.not.match(
+    (await service.request('GET', '/metrics')).body,
+    /svc_victim_copies\{version="(?!1\.0\.0")/,
+  )
+  assert.equal(
+    readdirSync(join(service.dataDir, 'plugins')).filter((name) => name.startsWith('.')),
+    [],
+  )
+})
 
 failures(
   'starts what stayed anew and brings it up after a restart, although a failed version has migrated',
@@ -460,7 +450,6 @@ failures(
       rmSync(dataDir, { recursive: true, force: true })
     }
   }),
-  { limitMs: 360_000 },
 )
 
 failures(
@@ -486,7 +475,6 @@ failures(
       }),
     )
   }),
-  { limitMs: 360_000 },
 )
 
 failures.run()

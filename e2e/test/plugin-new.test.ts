@@ -100,28 +100,22 @@ let folder = ''
 let trust = ''
 let registry: Registry
 let service: Service
-scaffold.before(
-  async () => {
-    folder = mkdtempSync(join(tmpdir(), 'steeple-new-'))
-    registry = await startRegistry(join(folder, 'registry'))
-    const pack = join(ROOT, 'scripts/builds/pack.mjs')
-    execFileSync(process.execPath, [pack, 'npm', '--out', join(folder, 'packed')], { stdio: 'pipe' })
-    const { stdout } = await runSvc(['plugin', 'key', join(folder, 'plugins.key'), '--json'])
-    trust = JSON.parse(stdout).trust
-    choose({})
-    service = await started()
-  },
-  { limitMs: 360_000 },
-)
-scaffold.after(
-  async () => {
-    await registry?.close()
-    if (service === undefined) return
-    assert.is(await service.stop(), 0)
-    rmSync(folder, { recursive: true, force: true })
-  },
-  { limitMs: 360_000 },
-)
+scaffold.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'steeple-new-'))
+  registry = await startRegistry(join(folder, 'registry'))
+  const pack = join(ROOT, 'scripts/builds/pack.mjs')
+  execFileSync(process.execPath, [pack, 'npm', '--out', join(folder, 'packed')], { stdio: 'pipe' })
+  const { stdout } = await runSvc(['plugin', 'key', join(folder, 'plugins.key'), '--json'])
+  trust = JSON.parse(stdout).trust
+  choose({})
+  service = await started()
+})
+scaffold.after(async () => {
+  await registry?.close()
+  if (service === undefined) return
+  assert.is(await service.stop(), 0)
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const configFile = (): string => join(folder, 'control.yaml')
 const started = (): Promise<Service> =>
@@ -216,7 +210,6 @@ for (const kind of KINDS)
         `\n# ${kind}: ${total} tests of the new package, built and loaded in ${Math.round(performance.now() - startedMs)} ms\n`,
       )
     },
-    { limitMs: 360_000 },
   )
 
 scaffold(
@@ -234,20 +227,15 @@ scaffold(
     const { entries } = (await service.request('GET', '/v1/audit?action=core.config_apply')).body
     assert.ok(entries.length >= 3, JSON.stringify(entries))
   },
-  { limitMs: 360_000 },
 )
 
-scaffold(
-  'refuses a driver that nobody has installed, and says which are',
-  async () => {
-    choose({ core: 'my_coer' })
-    const { code, output } = await run(`svc config check ${configFile()}`)
-    assert.is.not(code, 0)
-    assert.match(output, /core must name an installed driver, one of .*my_core.*, not "my_coer"/, output)
-    choose({ core: 'my_core', hss: { driver: 'my_hss' } })
-  },
-  { limitMs: 360_000 },
-)
+scaffold('refuses a driver that nobody has installed, and says which are', async () => {
+  choose({ core: 'my_coer' })
+  const { code, output } = await run(`svc config check ${configFile()}`)
+  assert.is.not(code, 0)
+  assert.match(output, /core must name an installed driver, one of .*my_core.*, not "my_coer"/, output)
+  choose({ core: 'my_core', hss: { driver: 'my_hss' } })
+})
 
 scaffold(
   'serves the routes of the new feature, with roles, audit, table and expiry, and svc has its commands and its check',
@@ -277,7 +265,6 @@ scaffold(
     // Its reconciler removes a note that has expired.
     await eventually(async () => (await service.request('GET', `${path}/brief`)).status === 404)
   },
-  { limitMs: 360_000 },
 )
 
 scaffold(
@@ -301,7 +288,6 @@ scaffold(
     assert.match(newer.output, /0\.1\.1/)
     assert.is((await service.request('GET', '/v1/my-feature/notes/mast')).body.body, 'Climb with two.')
   },
-  { limitMs: 360_000 },
 )
 
 scaffold('packs what can be published: whole, and nothing that only this repository has', async () => {
@@ -345,7 +331,6 @@ scaffold(
       assert.match(wrong.output, /wrong\.ts[(:]4[\s\S]*wrong\.ts[(:]5/)
     }
   },
-  { limitMs: 360_000 },
 )
 
 scaffold('says that a plugin lies where the service does not look', async () => {

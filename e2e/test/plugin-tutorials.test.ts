@@ -98,8 +98,7 @@ function openShell(cwd: string, env: Readonly<Record<string, string | undefined>
   }
 }
 
-const tutorials = suite('e2e/plugin-tutorials')
-const LIMIT = { limitMs: 600_000 }
+const tutorials = suite('e2e/plugin-tutorials', { limitMs: 600_000 })
 const PUBLISHED = ['contracts', 'plugin-kit', 'testkit'] as const
 
 let folder = ''
@@ -108,11 +107,11 @@ tutorials.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'steeple-outside-'))
   registry = await startRegistry(join(folder, 'registry'))
   packInto('packed')
-}, LIMIT)
+})
 tutorials.after(async () => {
   await registry.close()
   rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
 function packInto(name: string): void {
   const script = join(ROOT, 'scripts/builds/pack.mjs')
@@ -190,40 +189,36 @@ function holdsNoPathOf(dir: string): void {
   }
 }
 
-tutorials(
-  'has packages that are the same twice and ask for nothing that is not published',
-  async () => {
-    packInto('again')
-    for (const name of readdirSync(join(folder, 'packed'))) {
-      const read = (from: string): Buffer => readFileSync(join(folder, from, name))
-      assert.ok(read('packed').equals(read('again')), `${name} differs from run to run`)
-      // The sums of all.
-      if (!name.endsWith('.tgz')) continue
-      const packed = (...args: readonly string[]): string =>
-        execFileSync(
-          'tar',
-          [...args, join(folder, 'packed', name)].concat(args[0] === '-xzOf' ? ['package/package.json'] : []),
-          {
-            encoding: 'utf8',
-          },
-        )
-      const manifest = JSON.parse(packed('-xzOf'))
-      assert.is(manifest.private, undefined)
-      assert.is(manifest.license, 'Apache-2.0')
-      const ours = Object.entries(manifest.dependencies ?? {}).filter(([one]) => one.startsWith('@steeple/'))
-      for (const [one, version] of ours)
-        assert.ok(PUBLISHED.some((short) => one === `@steeple/${short}`) && version === manifest.version, one)
-      const files = packed('-tzf').split('\n')
-      for (const needed of ['package/README.md', 'package/LICENSE', 'package/dist/index.d.ts'])
-        assert.ok(files.includes(needed), `${name} lacks ${needed}`)
-      assert.not.ok(
-        files.some((file) => /\.map$|\/src\/|\/test\//.test(file)),
-        `${name} holds sources`,
+tutorials('has packages that are the same twice and ask for nothing that is not published', async () => {
+  packInto('again')
+  for (const name of readdirSync(join(folder, 'packed'))) {
+    const read = (from: string): Buffer => readFileSync(join(folder, from, name))
+    assert.ok(read('packed').equals(read('again')), `${name} differs from run to run`)
+    // The sums of all.
+    if (!name.endsWith('.tgz')) continue
+    const packed = (...args: readonly string[]): string =>
+      execFileSync(
+        'tar',
+        [...args, join(folder, 'packed', name)].concat(args[0] === '-xzOf' ? ['package/package.json'] : []),
+        {
+          encoding: 'utf8',
+        },
       )
-    }
-  },
-  LIMIT,
-)
+    const manifest = JSON.parse(packed('-xzOf'))
+    assert.is(manifest.private, undefined)
+    assert.is(manifest.license, 'Apache-2.0')
+    const ours = Object.entries(manifest.dependencies ?? {}).filter(([one]) => one.startsWith('@steeple/'))
+    for (const [one, version] of ours)
+      assert.ok(PUBLISHED.some((short) => one === `@steeple/${short}`) && version === manifest.version, one)
+    const files = packed('-tzf').split('\n')
+    for (const needed of ['package/README.md', 'package/LICENSE', 'package/dist/index.d.ts'])
+      assert.ok(files.includes(needed), `${name} lacks ${needed}`)
+    assert.not.ok(
+      files.some((file) => /\.map$|\/src\/|\/test\//.test(file)),
+      `${name} holds sources`,
+    )
+  }
+})
 
 tutorials(
   'for a core driver holds, command by command, and the box takes no other package than it says',
@@ -231,17 +226,12 @@ tutorials(
     const ports = { 8080: await unusedPort(), 9400: await unusedPort() }
     await follow('core-driver.md', 'my-core', ports, CORE, refusesOthers)
   },
-  LIMIT,
 )
 
-tutorials(
-  'for an HSS driver holds, command by command',
-  async () => {
-    const ports = { 8080: await unusedPort(), 9500: await unusedPort() }
-    await follow('hss-driver.md', 'my-hss', ports, HSS, async () => undefined)
-  },
-  LIMIT,
-)
+tutorials('for an HSS driver holds, command by command', async () => {
+  const ports = { 8080: await unusedPort(), 9500: await unusedPort() }
+  await follow('hss-driver.md', 'my-hss', ports, HSS, async () => undefined)
+})
 
 /** The driver's own suite, and as many wrong drivers as there are, each found. */
 const WRONG_ALL_FOUND = /by wrong drivers[ •]+\((\d+) \/ \1\)/

@@ -5,7 +5,7 @@ import { assert, eventually, rounds, suite } from '@steeple/testkit'
 import { installStandInNetwork, STAND_IN_ENV } from '../harness/plugins/stand-in-network.ts'
 import { type Service, startService } from '../harness/service.ts'
 
-const quotaKill = suite('e2e/quota-kill')
+const quotaKill = suite('e2e/quota-kill', { limitMs: 900_000 })
 const ROUNDS = rounds(12)
 const SIMS = 200
 const ALLOWANCE = 1_000
@@ -20,41 +20,37 @@ interface Book {
   readonly used: Map<string, number>
 }
 
-quotaKill(
-  `counts each octet once and cuts off who is over, in ${ROUNDS} rounds of kill -9`,
-  async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'steeple-quota-kill-'))
-    const usageFile = join(dataDir, 'usage.txt')
-    installStandInNetwork(dataDir, usageFile)
-    const env = { ...STAND_IN_ENV, SVC_FAIRUSE_ENABLED: 'true', SVC_SIMS_DRIFT_INTERVAL: '2s' }
-    const start = (): Promise<Service> => startService({ dataDir, adminToken: ADMIN, env })
-    try {
-      let service = await start()
-      // What has never run and was killed while it was loaded is not tried again.
-      await eventually(async () =>
-        assert.equal(await standInStates(service), ['running', 'running', 'running']),
-      )
-      const issued = await service.request('POST', '/v1/sims', {
-        body: { count: SIMS, quota_bytes: ALLOWANCE },
-      })
-      assert.is(issued.status, 201, JSON.stringify(issued.body))
-      const sims: readonly { readonly imsi_sha256_12: string }[] = issued.body.sims
-      const book: Book = { hashes: sims.map((sim) => sim.imsi_sha256_12), used: new Map() }
-      for (let round = 0; round < ROUNDS; round++) {
-        use(book, usageFile)
-        await new Promise((done) => setTimeout(done, Math.random() * LONGEST_RUN_MS))
-        await service.kill()
-        service = await start()
-      }
-      await settled(service, book)
-      await judge(service, book)
-      await service.stop()
-    } finally {
-      rmSync(dataDir, { recursive: true, force: true })
+quotaKill(`counts each octet once and cuts off who is over, in ${ROUNDS} rounds of kill -9`, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'steeple-quota-kill-'))
+  const usageFile = join(dataDir, 'usage.txt')
+  installStandInNetwork(dataDir, usageFile)
+  const env = { ...STAND_IN_ENV, SVC_FAIRUSE_ENABLED: 'true', SVC_SIMS_DRIFT_INTERVAL: '2s' }
+  const start = (): Promise<Service> => startService({ dataDir, adminToken: ADMIN, env })
+  try {
+    let service = await start()
+    // What has never run and was killed while it was loaded is not tried again.
+    await eventually(async () =>
+      assert.equal(await standInStates(service), ['running', 'running', 'running']),
+    )
+    const issued = await service.request('POST', '/v1/sims', {
+      body: { count: SIMS, quota_bytes: ALLOWANCE },
+    })
+    assert.is(issued.status, 201, JSON.stringify(issued.body))
+    const sims: readonly { readonly imsi_sha256_12: string }[] = issued.body.sims
+    const book: Book = { hashes: sims.map((sim) => sim.imsi_sha256_12), used: new Map() }
+    for (let round = 0; round < ROUNDS; round++) {
+      use(book, usageFile)
+      await new Promise((done) => setTimeout(done, Math.random() * LONGEST_RUN_MS))
+      await service.kill()
+      service = await start()
     }
-  },
-  { limitMs: 900_000 },
-)
+    await settled(service, book)
+    await judge(service, book)
+    await service.stop()
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
 
 async function standInStates(service: Service): Promise<readonly string[]> {
   const { body } = await service.request('GET', '/v1/plugins?limit=500')

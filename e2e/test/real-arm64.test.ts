@@ -9,8 +9,6 @@ import { makeBuild, makePackages } from '../harness/builds/make-build.ts'
 
 /** Programs of the other machine are run by an emulator, without which there is nothing to try. */
 const EMULATOR = '/usr/bin/qemu-aarch64-static'
-/** Emulated, on a machine that may be busy. */
-const LIMIT = { limitMs: 900_000 }
 const ADMIN = 'emulated-admin-token-0123456789'
 const URL_OF_IT = 'http://127.0.0.1:8080'
 const ENVIRONMENT = { HOME: '/var/lib/svc', SVC_HSS_DRIVER: 'none', SVC_ADMIN_TOKEN: ADMIN }
@@ -26,7 +24,7 @@ const folder = await madeOutside(async (into) => {
 })
 enterOwnMachine(import.meta.filename)
 
-const arm = suite('e2e/real-arm64')
+const arm = suite('e2e/real-arm64', { limitMs: 900_000 })
 
 /** The files of the image, and what emulates a machine for them. */
 const root = join(machineFolder(), 'image')
@@ -39,63 +37,52 @@ arm.before(() => {
   mkdirSync(join(root, 'dev'))
   must('mount', '-t', 'proc', 'proc', join(root, 'proc'))
   must('mount', '--rbind', '/dev', join(root, 'dev'))
-}, LIMIT)
+})
 
-arm(
-  'a Debian package for arm64 is installed, issues a SIM, stops, and is removed',
-  async () => {
-    const { stdout } = spawnSync('dpkg-deb', ['-f', fileOf('.deb'), 'Architecture'], { encoding: 'utf8' })
-    assert.is(stdout, 'arm64\n')
-    const debian = debianRoot()
-    must('chroot', debian.folder, 'dpkg', '--add-architecture', 'arm64')
-    // The libraries of that machine are the image's; dpkg knows nothing of them.
-    const installed = debian.run('dpkg', '-i', '--force-depends', debian.bring(fileOf('.deb')))
-    assert.is(installed.code, 0, installed.said)
-    const { said: status } = debian.run('dpkg', '-s', 'steeple:arm64')
-    assert.match(status, /^Status: install ok installed$/m)
-    assert.is(debian.run('stat', '-c', '%U %a', '/var/lib/svc').said, 'steeple 700\n')
-    // What lies below is taken for the system's own, so it is libraries and nothing else.
-    const libraries = join(debian.folder, 'libraries-of-arm64')
-    mkdirSync(libraries)
-    must('cp', '-a', join(root, 'lib'), libraries)
-    must('cp', '-a', join(root, 'usr/lib/aarch64-linux-gnu'), join(libraries, 'lib'))
-    copyFileSync(EMULATOR, join(debian.folder, 'emulator'))
-    const emulator = ['/emulator', '-L', '/libraries-of-arm64']
-    const served = await serving(
-      debian.start('steeple:steeple', [...emulator, ...startOf(debian)], ENVIRONMENT),
-    )
-    assert.match(
-      debian.run(...emulator, ...svcOf(debian), '--version').said,
-      /^for {5}linux arm64, node 24\./m,
-    )
-    await issues(served)
-    assert.is(await ended(served), 0, served.said())
-    const removed = debian.run('dpkg', '-r', 'steeple')
-    assert.is(removed.code, 0, removed.said)
-    assert.not(debian.has('/usr/lib/steeple') || debian.has('/usr/bin/svc'))
-    assert.ok(debian.has('/var/lib/svc/svc.db'))
-  },
-  LIMIT,
-)
+arm('a Debian package for arm64 is installed, issues a SIM, stops, and is removed', async () => {
+  const { stdout } = spawnSync('dpkg-deb', ['-f', fileOf('.deb'), 'Architecture'], { encoding: 'utf8' })
+  assert.is(stdout, 'arm64\n')
+  const debian = debianRoot()
+  must('chroot', debian.folder, 'dpkg', '--add-architecture', 'arm64')
+  // The libraries of that machine are the image's; dpkg knows nothing of them.
+  const installed = debian.run('dpkg', '-i', '--force-depends', debian.bring(fileOf('.deb')))
+  assert.is(installed.code, 0, installed.said)
+  const { said: status } = debian.run('dpkg', '-s', 'steeple:arm64')
+  assert.match(status, /^Status: install ok installed$/m)
+  assert.is(debian.run('stat', '-c', '%U %a', '/var/lib/svc').said, 'steeple 700\n')
+  // What lies below is taken for the system's own, so it is libraries and nothing else.
+  const libraries = join(debian.folder, 'libraries-of-arm64')
+  mkdirSync(libraries)
+  must('cp', '-a', join(root, 'lib'), libraries)
+  must('cp', '-a', join(root, 'usr/lib/aarch64-linux-gnu'), join(libraries, 'lib'))
+  copyFileSync(EMULATOR, join(debian.folder, 'emulator'))
+  const emulator = ['/emulator', '-L', '/libraries-of-arm64']
+  const served = await serving(
+    debian.start('steeple:steeple', [...emulator, ...startOf(debian)], ENVIRONMENT),
+  )
+  assert.match(debian.run(...emulator, ...svcOf(debian), '--version').said, /^for {5}linux arm64, node 24\./m)
+  await issues(served)
+  assert.is(await ended(served), 0, served.said())
+  const removed = debian.run('dpkg', '-r', 'steeple')
+  assert.is(removed.code, 0, removed.said)
+  assert.not(debian.has('/usr/lib/steeple') || debian.has('/usr/bin/svc'))
+  assert.ok(debian.has('/var/lib/svc/svc.db'))
+})
 
-arm(
-  'the image of arm64 starts, issues a SIM and stops',
-  async () => {
-    assert.is(config.architecture, 'arm64')
-    const { User: user, Entrypoint: program, Cmd: flags } = config.config
-    const [id = 0] = user.split(':').map(Number)
-    chownSync(join(root, 'var/lib/svc'), id, id)
-    const served = await serving(
-      spawn('chroot', [`--userspec=${user}`, root, '/emulator', ...program, ...flags], {
-        env: { PATH: '/usr/sbin:/usr/bin', ...ENVIRONMENT },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      }),
-    )
-    await issues(served)
-    assert.is(await ended(served), 0, served.said())
-  },
-  LIMIT,
-)
+arm('the image of arm64 starts, issues a SIM and stops', async () => {
+  assert.is(config.architecture, 'arm64')
+  const { User: user, Entrypoint: program, Cmd: flags } = config.config
+  const [id = 0] = user.split(':').map(Number)
+  chownSync(join(root, 'var/lib/svc'), id, id)
+  const served = await serving(
+    spawn('chroot', [`--userspec=${user}`, root, '/emulator', ...program, ...flags], {
+      env: { PATH: '/usr/sbin:/usr/bin', ...ENVIRONMENT },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  )
+  await issues(served)
+  assert.is(await ended(served), 0, served.said())
+})
 
 /** What the command starts: the emulator runs one program, and none that a shell would start. */
 function svcOf(debian: DebianRoot): readonly string[] {

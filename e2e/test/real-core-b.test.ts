@@ -74,26 +74,20 @@ async function restartedSince(before: ReadonlyMap<CoreBRole, string>): Promise<r
 
 const amfFile = (): string => readFileSync(join(core.configDir, 'amfcfg.yaml'), 'utf8')
 
-real.before(
-  async () => {
-    configure('99')
-    service = await startService({
-      dataDir: join(machineFolder(), 'data'),
-      flags: ['--config', configFile],
-    })
-  },
-  { limitMs: 360_000 },
-)
+real.before(async () => {
+  configure('99')
+  service = await startService({
+    dataDir: join(machineFolder(), 'data'),
+    flags: ['--config', configFile],
+  })
+})
 
-real.after(
-  async () => {
-    await service?.stop()
-    udr?.close()
-    await database.close()
-    await engine.close()
-  },
-  { limitMs: 360_000 },
-)
+real.after(async () => {
+  await service?.stop()
+  udr?.close()
+  await database.close()
+  await engine.close()
+})
 
 real(
   'brings up free5GC in order, its real NRF, PCF and AMF among them',

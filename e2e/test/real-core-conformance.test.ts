@@ -155,13 +155,9 @@ coreDriverConformance('core_a in containers of podman', () => fixture(OPEN5GS), 
 coreDriverConformance('core_b in containers of podman', () => fixture(FREE5GC), { limitMs: LIMIT_MS })
 
 const after = suite('e2e/real-core-conformance, after')
-after.after(() => engine.close(), { limitMs: 360_000 })
-after(
-  'every container still runs',
-  async () => {
-    for (const name of [...Object.values(a.containers), ...Object.values(b.containers)])
-      assert.ok((await engine.state(name)).isRunning, name)
-  },
-  { limitMs: 360_000 },
-)
+after.after(() => engine.close())
+after('every container still runs', async () => {
+  for (const name of [...Object.values(a.containers), ...Object.values(b.containers)])
+    assert.ok((await engine.state(name)).isRunning, name)
+})
 after.run()

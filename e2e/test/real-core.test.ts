@@ -106,21 +106,15 @@ function phones(count: number): readonly unknown[] {
   return Array.from({ length: count }, (_none, i) => ({ ...items[0], supi: `99905000000000${i}` }))
 }
 
-real.before(
-  async () => {
-    configure({ mnc: '99' })
-    service = await start()
-  },
-  { limitMs: 360_000 },
-)
+real.before(async () => {
+  configure({ mnc: '99' })
+  service = await start()
+})
 
-real.after(
-  async () => {
-    await service?.stop()
-    await engine.close()
-  },
-  { limitMs: 360_000 },
-)
+real.after(async () => {
+  await service?.stop()
+  await engine.close()
+})
 
 real(
   'renders every file of a core that has none, and brings its daemons up in order',

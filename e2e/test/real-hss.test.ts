@@ -56,77 +56,59 @@ const subscribers = database.collection('open5gs', 'subscribers')
 let service: Service
 let card: string
 
-real.before(
-  async () => {
-    await startMongoContainer(engine)
-    service = await startService({
-      dataDir: join(machineFolder(), 'data'),
-      env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_SIMS_DRIFT_INTERVAL: '2s' },
-    })
-  },
-  { limitMs: 360_000 },
-)
+real.before(async () => {
+  await startMongoContainer(engine)
+  service = await startService({
+    dataDir: join(machineFolder(), 'data'),
+    env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_SIMS_DRIFT_INTERVAL: '2s' },
+  })
+})
 
-real.after(
-  async () => {
-    await service.stop()
-    core.close()
-    await database.close()
-    await engine.close()
-  },
-  { limitMs: 360_000 },
-)
+real.after(async () => {
+  await service.stop()
+  core.close()
+  await database.close()
+  await engine.close()
+})
 
-real(
-  'provisions a card byte for byte as the core wants it',
-  async () => {
-    card = await importCard(service, RECORDED_CARD)
+real('provisions a card byte for byte as the core wants it', async () => {
+  card = await importCard(service, RECORDED_CARD)
+  await allSynced(service, PATIENCE_MS)
+  const stored = await subscribers.findOne({ imsi: RECORDED_CARD.imsi })
+  assert.is(canonical(stored), wantedDocument(RECORDED_CARD))
+  const indexes = await subscribers.indexes()
+  assert.ok(indexes.some(({ key, unique }) => 'imsi' in key && unique === true))
+})
+
+real('blocks, unblocks and removes in the database', async () => {
+  const state = async (action: string, wants: (doc: unknown) => boolean): Promise<void> => {
+    const answer = await service.request('POST', `/v1/sims/${card}/${action}`, { body: {} })
+    assert.is(answer.status, 200, JSON.stringify(answer.body))
+    await eventually(async () => wants(await subscribers.findOne({ imsi: RECORDED_CARD.imsi })))
     await allSynced(service, PATIENCE_MS)
-    const stored = await subscribers.findOne({ imsi: RECORDED_CARD.imsi })
-    assert.is(canonical(stored), wantedDocument(RECORDED_CARD))
-    const indexes = await subscribers.indexes()
-    assert.ok(indexes.some(({ key, unique }) => 'imsi' in key && unique === true))
-  },
-  { limitMs: 360_000 },
-)
+  }
+  const before = canonical(await subscribers.findOne({ imsi: RECORDED_CARD.imsi }))
+  await state('suspend', (doc) => /"request_cancel_location": true.*"slice": \[\]/s.test(canonical(doc)))
+  await state('resume', (doc) => canonical(doc) === before)
+  await state('revoke', (doc) => doc === null)
+})
 
-real(
-  'blocks, unblocks and removes in the database',
-  async () => {
-    const state = async (action: string, wants: (doc: unknown) => boolean): Promise<void> => {
-      const answer = await service.request('POST', `/v1/sims/${card}/${action}`, { body: {} })
-      assert.is(answer.status, 200, JSON.stringify(answer.body))
-      await eventually(async () => wants(await subscribers.findOne({ imsi: RECORDED_CARD.imsi })))
-      await allSynced(service, PATIENCE_MS)
-    }
-    const before = canonical(await subscribers.findOne({ imsi: RECORDED_CARD.imsi }))
-    await state('suspend', (doc) => /"request_cancel_location": true.*"slice": \[\]/s.test(canonical(doc)))
-    await state('resume', (doc) => canonical(doc) === before)
-    await state('revoke', (doc) => doc === null)
-  },
-  { limitMs: 360_000 },
-)
-
-real(
-  'keeps no key and no IMSI in the container, nor on a command line of it',
-  async () => {
-    const needles = [
-      textNeedle('Ki', RECORDED_CARD.ki),
-      bytesNeedle('Ki, the bytes', Buffer.from(RECORDED_CARD.ki, 'hex')),
-      textNeedle('OPc', RECORDED_CARD.opc),
-      textNeedle('the IMSI', RECORDED_CARD.imsi),
-    ]
-    const files = filesOf(machineFolder(), [])
-    const left = files.flatMap(({ name, content }) =>
-      found(needles, content).map((needle) => `${needle} in ${name}`),
-    )
-    assert.equal(left, [])
-    const [shell] = runningShells()
-    if (shell === undefined) return
-    assert.equal(found(needles, readFileSync(`/proc/${shell}/cmdline`)), [])
-  },
-  { limitMs: 360_000 },
-)
+real('keeps no key and no IMSI in the container, nor on a command line of it', async () => {
+  const needles = [
+    textNeedle('Ki', RECORDED_CARD.ki),
+    bytesNeedle('Ki, the bytes', Buffer.from(RECORDED_CARD.ki, 'hex')),
+    textNeedle('OPc', RECORDED_CARD.opc),
+    textNeedle('the IMSI', RECORDED_CARD.imsi),
+  ]
+  const files = filesOf(machineFolder(), [])
+  const left = files.flatMap(({ name, content }) =>
+    found(needles, content).map((needle) => `${needle} in ${name}`),
+  )
+  assert.equal(left, [])
+  const [shell] = runningShells()
+  if (shell === undefined) return
+  assert.equal(found(needles, readFileSync(`/proc/${shell}/cmdline`)), [])
+})
 
 /** Something breaks, and the health says so. */
 interface Stage {
@@ -244,35 +226,27 @@ real(
   { limitMs: 2 * PATIENCE_MS },
 )
 
-about(['driver-core-b'], real)(
-  'provisions, blocks and removes in the documents of free5GC',
-  async () => {
-    const other = await startService({
-      dataDir: join(machineFolder(), 'other-data'),
-      env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_HSS_DRIVER: 'core_b', SVC_CORE: 'core_b' },
-    })
-    try {
-      const hash = await importCard(other, RECORDED_CARD)
-      await allSynced(other, PATIENCE_MS)
-      // The mark by which a database is known again is nobody's document.
-      const docs = async (): Promise<string> =>
-        (await database.world('free5gc')).filter((line) => !line.startsWith('steeple')).join('\n')
-      const provisioned = await docs()
-      assert.is(provisioned, readFileSync(FREE5GC_DOCUMENTS, 'utf8').trimEnd())
-      await other.request('POST', `/v1/sims/${hash}/suspend`, { body: {} })
-      await eventually(async () => (await docs()) !== provisioned)
-      assert.is((await docs()).replaceAll('suspended-', ''), provisioned)
-      await other.request('POST', `/v1/sims/${hash}/resume`, { body: {} })
-      await eventually(async () => (await docs()) === provisioned)
-      await allSynced(other, PATIENCE_MS)
-      await other.request('POST', `/v1/sims/${hash}/revoke`, { body: {} })
-      await eventually(async () => (await docs()) === '')
-    } finally {
-      await other.stop()
-    }
-  },
-  { limitMs: 360_000 },
-)
+about(['driver-core-b'], real)('provisions, blocks and removes in the documents of free5GC', async () => {
+  await using other = await startService({
+    dataDir: join(machineFolder(), 'other-data'),
+    env: { SVC_HSS_ENGINE_SOCKET: engine.socket, SVC_HSS_DRIVER: 'core_b', SVC_CORE: 'core_b' },
+  })
+  const hash = await importCard(other, RECORDED_CARD)
+  await allSynced(other, PATIENCE_MS)
+  // The mark by which a database is known again is nobody's document.
+  const docs = async (): Promise<string> =>
+    (await database.world('free5gc')).filter((line) => !line.startsWith('steeple')).join('\n')
+  const provisioned = await docs()
+  assert.is(provisioned, readFileSync(FREE5GC_DOCUMENTS, 'utf8').trimEnd())
+  await other.request('POST', `/v1/sims/${hash}/suspend`, { body: {} })
+  await eventually(async () => (await docs()) !== provisioned)
+  assert.is((await docs()).replaceAll('suspended-', ''), provisioned)
+  await other.request('POST', `/v1/sims/${hash}/resume`, { body: {} })
+  await eventually(async () => (await docs()) === provisioned)
+  await allSynced(other, PATIENCE_MS)
+  await other.request('POST', `/v1/sims/${hash}/revoke`, { body: {} })
+  await eventually(async () => (await docs()) === '')
+})
 
 real.run()
 

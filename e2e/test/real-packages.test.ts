@@ -22,13 +22,10 @@ const folder = await madeOutside(async (into) => {
   }
 })
 enterOwnMachine(import.meta.filename)
-
-/** A machine may be busy. */
-const LIMIT = { limitMs: 600_000 }
 const URL_OF_PACKAGE = 'http://127.0.0.1:8080'
 const ADMIN = 'packaged-admin-token-0123456789'
 
-const packages = suite('e2e/real-packages')
+const packages = suite('e2e/real-packages', { limitMs: 600_000 })
 const deb = fileOf('one', '.deb')
 const image = fileOf('one', '.oci.tar')
 
@@ -84,7 +81,6 @@ packages(
     assert.not(root.has('/etc/svc'))
     assert.ok(root.has('/var/lib/svc/svc.db'))
   },
-  LIMIT,
 )
 
 packages('the unit is as hard as systemd can judge', () => {
@@ -141,7 +137,6 @@ packages(
       await engine.close()
     }
   },
-  LIMIT,
 )
 
 /** What the unit starts, as its user would. */

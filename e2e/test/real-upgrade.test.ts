@@ -114,9 +114,6 @@ async function radios({ debian }: PackagedBox): Promise<readonly string[]> {
   const { said } = await debian.run('sh', '-c', 'grep -lx srsenb.run /proc/[0-9]*/comm')
   return [...said.matchAll(/^\/proc\/(\d+)\/comm$/gm)].map(([, pid = '']) => pid)
 }
-
-/** Programs of the release may have to be built, on a machine that may be busy. */
-const LIMIT = { limitMs: 900_000 }
 const SIMS = 4_000
 const PHONES = 3
 const RATES = { sim_issue_per_hour: 1_000_000, sim_import_rows_per_hour: 1_000_000 }
@@ -138,7 +135,7 @@ const folder = await madeOutside(async (into) => {
 })
 enterOwnMachine(import.meta.filename)
 
-const upgrade = suite('e2e/real-upgrade')
+const upgrade = suite('e2e/real-upgrade', { limitMs: 900_000 })
 // Written above.
 const { release, deb } = JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as Made
 let box: PackagedBox
@@ -148,7 +145,7 @@ let before: Kept | undefined
 
 upgrade.before(async () => {
   box = packagedBox(await bootDebian())
-}, LIMIT)
+})
 
 upgrade.after(() => box.debian.off())
 
@@ -171,7 +168,6 @@ upgrade(
     const { state, version, notes, third } = before.outside
     assert.equal([state, version, notes.notes.length, third[0]], ['running', '0.1.0', 2, 409])
   },
-  LIMIT,
 )
 
 upgrade(
@@ -188,7 +184,6 @@ upgrade(
     await octetsAreThere()
     assert.is((await box.post('/v1/sims', { label: 'after' })).sims.length, 1)
   },
-  LIMIT,
 )
 
 upgrade(
@@ -204,7 +199,6 @@ upgrade(
     // The tap of 0.2.0 does not go on with rules of a later one: docs/how-to/upgrade.md.
     await allIsThere(after)
   },
-  LIMIT,
 )
 
 upgrade(
@@ -223,7 +217,6 @@ upgrade(
     await box.answers()
     await allIsThere(before)
   },
-  LIMIT,
 )
 
 upgrade(
@@ -250,7 +243,6 @@ upgrade(
     assert.not(box.debian.has('/etc/svc'))
     assert.ok(box.debian.has('/var/lib/svc/svc.db') && box.debian.has('/var/lib/svc/keys'))
   },
-  LIMIT,
 )
 
 upgrade(
@@ -265,7 +257,6 @@ upgrade(
     assert.ok(steps >= 15, `${steps} steps`)
     assert.ok(compared >= 22, `${compared} results`)
   },
-  LIMIT,
 )
 
 upgrade(
@@ -287,7 +278,6 @@ upgrade(
     await eventually(async () => !(await radios(box)).includes(killed))
     await box.answers()
   },
-  LIMIT,
 )
 
 function storeIn(folder: 'svc' | 'svc.before'): string {

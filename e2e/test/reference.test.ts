@@ -14,12 +14,9 @@ const reference = suite('e2e/reference')
 
 let service: Service
 
-reference.before(
-  async () => {
-    service = await startService()
-  },
-  { limitMs: 360_000 },
-)
+reference.before(async () => {
+  service = await startService()
+})
 reference.after(async () => {
   await service.stop()
 })

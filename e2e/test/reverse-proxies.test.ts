@@ -80,7 +80,6 @@ function visitorFrom(address: string, ca: string): Visitor {
  * and over TLS. The proxies ask from 127.0.0.1, visitors from addresses of their own.
  */
 const proxied = suite('e2e/reverse-proxies')
-const LIMIT = { limitMs: 360_000 }
 const TOKEN = 'proxy-test-admin-token-0123456789abcdef'
 const SECOND_MS = 1_000
 /** The most that POST /v1/sims/import takes is 16 MiB. */
@@ -123,7 +122,7 @@ proxied.before(async () => {
   const nginx = await startNginx(around)
   proxies = nginx
   proxies = [...nginx, await startCaddy(around)]
-}, LIMIT)
+})
 
 proxied.after(async () => {
   for (const visitor of visitors) visitor.leave()
@@ -131,7 +130,7 @@ proxied.after(async () => {
   started.endAll()
   workshop?.remove()
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
-}, LIMIT)
+})
 
 function visitor(address: string): Visitor {
   const made = visitorFrom(address, ca)
@@ -141,18 +140,14 @@ function visitor(address: string): Visitor {
 
 /** A test of each proxy; without them there is nothing to try. */
 function ofEach(title: string, body: (proxy: ReverseProxy, at: number) => Promise<void>): void {
-  proxied(
-    title,
-    async () => {
-      assert.is(proxies.length, hasProxies() ? 3 : 0)
-      for (const [at, proxy] of proxies.entries()) {
-        await body(proxy, at).catch((cause: unknown) => {
-          throw new Error(`${proxy.name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
-        })
-      }
-    },
-    LIMIT,
-  )
+  proxied(title, async () => {
+    assert.is(proxies.length, hasProxies() ? 3 : 0)
+    for (const [at, proxy] of proxies.entries()) {
+      await body(proxy, at).catch((cause: unknown) => {
+        throw new Error(`${proxy.name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+      })
+    }
+  })
 }
 
 ofEach('issues a SIM, and tells of it within a second', async ({ url }) => {
@@ -235,26 +230,18 @@ ofEach('shows no metrics', async ({ url }) => {
   assert.is((await visitor('127.0.0.5').ask(`${url}/metrics`)).status, 403)
 })
 
-proxied(
-  'shows the documentation page in a browser',
-  async () => {
-    const path = findBrowser()
-    if (path === undefined || proxies.length === 0) return assert.is(proxies.length, hasProxies() ? 3 : 0)
-    const browser = await openBrowser(path, ['--ignore-certificate-errors'])
-    try {
-      for (const { name, url } of proxies) {
-        const { page, problems, hosts } = await browser.open(`${url}/v1/docs`)
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        await page.getByText('/v1/sims/{imsi}').first().waitFor()
-        assert.equal(problems, [], name)
-        assert.equal([...hosts], [new URL(url).host], name)
-        await page.close()
-      }
-    } finally {
-      await browser.close()
-    }
-  },
-  LIMIT,
-)
+proxied('shows the documentation page in a browser', async () => {
+  const path = findBrowser()
+  if (path === undefined || proxies.length === 0) return assert.is(proxies.length, hasProxies() ? 3 : 0)
+  await using browser = await openBrowser(path, ['--ignore-certificate-errors'])
+  for (const { name, url } of proxies) {
+    const { page, problems, hosts } = await browser.open(`${url}/v1/docs`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByText('/v1/sims/{imsi}').first().waitFor()
+    assert.equal(problems, [], name)
+    assert.equal([...hosts], [new URL(url).host], name)
+    await page.close()
+  }
+})
 
 proxied.run()

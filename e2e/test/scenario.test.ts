@@ -155,15 +155,12 @@ scenario.before(() => {
   writeFileSync(configFile, JSON.stringify(config))
 })
 
-scenario.after(
-  async () => {
-    phones.close()
-    await service?.stop()
-    await database.close()
-    await engine.close()
-  },
-  { limitMs: 360_000 },
-)
+scenario.after(async () => {
+  phones.close()
+  await service?.stop()
+  await database.close()
+  await engine.close()
+})
 
 scenario(
   'boots for the first time and brings a core up',

@@ -104,18 +104,15 @@ const file = join(folder, 'control.yaml')
 let service: Service
 let operations: readonly Operation[] = []
 
-specification.before(
-  async () => {
-    writeFileSync(file, CONFIG)
-    // The flags win over the variables and these over the file: its own addresses are of a whole machine.
-    service = await startService({
-      flags: ['--config', file, '--log-level', 'debug'],
-      env: VARIABLES,
-    })
-    operations = operationsOf(await fetchOpenApi(service.url))
-  },
-  { limitMs: 360_000 },
-)
+specification.before(async () => {
+  writeFileSync(file, CONFIG)
+  // The flags win over the variables and these over the file: its own addresses are of a whole machine.
+  service = await startService({
+    flags: ['--config', file, '--log-level', 'debug'],
+    env: VARIABLES,
+  })
+  operations = operationsOf(await fetchOpenApi(service.url))
+})
 
 specification.after(async () => {
   await service.stop()

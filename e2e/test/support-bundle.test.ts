@@ -71,32 +71,28 @@ test(
   async () => {
     const config = configFile('""')
     const flags = ['--config', config, '--log-level', 'debug']
-    const service = await startService({ flags, env: ESIM_ENV })
-    try {
-      await live(service)
-      const headers = { authorization: `Bearer ${service.adminToken}` }
-      if (!LACKS.has('alerts'))
-        await eventually(async () => {
-          const { body } = await service.request('GET', '/v1/health')
-          assert.match(JSON.stringify(body), /can be read by others/)
-        })
-      const response = await fetch(`${service.url}/v1/support/bundle`, { headers })
-      assert.is(response.status, 200)
-      const archive = gunzipSync(await response.bytes())
-      needles.push(...keyNeedles(join(service.dataDir, 'keys')))
-      assert.equal(found(needles, archive), [])
-      assert.ok(archive.includes('"failed": {}'), 'all of it could be made')
-      // The bundle does tell something.
-      if (!LACKS.has('driver-hss')) assert.ok(archive.includes('"hss.mongo_url": "[replaced]"'))
-      if (!LACKS.has('alerts')) {
-        assert.ok(archive.includes('"url": "https://127.0.0.1:1/[replaced]"'))
-        assert.ok(archive.includes('can be read by others'))
-      }
-      assert.ok(archive.includes('"msg":"request"'))
-      assert.ok(archive.includes('svc_http_requests_total{'))
-    } finally {
-      await service.stop()
+    await using service = await startService({ flags, env: ESIM_ENV })
+    await live(service)
+    const headers = { authorization: `Bearer ${service.adminToken}` }
+    if (!LACKS.has('alerts'))
+      await eventually(async () => {
+        const { body } = await service.request('GET', '/v1/health')
+        assert.match(JSON.stringify(body), /can be read by others/)
+      })
+    const response = await fetch(`${service.url}/v1/support/bundle`, { headers })
+    assert.is(response.status, 200)
+    const archive = gunzipSync(await response.bytes())
+    needles.push(...keyNeedles(join(service.dataDir, 'keys')))
+    assert.equal(found(needles, archive), [])
+    assert.ok(archive.includes('"failed": {}'), 'all of it could be made')
+    // The bundle does tell something.
+    if (!LACKS.has('driver-hss')) assert.ok(archive.includes('"hss.mongo_url": "[replaced]"'))
+    if (!LACKS.has('alerts')) {
+      assert.ok(archive.includes('"url": "https://127.0.0.1:1/[replaced]"'))
+      assert.ok(archive.includes('can be read by others'))
     }
+    assert.ok(archive.includes('"msg":"request"'))
+    assert.ok(archive.includes('svc_http_requests_total{'))
   },
   LIMIT,
 )

@@ -17,21 +17,18 @@ let port: number
 let ca: string
 let introduction: string
 
-secure.before(
-  async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'steeple-tls-'))
-    const run = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
-      env: { SVC_ADMIN_TOKEN: ADMIN, SVC_TLS_ENABLED: 'true' },
-    })
-    const url = await urlOf(run)
-    assert.match(url, /^https:/)
-    port = Number(new URL(url).port)
-    await eventually(() => run.stdout().includes('Ctrl-C ends it.'))
-    introduction = run.stdout()
-    ca = readFileSync(join(dataDir, 'keys', 'mesh-ca.pem'), 'utf8')
-  },
-  { limitMs: 360_000 },
-)
+secure.before(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'steeple-tls-'))
+  const run = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
+    env: { SVC_ADMIN_TOKEN: ADMIN, SVC_TLS_ENABLED: 'true' },
+  })
+  const url = await urlOf(run)
+  assert.match(url, /^https:/)
+  port = Number(new URL(url).port)
+  await eventually(() => run.stdout().includes('Ctrl-C ends it.'))
+  introduction = run.stdout()
+  ca = readFileSync(join(dataDir, 'keys', 'mesh-ca.pem'), 'utf8')
+})
 
 secure.after(() => {
   started.endAll()

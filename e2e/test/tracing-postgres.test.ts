@@ -48,57 +48,53 @@ async function startReceiver(): Promise<{ readonly url: string; spans(): readonl
 
 if (PG_URL === '') process.stdout.write('needs SVC_TEST_PG_URL\n')
 else
-  tracing(
-    'goes on where another instance carries out what one was asked for',
-    async () => {
-      await using dir = await tempDir()
-      const schema = await ownSchema()
-      const receivers = new Map(
-        await Promise.all(NAMES.map(async (name) => [name, await startReceiver()] as const)),
-      )
-      // The tool is none: that the HSS was asked is all that counts.
-      const env = { SVC_HSS_DRIVER: 'dbctl', SVC_HSS_DBCTL_PATH: '/nonexistent' }
-      const fleet = await createFleet({ dir: dir.path, store: () => schema.url, env })
-      try {
-        for (const name of NAMES)
-          await fleet.start(name, { env: { SVC_TELEMETRY_OTLP_URL: receivers.get(name)?.url ?? '' } })
-        const leader = await fleet.leader(NAMES, LEADER_MS)
-        const [other = 'b'] = NAMES.filter((name) => name !== leader)
-        const response = await fetch(`${fleet.of(other).url}/v1/sims`, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${fleet.token}`,
-            'content-type': 'application/json',
-            traceparent: `00-${TRACE}-${CALLER}-01`,
-          },
-          body: '{}',
-        })
-        assert.is(response.status, 201, await response.text())
-        await eventually(() => {
-          const asked = spansOf(other)
-          // Whoever leads by now: on a busy machine that may be another one.
-          const done = NAMES.flatMap((name) => spansOf(name))
-          const names = JSON.stringify([asked, done].map((spans) => spans.map(({ name }) => name)))
-          const mutation = asked.find(({ name }) => name === 'mutation sim.issue')
-          const reconcile = done.find(({ name }) => name === 'reconcile sim')
-          assert.ok(mutation !== undefined && reconcile !== undefined, names)
-          assert.is(reconcile.parentSpanId, mutation.spanId)
-          const call = done.find(({ name }) => name.startsWith('hss.driver.'))
-          assert.ok(call !== undefined, names)
-          assert.ok(done.some(({ name, spanId }) => name === 'reconcile sim' && spanId === call.parentSpanId))
-        })
-      } finally {
-        await fleet.end()
-        for (const receiver of receivers.values()) receiver.close()
-        await schema.drop()
-      }
+  tracing('goes on where another instance carries out what one was asked for', async () => {
+    await using dir = await tempDir()
+    const schema = await ownSchema()
+    const receivers = new Map(
+      await Promise.all(NAMES.map(async (name) => [name, await startReceiver()] as const)),
+    )
+    // The tool is none: that the HSS was asked is all that counts.
+    const env = { SVC_HSS_DRIVER: 'dbctl', SVC_HSS_DBCTL_PATH: '/nonexistent' }
+    const fleet = await createFleet({ dir: dir.path, store: () => schema.url, env })
+    try {
+      for (const name of NAMES)
+        await fleet.start(name, { env: { SVC_TELEMETRY_OTLP_URL: receivers.get(name)?.url ?? '' } })
+      const leader = await fleet.leader(NAMES, LEADER_MS)
+      const [other = 'b'] = NAMES.filter((name) => name !== leader)
+      const response = await fetch(`${fleet.of(other).url}/v1/sims`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${fleet.token}`,
+          'content-type': 'application/json',
+          traceparent: `00-${TRACE}-${CALLER}-01`,
+        },
+        body: '{}',
+      })
+      assert.is(response.status, 201, await response.text())
+      await eventually(() => {
+        const asked = spansOf(other)
+        // Whoever leads by now: on a busy machine that may be another one.
+        const done = NAMES.flatMap((name) => spansOf(name))
+        const names = JSON.stringify([asked, done].map((spans) => spans.map(({ name }) => name)))
+        const mutation = asked.find(({ name }) => name === 'mutation sim.issue')
+        const reconcile = done.find(({ name }) => name === 'reconcile sim')
+        assert.ok(mutation !== undefined && reconcile !== undefined, names)
+        assert.is(reconcile.parentSpanId, mutation.spanId)
+        const call = done.find(({ name }) => name.startsWith('hss.driver.'))
+        assert.ok(call !== undefined, names)
+        assert.ok(done.some(({ name, spanId }) => name === 'reconcile sim' && spanId === call.parentSpanId))
+      })
+    } finally {
+      await fleet.end()
+      for (const receiver of receivers.values()) receiver.close()
+      await schema.drop()
+    }
 
-      function spansOf(name: 'a' | 'b'): readonly Span[] {
-        const all = receivers.get(name)?.spans() ?? []
-        return all.filter(({ traceId }) => traceId === TRACE)
-      }
-    },
-    { limitMs: 360_000 },
-  )
+    function spansOf(name: 'a' | 'b'): readonly Span[] {
+      const all = receivers.get(name)?.spans() ?? []
+      return all.filter(({ traceId }) => traceId === TRACE)
+    }
+  })
 
 tracing.run()

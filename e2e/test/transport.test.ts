@@ -34,30 +34,27 @@ let siteCa: Pair
 let site: Pair
 
 if (hasTlsWitnesses()) {
-  transport.before(
-    async () => {
-      workshop = openWorkshop()
-      dataDir = mkdtempSync(join(tmpdir(), 'steeple-transport-'))
-      siteCa = workshop.ca('site-ca')
-      const first = workshop.leaf('first', siteCa, SERVER)
-      site = { cert: join(workshop.folder, 'site.pem'), key: join(workshop.folder, 'site.key') }
-      put(first)
-      service = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
-        env: {
-          SVC_ADMIN_TOKEN: ADMIN,
-          SVC_TLS_ENABLED: 'true',
-          SVC_TLS_CERT_FILE: site.cert,
-          SVC_TLS_KEY_FILE: site.key,
-          SVC_SERVER_PLAIN_LISTEN: '127.0.0.1:0',
-        },
-      })
-      port = Number(new URL(await urlOf(service)).port)
-      plainUrl = /"plain_url":"(http:[^"]+)"/.exec(service.stdout())?.[1] ?? ''
-      const keys = join(dataDir, 'keys')
-      meshCa = { cert: join(keys, 'mesh-ca.pem'), key: join(keys, 'mesh-ca.key') }
-    },
-    { limitMs: 360_000 },
-  )
+  transport.before(async () => {
+    workshop = openWorkshop()
+    dataDir = mkdtempSync(join(tmpdir(), 'steeple-transport-'))
+    siteCa = workshop.ca('site-ca')
+    const first = workshop.leaf('first', siteCa, SERVER)
+    site = { cert: join(workshop.folder, 'site.pem'), key: join(workshop.folder, 'site.key') }
+    put(first)
+    service = started.launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
+      env: {
+        SVC_ADMIN_TOKEN: ADMIN,
+        SVC_TLS_ENABLED: 'true',
+        SVC_TLS_CERT_FILE: site.cert,
+        SVC_TLS_KEY_FILE: site.key,
+        SVC_SERVER_PLAIN_LISTEN: '127.0.0.1:0',
+      },
+    })
+    port = Number(new URL(await urlOf(service)).port)
+    plainUrl = /"plain_url":"(http:[^"]+)"/.exec(service.stdout())?.[1] ?? ''
+    const keys = join(dataDir, 'keys')
+    meshCa = { cert: join(keys, 'mesh-ca.pem'), key: join(keys, 'mesh-ca.key') }
+  })
 
   transport.after(() => {
     started.endAll()

@@ -1,6 +1,6 @@
 import { defineConfig } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
-import { oneFile } from '../../scripts/builds/one-file.mjs'
+import { MODULE, oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** What passkeys need, with what reads attestations by itself. */
 const CEREMONIES = [
@@ -13,11 +13,7 @@ const ATTESTATIONS = { '@simplewebauthn/server/helpers': ['decodeAttestationObje
 
 export default defineConfig({
   entry: ['src/plugin.ts', 'src/offline.ts'],
-  format: ['esm'],
-  target: 'node24',
-  sourcemap: true,
-  clean: true,
-  dts: false,
+  ...MODULE,
   noExternal: ['jose', 'qrcode', /^@simplewebauthn\/server/],
   esbuildPlugins: [
     oneFile('jose', { names: ['errors', 'jwtVerify', 'SignJWT'] }),

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { defineConfig, type Options } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
-import { oneFile } from '../../scripts/builds/one-file.mjs'
+import { MODULE, oneFile } from '../../scripts/builds/one-file.mjs'
 import { PACKAGE_CHECK_OPTIONS } from './src/plugin-packages/package-check.ts'
 import PACKAGE_SCHEMA from './src/plugin-packages/package-schema.json' with { type: 'json' }
 
@@ -32,11 +32,7 @@ const compiled: NonNullable<Options['esbuildPlugins']>[number] = {
 
 export default defineConfig({
   entry: ['src/index.ts'],
-  format: ['esm'],
-  target: 'node24',
-  sourcemap: true,
-  clean: true,
-  dts: false,
+  ...MODULE,
   noExternal: ['semver', 'prom-client', 'pino'],
   esbuildPlugins: [
     oneFile('semver'),

@@ -1,6 +1,6 @@
 import { defineConfig } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
-import { oneFile } from '../../scripts/builds/one-file.mjs'
+import { MODULE, oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** What issues certificates, requests and revocation lists has of it. */
 const X509 = [
@@ -25,11 +25,7 @@ const X509 = [
 
 export default defineConfig({
   entry: ['src/index.ts'],
-  format: ['esm'],
-  target: 'node24',
-  sourcemap: true,
-  clean: true,
-  dts: false,
+  ...MODULE,
   noExternal: ['@peculiar/x509', 'reflect-metadata'],
   esbuildPlugins: [oneFile('@peculiar/x509', { names: X509, before: ['reflect-metadata'] })],
 })

@@ -1,14 +1,10 @@
 import { defineConfig } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
-import { oneFile } from '../../scripts/builds/one-file.mjs'
+import { MODULE, oneFile } from '../../scripts/builds/one-file.mjs'
 
 export default defineConfig({
   entry: ['src/index.ts'],
-  format: ['esm'],
-  target: 'node24',
-  sourcemap: true,
-  clean: true,
-  dts: false,
+  ...MODULE,
   noExternal: ['yaml'],
   esbuildPlugins: [
     oneFile('yaml', {

@@ -1,6 +1,6 @@
 import { defineConfig } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
-import { oneFile } from '../../scripts/builds/one-file.mjs'
+import { MODULE, oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** Of the drivers that knex knows only ours can be asked for; the binding is one that cannot be taken into a file. */
 const DRIVERS = [
@@ -17,11 +17,7 @@ const DRIVERS = [
 
 export default defineConfig({
   entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
-  format: ['esm'],
-  target: 'node24',
-  sourcemap: true,
-  clean: true,
-  dts: false,
+  ...MODULE,
   // node:sqlite has no name without it.
   removeNodeProtocol: false,
   noExternal: ['knex'],

@@ -1,6 +1,6 @@
 import { defineConfig } from 'tsup'
 // @boundaries-ignore a build's own script, which no program loads
-import { oneFile } from '../../scripts/builds/one-file.mjs'
+import { MODULE, oneFile } from '../../scripts/builds/one-file.mjs'
 
 /** What makes spans and hands them to a collector: each of these has the API in it, and all have to have the same. */
 const API = ['ROOT_CONTEXT', 'SpanKind', 'SpanStatusCode', 'trace']
@@ -12,11 +12,7 @@ const REST = {
 
 export default defineConfig({
   entry: ['src/plugin.ts'],
-  format: ['esm'],
-  target: 'node24',
-  sourcemap: true,
-  clean: true,
-  dts: false,
+  ...MODULE,
   noExternal: [/^@opentelemetry\//],
   esbuildPlugins: [oneFile('@opentelemetry/api', { names: API, beside: REST })],
 })

@@ -1,5 +1,8 @@
 import { isAbsolute } from 'node:path'
 
+/** How tsup bundles a package for the service. */
+export const MODULE = { format: ['esm'], target: 'node24', sourcemap: true, clean: true, dts: false }
+
 const WITH_ALL = 'with all that is required.'
 const FIRST_LINE = new RegExp(`^// (".*") ${RegExp.escape(WITH_ALL)}\n`)
 

@@ -1,8 +1,9 @@
 import { chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, eventually } from '@steeple/testkit'
+import { assert, eventually, tempDir } from '@steeple/testkit'
 import { runSvc, type Service, type StartOptions, startService } from '../service.ts'
 import { ask, type Front } from './books.ts'
+import { ownSchema } from './own-schema.ts'
 
 const TOKEN = 'cluster-test-admin-token-0123456789abcdef'
 
@@ -29,7 +30,7 @@ export interface HssCall {
 }
 
 /** Instances of the service on one store, with one set of keys. */
-export interface Fleet {
+export interface Fleet extends AsyncDisposable {
   readonly token: string
   /** Starts an instance, or starts it anew on the data directory that it had. */
   start(name: string, options?: Pick<StartOptions, 'env' | 'flags'>): Promise<Service>
@@ -134,6 +135,7 @@ export async function createFleet({ dir, store, env }: FleetOptions): Promise<Fl
           return { instance, atMs: Number(at), verb }
         })
         .filter(({ verb }) => !/^(help|show|batch)/.test(verb)),
+    [Symbol.asyncDispose]: () => fleet.end(),
     end: async () => {
       isOver = true
       for (const service of running.values()) {
@@ -143,4 +145,12 @@ export async function createFleet({ dir, store, env }: FleetOptions): Promise<Fl
     },
   }
   return fleet
+}
+
+/** Two instances, `a` and `b`, on one PostgreSQL. */
+export async function withTwo(work: (a: Service, b: Service) => Promise<void>): Promise<void> {
+  await using dir = await tempDir()
+  await using schema = await ownSchema()
+  await using fleet = await createFleet({ dir: dir.path, store: () => schema.url, env: {} })
+  await work(await fleet.start('a'), await fleet.start('b'))
 }

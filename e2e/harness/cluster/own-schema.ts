@@ -5,7 +5,9 @@ import pg from 'pg'
 export const PG_URL: string = process.env.SVC_TEST_PG_URL ?? ''
 
 /** The url of a schema of its own at `PG_URL`, dropped afterwards. */
-export async function ownSchema(): Promise<{ readonly url: string; drop(): Promise<void> }> {
+export async function ownSchema(): Promise<
+  { readonly url: string; drop(): Promise<void> } & AsyncDisposable
+> {
   const schema = `e2e_${randomBytes(6).toString('hex')}`
   const run = async (sql: string): Promise<void> => {
     const client = new pg.Client({ connectionString: PG_URL })
@@ -16,5 +18,6 @@ export async function ownSchema(): Promise<{ readonly url: string; drop(): Promi
   await run(`create schema ${schema}`)
   const url = new URL(PG_URL)
   url.searchParams.set('options', `-c search_path=${schema}`)
-  return { url: url.href, drop: () => run(`drop schema ${schema} cascade`) }
+  const drop = (): Promise<void> => run(`drop schema ${schema} cascade`)
+  return { url: url.href, drop, [Symbol.asyncDispose]: drop }
 }

@@ -5,10 +5,6 @@ import { ROOT } from '../launch.ts'
 import { startService } from '../service.ts'
 import { referencePages } from './pages.ts'
 
-const service = await startService()
-try {
-  for (const [name, text] of await referencePages(service))
-    writeFileSync(join(ROOT, 'docs/reference', name), text)
-} finally {
-  await service.stop()
-}
+await using service = await startService()
+for (const [name, text] of await referencePages(service))
+  writeFileSync(join(ROOT, 'docs/reference', name), text)

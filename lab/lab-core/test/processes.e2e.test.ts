@@ -132,7 +132,6 @@ processes(
     child.disconnect()
     await exitOf(child)
   },
-  { limitMs: 360_000 },
 )
 
 processes('ends a line of garbage without harm', async () => {

@@ -9,6 +9,7 @@ import {
   PAGE_QUERY,
   type Page,
   PLAIN_TEXT_PATTERN,
+  pageFrom,
   pageSchema,
   type Route,
   route,
@@ -107,16 +108,10 @@ function timeFrom(name: string, text: string | undefined): number | undefined {
 async function auditPage(context: Context, filter: AuditFilter, page: Page): Promise<object> {
   const beforeSeq = page.after === undefined ? undefined : Number(page.after[0])
   const entries = await context.use(auditTrailRef).list(filter, page.limit + 1, beforeSeq)
-  const shown = entries.slice(0, page.limit)
-  const last = shown.at(-1)
-  const labels = await simLabels(
-    context,
-    shown.map(({ target }) => target),
-  )
-  return {
-    entries: shown.map((entry) => entryRecord(entry, labels.get(entry.target))),
-    next_cursor: entries.length > page.limit && last !== undefined ? page.cursor([last.seq]) : null,
-  }
+  const targets = entries.map(({ target }) => target)
+  const labels = await simLabels(context, targets)
+  const record = (entry: AuditEntry): object => entryRecord(entry, labels.get(entry.target))
+  return pageFrom(page, 'entries', entries, record, ({ seq }) => [seq])
 }
 
 function entryRecord(entry: AuditEntry, label: string | undefined): object {

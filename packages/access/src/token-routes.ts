@@ -4,6 +4,7 @@ import {
   PAGE_QUERY,
   type Page,
   PLAIN_TEXT_PATTERN,
+  pageFrom,
   pageSchema,
   type Route,
   route,
@@ -15,7 +16,7 @@ import { withinMaker } from './token-limits.ts'
 import { auditDetail, drawToken } from './token-mint.ts'
 import { NEW_TOKEN_SCHEMA, newTokenRecord, ownerIdOf, TOKEN_SCHEMA, tokenRecord } from './token-owner.ts'
 import { TOKEN_BODY, type TokenBody, tokenRequestFrom } from './token-request.ts'
-import { findById, insertToken, listTokens, type TokenPosition } from './token-store.ts'
+import { findById, insertToken, listTokens, type TokenPosition, type TokenRow } from './token-store.ts'
 
 const ID_PARAMS = objectSchema(
   { id: { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN } },
@@ -99,15 +100,9 @@ export function tokenRoutes(
 
 async function tokenPage(context: Context, lastUse: LastUse, page: Page): Promise<object> {
   const rows = await listTokens(context.db, page.limit + 1, positionFrom(page.after))
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const hasMore = rows.length > page.limit && last !== undefined
-  return {
-    tokens: await Promise.all(
-      shown.map(async (row) => tokenRecord(row, await lastUse.of(row.id), ownerIdOf(row))),
-    ),
-    next_cursor: hasMore ? page.cursor([last.created_at_ms, last.id]) : null,
-  }
+  const record = async (row: TokenRow): Promise<object> =>
+    tokenRecord(row, await lastUse.of(row.id), ownerIdOf(row))
+  return pageFrom(page, 'tokens', rows, record, (row) => [row.created_at_ms, row.id])
 }
 
 function positionFrom(after: Page['after']): TokenPosition | undefined {

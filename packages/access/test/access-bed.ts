@@ -12,9 +12,6 @@ export interface AccessBed {
 /** What passwords cost here: how hard one is to guess is not what these tests are about. */
 const PASSWORD_COST = { n: 16, r: 1, p: 1 }
 
-/** What a start may take on a busy machine. */
-export const BED_LIMIT = { limitMs: 360_000 }
-
 /** Starts one, in June 2026. */
 export async function accessBed(): Promise<AccessBed> {
   const { startTestbed } = await loadTestbed()

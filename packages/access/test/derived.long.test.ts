@@ -8,7 +8,7 @@ import {
 } from '@steeple/contracts'
 import { assert, type FakeClock, suite, type Testbed } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { accessBed, BED_LIMIT } from './access-bed.ts'
+import { accessBed } from './access-bed.ts'
 import type { Front, Person } from './people-front.ts'
 import { newKey, requestDer, requestPem } from './request-text.ts'
 
@@ -24,7 +24,7 @@ let front: Front
 
 derived.before(async () => {
   ;({ bed, clock, front } = await accessBed())
-}, BED_LIMIT)
+})
 derived.after(() => bed.stop())
 
 /** A credential that others are derived from. */
@@ -228,29 +228,21 @@ const A_WHILE_MS = 16 * 60_000
 for (const [kind, { of, derive }] of Object.entries(KINDS))
   for (const source of of)
     for (const [way, end] of Object.entries(WAYS[source]))
-      derived(
-        `${kind} of a ${source} is over when ${way}`,
-        async () => {
-          await clock.advance(A_WHILE_MS)
-          const made = await SOURCES[source]()
-          const opens = await derive(made)
-          await end(made)
-          assert.is(await opens(), 401)
-        },
-        BED_LIMIT,
-      )
+      derived(`${kind} of a ${source} is over when ${way}`, async () => {
+        await clock.advance(A_WHILE_MS)
+        const made = await SOURCES[source]()
+        const opens = await derive(made)
+        await end(made)
+        assert.is(await opens(), 401)
+      })
 
 for (const [kind, { of, derive }] of Object.entries(KINDS))
   for (const source of of)
-    derived(
-      `${kind} of a ${source} opens until then`,
-      async () => {
-        await clock.advance(A_WHILE_MS)
-        const opens = await derive(await SOURCES[source]())
-        assert.ok([200, 201].includes(await opens()))
-      },
-      BED_LIMIT,
-    )
+    derived(`${kind} of a ${source} opens until then`, async () => {
+      await clock.advance(A_WHILE_MS)
+      const opens = await derive(await SOURCES[source]())
+      assert.ok([200, 201].includes(await opens()))
+    })
 
 derived('the table has every kind that is stored with what it ends with', () => {
   const stored = (plugin.tables ?? []).filter(({ columns }) => columns.includes('parent'))
@@ -261,33 +253,25 @@ derived('the table has every kind that is stored with what it ends with', () => 
   )
 })
 
-derived(
-  'other codes for an authenticator end links, and what they have opened',
-  async () => {
-    await clock.advance(A_WHILE_MS)
-    const made = await SOURCES.session()
-    const [open, opened] = [await link(made), await openLink(await link(made))]
-    await ofAdmin(`/v1/users/${made.person.id}/totp`)
-    assert.equal([await status(opened), await status(made.bearer)], [401, 200])
-    const body = { token: open }
-    assert.is((await bed.request('POST', '/v1/auth/links/open', { token: false, body })).status, 401)
-  },
-  BED_LIMIT,
-)
+derived('other codes for an authenticator end links, and what they have opened', async () => {
+  await clock.advance(A_WHILE_MS)
+  const made = await SOURCES.session()
+  const [open, opened] = [await link(made), await openLink(await link(made))]
+  await ofAdmin(`/v1/users/${made.person.id}/totp`)
+  assert.equal([await status(opened), await status(made.bearer)], [401, 200])
+  const body = { token: open }
+  assert.is((await bed.request('POST', '/v1/auth/links/open', { token: false, body })).status, 401)
+})
 
-derived(
-  'whoever changes a password in what a link has opened stays there, and nowhere else',
-  async () => {
-    await clock.advance(A_WHILE_MS)
-    const made = await SOURCES.session()
-    const opened = await openLink(await link(made))
-    const { password, recovery_codes } = made.person
-    const body = { password, code: recovery_codes[0], new_password: 'another long password' }
-    await done('POST', '/v1/auth/password', body, opened)
-    assert.equal([await status(opened), await status(made.bearer)], [200, 401])
-  },
-  BED_LIMIT,
-)
+derived('whoever changes a password in what a link has opened stays there, and nowhere else', async () => {
+  await clock.advance(A_WHILE_MS)
+  const made = await SOURCES.session()
+  const opened = await openLink(await link(made))
+  const { password, recovery_codes } = made.person
+  const body = { password, code: recovery_codes[0], new_password: 'another long password' }
+  await done('POST', '/v1/auth/password', body, opened)
+  assert.equal([await status(opened), await status(made.bearer)], [200, 401])
+})
 
 derived(
   'invitations and bootstrap tokens of a person end with a reset, and tokens for programs do not',
@@ -304,7 +288,6 @@ derived(
     const open = await bed.request('GET', '/v1/users/invitations?limit=500')
     assert.not.ok(JSON.stringify(open.body).includes(invitation.id))
   },
-  BED_LIMIT,
 )
 
 derived('lists open links with what they end with, and withdraws them', async () => {

@@ -1,6 +1,6 @@
 import { bootstrapTokensRef } from '@steeple/contracts'
 import { assert, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
-import { accessBed, BED_LIMIT } from './access-bed.ts'
+import { accessBed } from './access-bed.ts'
 import { NODE_ID } from './helpers.ts'
 
 const http = suite('access/http')
@@ -9,7 +9,7 @@ let clock: FakeClock
 
 http.before(async () => {
   ;({ bed, clock } = await accessBed())
-}, BED_LIMIT)
+})
 http.after(() => bed.stop())
 
 interface Answer {

@@ -1,12 +1,12 @@
 import { assert, suite, type Testbed, type TestResponse } from '@steeple/testkit'
-import { accessBed, BED_LIMIT } from './access-bed.ts'
+import { accessBed } from './access-bed.ts'
 
 const http = suite('access/links-http')
 let bed: Testbed
 
 http.before(async () => {
   ;({ bed } = await accessBed())
-}, BED_LIMIT)
+})
 http.after(() => bed.stop())
 
 interface Given {

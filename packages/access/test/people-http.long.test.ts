@@ -1,5 +1,5 @@
 import { assert, type FakeClock, suite, type Testbed } from '@steeple/testkit'
-import { accessBed, BED_LIMIT } from './access-bed.ts'
+import { accessBed } from './access-bed.ts'
 import type { Front, Person } from './people-front.ts'
 
 const http = suite('access/people over HTTP')
@@ -9,7 +9,7 @@ let front: Front
 
 http.before(async () => {
   ;({ bed, clock, front } = await accessBed())
-}, BED_LIMIT)
+})
 http.after(() => bed.stop())
 // Failures of one test are no lock in the next.
 http.before.each(() => clock.advance(16 * 60_000))

@@ -2,7 +2,7 @@ import { assert, type FakeClock, memoryDb, suite, type Testbed } from '@steeple/
 import { MIGRATIONS } from '../src/migrations.ts'
 import { rolesOfMaker } from '../src/people/invitation-routes.ts'
 import { insertUser } from '../src/people/user-store.ts'
-import { accessBed, BED_LIMIT } from './access-bed.ts'
+import { accessBed } from './access-bed.ts'
 import type { Front, Person } from './people-front.ts'
 
 const sessions = suite('access/sessions over HTTP')
@@ -20,7 +20,7 @@ interface Listed {
 
 sessions.before(async () => {
   ;({ bed, clock, front } = await accessBed())
-}, BED_LIMIT)
+})
 sessions.after(() => bed.stop())
 
 async function listed(token?: string, query = ''): Promise<readonly Listed[]> {

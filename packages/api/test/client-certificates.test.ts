@@ -143,13 +143,9 @@ certificates(
     assert.is((await world.get('/v1/who', { client })).code, 'unauthenticated')
     world.known.clear()
     assert.is((await world.get('/v1/who', { client })).status, 200)
-    const bare = await serveTls(ROUTES)
-    try {
-      bare.kernel.services.clear()
-      assert.is((await bare.get('/v1/who', { client: await bare.mesh.issue({}) })).code, 'unauthenticated')
-    } finally {
-      await bare.close()
-    }
+    await using bare = await serveTls(ROUTES)
+    bare.kernel.services.clear()
+    assert.is((await bare.get('/v1/who', { client: await bare.mesh.issue({}) })).code, 'unauthenticated')
   },
 )
 
@@ -286,18 +282,14 @@ certificates('asks again when a session is resumed', async () => {
 async function codeAfterEnd(
   cause: (own: Awaited<ReturnType<typeof serveTls>>) => Promise<void>,
 ): Promise<string | undefined> {
-  const own = await serveTls(ROUTES, { limits: { recheckMs: 20, certificatesMs: 20 } })
-  try {
-    const client = await own.mesh.issue({})
-    const socket = await own.dial({ client })
-    const ended = once(socket, 'close')
-    assert.is((await own.get('/v1/who', { socket, headers: { connection: 'keep-alive' } })).status, 200)
-    await cause(own)
-    await ended
-    return (await own.get('/v1/who', { client })).code
-  } finally {
-    await own.close()
-  }
+  await using own = await serveTls(ROUTES, { limits: { recheckMs: 20, certificatesMs: 20 } })
+  const client = await own.mesh.issue({})
+  const socket = await own.dial({ client })
+  const ended = once(socket, 'close')
+  assert.is((await own.get('/v1/who', { socket, headers: { connection: 'keep-alive' } })).status, 200)
+  await cause(own)
+  await ended
+  return (await own.get('/v1/who', { client })).code
 }
 
 certificates('follows a change of the CA on open connections', async () => {
@@ -314,25 +306,21 @@ certificates('goes by the clock of the service', async () => {
 })
 
 certificates('lets no store that does not answer end anything', async () => {
-  const own = await serveTls(ROUTES, { limits: { recheckMs: 10, certificatesMs: 10 } })
-  try {
-    const client = await own.mesh.issue({})
-    const socket = await own.dial({ client })
-    let asked = 0
-    for (const holders of own.kernel.services.values())
-      if ('holderOf' in holders)
-        Object.assign(holders, {
-          holderOf: async () => {
-            asked += 1
-            throw new Error('no store')
-          },
-        })
-    await eventually(() => assert.ok(asked > 3))
-    assert.is(socket.destroyed, false)
-    socket.destroy()
-  } finally {
-    await own.close()
-  }
+  await using own = await serveTls(ROUTES, { limits: { recheckMs: 10, certificatesMs: 10 } })
+  const client = await own.mesh.issue({})
+  const socket = await own.dial({ client })
+  let asked = 0
+  for (const holders of own.kernel.services.values())
+    if ('holderOf' in holders)
+      Object.assign(holders, {
+        holderOf: async () => {
+          asked += 1
+          throw new Error('no store')
+        },
+      })
+  await eventually(() => assert.ok(asked > 3))
+  assert.is(socket.destroyed, false)
+  socket.destroy()
 })
 
 certificates.run()

@@ -25,30 +25,26 @@ conditional('documents and sends 304 for a route that honours If-None-Match, and
     summary: 'Plain',
     handle: async () => ({ body: {} }),
   })
-  const world = await serveRoutes([thing, plain])
-  try {
-    const fresh = await world.ask('/v1/thing', { token: ADMIN_TOKEN })
-    assert.equal([fresh.status, fresh.headers.get('etag')], [200, '"7"'])
-    const again = await world.ask('/v1/thing', { token: ADMIN_TOKEN, headers: { 'if-none-match': '"7"' } })
-    assert.equal([again.status, again.text, again.headers.get('etag')], [304, '', '"7"'])
-    const head = await world.ask('/v1/thing', {
-      method: 'HEAD',
-      token: ADMIN_TOKEN,
-      headers: { 'if-none-match': '"7"' },
-    })
-    assert.equal([head.status, head.headers.get('etag')], [304, '"7"'])
-    const { paths } = (await world.ask('/v1/openapi.json')).body
-    const { responses, parameters } = paths['/v1/thing'].get
-    assert.equal(Object.keys(responses['200'].headers).includes('ETag'), true)
-    assert.equal(Object.keys(responses['304']), ['description', 'headers'])
-    assert.equal(
-      parameters.map((parameter: { readonly $ref: string }) => parameter.$ref),
-      ['#/components/parameters/IfNoneMatch', '#/components/parameters/RequestId'],
-    )
-    assert.is(paths['/v1/plain'].get.responses['304'], undefined)
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([thing, plain])
+  const fresh = await world.ask('/v1/thing', { token: ADMIN_TOKEN })
+  assert.equal([fresh.status, fresh.headers.get('etag')], [200, '"7"'])
+  const again = await world.ask('/v1/thing', { token: ADMIN_TOKEN, headers: { 'if-none-match': '"7"' } })
+  assert.equal([again.status, again.text, again.headers.get('etag')], [304, '', '"7"'])
+  const head = await world.ask('/v1/thing', {
+    method: 'HEAD',
+    token: ADMIN_TOKEN,
+    headers: { 'if-none-match': '"7"' },
+  })
+  assert.equal([head.status, head.headers.get('etag')], [304, '"7"'])
+  const { paths } = (await world.ask('/v1/openapi.json')).body
+  const { responses, parameters } = paths['/v1/thing'].get
+  assert.equal(Object.keys(responses['200'].headers).includes('ETag'), true)
+  assert.equal(Object.keys(responses['304']), ['description', 'headers'])
+  assert.equal(
+    parameters.map((parameter: { readonly $ref: string }) => parameter.$ref),
+    ['#/components/parameters/IfNoneMatch', '#/components/parameters/RequestId'],
+  )
+  assert.is(paths['/v1/plain'].get.responses['304'], undefined)
 })
 
 conditional(
@@ -111,21 +107,17 @@ conditional(
         ...more,
         handle: async () => ({ body: {} }),
       })
-    const world = await serveRoutes([put('/v1/guarded', { guarded: true }), put('/v1/free', {})])
-    try {
-      const { paths, components } = (await world.ask('/v1/openapi.json')).body
-      const references = (path: string): readonly string[] =>
-        paths[path].put.parameters.map(({ $ref }: { readonly $ref: string }) => $ref)
-      assert.ok(references('/v1/guarded').includes('#/components/parameters/IfMatch'))
-      assert.not.ok(references('/v1/free').includes('#/components/parameters/IfMatch'))
-      assert.is(components.parameters.IfMatch.name, 'If-Match')
-      const { responses } = paths['/v1/guarded'].put
-      assert.ok('ETag' in responses['200'].headers)
-      assert.match(responses['409'].description, /policy_conflict/)
-      assert.not.ok('ETag' in paths['/v1/free'].put.responses['200'].headers)
-    } finally {
-      await world.close()
-    }
+    await using world = await serveRoutes([put('/v1/guarded', { guarded: true }), put('/v1/free', {})])
+    const { paths, components } = (await world.ask('/v1/openapi.json')).body
+    const references = (path: string): readonly string[] =>
+      paths[path].put.parameters.map(({ $ref }: { readonly $ref: string }) => $ref)
+    assert.ok(references('/v1/guarded').includes('#/components/parameters/IfMatch'))
+    assert.not.ok(references('/v1/free').includes('#/components/parameters/IfMatch'))
+    assert.is(components.parameters.IfMatch.name, 'If-Match')
+    const { responses } = paths['/v1/guarded'].put
+    assert.ok('ETag' in responses['200'].headers)
+    assert.match(responses['409'].description, /policy_conflict/)
+    assert.not.ok('ETag' in paths['/v1/free'].put.responses['200'].headers)
   },
 )
 
@@ -139,13 +131,9 @@ conditional('says nothing of the type of a body that it does not send', async ()
     produces: ['text/javascript'],
     handle: async () => ({ body: 'x', headers: { ETag: '"x"', 'Content-Type': 'text/javascript' } }),
   })
-  const world = await serveRoutes([own])
-  try {
-    const again = await world.ask('/v1/own', { token: ADMIN_TOKEN, headers: { 'if-none-match': '*' } })
-    assert.equal([again.status, again.text, again.headers.get('content-type')], [304, '', null])
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([own])
+  const again = await world.ask('/v1/own', { token: ADMIN_TOKEN, headers: { 'if-none-match': '*' } })
+  assert.equal([again.status, again.text, again.headers.get('content-type')], [304, '', null])
 })
 
 conditional('leaves an error of such a route as it is', async () => {
@@ -157,13 +145,9 @@ conditional('leaves an error of such a route as it is', async () => {
     conditional: true,
     handle: async () => ({ status: 404, body: {} }),
   })
-  const world = await serveRoutes([away])
-  try {
-    const answer = await world.ask('/v1/away', { token: ADMIN_TOKEN, headers: { 'if-none-match': '*' } })
-    assert.equal([answer.status, answer.headers.get('etag')], [404, null])
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([away])
+  const answer = await world.ask('/v1/away', { token: ADMIN_TOKEN, headers: { 'if-none-match': '*' } })
+  assert.equal([answer.status, answer.headers.get('etag')], [404, null])
 })
 
 conditional.run()

@@ -45,28 +45,24 @@ const routes = [
 ]
 
 door('answers 401 with WWW-Authenticate to no credential and to one that is not known', async () => {
-  const world = await serveRoutes(routes)
-  try {
-    const expired = world.kernel.token('old', ['admin'])
-    world.kernel.expire(expired)
-    const cases: readonly (readonly [Record<string, string>, string])[] = [
-      [{}, 'unauthenticated'],
-      [{ authorization: 'Basic YTpi' }, 'unauthenticated'],
-      [{ authorization: 'Bearer' }, 'unauthenticated'],
-      [{ authorization: 'Bearer two words' }, 'unauthenticated'],
-      [{ authorization: `Bearer ${'x'.repeat(5_000)}` }, 'unauthenticated'],
-      [{ authorization: 'Bearer svc_unknown' }, 'unauthenticated'],
-      [{ authorization: `Bearer ${ADMIN_TOKEN}x` }, 'unauthenticated'],
-      [{ authorization: `Bearer ${expired}` }, 'token_expired'],
-    ]
-    for (const [headers, code] of cases) {
-      const answer = await world.ask('/v1/test/viewer', { method: 'POST', headers })
-      assert.is(answer.status, 401)
-      assert.is(answer.headers.get('www-authenticate'), 'Bearer')
-      assert.is(answer.body.error.code, code)
-    }
-  } finally {
-    await world.close()
+  await using world = await serveRoutes(routes)
+  const expired = world.kernel.token('old', ['admin'])
+  world.kernel.expire(expired)
+  const cases: readonly (readonly [Record<string, string>, string])[] = [
+    [{}, 'unauthenticated'],
+    [{ authorization: 'Basic YTpi' }, 'unauthenticated'],
+    [{ authorization: 'Bearer' }, 'unauthenticated'],
+    [{ authorization: 'Bearer two words' }, 'unauthenticated'],
+    [{ authorization: `Bearer ${'x'.repeat(5_000)}` }, 'unauthenticated'],
+    [{ authorization: 'Bearer svc_unknown' }, 'unauthenticated'],
+    [{ authorization: `Bearer ${ADMIN_TOKEN}x` }, 'unauthenticated'],
+    [{ authorization: `Bearer ${expired}` }, 'token_expired'],
+  ]
+  for (const [headers, code] of cases) {
+    const answer = await world.ask('/v1/test/viewer', { method: 'POST', headers })
+    assert.is(answer.status, 401)
+    assert.is(answer.headers.get('www-authenticate'), 'Bearer')
+    assert.is(answer.body.error.code, code)
   }
 })
 
@@ -98,73 +94,57 @@ door('lets each role through exactly where the lattice says', async () => {
 })
 
 door('audits a refused change and not a refused read', async () => {
-  const world = await serveRoutes(routes)
-  try {
-    const token = world.kernel.token('reader', ['viewer'])
-    await world.ask('/v1/test/admin', { method: 'POST', token, headers: { 'x-request-id': 'denied-1' } })
-    await world.ask('/v1/test/read', { token })
-    assert.equal(world.kernel.audited, [
-      {
-        principal: 'id-reader',
-        action: 'test.admin',
-        target: '/v1/test/admin',
-        outcome: 'denied',
-        requestId: 'denied-1',
-        detail: { method: 'POST', needs: 'admin' },
-      },
-    ])
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes(routes)
+  const token = world.kernel.token('reader', ['viewer'])
+  await world.ask('/v1/test/admin', { method: 'POST', token, headers: { 'x-request-id': 'denied-1' } })
+  await world.ask('/v1/test/read', { token })
+  assert.equal(world.kernel.audited, [
+    {
+      principal: 'id-reader',
+      action: 'test.admin',
+      target: '/v1/test/admin',
+      outcome: 'denied',
+      requestId: 'denied-1',
+      detail: { method: 'POST', needs: 'admin' },
+    },
+  ])
 })
 
 door('takes a bootstrap token on its route and nowhere else', async () => {
-  const world = await serveRoutes(routes)
-  try {
-    const token = world.kernel.bootstrap('n1')
-    const enrolled = await world.ask('/v1/test/n1/enroll', { method: 'POST', token })
-    assert.is(enrolled.status, 200)
-    assert.is(enrolled.body.who, 'bootstrap-1')
-    const other = await world.ask('/v1/test/n2/enroll', { method: 'POST', token })
-    assert.is(other.body.error.code, 'bootstrap_token_invalid')
-    assert.is(other.headers.get('www-authenticate'), 'Bearer')
-    assert.is((await world.ask('/v1/test/viewer', { method: 'POST', token })).status, 401)
-    assert.is((await world.ask('/v1/test/n1/enroll', { method: 'POST', token: ADMIN_TOKEN })).status, 403)
-    const roleless = world.kernel.token('roleless', [])
-    assert.is((await world.ask('/v1/test/n1/enroll', { method: 'POST', token: roleless })).status, 403)
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes(routes)
+  const token = world.kernel.bootstrap('n1')
+  const enrolled = await world.ask('/v1/test/n1/enroll', { method: 'POST', token })
+  assert.is(enrolled.status, 200)
+  assert.is(enrolled.body.who, 'bootstrap-1')
+  const other = await world.ask('/v1/test/n2/enroll', { method: 'POST', token })
+  assert.is(other.body.error.code, 'bootstrap_token_invalid')
+  assert.is(other.headers.get('www-authenticate'), 'Bearer')
+  assert.is((await world.ask('/v1/test/viewer', { method: 'POST', token })).status, 401)
+  assert.is((await world.ask('/v1/test/n1/enroll', { method: 'POST', token: ADMIN_TOKEN })).status, 403)
+  const roleless = world.kernel.token('roleless', [])
+  assert.is((await world.ask('/v1/test/n1/enroll', { method: 'POST', token: roleless })).status, 403)
 })
 
 door('lets a node use a route that is open to nodes too', async () => {
-  const world = await serveRoutes(routes)
-  try {
-    for (const [held, status] of [
-      ['node', 200],
-      ['operator', 200],
-      ['viewer', 403],
-    ] as const) {
-      const token = world.kernel.token(`is-${held}`, [held])
-      assert.is((await world.ask('/v1/test/telemetry', { method: 'POST', token })).status, status, held)
-    }
-  } finally {
-    await world.close()
+  await using world = await serveRoutes(routes)
+  for (const [held, status] of [
+    ['node', 200],
+    ['operator', 200],
+    ['viewer', 403],
+  ] as const) {
+    const token = world.kernel.token(`is-${held}`, [held])
+    assert.is((await world.ask('/v1/test/telemetry', { method: 'POST', token })).status, status, held)
   }
 })
 
 door('refuses before it reads a body', async () => {
-  const world = await serveRoutes(routes)
-  try {
-    const answer = await world.ask('/v1/test/viewer', {
-      method: 'POST',
-      body: '{"broken',
-      headers: { 'content-type': 'text/nonsense' },
-    })
-    assert.is(answer.status, 401)
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes(routes)
+  const answer = await world.ask('/v1/test/viewer', {
+    method: 'POST',
+    body: '{"broken',
+    headers: { 'content-type': 'text/nonsense' },
+  })
+  assert.is(answer.status, 401)
 })
 
 door.run()

@@ -148,50 +148,42 @@ events('bounds the number of streams and frees the place of one that left', asyn
 })
 
 events('bounds the streams of one principal, so that it leaves some to others', async () => {
-  const own = await serveRoutes([], { limits: { eventStreamsEach: 1, drainMs: 200 } })
-  try {
-    const viewer = own.kernel.token('one', ['viewer'])
-    const other = own.kernel.token('two', ['viewer'])
-    const open = (bearer: string): Promise<Response> =>
-      fetch(`${own.url}/v1/events`, { headers: { authorization: `Bearer ${bearer}` } })
-    const first = await open(viewer)
-    assert.is(first.status, 200)
-    const second = await open(viewer)
-    assert.is(second.status, 429)
-    assert.is(second.headers.get('ratelimit-limit'), '1')
-    assert.ok(second.headers.get('retry-after'))
-    await second.text()
-    const another = await open(other)
-    assert.is(another.status, 200)
-    await first.body?.cancel()
-    await eventually(async () => {
-      const again = await open(viewer)
-      if (again.status !== 200) {
-        await again.text()
-        throw new Error(`still ${again.status}`)
-      }
-      await again.body?.cancel()
-    })
-    await another.body?.cancel()
-  } finally {
-    await own.close()
-  }
+  await using own = await serveRoutes([], { limits: { eventStreamsEach: 1, drainMs: 200 } })
+  const viewer = own.kernel.token('one', ['viewer'])
+  const other = own.kernel.token('two', ['viewer'])
+  const open = (bearer: string): Promise<Response> =>
+    fetch(`${own.url}/v1/events`, { headers: { authorization: `Bearer ${bearer}` } })
+  const first = await open(viewer)
+  assert.is(first.status, 200)
+  const second = await open(viewer)
+  assert.is(second.status, 429)
+  assert.is(second.headers.get('ratelimit-limit'), '1')
+  assert.ok(second.headers.get('retry-after'))
+  await second.text()
+  const another = await open(other)
+  assert.is(another.status, 200)
+  await first.body?.cancel()
+  await eventually(async () => {
+    const again = await open(viewer)
+    if (again.status !== 200) {
+      await again.text()
+      throw new Error(`still ${again.status}`)
+    }
+    await again.body?.cancel()
+  })
+  await another.body?.cancel()
 })
 
 events('keeps an eighth of the streams for administrators', async () => {
-  const own = await serveRoutes([], { limits: { eventStreams: 8, eventStreamsEach: 8 } })
-  try {
-    const viewer = own.kernel.token('crowd', ['viewer'])
-    const open = (bearer: string) =>
-      fetch(`${own.url}/v1/events`, { headers: { authorization: `Bearer ${bearer}` } })
-    const streams = await Promise.all(Array.from({ length: 8 }, () => open(viewer)))
-    assert.equal(streams.map(({ status }) => status).sort(), [200, 200, 200, 200, 200, 200, 200, 503])
-    const last = await open(ADMIN_TOKEN)
-    assert.is(last.status, 200)
-    for (const stream of [...streams, last]) await stream.body?.cancel()
-  } finally {
-    await own.close()
-  }
+  await using own = await serveRoutes([], { limits: { eventStreams: 8, eventStreamsEach: 8 } })
+  const viewer = own.kernel.token('crowd', ['viewer'])
+  const open = (bearer: string) =>
+    fetch(`${own.url}/v1/events`, { headers: { authorization: `Bearer ${bearer}` } })
+  const streams = await Promise.all(Array.from({ length: 8 }, () => open(viewer)))
+  assert.equal(streams.map(({ status }) => status).sort(), [200, 200, 200, 200, 200, 200, 200, 503])
+  const last = await open(ADMIN_TOKEN)
+  assert.is(last.status, 200)
+  for (const stream of [...streams, last]) await stream.body?.cancel()
 })
 
 events('survives a change of the route set', async () => {

@@ -33,39 +33,31 @@ const REFUSED: readonly (readonly [string, object, RegExp])[] = [
 
 for (const [what, change, reason] of REFUSED) {
   malformed(`refuses an installed plugin whose route has ${what}, and serves on`, async () => {
-    const world = await serveRoutes([], { checkResponses: false })
-    try {
-      const set = { ...routeSet('sample', [unchecked(change)]), isInstalled: true }
-      const error = await world.edge.build([set]).then(
-        () => undefined,
-        (refused: Error & { code?: string }) => refused,
-      )
-      assert.is(error?.code, 'plugin_failed')
-      assert.match(error?.message ?? '', /plugin sample failed at step routes: /)
-      assert.match(error?.message ?? '', reason)
-      assert.is((await world.ask('/v1/healthz')).status, 200)
-    } finally {
-      await world.close()
-    }
+    await using world = await serveRoutes([], { checkResponses: false })
+    const set = { ...routeSet('sample', [unchecked(change)]), isInstalled: true }
+    const error = await world.edge.build([set]).then(
+      () => undefined,
+      (refused: Error & { code?: string }) => refused,
+    )
+    assert.is(error?.code, 'plugin_failed')
+    assert.match(error?.message ?? '', /plugin sample failed at step routes: /)
+    assert.match(error?.message ?? '', reason)
+    assert.is((await world.ask('/v1/healthz')).status, 200)
   })
 }
 
 malformed('compiles a schema of the build, which its tests have tried, when it is first asked', async () => {
-  const world = await serveRoutes([], { checkResponses: false })
-  try {
-    const response = { type: 'nonsense' }
-    const count = { type: 'object', properties: { count: { type: 'integer' } } }
-    const routes = [
-      unchecked({ role: 'public', schema: { response, query: count } }),
-      unchecked({ path: '/v1/broken', role: 'public', schema: { query: { type: 'nonsense' } } }),
-    ]
-    await world.edge.swap(await world.edge.build([routeSet('sample', routes)]))
-    assert.is((await world.ask('/v1/sample?count=2')).status, 200)
-    assert.is((await world.ask('/v1/sample?count=two')).status, 400)
-    assert.is((await world.ask('/v1/broken')).status, 500)
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([], { checkResponses: false })
+  const response = { type: 'nonsense' }
+  const count = { type: 'object', properties: { count: { type: 'integer' } } }
+  const routes = [
+    unchecked({ role: 'public', schema: { response, query: count } }),
+    unchecked({ path: '/v1/broken', role: 'public', schema: { query: { type: 'nonsense' } } }),
+  ]
+  await world.edge.swap(await world.edge.build([routeSet('sample', routes)]))
+  assert.is((await world.ask('/v1/sample?count=2')).status, 200)
+  assert.is((await world.ask('/v1/sample?count=two')).status, 400)
+  assert.is((await world.ask('/v1/broken')).status, 500)
 })
 
 malformed.run()

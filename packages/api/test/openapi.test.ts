@@ -61,14 +61,10 @@ const routes = [
 type Doc = any
 
 async function documentOf(): Promise<Doc> {
-  const world = await serveRoutes(routes)
-  try {
-    const answer = await world.ask('/v1/openapi.json')
-    assert.is(answer.status, 200)
-    return answer.body
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes(routes)
+  const answer = await world.ask('/v1/openapi.json')
+  assert.is(answer.status, 200)
+  return answer.body
 }
 
 /** Every operation with its path and method. */
@@ -186,18 +182,11 @@ openapi('documents under each status the codes of the catalogue that have it', a
 })
 
 openapi('changes with the set of routes', async () => {
-  const world = await serveRoutes(routes)
-  try {
-    assert.ok((await world.ask('/v1/openapi.json')).body.paths['/v1/things'])
-    await world.edge.swap(await world.edge.build([routeSet('other', [])]))
-    assert.is((await world.ask('/v1/openapi.json')).body.paths['/v1/things'], undefined)
-    assert.is(
-      (await world.ask('/v1/things', { token: ADMIN_TOKEN })).body.error.code,
-      'feature_not_installed',
-    )
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes(routes)
+  assert.ok((await world.ask('/v1/openapi.json')).body.paths['/v1/things'])
+  await world.edge.swap(await world.edge.build([routeSet('other', [])]))
+  assert.is((await world.ask('/v1/openapi.json')).body.paths['/v1/things'], undefined)
+  assert.is((await world.ask('/v1/things', { token: ADMIN_TOKEN })).body.error.code, 'feature_not_installed')
 })
 
 openapi.run()

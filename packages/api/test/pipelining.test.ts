@@ -167,24 +167,20 @@ pipelining('frames each answer itself, whatever headers and status a plugin give
     schema: { params: objectSchema({ id: { type: 'string' } }, ['id']) },
     handle: async ({ params: { id } }) => replies[id] ?? ok({}),
   })
-  const world = await serveRoutes([give])
-  try {
-    const ask = (id: string): Promise<string> =>
-      rawExchange(
-        world.port,
-        `GET /v1/give/${id} HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\nGET /v1/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
-        { halfClose: false },
-      )
-    for (const id of ['length', 'hop']) {
-      const answer = await ask(id)
-      assert.equal(statusesOf(answer), ['200', '200'], id)
-      assert.match(answer, /content-length: 7\r/i)
-      assert.not.match(answer, /content-length: 5|transfer-encoding|timeout=1/i)
-    }
-    for (const id of ['early', 'odd', 'half']) assert.equal(statusesOf(await ask(id)), ['500', '200'], id)
-  } finally {
-    await world.close()
+  await using world = await serveRoutes([give])
+  const ask = (id: string): Promise<string> =>
+    rawExchange(
+      world.port,
+      `GET /v1/give/${id} HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\nGET /v1/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      { halfClose: false },
+    )
+  for (const id of ['length', 'hop']) {
+    const answer = await ask(id)
+    assert.equal(statusesOf(answer), ['200', '200'], id)
+    assert.match(answer, /content-length: 7\r/i)
+    assert.not.match(answer, /content-length: 5|transfer-encoding|timeout=1/i)
   }
+  for (const id of ['early', 'odd', 'half']) assert.equal(statusesOf(await ask(id)), ['500', '200'], id)
 })
 
 pipelining.run()

@@ -28,40 +28,32 @@ secrets('does not repeat a long limit: it is no page size but perhaps a number o
     paged: true,
     handle: async (request) => ({ body: { limit: request.page().limit } }),
   })
-  const world = await serveRoutes([list])
-  try {
-    const ask = (limit: string) => world.ask(`/v1/list?limit=${limit}`, { token: ADMIN_TOKEN })
-    assert.is((await ask('501')).body.error.message, 'limit is 501; send one of 1 to 500')
-    const { status, body } = await ask('999991234567890')
-    assert.equal([status, body.error.code], [400, 'invalid_limit'])
-    assert.not.match(body.error.message, '99999')
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([list])
+  const ask = (limit: string) => world.ask(`/v1/list?limit=${limit}`, { token: ADMIN_TOKEN })
+  assert.is((await ask('501')).body.error.message, 'limit is 501; send one of 1 to 500')
+  const { status, body } = await ask('999991234567890')
+  assert.equal([status, body.error.code], [400, 'invalid_limit'])
+  assert.not.match(body.error.message, '99999')
 })
 
 secrets('keeps a name that no plugin has out of the audit trail, and a refusal sealed', async () => {
-  const world = await serveRoutes([])
-  try {
-    const name = 'a'.repeat(32)
-    const path = `/v1/plugins/${name}/load`
-    const headers = { 'idempotency-key': 'key' }
-    const first = await world.ask(path, { method: 'POST', token: ADMIN_TOKEN, headers })
-    assert.equal([first.status, first.body.error.code], [404, 'plugin_not_found'])
-    assert.equal(
-      world.kernel.audited.map(({ action, target, outcome }) => [action, target, outcome]),
-      [['plugin.load', 'unknown', 'failed']],
-    )
-    assert.equal(
-      [...world.kernel.kept.values()].map(({ reply }) => [reply.status, reply.sealed]),
-      [[404, true]],
-    )
-    const again = await world.ask(path, { method: 'POST', token: ADMIN_TOKEN, headers })
-    assert.equal(again.body, first.body)
-    assert.is(again.headers.get('idempotency-replayed'), 'true')
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([])
+  const name = 'a'.repeat(32)
+  const path = `/v1/plugins/${name}/load`
+  const headers = { 'idempotency-key': 'key' }
+  const first = await world.ask(path, { method: 'POST', token: ADMIN_TOKEN, headers })
+  assert.equal([first.status, first.body.error.code], [404, 'plugin_not_found'])
+  assert.equal(
+    world.kernel.audited.map(({ action, target, outcome }) => [action, target, outcome]),
+    [['plugin.load', 'unknown', 'failed']],
+  )
+  assert.equal(
+    [...world.kernel.kept.values()].map(({ reply }) => [reply.status, reply.sealed]),
+    [[404, true]],
+  )
+  const again = await world.ask(path, { method: 'POST', token: ADMIN_TOKEN, headers })
+  assert.equal(again.body, first.body)
+  assert.is(again.headers.get('idempotency-replayed'), 'true')
 })
 
 secrets.run()

@@ -47,25 +47,21 @@ swap('answers on the old code what began there, and waits for it', async () => {
     })
     return ok({ version: 1 })
   })
-  const world = await serveRoutes([slow])
-  try {
-    const early = world.ask('/v1/slow')
-    await eventually(() => release !== undefined)
-    let isDrained = false
-    const next = await world.edge.build([
-      routeSet('sample', [read('/v1/slow', async () => ok({ version: 2 }))]),
-    ])
-    const drained = world.edge.swap(next).then(() => {
-      isDrained = true
-    })
-    assert.is((await world.ask('/v1/slow')).body.version, 2)
-    assert.is(isDrained, false)
-    release?.()
-    assert.is((await early).body.version, 1)
-    await drained
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([slow])
+  const early = world.ask('/v1/slow')
+  await eventually(() => release !== undefined)
+  let isDrained = false
+  const next = await world.edge.build([
+    routeSet('sample', [read('/v1/slow', async () => ok({ version: 2 }))]),
+  ])
+  const drained = world.edge.swap(next).then(() => {
+    isDrained = true
+  })
+  assert.is((await world.ask('/v1/slow')).body.version, 2)
+  assert.is(isDrained, false)
+  release?.()
+  assert.is((await early).body.version, 1)
+  await drained
 })
 
 swap('bounds the wait and answers 503 for a plugin that left', async () => {
@@ -78,24 +74,20 @@ swap('bounds the wait and answers 503 for a plugin that left', async () => {
     })
     return new Promise(() => undefined)
   })
-  const world = await serveRoutes([], { limits: { drainMs: 100 } })
-  try {
-    const old = routeSet('stuck', [stuck])
-    await world.edge.swap(await world.edge.build([old]))
-    const answer = world.ask('/v1/stuck')
-    await eventually(() => entered)
-    const started = performance.now()
-    const drained = world.edge.swap(await world.edge.build([]))
-    old.retire()
-    await drained
-    const took = performance.now() - started
-    assert.ok(took < 20_000, String(took))
-    assert.is((await answer).body.error.code, 'not_ready')
-    assert.is(aborted, true)
-    assert.is((await world.ask('/v1/stuck')).body.error.code, 'feature_not_installed')
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([], { limits: { drainMs: 100 } })
+  const old = routeSet('stuck', [stuck])
+  await world.edge.swap(await world.edge.build([old]))
+  const answer = world.ask('/v1/stuck')
+  await eventually(() => entered)
+  const started = performance.now()
+  const drained = world.edge.swap(await world.edge.build([]))
+  old.retire()
+  await drained
+  const took = performance.now() - started
+  assert.ok(took < 20_000, String(took))
+  assert.is((await answer).body.error.code, 'not_ready')
+  assert.is(aborted, true)
+  assert.is((await world.ask('/v1/stuck')).body.error.code, 'feature_not_installed')
 })
 
 swap('ends the streams of a plugin that leaves and leaves those of others alone', async () => {
@@ -112,26 +104,22 @@ swap('ends the streams of a plugin that leaves and leaves those of others alone'
         yield 'bye\n'
       })(),
     }))
-  const world = await serveRoutes([])
-  try {
-    const leaving = routeSet('leaving', [stream('leaving')])
-    const staying = routeSet('staying', [stream('staying')])
-    await world.edge.swap(await world.edge.build([leaving, staying]))
-    const first = await rawConnection(world.port)
-    first.write('GET /v1/stream/leaving HTTP/1.1\r\nHost: x\r\n\r\n')
-    const second = await rawConnection(world.port)
-    second.write('GET /v1/stream/staying HTTP/1.1\r\nHost: x\r\n\r\n')
-    await eventually(() => first.text().includes('hello') && second.text().includes('hello'))
-    const drained = world.edge.swap(await world.edge.build([staying]))
-    leaving.retire()
-    await drained
-    await eventually(() => first.text().includes('bye'))
-    assert.not.match(second.text(), 'bye')
-    staying.retire()
-    await eventually(() => second.text().includes('bye'))
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([])
+  const leaving = routeSet('leaving', [stream('leaving')])
+  const staying = routeSet('staying', [stream('staying')])
+  await world.edge.swap(await world.edge.build([leaving, staying]))
+  const first = await rawConnection(world.port)
+  first.write('GET /v1/stream/leaving HTTP/1.1\r\nHost: x\r\n\r\n')
+  const second = await rawConnection(world.port)
+  second.write('GET /v1/stream/staying HTTP/1.1\r\nHost: x\r\n\r\n')
+  await eventually(() => first.text().includes('hello') && second.text().includes('hello'))
+  const drained = world.edge.swap(await world.edge.build([staying]))
+  leaving.retire()
+  await drained
+  await eventually(() => first.text().includes('bye'))
+  assert.not.match(second.text(), 'bye')
+  staying.retire()
+  await eventually(() => second.text().includes('bye'))
 })
 
 swap('waits for the streams of a plugin that leaves, on whichever generation they began', async () => {
@@ -147,22 +135,18 @@ swap('waits for the streams of a plugin that leaves, on whichever generation the
       isOver = true
     })(),
   }))
-  const world = await serveRoutes([])
-  try {
-    const plugin = routeSet('lasting', [lasting])
-    await world.edge.swap(await world.edge.build([plugin]))
-    const connection = await rawConnection(world.port)
-    connection.write('GET /v1/lasting HTTP/1.1\r\nHost: x\r\n\r\n')
-    await eventually(() => connection.text().includes('hello'))
-    await world.edge.swap(await world.edge.build([plugin, routeSet('other', [])]))
-    assert.is(isOver, false)
-    const drained = world.edge.swap(await world.edge.build([]))
-    plugin.retire()
-    await drained
-    assert.is(isOver, true)
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([])
+  const plugin = routeSet('lasting', [lasting])
+  await world.edge.swap(await world.edge.build([plugin]))
+  const connection = await rawConnection(world.port)
+  connection.write('GET /v1/lasting HTTP/1.1\r\nHost: x\r\n\r\n')
+  await eventually(() => connection.text().includes('hello'))
+  await world.edge.swap(await world.edge.build([plugin, routeSet('other', [])]))
+  assert.is(isOver, false)
+  const drained = world.edge.swap(await world.edge.build([]))
+  plugin.retire()
+  await drained
+  assert.is(isOver, true)
 })
 
 swap('lets a client that does not read hold back its stream and nothing else', async () => {
@@ -181,18 +165,14 @@ swap('lets a client that does not read hold back its stream and nothing else', a
       }
     })(),
   }))
-  const world = await serveRoutes([flood], { limits: { streamStallMs: 150 } })
-  try {
-    const connection = await rawConnection(world.port)
-    connection.pause()
-    connection.write('GET /v1/flood HTTP/1.1\r\nHost: x\r\n\r\n')
-    await eventually(() => isReturned)
-    assert.ok(produced < 1_000, String(produced))
-    assert.is((await world.ask('/v1/healthz')).status, 200)
-    connection.destroy()
-  } finally {
-    await world.close()
-  }
+  await using world = await serveRoutes([flood], { limits: { streamStallMs: 150 } })
+  const connection = await rawConnection(world.port)
+  connection.pause()
+  connection.write('GET /v1/flood HTTP/1.1\r\nHost: x\r\n\r\n')
+  await eventually(() => isReturned)
+  assert.ok(produced < 1_000, String(produced))
+  assert.is((await world.ask('/v1/healthz')).status, 200)
+  connection.destroy()
 })
 
 swap(
@@ -206,44 +186,36 @@ swap(
           throw new Error('no more')
         })(),
       }))
-    const world = await serveRoutes([failing('/v1/late', true), failing('/v1/early', false)])
-    try {
-      const early = await world.ask('/v1/early')
-      assert.is(early.status, 500)
-      assert.is(early.body.error.code, 'internal')
-      const late = await world.ask('/v1/late').then(
-        () => 'whole',
-        () => 'broken',
-      )
-      assert.is(late, 'broken')
-    } finally {
-      await world.close()
-    }
+    await using world = await serveRoutes([failing('/v1/late', true), failing('/v1/early', false)])
+    const early = await world.ask('/v1/early')
+    assert.is(early.status, 500)
+    assert.is(early.body.error.code, 'internal')
+    const late = await world.ask('/v1/late').then(
+      () => 'whole',
+      () => 'broken',
+    )
+    assert.is(late, 'broken')
   },
 )
 
 swap('changes nothing when a set cannot be built, and says why', async () => {
-  const world = await serveRoutes([versioned(1)])
-  try {
-    const twice = [routeSet('one', [versioned(1)]), routeSet('two', [versioned(2)])]
-    const named = (param: string): Route => read(`/v1/x/:${param}`, async () => ok({}))
-    const cases = [
-      [twice, /two.*already a route of one/],
-      [[routeSet('one', [named('a'), named('b')])], /already a route of one/],
-      [[routeSet('one', [read('/v1/healthz', async () => ok({}))])], /already a route of kernel/],
-      [[routeSet('one', [{ ...versioned(1), schema: { query: { type: 'nonsense' } } }])], /query schema/],
-      [[routeSet('one', [{ ...versioned(1), schema: { query: { typo: 1 } } }])], /query schema/],
-      [[routeSet('one', [{ ...versioned(1), errors: ['no_such_code'] }])], /no_such_code/],
-      [[routeSet('one', [read('/v1/all/*', async () => ok({}))])], /holds no \*/],
-    ] as const
-    for (const [sets, reason] of cases) {
-      const failure = await world.edge.build(sets).then(() => 'it was built', String)
-      assert.match(failure, reason)
-    }
-    assert.is((await world.ask('/v1/versioned')).body.version, 1)
-  } finally {
-    await world.close()
+  await using world = await serveRoutes([versioned(1)])
+  const twice = [routeSet('one', [versioned(1)]), routeSet('two', [versioned(2)])]
+  const named = (param: string): Route => read(`/v1/x/:${param}`, async () => ok({}))
+  const cases = [
+    [twice, /two.*already a route of one/],
+    [[routeSet('one', [named('a'), named('b')])], /already a route of one/],
+    [[routeSet('one', [read('/v1/healthz', async () => ok({}))])], /already a route of kernel/],
+    [[routeSet('one', [{ ...versioned(1), schema: { query: { type: 'nonsense' } } }])], /query schema/],
+    [[routeSet('one', [{ ...versioned(1), schema: { query: { typo: 1 } } }])], /query schema/],
+    [[routeSet('one', [{ ...versioned(1), errors: ['no_such_code'] }])], /no_such_code/],
+    [[routeSet('one', [read('/v1/all/*', async () => ok({}))])], /holds no \*/],
+  ] as const
+  for (const [sets, reason] of cases) {
+    const failure = await world.edge.build(sets).then(() => 'it was built', String)
+    assert.match(failure, reason)
   }
+  assert.is((await world.ask('/v1/versioned')).body.version, 1)
 })
 
 swap('ends what is running within the bound when it closes', async () => {
@@ -281,20 +253,16 @@ swap('rebuilds 150 routes without holding the event loop for long', async () => 
       handle: async () => ok({}),
     }),
   )
-  const world = await serveRoutes(routes)
-  try {
-    const others = routeSet('sample', routes)
-    let longest = 0
-    for (let round = 0; round < 5; round += 1) {
-      const started = cpuMs()
-      await world.edge.swap(await world.edge.build([others, routeSet('new', [versioned(round)])]))
-      longest = Math.max(longest, cpuMs() - started)
-    }
-    // Generous: the bench measures it.
-    assert.ok(longest < 200, String(longest))
-  } finally {
-    await world.close()
+  await using world = await serveRoutes(routes)
+  const others = routeSet('sample', routes)
+  let longest = 0
+  for (let round = 0; round < 5; round += 1) {
+    const started = cpuMs()
+    await world.edge.swap(await world.edge.build([others, routeSet('new', [versioned(round)])]))
+    longest = Math.max(longest, cpuMs() - started)
   }
+  // Generous: the bench measures it.
+  assert.ok(longest < 200, String(longest))
 })
 
 swap.run()

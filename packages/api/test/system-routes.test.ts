@@ -196,33 +196,29 @@ system(
     for (const [name, text] of Object.entries(files)) writeFileSync(join(site.path, name), text)
     mkdirSync(join(site.path, 'how-to'))
     writeFileSync(join(site.path, 'how-to/sims.html'), '<h1>SIMs</h1>')
-    const own = await serveRoutes([], { documentation: site.path })
-    try {
-      for (const [path, leadsTo] of [
-        ['/docs/how-to/sims', '/docs/how-to/sims.html'],
-        ['/docs/how-to/sims/', '/docs/how-to/sims.html'],
-        ['/docs/how-to/', '/docs/index.html'],
-        ['/docs/how-to', '/docs/index.html'],
-        ['/docs/api', '/docs/api.html'],
-      ] as const) {
-        const answer = await fetch(`${own.url}${path}`, { redirect: 'manual' })
-        assert.equal([answer.status, answer.headers.get('location')], [302, leadsTo], path)
-      }
-      for (const [path, type, text] of [
-        ['/v1/docs', 'text/html', files['api.html']],
-        ['/docs/', 'text/html', files['index.html']],
-        ['/docs/api.js', 'text/javascript', files['api.js']],
-      ] as const) {
-        const answer = await own.ask(path)
-        assert.is(answer.status, 200, path)
-        assert.is(answer.text, text, path)
-        assert.is(answer.headers.get('content-type'), `${type}; charset=utf-8`, path)
-        const policy = answer.headers.get('content-security-policy') ?? ''
-        assert.match(policy, "default-src 'none'", path)
-        assert.not.match(policy, /unsafe|https?:|\*/, path)
-      }
-    } finally {
-      await own.close()
+    await using own = await serveRoutes([], { documentation: site.path })
+    for (const [path, leadsTo] of [
+      ['/docs/how-to/sims', '/docs/how-to/sims.html'],
+      ['/docs/how-to/sims/', '/docs/how-to/sims.html'],
+      ['/docs/how-to/', '/docs/index.html'],
+      ['/docs/how-to', '/docs/index.html'],
+      ['/docs/api', '/docs/api.html'],
+    ] as const) {
+      const answer = await fetch(`${own.url}${path}`, { redirect: 'manual' })
+      assert.equal([answer.status, answer.headers.get('location')], [302, leadsTo], path)
+    }
+    for (const [path, type, text] of [
+      ['/v1/docs', 'text/html', files['api.html']],
+      ['/docs/', 'text/html', files['index.html']],
+      ['/docs/api.js', 'text/javascript', files['api.js']],
+    ] as const) {
+      const answer = await own.ask(path)
+      assert.is(answer.status, 200, path)
+      assert.is(answer.text, text, path)
+      assert.is(answer.headers.get('content-type'), `${type}; charset=utf-8`, path)
+      const policy = answer.headers.get('content-security-policy') ?? ''
+      assert.match(policy, "default-src 'none'", path)
+      assert.not.match(policy, /unsafe|https?:|\*/, path)
     }
   },
 )

@@ -81,17 +81,13 @@ tls('never says a word in the clear to whoever speaks in the clear', async () =>
 })
 
 tls('closes what says nothing, and noise', async () => {
-  const own = await serveTls([], { limits: { headersTimeoutMs: 200 } })
-  try {
-    const silent = await rawConnection(own.port)
-    await silent.closed
-    assert.is(silent.text(), '')
-    for (let n = 0; n < 50; n++) {
-      const answer = await rawExchange(own.port, randomBytes(200).toString('latin1'))
-      assert.not.match(answer, /HTTP/)
-    }
-  } finally {
-    await own.close()
+  await using own = await serveTls([], { limits: { headersTimeoutMs: 200 } })
+  const silent = await rawConnection(own.port)
+  await silent.closed
+  assert.is(silent.text(), '')
+  for (let n = 0; n < 50; n++) {
+    const answer = await rawExchange(own.port, randomBytes(200).toString('latin1'))
+    assert.not.match(answer, /HTTP/)
   }
 })
 
@@ -101,18 +97,14 @@ tls('speaks TLS 1.3 alone, and 1.2 when it is told so', async () => {
   const socket = await world.dial()
   assert.is(socket.getProtocol(), 'TLSv1.3')
   socket.destroy()
-  const lenient = await serveTls([], { minVersion: 'TLSv1.2' })
-  try {
-    const second = await lenient.dial({ maxVersion: 'TLSv1.2' })
-    assert.is(second.getProtocol(), 'TLSv1.2')
-    second.destroy()
-    const oldest = await lenient
-      .dial({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
-      .catch((error: NodeJS.ErrnoException) => error.code)
-    assert.is(oldest, 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION')
-  } finally {
-    await lenient.close()
-  }
+  await using lenient = await serveTls([], { minVersion: 'TLSv1.2' })
+  const second = await lenient.dial({ maxVersion: 'TLSv1.2' })
+  assert.is(second.getProtocol(), 'TLSv1.2')
+  second.destroy()
+  const oldest = await lenient
+    .dial({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+    .catch((error: NodeJS.ErrnoException) => error.code)
+  assert.is(oldest, 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION')
 })
 
 tls('speaks HTTP/1.1 and nothing else', async () => {
@@ -157,39 +149,31 @@ tls('keeps the certificate that it has when the next one is no pair', async () =
 })
 
 tls('shows other boxes the certificate of the mesh, whatever people are shown', async () => {
-  const own = await serveTls([])
-  try {
-    const serialFor = async (servername: string): Promise<string | undefined> => {
-      const socket = await own.dial({ servername })
-      const serial = socket.getPeerX509Certificate()?.serialNumber.toLowerCase()
-      socket.destroy()
-      return serial
-    }
-    assert.is(await serialFor(MESH_SERVER_NAME), own.server.serial)
-    const [ofMesh, renewed] = [await serverCertificate(own.mesh), await serverCertificate(own.mesh)]
-    own.renew({ mesh: ofMesh })
-    assert.is(await serialFor(MESH_SERVER_NAME), ofMesh.serial)
-    assert.is(await serialFor('localhost'), own.server.serial)
-    own.renew({ mesh: renewed })
-    assert.is(await serialFor(MESH_SERVER_NAME), renewed.serial)
-    const client = await own.mesh.issue({})
-    const socket = await own.dial({ servername: MESH_SERVER_NAME, client })
-    assert.is((await own.get('/v1/events', { socket })).status, 403)
-  } finally {
-    await own.close()
+  await using own = await serveTls([])
+  const serialFor = async (servername: string): Promise<string | undefined> => {
+    const socket = await own.dial({ servername })
+    const serial = socket.getPeerX509Certificate()?.serialNumber.toLowerCase()
+    socket.destroy()
+    return serial
   }
+  assert.is(await serialFor(MESH_SERVER_NAME), own.server.serial)
+  const [ofMesh, renewed] = [await serverCertificate(own.mesh), await serverCertificate(own.mesh)]
+  own.renew({ mesh: ofMesh })
+  assert.is(await serialFor(MESH_SERVER_NAME), ofMesh.serial)
+  assert.is(await serialFor('localhost'), own.server.serial)
+  own.renew({ mesh: renewed })
+  assert.is(await serialFor(MESH_SERVER_NAME), renewed.serial)
+  const client = await own.mesh.issue({})
+  const socket = await own.dial({ servername: MESH_SERVER_NAME, client })
+  assert.is((await own.get('/v1/events', { socket })).status, 403)
 })
 
 tls('lets nobody renegotiate', async () => {
-  const lenient = await serveTls([], { minVersion: 'TLSv1.2' })
-  try {
-    const socket = await lenient.dial({ maxVersion: 'TLSv1.2' })
-    const refused = once(socket, 'error')
-    socket.renegotiate({}, () => undefined)
-    assert.match(String(await refused), /no renegotiation/)
-  } finally {
-    await lenient.close()
-  }
+  await using lenient = await serveTls([], { minVersion: 'TLSv1.2' })
+  const socket = await lenient.dial({ maxVersion: 'TLSv1.2' })
+  const refused = once(socket, 'error')
+  socket.renegotiate({}, () => undefined)
+  assert.match(String(await refused), /no renegotiation/)
 })
 
 tls.run()

@@ -86,23 +86,19 @@ function seen(path: string): { readonly objects: readonly unknown[]; readonly mi
 }
 
 test('a trigger and a view are left out before anything is written, and the trail names them', async () => {
-  const service = await bed()
-  try {
-    const { file, before } = await changedBackup(service, STRANGE)
-    const { status, body } = await give(service, file)
-    assert.is(status, 200, JSON.stringify(body))
-    const path = join(service.dataDir, 'restore-pending', 'new', 'store.db')
-    assert.equal(seen(path), before)
-    const store = new DatabaseSync(path, { readOnly: true })
-    const said = store.prepare("select detail from kernel_audit where action = 'backup.restore'").all()
-    store.close()
-    assert.equal(
-      said.map(({ detail }) => JSON.parse(String(detail)).left_out),
-      [['trigger every "one"', 'trigger on_view', 'view every_row']],
-    )
-  } finally {
-    await service.stop()
-  }
+  await using service = await bed()
+  const { file, before } = await changedBackup(service, STRANGE)
+  const { status, body } = await give(service, file)
+  assert.is(status, 200, JSON.stringify(body))
+  const path = join(service.dataDir, 'restore-pending', 'new', 'store.db')
+  assert.equal(seen(path), before)
+  const store = new DatabaseSync(path, { readOnly: true })
+  const said = store.prepare("select detail from kernel_audit where action = 'backup.restore'").all()
+  store.close()
+  assert.equal(
+    said.map(({ detail }) => JSON.parse(String(detail)).left_out),
+    [['trigger every "one"', 'trigger on_view', 'view every_row']],
+  )
 })
 
 for (const [what, ddl] of [
@@ -110,16 +106,12 @@ for (const [what, ddl] of [
   ['a table that runs code of its own', ['create virtual table words using fts5(text)']],
 ] as const)
   test(`${what} is refused, and nothing has changed`, async () => {
-    const service = await bed()
-    try {
-      const { status, body } = await give(service, (await changedBackup(service, ddl)).file)
-      assert.is(status, 400)
-      assert.is((body as { readonly error: { readonly code: string } }).error.code, 'backup_invalid')
-      const own = await give(service, (await changedBackup(service, [])).file)
-      assert.is(own.status, 200, JSON.stringify(own.body))
-    } finally {
-      await service.stop()
-    }
+    await using service = await bed()
+    const { status, body } = await give(service, (await changedBackup(service, ddl)).file)
+    assert.is(status, 400)
+    assert.is((body as { readonly error: { readonly code: string } }).error.code, 'backup_invalid')
+    const own = await give(service, (await changedBackup(service, [])).file)
+    assert.is(own.status, 200, JSON.stringify(own.body))
   })
 
 test.run()

@@ -55,55 +55,47 @@ test('an older one is brought up before it is decided', async () => {
   const older = await bedWith([FIRST])
   const file = await take(older)
   await older.stop()
-  const now = await bedWith([FIRST, SECOND])
-  try {
-    const tried = await give(now, file, '?adopt=true&dry_run=true')
-    assert.is(tried.status, 200, JSON.stringify(tried.body))
-    const { schema, counts } = tried.body as {
-      readonly schema: Readonly<Record<string, string>>
-      readonly counts: Readonly<Record<string, number>>
-    }
-    assert.is(schema.toy, FIRST.id)
-    assert.is(counts.toy_item, 1)
-    const done = await give(now, file, '?adopt=true')
-    assert.is(done.status, 200, JSON.stringify(done.body))
-    const store = new DatabaseSync(join(now.dataDir, 'restore-pending', 'new', 'store.db'), {
-      readOnly: true,
-    })
-    const [row, ...more] = store.prepare('select name, colour from toy_item').all()
-    const applied = store.prepare("select id from kernel_migration where owner = 'toy' order by id").all()
-    store.close()
-    assert.equal({ ...row }, { name: 'ball', colour: null })
-    assert.equal(more, [])
-    assert.equal(
-      applied.map(({ id }) => id),
-      [FIRST.id, SECOND.id],
-    )
-  } finally {
-    await now.stop()
+  await using now = await bedWith([FIRST, SECOND])
+  const tried = await give(now, file, '?adopt=true&dry_run=true')
+  assert.is(tried.status, 200, JSON.stringify(tried.body))
+  const { schema, counts } = tried.body as {
+    readonly schema: Readonly<Record<string, string>>
+    readonly counts: Readonly<Record<string, number>>
   }
+  assert.is(schema.toy, FIRST.id)
+  assert.is(counts.toy_item, 1)
+  const done = await give(now, file, '?adopt=true')
+  assert.is(done.status, 200, JSON.stringify(done.body))
+  const store = new DatabaseSync(join(now.dataDir, 'restore-pending', 'new', 'store.db'), {
+    readOnly: true,
+  })
+  const [row, ...more] = store.prepare('select name, colour from toy_item').all()
+  const applied = store.prepare("select id from kernel_migration where owner = 'toy' order by id").all()
+  store.close()
+  assert.equal({ ...row }, { name: 'ball', colour: null })
+  assert.equal(more, [])
+  assert.equal(
+    applied.map(({ id }) => id),
+    [FIRST.id, SECOND.id],
+  )
 })
 
 test('a newer one is refused, says what to do, and changes nothing', async () => {
   const newer = await bedWith([FIRST, SECOND])
   const file = await take(newer)
   await newer.stop()
-  const now = await bedWith([FIRST])
-  try {
-    for (const query of ['?adopt=true&dry_run=true', '?adopt=true']) {
-      const { status, body } = await give(now, file, query)
-      assert.is(status, 400)
-      const { code, message } = (
-        body as { readonly error: { readonly code: string; readonly message: string } }
-      ).error
-      assert.is(code, 'backup_version_unsupported')
-      assert.match(message, /restore it with that version or a later one/)
-    }
-    // Nothing was decided: it takes its own backup back.
-    assert.is((await give(now, await take(now), '?dry_run=true')).status, 200)
-  } finally {
-    await now.stop()
+  await using now = await bedWith([FIRST])
+  for (const query of ['?adopt=true&dry_run=true', '?adopt=true']) {
+    const { status, body } = await give(now, file, query)
+    assert.is(status, 400)
+    const { code, message } = (
+      body as { readonly error: { readonly code: string; readonly message: string } }
+    ).error
+    assert.is(code, 'backup_version_unsupported')
+    assert.match(message, /restore it with that version or a later one/)
   }
+  // Nothing was decided: it takes its own backup back.
+  assert.is((await give(now, await take(now), '?dry_run=true')).status, 200)
 })
 
 test.run()

@@ -10,6 +10,8 @@ import {
   objectSchema,
   ok,
   type Principal,
+  pageFrom,
+  pageSchema,
   type Reply,
   type Request,
   type Route,
@@ -168,10 +170,7 @@ function listRoute(context: Cards): Route {
     description: 'By hash. Cards that were written without this service are not known to it.',
     schema: {
       query: objectSchema({ imsi: HASH, batch_id: { type: 'string', pattern: BATCH_ID_PATTERN } }),
-      response: recordSchema({
-        cards: { type: 'array', items: RECORD },
-        next_cursor: { type: ['string', 'null'] },
-      }),
+      response: pageSchema('cards', RECORD),
     },
     errors: ['validation_failed', 'store_corrupt'],
     paged: true,
@@ -186,13 +185,9 @@ function listRoute(context: Cards): Route {
         batch === undefined
           ? await issuer.cards(imsi === undefined ? [] : [imsi])
           : await issuer.batch(batch, String(page.after?.[0] ?? ''), limit + 1)
-      const shown = found.slice(0, limit)
-      const last = shown.at(-1)
-      const cards = await Promise.all(
-        shown.map(async (card) => recordOf(card, await WRITTEN.find(context.db, { hash: card.imsi }))),
-      )
-      const isMore = found.length > limit && last !== undefined
-      return ok({ cards, next_cursor: isMore ? page.cursor([last.imsi]) : null })
+      const record = async (card: (typeof found)[number]): Promise<object> =>
+        recordOf(card, await WRITTEN.find(context.db, { hash: card.imsi }))
+      return ok(await pageFrom({ ...page, limit }, 'cards', found, record, (card) => [card.imsi]))
     },
   })
 }

@@ -20,12 +20,8 @@ const terminal: Terminal = {
 
 /** What the doctor makes of a service with these components. */
 async function judged(components: readonly object[]) {
-  const service = await fakeService(() => ({ body: { status: 'ok', components } }))
-  try {
-    return await checkService(terminal, service.url, undefined)
-  } finally {
-    await service.close()
-  }
+  await using service = await fakeService(() => ({ body: { status: 'ok', components } }))
+  return await checkService(terminal, service.url, undefined)
 }
 
 const STORE = { name: 'store', kind: 'store', status: 'ok', detail: '' }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Manifest, writeFile } from '@steeple/compliance/file'
 import { initNode, openSecrets } from '@steeple/secrets'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
-import { PROCESS_LIMIT, svc } from './svc.ts'
+import { svc } from './svc.ts'
 
 const test = suite('cli/compliance verify')
 
@@ -39,28 +39,24 @@ async function forged(dataDir: string, own: Partial<Ending>): Promise<{ file: st
   return { file, ca: join(dataDir, 'keys', 'mesh-ca.pem') }
 }
 
-test(
-  'a forger writes nothing over what is wrong with the file',
-  async () => {
-    await using own = await tempDir()
-    await using other = await tempDir()
-    const line = '\u001b[2K\rok: the file is what its node made\n'
-    const { file } = await forged(own.path, { node_id: line, made_at: line })
-    const { ca } = await forged(other.path, {})
-    const { code, out, err } = await svc(['compliance', 'verify', file, '--trust', ca])
-    assert.equal([code, out], [1, ''])
-    assert.not.ok(err.includes('\u001b') || err.includes('\r'), JSON.stringify(err))
-    assert.ok(
-      err.split('\n').every((text) => text === '' || text.startsWith('wrong: ')),
-      JSON.stringify(err),
-    )
-    assert.match(err, /a foreign signature/)
-    const good = await forged(join(other.path, 'good'), {})
-    const run = await svc(['compliance', 'verify', good.file, '--trust', good.ca])
-    assert.is(run.code, 0, run.err)
-    assert.match(run.out, /^ok: /)
-  },
-  PROCESS_LIMIT,
-)
+test('a forger writes nothing over what is wrong with the file', async () => {
+  await using own = await tempDir()
+  await using other = await tempDir()
+  const line = '\u001b[2K\rok: the file is what its node made\n'
+  const { file } = await forged(own.path, { node_id: line, made_at: line })
+  const { ca } = await forged(other.path, {})
+  const { code, out, err } = await svc(['compliance', 'verify', file, '--trust', ca])
+  assert.equal([code, out], [1, ''])
+  assert.not.ok(err.includes('\u001b') || err.includes('\r'), JSON.stringify(err))
+  assert.ok(
+    err.split('\n').every((text) => text === '' || text.startsWith('wrong: ')),
+    JSON.stringify(err),
+  )
+  assert.match(err, /a foreign signature/)
+  const good = await forged(join(other.path, 'good'), {})
+  const run = await svc(['compliance', 'verify', good.file, '--trust', good.ca])
+  assert.is(run.code, 0, run.err)
+  assert.match(run.out, /^ok: /)
+})
 
 test.run()

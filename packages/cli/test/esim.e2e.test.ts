@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { type Answer, type FakeService, fakeService, type Seen } from './fake-service.ts'
-import { PROCESS_LIMIT, type Run, svc } from './svc.ts'
+import { type Run, svc } from './svc.ts'
 
 const esim = suite('cli/esim')
 
@@ -24,13 +24,9 @@ async function against(
   args: readonly string[],
   input = '',
 ): Promise<Run & { readonly seen: FakeService['seen'] }> {
-  const service = await fakeService(answer)
-  try {
-    const run = await svc(args, { env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }, input })
-    return { ...run, seen: service.seen }
-  } finally {
-    await service.close()
-  }
+  await using service = await fakeService(answer)
+  const run = await svc(args, { env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }, input })
+  return { ...run, seen: service.seen }
 }
 
 esim(
@@ -44,24 +40,19 @@ esim(
     assert.ok(out.endsWith(`${ACTIVATION}\n`))
     assert.not.ok(out.includes('\u001b'))
   },
-  PROCESS_LIMIT,
 )
 
-esim(
-  'asks for a batch until every SIM has a code, and shows none of them',
-  async () => {
-    let left = 2
-    const { code, out, err, seen } = await against(() => {
-      left -= 1
-      return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: left } }
-    }, ['esim', 'issue', '--batch', 'b-1'])
-    assert.equal([code, seen.length], [0, 2])
-    assert.is(out.match(new RegExp(TOKEN, 'g'))?.length, 2)
-    assert.not.ok(out.includes('LPA:'))
-    assert.match(err, /svc esim sheet b-1 --out cards\.html/)
-  },
-  PROCESS_LIMIT,
-)
+esim('asks for a batch until every SIM has a code, and shows none of them', async () => {
+  let left = 2
+  const { code, out, err, seen } = await against(() => {
+    left -= 1
+    return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: left } }
+  }, ['esim', 'issue', '--batch', 'b-1'])
+  assert.equal([code, seen.length], [0, 2])
+  assert.is(out.match(new RegExp(TOKEN, 'g'))?.length, 2)
+  assert.not.ok(out.includes('LPA:'))
+  assert.match(err, /svc esim sheet b-1 --out cards\.html/)
+})
 
 const REFUSED = (headers: Readonly<Record<string, string>> = {}): Answer => ({
   status: 429,
@@ -69,84 +60,64 @@ const REFUSED = (headers: Readonly<Record<string, string>> = {}): Answer => ({
   body: { error: { code: 'rate_limited', message: 'sim_issue: 500 an hour' } },
 })
 
-esim(
-  'shows what was issued when the limit stops a batch, and says how to go on',
-  async () => {
-    for (const json of [[], ['--json']]) {
-      let calls = 0
-      const { code, out, err, seen } = await against(() => {
-        calls += 1
-        if (calls === 2) return REFUSED({ 'retry-after': '3600' })
-        return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: 7 } }
-      }, ['esim', 'issue', '--batch', 'b-1', ...json])
-      assert.equal([code, seen.length], [1, 2])
-      assert.ok(out.includes(TOKEN), 'what is issued is not lost')
-      assert.match(err, /rate_limited/)
-      if (json.length > 0) assert.is((JSON.parse(out) as { remaining: number }).remaining, 7)
-      else assert.match(err, /7 SIMs are left.*3600 s.*--wait/)
-    }
-  },
-  PROCESS_LIMIT,
-)
-
-esim(
-  'waits as long as the service says, when it is asked to',
-  async () => {
+esim('shows what was issued when the limit stops a batch, and says how to go on', async () => {
+  for (const json of [[], ['--json']]) {
     let calls = 0
     const { code, out, err, seen } = await against(() => {
       calls += 1
-      if (calls <= 2) return REFUSED({ 'retry-after': '0' })
-      return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: calls === 3 ? 1 : 0 } }
-    }, ['esim', 'issue', '--batch', 'b-1', '--wait'])
-    assert.equal([code, seen.length], [0, 4])
-    assert.is(out.match(new RegExp(TOKEN, 'g'))?.length, 2)
-    assert.match(err, /0 issued.*waiting 1 s/)
-    const keys = new Set(seen.map(({ headers }) => headers['idempotency-key']))
-    assert.is(keys.size, 4, 'each part is asked for by itself')
-  },
-  PROCESS_LIMIT,
-)
+      if (calls === 2) return REFUSED({ 'retry-after': '3600' })
+      return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: 7 } }
+    }, ['esim', 'issue', '--batch', 'b-1', ...json])
+    assert.equal([code, seen.length], [1, 2])
+    assert.ok(out.includes(TOKEN), 'what is issued is not lost')
+    assert.match(err, /rate_limited/)
+    if (json.length > 0) assert.is((JSON.parse(out) as { remaining: number }).remaining, 7)
+    else assert.match(err, /7 SIMs are left.*3600 s.*--wait/)
+  }
+})
 
-esim(
-  'writes pictures and sheets that only their owner can read',
-  async () => {
-    await using folder = await tempDir()
-    const png = join(folder.path, 'code.png')
-    const html = join(folder.path, 'cards.html')
-    await writeFile(html, 'before', { mode: 0o644 })
-    const body = { token: TOKEN, activation_code: ACTIVATION, qr_text: ACTIVATION.toUpperCase() }
-    const drawn = await against(() => ({ status: 200, body }), ['esim', 'qr', TOKEN, '--png', png])
-    assert.equal([drawn.code, drawn.out], [0, ''])
-    assert.is((await readFile(png)).subarray(1, 4).toString(), 'PNG')
-    const printed = await against(() => ({ status: 200, body: {} }), ['esim', 'sheet', 'b-1', '--out', html])
-    assert.is(printed.code, 0)
-    assert.equal([printed.seen[0]?.path, printed.seen[0]?.query], ['/v1/esim/sheet', { batch: 'b-1' }])
-    for (const file of [png, html]) assert.is((await stat(file)).mode & 0o777, 0o600)
-    assert.is(await readFile(html, 'utf8'), '{}')
-  },
-  PROCESS_LIMIT,
-)
+esim('waits as long as the service says, when it is asked to', async () => {
+  let calls = 0
+  const { code, out, err, seen } = await against(() => {
+    calls += 1
+    if (calls <= 2) return REFUSED({ 'retry-after': '0' })
+    return { status: 201, body: { ...ISSUED, codes: [ISSUED], remaining: calls === 3 ? 1 : 0 } }
+  }, ['esim', 'issue', '--batch', 'b-1', '--wait'])
+  assert.equal([code, seen.length], [0, 4])
+  assert.is(out.match(new RegExp(TOKEN, 'g'))?.length, 2)
+  assert.match(err, /0 issued.*waiting 1 s/)
+  const keys = new Set(seen.map(({ headers }) => headers['idempotency-key']))
+  assert.is(keys.size, 4, 'each part is asked for by itself')
+})
 
-esim(
-  'says what a revoked code leaves on a phone',
-  async () => {
-    const record = { token: TOKEN, imsi_sha256_12: HASH, state: 'revoked', profile: { state: 'enabled' } }
-    const { code, err } = await against(() => ({ status: 200, body: record }), ['esim', 'revoke', TOKEN])
-    assert.is(code, 0)
-    assert.match(err, new RegExp(`svc sim suspend ${HASH} cuts it off`))
-  },
-  PROCESS_LIMIT,
-)
+esim('writes pictures and sheets that only their owner can read', async () => {
+  await using folder = await tempDir()
+  const png = join(folder.path, 'code.png')
+  const html = join(folder.path, 'cards.html')
+  await writeFile(html, 'before', { mode: 0o644 })
+  const body = { token: TOKEN, activation_code: ACTIVATION, qr_text: ACTIVATION.toUpperCase() }
+  const drawn = await against(() => ({ status: 200, body }), ['esim', 'qr', TOKEN, '--png', png])
+  assert.equal([drawn.code, drawn.out], [0, ''])
+  assert.is((await readFile(png)).subarray(1, 4).toString(), 'PNG')
+  const printed = await against(() => ({ status: 200, body: {} }), ['esim', 'sheet', 'b-1', '--out', html])
+  assert.is(printed.code, 0)
+  assert.equal([printed.seen[0]?.path, printed.seen[0]?.query], ['/v1/esim/sheet', { batch: 'b-1' }])
+  for (const file of [png, html]) assert.is((await stat(file)).mode & 0o777, 0o600)
+  assert.is(await readFile(html, 'utf8'), '{}')
+})
 
-esim(
-  'takes no activation code for a token, and does not repeat it',
-  async () => {
-    const { code, err, seen } = await against(() => ({ status: 200, body: {} }), ['esim', 'show', ACTIVATION])
-    assert.equal([code, seen.length], [2, 0])
-    assert.not.ok(err.includes(ACTIVATION))
-    assert.match(err, /svc esim list shows it/)
-  },
-  PROCESS_LIMIT,
-)
+esim('says what a revoked code leaves on a phone', async () => {
+  const record = { token: TOKEN, imsi_sha256_12: HASH, state: 'revoked', profile: { state: 'enabled' } }
+  const { code, err } = await against(() => ({ status: 200, body: record }), ['esim', 'revoke', TOKEN])
+  assert.is(code, 0)
+  assert.match(err, new RegExp(`svc sim suspend ${HASH} cuts it off`))
+})
+
+esim('takes no activation code for a token, and does not repeat it', async () => {
+  const { code, err, seen } = await against(() => ({ status: 200, body: {} }), ['esim', 'show', ACTIVATION])
+  assert.equal([code, seen.length], [2, 0])
+  assert.not.ok(err.includes(ACTIVATION))
+  assert.match(err, /svc esim list shows it/)
+})
 
 esim.run()

@@ -18,7 +18,7 @@ export type Answer =
   | 'reset'
 
 /** A service that answers what a test says. */
-export interface FakeService {
+export interface FakeService extends AsyncDisposable {
   readonly url: string
   readonly seen: readonly Seen[]
   close(): Promise<void>
@@ -61,6 +61,9 @@ export async function fakeService(answer: (request: Seen, before: number) => Ans
   return {
     url: `http://127.0.0.1:${port}`,
     seen,
+    async [Symbol.asyncDispose](this: FakeService) {
+      await this.close()
+    },
     close: async () => {
       server.closeAllConnections()
       server.close()

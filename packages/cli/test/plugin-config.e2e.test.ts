@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
-import { cleanEnv, MAIN, PROCESS_LIMIT, svc } from './svc.ts'
+import { cleanEnv, MAIN, svc } from './svc.ts'
 
 const config = suite('cli/plugin-config')
 const ADMIN = 'admin-of-this-test-0123456789'
@@ -211,7 +211,6 @@ config(
       await node.folder.remove()
     }
   },
-  PROCESS_LIMIT,
 )
 
 config(
@@ -283,7 +282,6 @@ config(
       await node.folder.remove()
     }
   },
-  PROCESS_LIMIT,
 )
 
 config.run()

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { cleanEnv, MAIN, PROCESS_LIMIT, svc } from './svc.ts'
+import { cleanEnv, MAIN, svc } from './svc.ts'
 
 const crash = suite('cli/plugin-crash')
 const ADMIN = 'admin-of-this-test-0123456789'
@@ -98,7 +98,6 @@ crash(
     assert.equal((await readdir(join(folder.path, 'plugins'))).sort(), ['contents.json', 'state.json'])
     assert.equal(JSON.parse(await readFile(join(folder.path, 'plugins', 'state.json'), 'utf8')), {})
   },
-  PROCESS_LIMIT,
 )
 
 crash(
@@ -124,7 +123,6 @@ crash(
     assert.is(code, 0)
     assert.not.ok(lines.some(({ msg, plugin }) => msg === 'plugin loaded' && plugin === 'deadly'))
   },
-  PROCESS_LIMIT,
 )
 
 crash.run()

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { KINDS } from '../src/scaffold/kinds.ts'
 import { buildProject, linkModules, PACKAGES } from './plugin-project.ts'
-import { cleanEnv, PROCESS_LIMIT, svc } from './svc.ts'
+import { cleanEnv, svc } from './svc.ts'
 
 const scaffold = suite('cli/plugin-new')
 const run = promisify(execFile)
@@ -59,7 +59,6 @@ for (const kind of KINDS)
       )
       for (const text of texts) assert.not.match(text, /sample.?plugin|TODO/i)
     },
-    PROCESS_LIMIT,
   )
 
 scaffold(
@@ -91,28 +90,23 @@ scaffold(
     assert.is(own.devDependencies['@steeple/testkit'], `file:vendor/${kept}`)
     assert.is(await readFile(join(folder.path, 'near/vendor', kept), 'utf8'), 'testkit')
   },
-  PROCESS_LIMIT,
 )
 
-scaffold(
-  'becomes a package of the workspace that it is called in',
-  async () => {
-    await using folder = await tempDir()
-    const contracts = join(folder.path, 'packages', 'contracts')
-    await mkdir(contracts, { recursive: true })
-    await writeFile(join(folder.path, 'pnpm-workspace.yaml'), 'packages:\n  - packages/*\n')
-    await writeFile(join(contracts, 'package.json'), '{"name":"@steeple/contracts"}')
-    const { code, out } = await svc(['plugin', 'new', 'near', '--kind', 'ran'], { cwd: contracts })
-    assert.is(code, 0)
-    assert.match(out, /svc plugin load \.\/packages\/near/)
-    const dir = join(folder.path, 'packages', 'near')
-    const manifest = await manifestOf(dir)
-    assert.is(manifest.name, '@steeple/near')
-    assert.equal(manifest.dependencies, { '@steeple/contracts': 'workspace:*' })
-    assert.match(await readFile(join(dir, 'turbo.json'), 'utf8'), /"plugin"/)
-    assert.match(await readFile(join(dir, 'tsconfig.json'), 'utf8'), /tsconfig\.base\.json/)
-  },
-  PROCESS_LIMIT,
-)
+scaffold('becomes a package of the workspace that it is called in', async () => {
+  await using folder = await tempDir()
+  const contracts = join(folder.path, 'packages', 'contracts')
+  await mkdir(contracts, { recursive: true })
+  await writeFile(join(folder.path, 'pnpm-workspace.yaml'), 'packages:\n  - packages/*\n')
+  await writeFile(join(contracts, 'package.json'), '{"name":"@steeple/contracts"}')
+  const { code, out } = await svc(['plugin', 'new', 'near', '--kind', 'ran'], { cwd: contracts })
+  assert.is(code, 0)
+  assert.match(out, /svc plugin load \.\/packages\/near/)
+  const dir = join(folder.path, 'packages', 'near')
+  const manifest = await manifestOf(dir)
+  assert.is(manifest.name, '@steeple/near')
+  assert.equal(manifest.dependencies, { '@steeple/contracts': 'workspace:*' })
+  assert.match(await readFile(join(dir, 'turbo.json'), 'utf8'), /"plugin"/)
+  assert.match(await readFile(join(dir, 'tsconfig.json'), 'utf8'), /tsconfig\.base\.json/)
+})
 
 scaffold.run()

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
-import { cleanEnv, PROCESS_LIMIT } from './svc.ts'
+import { cleanEnv } from './svc.ts'
 
 const build = suite('cli/plugin-packages')
 const OWN = fileURLToPath(new URL('..', import.meta.url))
@@ -42,17 +42,13 @@ async function run(
   )
 }
 
-build(
-  'does not start without what is part of every build, and names it',
-  async () => {
-    await using root = await tempDir()
-    const cli = await copyOf(root, ['access', 'nodes'])
-    const { code, said } = await run(cli, ['--data-dir', root.path])
-    assert.match(said, /^incomplete_build: this build lacks policy, sims, sessions:/m)
-    assert.is(code, 1)
-  },
-  PROCESS_LIMIT,
-)
+build('does not start without what is part of every build, and names it', async () => {
+  await using root = await tempDir()
+  const cli = await copyOf(root, ['access', 'nodes'])
+  const { code, said } = await run(cli, ['--data-dir', root.path])
+  assert.match(said, /^incomplete_build: this build lacks policy, sims, sessions:/m)
+  assert.is(code, 1)
+})
 
 build('leaves out what the build was told to', async () => {
   await using root = await tempDir()
@@ -77,24 +73,20 @@ build('leaves out what the build was told to', async () => {
   assert.is(incompleteBuild(found), undefined)
 })
 
-build(
-  'refuses what is switched on in a build that lacks it, offline and at the start',
-  async () => {
-    await using root = await tempDir()
-    const cli = await copyOf(root, ['access', 'nodes', 'policy', 'sessions', 'sims', 'fair-use'])
-    await writeFile(join(cli, 'left-out.json'), '["fair-use"]')
-    const file = join(root.path, 'control.yaml')
-    await writeFile(file, `server: {data_dir: ${root.path}}\nfairuse: {enabled: true}\n`)
-    for (const args of [
-      ['config', 'check', file],
-      ['--config', file],
-    ]) {
-      const { code, said } = await run(cli, args)
-      assert.is(code, 1)
-      assert.match(said, ':2:20: fairuse.enabled is true, and this build has no fair-use')
-    }
-  },
-  PROCESS_LIMIT,
-)
+build('refuses what is switched on in a build that lacks it, offline and at the start', async () => {
+  await using root = await tempDir()
+  const cli = await copyOf(root, ['access', 'nodes', 'policy', 'sessions', 'sims', 'fair-use'])
+  await writeFile(join(cli, 'left-out.json'), '["fair-use"]')
+  const file = join(root.path, 'control.yaml')
+  await writeFile(file, `server: {data_dir: ${root.path}}\nfairuse: {enabled: true}\n`)
+  for (const args of [
+    ['config', 'check', file],
+    ['--config', file],
+  ]) {
+    const { code, said } = await run(cli, args)
+    assert.is(code, 1)
+    assert.match(said, ':2:20: fairuse.enabled is true, and this build has no fair-use')
+  }
+})
 
 build.run()

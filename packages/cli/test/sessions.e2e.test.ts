@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import { type Answer, type FakeService, fakeService, type Seen } from './fake-service.ts'
-import { PROCESS_LIMIT, type Run, svc } from './svc.ts'
+import { type Run, svc } from './svc.ts'
 
 const sessions = suite('cli/sessions')
 const HASH = '5c1b940e9d29'
@@ -9,13 +9,9 @@ async function against(
   answer: (request: Seen) => Answer,
   args: readonly string[],
 ): Promise<Run & { readonly seen: FakeService['seen'] }> {
-  const service = await fakeService(answer)
-  try {
-    const run = await svc(args, { env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' } })
-    return { ...run, seen: service.seen }
-  } finally {
-    await service.close()
-  }
+  await using service = await fakeService(answer)
+  const run = await svc(args, { env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' } })
+  return { ...run, seen: service.seen }
 }
 
 const SESSION = {
@@ -61,80 +57,68 @@ const USAGE = {
   ],
 }
 
-sessions(
-  'lists who is online by filter, and who was',
-  async () => {
-    const live = await against(
-      () => ({ body: { sessions: [SESSION], next_cursor: null } }),
-      ['sessions', '--apn', 'internet', '--sim', HASH, '--limit', '10'],
-    )
-    assert.is(live.code, 0, live.err)
-    assert.equal(live.seen[0]?.query, { apn: 'internet', imsi: HASH, limit: '10' })
-    assert.match(live.out, /^SIM +APN +ADDRESS +STATE +UP +DOWN +STARTED +RADIO +CELL +SOURCE$/m)
-    assert.match(
-      live.out,
-      /^5c1b940e9d29 +internet +10\.45\.0\.2 +active +1\.5 kB +2\.3 MB +2026-11-21 18:52:00Z +lte +- +gtpu$/m,
-    )
-    const ended = { ...SESSION, state: 'ended', ended_at: '2026-11-21T19:00:00.000Z' }
-    const was = await against(
-      () => ({ body: { sessions: [ended], next_cursor: null } }),
-      ['sessions', '--state', 'ended'],
-    )
-    assert.equal([was.seen[0]?.path, was.seen[0]?.query.state], ['/v1/sessions', 'ended'])
-    assert.match(was.out, /2026-11-21 18:52:00Z +2026-11-21 19:00:00Z/)
-    const json = await against(
-      () => ({ body: { sessions: [SESSION], next_cursor: null } }),
-      ['sessions', '--json'],
-    )
-    assert.equal(JSON.parse(json.out), { sessions: [SESSION], next_cursor: null })
-  },
-  PROCESS_LIMIT,
-)
+sessions('lists who is online by filter, and who was', async () => {
+  const live = await against(
+    () => ({ body: { sessions: [SESSION], next_cursor: null } }),
+    ['sessions', '--apn', 'internet', '--sim', HASH, '--limit', '10'],
+  )
+  assert.is(live.code, 0, live.err)
+  assert.equal(live.seen[0]?.query, { apn: 'internet', imsi: HASH, limit: '10' })
+  assert.match(live.out, /^SIM +APN +ADDRESS +STATE +UP +DOWN +STARTED +RADIO +CELL +SOURCE$/m)
+  assert.match(
+    live.out,
+    /^5c1b940e9d29 +internet +10\.45\.0\.2 +active +1\.5 kB +2\.3 MB +2026-11-21 18:52:00Z +lte +- +gtpu$/m,
+  )
+  const ended = { ...SESSION, state: 'ended', ended_at: '2026-11-21T19:00:00.000Z' }
+  const was = await against(
+    () => ({ body: { sessions: [ended], next_cursor: null } }),
+    ['sessions', '--state', 'ended'],
+  )
+  assert.equal([was.seen[0]?.path, was.seen[0]?.query.state], ['/v1/sessions', 'ended'])
+  assert.match(was.out, /2026-11-21 18:52:00Z +2026-11-21 19:00:00Z/)
+  const json = await against(
+    () => ({ body: { sessions: [SESSION], next_cursor: null } }),
+    ['sessions', '--json'],
+  )
+  assert.equal(JSON.parse(json.out), { sessions: [SESSION], next_cursor: null })
+})
 
-sessions(
-  'sends no identity but the hash',
-  async () => {
-    for (const args of [
-      ['sessions', '--sim', '999990000000001'],
-      ['usage', '999990000000001'],
-    ]) {
-      const run = await against(() => ({ body: {} }), args)
-      assert.equal([run.code, run.seen.length], [2, 0])
-      assert.not.match(run.err, '999990000000001')
-    }
-  },
-  PROCESS_LIMIT,
-)
+sessions('sends no identity but the hash', async () => {
+  for (const args of [
+    ['sessions', '--sim', '999990000000001'],
+    ['usage', '999990000000001'],
+  ]) {
+    const run = await against(() => ({ body: {} }), args)
+    assert.equal([run.code, run.seen.length], [2, 0])
+    assert.not.match(run.err, '999990000000001')
+  }
+})
 
-sessions(
-  'draws what a SIM used, within 80 columns where there is no screen',
-  async () => {
-    const run = await against(
-      () => ({ body: USAGE }),
-      ['usage', HASH, '--from', '2026-11-20T00:00:00Z', '--to', '2026-11-23T12:00:00Z'],
-    )
-    assert.is(run.code, 0, run.err)
-    assert.is(run.seen[0]?.path, `/v1/sims/${HASH}/usage`)
-    assert.equal(run.seen[0]?.query, {
-      from: '2026-11-20T00:00:00.000Z',
-      to: '2026-11-23T12:00:00.000Z',
-      step: 'day',
-    })
-    assert.match(run.out, /^used +4\.0 MB \(1\.0 MB up, 3\.0 MB down\)$/m)
-    assert.match(run.out, /^quota +5\.0 MB, then suspend$/m)
-    assert.match(run.out, /^unknown +what was used after 2026-11-21 19:52: no collector works$/m)
-    assert.match(run.out, /^left +1\.0 MB$/m)
-    assert.match(run.out, /^cdr +1\.0 MB +0 B$/m)
-    assert.match(run.out, /^period +month, from 2026-11-01 00:00 to 2026-12-01 00:00 Europe\/Berlin$/m)
-    const [before, most = '', none = '', little = ''] = run.out.trimEnd().split('\n').slice(-4)
-    assert.is(before, '', 'days before the first with usage are left out')
-    assert.match(none, /^2026-11-22 +0 B down +0 B up$/)
-    assert.match(most, /^2026-11-21 {2}█+ {2}1\.0 MB down {2}1\.0 MB up$/)
-    assert.match(little, /^2026-11-23 {2}▏ +2\.0 kB down +0 B up {2}or more$/)
-    for (const line of run.out.split('\n')) assert.ok(line.length <= 80, line)
-  },
-  PROCESS_LIMIT,
-)
+sessions('draws what a SIM used, within 80 columns where there is no screen', async () => {
+  const run = await against(
+    () => ({ body: USAGE }),
+    ['usage', HASH, '--from', '2026-11-20T00:00:00Z', '--to', '2026-11-23T12:00:00Z'],
+  )
+  assert.is(run.code, 0, run.err)
+  assert.is(run.seen[0]?.path, `/v1/sims/${HASH}/usage`)
+  assert.equal(run.seen[0]?.query, {
+    from: '2026-11-20T00:00:00.000Z',
+    to: '2026-11-23T12:00:00.000Z',
+    step: 'day',
+  })
+  assert.match(run.out, /^used +4\.0 MB \(1\.0 MB up, 3\.0 MB down\)$/m)
+  assert.match(run.out, /^quota +5\.0 MB, then suspend$/m)
+  assert.match(run.out, /^unknown +what was used after 2026-11-21 19:52: no collector works$/m)
+  assert.match(run.out, /^left +1\.0 MB$/m)
+  assert.match(run.out, /^cdr +1\.0 MB +0 B$/m)
+  assert.match(run.out, /^period +month, from 2026-11-01 00:00 to 2026-12-01 00:00 Europe\/Berlin$/m)
+  const [before, most = '', none = '', little = ''] = run.out.trimEnd().split('\n').slice(-4)
+  assert.is(before, '', 'days before the first with usage are left out')
+  assert.match(none, /^2026-11-22 +0 B down +0 B up$/)
+  assert.match(most, /^2026-11-21 {2}█+ {2}1\.0 MB down {2}1\.0 MB up$/)
+  assert.match(little, /^2026-11-23 {2}▏ +2\.0 kB down +0 B up {2}or more$/)
+  for (const line of run.out.split('\n')) assert.ok(line.length <= 80, line)
+})
 
 sessions(
   'asks for the last day by hours, says it when there is nothing, and gives JSON as it is',
@@ -164,7 +148,6 @@ sessions(
       assert.is(wrong.code, 2)
     }
   },
-  PROCESS_LIMIT,
 )
 
 sessions.run()

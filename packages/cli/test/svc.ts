@@ -11,9 +11,6 @@ export interface Run {
 
 /** The build: it starts in a third of what its sources take, and is what people run. */
 export const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
-/** Starting a process on a busy machine takes its time. */
-export const PROCESS_LIMIT = { limitMs: 360_000 }
-
 /**
  * An environment without the service's variables, whatever the test run has; and without its folder of compiled code, which would
  * stand in for the one that the build brings.

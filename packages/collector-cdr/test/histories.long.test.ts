@@ -122,43 +122,39 @@ function judge({ taken, seen, lost }: Truth, ledger: Ledger, isKnowable: boolean
 }
 
 async function follow(steps: readonly Step[], options: ModelOptions): Promise<void> {
-  const world = await makeWorld(fakeClock(BEGIN_MS))
-  try {
-    const chf = modelChf(world.dir.path, () => world.clock.nowMs(), options)
-    const ledger = new Ledger()
-    const history = new History(chf)
-    let collector: Collector = world.open()
-    const poll = async (): Promise<void> => {
-      await ledger.round(collector)
-      look(chf, history.truth)
-    }
-    const uncounted = async (signal: AbortSignal): Promise<void> => {
-      await collector.poll(ledger.position, signal).catch(() => undefined)
-    }
-    for (const one of steps) {
-      await world.clock.advance(1_000)
-      if (one.kind === 'poll') await poll()
-      else if (one.kind === 'uncounted') await uncounted(patient())
-      else if (one.kind === 'aborted') await uncounted(AbortSignal.abort())
-      else if (one.kind === 'reopen') collector = world.open()
-      else history.take(one)
-    }
-    // Whoever has lost something shows itself once more.
-    await world.clock.advance(1_000)
-    history.take({ kind: 'crash' })
-    for (const [index] of PHONES.entries()) {
-      history.take({ kind: 'create', phone: index })
-      history.take({
-        kind: 'update',
-        session: index,
-        report: { ratingGroup: 1, upBytes: 1, downBytes: 1 },
-      })
-    }
-    await poll()
-    judge(history.truth, ledger, options.fixedId === undefined)
-  } finally {
-    await world.close()
+  await using world = await makeWorld(fakeClock(BEGIN_MS))
+  const chf = modelChf(world.dir.path, () => world.clock.nowMs(), options)
+  const ledger = new Ledger()
+  const history = new History(chf)
+  let collector: Collector = world.open()
+  const poll = async (): Promise<void> => {
+    await ledger.round(collector)
+    look(chf, history.truth)
   }
+  const uncounted = async (signal: AbortSignal): Promise<void> => {
+    await collector.poll(ledger.position, signal).catch(() => undefined)
+  }
+  for (const one of steps) {
+    await world.clock.advance(1_000)
+    if (one.kind === 'poll') await poll()
+    else if (one.kind === 'uncounted') await uncounted(patient())
+    else if (one.kind === 'aborted') await uncounted(AbortSignal.abort())
+    else if (one.kind === 'reopen') collector = world.open()
+    else history.take(one)
+  }
+  // Whoever has lost something shows itself once more.
+  await world.clock.advance(1_000)
+  history.take({ kind: 'crash' })
+  for (const [index] of PHONES.entries()) {
+    history.take({ kind: 'create', phone: index })
+    history.take({
+      kind: 'update',
+      session: index,
+      report: { ratingGroup: 1, upBytes: 1, downBytes: 1 },
+    })
+  }
+  await poll()
+  judge(history.truth, ledger, options.fixedId === undefined)
 }
 
 /** A version of the file of one phone: its bytes, and the reports that it holds. */
@@ -203,30 +199,25 @@ for (const [words, options] of [
       const orders = fc.array(fc.nat({ max: 60 }), { minLength: 5, maxLength: 40 })
       await fc.assert(
         fc.asyncProperty(fc.array(written, { minLength: 5, maxLength: 40 }), orders, async (steps, order) => {
-          const world = await makeWorld(fakeClock(BEGIN_MS))
-          try {
-            const chf = modelChf(world.dir.path, () => world.clock.nowMs(), options)
-            const versions = await versionsOf(world, chf, steps)
-            const [ledger, seen] = [new Ledger(), new Set<ModelReport>()]
-            let collector = world.open()
-            for (const pick of versions.length === 0 ? [] : order) {
-              const version = versions[pick % versions.length]
-              if (version === undefined) continue
-              writeFileSync(chf.fileOf(PHONES[0]), version.bytes)
-              if (pick % 7 === 0) collector = world.open()
-              await ledger.round(collector)
-              for (const each of version.reports) seen.add(each)
-              const up = [...seen].reduce((sum, { upBytes }) => sum + upBytes, 0)
-              assert.equal(ledger.of(PHONES[0]), [up, seen.size])
-            }
-          } finally {
-            await world.close()
+          await using world = await makeWorld(fakeClock(BEGIN_MS))
+          const chf = modelChf(world.dir.path, () => world.clock.nowMs(), options)
+          const versions = await versionsOf(world, chf, steps)
+          const [ledger, seen] = [new Ledger(), new Set<ModelReport>()]
+          let collector = world.open()
+          for (const pick of versions.length === 0 ? [] : order) {
+            const version = versions[pick % versions.length]
+            if (version === undefined) continue
+            writeFileSync(chf.fileOf(PHONES[0]), version.bytes)
+            if (pick % 7 === 0) collector = world.open()
+            await ledger.round(collector)
+            for (const each of version.reports) seen.add(each)
+            const up = [...seen].reduce((sum, { upBytes }) => sum + upBytes, 0)
+            assert.equal(ledger.of(PHONES[0]), [up, seen.size])
           }
         }),
         { numRuns: rounds(60) },
       )
     },
-    { limitMs: 360_000 },
   )
 
 for (const [words, options] of [
@@ -235,15 +226,11 @@ for (const [words, options] of [
   ['of a CHF with a fixed id', { fixedId: 'fixed' }],
   ['of records that are split early', { splitBytes: 420 }],
 ] as const)
-  histories(
-    `counts exactly what was to be seen, whatever restarts when: ${words}`,
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), (steps) => follow(steps, options)),
-        { numRuns: rounds(40) },
-      )
-    },
-    { limitMs: 360_000 },
-  )
+  histories(`counts exactly what was to be seen, whatever restarts when: ${words}`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), (steps) => follow(steps, options)),
+      { numRuns: rounds(40) },
+    )
+  })
 
 histories.run()

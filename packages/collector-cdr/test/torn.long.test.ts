@@ -7,7 +7,7 @@ import { cdrFolder } from '../src/folder/cdr-folder.ts'
 import { octetsOf, type RewriterData } from './support/rewriter.ts'
 import { imsiOf, Ledger, makeWorld, patient } from './support/world.ts'
 
-const torn = suite('collector-cdr/torn')
+const torn = suite('collector-cdr/torn', { limitMs: 600_000 })
 
 /** All of them are written again with each: twice as many cost four times as much. */
 const REPORTS = rounds(250)
@@ -47,26 +47,21 @@ torn(
       await world.close()
     }
   },
-  { limitMs: 600_000 },
 )
 
 torn('has files that stay torn read last, however many there are', async () => {
-  const world = await makeWorld()
-  try {
-    const folder = cdrFolder(world.dir.path, world.clock)
-    const nameOf = (number: number): string => `imsi-${imsiOf(number)}.cdr`
-    const numbers = Array.from({ length: 200 }, (_, number) => number)
-    const damaged = numbers.filter((number) => number % 2 === 0).map(nameOf)
-    for (const name of numbers.map(nameOf)) await writeFile(join(world.dir.path, name), 'none')
-    await folder.list(patient())
-    for (const name of damaged) assert.is((await folder.read(name, patient())).state, 'torn')
-    const { changed } = await folder.list(patient())
-    const order = changed.flat()
-    assert.is(order.length, 200)
-    assert.equal(order.slice(100).toSorted(), damaged.toSorted())
-  } finally {
-    await world.close()
-  }
+  await using world = await makeWorld()
+  const folder = cdrFolder(world.dir.path, world.clock)
+  const nameOf = (number: number): string => `imsi-${imsiOf(number)}.cdr`
+  const numbers = Array.from({ length: 200 }, (_, number) => number)
+  const damaged = numbers.filter((number) => number % 2 === 0).map(nameOf)
+  for (const name of numbers.map(nameOf)) await writeFile(join(world.dir.path, name), 'none')
+  await folder.list(patient())
+  for (const name of damaged) assert.is((await folder.read(name, patient())).state, 'torn')
+  const { changed } = await folder.list(patient())
+  const order = changed.flat()
+  assert.is(order.length, 200)
+  assert.equal(order.slice(100).toSorted(), damaged.toSorted())
 })
 
 torn.run()

@@ -11,18 +11,14 @@ async function world(
   unwrittenMs: number,
   body: (place: string, dataDir: string, folder: string) => void,
 ): Promise<void> {
-  const root = await tempDir()
-  try {
-    const [place, dataDir] = [join(root.path, 'run'), join(root.path, 'data')]
-    for (const path of [place, dataDir]) mkdirSync(path)
-    const folder = counterFolder(dataDir, 'pcap', [place])
-    writeFileSync(join(folder, 'counters-0'), 'x')
-    const at = (Date.now() - unwrittenMs) / 1_000
-    for (const name of readdirSync(folder)) utimesSync(join(folder, name), at, at)
-    body(place, dataDir, folder)
-  } finally {
-    await root.remove()
-  }
+  await using root = await tempDir()
+  const [place, dataDir] = [join(root.path, 'run'), join(root.path, 'data')]
+  for (const path of [place, dataDir]) mkdirSync(path)
+  const folder = counterFolder(dataDir, 'pcap', [place])
+  writeFileSync(join(folder, 'counters-0'), 'x')
+  const at = (Date.now() - unwrittenMs) / 1_000
+  for (const name of readdirSync(folder)) utimesSync(join(folder, name), at, at)
+  body(place, dataDir, folder)
 }
 
 folders('removes those of services whose data directory is gone, after a day', async () => {

@@ -12,20 +12,16 @@ const PHONES = 10_000
 const PACKETS = mixed(6 * PHONES, PHONES)
 
 many(`counts each octet of ${PHONES} phones that appear at once by rules`, async () => {
-  const tap = await openNft()
-  try {
-    send(PACKETS)
-    const first = await tap.snapshot(undefined, NEVER)
-    assert.is(first.lost, 0)
-    assert.is(tap.stats().received, PACKETS.length)
-    assert.equal(Object.fromEntries(octetsOf(first)), Object.fromEntries(truthOf(PACKETS)))
-    send(PACKETS)
-    const second = await tap.snapshot(undefined, NEVER)
-    assert.is(second.lost, 0)
-    assert.equal(Object.fromEntries(octetsOf(second)), times(truthOf(PACKETS), 2))
-  } finally {
-    await tap.close(false)
-  }
+  await using tap = await openNft()
+  send(PACKETS)
+  const first = await tap.snapshot(undefined, NEVER)
+  assert.is(first.lost, 0)
+  assert.is(tap.stats().received, PACKETS.length)
+  assert.equal(Object.fromEntries(octetsOf(first)), Object.fromEntries(truthOf(PACKETS)))
+  send(PACKETS)
+  const second = await tap.snapshot(undefined, NEVER)
+  assert.is(second.lost, 0)
+  assert.equal(Object.fromEntries(octetsOf(second)), times(truthOf(PACKETS), 2))
 })
 
 many.run()

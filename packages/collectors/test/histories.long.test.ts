@@ -13,7 +13,7 @@ import { plugin } from '../src/plugin.ts'
  * Random histories: sources that grow, answer late, fail and give nonsense; whoever counts fails before its commit, after it, or
  * is away; plugins leave and come back, the plugin itself is replaced. In the end each octet was counted once.
  */
-const histories = suite('collectors/histories')
+const histories = suite('collectors/histories', { limitMs: 600_000 })
 const SEEDS = 60
 const STEPS = 40
 const INTERVAL_MS = 9
@@ -125,29 +125,25 @@ async function step(history: History): Promise<void> {
   clearInterval(opening)
 }
 
-histories(
-  `counts each octet once in ${SEEDS} random histories`,
-  async () => {
-    for (let seed = 1; seed <= SEEDS; seed += 1) {
-      const history = new History(seed * 7_919)
-      const { fake } = history
-      history.instance = await plugin.setup(fake.context)
-      await history.instance.start?.()
-      for (let count = 0; count < STEPS; count += 1) await step(history)
-      history.isCalm = true
-      for (const source of SOURCES) history.plugins.add(source)
-      history.setConsumer(true)
-      for (let count = 0; count < 6; count += 1) {
-        history.openGates()
-        await fake.clock.advance(INTERVAL_MS)
-      }
-      assert.equal(history.counted, history.truth, `seed ${seed}`)
-      await fake.dispose()
+histories(`counts each octet once in ${SEEDS} random histories`, async () => {
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    const history = new History(seed * 7_919)
+    const { fake } = history
+    history.instance = await plugin.setup(fake.context)
+    await history.instance.start?.()
+    for (let count = 0; count < STEPS; count += 1) await step(history)
+    history.isCalm = true
+    for (const source of SOURCES) history.plugins.add(source)
+    history.setConsumer(true)
+    for (let count = 0; count < 6; count += 1) {
       history.openGates()
-      await history.instance.stop?.('unload')
+      await fake.clock.advance(INTERVAL_MS)
     }
-  },
-  { limitMs: 600_000 },
-)
+    assert.equal(history.counted, history.truth, `seed ${seed}`)
+    await fake.dispose()
+    history.openGates()
+    await history.instance.stop?.('unload')
+  }
+})
 
 histories.run()

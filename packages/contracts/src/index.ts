@@ -263,6 +263,7 @@ export {
 export {
   type MutatingRoute,
   type Page,
+  pageFrom,
   type ReadRoute,
   type Reply,
   type Request,

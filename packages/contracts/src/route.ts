@@ -58,6 +58,20 @@ export interface Page {
   cursor(position: readonly (string | number)[]): string
 }
 
+/** The body of a page, as `pageSchema` has it; `rows` are those behind `after`, one more than `limit` where there are more. */
+export async function pageFrom<Row>(
+  { limit, cursor }: Page,
+  key: string,
+  rows: readonly Row[],
+  recordOf: (row: Row) => unknown,
+  positionOf: (row: Row) => readonly (string | number)[],
+): Promise<Readonly<Record<string, unknown>>> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const next_cursor = rows.length > limit && last !== undefined ? cursor(positionOf(last)) : null
+  return { [key]: await Promise.all(shown.map((row) => recordOf(row))), next_cursor }
+}
+
 interface RouteBase {
   /** fastify syntax: `/v1/nodes/:id`. */
   readonly path: `/${string}`

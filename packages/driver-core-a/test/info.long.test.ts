@@ -95,18 +95,15 @@ info('says what release it takes when an older one refuses', () =>
   }),
 )
 
-info(
-  'walks 10,000 phones in pages of 100, without a page size',
-  () =>
-    withCore(async (core) => {
-      core.phones.push(...Array.from({ length: 10_000 }, (_, n) => phone(n)))
-      const { value } = await infoOf(core, 'epc').ues.recent(0, AbortSignal.timeout(60_000))
-      assert.is(value.ues.size, 10_000)
-      // Where the list ends is looked for at the first time.
-      assert.ok(core.asked.length < 150, `${core.asked.length} pages`)
-      assert.ok(core.asked.every(({ path }) => /^\/ue-info\?page=[0-9]+$/.test(path)))
-    }),
-  { limitMs: 360_000 },
+info('walks 10,000 phones in pages of 100, without a page size', () =>
+  withCore(async (core) => {
+    core.phones.push(...Array.from({ length: 10_000 }, (_, n) => phone(n)))
+    const { value } = await infoOf(core, 'epc').ues.recent(0, AbortSignal.timeout(60_000))
+    assert.is(value.ues.size, 10_000)
+    // Where the list ends is looked for at the first time.
+    assert.ok(core.asked.length < 150, `${core.asked.length} pages`)
+    assert.ok(core.asked.every(({ path }) => /^\/ue-info\?page=[0-9]+$/.test(path)))
+  }),
 )
 
 info('counts a phone once that moves to another page while it is walked', () =>

@@ -19,12 +19,8 @@ async function withWorld(
   body: (it: World) => Promise<void>,
   kickLimits = UNHURRIED,
 ): Promise<void> {
-  const it = await world(generation, {}, { kickLimits })
-  try {
-    await body(it)
-  } finally {
-    await it.close()
-  }
+  await using it = await world(generation, {}, { kickLimits })
+  await body(it)
 }
 
 /** An HSS that disconnects whom it is asked to. */

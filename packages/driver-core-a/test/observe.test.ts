@@ -7,12 +7,8 @@ const observe = suite('driver-core-a/observe')
 const patient = () => AbortSignal.timeout(60_000)
 
 async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
-  const it = await world(generation)
-  try {
-    await body(it)
-  } finally {
-    await it.close()
-  }
+  await using it = await world(generation)
+  await body(it)
 }
 
 observe('sees daemons by their servers or containers, base stations and phones', () =>

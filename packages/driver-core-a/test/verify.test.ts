@@ -15,12 +15,8 @@ const verify = suite('driver-core-a/verify')
 const patient = () => AbortSignal.timeout(60_000)
 
 async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
-  const it = await world(generation)
-  try {
-    await body(it)
-  } finally {
-    await it.close()
-  }
+  await using it = await world(generation)
+  await body(it)
 }
 
 function asked(it: World, generation: 'epc' | '5gc', tun?: string) {

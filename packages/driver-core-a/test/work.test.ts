@@ -38,17 +38,13 @@ const problemsOf = async (it: World): Promise<Readonly<Record<string, string>>> 
 }
 
 async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
-  const it = await world(generation)
-  try {
-    it.engine.written.set('core-sgwc', [START, ASSOCIATED])
-    it.engine.written.set('core-mme', [START, connected('hss')])
-    it.engine.written.set('core-smf', [START, connected('pcrf')])
-    it.engine.written.set('core-upf', [START])
-    assert.equal(await problemsOf(it), {}, 'all is well before')
-    await body(it)
-  } finally {
-    await it.close()
-  }
+  await using it = await world(generation)
+  it.engine.written.set('core-sgwc', [START, ASSOCIATED])
+  it.engine.written.set('core-mme', [START, connected('hss')])
+  it.engine.written.set('core-smf', [START, connected('pcrf')])
+  it.engine.written.set('core-upf', [START])
+  assert.equal(await problemsOf(it), {}, 'all is well before')
+  await body(it)
 }
 
 /** What can be lost while everybody answers: how it dies, what is said of whom, and how it comes back. */

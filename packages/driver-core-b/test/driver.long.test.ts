@@ -17,12 +17,8 @@ async function inWorld(
   work: (world: World) => Promise<void>,
   more: Parameters<typeof makeWorld>[0] = {},
 ): Promise<void> {
-  const world = await makeWorld(more)
-  try {
-    await work(world)
-  } finally {
-    await world.close()
-  }
+  await using world = await makeWorld(more)
+  await work(world)
 }
 
 driver('restarts everybody in order at first, and then only whom a change concerns', () =>

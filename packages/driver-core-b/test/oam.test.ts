@@ -5,12 +5,8 @@ import { makeWorld, type World } from './support/world.ts'
 const oam = suite('driver-core-b/what others may ask')
 
 async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
-  const world = await makeWorld()
-  try {
-    await work(world)
-  } finally {
-    await world.close()
-  }
+  await using world = await makeWorld()
+  await work(world)
 }
 
 const LIST = '/namf-oam/v1/registered-ue-context'

@@ -67,45 +67,36 @@ async function withRealAmf(
   }
 }
 
-real(
-  'starts with the rendered file, and takes the tokens that the driver fetches',
-  () =>
-    withRealAmf('on', async ({ b, http, core, url }) => {
-      const list = `${url}/namf-oam/v1/registered-ue-context`
-      const call = { method: 'GET', url: list, peer: 'AMF' } as const
-      assert.is((await http.call(call, patient())).status, 401)
-      assert.equal(await b.driver.ues(patient()), [])
-      assert.equal((await b.oam.registrations(0, patient())).registrations, [])
-      assert.is((await b.driver.observe(patient())).attachedUes, 0)
-      assert.is(await b.driver.kick(imsiOf(1), patient()), 'not_attached')
-      await b.health.look(patient())
-      assert.is(b.health.components()[2]?.detail, 'its OAM service answers')
-      assert.equal([...core.profiles.values()].toSorted(), ['AF', 'AMF'])
-      const metrics = { method: 'GET', url: `${url.replace(/8000$/, '9091')}/metrics`, peer: 'AMF' } as const
-      assert.match((await http.call(metrics, patient())).text, /free5gc_amf_business_/)
-    }),
-  { limitMs: 360_000 },
+real('starts with the rendered file, and takes the tokens that the driver fetches', () =>
+  withRealAmf('on', async ({ b, http, core, url }) => {
+    const list = `${url}/namf-oam/v1/registered-ue-context`
+    const call = { method: 'GET', url: list, peer: 'AMF' } as const
+    assert.is((await http.call(call, patient())).status, 401)
+    assert.equal(await b.driver.ues(patient()), [])
+    assert.equal((await b.oam.registrations(0, patient())).registrations, [])
+    assert.is((await b.driver.observe(patient())).attachedUes, 0)
+    assert.is(await b.driver.kick(imsiOf(1), patient()), 'not_attached')
+    await b.health.look(patient())
+    assert.is(b.health.components()[2]?.detail, 'its OAM service answers')
+    assert.equal([...core.profiles.values()].toSorted(), ['AF', 'AMF'])
+    const metrics = { method: 'GET', url: `${url.replace(/8000$/, '9091')}/metrics`, peer: 'AMF' } as const
+    assert.match((await http.call(metrics, patient())).text, /free5gc_amf_business_/)
+  }),
 )
 
-real(
-  'refuses the token of another NRF, and the driver says why',
-  () =>
-    withRealAmf('strangers', async ({ b }) => {
-      const error = await failure(b.driver.ues(patient()))
-      assert.match(error.message, /does not take the NRF's token \(401\)/)
-    }),
-  { limitMs: 360_000 },
+real('refuses the token of another NRF, and the driver says why', () =>
+  withRealAmf('strangers', async ({ b }) => {
+    const error = await failure(b.driver.ues(patient()))
+    assert.match(error.message, /does not take the NRF's token \(401\)/)
+  }),
 )
 
-real(
-  'needs no token where the NRF says so',
-  () =>
-    withRealAmf('off', async ({ b, core }) => {
-      assert.equal(await b.driver.ues(patient()), [])
-      assert.is(await b.driver.kick(imsiOf(1), patient()), 'not_attached')
-      assert.equal([...core.profiles.values()], ['AMF'])
-    }),
-  { limitMs: 360_000 },
+real('needs no token where the NRF says so', () =>
+  withRealAmf('off', async ({ b, core }) => {
+    assert.equal(await b.driver.ues(patient()), [])
+    assert.is(await b.driver.kick(imsiOf(1), patient()), 'not_attached')
+    assert.equal([...core.profiles.values()], ['AMF'])
+  }),
 )
 
 real.run()

@@ -90,24 +90,20 @@ authority('locks out nobody who has the same EID by another CI', () =>
 )
 
 authority('asks for the CI of an EID where several could stand behind it', async () => {
-  const all = await world()
-  try {
-    const named = await boundEid(all.parts, SEVEN)
-    assert.equal(named, { eid: SEVEN, authority: 'own', hash: euiccId('own', SEVEN) })
-    all.identities.push({ ...pki('P-256').identity, authority: 'test' })
-    assert.equal(await boundEid(all.parts, SEVEN), named, 'a published one is nobody')
-    const other = pki('P-256').identity
-    all.identities.push({ ...other, authority: other.ciPkid })
-    assert.is(await boundEid(all.parts, SEVEN), 'ci_needed')
-    assert.is(await boundEid(all.parts, SEVEN, '00'.repeat(20)), 'ci_unknown')
-    assert.equal(await boundEid(all.parts, SEVEN, other.ciPkid.toUpperCase()), {
-      eid: SEVEN,
-      authority: other.ciPkid,
-      hash: euiccId(other.ciPkid, SEVEN),
-    })
-  } finally {
-    await all.close()
-  }
+  await using all = await world()
+  const named = await boundEid(all.parts, SEVEN)
+  assert.equal(named, { eid: SEVEN, authority: 'own', hash: euiccId('own', SEVEN) })
+  all.identities.push({ ...pki('P-256').identity, authority: 'test' })
+  assert.equal(await boundEid(all.parts, SEVEN), named, 'a published one is nobody')
+  const other = pki('P-256').identity
+  all.identities.push({ ...other, authority: other.ciPkid })
+  assert.is(await boundEid(all.parts, SEVEN), 'ci_needed')
+  assert.is(await boundEid(all.parts, SEVEN, '00'.repeat(20)), 'ci_unknown')
+  assert.equal(await boundEid(all.parts, SEVEN, other.ciPkid.toUpperCase()), {
+    eid: SEVEN,
+    authority: other.ciPkid,
+    hash: euiccId(other.ciPkid, SEVEN),
+  })
 })
 
 /** All that is stored of eUICC 7, as an earlier version had it, who knew it by its EID alone. */
@@ -139,33 +135,29 @@ authority(
   async () => {
     const mine = 'cd'.repeat(20)
     for (const isAlone of [true, false]) {
-      const all = await world({ config: { single_use: false } })
-      try {
-        const [identity] = all.identities
-        assert.ok(identity)
-        all.identities[0] = { ...identity, authority: mine }
-        const code = await all.issue(1)
-        const phone = handset(all.euicc(7), ADDRESS)
-        await installed(all, phone, code.matchingId)
-        await asBefore(all, mine)
-        if (!isAlone) {
-          const other = pki('P-256')
-          all.identities.push({ ...other.identity, authority: 'test' })
-          const forged = createEuicc({ eid: SEVEN, chains: [other.chain(SEVEN)] })
-          assert.match(
-            await refusal(all, handset(forged, ADDRESS), code.matchingId),
-            /^8\.2\.6\/3\.8|8\.2\/1\.2|8\.1\.1\/3\.8/,
-          )
-          assert.is((await all.row(code)).eid_hash, euiccId('own', SEVEN))
-        }
-        deleteOn(phone.euicc, swapped(iccidOctets(iccidOf(1))))
-        await all.call('handleNotification', phone.notifications().at(-1))
-        const [held] = await HELD.select(all.fake.context.db, '')
-        assert.equal([held?.state, held?.eid_hash], ['deleted', euiccId(mine, SEVEN)])
-        await installed(all, phone, code.matchingId)
-      } finally {
-        await all.close()
+      await using all = await world({ config: { single_use: false } })
+      const [identity] = all.identities
+      assert.ok(identity)
+      all.identities[0] = { ...identity, authority: mine }
+      const code = await all.issue(1)
+      const phone = handset(all.euicc(7), ADDRESS)
+      await installed(all, phone, code.matchingId)
+      await asBefore(all, mine)
+      if (!isAlone) {
+        const other = pki('P-256')
+        all.identities.push({ ...other.identity, authority: 'test' })
+        const forged = createEuicc({ eid: SEVEN, chains: [other.chain(SEVEN)] })
+        assert.match(
+          await refusal(all, handset(forged, ADDRESS), code.matchingId),
+          /^8\.2\.6\/3\.8|8\.2\/1\.2|8\.1\.1\/3\.8/,
+        )
+        assert.is((await all.row(code)).eid_hash, euiccId('own', SEVEN))
       }
+      deleteOn(phone.euicc, swapped(iccidOctets(iccidOf(1))))
+      await all.call('handleNotification', phone.notifications().at(-1))
+      const [held] = await HELD.select(all.fake.context.db, '')
+      assert.equal([held?.state, held?.eid_hash], ['deleted', euiccId(mine, SEVEN)])
+      await installed(all, phone, code.matchingId)
     }
   },
 )

@@ -8,12 +8,8 @@ const pendingSessions = suite('esim-smdp/beginnings')
 const LIFE_MS = 900_000
 
 async function scene(work: (all: World) => Promise<void>): Promise<void> {
-  const all = await world()
-  try {
-    await work(all)
-  } finally {
-    await all.close()
-  }
+  await using all = await world()
+  await work(all)
 }
 
 const rows = async ({ fake }: World): Promise<number> => (await SESSIONS.select(fake.context.db, '')).length

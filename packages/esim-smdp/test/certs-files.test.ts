@@ -8,7 +8,7 @@ import { newHierarchy } from '../src/certs/hierarchy.ts'
 import { planImport } from '../src/certs/plan-import.ts'
 import { pemOf } from '../src/certs/record.ts'
 
-const files = suite('esim-smdp/certs-files')
+const files = suite('esim-smdp/certs-files', { limitMs: 900_000 })
 const NOW = Date.UTC(2026, 10, 22)
 const SCALAR = /[0-9a-f]{64}|[A-Za-z0-9+/_-]{43}/
 
@@ -67,43 +67,38 @@ files('says of keys of other kinds what to do', async () => {
   assert.match(problemOf({ name: 'x', octets: new Uint8Array(70_000) }), /more than 65536 octets/)
 })
 
-files(
-  'never throws for what is in files, and never repeats what may be a key',
-  async () => {
-    const folder = new URL('./fixtures/sgp26/', import.meta.url)
-    const names = (await readdir(folder)).filter((name) => /\.(der|pem)$/.test(name))
-    const real = await Promise.all(
-      names.map(async (name) => ({ name, octets: await readFile(new URL(name, folder)) })),
+files('never throws for what is in files, and never repeats what may be a key', async () => {
+  const folder = new URL('./fixtures/sgp26/', import.meta.url)
+  const names = (await readdir(folder)).filter((name) => /\.(der|pem)$/.test(name))
+  const real = await Promise.all(
+    names.map(async (name) => ({ name, octets: await readFile(new URL(name, folder)) })),
+  )
+  const samples = [...real, ...hierarchyFiles('pkcs8 der'), ...hierarchyFiles('sec1 pem')]
+  const mutated = fc
+    .tuple(
+      fc.constantFrom(...samples),
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 5 }),
+      fc.nat(),
+      fc.nat(3),
     )
-    const samples = [...real, ...hierarchyFiles('pkcs8 der'), ...hierarchyFiles('sec1 pem')]
-    const mutated = fc
-      .tuple(
-        fc.constantFrom(...samples),
-        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 5 }),
-        fc.nat(),
-        fc.nat(3),
-      )
-      .map(([{ name, octets }, edits, cut, how]) => {
-        const copy = Buffer.from(octets)
-        for (const [at, value] of edits) copy[at % copy.length] = value
-        return { name, octets: how === 0 ? copy.subarray(0, cut % copy.length) : copy }
-      })
-    const any = fc.record({ name: fc.string(), octets: fc.uint8Array({ maxLength: 400 }) })
-    await fc.assert(
-      fc.property(fc.array(fc.oneof(mutated, any), { maxLength: 12 }), (given) => {
-        const plan = planImport(readFiles(given), [], { nowMs: NOW })
-        for (const { problem } of plan.problems) {
-          assert.ok(problem.length > 10)
-          // A key identifier has 40 hexadecimal digits, a private key 64.
-          assert.not.match(problem.replace(/\(C=[^)]*\)|\(CN=[^)]*\)|\(O=[^)]*\)/g, ''), SCALAR)
-        }
-        for (const { role, key } of plan.added)
-          assert.ok(role === 'ci' || role === 'eum' || key !== undefined)
-      }),
-      { numRuns: 500 },
-    )
-  },
-  { limitMs: 900_000 },
-)
+    .map(([{ name, octets }, edits, cut, how]) => {
+      const copy = Buffer.from(octets)
+      for (const [at, value] of edits) copy[at % copy.length] = value
+      return { name, octets: how === 0 ? copy.subarray(0, cut % copy.length) : copy }
+    })
+  const any = fc.record({ name: fc.string(), octets: fc.uint8Array({ maxLength: 400 }) })
+  await fc.assert(
+    fc.property(fc.array(fc.oneof(mutated, any), { maxLength: 12 }), (given) => {
+      const plan = planImport(readFiles(given), [], { nowMs: NOW })
+      for (const { problem } of plan.problems) {
+        assert.ok(problem.length > 10)
+        // A key identifier has 40 hexadecimal digits, a private key 64.
+        assert.not.match(problem.replace(/\(C=[^)]*\)|\(CN=[^)]*\)|\(O=[^)]*\)/g, ''), SCALAR)
+      }
+      for (const { role, key } of plan.added) assert.ok(role === 'ci' || role === 'eum' || key !== undefined)
+    }),
+    { numRuns: 500 },
+  )
+})
 
 files.run()

@@ -340,28 +340,22 @@ routes('needs the role admin', async () => {
 })
 
 routes('looks into the folder again when the configuration is read again', async () => {
-  const dir = await tempDir()
-  try {
-    await withBed(
-      async ({ certs, health, changed }) => {
-        assert.match(health().detail, /no complete and valid set/)
-        for (const name of await readdir(FIXTURES))
-          if (/_NIST\.(der|pem)$/.test(name)) await copyFile(new URL(name, FIXTURES), join(dir.path, name))
-        changed()
-        await eventually(() => assert.is(certs().identities().length, 1))
-        await eventually(() =>
-          assert.equal([health().status, health().detail.split(',')[0]], ['ok', '1 set']),
-        )
-        await dir.remove()
-        changed()
-        await eventually(() => assert.match(health().detail, /certs_dir cannot be read/))
-        assert.is(certs().identities().length, 1)
-      },
-      { config: { certs_dir: dir.path } },
-    )
-  } finally {
-    await dir.remove()
-  }
+  await using dir = await tempDir()
+  await withBed(
+    async ({ certs, health, changed }) => {
+      assert.match(health().detail, /no complete and valid set/)
+      for (const name of await readdir(FIXTURES))
+        if (/_NIST\.(der|pem)$/.test(name)) await copyFile(new URL(name, FIXTURES), join(dir.path, name))
+      changed()
+      await eventually(() => assert.is(certs().identities().length, 1))
+      await eventually(() => assert.equal([health().status, health().detail.split(',')[0]], ['ok', '1 set']))
+      await dir.remove()
+      changed()
+      await eventually(() => assert.match(health().detail, /certs_dir cannot be read/))
+      assert.is(certs().identities().length, 1)
+    },
+    { config: { certs_dir: dir.path } },
+  )
 })
 
 routes(

@@ -31,35 +31,31 @@ eligible('says what profiles of a template demand of an eUICC', () => {
 })
 
 eligible('refuses an eUICC that lacks a service, which ends its code', async () => {
-  const all = await world()
-  try {
-    let number = 1
-    for (const lacking of [
-      capability(USIM, MILENAGE),
-      capability(USIM, ISIM),
-      capability(),
-      Uint8Array.of(0, 0x40),
-    ]) {
-      const code = await all.issue(number++)
-      const phone = phoneWith(all, lacking)
-      const first = await good(all, 'initiateAuthentication', phone.initiate())
-      const request = phone.authenticate(first, code.matchingId)
-      assert.is((await all.call('authenticateClient', request)).code, '8.2.5/4.3')
-      const row = await all.row(code)
-      assert.equal(
-        [row.state, row.last_error, row.eid_hash],
-        ['error', 'the device cannot take this profile', null],
-      )
-    }
-    const code = await all.issue(number)
-    // As pySim's client says of its eUICC, which has no CSIM.
-    const usual = Uint8Array.of(0, 0x6b, 0x36, 0xd3, 0xc3)
-    await authenticated(all, phoneWith(all, usual), code.matchingId)
-    // One of which nothing can be said has to find out.
-    await authenticated(all, phoneWith(all, Uint8Array.of(0)), code.matchingId)
-  } finally {
-    await all.close()
+  await using all = await world()
+  let number = 1
+  for (const lacking of [
+    capability(USIM, MILENAGE),
+    capability(USIM, ISIM),
+    capability(),
+    Uint8Array.of(0, 0x40),
+  ]) {
+    const code = await all.issue(number++)
+    const phone = phoneWith(all, lacking)
+    const first = await good(all, 'initiateAuthentication', phone.initiate())
+    const request = phone.authenticate(first, code.matchingId)
+    assert.is((await all.call('authenticateClient', request)).code, '8.2.5/4.3')
+    const row = await all.row(code)
+    assert.equal(
+      [row.state, row.last_error, row.eid_hash],
+      ['error', 'the device cannot take this profile', null],
+    )
   }
+  const code = await all.issue(number)
+  // As pySim's client says of its eUICC, which has no CSIM.
+  const usual = Uint8Array.of(0, 0x6b, 0x36, 0xd3, 0xc3)
+  await authenticated(all, phoneWith(all, usual), code.matchingId)
+  // One of which nothing can be said has to find out.
+  await authenticated(all, phoneWith(all, Uint8Array.of(0)), code.matchingId)
 })
 
 const phoneOf = (all: World, profileVersion: readonly [number, number, number]) =>
@@ -68,39 +64,35 @@ const phoneOf = (all: World, profileVersion: readonly [number, number, number]) 
 eligible(
   'gives an eUICC of an earlier version a profile that it takes, and else leaves its code as it is',
   async () => {
-    const all = await world()
-    try {
-      for (const [number, version, has5g] of [
-        [1, [2, 1, 0], false],
-        [2, [2, 3, 0], true],
-      ] as const) {
-        const code = await all.issue(number)
-        const phone = phoneOf(all, version)
-        const { answer } = await authenticated(all, phone, code.matchingId)
-        phone.install(await good(all, 'getBoundProfilePackage', phone.prepare(answer)))
-        const [kept] = phone.euicc.save().profiles
-        const elements = readAll(Buffer.from(kept?.package ?? '', 'hex'))
-        assert.is(
-          elements.some(({ tag }) => tag === 0xbc),
-          has5g,
-        )
-        assert.is(phone.euicc.profiles()[0]?.imsi, `99970${String(number).padStart(10, '0')}`)
-      }
-      const template = loadTemplate(BUNDLED)
-      Object.assign(all.parts, { template: () => template })
-      const code = await all.issue(3)
-      const phone = phoneOf(all, [2, 1, 0])
-      const first = await good(all, 'initiateAuthentication', phone.initiate())
+    await using all = await world()
+    for (const [number, version, has5g] of [
+      [1, [2, 1, 0], false],
+      [2, [2, 3, 0], true],
+    ] as const) {
+      const code = await all.issue(number)
+      const phone = phoneOf(all, version)
+      const { answer } = await authenticated(all, phone, code.matchingId)
+      phone.install(await good(all, 'getBoundProfilePackage', phone.prepare(answer)))
+      const [kept] = phone.euicc.save().profiles
+      const elements = readAll(Buffer.from(kept?.package ?? '', 'hex'))
       assert.is(
-        (await all.call('authenticateClient', phone.authenticate(first, code.matchingId))).code,
-        '8.2.5/4.3',
+        elements.some(({ tag }) => tag === 0xbc),
+        has5g,
       )
-      const { state, last_error } = await all.row(code)
-      assert.is(state, 'released')
-      assert.match(last_error ?? '', /earlier version.*esim\.template/)
-    } finally {
-      await all.close()
+      assert.is(phone.euicc.profiles()[0]?.imsi, `99970${String(number).padStart(10, '0')}`)
     }
+    const template = loadTemplate(BUNDLED)
+    Object.assign(all.parts, { template: () => template })
+    const code = await all.issue(3)
+    const phone = phoneOf(all, [2, 1, 0])
+    const first = await good(all, 'initiateAuthentication', phone.initiate())
+    assert.is(
+      (await all.call('authenticateClient', phone.authenticate(first, code.matchingId))).code,
+      '8.2.5/4.3',
+    )
+    const { state, last_error } = await all.row(code)
+    assert.is(state, 'released')
+    assert.match(last_error ?? '', /earlier version.*esim\.template/)
   },
 )
 

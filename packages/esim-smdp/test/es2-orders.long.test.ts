@@ -10,13 +10,10 @@ const orders = suite('esim-smdp/es2-orders')
 let all: Es2Bed
 let bss: OrderSystem
 
-orders.before(
-  async () => {
-    all = await startEs2({ profile_types: ['default', 'gold'] })
-    bss = all.system('bss-1')
-  },
-  { limitMs: 360_000 },
-)
+orders.before(async () => {
+  all = await startEs2({ profile_types: ['default', 'gold'] })
+  bss = all.system('bss-1')
+})
 orders.after(async () => {
   bss.close()
   await all.stop()

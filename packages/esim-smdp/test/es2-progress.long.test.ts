@@ -94,27 +94,24 @@ let bss: OrderSystem
 let other: Receiver
 let files: TempDir
 
-progress.before(
-  async () => {
-    const ca = newCa('BSS')
-    other = await receiver(ca)
-    files = await tempDir('es2-files-')
-    const file = (name: string, text: string): string => {
-      const path = join(files.path, name)
-      writeFileSync(path, text, { mode: 0o600 })
-      return path
-    }
-    const keys = clientUnder(ca, 'our-smdp')
-    all = await startEs2({
-      notify_url: other.url,
-      notify_ca: file('ca.pem', pemOf(ca.certificate.raw)),
-      notify_cert: file('client.pem', keys.cert),
-      notify_key: file('client.key', keys.key),
-    })
-    bss = all.system('bss-1')
-  },
-  { limitMs: 360_000 },
-)
+progress.before(async () => {
+  const ca = newCa('BSS')
+  other = await receiver(ca)
+  files = await tempDir('es2-files-')
+  const file = (name: string, text: string): string => {
+    const path = join(files.path, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+  const keys = clientUnder(ca, 'our-smdp')
+  all = await startEs2({
+    notify_url: other.url,
+    notify_ca: file('ca.pem', pemOf(ca.certificate.raw)),
+    notify_cert: file('client.pem', keys.cert),
+    notify_key: file('client.key', keys.key),
+  })
+  bss = all.system('bss-1')
+})
 progress.after(async () => {
   bss.close()
   await all.stop()

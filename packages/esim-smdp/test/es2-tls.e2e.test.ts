@@ -9,13 +9,10 @@ import { CONFIG, world } from './support/world.ts'
 const tls = suite('esim-smdp/es2-tls')
 let all: Es2Bed
 
-tls.before(
-  async () => {
-    all = await startEs2()
-    writeFileSync(join(all.dir.path, 'ci.pem'), pemOf(all.pki.ci.certificate.raw))
-  },
-  { limitMs: 360_000 },
-)
+tls.before(async () => {
+  all = await startEs2()
+  writeFileSync(join(all.dir.path, 'ci.pem'), pemOf(all.pki.ci.certificate.raw))
+})
 tls.after(() => all.stop())
 
 const HEADER = { functionRequesterIdentifier: '1', functionCallIdentifier: 'curl' }

@@ -25,27 +25,23 @@ async function euiccs(all: World): Promise<readonly string[]> {
 }
 
 forget('leaves nothing of a code, and no eUICC that has nothing else', async () => {
-  const all = await world()
-  try {
-    const [one, two, other] = [await all.issue(1), await all.issue(2), await all.issue(3)]
-    await take(all, 7, one)
-    await take(all, 7, two)
-    await take(all, 8, other)
-    const both = [7, 8].map((phone) => eidOf(phone).slice(-4)).toSorted()
-    assert.equal(await euiccs(all), both)
-    const { db } = all.fake.context
-    assert.is(await db.write((tx) => removeCodesOf(tx, one.hash)), 1)
-    const left = await textOf(all)
-    assert.not.ok(left.includes(one.token) || left.includes(one.hash))
-    assert.ok(left.includes(two.token) && left.includes(other.token))
-    assert.equal(await euiccs(all), both, 'it has another profile')
-    assert.is(await db.write((tx) => removeCodesOf(tx, two.hash)), 1)
-    assert.not.ok((await textOf(all)).includes(two.token))
-    assert.equal(await euiccs(all), [eidOf(8).slice(-4)])
-    assert.is(await db.write((tx) => removeCodesOf(tx, two.hash)), 0)
-  } finally {
-    await all.close()
-  }
+  await using all = await world()
+  const [one, two, other] = [await all.issue(1), await all.issue(2), await all.issue(3)]
+  await take(all, 7, one)
+  await take(all, 7, two)
+  await take(all, 8, other)
+  const both = [7, 8].map((phone) => eidOf(phone).slice(-4)).toSorted()
+  assert.equal(await euiccs(all), both)
+  const { db } = all.fake.context
+  assert.is(await db.write((tx) => removeCodesOf(tx, one.hash)), 1)
+  const left = await textOf(all)
+  assert.not.ok(left.includes(one.token) || left.includes(one.hash))
+  assert.ok(left.includes(two.token) && left.includes(other.token))
+  assert.equal(await euiccs(all), both, 'it has another profile')
+  assert.is(await db.write((tx) => removeCodesOf(tx, two.hash)), 1)
+  assert.not.ok((await textOf(all)).includes(two.token))
+  assert.equal(await euiccs(all), [eidOf(8).slice(-4)])
+  assert.is(await db.write((tx) => removeCodesOf(tx, two.hash)), 0)
 })
 
 forget.run()

@@ -31,12 +31,9 @@ function limits(rate_limits: Readonly<Record<string, number>>): InlinePlugin {
 const http = suite('esim-smdp/issue-http')
 let bed: Testbed
 
-http.before(
-  async () => {
-    bed = await startBed({}, { plugins: [limits({ sim_issue: 4_000, sim_revoke: 4_000 })] })
-  },
-  { limitMs: 360_000 },
-)
+http.before(async () => {
+  bed = await startBed({}, { plugins: [limits({ sim_issue: 4_000, sim_revoke: 4_000 })] })
+})
 http.after(() => bed.stop())
 
 const sim = async (body: object = {}): Promise<string> =>
@@ -105,25 +102,21 @@ http('issues several at once, each with a code of its own', async () => {
   assert.equal(listed.map(({ token }) => token).sort(), codes.map(({ token }) => token).sort())
 })
 
-http(
-  'gives each SIM of a batch a code, and what has one already none',
-  async () => {
-    const { batch_id, sims } = bodyOf<{ batch_id: string; sims: readonly { imsi_sha256_12: string }[] }>(
-      await bed.request('POST', '/v1/sims', { body: { count: 510 } }),
-      201,
-    )
-    await issue(bed, { imsi_sha256_12: sims[0]?.imsi_sha256_12 })
-    const first = await issue(bed, { batch_id })
-    assert.equal([first.codes?.length, first.remaining], [500, 9])
-    const rest = await issue(bed, { batch_id })
-    assert.equal([rest.codes?.length, rest.remaining], [9, 0])
-    const { code: none, message } = await refusal({ batch_id }, 409)
-    assert.is(none, 'esim_code_conflict')
-    assert.match(message, /no SIM of batch .* is without a code/)
-    assert.is((await refusal({ batch_id: 'b-none' }, 404)).code, 'not_found')
-  },
-  { limitMs: 360_000 },
-)
+http('gives each SIM of a batch a code, and what has one already none', async () => {
+  const { batch_id, sims } = bodyOf<{ batch_id: string; sims: readonly { imsi_sha256_12: string }[] }>(
+    await bed.request('POST', '/v1/sims', { body: { count: 510 } }),
+    201,
+  )
+  await issue(bed, { imsi_sha256_12: sims[0]?.imsi_sha256_12 })
+  const first = await issue(bed, { batch_id })
+  assert.equal([first.codes?.length, first.remaining], [500, 9])
+  const rest = await issue(bed, { batch_id })
+  assert.equal([rest.codes?.length, rest.remaining], [9, 0])
+  const { code: none, message } = await refusal({ batch_id }, 409)
+  assert.is(none, 'esim_code_conflict')
+  assert.match(message, /no SIM of batch .* is without a code/)
+  assert.is((await refusal({ batch_id: 'b-none' }, 404)).code, 'not_found')
+})
 
 http('puts a new code in the place of one that nobody has downloaded', async () => {
   const first = await issue(bed, {})
@@ -232,62 +225,49 @@ http('wants its own role', async () => {
   }
 })
 
-http(
-  'says what is missing before it issues',
-  async () => {
-    const missing = async (
-      config: object,
-      own: OwnParts = standIns(),
-      mode: 'lab' | 'rf' = 'rf',
-    ): Promise<Issued | { code: string; message: string }> => {
-      const server = { mode, country: 'DE' }
-      const other = await startBed(config as Record<string, unknown>, { config: { server } }, own)
-      try {
-        return errorOf(await other.request('POST', '/v1/esim/issue', { body: {} }), 409)
-      } finally {
-        await other.stop()
-      }
-    }
-    const off = await missing({ enabled: false })
-    assert.equal(off, { code: 'esim_disabled', message: 'eSIM is off; set esim.enabled', ...rest(off) })
-    const nowhere = await missing({ smdp_address: '' })
-    assert.match(JSON.stringify(nowhere), /esim_not_ready.*esim\.smdp_address is empty/)
-    const certs = { ...standIns().certs, identities: () => [] }
-    assert.match(
-      JSON.stringify(await missing({}, { ...standIns(), certs })),
-      /esim_not_ready.*svc esim certs init/,
-    )
-    assert.match(JSON.stringify(await missing({}, {})), /esim_not_ready.*svc esim certs init/)
-    const listen = `127.0.0.1:${await unusedPort()}`
-    const unserved = await missing({ listen }, { certs: standIns().certs })
-    assert.match(
-      JSON.stringify(unserved),
-      /esim_not_ready.*no phone could download it: there is no valid CERT\.DPtls for esim\.listen.*svc esim certs init/,
-    )
-  },
-  { limitMs: 360_000 },
-)
+http('says what is missing before it issues', async () => {
+  const missing = async (
+    config: object,
+    own: OwnParts = standIns(),
+    mode: 'lab' | 'rf' = 'rf',
+  ): Promise<Issued | { code: string; message: string }> => {
+    const server = { mode, country: 'DE' }
+    await using other = await startBed(config as Record<string, unknown>, { config: { server } }, own)
+    return errorOf(await other.request('POST', '/v1/esim/issue', { body: {} }), 409)
+  }
+  const off = await missing({ enabled: false })
+  assert.equal(off, { code: 'esim_disabled', message: 'eSIM is off; set esim.enabled', ...rest(off) })
+  const nowhere = await missing({ smdp_address: '' })
+  assert.match(JSON.stringify(nowhere), /esim_not_ready.*esim\.smdp_address is empty/)
+  const certs = { ...standIns().certs, identities: () => [] }
+  assert.match(
+    JSON.stringify(await missing({}, { ...standIns(), certs })),
+    /esim_not_ready.*svc esim certs init/,
+  )
+  assert.match(JSON.stringify(await missing({}, {})), /esim_not_ready.*svc esim certs init/)
+  const listen = `127.0.0.1:${await unusedPort()}`
+  const unserved = await missing({ listen }, { certs: standIns().certs })
+  assert.match(
+    JSON.stringify(unserved),
+    /esim_not_ready.*no phone could download it: there is no valid CERT\.DPtls for esim\.listen.*svc esim certs init/,
+  )
+})
 
 http(
   'issues at once in a lab, with test certificates that it makes for it, and not where a radio may transmit',
   async () => {
     for (const mode of ['lab', 'rf'] as const) {
       const config = { server: { mode, country: 'DE' }, esim: { enabled: true } }
-      const other = await startBed({}, { config }, {})
-      try {
-        const answer = await other.request('POST', '/v1/esim/issue', { body: {} })
-        const { body } = await other.request('GET', '/v1/esim/certs')
-        const { certs } = body as { certs: readonly { has_key: boolean }[] }
-        if (mode === 'lab') {
-          assert.match(bodyOf<Issued>(answer, 201).activation_code, /^LPA:1\$127\.0\.0\.1(:\d+)?\$/)
-          assert.equal([certs.length, certs.every(({ has_key }) => has_key)], [8, true])
-        } else assert.equal([errorOf(answer, 409).code, certs.length], ['esim_not_ready', 0])
-      } finally {
-        await other.stop()
-      }
+      await using other = await startBed({}, { config }, {})
+      const answer = await other.request('POST', '/v1/esim/issue', { body: {} })
+      const { body } = await other.request('GET', '/v1/esim/certs')
+      const { certs } = body as { certs: readonly { has_key: boolean }[] }
+      if (mode === 'lab') {
+        assert.match(bodyOf<Issued>(answer, 201).activation_code, /^LPA:1\$127\.0\.0\.1(:\d+)?\$/)
+        assert.equal([certs.length, certs.every(({ has_key }) => has_key)], [8, true])
+      } else assert.equal([errorOf(answer, 409).code, certs.length], ['esim_not_ready', 0])
     }
   },
-  { limitMs: 360_000 },
 )
 
 function rest(error: object): object {

@@ -39,21 +39,17 @@ interface Scene {
 
 /** A profile that was delivered and installed; the phone has not told of it. */
 async function scene(config: object, body: (of: Scene) => Promise<void>): Promise<void> {
-  const all = await world({ config })
-  try {
-    const code = await all.issue(1)
-    const phone = handset(all.euicc(7), ADDRESS)
-    const { answer } = await authenticated(all, phone, code.matchingId)
-    const waiting = phone.install(await good(all, 'getBoundProfilePackage', phone.prepare(answer)))
-    const kindOf = (fields: Fields) => readOne(octetsIn(fields, 'pendingNotification')).tag
-    const result = waiting.find((one) => kindOf(one) === 0xbf37)
-    assert.is(waiting.length, 1, 'its result, and nothing that says the same again')
-    if (result === undefined) throw new Error('it tells of its installation')
-    const other = installNotice(all, 7, result)
-    await body({ all, code, phone, tid: answer.transactionId ?? '', result, other })
-  } finally {
-    await all.close()
-  }
+  await using all = await world({ config })
+  const code = await all.issue(1)
+  const phone = handset(all.euicc(7), ADDRESS)
+  const { answer } = await authenticated(all, phone, code.matchingId)
+  const waiting = phone.install(await good(all, 'getBoundProfilePackage', phone.prepare(answer)))
+  const kindOf = (fields: Fields) => readOne(octetsIn(fields, 'pendingNotification')).tag
+  const result = waiting.find((one) => kindOf(one) === 0xbf37)
+  assert.is(waiting.length, 1, 'its result, and nothing that says the same again')
+  if (result === undefined) throw new Error('it tells of its installation')
+  const other = installNotice(all, 7, result)
+  await body({ all, code, phone, tid: answer.transactionId ?? '', result, other })
 }
 
 const counted = (all: World, result: string): number =>

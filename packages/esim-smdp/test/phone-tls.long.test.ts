@@ -64,67 +64,51 @@ async function ciPem(bed: Testbed, curve: RspCurve): Promise<string> {
 
 phones('downloads over TLS from a box that was only given a name, on both curves', async () => {
   const port = await unusedPort()
-  const bed = await startBed({ smdp_address: 'smdp.example.org', listen: `127.0.0.1:${port}` }, {}, {})
-  try {
-    // The listener is open before there is a certificate, and takes it without a restart.
-    const made = await bed.request('POST', '/v1/esim/certs/init', { body: {} })
-    assert.is(made.status, 201, JSON.stringify(made.body))
-    const transport = tlsTransport(await ciPem(bed, 'P-256'), port)
-    for (const curve of ['P-256', 'brainpoolP256r1'] as const) {
-      const issued = await issue(bed, { label: curve })
-      const euicc = createEuicc({ eid: EIDS[curve], chains: [await chainOf(bed, curve)] })
-      const got = await downloadProfile({ euicc, activationCode: issued.activation_code, transport })
-      assert.match(got.profile.imsi, /^99999/)
-      assert.is((await code(bed, issued.token)).state, 'installed')
-    }
-  } finally {
-    await bed.stop()
+  await using bed = await startBed({ smdp_address: 'smdp.example.org', listen: `127.0.0.1:${port}` }, {}, {})
+  // The listener is open before there is a certificate, and takes it without a restart.
+  const made = await bed.request('POST', '/v1/esim/certs/init', { body: {} })
+  assert.is(made.status, 201, JSON.stringify(made.body))
+  const transport = tlsTransport(await ciPem(bed, 'P-256'), port)
+  for (const curve of ['P-256', 'brainpoolP256r1'] as const) {
+    const issued = await issue(bed, { label: curve })
+    const euicc = createEuicc({ eid: EIDS[curve], chains: [await chainOf(bed, curve)] })
+    const got = await downloadProfile({ euicc, activationCode: issued.activation_code, transport })
+    assert.match(got.profile.imsi, /^99999/)
+    assert.is((await code(bed, issued.token)).state, 'installed')
   }
 })
 
 phones('does not talk to a phone that believes another CI, nor serve anything but ES9+', async () => {
   const port = await unusedPort()
-  const bed = await startBed({ smdp_address: 'smdp.example.org', listen: `127.0.0.1:${port}` }, {}, {})
-  try {
-    await bed.request('POST', '/v1/esim/certs/init', { body: {} })
-    const believing = tlsTransport(await ciPem(bed, 'brainpoolP256r1'), port)
-    const refused = await believing(
-      'https://smdp.example.org/gsma/rsp2/es9plus/initiateAuthentication',
-      {},
-      '{}',
-    ).then(
-      () => 'it talked',
-      (error: Error) => error.message,
-    )
-    assert.match(refused, /certificate/)
-    const good = tlsTransport(await ciPem(bed, 'P-256'), port)
-    assert.is((await good('https://smdp.example.org/v1/esim/certs', {}, '{}')).status, 404)
-    const answer = await good('https://smdp.example.org/gsma/rsp2/es9plus/initiateAuthentication', {}, '{}')
-    assert.is(answer.status, 200)
-    assert.match(answer.body, /"Failed"/)
-  } finally {
-    await bed.stop()
-  }
+  await using bed = await startBed({ smdp_address: 'smdp.example.org', listen: `127.0.0.1:${port}` }, {}, {})
+  await bed.request('POST', '/v1/esim/certs/init', { body: {} })
+  const believing = tlsTransport(await ciPem(bed, 'brainpoolP256r1'), port)
+  const refused = await believing(
+    'https://smdp.example.org/gsma/rsp2/es9plus/initiateAuthentication',
+    {},
+    '{}',
+  ).then(
+    () => 'it talked',
+    (error: Error) => error.message,
+  )
+  assert.match(refused, /certificate/)
+  const good = tlsTransport(await ciPem(bed, 'P-256'), port)
+  assert.is((await good('https://smdp.example.org/v1/esim/certs', {}, '{}')).status, 404)
+  const answer = await good('https://smdp.example.org/gsma/rsp2/es9plus/initiateAuthentication', {}, '{}')
+  assert.is(answer.status, 200)
+  assert.match(answer.body, /"Failed"/)
 })
 
 phones('does not listen while eSIM is off', async () => {
   const port = await unusedPort()
-  const bed = await startBed({ enabled: false, listen: `127.0.0.1:${port}` }, {}, {})
-  try {
-    await bed.request('POST', '/v1/esim/certs/init', { body: {} })
-    const transport = tlsTransport(await ciPem(bed, 'P-256'), port)
-    const refused = await transport(
-      'https://smdp.example.org/gsma/rsp2/es9plus/cancelSession',
-      {},
-      '{}',
-    ).then(
-      () => 'it listens',
-      (error: NodeJS.ErrnoException) => error.code,
-    )
-    assert.is(refused, 'ECONNREFUSED')
-  } finally {
-    await bed.stop()
-  }
+  await using bed = await startBed({ enabled: false, listen: `127.0.0.1:${port}` }, {}, {})
+  await bed.request('POST', '/v1/esim/certs/init', { body: {} })
+  const transport = tlsTransport(await ciPem(bed, 'P-256'), port)
+  const refused = await transport('https://smdp.example.org/gsma/rsp2/es9plus/cancelSession', {}, '{}').then(
+    () => 'it listens',
+    (error: NodeJS.ErrnoException) => error.code,
+  )
+  assert.is(refused, 'ECONNREFUSED')
 })
 
 phones.run()

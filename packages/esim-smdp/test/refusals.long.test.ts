@@ -9,12 +9,8 @@ import { ADDRESS, codeOf, type World, world } from './support/world.ts'
 const refusals = suite('esim-smdp/refusals')
 
 async function scene(body: (all: World) => Promise<void>): Promise<void> {
-  const all = await world()
-  try {
-    await body(all)
-  } finally {
-    await all.close()
-  }
+  await using all = await world()
+  await body(all)
 }
 const codeAt = async (all: World, name: string, body: unknown): Promise<string> =>
   (await all.call(name, body)).code

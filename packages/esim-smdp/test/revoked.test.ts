@@ -27,30 +27,26 @@ const pemOfKey = (key: { export(options: object): string | Buffer }): string =>
   String(key.export({ type: 'pkcs8', format: 'pem' }))
 
 revoked('delivers nothing to eUICCs of an EUM, nor to an eUICC, that was taken back', async () => {
-  const all = await world()
-  try {
-    const serialOf = (der: Uint8Array): string => readCertificate(der).serial
-    for (const [which, code] of [
-      ['eumDer', '8.1.2/6.1'],
-      ['euiccDer', '8.1.3/6.1'],
-    ] as const) {
-      const phone = handset(all.euicc(1), ADDRESS)
-      const { matchingId, token } = await all.issue(which === 'eumDer' ? 1 : 2)
-      const first = await good(all, 'initiateAuthentication', phone.initiate())
-      const serial = serialOf(all.chain(1)[which])
-      all.revoked.add(serial)
-      const request = phone.authenticate(first, matchingId)
-      assert.is((await all.call('authenticateClient', request)).code, code)
-      assert.is((await all.row({ token })).attempts, 0)
-      // Its certificate was verified a moment before: what is remembered of that is no way around.
-      all.revoked.delete(serial)
-      assert.is((await all.call('authenticateClient', request)).code, 'ok')
-    }
-    all.revoked.add(serialOf(all.chain(1).euiccDer))
-    await authenticated(all, handset(all.euicc(3), ADDRESS), (await all.issue(3)).matchingId)
-  } finally {
-    await all.close()
+  await using all = await world()
+  const serialOf = (der: Uint8Array): string => readCertificate(der).serial
+  for (const [which, code] of [
+    ['eumDer', '8.1.2/6.1'],
+    ['euiccDer', '8.1.3/6.1'],
+  ] as const) {
+    const phone = handset(all.euicc(1), ADDRESS)
+    const { matchingId, token } = await all.issue(which === 'eumDer' ? 1 : 2)
+    const first = await good(all, 'initiateAuthentication', phone.initiate())
+    const serial = serialOf(all.chain(1)[which])
+    all.revoked.add(serial)
+    const request = phone.authenticate(first, matchingId)
+    assert.is((await all.call('authenticateClient', request)).code, code)
+    assert.is((await all.row({ token })).attempts, 0)
+    // Its certificate was verified a moment before: what is remembered of that is no way around.
+    all.revoked.delete(serial)
+    assert.is((await all.call('authenticateClient', request)).code, 'ok')
   }
+  all.revoked.add(serialOf(all.chain(1).euiccDer))
+  await authenticated(all, handset(all.euicc(3), ADDRESS), (await all.issue(3)).matchingId)
 })
 
 revoked('takes a maker of eUICCs of a lab back, and believes it again when that was a mistake', () =>

@@ -154,19 +154,15 @@ model('never gives one profile to two devices, nor one code two profiles, in wha
   const all = fc.array(steps, { minLength: 60, maxLength: 120 })
   await fc.assert(
     fc.asyncProperty(all, fc.boolean(), async (plan, single_use) => {
-      const scene = await world({ config: { single_use, max_confirmation_attempts: 5 } })
-      try {
-        const codes = [await scene.issue(1), await scene.issue(2, { confirmation: '1' })]
-        // The third is for the SIM of the first.
-        codes.push(await scene.issue(1, { row: { token: 'token-of-the-same' } }))
-        assert.is(codes.length, CODES)
-        const euiccs = Array.from({ length: PHONES }, (_, number) => scene.euicc(number))
-        const run: Run = { all: scene, euiccs, codes, sessions: [], sent: [], delivered: new Map() }
-        for (const step of plan) await step(run)
-        await held(run)
-      } finally {
-        await scene.close()
-      }
+      await using scene = await world({ config: { single_use, max_confirmation_attempts: 5 } })
+      const codes = [await scene.issue(1), await scene.issue(2, { confirmation: '1' })]
+      // The third is for the SIM of the first.
+      codes.push(await scene.issue(1, { row: { token: 'token-of-the-same' } }))
+      assert.is(codes.length, CODES)
+      const euiccs = Array.from({ length: PHONES }, (_, number) => scene.euicc(number))
+      const run: Run = { all: scene, euiccs, codes, sessions: [], sent: [], delivered: new Map() }
+      for (const step of plan) await step(run)
+      await held(run)
     }),
     { numRuns: rounds(8) },
   )

@@ -9,16 +9,12 @@ const IMSI = '999990000000001' as never
 /** Runs `body` in a world with one SIM on the network. */
 function scene(sentence: string, fairuse: object, body: (all: World, hash: ImsiHash) => Promise<void>): void {
   actions(sentence, async () => {
-    const all = await world(fairuse)
-    try {
-      const ambr = { downlink_bps: 50_000_000, uplink_bps: 100_000 }
-      const hash = await all.issue(IMSI, { ambr })
-      all.network.attached.add(IMSI)
-      await all.becomes(hash, 'in-use')
-      await body(all, hash)
-    } finally {
-      await all.close()
-    }
+    await using all = await world(fairuse)
+    const ambr = { downlink_bps: 50_000_000, uplink_bps: 100_000 }
+    const hash = await all.issue(IMSI, { ambr })
+    all.network.attached.add(IMSI)
+    await all.becomes(hash, 'in-use')
+    await body(all, hash)
   })
 }
 

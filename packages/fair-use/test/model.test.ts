@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ModelRun, type Subject } from './support/model-run.ts'
 import { type Action, type Period, plainAccount } from './support/truth.ts'
 
-const model = suite('fair-use/model')
+const model = suite('fair-use/model', { limitMs: 600_000 })
 const HASHES = ['0000000000aa', '0000000000bb'] as ImsiHash[]
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -113,31 +113,27 @@ const step = fc.oneof(
   ...others.map((arbitrary, index) => ({ weight: index === 2 ? 3 : 1, arbitrary })),
 )
 
-model(
-  'holds to quotas whatever comes in whatever order, and tells each edge once',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
-        const run = new ModelRun(HASHES)
-        try {
-          await run.start()
-          for (const one of steps) {
-            run.order += 1
-            const subject = run.subjects[one.on]
-            if (subject !== undefined && (run.isHere || one.isAlways === true)) await one.act(run, subject)
-          }
-          run.isDoubted = false
-          await run.start()
-          await run.check()
-        } finally {
-          await run.leave()
-          run.stores.close()
+model('holds to quotas whatever comes in whatever order, and tells each edge once', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
+      const run = new ModelRun(HASHES)
+      try {
+        await run.start()
+        for (const one of steps) {
+          run.order += 1
+          const subject = run.subjects[one.on]
+          if (subject !== undefined && (run.isHere || one.isAlways === true)) await one.act(run, subject)
         }
-      }),
-      { numRuns: rounds(150), includeErrorInReport: true },
-    )
-  },
-  { limitMs: 600_000 },
-)
+        run.isDoubted = false
+        await run.start()
+        await run.check()
+      } finally {
+        await run.leave()
+        run.stores.close()
+      }
+    }),
+    { numRuns: rounds(150), includeErrorInReport: true },
+  )
+})
 
 model.run()

@@ -2,7 +2,7 @@ import { type HealthBoard, healthBoardRef, type ImsiHash, type RecordedSession }
 import { assert, eventually, rounds, suite } from '@steeple/testkit'
 import { bodyOf, codeOf, type UsageBody, type World, world } from './support/world.ts'
 
-const reports = suite('fair-use/reports')
+const reports = suite('fair-use/reports', { limitMs: 600_000 })
 let all: World
 let hash: ImsiHash
 const DAY_MS = 86_400_000
@@ -129,41 +129,35 @@ reports('asks for series that make sense', async () => {
   assert.is((await all.usage(hash)).series, undefined)
 })
 
-reports(
-  'counts a thousand that are sent again and again in random order once each',
-  async () => {
-    const count = rounds(1_000)
-    const sims: ImsiHash[] = []
-    for (let sim = 0; sim < SIMS; sim++)
-      sims.push(
-        await all.issue(`9999900000001${String(sim).padStart(2, '0')}`, { quota_bytes: 1_000_000_000 }),
-      )
-    const ids = Array.from({ length: count }, (_, id) => id)
-    const again = ids.filter((id) => id % 3 === 0)
-    const order = [...ids, ...again, ...again].sort(() => Math.random() - 0.5)
-    const refused: unknown[] = []
-    const worker = async (): Promise<void> => {
-      for (let id = order.pop(); id !== undefined; id = order.pop()) {
-        const body = { up_bytes: id, down_bytes: 1, report_id: `r-${id}` }
-        const path = `/v1/sims/${sims[id % SIMS]}/usage`
-        const { status } = await all.bed.request('POST', path, { body })
-        // Busy is not taken: it comes again, like any retry.
-        if (status === 429 || status === 503) order.unshift(id)
-        else if (status !== 200) refused.push([id, status])
-      }
+reports('counts a thousand that are sent again and again in random order once each', async () => {
+  const count = rounds(1_000)
+  const sims: ImsiHash[] = []
+  for (let sim = 0; sim < SIMS; sim++)
+    sims.push(await all.issue(`9999900000001${String(sim).padStart(2, '0')}`, { quota_bytes: 1_000_000_000 }))
+  const ids = Array.from({ length: count }, (_, id) => id)
+  const again = ids.filter((id) => id % 3 === 0)
+  const order = [...ids, ...again, ...again].sort(() => Math.random() - 0.5)
+  const refused: unknown[] = []
+  const worker = async (): Promise<void> => {
+    for (let id = order.pop(); id !== undefined; id = order.pop()) {
+      const body = { up_bytes: id, down_bytes: 1, report_id: `r-${id}` }
+      const path = `/v1/sims/${sims[id % SIMS]}/usage`
+      const { status } = await all.bed.request('POST', path, { body })
+      // Busy is not taken: it comes again, like any retry.
+      if (status === 429 || status === 503) order.unshift(id)
+      else if (status !== 200) refused.push([id, status])
     }
-    await Promise.all(Array.from({ length: 32 }, worker))
-    assert.equal(refused, [])
-    let [upBytes, downBytes] = [0, 0]
-    for (const sim of sims) {
-      const used = await all.usage(sim)
-      assert.is(used.by_source['submission:api']?.up_bytes, used.up_bytes)
-      upBytes += used.up_bytes
-      downBytes += used.down_bytes
-    }
-    assert.equal([upBytes, downBytes], [(count * (count - 1)) / 2, count])
-  },
-  { limitMs: 600_000 },
-)
+  }
+  await Promise.all(Array.from({ length: 32 }, worker))
+  assert.equal(refused, [])
+  let [upBytes, downBytes] = [0, 0]
+  for (const sim of sims) {
+    const used = await all.usage(sim)
+    assert.is(used.by_source['submission:api']?.up_bytes, used.up_bytes)
+    upBytes += used.up_bytes
+    downBytes += used.down_bytes
+  }
+  assert.equal([upBytes, downBytes], [(count * (count - 1)) / 2, count])
+})
 
 reports.run()

@@ -12,16 +12,12 @@ async function suspended(
   quota: object,
   body: (all: World, hash: ImsiHash) => Promise<void>,
 ): Promise<void> {
-  const all = await world({ time_zone: 'Europe/Berlin' }, startMs)
-  try {
-    const hash = await all.issue(IMSI)
-    await all.quota(hash, quota)
-    await all.count(hash, 100)
-    await all.becomes(hash, 'suspended', 'quota')
-    await body(all, hash)
-  } finally {
-    await all.close()
-  }
+  await using all = await world({ time_zone: 'Europe/Berlin' }, startMs)
+  const hash = await all.issue(IMSI)
+  await all.quota(hash, quota)
+  await all.count(hash, 100)
+  await all.becomes(hash, 'suspended', 'quota')
+  await body(all, hash)
 }
 
 /** Has the time pass until then: a clock that is set on again and again is not believed. */
@@ -92,28 +88,24 @@ rollover('waits with it while the clock is in doubt, and counts on meanwhile', a
 })
 
 rollover('counts what came in a doubt before its quota was set, whatever day it was by then', async () => {
-  const all = await world({ time_zone: 'Europe/Berlin' }, Date.UTC(2026, 5, 15, 12))
-  try {
-    const hash = await all.issue(IMSI)
-    const other = await all.issue('999990000000002')
-    const realMs = all.clock.nowMs()
-    await all.count(hash, 1)
-    all.clock.jump(realMs + 40 * DAY_MS)
-    await eventually(async () => {
-      assert.ok(all.bed.service(clockJudgeRef)?.view().doubt)
-    })
-    for (const days of [3, 17, 39, 40])
-      for (const imsi of [hash, other]) await all.count(imsi, 50, 0, realMs + days * DAY_MS)
-    assert.is((await all.quota(hash, { quota_bytes: 1_000, period: 'day' })).total_bytes, 201)
-    assert.is((await all.quota(other, { quota_bytes: 1_000, period: 'none' })).total_bytes, 0)
-    await all.count(other, 7, 0, realMs + 40 * DAY_MS)
-    assert.is((await all.usage(other)).total_bytes, 7)
-    await all.bed.service(clockJudgeRef)?.confirm()
-    await eventually(async () => assert.is((await all.usage(hash)).total_bytes, 50))
-    assert.is((await all.usage(other)).total_bytes, 7)
-  } finally {
-    await all.close()
-  }
+  await using all = await world({ time_zone: 'Europe/Berlin' }, Date.UTC(2026, 5, 15, 12))
+  const hash = await all.issue(IMSI)
+  const other = await all.issue('999990000000002')
+  const realMs = all.clock.nowMs()
+  await all.count(hash, 1)
+  all.clock.jump(realMs + 40 * DAY_MS)
+  await eventually(async () => {
+    assert.ok(all.bed.service(clockJudgeRef)?.view().doubt)
+  })
+  for (const days of [3, 17, 39, 40])
+    for (const imsi of [hash, other]) await all.count(imsi, 50, 0, realMs + days * DAY_MS)
+  assert.is((await all.quota(hash, { quota_bytes: 1_000, period: 'day' })).total_bytes, 201)
+  assert.is((await all.quota(other, { quota_bytes: 1_000, period: 'none' })).total_bytes, 0)
+  await all.count(other, 7, 0, realMs + 40 * DAY_MS)
+  assert.is((await all.usage(other)).total_bytes, 7)
+  await all.bed.service(clockJudgeRef)?.confirm()
+  await eventually(async () => assert.is((await all.usage(hash)).total_bytes, 50))
+  assert.is((await all.usage(other)).total_bytes, 7)
 })
 
 rollover.run()

@@ -11,6 +11,7 @@ import {
   PAGE_QUERY,
   type Page,
   PLAIN_TEXT_PATTERN,
+  pageFrom,
   pageSchema,
   type Route,
   route,
@@ -222,13 +223,8 @@ async function nodeOf(context: Context, nodeId: string): Promise<NodeRow> {
 
 async function nodePage(context: Context, reporter: NodeReporter, page: Page): Promise<object> {
   const rows = await listNodes(context.db, page.limit + 1, positionFrom(page.after))
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const hasMore = rows.length > page.limit && last !== undefined
-  return {
-    nodes: await Promise.all(shown.map((row) => nodeRecord(context, reporter, row))),
-    next_cursor: hasMore ? page.cursor([last.created_at_ms, last.node_id]) : null,
-  }
+  const record = (row: NodeRow): Promise<object> => nodeRecord(context, reporter, row)
+  return pageFrom(page, 'nodes', rows, record, (row) => [row.created_at_ms, row.node_id])
 }
 
 function positionFrom(after: Page['after']): NodePosition | undefined {

@@ -26,33 +26,30 @@ const driver: Plugin = {
 
 let bed: Testbed
 
-http.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    bed = await startTestbed({
-      plugins: [
-        await pluginFrom(import.meta.url, plugin),
-        {
-          name: '@example/radio',
-          version: '1.0.0',
-          plugin: driver,
-          manifest: {
-            id: 'radio',
-            kind: 'ran',
-            contracts: '*',
-            config_path: 'radio',
-            provides: [transmitterRef.id],
-            handover: 'exclusive',
-          },
+http.before(async () => {
+  const { startTestbed } = await loadTestbed()
+  bed = await startTestbed({
+    plugins: [
+      await pluginFrom(import.meta.url, plugin),
+      {
+        name: '@example/radio',
+        version: '1.0.0',
+        plugin: driver,
+        manifest: {
+          id: 'radio',
+          kind: 'ran',
+          contracts: '*',
+          config_path: 'radio',
+          provides: [transmitterRef.id],
+          handover: 'exclusive',
         },
-      ],
-      settings: { server: { country: 'DE' }, ran: { profiles: PROFILES } },
-    })
-    await bed.settled()
-  },
-  { limitMs: 360_000 },
-)
-http.after(async () => bed?.stop(), { limitMs: 360_000 })
+      },
+    ],
+    settings: { server: { country: 'DE' }, ran: { profiles: PROFILES } },
+  })
+  await bed.settled()
+})
+http.after(async () => bed?.stop())
 
 const put = (body: unknown, headers: Record<string, string> = {}): ReturnType<Testbed['request']> =>
   bed.request('PUT', '/v1/policy', { body, headers })

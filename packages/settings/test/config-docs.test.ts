@@ -17,7 +17,6 @@ docs(
     for (const key of ['server.listen', 'core_a.log_dir', 'sims.drift_interval'])
       assert.ok(text.includes(`\`${key}\``), key)
   },
-  { limitMs: 360_000 },
 )
 
 docs.run()

@@ -29,24 +29,21 @@ let core: FakeCore
 let stopClock: () => Promise<void>
 const clock = fakeClock()
 
-http.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    core = fakeCore()
-    stopClock = letTimePass(clock)
-    bed = await startTestbed({
-      clock,
-      plugins: [
-        await pluginFrom(import.meta.url, plugin),
-        driverPlugin('hss', fakeHss()),
-        driverPlugin('core', core),
-      ],
-    })
-    const sims = [1, 2, 3].map((n) => ({ imsi: imsi(n), ki: KI, opc: KI }))
-    bodyOf(await bed.request('POST', '/v1/sims/import', { body: { sims } }))
-  },
-  { limitMs: 360_000 },
-)
+http.before(async () => {
+  const { startTestbed } = await loadTestbed()
+  core = fakeCore()
+  stopClock = letTimePass(clock)
+  bed = await startTestbed({
+    clock,
+    plugins: [
+      await pluginFrom(import.meta.url, plugin),
+      driverPlugin('hss', fakeHss()),
+      driverPlugin('core', core),
+    ],
+  })
+  const sims = [1, 2, 3].map((n) => ({ imsi: imsi(n), ki: KI, opc: KI }))
+  bodyOf(await bed.request('POST', '/v1/sims/import', { body: { sims } }))
+})
 http.after(async () => {
   await bed.stop()
   await stopClock()

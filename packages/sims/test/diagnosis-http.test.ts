@@ -40,34 +40,31 @@ let services: ReadonlyMap<string, 'up' | 'down'> = new Map([['mme', 'up']])
 let problems: ReadonlyMap<string, string> = new Map()
 let phone: UeDiagnosis = { state: undefined, attempts: [], logProblem: undefined }
 
-http.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    hss = fakeHss()
-    core = fakeCore()
-    core.observe = async () => ({
-      configSha256: undefined,
-      services,
-      problems,
-      radios,
-      attachedUes: core.attached.size,
-    })
-    core.diagnose = async () => phone
-    bed = await startTestbed({
-      plugins: [
-        await pluginFrom(import.meta.url, plugin),
-        driverPlugin('hss', hss),
-        driverPlugin('core', core),
-      ],
-    })
-    const sims = [1, 2, 3].map((n) => ({ imsi: imsi(n), ki: KI, opc: KI }))
-    bodyOf(await bed.request('POST', '/v1/sims/import', { body: { sims } }))
-    // The HSS holds it a moment before its record says so.
-    for (const number of [1, 2, 3])
-      await eventually(async () => assert.is(statuses(await why(number)).provisioning, 'ok'))
-  },
-  { limitMs: 360_000 },
-)
+http.before(async () => {
+  const { startTestbed } = await loadTestbed()
+  hss = fakeHss()
+  core = fakeCore()
+  core.observe = async () => ({
+    configSha256: undefined,
+    services,
+    problems,
+    radios,
+    attachedUes: core.attached.size,
+  })
+  core.diagnose = async () => phone
+  bed = await startTestbed({
+    plugins: [
+      await pluginFrom(import.meta.url, plugin),
+      driverPlugin('hss', hss),
+      driverPlugin('core', core),
+    ],
+  })
+  const sims = [1, 2, 3].map((n) => ({ imsi: imsi(n), ki: KI, opc: KI }))
+  bodyOf(await bed.request('POST', '/v1/sims/import', { body: { sims } }))
+  // The HSS holds it a moment before its record says so.
+  for (const number of [1, 2, 3])
+    await eventually(async () => assert.is(statuses(await why(number)).provisioning, 'ok'))
+})
 http.after(() => bed.stop())
 
 const why = async (number: number): Promise<Told> =>

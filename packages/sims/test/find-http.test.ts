@@ -6,18 +6,15 @@ import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
 const http = suite('sims/find-http')
 let bed: Testbed
 
-http.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)] })
-    bodyOf(
-      await bed.request('POST', '/v1/sims/import', {
-        body: { sims: PEOPLE.map((person) => ({ ki: KI, opc: KI, ...person })) },
-      }),
-    )
-  },
-  { limitMs: 360_000 },
-)
+http.before(async () => {
+  const { startTestbed } = await loadTestbed()
+  bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin)] })
+  bodyOf(
+    await bed.request('POST', '/v1/sims/import', {
+      body: { sims: PEOPLE.map((person) => ({ ki: KI, opc: KI, ...person })) },
+    }),
+  )
+})
 http.after(() => bed.stop())
 
 const KI = '465b5ce8b199b49faa5f0a2ee238a6bc'

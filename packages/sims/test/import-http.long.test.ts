@@ -31,16 +31,13 @@ const http = suite('sims/import-http')
 let bed: Testbed
 let hss: FakeHss
 
-http.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    hss = fakeHss()
-    bed = await startTestbed({
-      plugins: [await pluginFrom(import.meta.url, plugin), driverPlugin('hss', hss)],
-    })
-  },
-  { limitMs: 360_000 },
-)
+http.before(async () => {
+  const { startTestbed } = await loadTestbed()
+  hss = fakeHss()
+  bed = await startTestbed({
+    plugins: [await pluginFrom(import.meta.url, plugin), driverPlugin('hss', hss)],
+  })
+})
 http.after(() => bed.stop())
 
 const KI = '465b5ce8b199b49faa5f0a2ee238a6bc'
@@ -254,28 +251,24 @@ http('refuses what has no rows to read', async () => {
   assert.is(codeOf(xml, 415), 'unsupported_media_type')
 })
 
-http(
-  'stays responsive and exact over thousands of rows',
-  async () => {
-    const rows = Array.from({ length: 5_000 }, (_, i) => `${imsi(100_000 + i)},${KI},${OPC}`)
-    const importing = csv(`imsi,ki,opc\n${rows.join('\n')}`)
-    let worstMs = 0
-    let isOver = false
-    void importing.finally(() => {
-      isOver = true
-    })
-    while (!isOver) {
-      const startedMs = cpuMs()
-      await bed.request('GET', '/v1/sims?limit=1')
-      worstMs = Math.max(worstMs, cpuMs() - startedMs)
-    }
-    assert.is((await report(importing)).imported, 5_000)
-    assert.ok(worstMs < 1_000, `a read waited for ${worstMs} ms of work`)
-    await eventually(() => assert.ok(hss.held.size > 5_000))
-    assert.ok(hss.calls.every((call) => Number(call.split(' ')[1]) <= 500))
-  },
-  { limitMs: 360_000 },
-)
+http('stays responsive and exact over thousands of rows', async () => {
+  const rows = Array.from({ length: 5_000 }, (_, i) => `${imsi(100_000 + i)},${KI},${OPC}`)
+  const importing = csv(`imsi,ki,opc\n${rows.join('\n')}`)
+  let worstMs = 0
+  let isOver = false
+  void importing.finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    const startedMs = cpuMs()
+    await bed.request('GET', '/v1/sims?limit=1')
+    worstMs = Math.max(worstMs, cpuMs() - startedMs)
+  }
+  assert.is((await report(importing)).imported, 5_000)
+  assert.ok(worstMs < 1_000, `a read waited for ${worstMs} ms of work`)
+  await eventually(() => assert.ok(hss.held.size > 5_000))
+  assert.ok(hss.calls.every((call) => Number(call.split(' ')[1]) <= 500))
+})
 
 http('exports every SIM as CSV without secrets', async () => {
   await report(csv(`imsi,ki,opc,label\n${imsi(50)},${KI},${OPC},=1+1\n`))

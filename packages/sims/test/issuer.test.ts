@@ -100,13 +100,10 @@ const service = (): SimIssuer => {
 }
 const open = (hash: string): Promise<SimCredentials> => service().credentials(hash as ImsiHash)
 
-issuers.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin), other()] })
-  },
-  { limitMs: 360_000 },
-)
+issuers.before(async () => {
+  const { startTestbed } = await loadTestbed()
+  bed = await startTestbed({ plugins: [await pluginFrom(import.meta.url, plugin), other()] })
+})
 issuers.after(() => bed.stop())
 
 issuers('issues SIMs in the mutation of another plugin, as a batch', async () => {

@@ -31,21 +31,17 @@ let core: FakeCore
 
 /** A test in a world of its own. */
 function scene(sentence: string, body: () => Promise<void>, config: object = {}): void {
-  provisioning(
-    sentence,
-    async () => {
-      const clock = fakeClock()
-      const stopClock = letTimePass(clock)
-      try {
-        await begin(config, clock)
-        await body()
-      } finally {
-        await bed.stop()
-        await stopClock()
-      }
-    },
-    { limitMs: 360_000 },
-  )
+  provisioning(sentence, async () => {
+    const clock = fakeClock()
+    const stopClock = letTimePass(clock)
+    try {
+      await begin(config, clock)
+      await body()
+    } finally {
+      await bed.stop()
+      await stopClock()
+    }
+  })
 }
 
 async function begin(config: object, clock: FakeClock): Promise<void> {

@@ -82,23 +82,20 @@ function follower(): InlinePlugin {
   }
 }
 
-suites.before(
-  async () => {
-    const { startTestbed } = await loadTestbed()
-    hss = fakeHss()
-    core = fakeCore()
-    bed = await startTestbed({
-      plugins: [
-        await pluginFrom(import.meta.url, plugin),
-        driverPlugin('hss', hss),
-        driverPlugin('core', core),
-        follower(),
-      ],
-      config: { sims: { attach_interval: '100ms' } },
-    })
-  },
-  { limitMs: 360_000 },
-)
+suites.before(async () => {
+  const { startTestbed } = await loadTestbed()
+  hss = fakeHss()
+  core = fakeCore()
+  bed = await startTestbed({
+    plugins: [
+      await pluginFrom(import.meta.url, plugin),
+      driverPlugin('hss', hss),
+      driverPlugin('core', core),
+      follower(),
+    ],
+    config: { sims: { attach_interval: '100ms' } },
+  })
+})
 suites.after(() => bed.stop())
 
 const service = (): Subscribers => {

@@ -1,6 +1,6 @@
 import type { Tx } from '@steeple/contracts'
 import { assert } from '@steeple/testkit'
-import { failure, onEachStore, TOY_MIGRATIONS } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY_MIGRATIONS } from '../src/testing/index.ts'
 
 const SECOND = {
   id: '0002_more',
@@ -8,9 +8,8 @@ const SECOND = {
 }
 
 onEachStore('store/migrate', (test, store) => {
-  test('runs each migration once and adds new ones later', async () => {
-    await using box = await store()
-    const db = await box.open()
+  const onDb = opened(test, store)
+  onDb('runs each migration once and adds new ones later', async (db, box) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     await db.migrate('toy', TOY_MIGRATIONS)
     await box.clock.advance(1_000)
@@ -22,9 +21,7 @@ onEachStore('store/migrate', (test, store) => {
     assert.equal(await db.all('select extra from toy_item'), [])
   })
 
-  test('refuses a database that a newer version has written', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses a database that a newer version has written', async (db) => {
     await db.migrate('toy', [...TOY_MIGRATIONS, SECOND])
     const error = await failure(() => db.migrate('toy', TOY_MIGRATIONS))
     assert.is(error?.code, 'store_invalid')
@@ -32,9 +29,7 @@ onEachStore('store/migrate', (test, store) => {
     await db.migrate('other', [])
   })
 
-  test('refuses a migration that comes before one that has run', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses a migration that comes before one that has run', async (db) => {
     await db.migrate('toy', [{ id: '0002_item', up: TOY_MIGRATIONS[0]?.up ?? [] }])
     const late = [
       { id: '0001_late', up: [] },
@@ -46,32 +41,31 @@ onEachStore('store/migrate', (test, store) => {
     )
   })
 
-  test('runs what the kernel adds to a migration in its transaction, and nothing that a plugin adds', async () => {
-    await using box = await store()
-    const db = await box.open()
-    const finish = async (tx: Tx): Promise<void> => {
-      await tx.run("insert into kernel_note values ('a')")
-    }
-    const up = ['create table kernel_note (text text not null unique)']
-    await db.migrate('kernel', [{ id: '0001_note', up, finish }])
-    assert.equal(await db.all('select text from kernel_note'), [{ text: 'a' }])
-    assert.ok(
-      await failure(() =>
-        db.migrate('kernel', [
-          { id: '0001_note', up, finish },
-          { id: '0002_note', up: ['create table kernel_other (id text)'], finish },
-        ]),
-      ),
-    )
-    assert.ok(await failure(() => db.get('select id from kernel_other')))
-    const adding = { id: '0001_item', up: TOY_MIGRATIONS[0]?.up ?? [], finish }
-    await db.migrate('toy', [adding])
-    assert.equal(await db.all('select text from kernel_note'), [{ text: 'a' }])
-  })
+  onDb(
+    'runs what the kernel adds to a migration in its transaction, and nothing that a plugin adds',
+    async (db) => {
+      const finish = async (tx: Tx): Promise<void> => {
+        await tx.run("insert into kernel_note values ('a')")
+      }
+      const up = ['create table kernel_note (text text not null unique)']
+      await db.migrate('kernel', [{ id: '0001_note', up, finish }])
+      assert.equal(await db.all('select text from kernel_note'), [{ text: 'a' }])
+      assert.ok(
+        await failure(() =>
+          db.migrate('kernel', [
+            { id: '0001_note', up, finish },
+            { id: '0002_note', up: ['create table kernel_other (id text)'], finish },
+          ]),
+        ),
+      )
+      assert.ok(await failure(() => db.get('select id from kernel_other')))
+      const adding = { id: '0001_item', up: TOY_MIGRATIONS[0]?.up ?? [], finish }
+      await db.migrate('toy', [adding])
+      assert.equal(await db.all('select text from kernel_note'), [{ text: 'a' }])
+    },
+  )
 
-  test('undoes a migration that fails half way and names nothing as done', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('undoes a migration that fails half way and names nothing as done', async (db) => {
     const broken = {
       id: '0001_broken',
       up: ['create table toy_a (id text)', 'create index toy_b on toy_missing (id)'],
@@ -83,9 +77,7 @@ onEachStore('store/migrate', (test, store) => {
     assert.equal(await db.all('select id from toy_a'), [])
   })
 
-  test('refuses steps that are not additive or not about own tables', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses steps that are not additive or not about own tables', async (db) => {
     const steps = [
       'drop table toy_item',
       'delete from toy_item',

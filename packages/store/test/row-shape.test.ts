@@ -1,7 +1,7 @@
 import { defineTable, type Migration, type Table } from '@steeple/contracts'
 import { assert } from '@steeple/testkit'
 import { scanIntegrity } from '../src/scan-memory.ts'
-import { failure, onEachStore, TOY, TOY_MIGRATIONS, type ToyRow, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, type ToyRow, toy } from '../src/testing/index.ts'
 import { coloured, migrations as nextVersion } from './row-step.ts'
 
 /** Each version of the plugin has a table object of its own. */
@@ -10,6 +10,7 @@ const older = (): Table<ToyRow> => defineTable<ToyRow>('toy_item', TOY.columns, 
 const ROWS = 450
 
 onEachStore('store/row shape', (test, store) => {
+  const onDb = opened(test, store)
   test('reads rows from before a column was added, and back after a roll-back', async () => {
     await using box = await store()
     const [first, next, back] = [older(), coloured(), older()]
@@ -52,9 +53,7 @@ onEachStore('store/row shape', (test, store) => {
     assert.not.ok(await db.transact((tx) => back.change(tx, toy('none', 1), toy('none', 2))))
   })
 
-  test('changes a row that was read before only while a column is what it was', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('changes a row that was read before only while a column is what it was', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS, [TOY])
     await db.transact((tx) => TOY.insert(tx, toy('a', 1, 'x')))
     const seen = await TOY.find(db, { id: 'a' })
@@ -78,9 +77,7 @@ onEachStore('store/row shape', (test, store) => {
     assert.is((await scanIntegrity(db, [back])).problems.length, 1)
   })
 
-  test('goes on with a step over rows where it was cut off', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('goes on with a step over rows where it was cut off', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS, [older()])
     await db.transact(async (tx) => {
       for (let n = 0; n < ROWS; n++) await TOY.insert(tx, toy(`r${String(n).padStart(4, '0')}`, n))
@@ -150,9 +147,7 @@ onEachStore('store/row shape', (test, store) => {
     ])
   })
 
-  test('refuses columns that are not those of before with new ones behind them', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses columns that are not those of before with new ones behind them', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS, [TOY])
     for (const columns of [
       ['id', 'colour', 'n', 'label'],
@@ -168,9 +163,7 @@ onEachStore('store/row shape', (test, store) => {
     await db.migrate('toy', TOY_MIGRATIONS, [older()])
   })
 
-  test('refuses an added column that older code could not write rows without', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses an added column that older code could not write rows without', async (db) => {
     const adds = (column: string): readonly Migration[] => [
       ...TOY_MIGRATIONS,
       { id: '0002_more', up: [`alter table toy_item add column ${column}`] },

@@ -1,10 +1,9 @@
 import { assert } from '@steeple/testkit'
-import { failure, onEachStore, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 
 onEachStore('store/scoped-db', (test, store) => {
-  test('reads and writes the tables of its owner alone', async () => {
-    await using box = await store()
-    const db = await box.open()
+  const onDb = opened(test, store)
+  onDb('reads and writes the tables of its owner alone', async (db, box) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const own = db.scoped('toy')
     const other = db.scoped('other')
@@ -22,9 +21,7 @@ onEachStore('store/scoped-db', (test, store) => {
     assert.is((await own.all('select id from toy_item')).length, 1)
   })
 
-  test('refuses what it may not touch as it refuses all else: by its promise', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses what it may not touch as it refuses all else: by its promise', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const other = db.scoped('other')
     const refused = [other.get('select id from toy_item'), other.all('select id from toy_item')]
@@ -39,9 +36,7 @@ onEachStore('store/scoped-db', (test, store) => {
     assert.equal(await inside, ['rejected', 'rejected'])
   })
 
-  test('lets a service join the transaction of another plugin with its own tables', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('lets a service join the transaction of another plugin with its own tables', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     await db.migrate('other', [
       { id: '0001_row', up: ['create table other_row (id text not null primary key)'] },

@@ -1,5 +1,5 @@
 import { assert } from '@steeple/testkit'
-import { failure, onEachStore, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 
 const TABLE =
   'create table val_row (id text not null primary key, small integer, big bigint, real double precision, blob bytea)'
@@ -7,9 +7,8 @@ const INSERT = 'insert into val_row (id, small, big, real, blob) values (:id, :s
 const FIND = 'select id, small, big, real, blob from val_row where id = :id and (id = :id or big = :big)'
 
 onEachStore('store/values', (test, store) => {
-  test('gives back what was stored, alike in both dialects', async () => {
-    await using box = await store()
-    const db = await box.open()
+  const onDb = opened(test, store)
+  onDb('gives back what was stored, alike in both dialects', async (db) => {
     await db.migrate('val', [{ id: '0001_row', up: [TABLE] }])
     const row = {
       id: `quo'te "ü" \u{1F4F6}`,
@@ -31,9 +30,7 @@ onEachStore('store/values', (test, store) => {
     assert.is(await db.get(FIND, { id: 'none', big: 1 }), undefined)
   })
 
-  test('says how many rows a statement changed', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('says how many rows a statement changed', async (db) => {
     await db.migrate('val', [{ id: '0001_row', up: [TABLE] }])
     const changed = await db.transact(async (tx) => {
       for (const id of ['a', 'b']) await tx.run(INSERT, { id, small: 1, big: 1, real: 1, blob: null })
@@ -42,23 +39,17 @@ onEachStore('store/values', (test, store) => {
     assert.is(changed, 2)
   })
 
-  test('serves a row whose text was not well-formed', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('serves a row whose text was not well-formed', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     await db.transact((tx) => TOY.insert(tx, toy('a', 1, 'half \ud83d')))
     assert.is((await TOY.find(db, { id: 'a' }))?.label, 'half \ufffd')
   })
 
-  test('names a parameter that got no value', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('names a parameter that got no value', async (db) => {
     assert.match((await failure(() => db.get('select :a as a', { b: 1 })))?.message ?? '', /:a/)
   })
 
-  test('refuses SQL that the dialects read differently', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses SQL that the dialects read differently', async (db) => {
     for (const sql of [
       'select 1 -- why',
       'select /* why */ 1',
@@ -70,9 +61,7 @@ onEachStore('store/values', (test, store) => {
       assert.ok(await failure(() => db.get(sql, { a: 1 })), sql)
   })
 
-  test('answers a probe', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('answers a probe', async (db) => {
     assert.is(await db.probe(), undefined)
   })
 }).run()

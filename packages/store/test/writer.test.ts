@@ -1,15 +1,14 @@
 import { assert } from '@steeple/testkit'
 import { brokenConstraint } from '../src/store-error.ts'
-import { failure, onEachStore, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 
 const COUNT = 'select count(*) as count from toy_item'
 /** Longer than work may go on in one turn of the event loop, ms. */
 const LONG_MS = 8
 
 onEachStore('store/writer', (test, store) => {
-  test('keeps what a job wrote after the store is opened again', async () => {
-    await using box = await store()
-    const first = await box.open()
+  const onDb = opened(test, store)
+  onDb('keeps what a job wrote after the store is opened again', async (first, box) => {
     await first.migrate('toy', TOY_MIGRATIONS)
     await first.transact((tx) => TOY.insert(tx, toy('a', 7)))
     await first.close()
@@ -17,9 +16,7 @@ onEachStore('store/writer', (test, store) => {
     assert.equal(await TOY.find(second, { id: 'a' }), toy('a', 7))
   })
 
-  test('undoes a job that throws and keeps the others of its commit', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('undoes a job that throws and keeps the others of its commit', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const ended = await Promise.allSettled(
       ['a', 'b', 'c'].map((id) =>
@@ -41,9 +38,7 @@ onEachStore('store/writer', (test, store) => {
     )
   })
 
-  test('gives others turns between the jobs of one commit', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('gives others turns between the jobs of one commit', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const seen = await Promise.all(
       ['a', 'b', 'c'].map((id) =>
@@ -58,9 +53,7 @@ onEachStore('store/writer', (test, store) => {
     assert.is(new Set(seen).size, 3)
   })
 
-  test('goes on after a statement that a constraint refused', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('goes on after a statement that a constraint refused', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     await db.transact((tx) => TOY.insert(tx, toy('a')))
     const [again, other] = await Promise.all([
@@ -72,9 +65,7 @@ onEachStore('store/writer', (test, store) => {
     assert.equal(await db.get(COUNT), { count: 2 })
   })
 
-  test('shows readers nothing that is not committed', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('shows readers nothing that is not committed', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const seen = await db.transact(async (tx) => {
       await TOY.insert(tx, toy('a'))
@@ -84,9 +75,7 @@ onEachStore('store/writer', (test, store) => {
     assert.equal(await db.get(COUNT), { count: 1 })
   })
 
-  test('keeps nothing of a group whose commit fails, and tells every caller', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('keeps nothing of a group whose commit fails, and tells every caller', async (db, box) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     let undone = 0
     const ended = await Promise.all(
@@ -113,9 +102,7 @@ onEachStore('store/writer', (test, store) => {
     assert.is(box.lines.length, 2)
   })
 
-  test('undoes a failed attempt alone, with its steps for later', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('undoes a failed attempt alone, with its steps for later', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const said: string[] = []
     await db.transact(async (tx) => {
@@ -140,9 +127,7 @@ onEachStore('store/writer', (test, store) => {
     assert.equal(said, ['undone', 'no', 'after'])
   })
 
-  test('undoes a failed attempt that was the first thing of its job', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('undoes a failed attempt that was the first thing of its job', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     await db.transact(async (tx) => {
       await failure(() =>
@@ -156,9 +141,7 @@ onEachStore('store/writer', (test, store) => {
     assert.equal(await db.all('select id from toy_item'), [{ id: 'after' }])
   })
 
-  test('undoes the whole job when it throws after a successful attempt', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('undoes the whole job when it throws after a successful attempt', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const error = await failure(() =>
       db.transact(async (tx) => {
@@ -170,9 +153,7 @@ onEachStore('store/writer', (test, store) => {
     assert.equal(await db.get(COUNT), { count: 0 })
   })
 
-  test('undoes a job that takes longer than it asked for', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('undoes a job that takes longer than it asked for', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const error = await failure(() =>
       db.transact(async (tx) => {
@@ -185,18 +166,14 @@ onEachStore('store/writer', (test, store) => {
     assert.equal(await db.all('select id from toy_item'), [{ id: 'next' }])
   })
 
-  test('refuses statements of a transaction that is over', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('refuses statements of a transaction that is over', async (db) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const tx = await db.transact(async (inner) => ({ inner }))
     assert.match((await failure(() => TOY.insert(tx.inner, toy('late'))))?.message ?? '', /over/)
     assert.equal(await db.get(COUNT), { count: 0 })
   })
 
-  test('loses no update of two instances that count the same row', async () => {
-    await using box = await store()
-    const one = await box.open()
+  onDb('loses no update of two instances that count the same row', async (one, box) => {
     await one.migrate('toy', TOY_MIGRATIONS)
     await one.transact((tx) => TOY.insert(tx, toy('counter', 0)))
     const two = await box.open()
@@ -209,9 +186,7 @@ onEachStore('store/writer', (test, store) => {
     assert.is((await TOY.find(one, { id: 'counter' }))?.n, 100)
   })
 
-  test('finishes what waits when it is closed and refuses what comes later', async () => {
-    await using box = await store()
-    const db = await box.open()
+  onDb('finishes what waits when it is closed and refuses what comes later', async (db, box) => {
     await db.migrate('toy', TOY_MIGRATIONS)
     const waiting = db.transact((tx) => TOY.insert(tx, toy('a')))
     const closing = db.close()

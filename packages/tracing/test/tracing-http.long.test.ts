@@ -256,16 +256,12 @@ for (const [trouble, start] of Object.entries(TROUBLES))
   })
 
 test('a collector that is away is counted', async () => {
-  const bed = await startBed('http://127.0.0.1:1/v1/traces')
-  try {
-    await issue(bed, 'one')
-    await eventually(async () => {
-      const { body } = await bed.request('GET', '/metrics')
-      assert.match(String(body), /svc_tracing_spans_total\{result="failed"\} [1-9]/)
-    })
-  } finally {
-    await bed.stop()
-  }
+  await using bed = await startBed('http://127.0.0.1:1/v1/traces')
+  await issue(bed, 'one')
+  await eventually(async () => {
+    const { body } = await bed.request('GET', '/metrics')
+    assert.match(String(body), /svc_tracing_spans_total\{result="failed"\} [1-9]/)
+  })
 })
 
 test.run()

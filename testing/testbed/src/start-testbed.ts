@@ -164,11 +164,15 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   })
   kernel.attach(edge)
   let stopping: Promise<void> | undefined
-  const stop = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     await edge.close()
     await kernel.close()
     packages.clear()
     await rm(root, { recursive: true, force: true })
+  }
+  const stop = (): Promise<void> => {
+    stopping ??= end()
+    return stopping
   }
   try {
     await kernel.registry.loadAll()
@@ -193,10 +197,8 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
       unload: async (id) => {
         await kernel.registry.unload(id)
       },
-      stop: () => {
-        stopping ??= stop()
-        return stopping
-      },
+      stop,
+      [Symbol.asyncDispose]: stop,
     }
   } catch (error) {
     await stop()

@@ -37,32 +37,24 @@ function inline(id: string, plugin: Plugin): InlinePlugin {
 }
 
 testbed('serves a plugin through the real edge and keeps its audit trail', async () => {
-  const bed = await startTestbed({ plugins: [inline('greeting', greeting)] })
-  try {
-    const token = bed.credential({ kind: 'cli', id: 'desk', roles: ['operator'] })
-    const answer = await bed.request('POST', '/v1/greeting', { token, body: {} })
-    assert.equal([answer.status, answer.body], [200, { said: 'desk' }])
-    const [entry] = await bed.audit()
-    assert.equal([entry?.action, entry?.target, entry?.principal.kind], ['greeting.say', 'world', 'cli'])
-    assert.is((await bed.service(auditTrailRef)?.verify())?.ok, true)
-    assert.equal(
-      (await bed.events()).map(({ type }) => type),
-      ['greeting.say'],
-    )
-  } finally {
-    await bed.stop()
-  }
+  await using bed = await startTestbed({ plugins: [inline('greeting', greeting)] })
+  const token = bed.credential({ kind: 'cli', id: 'desk', roles: ['operator'] })
+  const answer = await bed.request('POST', '/v1/greeting', { token, body: {} })
+  assert.equal([answer.status, answer.body], [200, { said: 'desk' }])
+  const [entry] = await bed.audit()
+  assert.equal([entry?.action, entry?.target, entry?.principal.kind], ['greeting.say', 'world', 'cli'])
+  assert.is((await bed.service(auditTrailRef)?.verify())?.ok, true)
+  assert.equal(
+    (await bed.events()).map(({ type }) => type),
+    ['greeting.say'],
+  )
 })
 
 testbed('refuses a principal without the role and one that it does not know', async () => {
-  const bed = await startTestbed({ plugins: [inline('greeting', greeting)] })
-  try {
-    const token = bed.credential({ kind: 'node', id: 'n-1', roles: ['node'] })
-    assert.is((await bed.request('POST', '/v1/greeting', { token, body: {} })).status, 403)
-    assert.is((await bed.request('POST', '/v1/greeting', { token: false, body: {} })).status, 401)
-  } finally {
-    await bed.stop()
-  }
+  await using bed = await startTestbed({ plugins: [inline('greeting', greeting)] })
+  const token = bed.credential({ kind: 'node', id: 'n-1', roles: ['node'] })
+  assert.is((await bed.request('POST', '/v1/greeting', { token, body: {} })).status, 403)
+  assert.is((await bed.request('POST', '/v1/greeting', { token: false, body: {} })).status, 401)
 })
 
 testbed('loads and unloads while it runs, and leaves nothing behind', async () => {
@@ -101,23 +93,21 @@ testbed('tells a plugin of events, and of services that come, are replaced, chan
       return {}
     },
   }
-  const bed = await startTestbed({ plugins: [inline('greeting', greeting), inline('listener', listener)] })
-  try {
-    await bed.settled()
-    assert.is((await bed.request('POST', '/v1/greeting', { body: {} })).status, 200)
-    await eventually(() => assert.equal(heard, ['greeting.say world']))
-    await bed.load(speaker('1.0.0', 'hello'))
-    await bed.load(speaker('1.1.0', 'good day'))
-    await eventually(() => assert.equal([words[0], words.at(-1)], ['hello', 'good day']))
-    const before = words.length
-    assert.is((await bed.request('POST', '/v1/greeting', { body: {} })).status, 200)
-    await eventually(() => assert.equal(words.slice(before), ['good day']))
-    await bed.unload('speaker')
-    await eventually(() => assert.is(words.at(-1), undefined))
-    assert.is(heard.length, 2)
-  } finally {
-    await bed.stop()
-  }
+  await using bed = await startTestbed({
+    plugins: [inline('greeting', greeting), inline('listener', listener)],
+  })
+  await bed.settled()
+  assert.is((await bed.request('POST', '/v1/greeting', { body: {} })).status, 200)
+  await eventually(() => assert.equal(heard, ['greeting.say world']))
+  await bed.load(speaker('1.0.0', 'hello'))
+  await bed.load(speaker('1.1.0', 'good day'))
+  await eventually(() => assert.equal([words[0], words.at(-1)], ['hello', 'good day']))
+  const before = words.length
+  assert.is((await bed.request('POST', '/v1/greeting', { body: {} })).status, 200)
+  await eventually(() => assert.equal(words.slice(before), ['good day']))
+  await bed.unload('speaker')
+  await eventually(() => assert.is(words.at(-1), undefined))
+  assert.is(heard.length, 2)
 })
 
 testbed.run()

@@ -225,7 +225,7 @@ export interface TestPrincipal {
 }
 
 /** The real kernel, store and edge around the plugins under test, on a free loopback port. */
-export interface Testbed {
+export interface Testbed extends AsyncDisposable {
   readonly url: string
   /** The environment admin token of this testbed. */
   readonly adminToken: string

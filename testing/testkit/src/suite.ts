@@ -1,7 +1,7 @@
 import { suite as uvuSuite } from 'uvu'
 
 /** The time that a test or hook may take unless it asks for more. It ends what hangs; a busy machine only takes longer. */
-export const DEFAULT_LIMIT_MS = 300_000
+export const DEFAULT_LIMIT_MS = 360_000
 
 /** Work of a test or hook. */
 export type Body = () => void | Promise<void>
@@ -27,28 +27,28 @@ export interface Suite {
 }
 
 /**
- * A uvu suite whose tests and hooks fail when they take longer than their limit.
+ * A uvu suite whose tests and hooks fail when they take longer than their limit: their own, or else that of `all`.
  *
  * A failing `before` fails every test of the suite; uvu alone would report it as passed.
  */
-export function suite(name: string): Suite {
+export function suite(name: string, all: BodyOptions = {}): Suite {
   const inner = uvuSuite(name)
   let brokenSetup: { readonly cause: unknown } | undefined
   const before = (body: Body, options?: BodyOptions): void =>
     inner.before(async () => {
       try {
-        await limited(body, 'the before hook', options)
+        await limited(body, 'the before hook', { ...all, ...options })
       } catch (cause) {
         brokenSetup ??= { cause }
       }
     })
   const after = (body: Body, options?: BodyOptions): void =>
-    inner.after(() => limited(body, 'the after hook', options))
+    inner.after(() => limited(body, 'the after hook', { ...all, ...options }))
   const test = (sentence: string, body: Body, options?: BodyOptions): void =>
     inner(sentence, async () => {
       if (brokenSetup !== undefined) throw asError(brokenSetup.cause)
       try {
-        await limited(body, `"${sentence}"`, options)
+        await limited(body, `"${sentence}"`, { ...all, ...options })
       } catch (error) {
         throw printable(error)
       }
@@ -56,11 +56,11 @@ export function suite(name: string): Suite {
   return Object.assign(test, {
     before: Object.assign(before, {
       each: (body: Body, options?: BodyOptions): void =>
-        inner.before.each(() => limited(body, 'the before.each hook', options)),
+        inner.before.each(() => limited(body, 'the before.each hook', { ...all, ...options })),
     }),
     after: Object.assign(after, {
       each: (body: Body, options?: BodyOptions): void =>
-        inner.after.each(() => limited(body, 'the after.each hook', options)),
+        inner.after.each(() => limited(body, 'the after.each hook', { ...all, ...options })),
     }),
     run: (): void => inner.run(),
   })

@@ -105,25 +105,21 @@ esims('refuses what is no wish', async () => {
 })
 
 esims('makes eUICCs with an EID that can be checked, on the curves that were asked for', async () => {
-  const place = await tempDir('steeple-esims-')
-  try {
-    const path = join(place.path, 'eum.json')
-    await writeEums(path)
-    const eums = await readEums(path)
-    const both = newEuicc(eums, undefined, TERMS.notBeforeMs)
-    assert.match(both.eid, /^89999999[0-9]{24}$/)
-    assert.is(Number(BigInt(both.eid) % 97n), 1)
-    assert.equal(
-      both.chains.map(({ curve }) => curve),
-      ['P-256', 'brainpoolP256r1'],
-    )
-    assert.is(newEuicc(eums, 'brainpoolP256r1', TERMS.notBeforeMs).chains.length, 1)
-    const all = await openEsims({ directory: place.path, clock: machineClock() })
-    assert.equal(await all.list(), [])
-    await all.close()
-  } finally {
-    await place.remove()
-  }
+  await using place = await tempDir('steeple-esims-')
+  const path = join(place.path, 'eum.json')
+  await writeEums(path)
+  const eums = await readEums(path)
+  const both = newEuicc(eums, undefined, TERMS.notBeforeMs)
+  assert.match(both.eid, /^89999999[0-9]{24}$/)
+  assert.is(Number(BigInt(both.eid) % 97n), 1)
+  assert.equal(
+    both.chains.map(({ curve }) => curve),
+    ['P-256', 'brainpoolP256r1'],
+  )
+  assert.is(newEuicc(eums, 'brainpoolP256r1', TERMS.notBeforeMs).chains.length, 1)
+  const all = await openEsims({ directory: place.path, clock: machineClock() })
+  assert.equal(await all.list(), [])
+  await all.close()
 })
 
 esims.run()

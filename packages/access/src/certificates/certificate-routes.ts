@@ -16,6 +16,7 @@ import {
   type Page,
   PLAIN_TEXT_PATTERN,
   type Principal,
+  pageFrom,
   pageSchema,
   type Reply,
   type Request,
@@ -291,13 +292,7 @@ function tooLong(message: string): Error {
 
 async function certificatePage(context: Context, userId: string, page: Page): Promise<object> {
   const rows = await listCertificates(context.db, userId, page.limit + 1, positionFrom(page.after))
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const hasMore = rows.length > page.limit && last !== undefined
-  return {
-    certificates: shown.map(certificateRecord),
-    next_cursor: hasMore ? page.cursor([last.issued_at_ms, last.serial]) : null,
-  }
+  return pageFrom(page, 'certificates', rows, certificateRecord, (row) => [row.issued_at_ms, row.serial])
 }
 
 function positionFrom(after: Page['after']): CertificatePosition | undefined {

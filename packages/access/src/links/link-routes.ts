@@ -5,6 +5,7 @@ import {
   objectSchema,
   PAGE_QUERY,
   type Principal,
+  pageFrom,
   pageSchema,
   type Reply,
   type Request,
@@ -74,13 +75,11 @@ function listRoute({ context }: People): Route {
     schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('links', LINK_SCHEMA) },
     paged: true,
     handle: async (request) => {
-      const { limit, after, cursor } = request.page()
-      const all = await openLinks(context.db, context.clock.nowMs(), MOST_READ, String(after?.[0] ?? ''))
+      const page = request.page()
+      const after = String(page.after?.[0] ?? '')
+      const all = await openLinks(context.db, context.clock.nowMs(), MOST_READ, after)
       const own = all.filter((row) => mayTouch(request.principal, row))
-      const shown = own.slice(0, limit)
-      const last = shown.at(-1)
-      const next_cursor = own.length > limit && last !== undefined ? cursor([last.id]) : null
-      return { body: { links: shown.map(linkRecord), next_cursor } }
+      return { body: await pageFrom(page, 'links', own, linkRecord, ({ id }) => [id]) }
     },
   })
 }

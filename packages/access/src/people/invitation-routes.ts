@@ -12,6 +12,7 @@ import {
   objectSchema,
   PAGE_QUERY,
   type Principal,
+  pageFrom,
   pageSchema,
   type Reader,
   type Reply,
@@ -276,13 +277,10 @@ function listRoute({ context }: People): Route {
     schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('invitations', LISTED_SCHEMA) },
     paged: true,
     handle: async (request) => {
-      const { limit, after, cursor } = request.page()
-      const afterId = String(after?.[0] ?? '')
-      const rows = await listInvitations(context.db, context.clock.nowMs(), limit + 1, afterId)
-      const shown = rows.slice(0, limit)
-      const last = shown.at(-1)
-      const next_cursor = rows.length > limit && last !== undefined ? cursor([last.id]) : null
-      return { body: { invitations: shown.map(invitationRecord), next_cursor } }
+      const page = request.page()
+      const after = String(page.after?.[0] ?? '')
+      const rows = await listInvitations(context.db, context.clock.nowMs(), page.limit + 1, after)
+      return { body: await pageFrom(page, 'invitations', rows, invitationRecord, ({ id }) => [id]) }
     },
   })
 }

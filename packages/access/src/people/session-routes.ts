@@ -7,6 +7,7 @@ import {
   PAGE_QUERY,
   type Page,
   type Principal,
+  pageFrom,
   pageSchema,
   type Route,
   route,
@@ -118,17 +119,11 @@ async function sessionPage(
   const { after } = page
   const position = after === undefined ? undefined : { createdAtMs: Number(after[0]), id: String(after[1]) }
   const rows = await listSessions(context.db, filter, page.limit + 1, position)
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const sessions = shown.map(async (row) => {
+  const record = async (row: SessionRow): Promise<object> => {
     const user = await findUser(context.db, row.user_id)
     return sessionRecord(row, user?.name ?? row.user_id, row.id === current)
-  })
-  return {
-    sessions: await Promise.all(sessions),
-    next_cursor:
-      rows.length > page.limit && last !== undefined ? page.cursor([last.created_at_ms, last.id]) : null,
   }
+  return pageFrom(page, 'sessions', rows, record, (row) => [row.created_at_ms, row.id])
 }
 
 function sessionRecord(row: SessionRow, userName: string, current: boolean): object {

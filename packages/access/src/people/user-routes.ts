@@ -8,6 +8,7 @@ import {
   PAGE_QUERY,
   type Page,
   type Principal,
+  pageFrom,
   pageSchema,
   type Reader,
   type Role,
@@ -90,15 +91,17 @@ function listRoute({ db }: Context): Route {
   })
 }
 
-async function userPage(reader: Reader, { limit, after, cursor }: Page): Promise<object> {
+async function userPage(reader: Reader, page: Page): Promise<object> {
+  const { after, limit } = page
   const position = after === undefined ? undefined : { createdAtMs: Number(after[0]), id: String(after[1]) }
   const rows = await listUsers(reader, limit + 1, position)
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return {
-    users: await Promise.all(shown.map((row) => userRecord(reader, row))),
-    next_cursor: rows.length > limit && last !== undefined ? cursor([last.created_at_ms, last.id]) : null,
-  }
+  return pageFrom(
+    page,
+    'users',
+    rows,
+    (row) => userRecord(reader, row),
+    (row) => [row.created_at_ms, row.id],
+  )
 }
 
 function addRoute(people: People): Route {

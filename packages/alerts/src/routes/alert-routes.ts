@@ -7,6 +7,7 @@ import {
   ok,
   PAGE_QUERY,
   type Page,
+  pageFrom,
   pageSchema,
   type Request,
   type Route,
@@ -112,17 +113,11 @@ async function pageOf({ context }: AlertParts, filter: AlertFilter, page: Page):
   const wanted = { ...(state && { state }), ...(severity && { severity }), ...(rule && { rule }) }
   const rows = await alertsAfter(context.db, wanted, page.limit + 1, page.after)
   const silences = await silencesAt(context.db, context.clock.nowMs())
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const labels = await simLabels(
-    context,
-    shown.map(({ subject }) => subject),
-  )
-  return {
-    alerts: shown.map((row) => alertRecord(row, silenceOf(row, silences), labels.get(row.subject))),
-    next_cursor:
-      rows.length > page.limit && last !== undefined ? page.cursor([last.started_at_ms, last.id]) : null,
-  }
+  const subjects = rows.map(({ subject }) => subject)
+  const labels = await simLabels(context, subjects)
+  const record = (row: AlertRow): object =>
+    alertRecord(row, silenceOf(row, silences), labels.get(row.subject))
+  return pageFrom(page, 'alerts', rows, record, (row) => [row.started_at_ms, row.id])
 }
 
 async function labelOf({ context }: AlertParts, subject: string): Promise<string | undefined> {

@@ -35,7 +35,7 @@ export interface AlertBody {
 }
 
 /** The kernel with alerts, a metric that tests set, and a receiver. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly bed: Testbed
   readonly clock: FakeClock
   readonly receiver: Receiver
@@ -115,6 +115,9 @@ export async function world(alerts: object = {}, webhook: object = {}): Promise<
     alerts: async (query = '') => {
       const response = await bed.request('GET', `/v1/alerts${query}`)
       return bodyOf<{ readonly alerts: readonly AlertBody[] }>(response).alerts
+    },
+    async [Symbol.asyncDispose](this: World) {
+      await this.close()
     },
     close: async () => {
       await bed.stop()

@@ -26,7 +26,7 @@ export interface Ask {
 }
 
 /** A listening edge over a fake kernel. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly edge: Edge
   readonly kernel: FakeKernel
   readonly url: string
@@ -59,7 +59,16 @@ export async function serveRoutes(routes: readonly Route[], options: WorldOption
   await edge.swap(await edge.build([routeSet('sample', routes)]))
   const { port } = await edge.listen()
   const url = `http://127.0.0.1:${port}`
-  return { edge, kernel, url, port, ask: (path, how) => ask(`${url}${path}`, how), close: () => edge.close() }
+  const close = (): Promise<void> => edge.close()
+  return {
+    edge,
+    kernel,
+    url,
+    port,
+    ask: (path, how) => ask(`${url}${path}`, how),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
 }
 
 export async function ask(url: string, how: Ask = {}): Promise<Answer> {

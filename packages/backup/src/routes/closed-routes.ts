@@ -6,6 +6,7 @@ import {
   PAGE_QUERY,
   type Page,
   PLAIN_TEXT_PATTERN,
+  pageFrom,
   pageSchema,
   type Route,
   recordSchema,
@@ -82,20 +83,18 @@ export function closedRoutes({ context }: BackupParts): readonly Route[] {
 async function closedPage(
   { context }: Pick<BackupParts, 'context'>,
   kind: string | undefined,
-  { limit, after, cursor }: Page,
+  page: Page,
 ): Promise<object> {
-  const [afterKind = '', afterId = ''] = after ?? []
+  const [afterKind = '', afterId = ''] = page.after ?? []
   const position = { kind: String(afterKind), id: String(afterId) }
-  const items = await context.use(closedItemsRef).list(limit + 1, position, kind)
-  const shown = items.slice(0, limit)
-  const last = shown.at(-1)
-  return {
-    closed: shown.map((item) => ({
-      ...{ kind: item.kind, id: item.id },
-      expires_at: timestampOrNull(item.untilMs ?? null),
-    })),
-    next_cursor: items.length > limit && last !== undefined ? cursor([last.kind, last.id]) : null,
-  }
+  const items = await context.use(closedItemsRef).list(page.limit + 1, position, kind)
+  return pageFrom(
+    page,
+    'closed',
+    items,
+    ({ kind: of, id, untilMs = null }) => ({ kind: of, id, expires_at: timestampOrNull(untilMs) }),
+    (item) => [item.kind, item.id],
+  )
 }
 
 /** Says what is closed; nothing when all is open. */

@@ -22,7 +22,7 @@ export function hashOf(imsi: string): ImsiHash {
 }
 
 /** A directory and collectors of it. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly dir: TempDir
   readonly clock: FakeClock
   readonly metrics: ReturnType<typeof fakeContext>['metrics']
@@ -43,6 +43,9 @@ export async function makeWorld(clock: FakeClock = fakeClock()): Promise<World> 
     metrics: fake.metrics,
     oam: undefined,
     open: (own = clock) => createCdrCollector({ dir: dir.path, clock: own, metrics, oam: () => world.oam }),
+    async [Symbol.asyncDispose]() {
+      await this.close()
+    },
     close: async () => {
       await fake.dispose()
       await dir.remove()

@@ -39,7 +39,7 @@ export async function openNft(
   iface: string = RECEIVING,
   core: readonly string[] = [CORE, CORE_6],
   inside: readonly string[] = [],
-): Promise<UpfTap> {
+): Promise<UpfTap & AsyncDisposable> {
   const place = {
     table: 'steeple_gtpu_test',
     iface,
@@ -55,7 +55,7 @@ export async function openNft(
     carried,
   })
   await tap.snapshot(undefined, NEVER)
-  return tap
+  return Object.assign(tap, { [Symbol.asyncDispose]: () => tap.close(false) })
 }
 
 export interface PcapPlace {

@@ -4,6 +4,7 @@ import {
   objectSchema,
   PAGE_QUERY,
   type Page,
+  pageFrom,
   pageSchema,
   type Route,
   recordSchema,
@@ -42,14 +43,10 @@ export function erasuresRoute(parts: ComplianceParts): Route {
   })
 }
 
-async function erasurePage(parts: ComplianceParts, { limit, after, cursor }: Page): Promise<object> {
-  const rows = await openErasures(parts.context.db, after === undefined ? '' : String(after[0]), limit + 1)
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return {
-    erasures: await Promise.all(shown.map((row) => erasureRecord(parts, row))),
-    next_cursor: rows.length > limit && last !== undefined ? cursor([last.subject]) : null,
-  }
+async function erasurePage(parts: ComplianceParts, page: Page): Promise<object> {
+  const rows = await openErasures(parts.context.db, String(page.after?.[0] ?? ''), page.limit + 1)
+  const record = (row: ErasureRow): Promise<object> => erasureRecord(parts, row)
+  return pageFrom(page, 'erasures', rows, record, ({ subject }) => [subject])
 }
 
 async function erasureRecord({ context }: ComplianceParts, row: ErasureRow): Promise<object> {

@@ -90,7 +90,7 @@ async function closed(server: Http2Server, sessions: ReadonlySet<ServerHttp2Sess
 }
 
 /** A driver around a core made of recordings, containers that restart, and a directory of its own. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly fake: FakeContext<undefined>
   readonly core: StandInCore
   readonly bus: StandInBus
@@ -159,6 +159,9 @@ export async function world(
     asked,
     dir: join(folder.path, 'core'),
     text: async () => JSON.stringify([await filesIn(join(folder.path, 'core')), engine.restarted]),
+    async [Symbol.asyncDispose](this: World) {
+      await this.close()
+    },
     close: async () => {
       await fake.dispose()
       db.close()

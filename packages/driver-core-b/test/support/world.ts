@@ -9,7 +9,7 @@ import { createHttpClient } from '../../src/sbi/http-client.ts'
 import { comeUp, type StandInCore, startStandInCore } from './stand-in-core.ts'
 
 /** A core, an engine, a directory, and a driver that reaches them. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly core: StandInCore
   readonly engine: ContainerEngine
   readonly dir: string
@@ -66,6 +66,9 @@ export async function makeWorld(more: Overrides<Settings['core_b']> = {}): Promi
       const names = (await readdir(dir)).filter((name) => name.endsWith('.yaml')).toSorted()
       const files = await Promise.all(names.map((name) => readFile(join(dir, name), 'utf8')))
       return JSON.stringify([core.world(), engine.restarted, names, files])
+    },
+    async [Symbol.asyncDispose](this: World) {
+      await this.close()
     },
     close: async () => {
       await fake.dispose()

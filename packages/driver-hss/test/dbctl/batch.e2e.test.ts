@@ -29,7 +29,6 @@ batch(
     assert.ok(tool.runs.length <= 14)
     await tool.remove()
   },
-  { limitMs: 360_000 },
 )
 
 batch('keeps the calls of two callers apart', async () => {

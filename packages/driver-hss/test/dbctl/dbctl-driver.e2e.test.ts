@@ -25,87 +25,71 @@ dbctl('adds a subscriber with its APNs and its AMBR', async () => {
   })
 })
 
-dbctl(
-  'blocks with the stock tool by removing, remembers it, and puts back with the next push',
-  async () => {
-    await withStock(async (driver, tool) => {
-      const one = subscriber(1)
-      await driver.upsert([one], patient())
-      assert.equal([...(await driver.setBlocked([one.imsi], true, patient())).values()], [undefined])
-      assert.equal(await tool.docs(), [])
-      assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
-      const [problem] = (await driver.setBlocked([one.imsi], false, patient())).values()
-      assert.ok(problem !== undefined && isServiceError(problem) && problem.code === 'not_found')
-      await driver.upsert([one], patient())
-      assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, false)
-    })
-  },
-  { limitMs: 360_000 },
-)
-
-dbctl(
-  'cancels a location with a tool that can, and says that the stock one cannot',
-  async () => {
+dbctl('blocks with the stock tool by removing, remembers it, and puts back with the next push', async () => {
+  await withStock(async (driver, tool) => {
     const one = subscriber(1)
-    await withStock(async (driver) => {
-      const [problem] = (await driver.cancelLocation?.([one.imsi], patient()))?.values() ?? []
-      assert.match(String(problem?.message), /there is no command cancel_location/)
-    })
-    const tool = await makeDbctl('extras')
-    const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
     await driver.upsert([one], patient())
-    const stranger = subscriber(2).imsi
-    const result = await driver.cancelLocation?.([one.imsi, stranger], patient())
-    assert.is(result?.get(one.imsi), undefined)
-    const problem = result?.get(stranger)
-    assert.ok(isServiceError(problem) && problem.code === 'not_found')
-    const [doc] = await tool.docs()
-    assert.is(doc?.request_cancel_location, true)
-    await tool.remove()
-  },
-  { limitMs: 360_000 },
-)
+    assert.equal([...(await driver.setBlocked([one.imsi], true, patient())).values()], [undefined])
+    assert.equal(await tool.docs(), [])
+    assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
+    const [problem] = (await driver.setBlocked([one.imsi], false, patient())).values()
+    assert.ok(problem !== undefined && isServiceError(problem) && problem.code === 'not_found')
+    await driver.upsert([one], patient())
+    assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, false)
+  })
+})
 
-dbctl(
-  'adds an APN that is missing and says that it cannot take one away',
-  async () => {
-    await withStock(async (driver) => {
-      await driver.upsert([subscriber(1, { apns: ['internet'] })], patient())
-      await driver.upsert([subscriber(1)], patient())
-      const { imsi } = subscriber(1)
-      assert.equal((await driver.observe([imsi], patient())).get(imsi)?.apns, ['internet', 'ims'])
-      const [problem] = (await driver.upsert([subscriber(1, { apns: ['ims'] })], patient())).values()
-      assert.match(String(problem?.message), /cannot take APNs away/)
-    })
-  },
-  { limitMs: 360_000 },
-)
+dbctl('cancels a location with a tool that can, and says that the stock one cannot', async () => {
+  const one = subscriber(1)
+  await withStock(async (driver) => {
+    const [problem] = (await driver.cancelLocation?.([one.imsi], patient()))?.values() ?? []
+    assert.match(String(problem?.message), /there is no command cancel_location/)
+  })
+  const tool = await makeDbctl('extras')
+  const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+  await driver.upsert([one], patient())
+  const stranger = subscriber(2).imsi
+  const result = await driver.cancelLocation?.([one.imsi, stranger], patient())
+  assert.is(result?.get(one.imsi), undefined)
+  const problem = result?.get(stranger)
+  assert.ok(isServiceError(problem) && problem.code === 'not_found')
+  const [doc] = await tool.docs()
+  assert.is(doc?.request_cancel_location, true)
+  await tool.remove()
+})
 
-dbctl(
-  'does not add anybody twice whom the listing of 20 does not show',
-  async () => {
-    await withStock(async (driver, tool) => {
-      const many = Array.from({ length: 22 }, (_none, index) => subscriber(index, { apns: ['internet'] }))
-      await driver.upsert(many.slice(0, 1), patient())
-      const [doc] = await tool.store.list()
-      for (const { imsi } of many.slice(1)) await tool.store.insert(imsi, { ...doc, imsi })
-      const fresh = dbctlDriver({ path: tool.path, url: '', documents: undefined })
-      await fresh.upsert(many.slice(20), patient())
-      assert.is((await tool.docs()).length, 22)
-      assert.is(
-        (
-          await fresh.observe(
-            many.map(({ imsi }) => imsi),
-            patient(),
-          )
-        ).size,
-        22,
-      )
-      assert.match((await fresh.probe(patient())).detail, /20 subscribers only/)
-    })
-  },
-  { limitMs: 360_000 },
-)
+dbctl('adds an APN that is missing and says that it cannot take one away', async () => {
+  await withStock(async (driver) => {
+    await driver.upsert([subscriber(1, { apns: ['internet'] })], patient())
+    await driver.upsert([subscriber(1)], patient())
+    const { imsi } = subscriber(1)
+    assert.equal((await driver.observe([imsi], patient())).get(imsi)?.apns, ['internet', 'ims'])
+    const [problem] = (await driver.upsert([subscriber(1, { apns: ['ims'] })], patient())).values()
+    assert.match(String(problem?.message), /cannot take APNs away/)
+  })
+})
+
+dbctl('does not add anybody twice whom the listing of 20 does not show', async () => {
+  await withStock(async (driver, tool) => {
+    const many = Array.from({ length: 22 }, (_none, index) => subscriber(index, { apns: ['internet'] }))
+    await driver.upsert(many.slice(0, 1), patient())
+    const [doc] = await tool.store.list()
+    for (const { imsi } of many.slice(1)) await tool.store.insert(imsi, { ...doc, imsi })
+    const fresh = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+    await fresh.upsert(many.slice(20), patient())
+    assert.is((await tool.docs()).length, 22)
+    assert.is(
+      (
+        await fresh.observe(
+          many.map(({ imsi }) => imsi),
+          patient(),
+        )
+      ).size,
+      22,
+    )
+    assert.match((await fresh.probe(patient())).detail, /20 subscribers only/)
+  })
+})
 
 dbctl('does what it can in its time and leaves the rest for the next call', async () => {
   const tool = await makeDbctl('stock')
@@ -181,26 +165,22 @@ dbctl('names the database to the tool', async () => {
   )
 })
 
-dbctl(
-  'leaves a blocked subscriber blocked whose APNs it cannot mend',
-  async () => {
-    const tool = await makeDbctl('extras')
-    const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
-    const one = { ...subscriber(1), isBlocked: true }
-    await driver.upsert([one], patient())
-    await tool.store.update(one.imsi, (doc) => {
-      const [slice = {}] = docsOf(doc.suspended_slice)
-      const session = docsOf(slice.session)
-      const more = [...session, { ...session[0], name: 'by-hand' }]
-      return { ...doc, suspended_slice: [{ ...slice, session: more }] }
-    })
-    const [problem] = (await driver.upsert([one], patient())).values()
-    assert.match(String(problem?.message), /cannot take APNs away/)
-    assert.equal((await tool.docs())[0]?.slice, [])
-    assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
-    await tool.remove()
-  },
-  { limitMs: 360_000 },
-)
+dbctl('leaves a blocked subscriber blocked whose APNs it cannot mend', async () => {
+  const tool = await makeDbctl('extras')
+  const driver = dbctlDriver({ path: tool.path, url: '', documents: undefined })
+  const one = { ...subscriber(1), isBlocked: true }
+  await driver.upsert([one], patient())
+  await tool.store.update(one.imsi, (doc) => {
+    const [slice = {}] = docsOf(doc.suspended_slice)
+    const session = docsOf(slice.session)
+    const more = [...session, { ...session[0], name: 'by-hand' }]
+    return { ...doc, suspended_slice: [{ ...slice, session: more }] }
+  })
+  const [problem] = (await driver.upsert([one], patient())).values()
+  assert.match(String(problem?.message), /cannot take APNs away/)
+  assert.equal((await tool.docs())[0]?.slice, [])
+  assert.is((await driver.observe([one.imsi], patient())).get(one.imsi)?.isBlocked, true)
+  await tool.remove()
+})
 
 dbctl.run()

@@ -55,7 +55,6 @@ mongoTests(
       await again.stop()
     }
   },
-  { limitMs: 360_000 },
 )
 
 mongoTests(
@@ -89,7 +88,6 @@ mongoTests(
     for (const problem of problems.slice(0, 6)) assert.match(problem, /does not answer: .*ECONNREFUSED/)
     for (const problem of problems) assert.not.match(problem, /it worked|TopologyClosed/)
   },
-  { limitMs: 360_000 },
 )
 
 mongoTests('leaves nothing but subscribers once it is released, however often', async () => {

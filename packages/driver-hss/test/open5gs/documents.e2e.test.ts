@@ -409,7 +409,6 @@ documents(
       }
     })
   },
-  { limitMs: 360_000 },
 )
 
 /** The fields that an edit sets to another type of the same number. */

@@ -4,6 +4,7 @@ import {
   objectSchema,
   PAGE_QUERY,
   type Page,
+  pageFrom,
   pageSchema,
   type Route,
   recordSchema,
@@ -251,7 +252,7 @@ function listRoute({ certs }: CertParts): Route {
       'CI, EUM, DPauth, DPpb and DPtls (SGP.22 §4.5), with what each is used for and until when it is valid.',
     schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('certs', CERT_SCHEMA) },
     paged: true,
-    handle: async (request) => ({ body: certPage(certs.all(), certs.inUse(), request.page()) }),
+    handle: async (request) => ({ body: await certPage(certs.all(), certs.inUse(), request.page()) }),
   })
 }
 
@@ -377,7 +378,7 @@ function fileOf({ name, pem, base64 }: ImportBody['files'][number], at: number):
 }
 
 /** Newest first; of those that came together by id. */
-function certPage(held: readonly HeldCertificate[], inUse: ReadonlySet<string>, page: Page): object {
+function certPage(held: readonly HeldCertificate[], inUse: ReadonlySet<string>, page: Page): Promise<object> {
   const [addedAtMs, id] = page.after ?? []
   const isBehind = ({ row }: HeldCertificate): boolean =>
     page.after === undefined ||
@@ -386,13 +387,8 @@ function certPage(held: readonly HeldCertificate[], inUse: ReadonlySet<string>, 
   const rest = held
     .toSorted(({ row: a }, { row: b }) => b.added_at_ms - a.added_at_ms || (a.id < b.id ? -1 : 1))
     .filter(isBehind)
-  const shown = rest.slice(0, page.limit)
-  const last = shown.at(-1)?.row
-  return {
-    certs: shown.map((one) => certRecord(one, inUse)),
-    next_cursor:
-      rest.length > shown.length && last !== undefined ? page.cursor([last.added_at_ms, last.id]) : null,
-  }
+  const record = (one: HeldCertificate): object => certRecord(one, inUse)
+  return pageFrom(page, 'certs', rest, record, ({ row }) => [row.added_at_ms, row.id])
 }
 
 function knownCert(held: readonly HeldCertificate[], id: string): HeldCertificate {

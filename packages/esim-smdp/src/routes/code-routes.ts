@@ -10,6 +10,7 @@ import {
   ok,
   PAGE_QUERY,
   type Page,
+  pageFrom,
   pageSchema,
   type Reply,
   type Request,
@@ -365,28 +366,15 @@ async function codePage(
   page: Page,
 ): Promise<object> {
   const rows = await listCodes(context.db, filter, page.limit + 1, positionFrom(page.after))
-  const shown = rows.slice(0, page.limit)
+  const tokens = rows.map(({ token }) => token)
   const held = new Map<string, HeldRow>()
-  for (let at = 0; at < shown.length; at += AT_ONCE) {
-    const tokens = shown.slice(at, at + AT_ONCE).map(({ token }) => token)
-    for (const one of await heldOfCodes(context.db, tokens)) held.set(one.token, one)
-  }
-  const closed = await items.among(
-    ESIM_CODE,
-    shown.map(({ token }) => token),
-  )
-  const provided = await providedOf(
-    context.db,
-    shown.map(({ token }) => token),
-  )
-  const last = shown.at(-1)
-  const isMore = rows.length > page.limit && last !== undefined
-  return {
-    codes: shown.map((row) =>
-      codeRecord(row, held.get(row.token), { closed, provided: provided.get(row.token) }),
-    ),
-    next_cursor: isMore ? page.cursor([last.created_at_ms, last.token]) : null,
-  }
+  for (let at = 0; at < tokens.length; at += AT_ONCE)
+    for (const one of await heldOfCodes(context.db, tokens.slice(at, at + AT_ONCE))) held.set(one.token, one)
+  const closed = await items.among(ESIM_CODE, tokens)
+  const provided = await providedOf(context.db, tokens)
+  const record = (row: CodeRow): object =>
+    codeRecord(row, held.get(row.token), { closed, provided: provided.get(row.token) })
+  return pageFrom(page, 'codes', rows, record, (row) => [row.created_at_ms, row.token])
 }
 
 function positionFrom(after: Page['after']): CodePosition | undefined {

@@ -3,6 +3,7 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   ok,
+  pageFrom,
   type Route,
   route,
   timestampFromMs,
@@ -46,11 +47,6 @@ const EUICC: JsonSchema = objectSchema({
   failures: { type: 'integer', description: 'Failed attempts since its last download, at most of a day.' },
   profiles: { type: 'array', items: PROFILE },
 })
-const LIST: JsonSchema = objectSchema({
-  euiccs: { type: 'array', items: EUICC },
-  next_cursor: { type: ['string', 'null'] },
-})
-
 /** The eUICCs that have been here, and what they hold. */
 export function euiccRoutes({ context, vault }: EsimParts): readonly Route[] {
   return [
@@ -62,7 +58,12 @@ export function euiccRoutes({ context, vault }: EsimParts): readonly Route[] {
       summary: 'List the eUICCs that have downloaded here, and the states of their profiles',
       description:
         'An eUICC is known by its EID and the CI that vouches for it. Of the EID the last four digits are shown.',
-      schema: { response: LIST },
+      schema: {
+        response: objectSchema({
+          euiccs: { type: 'array', items: EUICC },
+          next_cursor: { type: ['string', 'null'] },
+        }),
+      },
       errors: ['store_corrupt'],
       paged: true,
       handle: async (request) => {
@@ -73,19 +74,13 @@ export function euiccRoutes({ context, vault }: EsimParts): readonly Route[] {
           'where eid_hash > :after order by eid_hash limit :limit',
           { after, limit: page.limit + 1 },
         )
-        const shown = rows.slice(0, page.limit)
-        const held = await heldBy(
-          context.db,
-          shown.map(({ eid_hash }) => eid_hash),
-        )
-        const last = shown.at(-1)
-        return ok({
-          euiccs: shown.map((row) => ({
-            eid_sha256_12: shownEid(eidOfRow(vault, row)),
-            ...euiccRecord(row, held.get(row.eid_hash) ?? [], context.clock.nowMs()),
-          })),
-          next_cursor: rows.length > shown.length && last !== undefined ? page.cursor([last.eid_hash]) : null,
+        const hashes = rows.map(({ eid_hash }) => eid_hash)
+        const held = await heldBy(context.db, hashes)
+        const record = (row: EuiccRow): object => ({
+          eid_sha256_12: shownEid(eidOfRow(vault, row)),
+          ...euiccRecord(row, held.get(row.eid_hash) ?? [], context.clock.nowMs()),
         })
+        return ok(await pageFrom(page, 'euiccs', rows, record, ({ eid_hash }) => [eid_hash]))
       },
     }),
   ]

@@ -65,7 +65,7 @@ export interface TestCode {
 }
 
 /** An SM-DP+ without an edge, its SIMs and its eUICCs. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly fake: FakeContext<EsimConfig>
   readonly clock: FakeClock
   readonly parts: EsimParts
@@ -181,6 +181,9 @@ export async function world(
       const answer = await es9.call(functionOf(url), Buffer.from(body), '')
       const text = answer.body === undefined ? '' : JSON.stringify(answer.body)
       return { status: answer.status, contentType: answer.headers['content-type'], body: text }
+    },
+    async [Symbol.asyncDispose](this: World) {
+      await this.close()
     },
     close: async () => {
       await fake.dispose()

@@ -56,7 +56,7 @@ export interface SimBody {
 }
 
 /** The kernel, SIMs, a network in memory, a ledger and quotas. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly bed: Testbed
   readonly clock: FakeClock
   readonly network: Network
@@ -123,6 +123,9 @@ export async function world(
         const now = await sim(hash)
         assert.equal([now.state, now.suspend_reason], [state, reason ?? null])
       })
+    },
+    async [Symbol.asyncDispose](this: World) {
+      await this.close()
     },
     close: async () => {
       await bed.stop()

@@ -7,10 +7,9 @@ import { assert, suite, tempDir } from '@steeple/testkit'
 import { systemClock } from '../../src/clock/deadline.ts'
 import { removeCaptures } from '../../src/state/capture.ts'
 
-const test = suite('a backup that is killed')
+const test = suite('a backup that is killed', { limitMs: 1_200_000 })
 
 const CHILD = fileURLToPath(new URL('./state-capture-child.ts', import.meta.url))
-const LONG = { limitMs: 1_200_000 }
 const POINTS = 50
 const ROWS = 300
 const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -51,34 +50,30 @@ function assertWhole(dataDir: string, files: ReadonlyMap<string, string>, where:
   store.close()
 }
 
-test(
-  `at ${POINTS} of its calls, while the store is copied and while it is packed: the node is what it was`,
-  async () => {
-    await using dir = await tempDir()
-    const files = await makeNode(dir.path)
-    const whole = run(dir.path, 'release')
-    assert.not(whole.wasKilled)
-    const { calls, files: held } = JSON.parse(whole.said) as {
-      readonly calls: number
-      readonly files: string[]
-    }
-    assert.equal(held.toSorted(), ['store.db', ...files.keys()].toSorted())
-    assert.ok(calls >= POINTS, `${calls} calls`)
-    assert.equal(
-      readdirSync(dir.path).filter((name) => name.startsWith('.backup-')),
-      [],
-    )
-    for (let point = 0; point < POINTS; point++) {
-      const at = String(1 + Math.floor((point * calls) / POINTS))
-      assert.ok(run(dir.path, at).wasKilled, `call ${at}`)
-      assertWhole(dir.path, files, `killed at call ${at}`)
-    }
-    for (const at of ['copy', 'copy', 'packing']) {
-      assert.ok(run(dir.path, at).wasKilled, at)
-      assertWhole(dir.path, files, `killed while it was at ${at}`)
-    }
-  },
-  LONG,
-)
+test(`at ${POINTS} of its calls, while the store is copied and while it is packed: the node is what it was`, async () => {
+  await using dir = await tempDir()
+  const files = await makeNode(dir.path)
+  const whole = run(dir.path, 'release')
+  assert.not(whole.wasKilled)
+  const { calls, files: held } = JSON.parse(whole.said) as {
+    readonly calls: number
+    readonly files: string[]
+  }
+  assert.equal(held.toSorted(), ['store.db', ...files.keys()].toSorted())
+  assert.ok(calls >= POINTS, `${calls} calls`)
+  assert.equal(
+    readdirSync(dir.path).filter((name) => name.startsWith('.backup-')),
+    [],
+  )
+  for (let point = 0; point < POINTS; point++) {
+    const at = String(1 + Math.floor((point * calls) / POINTS))
+    assert.ok(run(dir.path, at).wasKilled, `call ${at}`)
+    assertWhole(dir.path, files, `killed at call ${at}`)
+  }
+  for (const at of ['copy', 'copy', 'packing']) {
+    assert.ok(run(dir.path, at).wasKilled, at)
+    assertWhole(dir.path, files, `killed while it was at ${at}`)
+  }
+})
 
 test.run()

@@ -5,11 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { assert, defaultSettings, suite, tempDir } from '@steeple/testkit'
 import { completeRestore } from '../../src/state/complete-restore.ts'
 
-const test = suite('a restore that is killed')
+const test = suite('a restore that is killed', { limitMs: 1_200_000 })
 
 const CHILD = fileURLToPath(new URL('./state-kill-child.ts', import.meta.url))
-/** A process for each call. */
-const LONG = { limitMs: 1_200_000 }
 /** More than either half takes. */
 const MOST_CALLS = 400
 
@@ -70,56 +68,48 @@ async function start(dataDir: string): Promise<void> {
   await completeRestore(defaultSettings({ server: { data_dir: dataDir } }))
 }
 
-test(
-  'at any call of its completion, the next start completes it, and what was before is kept',
-  async () => {
-    await using dir = await tempDir()
-    const model = join(dir.path, 'model')
-    makeNode(model, 'restore-pending')
-    let kills = 0
-    for (let at = 1; at < MOST_CALLS; at++) {
-      const dataDir = join(dir.path, `data-${at}`)
-      cpSync(model, dataDir, { recursive: true })
-      writeFileSync(join(dataDir, 'restore-pending', 'restore.json'), planOf(dataDir))
-      const wasKilled = run('complete', dataDir, at)
-      if (wasKilled) {
-        kills += 1
-        await start(dataDir)
-      }
-      assert.equal(stateOf(dataDir), NEW, `killed at call ${at}`)
-      const kept = join(dataDir, 'restore-20261122T000000Z')
-      assert.equal(stateOf(kept), OLD, `killed at call ${at}`)
-      assert.equal(
-        readdirSync(dataDir).filter((name) => name.startsWith('restore-')),
-        ['restore-20261122T000000Z'],
-      )
-      rmSync(dataDir, { recursive: true })
-      if (!wasKilled) break
-    }
-    assert.ok(kills >= 25, `${kills} calls were tried`)
-  },
-  LONG,
-)
-
-test(
-  'at any call of its decision, it is the old state or, once decided, the new one',
-  async () => {
-    await using dir = await tempDir()
-    const outcomes = { old: 0, new: 0 }
-    for (let at = 1; at < MOST_CALLS; at++) {
-      const dataDir = join(dir.path, `data-${at}`)
-      makeNode(dataDir, 'restore-staging')
-      const wasKilled = run('decide', dataDir, at)
-      const isDecided = existsSync(join(dataDir, 'restore-pending'))
+test('at any call of its completion, the next start completes it, and what was before is kept', async () => {
+  await using dir = await tempDir()
+  const model = join(dir.path, 'model')
+  makeNode(model, 'restore-pending')
+  let kills = 0
+  for (let at = 1; at < MOST_CALLS; at++) {
+    const dataDir = join(dir.path, `data-${at}`)
+    cpSync(model, dataDir, { recursive: true })
+    writeFileSync(join(dataDir, 'restore-pending', 'restore.json'), planOf(dataDir))
+    const wasKilled = run('complete', dataDir, at)
+    if (wasKilled) {
+      kills += 1
       await start(dataDir)
-      assert.equal(stateOf(dataDir), isDecided ? NEW : OLD, `killed at call ${at}`)
-      outcomes[isDecided ? 'new' : 'old'] += 1
-      rmSync(dataDir, { recursive: true })
-      if (!wasKilled) break
     }
-    assert.ok(outcomes.old >= 10 && outcomes.new >= 2, JSON.stringify(outcomes))
-  },
-  LONG,
-)
+    assert.equal(stateOf(dataDir), NEW, `killed at call ${at}`)
+    const kept = join(dataDir, 'restore-20261122T000000Z')
+    assert.equal(stateOf(kept), OLD, `killed at call ${at}`)
+    assert.equal(
+      readdirSync(dataDir).filter((name) => name.startsWith('restore-')),
+      ['restore-20261122T000000Z'],
+    )
+    rmSync(dataDir, { recursive: true })
+    if (!wasKilled) break
+  }
+  assert.ok(kills >= 25, `${kills} calls were tried`)
+})
+
+test('at any call of its decision, it is the old state or, once decided, the new one', async () => {
+  await using dir = await tempDir()
+  const outcomes = { old: 0, new: 0 }
+  for (let at = 1; at < MOST_CALLS; at++) {
+    const dataDir = join(dir.path, `data-${at}`)
+    makeNode(dataDir, 'restore-staging')
+    const wasKilled = run('decide', dataDir, at)
+    const isDecided = existsSync(join(dataDir, 'restore-pending'))
+    await start(dataDir)
+    assert.equal(stateOf(dataDir), isDecided ? NEW : OLD, `killed at call ${at}`)
+    outcomes[isDecided ? 'new' : 'old'] += 1
+    rmSync(dataDir, { recursive: true })
+    if (!wasKilled) break
+  }
+  assert.ok(outcomes.old >= 10 && outcomes.new >= 2, JSON.stringify(outcomes))
+})
 
 test.run()

@@ -13,11 +13,11 @@ import type { Kernel } from '../../src/create-kernel.ts'
 import { rotateVaultAudited } from '../../src/create-kernel.ts'
 import { startKernel } from '../start-kernel.ts'
 
-const identity = suite('kernel/store/identity')
+const LIMIT = { limitMs: 360_000 }
+const identity = suite('kernel/store/identity', LIMIT)
 const quiet = (): void => undefined
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 const clock = fakeClock()
-const LIMIT = { limitMs: 360_000 }
 
 async function node(path: string): Promise<string> {
   await initNode({ dataDir: path, clock, name: 'box' })
@@ -79,65 +79,56 @@ identity(
     assert.equal((await kernel.mutations.stored('first'))?.reply.body, { token: 'first' })
     await kernel.close()
   },
-  LIMIT,
 )
 
-identity(
-  'refuses the keys of another box, and another box its store',
-  async () => {
-    await using dir = await tempDir()
-    const one = await used(join(dir.path, 'one'))
-    const two = await used(join(dir.path, 'two'))
-    await rename(join(one, 'svc.db'), join(one, 'own.db'))
-    await cp(join(two, 'svc.db'), join(one, 'svc.db'))
-    assert.match(
-      (await failure(() => startKernel(one, { clock })))?.message ?? '',
-      /is not the key of this store/,
-    )
-    await rename(join(one, 'own.db'), join(one, 'svc.db'))
-    await (await startKernel(one, { clock })).close()
-  },
-  LIMIT,
-)
+identity('refuses the keys of another box, and another box its store', async () => {
+  await using dir = await tempDir()
+  const one = await used(join(dir.path, 'one'))
+  const two = await used(join(dir.path, 'two'))
+  await rename(join(one, 'svc.db'), join(one, 'own.db'))
+  await cp(join(two, 'svc.db'), join(one, 'svc.db'))
+  assert.match(
+    (await failure(() => startKernel(one, { clock })))?.message ?? '',
+    /is not the key of this store/,
+  )
+  await rename(join(one, 'own.db'), join(one, 'svc.db'))
+  await (await startKernel(one, { clock })).close()
+})
 
-identity(
-  'refuses the store of before a rotation beside the keys of after it',
-  async () => {
-    await using dir = await tempDir()
-    const path = await used(dir.path)
-    await cp(join(path, 'svc.db'), join(path, 'old.db'))
-    const store = await openOffline({
-      settings: settingsOf(path),
-      secrets: openSecrets(path),
-      clock,
-      log,
-      use: 'exclusive',
-    })
-    const { db, vault, audit } = store
-    const report = await rotateVaultAudited({
-      db,
-      vault,
-      mutations: store.mutations(),
-      tables: [],
-      settle: async () => undefined,
-    })
-    const [entry] = await audit.list({ action: 'vault.rotate' }, 1, undefined)
-    assert.equal([entry?.outcome, entry?.detail.to], ['ok', vault.keyId])
-    await store.close()
-    // The table of the answers is unknown here, so that its key stays; without it nothing of the old store opens.
-    for (const { id } of openSecrets(path).keyring.replaced) await rm(join(path, 'keys', `vault-${id}.key`))
-    assert.ok(report.resealed > 0)
-    await (await startKernel(path, { clock })).close()
-    await rename(join(path, 'old.db'), join(path, 'svc.db'))
-    assert.match(
-      (await failure(() => startKernel(path, { clock })))?.message ?? '',
-      /lacks the last \d+ answered/,
-    )
-    await acceptStoreLoss(settingsOf(path), clock, async () => undefined)
-    assert.match((await failure(() => startKernel(path, { clock })))?.message ?? '', /sealed under the key/)
-  },
-  LIMIT,
-)
+identity('refuses the store of before a rotation beside the keys of after it', async () => {
+  await using dir = await tempDir()
+  const path = await used(dir.path)
+  await cp(join(path, 'svc.db'), join(path, 'old.db'))
+  const store = await openOffline({
+    settings: settingsOf(path),
+    secrets: openSecrets(path),
+    clock,
+    log,
+    use: 'exclusive',
+  })
+  const { db, vault, audit } = store
+  const report = await rotateVaultAudited({
+    db,
+    vault,
+    mutations: store.mutations(),
+    tables: [],
+    settle: async () => undefined,
+  })
+  const [entry] = await audit.list({ action: 'vault.rotate' }, 1, undefined)
+  assert.equal([entry?.outcome, entry?.detail.to], ['ok', vault.keyId])
+  await store.close()
+  // The table of the answers is unknown here, so that its key stays; without it nothing of the old store opens.
+  for (const { id } of openSecrets(path).keyring.replaced) await rm(join(path, 'keys', `vault-${id}.key`))
+  assert.ok(report.resealed > 0)
+  await (await startKernel(path, { clock })).close()
+  await rename(join(path, 'old.db'), join(path, 'svc.db'))
+  assert.match(
+    (await failure(() => startKernel(path, { clock })))?.message ?? '',
+    /lacks the last \d+ answered/,
+  )
+  await acceptStoreLoss(settingsOf(path), clock, async () => undefined)
+  assert.match((await failure(() => startKernel(path, { clock })))?.message ?? '', /sealed under the key/)
+})
 
 identity(
   'takes a store of before the known value, unless what is sealed in it names another key',
@@ -154,62 +145,49 @@ identity(
     await writeFile(file, randomBytes(32))
     assert.is((await failure(() => startKernel(path, { clock })))?.code, 'secrets_invalid')
   },
-  LIMIT,
 )
 
-identity(
-  'does not take a damaged known value for another key',
-  async () => {
-    await using dir = await tempDir()
-    const path = await used(dir.path)
-    sql(path, "update kernel_vault set sealed = x'00'")
-    const kernel = await startKernel(path, { clock })
-    assert.equal((await kernel.mutations.stored('first'))?.reply.body, { token: 'first' })
-    await kernel.close()
-  },
-  LIMIT,
-)
+identity('does not take a damaged known value for another key', async () => {
+  await using dir = await tempDir()
+  const path = await used(dir.path)
+  sql(path, "update kernel_vault set sealed = x'00'")
+  const kernel = await startKernel(path, { clock })
+  assert.equal((await kernel.mutations.stored('first'))?.reply.body, { token: 'first' })
+  await kernel.close()
+})
 
-identity(
-  'makes no new store where the old one is missing, until somebody permits it, once',
-  async () => {
-    await using dir = await tempDir()
-    const path = await used(dir.path)
-    const remove = (): Promise<void> => rm(join(path, 'svc.db'))
-    await remove()
-    const error = await failure(() => startKernel(path, { clock }))
-    assert.is(error?.code, 'store_invalid')
-    assert.match(
-      error?.message ?? '',
-      /there is no store .*svc\.db, but this node has kept one since 2026-01-01.*svc store new --data-dir/,
-    )
-    assert.not.ok((await readdir(path)).includes('svc.db'), 'nothing was made')
-    // An empty file is no store either.
-    await writeFile(join(path, 'svc.db'), '')
-    assert.match((await failure(() => startKernel(path, { clock })))?.message ?? '', /the store is empty/)
-    assert.throws(() => permitNewStore(settingsOf(path)), /there is a store .*move it away/)
-    await remove()
-    permitNewStore(settingsOf(path))
-    const kernel = await startKernel(path, { clock })
-    assert.throws(() => permitNewStore(settingsOf(path)), /data_dir|another|in use/i)
-    const [entry] = await kernel.audit.list({ action: 'audit.begin' }, 1, undefined)
-    assert.is(entry?.detail.earlier_trails, 1)
-    await kernel.close()
-    await remove()
-    assert.is((await failure(() => startKernel(path, { clock })))?.code, 'store_invalid', 'permitted once')
-  },
-  LIMIT,
-)
+identity('makes no new store where the old one is missing, until somebody permits it, once', async () => {
+  await using dir = await tempDir()
+  const path = await used(dir.path)
+  const remove = (): Promise<void> => rm(join(path, 'svc.db'))
+  await remove()
+  const error = await failure(() => startKernel(path, { clock }))
+  assert.is(error?.code, 'store_invalid')
+  assert.match(
+    error?.message ?? '',
+    /there is no store .*svc\.db, but this node has kept one since 2026-01-01.*svc store new --data-dir/,
+  )
+  assert.not.ok((await readdir(path)).includes('svc.db'), 'nothing was made')
+  // An empty file is no store either.
+  await writeFile(join(path, 'svc.db'), '')
+  assert.match((await failure(() => startKernel(path, { clock })))?.message ?? '', /the store is empty/)
+  assert.throws(() => permitNewStore(settingsOf(path)), /there is a store .*move it away/)
+  await remove()
+  permitNewStore(settingsOf(path))
+  const kernel = await startKernel(path, { clock })
+  assert.throws(() => permitNewStore(settingsOf(path)), /data_dir|another|in use/i)
+  const [entry] = await kernel.audit.list({ action: 'audit.begin' }, 1, undefined)
+  assert.is(entry?.detail.earlier_trails, 1)
+  await kernel.close()
+  await remove()
+  assert.is((await failure(() => startKernel(path, { clock })))?.code, 'store_invalid', 'permitted once')
+})
 
-identity(
-  'makes the store of a node that was made and never started',
-  async () => {
-    await using dir = await tempDir()
-    await (await startKernel(await node(dir.path), { clock })).close()
-    assert.ok((await readdir(dir.path)).includes('svc.db'))
-  },
-  LIMIT,
-)
+identity('makes the store of a node that was made and never started', async () => {
+  await using dir = await tempDir()
+  await (await startKernel(await node(dir.path), { clock })).close()
+  assert.ok((await readdir(dir.path)).includes('svc.db'))
+})
 
 const onPg = onPostgres('kernel/store/identity', (test, store) => {
   test(

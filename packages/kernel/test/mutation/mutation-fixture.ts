@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto'
 import type { AuditTrail, Principal, SealedColumns, Vault } from '@steeple/contracts'
 import type { Database } from '@steeple/store'
 import { type StoreBox, TOY, TOY_MIGRATIONS, toy } from '@steeple/store/testing'
+import type { Suite } from '@steeple/testkit'
 import { auditBeginning } from '../../src/audit/audit-beginning.ts'
 import type { AuditAnchor } from '../../src/audit/audit-trail.ts'
 import { createAuditTrail } from '../../src/audit/audit-trail.ts'
@@ -71,6 +72,18 @@ export async function mutationBench(box: StoreBox, key = 7, anchor = NO_ANCHOR):
     dirty,
     sealed,
   }
+}
+
+/** Makes tests that are given a bench over a store of their own. */
+export function benched(
+  test: Suite,
+  store: () => Promise<StoreBox>,
+): (sentence: string, work: (bench: MutationBench, box: StoreBox) => Promise<void>) => void {
+  return (sentence, work) =>
+    test(sentence, async () => {
+      await using box = await store()
+      await work(await mutationBench(box), box)
+    })
 }
 
 /** A mutation that inserts the toy row `id` and answers 201. */

@@ -2,14 +2,13 @@ import { forbidden, type MutationTx, simExists } from '@steeple/contracts'
 import { failure, onEachStore, TOY, toy } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
 import type { RateLimitedError } from '../../src/mutation/create-mutations.ts'
-import { making, mutationBench, TOKEN } from './mutation-fixture.ts'
+import { benched, making, mutationBench, TOKEN } from './mutation-fixture.ts'
 
 const HOUR_MS = 3_600_000
 
 onEachStore('kernel/mutation/mutations', (test, store) => {
-  test('commits change, audit entry and event together and answers the reply', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  const onBench = benched(test, store)
+  onBench('commits change, audit entry and event together and answers the reply', async (bench, box) => {
     const told: number[] = []
     bench.outbox.onCommit(() => told.push(1), new AbortController().signal)
     const { reply, rate } = await bench.mutations.run(making('a', { requestId: 'req-1' }))
@@ -36,9 +35,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.is(told.length, 1)
   })
 
-  test('takes target, detail, event and dirty keys from the work', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('takes target, detail, event and dirty keys from the work', async (bench, box) => {
     await bench.mutations.run(
       making('a', {
         work: async (tx) => {
@@ -64,9 +61,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.equal(await bench.audit.verify(), { ok: true, checked: 1 })
   })
 
-  test('tells of other nouns behind its own event, and of nothing when it is undone', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('tells of other nouns behind its own event, and of nothing when it is undone', async (bench) => {
     const work = async (tx: MutationTx) => {
       tx.tell({ type: 'part.make', subject: 'p-1', data: { of: 'a' } })
       tx.tell({ type: 'part.make', subject: 'p-2' })
@@ -90,9 +85,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.is((await bench.outbox.after(0, 10, 'part.*')).length, 2)
   })
 
-  test('audits work that throws, undoes it, and answers its error', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('audits work that throws, undoes it, and answers its error', async (bench) => {
     const attempt = (id: string, error: unknown): Promise<Error | undefined> =>
       failure(() =>
         bench.mutations.run(
@@ -132,9 +125,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     )
   })
 
-  test('writes neither entry nor event for an action that declares none', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('writes neither entry nor event for an action that declares none', async (bench) => {
     await bench.mutations.run(making('a', { action: undefined }))
     assert.ok(await failure(() => bench.mutations.run(making('a', { action: undefined }))))
     assert.equal(await bench.audit.list({}, 10, undefined), [])
@@ -142,9 +133,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.equal(await TOY.find(bench.db, { id: 'a' }), toy('a'))
   })
 
-  test('keeps work to the tables of its owner', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('keeps work to the tables of its owner', async (bench) => {
     const error = await failure(() => bench.mutations.run(making('a', { owner: 'other' })))
     assert.match(error?.message ?? '', /plugin other may not touch the table toy_item/)
     for (const table of ['kernel_audit', 'kernel_outbox', 'kernel_rate']) {
@@ -156,9 +145,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     }
   })
 
-  test('records refused attempts', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('records refused attempts', async (bench) => {
     await bench.mutations.refuse({
       principal: TOKEN,
       action: 'tx.arm',
@@ -176,25 +163,24 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.equal(entry?.detail, { role: 'sim:admin' })
   })
 
-  test('keeps the reply of a claim over a restart, in the same commit as the change', async () => {
-    await using box = await store()
-    const first = await mutationBench(box)
-    const scope = 'a'.repeat(64)
-    const idempotency = { scope, bodySha256: 'b1' }
-    assert.is(await first.mutations.stored(scope), undefined)
-    await first.mutations.run(making('a', { idempotency }))
-    await first.db.close()
-    const second = await mutationBench(box)
-    assert.equal(await second.mutations.stored(scope), {
-      bodySha256: 'b1',
-      reply: { status: 201, body: { id: 'a' } },
-    })
-    assert.is(await second.mutations.stored('b'.repeat(64)), undefined)
-  })
+  onBench(
+    'keeps the reply of a claim over a restart, in the same commit as the change',
+    async (first, box) => {
+      const scope = 'a'.repeat(64)
+      const idempotency = { scope, bodySha256: 'b1' }
+      assert.is(await first.mutations.stored(scope), undefined)
+      await first.mutations.run(making('a', { idempotency }))
+      await first.db.close()
+      const second = await mutationBench(box)
+      assert.equal(await second.mutations.stored(scope), {
+        bodySha256: 'b1',
+        reply: { status: 201, body: { id: 'a' } },
+      })
+      assert.is(await second.mutations.stored('b'.repeat(64)), undefined)
+    },
+  )
 
-  test('seals a reply that shows a secret once', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('seals a reply that shows a secret once', async (bench) => {
     assert.equal(bench.sealed, [{ table: 'kernel_idempotency', key: 'scope', columns: ['sealed_reply'] }])
     const reply = { status: 201, body: { token: 'svc_canary' }, sealed: true, headers: { location: '/x' } }
     const work = async () => reply
@@ -209,17 +195,13 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.not(Buffer.from(rows[0]?.sealed_reply ?? []).includes('svc_canary'))
   })
 
-  test('reports a kept reply that was changed', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('reports a kept reply that was changed', async (bench, box) => {
     await bench.mutations.run(making('a', { idempotency: { scope: 's', bodySha256: 'b' } }))
     await box.raw("update kernel_idempotency set reply = '{}'")
     assert.is((await failure(() => bench.mutations.stored('s')))?.code, 'store_corrupt')
   })
 
-  test('runs one of two mutations with the same claim and undoes the other wholly', async () => {
-    await using box = await store()
-    const one = await mutationBench(box)
+  onBench('runs one of two mutations with the same claim and undoes the other wholly', async (one, box) => {
     const two = await mutationBench(box)
     one.limits.toy_per_hour = 10
     two.limits.toy_per_hour = 10
@@ -239,9 +221,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.is((await one.audit.verify()).ok, true)
   })
 
-  test('forgets a reply after 24 hours and lets the claim be taken anew', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('forgets a reply after 24 hours and lets the claim be taken anew', async (bench, box) => {
     const idempotency = { scope: 's', bodySha256: 'b' }
     await bench.mutations.run(making('a', { idempotency }))
     await box.clock.advance(24 * HOUR_MS - 1)
@@ -255,9 +235,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.equal(await bench.db.get('select count(*) as count from kernel_idempotency'), { count: 0 })
   })
 
-  test('keeps replies of requests without a mutation, bytes too, but no server error', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('keeps replies of requests without a mutation, bytes too, but no server error', async (bench) => {
     const claim = { scope: 's', bodySha256: 'b' }
     await bench.mutations.keep(claim, { status: 503, body: 'no' })
     assert.is(await bench.mutations.stored('s'), undefined)
@@ -266,39 +244,38 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.equal((await bench.mutations.stored('s'))?.reply, { status: 200, body: Buffer.from([0, 255]) })
   })
 
-  test('counts a limit in its window, keeps what was taken by work that failed, and starts anew after it', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    bench.limits.toy_per_hour = 5
-    const run = (id: string, cost: number) =>
-      bench.mutations.run(making(id, { rateLimit: { name: 'toy_per_hour', cost } }))
-    assert.equal((await run('a', 2)).rate, { limit: 5, remaining: 3, resetS: 3600 })
-    await box.clock.advance(600_500)
-    assert.ok(await failure(() => run('a', 2)))
-    const error = (await failure(() => run('b', 2))) as RateLimitedError
-    assert.is(error.code, 'rate_limited')
-    assert.is(error.retryAfterS, 3_000)
-    assert.equal(error.rate, { limit: 5, remaining: 1, resetS: 3_000 })
-    assert.match(error.message, /toy_per_hour is 5.*PUT \/v1\/policy raises it/)
-    assert.equal((await run('c', 1)).rate?.remaining, 0)
-    bench.limits.toy_per_hour = 6
-    assert.equal((await run('d', 1)).rate?.remaining, 0)
-    await box.clock.advance(HOUR_MS - 600_500)
-    assert.equal((await run('e', 2)).rate, { limit: 6, remaining: 4, resetS: 3600 })
-    const denied = await bench.audit.list({ target: 'b' }, 5, undefined)
-    assert.equal(
-      denied.map(({ outcome, detail }) => [outcome, detail]),
-      [['denied', { error: 'rate_limited' }]],
-    )
-    assert.equal(
-      (await TOY.select(bench.db, 'order by id')).map(({ id }) => id),
-      ['a', 'c', 'd', 'e'],
-    )
-  })
+  onBench(
+    'counts a limit in its window, keeps what was taken by work that failed, and starts anew after it',
+    async (bench, box) => {
+      bench.limits.toy_per_hour = 5
+      const run = (id: string, cost: number) =>
+        bench.mutations.run(making(id, { rateLimit: { name: 'toy_per_hour', cost } }))
+      assert.equal((await run('a', 2)).rate, { limit: 5, remaining: 3, resetS: 3600 })
+      await box.clock.advance(600_500)
+      assert.ok(await failure(() => run('a', 2)))
+      const error = (await failure(() => run('b', 2))) as RateLimitedError
+      assert.is(error.code, 'rate_limited')
+      assert.is(error.retryAfterS, 3_000)
+      assert.equal(error.rate, { limit: 5, remaining: 1, resetS: 3_000 })
+      assert.match(error.message, /toy_per_hour is 5.*PUT \/v1\/policy raises it/)
+      assert.equal((await run('c', 1)).rate?.remaining, 0)
+      bench.limits.toy_per_hour = 6
+      assert.equal((await run('d', 1)).rate?.remaining, 0)
+      await box.clock.advance(HOUR_MS - 600_500)
+      assert.equal((await run('e', 2)).rate, { limit: 6, remaining: 4, resetS: 3600 })
+      const denied = await bench.audit.list({ target: 'b' }, 5, undefined)
+      assert.equal(
+        denied.map(({ outcome, detail }) => [outcome, detail]),
+        [['denied', { error: 'rate_limited' }]],
+      )
+      assert.equal(
+        (await TOY.select(bench.db, 'order by id')).map(({ id }) => id),
+        ['a', 'c', 'd', 'e'],
+      )
+    },
+  )
 
-  test('takes nothing for work that failed where only success counts', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('takes nothing for work that failed where only success counts', async (bench, box) => {
     bench.limits.toy_per_hour = 1
     const rateLimit = { name: 'toy_per_hour', cost: 1, isOfSuccess: true } as const
     const run = (id: string) => bench.mutations.run(making(id, { rateLimit }))
@@ -314,30 +291,31 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
     assert.is((await run('c')).rate?.remaining, 0)
   })
 
-  test('counts all takes of one commit, and gives back that of a mutation that was undone', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    bench.limits.toy_per_hour = 3
-    const idempotency = { scope: 's', bodySha256: 'b' }
-    await bench.mutations.keep(idempotency, { status: 200, body: 'of another' })
-    const rateLimit = { name: 'toy_per_hour', cost: 1 }
-    const errors = await Promise.all([
-      failure(() => bench.mutations.run(making('a', { rateLimit }))),
-      failure(() => bench.mutations.run(making('b', { rateLimit, idempotency }))),
-      failure(() => bench.mutations.run(making('c', { rateLimit }))),
-      failure(() => bench.mutations.run(making('d', { rateLimit }))),
-      failure(() => bench.mutations.run(making('e', { rateLimit }))),
-    ])
-    assert.equal(
-      errors.map((error) => error?.code),
-      [undefined, 'idempotency_in_progress', undefined, undefined, 'rate_limited'],
-    )
-    assert.equal(await bench.db.get('select used from kernel_rate'), { used: 3 })
-    assert.equal(
-      (await TOY.select(bench.db, 'order by id')).map(({ id }) => id),
-      ['a', 'c', 'd'],
-    )
-  })
+  onBench(
+    'counts all takes of one commit, and gives back that of a mutation that was undone',
+    async (bench) => {
+      bench.limits.toy_per_hour = 3
+      const idempotency = { scope: 's', bodySha256: 'b' }
+      await bench.mutations.keep(idempotency, { status: 200, body: 'of another' })
+      const rateLimit = { name: 'toy_per_hour', cost: 1 }
+      const errors = await Promise.all([
+        failure(() => bench.mutations.run(making('a', { rateLimit }))),
+        failure(() => bench.mutations.run(making('b', { rateLimit, idempotency }))),
+        failure(() => bench.mutations.run(making('c', { rateLimit }))),
+        failure(() => bench.mutations.run(making('d', { rateLimit }))),
+        failure(() => bench.mutations.run(making('e', { rateLimit }))),
+      ])
+      assert.equal(
+        errors.map((error) => error?.code),
+        [undefined, 'idempotency_in_progress', undefined, undefined, 'rate_limited'],
+      )
+      assert.equal(await bench.db.get('select used from kernel_rate'), { used: 3 })
+      assert.equal(
+        (await TOY.select(bench.db, 'order by id')).map(({ id }) => id),
+        ['a', 'c', 'd'],
+      )
+    },
+  )
 
   test('never lets concurrent requests of two instances take more than the limit', async () => {
     await using box = await store()

@@ -2,14 +2,13 @@ import type { ObservedTx } from '@steeple/contracts'
 import { failure, onEachStore, TOY, toy } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
 import { createOutboxWriter } from '../../src/mutation/outbox.ts'
-import { making, mutationBench } from './mutation-fixture.ts'
+import { benched, making, mutationBench } from './mutation-fixture.ts'
 
 const WEEK_MS = 7 * 86_400_000
 
 onEachStore('kernel/mutation/outbox', (test, store) => {
-  test('numbers events without a gap in commit order, whatever fails between', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  const onBench = benched(test, store)
+  onBench('numbers events without a gap in commit order, whatever fails between', async (bench, box) => {
     const two = await mutationBench(box)
     await Promise.allSettled(
       Array.from({ length: 40 }, (_, index) =>
@@ -28,31 +27,30 @@ onEachStore('kernel/mutation/outbox', (test, store) => {
     )
   })
 
-  test('takes events of what was observed, without an audit entry, and none of what was undone', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    const insert = (id: string) => (tx: ObservedTx) => {
-      tx.event({ type: 'toy.seen', subject: id, data: { id } })
-      return TOY.insert(tx, toy(id))
-    }
-    await bench.mutations.observe('toy', insert('a'))
-    const undone = await failure(() => bench.mutations.observe('toy', insert('a')))
-    assert.ok(undone !== undefined)
-    await bench.mutations.observe('toy', insert('b'))
-    assert.equal(
-      (await bench.outbox.after(0, 10)).map(({ id, type, subject, data }) => ({ id, type, subject, data })),
-      [
-        { id: 1, type: 'toy.seen', subject: 'a', data: { id: 'a' } },
-        { id: 2, type: 'toy.seen', subject: 'b', data: { id: 'b' } },
-      ],
-    )
-    assert.equal(await bench.audit.list({}, 10, undefined), [])
-    assert.ok((await failure(() => bench.mutations.observe('other', insert('c')))) !== undefined)
-  })
+  onBench(
+    'takes events of what was observed, without an audit entry, and none of what was undone',
+    async (bench) => {
+      const insert = (id: string) => (tx: ObservedTx) => {
+        tx.event({ type: 'toy.seen', subject: id, data: { id } })
+        return TOY.insert(tx, toy(id))
+      }
+      await bench.mutations.observe('toy', insert('a'))
+      const undone = await failure(() => bench.mutations.observe('toy', insert('a')))
+      assert.ok(undone !== undefined)
+      await bench.mutations.observe('toy', insert('b'))
+      assert.equal(
+        (await bench.outbox.after(0, 10)).map(({ id, type, subject, data }) => ({ id, type, subject, data })),
+        [
+          { id: 1, type: 'toy.seen', subject: 'a', data: { id: 'a' } },
+          { id: 2, type: 'toy.seen', subject: 'b', data: { id: 'b' } },
+        ],
+      )
+      assert.equal(await bench.audit.list({}, 10, undefined), [])
+      assert.ok((await failure(() => bench.mutations.observe('other', insert('c')))) !== undefined)
+    },
+  )
 
-  test('gives the number of an undone event to the next one of the same commit', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('gives the number of an undone event to the next one of the same commit', async (bench) => {
     const outbox = createOutboxWriter(() => undefined)
     const event = { atMs: 1, type: 'toy.make', subject: 'a', data: {} }
     const undone = failure(() =>
@@ -66,9 +64,7 @@ onEachStore('kernel/mutation/outbox', (test, store) => {
     assert.equal(await bench.db.all('select id from kernel_outbox'), [{ id: 1 }])
   })
 
-  test('says that a changed event is lost, and gives those behind it', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('says that a changed event is lost, and gives those behind it', async (bench, box) => {
     for (const id of ['a', 'b', 'c']) await bench.mutations.run(making(id))
     await box.raw("update kernel_outbox set subject = 'x' where id = 2")
     const events = await bench.outbox.after(0, 10)
@@ -82,9 +78,7 @@ onEachStore('kernel/mutation/outbox', (test, store) => {
     )
   })
 
-  test('tells listeners once for each commit until they leave', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('tells listeners once for each commit until they leave', async (bench) => {
     const leaving = new AbortController()
     let told = 0
     bench.outbox.onCommit(() => told++, leaving.signal)
@@ -97,25 +91,26 @@ onEachStore('kernel/mutation/outbox', (test, store) => {
     assert.is(told, 1)
   })
 
-  test('drops old events, says from where on it is complete, and never uses an id twice', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    assert.is(await bench.outbox.floorId(), 0)
-    for (const id of ['a', 'b']) await bench.mutations.run(making(id))
-    await box.clock.advance(WEEK_MS)
-    await bench.mutations.run(making('c'))
-    await bench.mutations.sweep()
-    assert.is(await bench.outbox.floorId(), 0)
-    await box.clock.advance(1)
-    await bench.mutations.sweep()
-    assert.is(await bench.outbox.floorId(), 2)
-    await box.clock.advance(2 * WEEK_MS)
-    await bench.mutations.sweep()
-    assert.equal(
-      (await bench.outbox.after(0, 9)).map(({ id }) => id),
-      [3],
-    )
-    await bench.mutations.run(making('d'))
-    assert.is(await bench.outbox.lastId(), 4)
-  })
+  onBench(
+    'drops old events, says from where on it is complete, and never uses an id twice',
+    async (bench, box) => {
+      assert.is(await bench.outbox.floorId(), 0)
+      for (const id of ['a', 'b']) await bench.mutations.run(making(id))
+      await box.clock.advance(WEEK_MS)
+      await bench.mutations.run(making('c'))
+      await bench.mutations.sweep()
+      assert.is(await bench.outbox.floorId(), 0)
+      await box.clock.advance(1)
+      await bench.mutations.sweep()
+      assert.is(await bench.outbox.floorId(), 2)
+      await box.clock.advance(2 * WEEK_MS)
+      await bench.mutations.sweep()
+      assert.equal(
+        (await bench.outbox.after(0, 9)).map(({ id }) => id),
+        [3],
+      )
+      await bench.mutations.run(making('d'))
+      assert.is(await bench.outbox.lastId(), 4)
+    },
+  )
 }).run()

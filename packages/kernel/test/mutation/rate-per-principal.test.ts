@@ -1,11 +1,10 @@
 import { onEachStore } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
-import { ANN, making, mutationBench, TOKEN } from './mutation-fixture.ts'
+import { ANN, benched, making, TOKEN } from './mutation-fixture.ts'
 
 const rate = onEachStore('kernel/mutation/rate per principal', (test, store) => {
-  test('counts each principal by itself', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  const onBench = benched(test, store)
+  onBench('counts each principal by itself', async (bench) => {
     bench.limits.toy_per_hour = 1
     const rateLimit = { name: 'toy_per_hour', cost: 1 }
     const first = await bench.mutations.run(making('a', { principal: ANN, rateLimit }))
@@ -15,9 +14,7 @@ const rate = onEachStore('kernel/mutation/rate per principal', (test, store) => 
     await bench.db.close()
   })
 
-  test('lets a free request pass when the limit was lowered below what is used', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('lets a free request pass when the limit was lowered below what is used', async (bench) => {
     bench.limits.toy_per_hour = 3
     await bench.mutations.run(making('a', { rateLimit: { name: 'toy_per_hour', cost: 3 } }))
     bench.limits.toy_per_hour = 1
@@ -26,9 +23,7 @@ const rate = onEachStore('kernel/mutation/rate per principal', (test, store) => 
     await bench.db.close()
   })
 
-  test('takes from a limit outside of a mutation, keeps it taken, and audits a refusal', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('takes from a limit outside of a mutation, keeps it taken, and audits a refusal', async (bench) => {
     bench.limits.toy_per_hour = 3
     const of = { principal: ANN, action: 'toy.fill', target: 't', requestId: 'r-7' }
     await bench.mutations.take({ ...of, rateLimit: { name: 'toy_per_hour', cost: 2 } })

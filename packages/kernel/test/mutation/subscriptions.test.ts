@@ -6,7 +6,7 @@ import { inTerm } from '../../src/reconcile/leadership.ts'
 import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
 import { createMetricsBoard } from '../../src/telemetry/metrics.ts'
 import { createTestLog, type Line } from '../plugins/test-host.ts'
-import { type MutationBench, making, mutationBench } from './mutation-fixture.ts'
+import { benched, type MutationBench, making, mutationBench } from './mutation-fixture.ts'
 
 interface Listener {
   readonly subscription: Subscription
@@ -78,27 +78,27 @@ const cursors = (bench: MutationBench): Promise<unknown> =>
   bench.db.all('select plugin, type, event_id from kernel_subscription')
 
 onEachStore('kernel/mutation/subscriptions', (test, store) => {
-  test('tells of what is committed from the subscription on, in order, by type and by noun', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    await make(bench, 'before')
-    const all = remembering()
-    const none = remembering()
-    const ear = await listening(bench, all.handler)
-    const deaf = await listening(bench, none.handler, { type: 'toy.mak' })
-    await make(bench, 'a')
-    await make(bench, 'b', 'c')
-    await ear.settle()
-    await deaf.settle(70_000)
-    assert.equal(all.heard, ['a', 'b', 'c'])
-    assert.equal(none.heard, [])
-    await ear.die()
-    await deaf.die()
-  })
+  const onBench = benched(test, store)
+  onBench(
+    'tells of what is committed from the subscription on, in order, by type and by noun',
+    async (bench) => {
+      await make(bench, 'before')
+      const all = remembering()
+      const none = remembering()
+      const ear = await listening(bench, all.handler)
+      const deaf = await listening(bench, none.handler, { type: 'toy.mak' })
+      await make(bench, 'a')
+      await make(bench, 'b', 'c')
+      await ear.settle()
+      await deaf.settle(70_000)
+      assert.equal(all.heard, ['a', 'b', 'c'])
+      assert.equal(none.heard, [])
+      await ear.die()
+      await deaf.die()
+    },
+  )
 
-  test('goes on after a restart where it stood, with what came meanwhile', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('goes on after a restart where it stood, with what came meanwhile', async (bench, box) => {
     const first = remembering()
     const ear = await listening(bench, first.handler)
     await make(bench, 'a')
@@ -111,27 +111,26 @@ onEachStore('kernel/mutation/subscriptions', (test, store) => {
     await again.die()
   })
 
-  test('takes what waited within 15 s once the handler can again, however long it could not', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    const heard: string[] = []
-    let isFull = true
-    const ear = await listening(bench, async ({ subject }) => {
-      if (isFull) throw new Error('the disk is full')
-      heard.push(subject)
-    })
-    await make(bench, 'a')
-    for (let minute = 0; minute < 20; minute++) await ear.settle(60_000)
-    assert.is(ear.subscription.health()[0]?.status, 'degraded')
-    isFull = false
-    await ear.settle(15_000)
-    assert.equal([heard, ear.subscription.health()], [['a'], []])
-    await ear.die()
-  })
+  onBench(
+    'takes what waited within 15 s once the handler can again, however long it could not',
+    async (bench) => {
+      const heard: string[] = []
+      let isFull = true
+      const ear = await listening(bench, async ({ subject }) => {
+        if (isFull) throw new Error('the disk is full')
+        heard.push(subject)
+      })
+      await make(bench, 'a')
+      for (let minute = 0; minute < 20; minute++) await ear.settle(60_000)
+      assert.is(ear.subscription.health()[0]?.status, 'degraded')
+      isFull = false
+      await ear.settle(15_000)
+      assert.equal([heard, ear.subscription.health()], [['a'], []])
+      await ear.die()
+    },
+  )
 
-  test('gives an event again that a crash came over, and none before it', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('gives an event again that a crash came over, and none before it', async (bench, box) => {
     const heard: string[] = []
     const ear = await listening(bench, async ({ subject }, signal) => {
       heard.push(subject)
@@ -158,35 +157,34 @@ onEachStore('kernel/mutation/subscriptions', (test, store) => {
     await again.die()
   })
 
-  test('tries what throws again with back-off, keeps the order, and says so in the health', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    const tried: string[] = []
-    let isBroken = true
-    const ear = await listening(bench, async ({ subject }) => {
-      tried.push(subject)
-      if (isBroken && subject === 'b') throw new Error('the partner is away')
-    })
-    await make(bench, 'a')
-    await make(bench, 'b')
-    await make(bench, 'c')
-    await ear.settle()
-    await ear.settle(1_000)
-    await ear.settle(2_000)
-    assert.equal(tried, ['a', 'b', 'b', 'b'])
-    const [ill] = ear.subscription.health()
-    assert.equal([ill?.name, ill?.status], ['events.toy.*', 'degraded'])
-    assert.match(ill?.detail ?? '', /event 2 was not taken, and those after it wait: the partner is away/)
-    isBroken = false
-    await ear.settle(4_000)
-    assert.equal(tried.slice(4), ['b', 'c'])
-    assert.equal(ear.subscription.health(), [])
-    await ear.die()
-  })
+  onBench(
+    'tries what throws again with back-off, keeps the order, and says so in the health',
+    async (bench) => {
+      const tried: string[] = []
+      let isBroken = true
+      const ear = await listening(bench, async ({ subject }) => {
+        tried.push(subject)
+        if (isBroken && subject === 'b') throw new Error('the partner is away')
+      })
+      await make(bench, 'a')
+      await make(bench, 'b')
+      await make(bench, 'c')
+      await ear.settle()
+      await ear.settle(1_000)
+      await ear.settle(2_000)
+      assert.equal(tried, ['a', 'b', 'b', 'b'])
+      const [ill] = ear.subscription.health()
+      assert.equal([ill?.name, ill?.status], ['events.toy.*', 'degraded'])
+      assert.match(ill?.detail ?? '', /event 2 was not taken, and those after it wait: the partner is away/)
+      isBroken = false
+      await ear.settle(4_000)
+      assert.equal(tried.slice(4), ['b', 'c'])
+      assert.equal(ear.subscription.health(), [])
+      await ear.die()
+    },
+  )
 
-  test('leaves a damaged event out and goes on behind it', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('leaves a damaged event out and goes on behind it', async (bench, box) => {
     const { heard, handler } = remembering()
     const ear = await listening(bench, handler)
     await ear.die()
@@ -198,9 +196,7 @@ onEachStore('kernel/mutation/subscriptions', (test, store) => {
     await again.die()
   })
 
-  test('takes hundreds of events in pieces', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('takes hundreds of events in pieces', async (bench) => {
     const { heard, handler } = remembering()
     const ear = await listening(bench, handler)
     const ids = Array.from({ length: 250 }, (_, index) => `t${index}`)
@@ -213,26 +209,25 @@ onEachStore('kernel/mutation/subscriptions', (test, store) => {
     await ear.die()
   })
 
-  test('keeps nothing for each instance, and hears what another instance commits when it is told', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
-    const other = await mutationBench(box)
-    const { heard, handler } = remembering()
-    const ear = await listening(bench, handler, { runs: 'each' })
-    await make(other, 'a')
-    await ear.settle()
-    assert.equal(heard, [])
-    bench.outbox.committed()
-    await ear.settle()
-    assert.equal(heard, ['a'])
-    assert.equal(await cursors(bench), [])
-    assert.is(ear.subscription.reconciler.runs, 'each')
-    await ear.die()
-  })
+  onBench(
+    'keeps nothing for each instance, and hears what another instance commits when it is told',
+    async (bench, box) => {
+      const other = await mutationBench(box)
+      const { heard, handler } = remembering()
+      const ear = await listening(bench, handler, { runs: 'each' })
+      await make(other, 'a')
+      await ear.settle()
+      assert.equal(heard, [])
+      bench.outbox.committed()
+      await ear.settle()
+      assert.equal(heard, ['a'])
+      assert.equal(await cursors(bench), [])
+      assert.is(ear.subscription.reconciler.runs, 'each')
+      await ear.die()
+    },
+  )
 
-  test('goes on where another instance came to that led meanwhile', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('goes on where another instance came to that led meanwhile', async (bench) => {
     const { heard, handler } = remembering()
     const { signal } = new AbortController()
     const request = { plugin: 'ear', type: 'toy.*', handler, runs: 'leader', retiring: signal } as const
@@ -252,9 +247,7 @@ onEachStore('kernel/mutation/subscriptions', (test, store) => {
     assert.equal(heard, ['a', 'b', 'c'])
   })
 
-  test('forgets how far a removed plugin came', async () => {
-    await using box = await store()
-    const bench = await mutationBench(box)
+  onBench('forgets how far a removed plugin came', async (bench) => {
     const { heard, handler } = remembering()
     const ear = await listening(bench, handler)
     await make(bench, 'a')

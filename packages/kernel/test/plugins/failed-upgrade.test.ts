@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { installPlugin } from '../../src/plugin-packages/install.ts'
-import { createTestHost, failureOf, recordOf, type TestHost } from './test-host.ts'
+import { failureOf, loadedHost, recordOf, type TestHost } from './test-host.ts'
 import { ANYBODY, codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 
 const failed = suite('kernel/plugins/failed-upgrade')
@@ -15,8 +15,7 @@ async function install(root: string, spec: PluginSpec): Promise<string> {
 }
 
 async function hostOf(root: string): Promise<TestHost> {
-  const host = await createTestHost({ packages: [], pluginsDir: join(root, 'plugins') })
-  await host.registry.loadAll()
+  const host = await loadedHost({ packages: [], pluginsDir: join(root, 'plugins') })
   return host
 }
 

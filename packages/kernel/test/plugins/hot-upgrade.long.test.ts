@@ -1,6 +1,6 @@
 import { eventually, suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { createTestHost, failureOf, recordOf, type TestHost } from './test-host.ts'
+import { createTestHost, failureOf, loadedHost, recordOf, type TestHost } from './test-host.ts'
 import { codeOf, type PluginSpec, rewritePlugin, writePlugin } from './test-plugin.ts'
 
 const upgrade = suite('kernel/plugins/hot-upgrade')
@@ -19,8 +19,7 @@ upgrade('starts the new copy before the old one leaves, and loses no request', a
       start: async () => ctx.log.info({ version: ctx.plugin.version }, 'started'),
       stop: async (why) => ctx.log.info({ version: ctx.plugin.version, why }, 'stopped'),`,
   })
-  await using host = await createTestHost({ packages: [await writePlugin(root.path, { code })] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [await writePlugin(root.path, { code })] })
   const answers: unknown[] = []
   let isOver = false
   const client = (async () => {
@@ -53,8 +52,7 @@ upgrade('finishes slow requests on the old copy and ends streams by the retiring
     body: "undefined, stream: events(ctx.retiring), ...ctx.log.info({}, 'streaming')",
     setup: "ctx.defer(() => ctx.log.info({ version: ctx.plugin.version }, 'closed'))",
   })
-  await using host = await createTestHost({ packages: [await writePlugin(root.path, { code })] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [await writePlugin(root.path, { code })] })
   const stream = fetch(`${host.edge.url}/v1/sample`).then((response) => response.text())
   await eventually(() => host.lines.some(({ message }) => message === 'streaming'))
   await add(host, root.path, { version: '1.0.1' })
@@ -96,8 +94,7 @@ for (const [what, spec, expected] of [
         instance: "services: new Map([['sample.version', { get: async () => ctx.plugin.version }]]),",
       }),
     })
-    await using host = await createTestHost({ packages: [other, old] })
-    await host.registry.loadAll()
+    await using host = await loadedHost({ packages: [other, old] })
     const service = host.options.services.use<{ get(): Promise<string> }>({ id: 'sample.version' })
     await add(host, root.path, { version: '2.0.0', ...spec })
     assert.match((await failureOf(() => host.registry.load('sample'))).message, expected)
@@ -120,8 +117,7 @@ upgrade('refuses a version that drops a service which others require', async () 
     code: codeOf({ instance: "services: new Map([['sample.x', {}]])," }),
   })
   const user = await writePlugin(root.path, { id: 'user', manifest: { requires: ['sample.x'] } })
-  await using host = await createTestHost({ packages: [provider, user] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [provider, user] })
   await add(host, root.path, { version: '1.1.0' })
   const { message } = await failureOf(() => host.registry.load('sample'))
   assert.match(message, 'it no longer provides sample.x, which user requires')
@@ -140,8 +136,7 @@ upgrade('lets those that hold a service follow its provider', async () => {
     manifest: { requires: ['sample.version'] },
     code: codeOf({ setup: "const v = ctx.use({ id: 'sample.version' })", body: '{ of: await v.get() }' }),
   })
-  await using host = await createTestHost({ packages: [await writePlugin(root.path, provider), user] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [await writePlugin(root.path, provider), user] })
   assert.equal((await host.get('/v1/user')).body, { of: '1.0.0' })
   await add(host, root.path, { ...provider, version: '1.1.0' })
   await host.registry.load('sample')
@@ -151,8 +146,7 @@ upgrade('lets those that hold a service follow its provider', async () => {
 upgrade('says that there is nothing to go back to, and what cannot be uninstalled', async () => {
   await using root = await tempDir()
   const packages = [await writePlugin(root.path, { version: '1.0.0', manifest: { essential: true } })]
-  await using host = await createTestHost({ packages })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages })
   const back = await failureOf(() => host.registry.load('sample', { rollback: true }))
   assert.is(back.code, 'plugin_state_conflict')
   assert.match(back.message, 'no version before 1.0.0 to go back to')
@@ -168,8 +162,7 @@ upgrade('goes back only when asked to, and to the version before', async () => {
     await writePlugin(root.path, { version: '1.2.0' }),
     await writePlugin(root.path, { version: '0.9.0' }),
   ]
-  await using host = await createTestHost({ packages, pluginsDir: root.path })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages, pluginsDir: root.path })
   assert.is(recordOf(host, 'sample').version, '1.2.0')
   const { code, message } = await failureOf(() => host.registry.load('sample', { version: '1.0.0' }))
   assert.is(code, 'plugin_state_conflict')
@@ -204,8 +197,7 @@ upgrade('comes back from a disable as it was rolled back, at the next start too'
     await writePlugin(root.path, { version: '1.1.0' }),
   ]
   {
-    await using host = await createTestHost({ packages, pluginsDir: root.path })
-    await host.registry.loadAll()
+    await using host = await loadedHost({ packages, pluginsDir: root.path })
     await host.registry.load('sample', { rollback: true })
     await host.registry.disable('sample')
     host.migrated.clear()
@@ -231,8 +223,7 @@ const OWNS_PORT = {
 upgrade('lets an exclusive copy leave before the next one comes', async () => {
   await using root = await tempDir()
   const spec = { manifest: EXCLUSIVE, code: codeOf(OWNS_PORT) }
-  await using host = await createTestHost({ packages: [await writePlugin(root.path, spec)] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [await writePlugin(root.path, spec)] })
   await add(host, root.path, { ...spec, version: '1.1.0' })
   await host.registry.load('sample')
   assert.is(Reflect.get(globalThis, 'portOwner'), '1.1.0')
@@ -242,8 +233,7 @@ upgrade('lets an exclusive copy leave before the next one comes', async () => {
 upgrade('answers 503 between two exclusive copies', async () => {
   await using root = await tempDir()
   const spec = { manifest: EXCLUSIVE, code: codeOf() }
-  await using host = await createTestHost({ packages: [await writePlugin(root.path, spec)] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [await writePlugin(root.path, spec)] })
   const slow = codeOf({ setup: 'await new Promise((resolve) => { globalThis.goOn = resolve })' })
   await add(host, root.path, { ...spec, version: '1.1.0', code: slow })
   const loading = host.registry.load('sample')
@@ -259,8 +249,7 @@ upgrade('answers 503 between two exclusive copies', async () => {
 upgrade('sets the exclusive copy before up again when the next one fails', async () => {
   await using root = await tempDir()
   const spec = { manifest: EXCLUSIVE, code: codeOf(OWNS_PORT) }
-  await using host = await createTestHost({ packages: [await writePlugin(root.path, spec)] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [await writePlugin(root.path, spec)] })
   const code = codeOf({ ...OWNS_PORT, instance: 'start: async () => { throw new Error("no") },' })
   await add(host, root.path, { manifest: EXCLUSIVE, version: '1.1.0', code })
   assert.match((await failureOf(() => host.registry.load('sample'))).message, 'step start: no')
@@ -277,8 +266,7 @@ upgrade('says so when neither exclusive copy comes up', async () => {
   })
   const other = await writePlugin(root.path, { id: 'other' })
   const dir = await writePlugin(root.path, { manifest: EXCLUSIVE, code: old })
-  await using host = await createTestHost({ packages: [dir, other] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [dir, other] })
   await add(host, root.path, {
     manifest: EXCLUSIVE,
     version: '1.1.0',
@@ -322,71 +310,66 @@ upgrade('reloads after a change of settings those plugins alone whose own part c
   assert.equal((await host.get('/v1/two')).body, { config: { hot: 1, cold: 2 }, seen: 0 })
 })
 
-upgrade(
-  'upgrades a hundred times under load without a lost request, timer, handle or listener',
-  async () => {
-    await using root = await tempDir()
-    const code = codeOf({
-      setup: `
+upgrade('upgrades a hundred times under load without a lost request, timer, handle or listener', async () => {
+  await using root = await tempDir()
+  const code = codeOf({
+    setup: `
         ctx.every(60_000, async () => {})
         ctx.onSettings(() => {})
         ctx.metrics.counter('svc_sample_total', 'x').inc()
         const timer = setInterval(() => {}, 60_000)
         ctx.defer(() => clearInterval(timer))`,
-      instance: `
+    instance: `
         reconcilers: [{ resource: 'sample', resyncMs: 60_000, keys: async () => ['a'], reconcile: async () => new Map() }],
         services: new Map([['sample.x', { get: async () => 1 }]]),
         health: async () => [{ name: 'sample', kind: 'feature', status: 'ok', detail: '' }],`,
-    })
-    const spec = { manifest: { provides: ['sample.x'] }, metrics: ['svc_sample_total'], code }
-    const dir = await writePlugin(root.path, spec)
-    await using host = await createTestHost({ packages: [dir] })
-    await host.registry.loadAll()
-    const bad: unknown[] = []
-    let requests = 0
-    let isOver = false
-    const clients = [1, 2, 3, 4].map(async () => {
-      while (!isOver) {
-        const answer = await host.get('/v1/sample')
-        requests += 1
-        if (answer.status !== 200) bad.push(answer)
-      }
-    })
-    const count = (): Record<string, number> => {
-      const kinds: Record<string, number> = {}
-      for (const kind of process.getActiveResourcesInfo()) {
-        // Sockets come and go with the clients.
-        if (kind === 'Timeout' || kind === 'Immediate' || kind.startsWith('FS'))
-          kinds[kind] = (kinds[kind] ?? 0) + 1
-      }
-      return { ...kinds, signals: process.listenerCount('SIGTERM'), exits: process.listenerCount('exit') }
+  })
+  const spec = { manifest: { provides: ['sample.x'] }, metrics: ['svc_sample_total'], code }
+  const dir = await writePlugin(root.path, spec)
+  await using host = await loadedHost({ packages: [dir] })
+  const bad: unknown[] = []
+  let requests = 0
+  let isOver = false
+  const clients = [1, 2, 3, 4].map(async () => {
+    while (!isOver) {
+      const answer = await host.get('/v1/sample')
+      requests += 1
+      if (answer.status !== 200) bad.push(answer)
     }
-    const upgradeTo = async (version: number): Promise<void> => {
-      const answered = requests
-      await rewritePlugin(dir, { ...spec, version: `1.0.${version}` })
-      await host.registry.load('sample')
-      // The load goes on through all of them, however slow the clients are.
-      await eventually(() => requests > answered)
+  })
+  const count = (): Record<string, number> => {
+    const kinds: Record<string, number> = {}
+    for (const kind of process.getActiveResourcesInfo()) {
+      // Sockets come and go with the clients.
+      if (kind === 'Timeout' || kind === 'Immediate' || kind.startsWith('FS'))
+        kinds[kind] = (kinds[kind] ?? 0) + 1
     }
-    for (let version = 1; version <= 5; version += 1) await upgradeTo(version)
-    const before = count()
-    for (let version = 6; version <= 105; version += 1) await upgradeTo(version)
-    const after = count()
-    isOver = true
-    await Promise.all(clients)
-    assert.equal(bad, [])
-    assert.ok(requests > 100, `${requests} requests`)
-    assert.equal((await host.get('/v1/sample')).body, { version: '1.0.105' })
-    assert.ok((after.Timeout ?? 0) <= (before.Timeout ?? 0) + 4, JSON.stringify({ before, after }))
-    assert.is(after.signals, before.signals)
-    assert.is(after.exits, before.exits)
-    assert.is((await host.options.metrics.text()).match(/^svc_sample_total /gm)?.length, 1)
-    assert.equal(
-      host.lines.filter(({ level }) => level === 'error' || level === 'warn'),
-      [],
-    )
-  },
-  { limitMs: 360_000 },
-)
+    return { ...kinds, signals: process.listenerCount('SIGTERM'), exits: process.listenerCount('exit') }
+  }
+  const upgradeTo = async (version: number): Promise<void> => {
+    const answered = requests
+    await rewritePlugin(dir, { ...spec, version: `1.0.${version}` })
+    await host.registry.load('sample')
+    // The load goes on through all of them, however slow the clients are.
+    await eventually(() => requests > answered)
+  }
+  for (let version = 1; version <= 5; version += 1) await upgradeTo(version)
+  const before = count()
+  for (let version = 6; version <= 105; version += 1) await upgradeTo(version)
+  const after = count()
+  isOver = true
+  await Promise.all(clients)
+  assert.equal(bad, [])
+  assert.ok(requests > 100, `${requests} requests`)
+  assert.equal((await host.get('/v1/sample')).body, { version: '1.0.105' })
+  assert.ok((after.Timeout ?? 0) <= (before.Timeout ?? 0) + 4, JSON.stringify({ before, after }))
+  assert.is(after.signals, before.signals)
+  assert.is(after.exits, before.exits)
+  assert.is((await host.options.metrics.text()).match(/^svc_sample_total /gm)?.length, 1)
+  assert.equal(
+    host.lines.filter(({ level }) => level === 'error' || level === 'warn'),
+    [],
+  )
+})
 
 upgrade.run()

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { installPlugin } from '../../src/plugin-packages/install.ts'
-import { createTestHost, failureOf, recordOf } from './test-host.ts'
+import { failureOf, loadedHost, recordOf } from './test-host.ts'
 import { ANYBODY, codeOf, writePlugin } from './test-plugin.ts'
 
 const install = suite('kernel/plugins/install')
@@ -13,8 +13,7 @@ const install = suite('kernel/plugins/install')
 install('installs a version that the running service then loads', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
-  await using host = await createTestHost({ packages: [], pluginsDir })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [], pluginsDir })
   const source = await writePlugin(root.path, { version: '1.0.0' })
   const installed = await installPlugin(source, pluginsDir, ANYBODY)
   assert.match(installed.dir, /plugins\/sample@1\.0\.0-[0-9a-f]{8}$/)
@@ -36,8 +35,7 @@ install('names the folder that has a version, and not where on the machine it is
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
   const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
-  await using host = await createTestHost({ packages: [], pluginsDir })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [], pluginsDir })
   const { code, message } = await failureOf(() => host.registry.load('sample', { folder: 'another' }))
   assert.is(code, 'plugin_state_conflict')
   assert.ok(message.includes(`lies in the folder ${basename(dir)} already`), message)
@@ -65,8 +63,7 @@ install(
     const own = codeOf({ head: "import './other.js'\n" })
     await installPlugin(await writePlugin(root.path, { id: 'own', code: own }), pluginsDir, ANYBODY)
     Reflect.set(globalThis, 'hostCatalogue', (await import('@steeple/contracts')).ERROR_CATALOGUE)
-    await using host = await createTestHost({ packages: [], pluginsDir })
-    await host.registry.loadAll()
+    await using host = await loadedHost({ packages: [], pluginsDir })
     assert.equal((await host.get('/v1/sample')).body, { same: true, join: 'a/b' })
     assert.match(
       recordOf(host, 'foreign').error ?? '',
@@ -84,8 +81,7 @@ install('does not load a file that was changed after it was installed', async ()
   const pluginsDir = join(root.path, 'plugins')
   const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
   await writeFile(join(dir, 'plugin.js'), 'globalThis.wasChanged = true')
-  await using host = await createTestHost({ packages: [], pluginsDir })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [], pluginsDir })
   assert.is(recordOf(host, 'sample').state, 'rejected')
   assert.match(recordOf(host, 'sample').error ?? '', /not the ones that were installed/)
   assert.is((await failureOf(() => host.registry.load('sample'))).code, 'plugin_failed')
@@ -103,8 +99,7 @@ install('does not load a folder that carries another name, or is a link', async 
     ANYBODY,
   )
   await symlink(away.dir, join(pluginsDir, away.dir.slice(-('away@1.0.0-'.length + 8))))
-  await using host = await createTestHost({ packages: [], pluginsDir })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [], pluginsDir })
   assert.match(
     recordOf(host, 'other').error ?? '',
     /the folder is named other@1\.0\.0, its package is sample@1\.0\.0/,
@@ -131,8 +126,7 @@ install('does not install or load files that are links or that everybody may cha
   )
   const { dir } = await installPlugin(await writePlugin(root.path), pluginsDir, ANYBODY)
   await chmod(join(dir, 'plugin.js'), 0o666)
-  await using host = await createTestHost({ packages: [], pluginsDir })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [], pluginsDir })
   assert.match(
     recordOf(host, 'sample').error ?? '',
     /plugin\.js may be changed by others \(mode 0666\); run: chmod go-w/,
@@ -160,8 +154,7 @@ install('installs a package that npm pack made, and nothing that leads out of it
   const { version, dir: installed } = await installPlugin(file, pluginsDir, ANYBODY)
   assert.is(version, '1.0.0')
   assert.equal((await readdir(installed)).sort(), ['package.json', 'plugin.js'])
-  await using host = await createTestHost({ packages: [], pluginsDir })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [], pluginsDir })
   assert.is((await host.get('/v1/packed')).status, 200)
   await writeFile(file, 'no archive')
   assert.match(

@@ -1,6 +1,6 @@
 import { eventually, suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { createTestHost, failureOf, fastTimers, recordOf, type TestHost } from './test-host.ts'
+import { createTestHost, failureOf, fastTimers, loadedHost, recordOf, type TestHost } from './test-host.ts'
 import { codeOf, writePlugin } from './test-plugin.ts'
 
 const quiesce = suite('kernel/plugins/quiesce')
@@ -149,8 +149,7 @@ quiesce('that fails or never ends lets the plugin leave, and is said', async () 
       code: codeOf({ instance: 'quiesce: () => new Promise(() => undefined),' }),
     }),
   ]
-  await using host = await createTestHost({ packages: [fails, hangs] }, { timers: fastTimers(10) })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [fails, hangs] }, { timers: fastTimers(10) })
   for (const name of ['fails', 'hangs']) {
     await host.registry.unload(name)
     assert.is(recordOf(host, name).state, 'unloaded')

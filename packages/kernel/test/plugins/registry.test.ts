@@ -1,6 +1,6 @@
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { createTestHost, failureOf, fastTimers, recordOf } from './test-host.ts'
+import { createTestHost, failureOf, fastTimers, loadedHost, recordOf } from './test-host.ts'
 import { codeOf, writePlugin } from './test-plugin.ts'
 
 const registry = suite('kernel/plugins/registry')
@@ -11,8 +11,7 @@ registry('loads all plugins, serves their routes and unloads one', async () => {
   await using root = await tempDir()
   const one = await writePlugin(root.path, { id: 'one' })
   const two = await writePlugin(root.path, { id: 'two' })
-  await using host = await createTestHost({ packages: [one, two] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [one, two] })
   assert.equal(await host.get('/v1/one'), { status: 200, body: { version: '1.0.0' } })
   assert.is((await host.get('/v1/two')).status, 200)
   assert.is(host.edge.swaps, 1, 'all plugins of the start share one generation')
@@ -33,8 +32,7 @@ registry('records a plugin that fails and loads the others', async () => {
     code: codeOf({ setup: 'throw new Error("no antenna")' }),
   })
   const good = await writePlugin(root.path, { id: 'good' })
-  await using host = await createTestHost({ packages: [bad, good] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [bad, good] })
   assert.is((await host.get('/v1/good')).status, 200)
   assert.is(recordOf(host, 'bad').state, 'failed')
   assert.is(recordOf(host, 'bad').error, 'plugin bad failed at step setup: no antenna')
@@ -68,8 +66,7 @@ registry('loads providers before those that require them, whatever their names',
     manifest: { provides: ['one.greeter'] },
     code: codeOf({ instance: SERVICE }),
   })
-  await using host = await createTestHost({ packages: [user, provider] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [user, provider] })
   assert.equal((await host.get('/v1/a-user')).body, { said: 'hello' })
   const refusal = await failureOf(() => host.registry.unload('one'))
   assert.equal(refusal, {
@@ -88,8 +85,7 @@ registry('fails those whose provider failed, and says what they miss', async () 
     code: codeOf({ instance: `${SERVICE} start: async () => { throw new Error('no port') },` }),
   })
   const user = await writePlugin(root.path, { id: 'user', manifest: { requires: ['one.greeter'] } })
-  await using host = await createTestHost({ packages: [provider, user] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [provider, user] })
   assert.is(recordOf(host, 'one').state, 'failed')
   assert.is(
     recordOf(host, 'user').error,
@@ -109,8 +105,7 @@ registry('protects a provider also from the unload that a use without requires w
     id: 'user',
     code: codeOf({ setup: "ctx.use({ id: 'one.greeter' })" }),
   })
-  await using host = await createTestHost({ packages: [provider, user] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [provider, user] })
   assert.is((await failureOf(() => host.registry.unload('one'))).code, 'plugin_state_conflict')
 })
 
@@ -218,8 +213,7 @@ for (const [what, code, expected] of BROKEN) {
     await using root = await tempDir()
     const other = await writePlugin(root.path, { id: 'other', code: OTHER })
     const sources = { packages: [other] }
-    await using host = await createTestHost(sources)
-    await host.registry.loadAll()
+    await using host = await loadedHost(sources)
     sources.packages.push(await writePlugin(root.path, { code }))
     const failure = await failureOf(() => host.registry.load('sample'))
     assert.is(failure.code, 'plugin_failed')
@@ -242,8 +236,7 @@ registry('closes what a failed setup had opened', async () => {
         throw new Error('late')`,
     }),
   })
-  await using host = await createTestHost({ packages: [dir] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [dir] })
   assert.ok(host.lines.some(({ message }) => message === 'closed'))
 })
 
@@ -259,8 +252,7 @@ registry('gives up on a setup that hangs, and closes what it opens later', async
   })
   const good = await writePlugin(root.path, { id: 'good' })
   const sources = { packages: [good] }
-  await using host = await createTestHost(sources, { timers: fastTimers(20) })
-  await host.registry.loadAll()
+  await using host = await loadedHost(sources, { timers: fastTimers(20) })
   sources.packages.push(dir)
   const slow = failureOf(() => host.registry.load('sample'))
   assert.is((await host.get('/v1/good')).status, 200)
@@ -359,8 +351,7 @@ registry('refuses a service that lacks what its ref asks for, and says what', as
     await driver('odd', `{ ${whole}, kick: 'yes', diagnose: 3 }`),
     await driver('whole', `{ ${whole} }`),
   ]
-  await using host = await createTestHost({ packages })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages })
   const refusal = (name: string) => recordOf(host, name).error ?? ''
   assert.match(
     refusal('empty'),
@@ -394,8 +385,7 @@ registry('runs migrations before the setup, and stops everything in the reverse 
     await writePlugin(root.path, { id: 'one', code }),
     await writePlugin(root.path, { id: 'two', code }),
   ]
-  const host = await createTestHost({ packages })
-  await host.registry.loadAll()
+  const host = await loadedHost({ packages })
   assert.equal(host.migrated.get('one'), ['0001_x'])
   await host.close()
   const events = host.lines

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { openDatabase } from '@steeple/store'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { installPlugin } from '../../src/plugin-packages/install.ts'
-import { createTestHost, type TestHost } from './test-host.ts'
+import { loadedHost, type TestHost } from './test-host.ts'
 import { ANYBODY, writePlugin } from './test-plugin.ts'
 
 const rowShape = suite('kernel/plugins/row shape')
@@ -62,8 +62,7 @@ rowShape('serves the rows of every version after an upgrade, a roll-back and res
       clock,
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     })
-    const host = await createTestHost({ packages: [], pluginsDir }, { db })
-    await host.registry.loadAll()
+    const host = await loadedHost({ packages: [], pluginsDir }, { db })
     const close = async (): Promise<void> => {
       await host.close()
       await db.close()

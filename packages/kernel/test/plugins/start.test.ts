@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { installPlugin } from '../../src/plugin-packages/install.ts'
-import { createTestHost, failureOf, fastTimers, recordOf, type TestHost } from './test-host.ts'
+import { createTestHost, failureOf, fastTimers, loadedHost, recordOf, type TestHost } from './test-host.ts'
 import { ANYBODY, codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 
 const start = suite('kernel/plugins/start')
@@ -348,8 +348,7 @@ start('leaves what is installed alone in safe mode, shows it and can remove it',
     assert.is(recordOf(host, 'nodes').version, '1.1.0')
   }
   const sources = { packages: [nodes], pluginsDir: join(root.path, 'plugins'), isSafeMode: true }
-  await using host = await createTestHost(sources)
-  await host.registry.loadAll()
+  await using host = await loadedHost(sources)
   assert.equal([recordOf(host, 'nodes').version, recordOf(host, 'mine').state], ['1.0.0', 'disabled'])
   assert.match((await failureOf(() => host.registry.load('mine'))).message, 'safe mode')
   await host.registry.uninstall('mine')
@@ -384,8 +383,7 @@ start('shows no secret of a plugin’s message', async () => {
   const dir = await writePlugin(root.path, { code: codeOf({ setup: `throw new Error('${message}')` }) })
   const forged = `const error = new Error('${message}'); throw Object.assign(error, { code: 'plugin_failed', status: 500 })`
   const other = await writePlugin(root.path, { id: 'other', code: codeOf({ setup: forged }) })
-  await using host = await createTestHost({ packages: [dir, other] })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [dir, other] })
   for (const id of ['sample', 'other']) {
     const failure = await failureOf(() => host.registry.load(id))
     for (const text of [failure.message, recordOf(host, id).error ?? '']) {

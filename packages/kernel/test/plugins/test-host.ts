@@ -144,6 +144,13 @@ export interface TestHost {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** A test host that has loaded everything, as a start does. */
+export async function loadedHost(...given: Parameters<typeof createTestHost>): Promise<TestHost> {
+  const host = await createTestHost(...given)
+  await host.registry.loadAll()
+  return host
+}
+
 export async function createTestHost(
   sources: RegistryOptions['sources'],
   more: Partial<RegistryOptions> = {},

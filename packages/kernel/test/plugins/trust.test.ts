@@ -4,7 +4,7 @@ import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { type InstalledPlugin, installPlugin } from '../../src/plugin-packages/install.ts'
 import { createContentRecord } from '../../src/plugin-packages/signature.ts'
-import { createTestHost, failureOf, recordOf } from './test-host.ts'
+import { failureOf, loadedHost, recordOf } from './test-host.ts'
 import { ANYBODY, writePlugin } from './test-plugin.ts'
 
 const trust = suite('kernel/plugins/trust')
@@ -27,8 +27,7 @@ async function inPlace(work: (place: Place) => Promise<void>): Promise<void> {
 
 /** Why the plugin is not loaded at a start; empty when it is. */
 async function refusal(pluginsDir: string): Promise<string> {
-  await using host = await createTestHost({ packages: [], pluginsDir })
-  await host.registry.loadAll()
+  await using host = await loadedHost({ packages: [], pluginsDir })
   const { state, error } = recordOf(host, 'sample')
   assert.is(state, error === undefined ? 'running' : 'rejected')
   return error ?? ''

@@ -131,7 +131,6 @@ property(
       { numRuns: 300 },
     )
   },
-  { limitMs: 360_000 },
 )
 
 property.run()

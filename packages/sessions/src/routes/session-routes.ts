@@ -6,6 +6,7 @@ import {
   PAGE_QUERY,
   type Page,
   PLAIN_TEXT_PATTERN,
+  pageFrom,
   pageSchema,
   type Route,
   recordSchema,
@@ -133,14 +134,8 @@ async function sessionPage(
 ): Promise<object> {
   const before = page.after === undefined ? undefined : Number(page.after[0])
   const rows = await listSessions(context.db, filter, page.limit + 1, before)
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const labels = await simLabels(
-    context,
-    shown.map(({ imsi }) => imsi),
-  )
-  return {
-    sessions: shown.map((row) => sessionRecord(row, order, labels.get(row.imsi))),
-    next_cursor: rows.length > page.limit && last !== undefined ? page.cursor([last.id]) : null,
-  }
+  const imsis = rows.map(({ imsi }) => imsi)
+  const labels = await simLabels(context, imsis)
+  const record = (row: (typeof rows)[number]): object => sessionRecord(row, order, labels.get(row.imsi))
+  return pageFrom(page, 'sessions', rows, record, ({ id }) => [id])
 }

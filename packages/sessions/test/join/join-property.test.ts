@@ -3,7 +3,7 @@ import { assert, rounds, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { charged, reading, sessionsWorld, sighting } from '../support/world.ts'
 
-const property = suite('sessions/join/property')
+const property = suite('sessions/join/property', { limitMs: 600_000 })
 const ROUNDS = 8
 const PHONES = 4
 const SKEW_MS = 200_000
@@ -81,7 +81,6 @@ property(
       { numRuns: rounds(20) },
     )
   },
-  { limitMs: 600_000 },
 )
 
 property(
@@ -127,7 +126,6 @@ property(
       { numRuns: rounds(8) },
     )
   },
-  { limitMs: 600_000 },
 )
 
 property.run()

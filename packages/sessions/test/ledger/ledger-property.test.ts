@@ -8,7 +8,7 @@ import { MIGRATIONS } from '../../src/migrations.ts'
 import { LEDGER } from '../../src/store/tables.ts'
 import { ANN, START_MS } from '../support/world.ts'
 
-const property = suite('sessions/ledger/property')
+const property = suite('sessions/ledger/property', { limitMs: 600_000 })
 const ORDER = ['gtpu', 'cdr']
 const POLL_MS = 15_000
 const WINDOW_MS = 600_000
@@ -79,30 +79,26 @@ const anyShare = fc
     lane,
   }))
 
-property(
-  'comes to the same in whatever order and batches volumes arrive',
-  async () => {
-    const arrival = fc
-      .array(anyShare, { minLength: 1, maxLength: 25 })
-      .chain((shares) =>
-        fc.tuple(
-          fc.constant(shares),
-          fc.shuffledSubarray(shares, { minLength: shares.length }),
-          fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }),
-        ),
-      )
-    await fc.assert(
-      fc.asyncProperty(arrival, async ([shares, shuffled, sizes]) => {
-        const one = await ledgerOf([shares], 'Asia/Kathmandu')
-        const other = await ledgerOf(inBatches(shuffled, sizes), 'Asia/Kathmandu')
-        assert.equal(other.rows, one.rows)
-        assert.equal(other.told, [one.up, one.down])
-      }),
-      { numRuns: rounds(40) },
+property('comes to the same in whatever order and batches volumes arrive', async () => {
+  const arrival = fc
+    .array(anyShare, { minLength: 1, maxLength: 25 })
+    .chain((shares) =>
+      fc.tuple(
+        fc.constant(shares),
+        fc.shuffledSubarray(shares, { minLength: shares.length }),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }),
+      ),
     )
-  },
-  { limitMs: 600_000 },
-)
+  await fc.assert(
+    fc.asyncProperty(arrival, async ([shares, shuffled, sizes]) => {
+      const one = await ledgerOf([shares], 'Asia/Kathmandu')
+      const other = await ledgerOf(inBatches(shuffled, sizes), 'Asia/Kathmandu')
+      assert.equal(other.rows, one.rows)
+      assert.equal(other.told, [one.up, one.down])
+    }),
+    { numRuns: rounds(40) },
+  )
+})
 
 /** What the tap was in a window of ten minutes, and whether a charging record spans it. */
 const windowOf = fc.record({
@@ -111,45 +107,41 @@ const windowOf = fc.record({
   polls: fc.array(octets, { minLength: POLLS, maxLength: POLLS }),
 })
 
-property(
-  'counts the tap where it saw all, and the larger figure where it did not',
-  async () => {
-    const traffic = fc.tuple(
-      fc.array(windowOf, { minLength: 1, maxLength: 8 }),
-      fc.integer({ min: 0, max: 2 ** 31 - 1 }),
-      fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }),
-    )
-    await fc.assert(
-      fc.asyncProperty(traffic, async ([windows, seed, sizes]) => {
-        const shares: Share[] = []
-        let expected = 0
-        windows.forEach(({ tap, isCharged, polls }, index) => {
-          const fromMs = START_MS + index * WINDOW_MS
-          const seen = tap === 'away' ? [] : tap === 'from the middle' ? polls.slice(POLLS / 2) : polls
-          const first = polls.length - seen.length
-          let tapUp = 0
-          seen.forEach(([up, down], poll) => {
-            const at = fromMs + (first + poll) * POLL_MS
-            const isLost = tap === 'with loss'
-            const kept = isLost ? Math.floor(up / 2) : up
-            tapUp += kept
-            shares.push(share('gtpu', at, at + POLL_MS, [kept, down], isLost))
-          })
-          const truth = polls.reduce((sum, [up]) => sum + up, 0)
-          if (isCharged) shares.push(share('cdr', fromMs, fromMs + WINDOW_MS, [truth, 0]))
-          expected += tap === 'whole' || !isCharged ? tapUp : Math.max(tapUp, truth)
+property('counts the tap where it saw all, and the larger figure where it did not', async () => {
+  const traffic = fc.tuple(
+    fc.array(windowOf, { minLength: 1, maxLength: 8 }),
+    fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }),
+  )
+  await fc.assert(
+    fc.asyncProperty(traffic, async ([windows, seed, sizes]) => {
+      const shares: Share[] = []
+      let expected = 0
+      windows.forEach(({ tap, isCharged, polls }, index) => {
+        const fromMs = START_MS + index * WINDOW_MS
+        const seen = tap === 'away' ? [] : tap === 'from the middle' ? polls.slice(POLLS / 2) : polls
+        const first = polls.length - seen.length
+        let tapUp = 0
+        seen.forEach(([up, down], poll) => {
+          const at = fromMs + (first + poll) * POLL_MS
+          const isLost = tap === 'with loss'
+          const kept = isLost ? Math.floor(up / 2) : up
+          tapUp += kept
+          shares.push(share('gtpu', at, at + POLL_MS, [kept, down], isLost))
         })
-        const shuffled = shares
-          .map((each, index) => ({ each, at: Math.imul(index + 1, seed | 1) >>> 0 }))
-          .sort((a, b) => a.at - b.at)
-          .map(({ each }) => each)
-        assert.is((await ledgerOf(inBatches(shuffled, sizes))).up, expected)
-      }),
-      { numRuns: rounds(15) },
-    )
-  },
-  { limitMs: 600_000 },
-)
+        const truth = polls.reduce((sum, [up]) => sum + up, 0)
+        if (isCharged) shares.push(share('cdr', fromMs, fromMs + WINDOW_MS, [truth, 0]))
+        expected += tap === 'whole' || !isCharged ? tapUp : Math.max(tapUp, truth)
+      })
+      const shuffled = shares
+        .map((each, index) => ({ each, at: Math.imul(index + 1, seed | 1) >>> 0 }))
+        .sort((a, b) => a.at - b.at)
+        .map(({ each }) => each)
+      assert.is((await ledgerOf(inBatches(shuffled, sizes))).up, expected)
+    }),
+    { numRuns: rounds(15) },
+  )
+})
 
 property('adds up what sources saw one after the other', async () => {
   const both = [

@@ -128,7 +128,6 @@ pages(
       { numRuns: rounds(60), examples: EXAMPLES.map((example) => [example] as const) },
     )
   },
-  { limitMs: 360_000 },
 )
 
 pages('asks once for a list of one page, and of a long one little more than its pages', async () => {

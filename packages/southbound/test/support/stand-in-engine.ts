@@ -27,7 +27,7 @@ export interface StandInContainer {
 }
 
 /** A container engine that speaks the few calls of the Docker API over a real socket. */
-export interface StandInEngine {
+export interface StandInEngine extends AsyncDisposable {
   readonly socket: string
   mood: 'well' | 'hang' | 'broken' | 'dropping'
   /** Names of restarted containers, in order. */
@@ -151,6 +151,9 @@ export async function startEngine(): Promise<StandInEngine> {
       containers.delete(name)
     },
     container: containerOf,
+    async [Symbol.asyncDispose](this: StandInEngine) {
+      await this.close()
+    },
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -25,7 +25,7 @@ export const DAEMONS: readonly Daemon[] = [
 ]
 
 /** A configuration directory, containers that read it when they start, and an engine. */
-export interface World {
+export interface World extends AsyncDisposable {
   readonly root: TempDir
   readonly dir: string
   readonly copiesDir: string
@@ -95,6 +95,9 @@ export async function makeWorld(): Promise<World> {
       ...more,
     }),
     read: (path) => readFile(join(dir, path), 'utf8'),
+    async [Symbol.asyncDispose](this: World) {
+      await this.close()
+    },
     close: async () => {
       await engine.close()
       await root.remove()
@@ -114,10 +117,6 @@ export async function failureOf(call: Promise<unknown>): Promise<Error & { reado
 
 /** Runs `work` in a world of its own. */
 export async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
-  const world = await makeWorld()
-  try {
-    await work(world)
-  } finally {
-    await world.close()
-  }
+  await using world = await makeWorld()
+  await work(world)
 }

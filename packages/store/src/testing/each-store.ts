@@ -35,6 +35,18 @@ export function onEachStore(name: string, define: Define): { run(): void } {
   }
 }
 
+/** Makes tests that are given an opened store of their own, and the box that it is in. */
+export function opened(
+  test: Suite,
+  store: () => Promise<StoreBox>,
+): (sentence: string, work: (db: Database, box: StoreBox) => Promise<void>) => void {
+  return (sentence, work) =>
+    test(sentence, async () => {
+      await using box = await store()
+      await work(await box.open(), box)
+    })
+}
+
 /** Defines tests for PostgreSQL alone; none when SVC_TEST_PG_URL does not say where one is. */
 export function onPostgres(name: string, define: Define): { run(): void } {
   const url = process.env.SVC_TEST_PG_URL ?? ''

@@ -22,10 +22,10 @@ import { forgetSeen } from './store/attach-store.ts'
 import {
   apnsOf,
   countUnsynced,
+  EMPTY,
   lastFirstAttached,
   listed,
   SIMS,
-  type SimLifecycle,
   type SimRow,
   simsWithQuota,
 } from './store/sim-store.ts'
@@ -79,28 +79,6 @@ export function simRegister(parts: SimsParts): SimRegister {
     },
   }
 }
-
-/** What stays of a row whose holder is forgotten, until the SIM itself is erased: states, dates, rates, and what the HSS is told. */
-type Kept =
-  | keyof SimLifecycle
-  | ('hash' | 'plmn' | 'profile' | 'apns' | 'downlink_bps' | 'uplink_bps' | 'issued_at_ms' | 'expires_at_ms')
-  | ('generation' | 'imsi_sealed' | 'secrets_sealed' | 'cap_bps' | 'reach' | 'as_is')
-  | ('hss_status' | 'hss_driver' | 'hss_error' | 'hss_synced_at_ms' | 'hss_seq')
-
-/** What a row of a SIM has of its holder, beside IMSI and keys. A new column of `SimRow` is in here or in `Kept`. */
-const EMPTY = {
-  label: null,
-  msisdn: null,
-  batch_id: null,
-  iccid_last4: null,
-  iccid_mac: null,
-  quota_bytes: null,
-  usage_bytes: 0,
-  attached_at_ms: null,
-  swapped_at_ms: null,
-  replaces: null,
-  found_sealed: null,
-} as const satisfies Pick<SimRow, Exclude<keyof SimRow, Kept>>
 
 async function revoked(own: MutationTx, imsi: string): Promise<SimRow> {
   const row = await SIMS.find(own, { hash: imsi })

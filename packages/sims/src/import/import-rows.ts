@@ -4,7 +4,7 @@ import type { SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/hss-breaker.ts'
 import { openImsi, sealSim, wipeCard } from '../secrets/card.ts'
 import type { IccidMac, IndexedIccid } from '../secrets/iccid-index.ts'
-import { SIMS, type SimRow } from '../store/sim-store.ts'
+import { FRESH, SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords, replaceWords } from '../store/word-store.ts'
 import type { PlannedRow } from './import-plan.ts'
 import { type ImportDraft, type ImportFacts, importRow } from './import-row.ts'
@@ -241,31 +241,20 @@ export function rowOf(
 ): SimRow {
   const { config } = parts.context
   return {
+    ...FRESH,
     hash: draft.hash,
     plmn: formatPlmn(plmn),
     profile: draft.profile,
-    state: 'issued',
-    previous_state: null,
-    suspend_reason: null,
     apns: JSON.stringify(draft.apns),
     downlink_bps: draft.ambrBps?.down ?? config.default_downlink_bps,
     uplink_bps: draft.ambrBps?.up ?? config.default_uplink_bps,
-    quota_bytes: null,
-    usage_bytes: 0,
-    cap_bps: null,
-    reach: null,
     as_is: draft.asIs.length === 0 ? null : draft.asIs.join(' '),
-    found_sealed: null,
     msisdn: draft.msisdn,
     label: draft.label,
     batch_id: id,
     iccid_last4: draft.iccid?.slice(-4) ?? null,
     issued_at_ms: nowMs,
     expires_at_ms: draft.expiresAtMs,
-    attached_at_ms: null,
-    swapped_at_ms: null,
-    replaces: null,
-    generation: 1,
     iccid_mac: mac ?? null,
     ...sealSim(parts.vault, draft.hash, draft.imsi, draft.card),
     ...firstHss(parts, nowMs),

@@ -37,7 +37,7 @@ import {
   wipeCard,
 } from '../secrets/card.ts'
 import type { IccidMac } from '../secrets/iccid-index.ts'
-import { apnsOf, isTaken, type SimRow } from '../store/sim-store.ts'
+import { apnsOf, FRESH, isTaken, type SimRow } from '../store/sim-store.ts'
 import { type IssueBody, LABEL_CHARACTERS } from './issue-schema.ts'
 
 /** What is to be issued, once the parts of a body fit each other. */
@@ -391,21 +391,14 @@ function newRow(
 ): SimRow {
   const iccid = Buffer.from(card.iccid).toString('ascii')
   return {
+    ...FRESH,
     hash,
     plmn: formatPlmn(plan.plmn),
     profile: plan.profile,
-    state: 'issued',
-    previous_state: null,
-    suspend_reason: null,
     apns: JSON.stringify(plan.apns),
     downlink_bps: plan.downlinkBps,
     uplink_bps: plan.uplinkBps,
     quota_bytes: plan.quotaBytes,
-    usage_bytes: 0,
-    cap_bps: null,
-    reach: null,
-    as_is: null,
-    found_sealed: null,
     msisdn: plan.msisdn,
     label: facts.label,
     batch_id: facts.id,
@@ -413,10 +406,8 @@ function newRow(
     iccid_mac: facts.mac(iccid),
     issued_at_ms: facts.nowMs,
     expires_at_ms: plan.expiresAtMs,
-    attached_at_ms: null,
     swapped_at_ms: facts.replaced === undefined ? null : facts.nowMs,
     replaces: facts.replaced?.hash ?? null,
-    generation: 1,
     ...sealSim(parts.vault, hash, imsi, card),
     ...firstHss(parts, facts.nowMs),
   }

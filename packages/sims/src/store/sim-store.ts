@@ -102,6 +102,41 @@ export interface SimRow extends SimLifecycle {
   readonly found_sealed: Uint8Array | null
 }
 
+/** What stays of a row whose holder is forgotten, until the SIM itself is erased: states, dates, rates, and what the HSS is told. */
+type Kept =
+  | keyof SimLifecycle
+  | ('hash' | 'plmn' | 'profile' | 'apns' | 'downlink_bps' | 'uplink_bps' | 'issued_at_ms' | 'expires_at_ms')
+  | ('generation' | 'imsi_sealed' | 'secrets_sealed' | 'cap_bps' | 'reach' | 'as_is')
+  | ('hss_status' | 'hss_driver' | 'hss_error' | 'hss_synced_at_ms' | 'hss_seq')
+
+/** What a row of a SIM has of its holder, beside IMSI and keys. A new column of `SimRow` is in here or in `Kept`. */
+export const EMPTY: Pick<SimRow, Exclude<keyof SimRow, Kept>> = {
+  label: null,
+  msisdn: null,
+  batch_id: null,
+  iccid_last4: null,
+  iccid_mac: null,
+  quota_bytes: null,
+  usage_bytes: 0,
+  attached_at_ms: null,
+  swapped_at_ms: null,
+  replaces: null,
+  found_sealed: null,
+}
+
+type Fresh = keyof typeof EMPTY | keyof SimLifecycle | 'cap_bps' | 'reach' | 'as_is' | 'generation'
+/** What a row of a new SIM begins with. */
+export const FRESH: Pick<SimRow, Fresh> = {
+  ...EMPTY,
+  state: 'issued',
+  previous_state: null,
+  suspend_reason: null,
+  cap_bps: null,
+  reach: null,
+  as_is: null,
+  generation: 1,
+}
+
 export const SIMS: Table<SimRow> = defineTable<SimRow>(
   'sims_sim',
   [

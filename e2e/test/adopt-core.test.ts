@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
@@ -146,6 +146,17 @@ adopt(
         changed.diff.split('\n').filter((line: string) => /^[-+] /.test(line)),
         ['-      tac: 77', '+      tac: "78"'],
       )
+      const asked = await svc('core', 'release')
+      assert.match(asked.stderr, /the files are as they were before, and nothing restarts/)
+      const released = await svc('core', 'release', '--yes')
+      assert.is(released.code, 0, released.stderr)
+      assert.equal(
+        readdirSync(configDir).toSorted(),
+        Object.keys(FILES)
+          .map((role) => `${role}.yaml`)
+          .toSorted(),
+      )
+      assert.equal([stateOfFiles(), engine.restarts], [files, []])
     } finally {
       await service.stop()
       await engine.close()

@@ -5,7 +5,7 @@ import type { Run } from './runs.ts'
 
 /** Programs in the order of the page. One that has no run is said to have none. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  Cores: ['Open5GS', 'free5GC'],
+  Cores: ['Open5GS', 'free5GC', 'Ella Core'],
   Databases: ['MongoDB', 'FerretDB', 'mongo-java-server', 'mongosh', 'PostgreSQL'],
   'Cards and eSIMs': ['pySim', 'lpac'],
   'Radios and phones': ['srsRAN 4G', 'srsRAN Project', 'UERANSIM', 'phones in hardware'],

@@ -64,7 +64,7 @@ export async function adopt(host: CommandHost): Promise<void> {
 /** Which daemons restart, and how many phones that cuts off. */
 export function cutWords(daemons: readonly string[], dropped: number | null): string {
   const phones = dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')
-  return `${daemons.join(', ')} restart, which cuts off ${phones}`
+  return `${daemons.join(', ')} ${daemons.length === 1 ? 'restarts' : 'restart'}, which cuts off ${phones}`
 }
 
 function driverOf(host: CommandHost, { daemons }: Found): string {

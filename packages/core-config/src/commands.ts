@@ -88,7 +88,7 @@ async function restoreWords({ call, printable }: CommandHost, copy: string): Pro
     readonly subscribers_dropped: number | null
   } // as the route documents it
   if (changed.length === 0) return 'the files are as they were before, and nothing restarts'
-  const files = `${changed.map(printable).join(', ')} come back as they were (${printable(copy)})`
+  const files = `files that come back as they were: ${changed.map(printable).join(', ')} (${printable(copy)})`
   return restarted.length === 0
     ? `${files}, and nothing restarts`
     : `${files}; ${cutWords(restarted.map(printable), dropped)}`

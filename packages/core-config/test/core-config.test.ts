@@ -456,7 +456,7 @@ test('names the folder of a core that it would leave, and none where no folder i
   const kept = { config_dir: '/srv/core', originals: ['/data/a'] }
   assert.match(
     await told(kept),
-    '- hss.yaml come back as they were (/data/a); hss, pcrf restart, which cuts off 3 phones\n',
+    '- files that come back as they were: hss.yaml (/data/a); hss, pcrf restart, which cuts off 3 phones\n',
   )
   assert.match(
     await told(kept, { changed: [], restarted: [], subscribers_dropped: 0 }),

@@ -9,9 +9,15 @@ const PAGE = 100
 /** Ella Core by its REST API v1: a subscriber has a profile, whose policies say slice, data network and rates. */
 export function ellaSource(get: Get): SubscriberSource {
   const listAt = async (path: string, signal: AbortSignal): Promise<readonly Doc[]> => {
+    let [seen, total] = [0, Number.POSITIVE_INFINITY]
+    // Static addresses come all at once, whichever page is asked for.
     const page = async (at: number): Promise<readonly Doc[]> => {
-      const { items } = resultOf(await get(`/api/v1/${path}?page=${at}&per_page=${PAGE}`, signal))
-      return Array.isArray(items) ? items.filter(isRecord) : []
+      if (seen >= total) return []
+      const answer = resultOf(await get(`/api/v1/${path}?page=${at}&per_page=${PAGE}`, signal))
+      const some = Array.isArray(answer.items) ? answer.items.filter(isRecord) : []
+      seen += some.length
+      total = wholeNumber(answer.total_count) ?? total
+      return some
     }
     return await allPages(1, page, PAGE)
   }

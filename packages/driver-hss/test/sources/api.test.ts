@@ -7,7 +7,7 @@ import type { Imsi, SubscriberFound } from '@steeple/contracts'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { type OtherCore, otherClients, otherSource } from '../../src/sources/api.ts'
 
-/** Stand-ins with the answers that PyHSS 2.0 gave, and those that Ella Core's own documentation of its API has. */
+/** Stand-ins with the answers that PyHSS 2.0 and the API of Ella Core 1.15.0 gave, and their refusals. */
 const api = suite('driver-hss/sources/api')
 const IMSI = '999990000008004' as Imsi // 15 digits
 const KEYS = { ki: '465b5ce8b199b49faa5f0a2ee238a6c0', opc: 'cd63cb71954a9f4e48a5994e37a02baf' }
@@ -30,7 +30,7 @@ const PYHSS: Answers = {
   '/subscriber/routing/5/1': { subscriber_id: 5, apn_id: 1, ip_address: '10.45.0.99' },
   '/subscriber/routing/5/2': null,
 }
-const items = (...list: readonly object[]) => ({ result: { items: list, page: 1, per_page: 100 } })
+const items = (...list: readonly object[]) => ({ result: { items: list } })
 const ELLA: Answers = {
   '/api/v1/subscribers': items({ imsi: IMSI, profile_name: 'gold' }),
   [`/api/v1/subscribers/${IMSI}/credentials`]: {
@@ -48,6 +48,19 @@ const ELLA: Answers = {
   }),
 }
 
+/** Ella Core refuses pages of more than 100, and gives static addresses all at once whatever is asked for. */
+function pagedOf(found: unknown, path: string, asked: URLSearchParams): readonly [number, unknown] {
+  if (found === undefined) return [404, { error: 'not found' }]
+  const { items: all } =
+    (found as { readonly result?: { readonly items?: readonly object[] } } | null)?.result ?? {}
+  if (all === undefined) return [200, ['0', '1', null].includes(asked.get('page')) ? found : []]
+  const [page, size] = [Number(asked.get('page') ?? 1), Number(asked.get('per_page') ?? 25)]
+  if (page < 1) return [400, { error: 'page must be >= 1' }]
+  if (size < 1 || size > 100) return [400, { error: 'per_page must be between 1 and 100' }]
+  const some = path.endsWith('/static-ips') ? all : all.slice((page - 1) * size, page * size)
+  return [200, { result: { items: some, page, per_page: some.length, total_count: all.length } }]
+}
+
 /** Serves these to whoever shows the token; everything but a question is noted. */
 async function withCore(
   other: 'pyhss' | 'ella',
@@ -63,10 +76,10 @@ async function withCore(
     if (method !== 'GET') told.push(`${method} ${url}`)
     const isKnown = headers.authorization === `Bearer ${TOKEN}` || headers['provisioning-key'] === TOKEN
     const { pathname, searchParams } = new URL(url, 'http://core')
-    const isFirst = ['0', '1', null].includes(searchParams.get('page'))
-    const found = answers[pathname]
-    response.writeHead(!isKnown ? 401 : found === undefined ? 404 : 200, { connection: 'close' })
-    response.end(JSON.stringify(isFirst ? found : []))
+    const [status, body] = !isKnown
+      ? [401, { error: 'Invalid token' }]
+      : pagedOf(answers[pathname], pathname, searchParams)
+    response.writeHead(status, { connection: 'close' }).end(JSON.stringify(body))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -145,6 +158,36 @@ api('reads of Ella Core what profile, policies and slices make of a subscriber',
     const apn = { name: 'internet', ambrBps: { up: 200e6, down: 100e6 }, qos: 8, addresses: ['10.45.0.99'] }
     assert.equal(found.slices, [{ sst: 1, sd: '010203', isDefault: true, apns: [apn] }])
     assert.equal(told, [])
+  })
+})
+
+api('reads every page of Ella Core, and what comes without pages once', async () => {
+  const imsis = Array.from({ length: 230 }, (_none, at) => `99999${String(at).padStart(10, '0')}` as Imsi)
+  const given = imsis.map((imsi, at) => ({
+    ...{ imsi, data_network: 'internet', ip_version: 'ipv4', address: `10.45.1.${at}` },
+  }))
+  const many = {
+    ...ELLA,
+    '/api/v1/subscribers': items(...imsis.map((imsi) => ({ imsi, profile_name: 'gold' }))),
+    '/api/v1/networking/data-networks/internet/static-ips': items(...given),
+  }
+  await withCore('ella', many, async (settings) => {
+    const clients = otherClients({ maxBytes: 1_000_000, idleMs: 0 })
+    try {
+      const source = otherSource(settings, clients)
+      const signal = AbortSignal.timeout(30_000)
+      assert.equal(await source?.everybody(signal), imsis)
+      const last = imsis.slice(-1)
+      const found = await source?.whole(last, 'without keys', signal)
+      assert.equal(
+        [...(found?.values() ?? [])].flatMap(({ slices }) =>
+          slices.flatMap(({ apns }) => apns[0]?.addresses),
+        ),
+        ['10.45.1.229'],
+      )
+    } finally {
+      clients.close()
+    }
   })
 })
 

@@ -250,21 +250,28 @@ function Truth({ state, incidents }: { readonly state: Tx | undefined } & Pick<B
           <Said>{why.detail}</Said>
         </p>
       )}
-      <ul class="gates">
-        {GATES.map((gate) => (
-          <li key={gate}>
-            <Lamp
-              tone={state.gates[gate] === 'set' ? 'ok' : 'bad'}
-              label={`${t(`home.gate.${gate}`)}: ${t(state.gates[gate] === 'set' ? 'home.gate.set' : 'home.gate.missing')}`}
-            />
-          </li>
-        ))}
-      </ul>
+      {worst !== undefined && closedGates(state).length === 0 ? null : <Gates state={state} />}
       <div class="actions">
         <Ahead state={state} />
         <StopButton />
       </div>
     </section>
+  )
+}
+
+/** The lights of what the transmitter needs. During an outage they would be green beside what is wrong. */
+function Gates({ state }: { readonly state: Tx }) {
+  return (
+    <ul class="gates">
+      {GATES.map((gate) => (
+        <li key={gate}>
+          <Lamp
+            tone={state.gates[gate] === 'set' ? 'ok' : 'bad'}
+            label={`${t(`home.gate.${gate}`)}: ${t(state.gates[gate] === 'set' ? 'home.gate.set' : 'home.gate.missing')}`}
+          />
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -38,6 +38,20 @@ const change = (id: number, type: string): Change => ({
   ...{ kind: 'change', id, type, at: '2026-11-23T16:00:00.000Z', subject: null, data: {} },
 })
 
+live('keeps what was told lately of each type, however many of another came since', async () => {
+  const { events, say } = stream()
+  const ending = new AbortController()
+  const over = followChanges(events, ending.signal)
+  await say(change(1, 'health.down'))
+  for (let id = 2; id < 100; id += 1) await say(change(id, 'sim.attached'))
+  const types = recent.value.map(({ type }) => type)
+  assert.ok(types.includes('health.down'))
+  assert.ok(types.length < 50, String(types.length))
+  assert.is(recent.value[0]?.id, 99)
+  ending.abort()
+  await over
+})
+
 live('tells of a change who listens to it, and everybody when changes were missed', async () => {
   const { events, say, options } = stream()
   const ending = new AbortController()

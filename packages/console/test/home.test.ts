@@ -61,7 +61,7 @@ home(
     assert.not.match(page.text('Radio and core'), /A radio is connected/)
     const text = page.text()
     assert.ok(text.indexOf('To do now') < text.indexOf('Outage: No core.'), 'what is wrong comes first')
-  assert.not.match(text, 'Country: set')
+    assert.not.match(text, 'Country: set')
     // The cause is said once, whatever follows from it.
     assert.is(text.split('mme is down').length - 1, 1, text)
     assert.match(text, 'not counted for 8 s')

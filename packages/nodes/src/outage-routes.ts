@@ -49,7 +49,7 @@ export function outageRoutes(book: OutageBook): readonly Route[] {
   ]
 }
 
-function outageRecord({ sinceMs, untilMs, phonesOff, box, ...outage }: Outage): object {
+function outageRecord({ sinceMs, untilMs, phonesOff, box, effects: _, ...outage }: Outage): object {
   return {
     ...outage,
     box: box ?? null,

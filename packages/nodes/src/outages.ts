@@ -19,6 +19,8 @@ export interface Outage {
   readonly component: string
   /** What the box is called that it was of; undefined for this one. */
   readonly box: string | undefined
+  /** Components that were not well because of it. */
+  readonly effects: readonly string[]
   readonly sinceMs: number
   readonly untilMs: number | undefined
   /** The most phones that it kept off; undefined where it kept none off, or nobody knew. */
@@ -31,6 +33,8 @@ const MOST = 400
 const BACK_MS = 20_000
 /** A part that complains no longer is no outage: it starts, or is asked again. */
 const PASSING_MS = 15_000
+/** What follows from an outage is seen so long before it at most. */
+const FIRST_MS = 30_000
 const PASSING: ReadonlySet<IncidentKind> = new Set(['part', 'core_degraded'])
 
 /** What the file is called in the data directory. It is no table: it must outlast a store that cannot be used. */
@@ -46,21 +50,18 @@ interface Seen {
 /** The outages after a look that found these incidents. Newest first. */
 export function outagesAfter(before: readonly Outage[], incidents: readonly Incident[], nowMs: number): Seen {
   const begun: Outage[] = []
-  const left = new Set(before)
+  const known = knownOf(before, incidents, nowMs)
   const current = incidents.map((incident) => {
-    const known =
-      [...left].find((one) => isSame(one, incident, nowMs) && one.id === incident.id) ??
-      [...left].find((one) => isSame(one, incident, nowMs))
-    if (known !== undefined) {
-      left.delete(known)
-      return gravest(known, incident)
-    }
+    const row = known.get(incident)
+    if (row !== undefined) return gravest(row, incident)
     const fresh = outageOf(incident)
     begun.push(fresh)
     return fresh
   })
+  const taken = new Set(known.values())
   const over: Outage[] = []
-  const past = [...left].flatMap((one) => {
+  const past = before.flatMap((one) => {
+    if (taken.has(one) || isFirstSign(one, incidents)) return []
     if (one.untilMs !== undefined) return [one]
     // Nothing ends before it began: the clock may have been put right meanwhile.
     const ended = { ...one, untilMs: Math.max(nowMs, one.sinceMs) }
@@ -73,15 +74,44 @@ export function outagesAfter(before: readonly Outage[], incidents: readonly Inci
   return { all, begun, over }
 }
 
-/** Whether an incident goes on what was an outage: the same kind, or another kind of the same part, as a disk that fills up. */
-function isSame({ id, component, untilMs }: Outage, incident: Incident, nowMs: number): boolean {
-  const isNow = untilMs === undefined || Math.abs(nowMs - untilMs) < BACK_MS
-  return isNow && (id === incident.id || component === incident.cause.name)
+/** What was an outage already: by its kind first, then another kind of the same part, as a disk that fills up, then what followed from it. */
+function knownOf(
+  before: readonly Outage[],
+  incidents: readonly Incident[],
+  nowMs: number,
+): ReadonlyMap<Incident, Outage> {
+  const known = new Map<Incident, Outage>()
+  const left = new Set(
+    before.filter(({ untilMs }) => untilMs === undefined || Math.abs(nowMs - untilMs) < BACK_MS),
+  )
+  for (const isSame of SAME)
+    for (const incident of incidents) {
+      if (known.has(incident)) continue
+      const row = [...left].find((one) => isSame(one, incident))
+      if (row === undefined) continue
+      known.set(incident, row)
+      left.delete(row)
+    }
+  return known
 }
 
-function outageOf({ id, kind, title, severity, cause, sinceMs, phonesOff }: Incident): Outage {
+const SAME: readonly ((row: Outage, incident: Incident) => boolean)[] = [
+  ({ id }, incident) => id === incident.id,
+  ({ component }, { cause }) => component === cause.name,
+  ({ effects }, { cause }) => effects.includes(cause.name),
+]
+
+/** Whether it was only seen before its cause: who writes sees that the disk is full before it is looked at. */
+function isFirstSign({ component, sinceMs, untilMs }: Outage, incidents: readonly Incident[]): boolean {
+  return (
+    untilMs === undefined &&
+    incidents.some((one) => one.effects.includes(component) && Math.abs(one.sinceMs - sinceMs) < FIRST_MS)
+  )
+}
+
+function outageOf({ id, kind, title, severity, cause, effects, sinceMs, phonesOff }: Incident): Outage {
   const { name: component, box } = cause
-  return { id, kind, title, severity, component, box, sinceMs, phonesOff, untilMs: undefined }
+  return { id, kind, title, severity, component, box, effects, sinceMs, phonesOff, untilMs: undefined }
 }
 
 function gravest(known: Outage, incident: Incident): Outage {
@@ -90,6 +120,7 @@ function gravest(known: Outage, incident: Incident): Outage {
   const phones = Math.max(known.phonesOff ?? 0, now.phonesOff ?? 0)
   return {
     ...(isGraver ? now : known),
+    effects: [...new Set([...known.effects, ...now.effects])],
     severity: [known.severity, now.severity].includes('critical') ? 'critical' : 'warning',
     sinceMs: Math.min(known.sinceMs, now.sinceMs),
     phonesOff: phones === 0 ? undefined : phones,
@@ -161,6 +192,7 @@ function isOutage(value: unknown): value is Outage {
     typeof one?.id === 'string' &&
     INCIDENT_KINDS.some((kind) => kind === one.kind) &&
     typeof one.component === 'string' &&
+    Array.isArray(one.effects) &&
     typeof one.sinceMs === 'number'
   )
 }

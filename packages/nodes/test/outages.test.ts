@@ -63,6 +63,22 @@ outages('of one disk that fills up and is freed are one, named by its gravest', 
   assert.equal(after([...looks, [40_000]]).rows, [['disk_full', 0, 40_000, undefined]])
 })
 
+outages(
+  'have one row with what was seen before them and what lasts longer, and leave older ones alone',
+  () => {
+    const disk = incident('disk_full', 5_000, { effects: ['store', 'backup'] }, 'nodes.disk')
+    const [store, backup] = [
+      incident('store_gone', 2_000, {}, 'store'),
+      incident('backup_overdue', -90_000, { severity: 'warning' }, 'backup'),
+    ]
+    const looks = [[0, backup], [2_000, backup, store], [6_000, disk], [40_000, store], [50_000]] as const
+    assert.equal(after(looks).rows, [
+      ['disk_full', 2_000, 50_000, undefined],
+      ['backup_overdue', -90_000, 6_000, undefined],
+    ])
+  },
+)
+
 outages('that come back within seconds go on, and later ones are others', () => {
   const line = (sinceMs: number) => incident('no_internet', sinceMs)
   assert.equal(after([[0, line(0)], [20_000], [35_000, line(35_000)], [70_000]]).rows, [

@@ -145,13 +145,14 @@ function Internet({ status: { breakout, components } }: { readonly status: Statu
   return (
     <>
       {line === undefined ? null : (
-        <p>
-          <Lamp
-            tone={line.status === 'ok' ? (ANSWERED.test(line.detail) ? 'ok' : 'none') : 'bad'}
-            label={t(line.status === 'ok' ? 'home.internet' : 'home.internet.gone')}
-          />{' '}
-          <Said>{line.detail}</Said>
-        </p>
+        <>
+          <p>
+            <Lamp tone={lineTone(line)} label={t(lineText(line))} />
+          </p>
+          <p class="fine">
+            <Said>{line.detail}</Said>
+          </p>
+        </>
       )}
       {breakout.mode === 'peer' ? (
         <p>{t('home.breakout', { mode: word('home.breakout', breakout.mode) })}</p>
@@ -160,8 +161,21 @@ function Internet({ status: { breakout, components } }: { readonly status: Statu
   )
 }
 
-/** Somebody out there has answered at the last look. */
-const ANSWERED = /answered$/
+type Line = Pick<Status['components'][number], 'status' | 'detail'>
+
+/** At the last look somebody out there has answered, or nobody was to be asked. */
+const ANSWERED = /(answered|there is a default route)$/
+
+function lineTone({ status, detail }: Line): 'ok' | 'none' | 'bad' {
+  if (status !== 'ok') return 'bad'
+  return ANSWERED.test(detail) ? 'ok' : 'none'
+}
+
+function lineText(line: Line): 'home.internet' | 'home.internet.gone' | 'home.internet.unknown' {
+  const tone = lineTone(line)
+  if (tone === 'bad') return 'home.internet.gone'
+  return tone === 'ok' ? 'home.internet' : 'home.internet.unknown'
+}
 
 /** Whether a radio that is not seen yet is on its way: its outage is over. */
 function isComingBack(incidents: Status['incidents'], past: readonly Outage[]): boolean {
@@ -214,7 +228,7 @@ export function Page() {
   // What is wrong comes first; on a phone it is all there is room for.
   const parts = [
     <Needs key="needs" board={board}>
-      <Over past={past} online={online} />
+      <Over past={past} online={online} incidents={board.incidents} />
     </Needs>,
     <Truth key="truth" state={tx.value} incidents={board.incidents} />,
   ]

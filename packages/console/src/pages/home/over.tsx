@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@steeple/client'
 import { useQuery } from '../../api/use-query.ts'
-import { nameOf } from '../../app/incidents.tsx'
+import { type Board, nameOf } from '../../app/incidents.tsx'
 import { t } from '../../text/index.ts'
 import { Lamp } from '../../ui/lamp.tsx'
 import { durationText } from '../../ui/time.tsx'
@@ -21,7 +21,7 @@ export function useOutages(): readonly Outage[] {
 
 /** The outage from which phones come back now; undefined where none does. */
 export function recoveringFrom(past: readonly Outage[], online: number): Outage | undefined {
-  const isGoing = past.some(({ until, phones_off }) => until === null && phones_off !== null)
+  const isGoing = past.some(({ until, severity }) => until === null && severity === 'critical')
   return isGoing
     ? undefined
     : past.find((one) => isRecent(one, RECOVERY_MS) && online < (one.phones_off ?? 0))
@@ -32,8 +32,17 @@ function isRecent({ until }: Outage, forMs: number): boolean {
 }
 
 /** What was wrong a moment ago: what it was, how long it lasted, and what it meant. */
-export function Over({ past, online }: { readonly past: readonly Outage[]; readonly online: number }) {
-  const recent = past.filter((one) => isRecent(one, NEWS_MS))
+export function Over({
+  past,
+  online,
+  incidents,
+}: {
+  readonly past: readonly Outage[]
+  readonly online: number
+  readonly incidents: Board['incidents']
+}) {
+  // What has come back is above.
+  const recent = past.filter((one) => isRecent(one, NEWS_MS) && !incidents.some(({ id }) => id === one.id))
   const recovering = recoveringFrom(past, online)
   return (
     <>
@@ -41,19 +50,22 @@ export function Over({ past, online }: { readonly past: readonly Outage[]; reado
         <p key={`${one.id}${one.since}`}>
           <Lamp
             tone={one === recovering ? 'warn' : 'none'}
-            label={t('home.over', {
+            label={`${t('home.over', {
               what: t('home.over.lasted', { name: nameOf(one), time: lasted(one) }),
-            })}
-          />{' '}
-          {one.phones_off === null
-            ? null
-            : one === recovering
-              ? t('home.over.recovering', { on: online, of: one.phones_off })
-              : t('home.over.phones', { count: one.phones_off })}
+            })} ${phonesText(one, one === recovering ? online : undefined)}`.trim()}
+          />
         </p>
       ))}
     </>
   )
+}
+
+/** `online`: how many are back, while they come back. */
+function phonesText({ phones_off: off }: Outage, online: number | undefined): string {
+  if (off === null) return ''
+  return online === undefined
+    ? t('home.over.phones', { count: off })
+    : t('home.over.recovering', { on: online, of: off })
 }
 
 function lasted({ since, until }: Outage): string {

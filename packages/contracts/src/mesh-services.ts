@@ -204,3 +204,31 @@ export const meshStandingRef: ServiceRef<MeshStanding> = serviceRef<MeshStanding
   carries: 'function?',
   state: 'function',
 })
+
+/** Another box of the mesh that this node is in. */
+export interface MeshBox {
+  readonly nodeId: string
+  readonly name: string
+}
+/** Speaks to other members, without the root between: each side by its certificate. */
+export interface MeshCalls {
+  /**
+   * The other members, as this node has heard last; none without a mesh, undefined before it has heard of any in the one that it has
+   * joined. The provider says `changed` when they are others.
+   */
+  others(): Promise<readonly MeshBox[] | undefined>
+  /**
+   * Asks a member; what it answers is unchecked. Throws `southbound_unavailable` when no answer comes from that very node, and
+   * `node_not_found` for one that is no member.
+   */
+  call(
+    nodeId: string,
+    question: { readonly method: 'GET' | 'POST' | 'PUT'; readonly path: string; readonly body?: object },
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly body: unknown }>
+}
+/** Provided by mesh. */
+export const meshCallsRef: ServiceRef<MeshCalls> = serviceRef<MeshCalls>('mesh.calls', {
+  others: 'function',
+  call: 'function',
+})

@@ -1,4 +1,4 @@
-import type { Imsi, ImsiHash } from './drivers.ts'
+import type { Imsi, ImsiHash, Subscriber } from './drivers.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { Context } from './plugin.ts'
 import type { Principal } from './roles.ts'
@@ -226,3 +226,25 @@ export const simIssuerRef: ServiceRef<SimIssuer> = serviceRef<SimIssuer>('sims.i
   homeNetworkKeys: 'function?',
   revokeIn: 'function',
 })
+
+/** What an HSS should hold of a SIM, without opening it. */
+export interface SimWanted {
+  readonly imsi: ImsiHash
+  readonly wanted: 'open' | 'blocked' | 'absent'
+  /** Grows with each change that an HSS must hear of. */
+  readonly generation: number
+  readonly issuedAtMs: number
+}
+/** SIMs for an HSS that is not this node's own. */
+export interface SimProvisioning {
+  /** At most `limit` behind `after`, by hash. */
+  list(after: string, limit: number): Promise<readonly SimWanted[]>
+  find(imsi: ImsiHash): Promise<SimWanted | undefined>
+  /** As the HSS of this node is to hold it; the caller zeroes its keys. Undefined: there is none. Throws `store_corrupt`. */
+  subscriber(imsi: ImsiHash): Promise<Subscriber | undefined>
+}
+/** Provided by sims. */
+export const simProvisioningRef: ServiceRef<SimProvisioning> = serviceRef<SimProvisioning>(
+  'sims.provisioning',
+  { list: 'function', find: 'function', subscriber: 'function' },
+)

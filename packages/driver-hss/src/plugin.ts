@@ -158,6 +158,7 @@ function counted(
     ...(release === undefined
       ? {}
       : { release: (signal) => timed('release', signal, () => release(signal)) }),
+    ...(driver.sqnStep === undefined ? {} : { sqnStep: driver.sqnStep }),
     ...(cancel === undefined
       ? {}
       : {

@@ -9,6 +9,7 @@ import {
   type Route,
   route,
   simIssuerRef,
+  simProvisioningRef,
   simRegisterRef,
   subscribersRef,
   type TableSpec,
@@ -37,6 +38,7 @@ import {
   SURVEY_MS,
   unfixableSubscribers,
 } from './provision/hss-breaker.ts'
+import { simProvisioning } from './provision/provisioning.ts'
 import { ratesReconciler, simReconciler } from './provision/sim-reconciler.ts'
 import { bulkRoute, labelRoute } from './routes/change-routes.ts'
 import { handoutRoute } from './routes/handout-route.ts'
@@ -90,6 +92,7 @@ export const plugin: Plugin<SimsConfig> = {
         [subscribersRef.id, { ...subscribers(parts), foreign: others.count }],
         [simIssuerRef.id, simIssuer(parts)],
         [simRegisterRef.id, simRegister(parts)],
+        [simProvisioningRef.id, simProvisioning(parts)],
       ]),
       routes: [
         ...readRoutes(parts),

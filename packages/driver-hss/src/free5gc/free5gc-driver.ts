@@ -105,6 +105,8 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
   }
   return {
     name,
+    // The UDM adds one: IND walks.
+    sqnStep: 1,
     pace: link.pace,
     observe: (imsis, signal) =>
       gathered(

@@ -20,6 +20,7 @@ import { apiPlace, ownAddress } from '../enroll/own-address.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
 import type { PublishedWireguard } from '../members.ts'
+import { addressesOf } from './addresses.ts'
 import { enrolledFrom, newsFrom, refusal } from './answers.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
 import { type RevocationListener, revocationListener } from './revocation-listener.ts'
@@ -170,13 +171,6 @@ async function listAt(
     if (isServiceError(error)) return undefined
     throw error
   }
-}
-
-/** Where it says that it answers, and the same port through the overlay: of one that says nothing, the port of this node. */
-function addressesOf({ address, overlay_address }: MemberRecord, ownPort: number): readonly string[] {
-  const port = /:(\d+)$/.exec(address ?? '')?.[1] ?? ownPort
-  const overlay = `https://${overlay_address}:${port}`
-  return address === null ? [overlay] : [`https://${address}`, overlay]
 }
 
 function pick(all: readonly MemberRecord[]): readonly MemberRecord[] {

@@ -9,6 +9,7 @@ import {
   type Instance,
   type MeshMembership,
   meshAuthorityRef,
+  meshCallsRef,
   meshIdentityRef,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeCertificatesRef,
@@ -27,6 +28,7 @@ import {
   timestampFromMs,
 } from '@steeple/contracts'
 import { type MeshAgent, meshAgent } from '../agent/agent.ts'
+import { memberCalls } from '../agent/member-calls.ts'
 import { type MeshClient, meshClient } from '../agent/mesh-client.ts'
 import type { PeeringConfig } from '../config.ts'
 import type { Members } from '../members.ts'
@@ -238,6 +240,7 @@ export async function enrollment(
   const client = meshClient(parts.identity)
   context.defer(() => client.close())
   const agent = meshAgent(parts, client)
+  const members = meshMembers(parts, agent)
   const part: Instance = {
     routes: [
       enrollRoute(parts, createRefusals(context, 'enroll')),
@@ -249,8 +252,12 @@ export async function enrollment(
       takeRootRoute(parts, agent.isRootAway),
       joinRoute(parts, client),
     ],
-    services: new Map([[nodeCertificatesRef.id, nodeCertificates(parts)]]),
+    services: new Map<string, object>([
+      [nodeCertificatesRef.id, nodeCertificates(parts)],
+      [meshCallsRef.id, memberCalls(parts, client, () => membersIn(parts))],
+    ]),
     start: async () => {
+      context.defer(members.onChange(() => context.changed(meshCallsRef)))
       agent.start()
       if (context.db.dialect !== 'sqlite') context.every(FOLLOW_MS, () => parts.memberList.follow(), 'each')
       context.every(
@@ -265,7 +272,7 @@ export async function enrollment(
     },
     health: async () => [agent.health()],
   }
-  return { part, members: meshMembers(parts, agent) }
+  return { part, members }
 }
 
 async function partsOf(context: Context<PeeringConfig>): Promise<EnrollParts> {
@@ -293,13 +300,22 @@ async function partsOf(context: Context<PeeringConfig>): Promise<EnrollParts> {
   }
 }
 
+/** Its root may not have been heard since: the signed list says it, whoever has passed that on. */
+function isOut({ identity, membershipState }: EnrollParts, { serials = [] }: MemberRecord): boolean {
+  return identity.membership() !== undefined && serials.length > 0 && serials.every(membershipState.isRevoked)
+}
+
+/** Who is a member, as far as this node knows; undefined before it has heard of any. */
+function membersIn(parts: EnrollParts): readonly MemberRecord[] | undefined {
+  const { context, identity, membershipState } = parts
+  if (!context.config.enabled) return []
+  const view = identity.membership() === undefined ? rootView(parts) : membershipState.view()
+  return view?.members.filter((record) => !isOut(parts, record))
+}
+
 /** The members as the other parts of the plugin see them, at the root and elsewhere. */
 export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'>): Members {
   const { context, identity, node, memberList, membershipState } = parts
-  // Its root may not have been heard since: the signed list says it, whoever has passed that on.
-  const isOut = ({ serials = [] }: MemberRecord): boolean =>
-    identity.membership() !== undefined && serials.length > 0 && serials.every(membershipState.isRevoked)
-  const view = () => (identity.membership() === undefined ? rootView(parts) : membershipState.view())
   return {
     overlay: () => {
       const membership = identity.membership()
@@ -316,16 +332,12 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
       if (own === undefined || !memberList.hadMembers) return undefined
       return { address: own.overlay_address, subnet: context.config.subnet }
     },
-    list: () => {
-      if (!context.config.enabled) return []
-      const members = (view()?.members ?? []).filter((record) => !isOut(record))
-      return members.map((record) => memberFrom(record, node.nodeId))
-    },
+    list: () => (membersIn(parts) ?? []).map((record) => memberFrom(record, node.nodeId)),
     hasPutOut: (nodeId) => {
       if (identity.membership() === undefined) return (memberList.member(nodeId)?.left_at_ms ?? null) !== null
       const known = membershipState.view()
       const record = memberOf(known, nodeId)
-      return known !== undefined && (record === undefined || isOut(record))
+      return known !== undefined && (record === undefined || isOut(parts, record))
     },
     isRevoked: (serial) =>
       identity.membership() === undefined

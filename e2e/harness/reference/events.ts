@@ -67,6 +67,11 @@ quota.exceeded fair-use: a SIM has used up its quota
 quota.warning fair-use: a SIM has used 80 % of its quota
 ran.state driver-ran: the state of this node's radio has changed (\`data.state\`: \`off\`, \`waiting\`, \`starting\`, \`radio_up\`, \`s1_up\`, \`s1_down\`, \`stalled\`, \`stopping\`, \`refused\` or \`not_permitted\`)
 ran.not_permitted driver-ran: a cell that runs by itself is on air although it must be off
+roaming.change roaming: another box is told of changed SIMs
+roaming.end roaming: leases of SIMs at another box end
+roaming.grant roaming: another box gets leases of SIMs
+roaming.lapse roaming: leases of another box's SIMs have ended here
+roaming.usage roaming: usage of SIMs at another box was counted
 session.begin sessions: a session of a phone begins
 session.end sessions: a session of a phone ends
 session.many sessions: more than 200 sessions began or ended in one poll; read \`GET /v1/sessions\`

@@ -376,6 +376,8 @@ export {
   simLabels,
   simProvisioningRef,
   subscribersRef,
+  type Visitors,
+  visitorsRef,
 } from './sim-services.ts'
 export { type StateChange, type StateTeller, stateNews, stateTeller } from './state-teller.ts'
 export { pageRoutes, type StaticFiles, staticRoutes } from './static-files.ts'

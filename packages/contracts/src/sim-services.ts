@@ -235,6 +235,18 @@ export interface SimWanted {
   readonly generation: number
   readonly issuedAtMs: number
 }
+/** SIMs of other nodes that this one serves. */
+export interface Visitors {
+  /** Those among these. */
+  among(imsis: readonly string[]): Promise<ReadonlySet<string>>
+  /** How many the HSS holds or is about to. */
+  count(): Promise<number>
+}
+/** Provided by roaming. */
+export const visitorsRef: ServiceRef<Visitors> = serviceRef<Visitors>('roaming.visitors', {
+  among: 'function',
+  count: 'function',
+})
 /** SIMs for an HSS that is not this node's own. */
 export interface SimProvisioning {
   /** At most `limit` behind `after`, by hash. */

@@ -13,6 +13,7 @@ import {
   southboundUnavailable,
   subscriberSourcesRef,
   validationFailed,
+  visitorsRef,
 } from '@steeple/contracts'
 import { formatPlmn, imsiHash, isImsiOf } from '@steeple/telecom'
 import { MAX_BPS } from '../config.ts'
@@ -100,11 +101,11 @@ export async function foreignImsis(
   const foreign = new Map<string, Imsi>()
   for (let at = 0; at < byHash.length; at += CHUNK) {
     const some = byHash.slice(at, at + CHUNK)
-    const taken = await takenAmong(
-      parts.context.db,
-      some.map(([hash]) => hash),
-    )
-    for (const [hash, imsi] of some) if (!taken.has(hash)) foreign.set(hash, imsi)
+    const hashes = some.map(([hash]) => hash)
+    const taken = await takenAmong(parts.context.db, hashes)
+    const visiting = await parts.context.maybe(visitorsRef)?.among(hashes)
+    for (const [hash, imsi] of some)
+      if (!taken.has(hash) && visiting?.has(hash) !== true) foreign.set(hash, imsi)
   }
   return foreign
 }

@@ -8,6 +8,7 @@ import {
   type Imsi,
   type Outcome,
   untilAborted,
+  visitorsRef,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
@@ -53,7 +54,8 @@ export function othersInHss(parts: Pick<SimsParts, 'context' | 'hss' | 'counters
       const found = await survey(signal).catch(() => undefined)
       signal.throwIfAborted()
       if (found === undefined || before !== (await ours())) return
-      others = Math.max(0, found.subscribers - before)
+      const visitors = (await context.maybe(visitorsRef)?.count()) ?? 0
+      others = Math.max(0, found.subscribers - before - visitors)
     },
     count: () => others,
     view: () =>

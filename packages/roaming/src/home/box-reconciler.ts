@@ -1,0 +1,228 @@
+import {
+  type ImsiHash,
+  isRecord,
+  meshCallsRef,
+  msFromDuration,
+  type Outcome,
+  quotaKeeperRef,
+  type Reconciler,
+  simProvisioningRef,
+  southboundUnavailable,
+  sumOctets,
+  type Tx,
+} from '@steeple/contracts'
+import { sealTo } from '../envelope.ts'
+import { BOX_RESOURCE, othersOf, type RoamingParts } from '../parts.ts'
+import { laterSeq } from '../sqn.ts'
+import {
+  allBoxes,
+  BOXES,
+  type BoxRow,
+  boxesWithLeases,
+  changeBox,
+  dueLeases,
+  LEASES,
+  type LeaseRow,
+  leasesOf,
+} from '../store.ts'
+import { packCard, wipeCard } from '../visitor-card.ts'
+import { LEASES_AT_ONCE, type LeaseResult, type LeasesAnswer, readAnswer, type ToldLease } from '../wire.ts'
+import { bookUsage } from './usage.ts'
+
+/** A box is asked for news so often. */
+const RESYNC_MS = 30_000
+/** One that was away hears within seconds of being back. */
+const BACKOFF = { firstMs: 1_000, longestMs: 10_000 }
+/** Boxes that are spoken to at once. */
+const ABREAST = 4
+const DAY_MS = 86_400_000
+/** Between two messages to one box. */
+const MORE_MS = 200
+/** What is taken is looked at again after this part of its life. */
+const RENEWED_AFTER = 1 / 3
+/** A refusal is asked again after that. */
+const REFUSED_MS = 60_000
+/** What is left of a quota is told so often. */
+const SHARE_MS = 30_000
+
+/** Tells each box of its leases, renews them, and hears what visitors have used. */
+export function boxReconciler(parts: RoamingParts): Reconciler {
+  const { context } = parts
+  return {
+    resource: BOX_RESOURCE,
+    resyncMs: RESYNC_MS,
+    backoff: BACKOFF,
+    concurrency: ABREAST,
+    urgentConcurrency: ABREAST,
+    keys: async () => {
+      const permitted = (await allBoxes(context.db)).filter(({ permitted_at_ms: at }) => at !== null)
+      return [
+        ...new Set([...permitted.map(({ node_id }) => node_id), ...(await boxesWithLeases(context.db))]),
+      ]
+    },
+    reconcile: async ([node = ''], signal): Promise<Outcome> => {
+      const box = (await othersOf(parts))?.get(node)
+      // Out of the mesh: it hears nothing more, and its leases end by time.
+      if (box === undefined) return { state: 'converged' }
+      const known = await BOXES.find(context.db, { node_id: node })
+      const more = await speak(parts, known, { node_id: node, name: box.name }, signal)
+      return more
+        ? { state: 'pending', afterMs: MORE_MS, reason: 'more leases are to be told' }
+        : { state: 'converged' }
+    },
+  }
+}
+
+/** One message and its answer; whether more is to be told. */
+async function speak(
+  parts: RoamingParts,
+  known: BoxRow | undefined,
+  box: Pick<BoxRow, 'node_id' | 'name'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { context } = parts
+  const now = context.clock.nowMs()
+  const due = await dueLeases(context.db, { node: box.node_id, now, limit: LEASES_AT_ONCE })
+  // The first message learns the key.
+  const hasKey = known?.key_id !== null && known !== undefined
+  const leases = hasKey ? await toldLeases(parts, known, due) : []
+  const answer = await ask(parts, box, leases, signal)
+  const isOtherKey = known?.key_id !== answer.key.id
+  await context.db.write(async (tx) => {
+    const { id: key_id, x: key_x } = answer.key
+    await changeBox(tx, box, { key_id, key_x, heard_at_ms: now, problem: null })
+    const results = new Map(answer.results.map((one) => [one.imsi_sha256_12, one]))
+    for (const told of leases) {
+      const hash = told.imsi_sha256_12
+      const row = await LEASES.find(tx, { hash, node_id: box.node_id })
+      const result = results.get(hash)
+      if (row === undefined || result === undefined) continue
+      await LEASES.put(tx, { ...row, ...after(parts, row, result, told) })
+      if (result.status === 'newer') await giveInd(tx, row, result.ind)
+    }
+  })
+  await bookUsage(parts, box, answer.usage)
+  return due.length > 0 && (isOtherKey || due.length === LEASES_AT_ONCE || needsMore(answer))
+}
+
+function needsMore({ results }: LeasesAnswer): boolean {
+  return results.some(({ status }) => status === 'needs_keys' || status === 'newer')
+}
+
+/** The other box has drawn with that index before, and goes on with it: whichever has it now gets the one of this row. */
+async function giveInd(tx: Tx, { hash, node_id, ind: before }: LeaseRow, ind: number | null): Promise<void> {
+  if (ind === null || ind === before) return
+  for (const row of await leasesOf(tx, hash)) {
+    if (row.node_id === node_id) await LEASES.put(tx, { ...row, ind })
+    else if (row.ind === ind) await LEASES.put(tx, { ...row, ind: before })
+  }
+}
+
+/** What of a row changes by what the other box said. */
+function after(
+  { context }: RoamingParts,
+  row: LeaseRow,
+  { status, revision: theirs, reason }: LeaseResult,
+  { revision: told, share_bytes: share }: ToldLease,
+): Partial<LeaseRow> {
+  const now = context.clock.nowMs()
+  // It had them: what it has drawn since nobody knows for sure.
+  const isLost = row.told_revision > 0 && row.needs_keys === 0
+  const fresh = isLost ? { seq: laterSeq(row.seq, row.granted_at_ms, now), granted_at_ms: now } : {}
+  if (status === 'needs_keys') return { needs_keys: 1, renew_at_ms: now, ...fresh }
+  if (status === 'newer') return { revision: Math.max(row.revision, theirs) + 1, renew_at_ms: now }
+  if (status !== 'taken') return { problem: reason ?? 'refused', renew_at_ms: now + REFUSED_MS }
+  const taken = { told_revision: told, problem: null }
+  // Changed meanwhile: that is due already.
+  if (row.revision !== told) return taken
+  if (row.wanted === 'ended')
+    return { ...taken, until_ms: now, needs_keys: 1, renew_at_ms: Number.MAX_SAFE_INTEGER }
+  const lifeMs = leaseMs(context.config.lease)
+  const needs_keys = row.wanted === 'open' ? 0 : row.needs_keys
+  const renewedMs = Math.floor(lifeMs * RENEWED_AFTER)
+  const renew_at_ms = now + (share === null ? renewedMs : Math.min(renewedMs, SHARE_MS))
+  return { ...taken, needs_keys, until_ms: now + lifeMs, renew_at_ms }
+}
+
+function leaseMs(text: string): number {
+  return msFromDuration(text) ?? DAY_MS
+}
+
+async function toldLeases(
+  parts: RoamingParts,
+  { key_id, key_x }: BoxRow,
+  due: readonly LeaseRow[],
+): Promise<readonly ToldLease[]> {
+  const key = { id: key_id ?? '', x: key_x ?? '' }
+  const told: ToldLease[] = []
+  for (const row of due) {
+    const isSealed = row.wanted === 'open' && row.needs_keys === 1
+    const sealed = isSealed ? await sealedCard(parts, row, key) : null
+    // It is gone: the plan ends its lease.
+    if (sealed === undefined) continue
+    told.push({
+      imsi_sha256_12: row.hash,
+      revision: row.revision,
+      state: row.wanted,
+      valid_s: Math.max(1, Math.floor(leaseMs(parts.context.config.lease) / 1_000)),
+      ind: row.ind,
+      seq: row.seq,
+      sealed,
+      ...(await shareOf(parts, row)),
+    })
+  }
+  return told
+}
+
+/** What the SIM may use there before this box is heard again: an equal part of what is left, one for each place where it works. */
+async function shareOf(
+  { context }: RoamingParts,
+  row: LeaseRow,
+): Promise<Pick<ToldLease, 'share_bytes' | 'counted_visit' | 'counted_bytes'>> {
+  // A hash of the store is one.
+  const imsi = row.hash as ImsiHash
+  const quota = (await context.maybe(quotaKeeperRef)?.used([imsi]))?.get(imsi)
+  const counted = { counted_visit: row.visit, counted_bytes: sumOctets(row.up_bytes, row.down_bytes) }
+  if (quota?.limitBytes === undefined) return { share_bytes: null, ...counted }
+  const places = 1 + (await leasesOf(context.db, row.hash)).filter(({ wanted }) => wanted === 'open').length
+  return { share_bytes: Math.floor(Math.max(0, quota.limitBytes - quota.usedBytes) / places), ...counted }
+}
+
+async function sealedCard(
+  { context, node }: RoamingParts,
+  { hash, node_id }: LeaseRow,
+  key: { readonly id: string; readonly x: string },
+): Promise<string | undefined> {
+  // A hash of the store is one.
+  const subscriber = await context.use(simProvisioningRef).subscriber(hash as ImsiHash)
+  if (subscriber === undefined) return undefined
+  const packed = packCard(subscriber)
+  try {
+    return await sealTo(key, { home: node.nodeId, visited: node_id }, packed)
+  } finally {
+    packed.fill(0)
+    wipeCard(subscriber)
+  }
+}
+
+async function ask(
+  { context }: RoamingParts,
+  box: Pick<BoxRow, 'node_id' | 'name'>,
+  leases: readonly ToldLease[],
+  signal: AbortSignal,
+): Promise<LeasesAnswer> {
+  try {
+    const question = { method: 'POST', path: '/v1/roaming/leases', body: { leases } } as const
+    const { status, body } = await context.use(meshCallsRef).call(box.node_id, question, signal)
+    const answer = status === 200 ? readAnswer(body) : undefined
+    if (answer !== undefined) return answer
+    const { error } = isRecord(body) ? body : {}
+    const code = isRecord(error) && typeof error.code === 'string' ? ` ${error.code.slice(0, 64)}` : ''
+    throw southboundUnavailable(`${box.name} answered ${status}${code} to its leases`)
+  } catch (cause) {
+    signal.throwIfAborted()
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    await context.db.write((tx) => changeBox(tx, box, { problem }))
+    throw cause
+  }
+}

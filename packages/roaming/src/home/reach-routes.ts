@@ -1,0 +1,237 @@
+import {
+  BATCH_ID_PATTERN,
+  type ImsiHash,
+  type JsonSchema,
+  NULLABLE_TIMESTAMP_SCHEMA,
+  nodeStateConflict,
+  objectSchema,
+  ok,
+  type Reader,
+  type Route,
+  recordSchema,
+  route,
+  SIM_PARAMS,
+  simIssuerRef,
+  simNotFound,
+  simProvisioningRef,
+  timestampOrNull,
+  validationFailed,
+} from '@steeple/contracts'
+import { ALL, indProblem, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
+import { allBoxes, callersOf, leasesOf, REACHES, type Reach } from '../store.ts'
+import { boxesIn, reachedBoxes } from './plan.ts'
+
+export const NODE_ID: JsonSchema = {
+  type: 'string',
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+}
+const MOST_BOXES = 31
+const BOX_LIST: JsonSchema = { type: 'array', items: NODE_ID, uniqueItems: true, maxItems: MOST_BOXES }
+const IMSI_HASH: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{12}$' }
+const REACH: JsonSchema = {
+  type: 'string',
+  enum: ['home', 'mesh', 'boxes', 'on_demand'],
+  description:
+    'home: on this box. mesh: on each permitted box, ahead of time. boxes: on those that are named. on_demand: on each permitted box where its phone comes.',
+}
+
+interface Params {
+  readonly imsi: ImsiHash
+}
+interface Body {
+  readonly reach: Reach
+  readonly boxes?: readonly string[]
+}
+
+const RESPONSE: JsonSchema = recordSchema({
+  imsi_sha256_12: { type: 'string' },
+  reach: REACH,
+  is_default: { type: 'boolean', description: 'Nobody has chosen one.' },
+  boxes: {
+    type: 'array',
+    items: recordSchema({
+      node_id: NODE_ID,
+      name: { type: ['string', 'null'] },
+      state: {
+        type: 'string',
+        description:
+          'open, blocked or ended, as it should be there; none: reached, and there is no lease; not_permitted: named, and an admin has not permitted it. More may come.',
+      },
+      is_told: { type: 'boolean', description: 'Whether the box has taken it.' },
+      until: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Until when it may go on without this box.' },
+      problem: { type: ['string', 'null'] },
+      up_bytes: { type: 'integer' },
+      down_bytes: { type: 'integer' },
+    }),
+  },
+})
+
+/** `/v1/sims/{imsi}/reach` */
+export function reachRoutes(parts: RoamingParts): readonly Route[] {
+  return [getRoute(parts), putRoute(parts), manyRoute(parts)]
+}
+
+function getRoute(parts: RoamingParts): Route {
+  return route<Params, unknown, unknown>({
+    method: 'GET',
+    path: '/v1/sims/:imsi/reach',
+    role: 'viewer',
+    summary: 'Get where a SIM works besides this box',
+    schema: { params: SIM_PARAMS, response: RESPONSE },
+    errors: ['sim_not_found'],
+    handle: async ({ params }) => {
+      await refuseUnknown(parts, params.imsi)
+      return ok(await reachOf(parts, params.imsi, parts.context.db))
+    },
+  })
+}
+
+function putRoute(parts: RoamingParts): Route {
+  return route<Params, unknown, Body>({
+    method: 'PUT',
+    path: '/v1/sims/:imsi/reach',
+    role: 'operator',
+    summary: 'Choose where a SIM works besides this box',
+    description:
+      'Its keys then go to these boxes, sealed, as far as an admin has permitted them. It ends there within seconds when it no longer ' +
+      'reaches them, and by time where they are not reached.',
+    example: { reach: 'mesh' },
+    schema: {
+      params: SIM_PARAMS,
+      body: objectSchema({ reach: REACH, boxes: BOX_LIST }, ['reach']),
+      response: RESPONSE,
+    },
+    audit: 'sim.reach',
+    errors: ['sim_not_found', 'validation_failed', 'node_state_conflict'],
+    handle: async (request) => {
+      const { params, body } = request
+      await refuseUnknown(parts, params.imsi)
+      const boxes = checkedBoxes(parts, body)
+      return await request.mutate(params.imsi, async (tx) => {
+        await REACHES.put(tx, { hash: params.imsi, reach: body.reach, boxes: JSON.stringify(boxes) })
+        tx.audit({ detail: { reach: body.reach, boxes } })
+        tx.dirty(PLAN_RESOURCE, params.imsi, true)
+        return { body: await reachOf(parts, params.imsi, tx) }
+      })
+    },
+  })
+}
+
+/** The boxes that a body names. Throws `validation_failed`, and `node_state_conflict` where no other box can serve a SIM of this one. */
+function checkedBoxes(parts: RoamingParts, { reach, boxes = [] }: Body): readonly string[] {
+  const problem = reach === 'home' ? undefined : indProblem(parts)
+  if (problem !== undefined) throw nodeStateConflict(problem)
+  if ((reach === 'boxes') !== boxes.length > 0)
+    throw validationFailed('/boxes names boxes with reach boxes, and is left out otherwise', {
+      details: [{ pointer: '/boxes', message: 'goes with reach boxes' }],
+    })
+  return boxes
+}
+
+interface ManyBody extends Body {
+  readonly batch_id?: string
+  readonly ids?: readonly ImsiHash[]
+}
+const MOST_IDS = 1_000
+const CHUNK = 500
+
+function manyRoute(parts: RoamingParts): Route {
+  return route<unknown, unknown, ManyBody>({
+    method: 'POST',
+    path: '/v1/roaming/reach',
+    role: 'operator',
+    summary: 'Choose where many SIMs work: those of a batch, or those that are named',
+    example: { batch_id: 'b-20261121-abcdefghjkmn', reach: 'mesh' },
+    schema: {
+      body: objectSchema(
+        {
+          batch_id: { type: 'string', pattern: BATCH_ID_PATTERN },
+          ids: { type: 'array', items: IMSI_HASH, minItems: 1, maxItems: MOST_IDS, uniqueItems: true },
+          reach: REACH,
+          boxes: BOX_LIST,
+        },
+        ['reach'],
+      ),
+      response: recordSchema({ changed: { type: 'integer' } }),
+    },
+    audit: 'sim.reach',
+    errors: ['validation_failed', 'node_state_conflict'],
+    handle: async (request) => {
+      const { batch_id: batch, ids = [], reach } = request.body
+      const boxes = checkedBoxes(parts, request.body)
+      if ((batch === undefined) === (ids.length === 0))
+        throw validationFailed('name either a batch (/batch_id) or SIMs (/ids)', {
+          details: [{ pointer: '', message: 'has either batch_id or ids' }],
+        })
+      const known = batch === undefined ? await among(parts, ids) : await hashesOf(parts, batch)
+      return await request.mutate(batch ?? 'sims', async (tx) => {
+        for (const hash of known) await REACHES.put(tx, { hash, reach, boxes: JSON.stringify(boxes) })
+        tx.audit({ detail: { reach, boxes, sims: known.length } })
+        tx.dirty(PLAN_RESOURCE, ALL, true)
+        return { body: { changed: known.length } }
+      })
+    },
+  })
+}
+
+async function among({ context }: RoamingParts, ids: readonly ImsiHash[]): Promise<readonly string[]> {
+  const sims = context.use(simProvisioningRef)
+  const known: string[] = []
+  for (const imsi of ids) if ((await sims.find(imsi)) !== undefined) known.push(imsi)
+  return known
+}
+
+async function hashesOf({ context }: RoamingParts, batch: string): Promise<readonly string[]> {
+  const issuer = context.use(simIssuerRef)
+  const all: string[] = []
+  for (let after = ''; ; ) {
+    const page = await issuer.batch(batch, after, CHUNK)
+    const last = page.at(-1)
+    if (last === undefined) return all
+    all.push(...page.map(({ imsi }) => imsi))
+    after = last.imsi
+  }
+}
+
+async function refuseUnknown({ context }: RoamingParts, imsi: ImsiHash): Promise<void> {
+  if ((await context.use(simProvisioningRef).find(imsi)) === undefined) throw simNotFound(imsi)
+}
+
+async function reachOf(parts: RoamingParts, hash: ImsiHash, reader: Reader): Promise<object> {
+  const { default_reach: byDefault } = parts.context.config
+  const chosen = await REACHES.find(reader, { hash })
+  const others = (await othersOf(parts)) ?? new Map<string, { readonly name: string }>()
+  const known = await allBoxes(reader)
+  const permitted = new Map(
+    known
+      .filter(({ node_id, permitted_at_ms: at }) => at !== null && others.has(node_id))
+      .map((box) => [box.node_id, box]),
+  )
+  const leases = new Map((await leasesOf(reader, hash)).map((lease) => [lease.node_id, lease]))
+  const ids = new Set([
+    ...[...leases]
+      .filter(([, { wanted, told_revision, revision }]) => wanted !== 'ended' || told_revision < revision)
+      .map(([id]) => id),
+    ...reachedBoxes(chosen, byDefault, { places: permitted, called: await callersOf(reader, hash) }),
+    ...(chosen?.reach === 'boxes' ? boxesIn(chosen) : []),
+  ])
+  return {
+    imsi_sha256_12: hash,
+    reach: chosen?.reach ?? byDefault,
+    is_default: chosen === undefined,
+    boxes: [...ids].map((node_id) => {
+      const lease = leases.get(node_id)
+      const box = known.find((one) => one.node_id === node_id)
+      return {
+        node_id,
+        name: others.get(node_id)?.name ?? box?.name ?? null,
+        state: lease?.wanted ?? (permitted.has(node_id) ? 'none' : 'not_permitted'),
+        is_told: lease !== undefined && lease.told_revision === lease.revision,
+        until: timestampOrNull(lease?.until_ms ?? null),
+        problem: lease?.problem ?? box?.problem ?? null,
+        up_bytes: lease?.up_bytes ?? 0,
+        down_bytes: lease?.down_bytes ?? 0,
+      }
+    }),
+  }
+}

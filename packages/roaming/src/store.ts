@@ -1,0 +1,275 @@
+import {
+  defineTable,
+  type Reader,
+  type SqlParams,
+  type Table,
+  type TableSpec,
+  type Tx,
+} from '@steeple/contracts'
+
+/** Where a SIM works: at its home, on every box that is permitted, on those that are named, on those where its phone has come. */
+export type Reach = 'home' | 'mesh' | 'boxes' | 'on_demand'
+
+/** The reach that somebody has chosen for a SIM. */
+export interface ReachRow {
+  readonly hash: string
+  readonly reach: Reach
+  /** JSON list of node ids. */
+  readonly boxes: string
+}
+/** Another box: whether it may have keys of SIMs of this one, and what it has told. Times are ms since the epoch. */
+export interface BoxRow {
+  readonly node_id: string
+  readonly name: string
+  /** Null: it may not. */
+  readonly permitted_at_ms: number | null
+  /** Its public key (X25519, base64url), and the id of that. */
+  readonly key_id: string | null
+  readonly key_x: string | null
+  readonly heard_at_ms: number | null
+  readonly problem: string | null
+}
+/** A phone with that SIM came to that box, which has asked for it. */
+interface CallRow {
+  readonly hash: string
+  readonly node_id: string
+  readonly at_ms: number
+}
+/** How a lease is to be. */
+export type LeaseState = 'open' | 'blocked' | 'ended'
+/** The lease of a SIM of this box at another one. Its row stays for good: index and counts are its own. */
+export interface LeaseRow {
+  readonly hash: string
+  readonly node_id: string
+  readonly ind: number
+  /** SEQ to begin with. */
+  readonly seq: number
+  readonly revision: number
+  /** The revision that the other box has taken; 0 before the first. */
+  readonly told_revision: number
+  readonly wanted: LeaseState
+  /** Of the SIM as it was told. */
+  readonly generation: number
+  /** 1: the other box lacks the keys, or has others. */
+  readonly needs_keys: number
+  readonly granted_at_ms: number
+  /** Until when the other box may go on by itself; null before the first. */
+  readonly until_ms: number | null
+  readonly renew_at_ms: number
+  readonly problem: string | null
+  /** Octets of this visit that were counted here. */
+  readonly visit: string | null
+  readonly up_bytes: number
+  readonly down_bytes: number
+}
+/** A SIM of another box that this one serves. */
+export interface VisitorRow {
+  readonly hash: string
+  readonly home_id: string
+  readonly home_name: string
+  readonly revision: number
+  readonly wanted: LeaseState
+  readonly ind: number
+  readonly seq: number
+  /** IMSI, keys and service; AAD `roaming_visitor/<hash>`. */
+  readonly sealed: Uint8Array
+  readonly until_ms: number
+  readonly since_ms: number
+  /** When the HSS was first given it with this SEQ; null before. */
+  readonly inserted_at_ms: number | null
+  /** `<revision> <state>` that HSS and core have come to; null before the first. */
+  readonly done: string | null
+  readonly visit: string
+  /** What the ledger had of it in the hour in which the visit began. */
+  readonly base_up_bytes: number
+  readonly base_down_bytes: number
+  /** Octets of this visit after which it must hear from home; null: any. */
+  readonly limit_bytes: number | null
+  readonly is_over: number
+}
+/** The index of a SIM here, and the highest SEQ that this box has drawn with it. Kept after its keys are gone. */
+interface MarkRow {
+  readonly hash: string
+  readonly ind: number
+  readonly seq: number
+}
+/** A key of this box that others seal to. */
+export interface KeyRow {
+  readonly id: string
+  readonly x: string
+  /** JWK; AAD `roaming_key/<id>`. */
+  readonly private_sealed: Uint8Array
+}
+
+export const REACHES: Table<ReachRow> = defineTable<ReachRow>(
+  'roaming_reach',
+  ['hash', 'reach', 'boxes'],
+  ['hash'],
+)
+export const BOXES: Table<BoxRow> = defineTable<BoxRow>(
+  'roaming_box',
+  ['node_id', 'name', 'permitted_at_ms', 'key_id', 'key_x', 'heard_at_ms', 'problem'],
+  ['node_id'],
+)
+export const LEASES: Table<LeaseRow> = defineTable<LeaseRow>(
+  'roaming_lease',
+  [
+    'hash',
+    'node_id',
+    'ind',
+    'seq',
+    'revision',
+    'told_revision',
+    'wanted',
+    'generation',
+    'needs_keys',
+    'granted_at_ms',
+    'until_ms',
+    'renew_at_ms',
+    'problem',
+    'visit',
+    'up_bytes',
+    'down_bytes',
+  ],
+  ['hash', 'node_id'],
+)
+export const CALLS: Table<CallRow> = defineTable<CallRow>(
+  'roaming_call',
+  ['hash', 'node_id', 'at_ms'],
+  ['hash', 'node_id'],
+)
+export const VISITORS: Table<VisitorRow> = defineTable<VisitorRow>(
+  'roaming_visitor',
+  [
+    'hash',
+    'home_id',
+    'home_name',
+    'revision',
+    'wanted',
+    'ind',
+    'seq',
+    'sealed',
+    'until_ms',
+    'since_ms',
+    'inserted_at_ms',
+    'done',
+    'visit',
+    'base_up_bytes',
+    'base_down_bytes',
+    'limit_bytes',
+    'is_over',
+  ],
+  ['hash'],
+)
+export const MARKS: Table<MarkRow> = defineTable<MarkRow>('roaming_mark', ['hash', 'ind', 'seq'], ['hash'])
+export const KEYS: Table<KeyRow> = defineTable<KeyRow>('roaming_key', ['id', 'x', 'private_sealed'], ['id'])
+export const TABLES: readonly TableSpec[] = [REACHES, BOXES, LEASES, CALLS, VISITORS, MARKS, KEYS]
+
+/** Every box that this node knows of. */
+export function allBoxes(reader: Reader): Promise<readonly BoxRow[]> {
+  return BOXES.select(reader, 'order by node_id')
+}
+
+/** Changes what is known of a box; a row is made for one that is new. */
+export async function changeBox(
+  tx: Tx,
+  box: Pick<BoxRow, 'node_id' | 'name'>,
+  more: Partial<BoxRow>,
+): Promise<BoxRow> {
+  const none = { permitted_at_ms: null, key_id: null, key_x: null, heard_at_ms: null, problem: null }
+  const now = await BOXES.find(tx, { node_id: box.node_id })
+  const after = { ...none, ...now, ...box, ...more }
+  await BOXES.put(tx, after)
+  return after
+}
+
+/** The leases of a SIM. */
+export function leasesOf(reader: Reader, hash: string): Promise<readonly LeaseRow[]> {
+  return LEASES.select(reader, 'where hash = :hash order by node_id', { hash })
+}
+
+const DUE = 'where node_id = :node and renew_at_ms <= :now order by renew_at_ms, hash limit :limit'
+/** The boxes that have asked for a SIM. */
+export async function callersOf(reader: Reader, hash: string): Promise<readonly string[]> {
+  return (await CALLS.select(reader, 'where hash = :hash order by node_id', { hash })).map(
+    ({ node_id }) => node_id,
+  )
+}
+
+/** Leases that their box is to hear of, those that wait longest first. */
+export function dueLeases(
+  reader: Reader,
+  params: { readonly node: string; readonly now: number; readonly limit: number },
+): Promise<readonly LeaseRow[]> {
+  return LEASES.select(reader, DUE, params)
+}
+
+/** Hashes of SIMs that have a lease or a chosen reach. */
+export async function knownHashes(reader: Reader): Promise<readonly string[]> {
+  const text =
+    'select hash from roaming_reach union select hash from roaming_lease union select hash from roaming_call order by hash'
+  return (await reader.all<{ readonly hash: string }>(text)).map(({ hash }) => hash)
+}
+
+/** Boxes with leases that are not over. */
+export async function boxesWithLeases(reader: Reader): Promise<readonly string[]> {
+  const text =
+    "select distinct node_id from roaming_lease where wanted <> 'ended' or told_revision < revision"
+  return (await reader.all<{ readonly node_id: string }>(text)).map(({ node_id }) => node_id)
+}
+
+/** How many leases are in each state. */
+export async function countLeases(reader: Reader): Promise<ReadonlyMap<string, number>> {
+  return await counted(reader, 'select wanted as name, count(*) as rows from roaming_lease group by wanted')
+}
+/** How many visitors are in each state. */
+export async function countVisitors(reader: Reader): Promise<ReadonlyMap<string, number>> {
+  return await counted(reader, 'select wanted as name, count(*) as rows from roaming_visitor group by wanted')
+}
+
+async function counted(reader: Reader, text: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await reader.all<{ readonly name: string; readonly rows: number | string }>(text)
+  return new Map(rows.map(({ name, rows: count }) => [name, Number(count)]))
+}
+
+/** Visitors behind `after`, by hash; those of one home when it is named. */
+export function visitorsAfter(
+  reader: Reader,
+  params: { readonly after: string; readonly limit: number; readonly home?: string },
+): Promise<readonly VisitorRow[]> {
+  const of = params.home === undefined ? '' : 'home_id = :home and '
+  return VISITORS.select(reader, `where ${of}hash > :after order by hash limit :limit`, params as SqlParams)
+}
+
+/** Visitors that may not be served any longer by this time, and are. */
+export function lapsedVisitors(reader: Reader, now: number, limit: number): Promise<readonly VisitorRow[]> {
+  const text = "where until_ms <= :now and wanted <> 'ended' order by until_ms limit :limit"
+  return VISITORS.select(reader, text, { now, limit })
+}
+
+/** Visitors with a share of a quota, and those that were held to one. */
+export function limitedVisitors(reader: Reader): Promise<readonly VisitorRow[]> {
+  return VISITORS.select(
+    reader,
+    "where (limit_bytes is not null or is_over = 1) and wanted = 'open' order by hash",
+  )
+}
+
+/** Homes of visitors. */
+export async function homesOfVisitors(reader: Reader): Promise<readonly string[]> {
+  const rows = await reader.all<{ readonly home_id: string }>(
+    "select distinct home_id from roaming_visitor where wanted <> 'ended'",
+  )
+  return rows.map(({ home_id }) => home_id)
+}
+
+/** Raises the mark of a SIM; with one index it never sinks. */
+export async function raiseMark(tx: Tx, mark: MarkRow): Promise<void> {
+  const now = await MARKS.find(tx, { hash: mark.hash })
+  if (now === undefined || now.ind !== mark.ind || now.seq < mark.seq) await MARKS.put(tx, mark)
+}
+
+/** The key that others seal to now: the newest. */
+export async function ownKeyRow(reader: Reader): Promise<KeyRow | undefined> {
+  return (await KEYS.select(reader, 'order by id limit 1'))[0]
+}

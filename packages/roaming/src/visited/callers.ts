@@ -1,0 +1,110 @@
+import {
+  coreDriverRef,
+  type ImsiHash,
+  isRecord,
+  isServiceError,
+  type MeshBox,
+  meshCallsRef,
+  subscribersRef,
+} from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
+import { type BoxKey, callNames } from '../envelope.ts'
+import { othersOf, type RoamingParts } from '../parts.ts'
+import { BOXES, changeBox, type KeyRow, VISITORS } from '../store.ts'
+import { CALLS_AT_ONCE } from '../wire.ts'
+import { closedBecause } from './leases-route.ts'
+
+/** A phone that nobody takes is asked for again after that. */
+const AGAIN_MS = 60_000
+/** Phones that are remembered. */
+const MOST_ASKED = 10_000
+
+/**
+ * Asks the other boxes for SIMs of phones that the core has refused, since it knows nobody of that IMSI. The home gives a lease, and the
+ * phone's next attempt succeeds.
+ */
+export function callers(
+  parts: RoamingParts,
+  ownKey: () => Promise<KeyRow>,
+): (signal: AbortSignal) => Promise<void> {
+  const { context } = parts
+  const askedAt = new Map<string, number>()
+  const strangers = async (signal: AbortSignal): Promise<readonly string[]> => {
+    const ues = (await context.maybe(coreDriverRef)?.ues(signal)) ?? []
+    const hashes = new Set(ues.filter(({ isRegistered }) => !isRegistered).map(({ imsi }) => imsiHash(imsi)))
+    const nowMs = context.clock.monotonicMs()
+    const found: string[] = []
+    for (const hash of hashes) {
+      if (nowMs - (askedAt.get(hash) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) continue
+      if (await isKnown(parts, hash)) continue
+      askedAt.set(hash, nowMs)
+      found.push(hash)
+      if (found.length === CALLS_AT_ONCE) break
+    }
+    if (askedAt.size > MOST_ASKED) askedAt.clear()
+    return found
+  }
+  return async (signal) => {
+    const others = closedBecause(parts) === undefined ? await othersOf(parts) : undefined
+    if (others === undefined || others.size === 0) return
+    // A core that does not answer is the business of others.
+    const hashes = await strangers(signal).catch(() => [])
+    if (hashes.length === 0) return
+    const own = await ownKey()
+    for (const box of others.values()) await askOrNot(parts, own, box, hashes, signal)
+  }
+}
+
+/** A box that does not answer keeps none of the others from being asked. */
+async function askOrNot(
+  parts: RoamingParts,
+  own: KeyRow,
+  box: MeshBox,
+  hashes: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await askOne(parts, own, box, hashes, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isServiceError(error)) throw error
+    parts.context.log.debug({ err: error, box: box.nodeId }, 'a box was not asked for unknown phones')
+  }
+}
+
+async function isKnown({ context }: RoamingParts, hash: ImsiHash): Promise<boolean> {
+  if ((await VISITORS.find(context.db, { hash })) !== undefined) return true
+  return (await context.maybe(subscribersRef)?.find(hash)) !== undefined
+}
+
+async function askOne(
+  parts: RoamingParts,
+  own: KeyRow,
+  { nodeId, name }: MeshBox,
+  hashes: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { context, node, vault } = parts
+  const send = async (names: readonly string[]): Promise<BoxKey | undefined> => {
+    const body = { key: { id: own.id, x: own.x }, names }
+    const question = { method: 'POST', path: '/v1/roaming/calls', body } as const
+    const answer = await context.use(meshCallsRef).call(nodeId, question, signal)
+    const { key } = isRecord(answer.body) ? answer.body : {}
+    const isKey = isRecord(key) && typeof key.id === 'string' && typeof key.x === 'string'
+    return answer.status === 200 && isKey ? { id: String(key.id), x: String(key.x) } : undefined
+  }
+  const known = await BOXES.find(context.db, { node_id: nodeId })
+  const before =
+    known?.key_x === null || known?.key_id === null
+      ? undefined
+      : known && { id: known.key_id, x: known.key_x }
+  const first = before ?? (await send([]))
+  if (first === undefined) return
+  const ends = { asker: node.nodeId, asked: nodeId }
+  const nameWith = (key: BoxKey) => hashes.map(callNames(vault, own, key, ends))
+  const now = await send(nameWith(first))
+  if (now === undefined) return
+  await context.db.write((tx) => changeBox(tx, { node_id: nodeId, name }, { key_id: now.id, key_x: now.x }))
+  // It has another key than before.
+  if (now.id !== first.id) await send(nameWith(now))
+}

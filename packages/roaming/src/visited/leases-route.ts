@@ -1,0 +1,246 @@
+import { randomBytes } from 'node:crypto'
+import {
+  forbidden,
+  type ImsiHash,
+  type MutationTx,
+  ok,
+  type Request,
+  type Route,
+  route,
+  subscribersRef,
+  sumOctets,
+} from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
+import { openFrom } from '../envelope.ts'
+import { indProblem, type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
+import { type KeyRow, MARKS, VISITORS, type VisitorRow } from '../store.ts'
+import { readCard, wipeCard } from '../visitor-card.ts'
+import { ANSWER_SCHEMA, LEASES_SCHEMA, type LeaseResult, type ToldLease } from '../wire.ts'
+import { baseOf, usageOfVisits } from './usage.ts'
+
+interface Body {
+  readonly leases: readonly ToldLease[]
+}
+
+/** A lease, with what its envelope held sealed for this box; `problem`: why that cannot be used. */
+interface OpenedLease {
+  readonly told: ToldLease
+  /** What the ledger has of the SIM in this hour. */
+  readonly base: Pick<VisitorRow, 'base_up_bytes' | 'base_down_bytes'>
+  readonly sealed: Uint8Array | undefined
+  readonly problem: string | undefined
+}
+
+/** `POST /v1/roaming/leases`: the home of SIMs tells how their leases here are to be. */
+export function leasesRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>): Route {
+  return route<unknown, unknown, Body>({
+    method: 'POST',
+    path: '/v1/roaming/leases',
+    role: 'node',
+    summary: 'Take leases of SIMs of another box',
+    description:
+      'A member of the mesh, for SIMs that it is the home of. The keys are sealed to this box. A lease that is not renewed ends by itself. ' +
+      'Without leases it answers the key of this box and what its visitors have used.',
+    example: { leases: [] },
+    schema: { body: LEASES_SCHEMA, response: ANSWER_SCHEMA },
+    audit: 'roaming.visit',
+    errors: ['forbidden', 'validation_failed'],
+    handle: async (request) => {
+      const { principal } = request
+      if (principal.kind !== 'node' || principal.id === parts.node.nodeId)
+        throw forbidden('node, another than this one')
+      const key = await ownKey()
+      const { leases } = request.body
+      const results = leases.length === 0 ? [] : await take(parts, request, key)
+      return ok({
+        key: { id: key.id, x: key.x },
+        results,
+        usage: await usageOfVisits(parts, principal.id),
+      })
+    },
+  })
+}
+
+async function take(
+  parts: RoamingParts,
+  request: Request<unknown, unknown, Body>,
+  key: KeyRow,
+): Promise<readonly LeaseResult[]> {
+  const { principal, body } = request
+  const renewed = await renew(parts, principal.id, body.leases)
+  const rest = body.leases.filter(({ imsi_sha256_12: hash }) => !renewed.has(hash))
+  const results: LeaseResult[] = [...renewed.values()]
+  if (rest.length === 0) return results
+  const closed = closedBecause(parts)
+  const opened: OpenedLease[] = []
+  for (const told of rest) opened.push(await open(parts, key, principal.id, told, closed))
+  await request.mutate(principal.id, async (tx) => {
+    const sims: Record<string, string[]> = {}
+    for (const lease of opened) {
+      const result = await takeOne(parts, tx, principal, lease)
+      results.push(result)
+      const word = result.status === 'taken' ? lease.told.state : result.status
+      sims[word] = [...(sims[word] ?? []), lease.told.imsi_sha256_12]
+    }
+    tx.audit({ detail: { home: principal.name, ...sims } })
+    return { body: {} }
+  })
+  return results
+}
+
+/** Leases that hold as they are told go on: only their time and their share are others. By hash. */
+async function renew(
+  parts: RoamingParts,
+  home: string,
+  leases: readonly ToldLease[],
+): Promise<ReadonlyMap<string, LeaseResult>> {
+  if (closedBecause(parts) !== undefined) return new Map()
+  return await parts.context.db.write(async (tx) => {
+    const renewed = new Map<string, LeaseResult>()
+    for (const told of leases) {
+      const row = await VISITORS.find(tx, { hash: told.imsi_sha256_12 })
+      const isSame =
+        row?.home_id === home &&
+        row.revision === told.revision &&
+        row.wanted === told.state &&
+        row.ind === told.ind &&
+        told.sealed === null
+      if (!isSame) continue
+      await VISITORS.put(tx, { ...row, ...timesOf(parts, told), limit_bytes: limitOf(told, row.visit) })
+      renewed.set(told.imsi_sha256_12, resultOf(told, 'taken'))
+    }
+    return renewed
+  })
+}
+
+function resultOf(
+  { imsi_sha256_12, revision }: ToldLease,
+  status: LeaseResult['status'],
+  more: Partial<LeaseResult> = {},
+): LeaseResult {
+  return { imsi_sha256_12, status, revision, ind: null, reason: null, ...more }
+}
+
+/** Octets of the visit after which it waits for news from home. */
+function limitOf({ share_bytes, counted_visit, counted_bytes }: ToldLease, visit: string): number | null {
+  if (share_bytes === null) return null
+  return sumOctets(share_bytes, counted_visit === visit ? counted_bytes : 0)
+}
+
+/** Why this box takes no SIM of another one; undefined when it does. */
+export function closedBecause(parts: RoamingParts): string | undefined {
+  if (!parts.context.config.visitors) return 'this box takes no SIMs of others: roaming.visitors is false'
+  return indProblem(parts)
+}
+
+/** Opens what is sealed to this box, and seals it with the vault. */
+async function open(
+  parts: RoamingParts,
+  key: KeyRow,
+  home: string,
+  told: ToldLease,
+  closed: string | undefined,
+): Promise<OpenedLease> {
+  const { vault, node } = parts
+  const base = await baseOf(parts, told.imsi_sha256_12)
+  const none = { told, base, sealed: undefined, problem: undefined }
+  if (told.state !== 'open') return none
+  if (closed !== undefined) return { ...none, problem: closed }
+  if (told.sealed === null) return none
+  const plain = await openFrom(vault, key, { home, visited: node.nodeId }, told.sealed)
+  if (plain === undefined) return none
+  const card = readCard(plain)
+  try {
+    if (card === undefined || imsiHash(card.imsi) !== told.imsi_sha256_12)
+      return { ...none, problem: 'the envelope holds something else than this SIM' }
+    return { ...none, sealed: vault.seal(plain, `roaming_visitor/${told.imsi_sha256_12}`) }
+  } finally {
+    if (card !== undefined) wipeCard(card)
+    plain.fill(0)
+  }
+}
+
+async function takeOne(
+  parts: RoamingParts,
+  tx: MutationTx,
+  home: Request['principal'],
+  { told, base, sealed, problem }: OpenedLease,
+): Promise<LeaseResult> {
+  const hash = told.imsi_sha256_12
+  const result = (status: LeaseResult['status'], more?: Partial<LeaseResult>): LeaseResult =>
+    resultOf(told, status, more)
+  const row = await VISITORS.find(tx, { hash })
+  const reason = problem ?? (await refusal(parts, hash, row, home.id))
+  if (reason !== undefined) return result('refused', { reason })
+  const mark = await MARKS.find(tx, { hash })
+  if (row !== undefined && row.revision > told.revision) return result('newer', { revision: row.revision })
+  if (mark !== undefined && mark.ind !== told.ind) return result('newer', { ind: mark.ind })
+  if (told.state !== 'open') {
+    if (row === undefined) return result('taken')
+    await VISITORS.put(tx, { ...row, ...timesOf(parts, told), revision: told.revision, wanted: told.state })
+    tx.dirty(VISITOR_RESOURCE, hash, true)
+    return result('taken')
+  }
+  if (sealed === undefined && (row === undefined || row.wanted === 'ended')) return result('needs_keys')
+  await VISITORS.put(
+    tx,
+    visitorFrom(parts, home, told, row, sealed ?? row?.sealed ?? new Uint8Array(), mark?.seq ?? 0, base),
+  )
+  tx.dirty(VISITOR_RESOURCE, hash)
+  return result('taken')
+}
+
+/** Why a SIM is not taken; undefined when it is. */
+async function refusal(
+  { context }: RoamingParts,
+  hash: string,
+  row: VisitorRow | undefined,
+  homeId: string,
+): Promise<string | undefined> {
+  if (row !== undefined && row.home_id !== homeId)
+    return `${row.home_name} is the home of this SIM here; two boxes have issued the same IMSI`
+  // A hash by its schema.
+  const own = await context.maybe(subscribersRef)?.find(hash as ImsiHash)
+  return own === undefined ? undefined : 'this box has a SIM of the same IMSI; revoke one of both'
+}
+
+function timesOf({ context }: RoamingParts, { valid_s }: ToldLease): Pick<VisitorRow, 'until_ms'> {
+  return { until_ms: context.clock.nowMs() + valid_s * 1_000 }
+}
+
+/** The visitor of a lease that is open. */
+function visitorFrom(
+  parts: RoamingParts,
+  home: Request['principal'],
+  told: ToldLease,
+  row: VisitorRow | undefined,
+  sealed: Uint8Array,
+  markedSeq: number,
+  base: OpenedLease['base'],
+): VisitorRow {
+  const nowMs = parts.context.clock.nowMs()
+  const same = {
+    hash: told.imsi_sha256_12,
+    home_id: home.id,
+    home_name: home.name,
+    revision: told.revision,
+    wanted: 'open',
+    ...timesOf(parts, told),
+    sealed,
+  } as const
+  // Its HSS counts on.
+  if (row !== undefined) return { ...row, ...same, limit_bytes: limitOf(told, row.visit) }
+  const visit = randomBytes(9).toString('base64url')
+  return {
+    ...same,
+    ind: told.ind,
+    seq: Math.max(told.seq, markedSeq + 1),
+    since_ms: nowMs,
+    inserted_at_ms: null,
+    done: null,
+    visit,
+    ...base,
+    limit_bytes: limitOf(told, visit),
+    is_over: 0,
+  }
+}

@@ -1,0 +1,165 @@
+import type { Imsi } from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
+import { assert, eventually, suite } from '@steeple/testkit'
+import { Card } from './support/card.ts'
+import { KEYS } from './support/keys.ts'
+import { permit, simAt, type World, world } from './support/world.ts'
+
+const leases = suite('roaming/leases')
+const IMSI = '999990000000001' as Imsi
+
+function scene(sentence: string, body: (all: World) => Promise<void>, config: object = {}): void {
+  leases(sentence, async () => {
+    const all = await world(['home', 'one', 'two'], config)
+    try {
+      await body(all)
+    } finally {
+      await all.close()
+    }
+  })
+}
+
+scene(
+  'a SIM works on each permitted box, also while its home is off, and no card falls out of step',
+  async ({ boxes }) => {
+    const [home, one, two] = boxes
+    if (home === undefined || one === undefined || two === undefined) throw new Error('three boxes')
+    const hash = await simAt(home, IMSI)
+    await permit(home, one)
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    assert.not.ok(two.hss.held.has(IMSI), 'a box that was not permitted has it')
+    await permit(home, two)
+    await eventually(() => assert.ok(two.hss.held.has(IMSI)))
+    home.isReachable = false
+    const card = new Card(KEYS)
+    for (const box of [home, one, two, one, home, two, two, home])
+      assert.is(box.attach(IMSI, card), 'takes', box.name)
+    const { boxes: told } = await home.ask<{ boxes: { name: string; state: string; is_told: boolean }[] }>(
+      'GET',
+      `/v1/sims/${hash}/reach`,
+    )
+    assert.equal(told.map(({ name, state, is_told }) => [name, state, is_told]).toSorted(), [
+      ['one', 'open', true],
+      ['two', 'open', true],
+    ])
+  },
+)
+
+scene('what is suspended at home is cut off at the visited box, and comes back', async ({ boxes }) => {
+  const [home, one] = boxes
+  if (home === undefined || one === undefined) throw new Error('two boxes')
+  const hash = await simAt(home, IMSI)
+  await permit(home, one)
+  await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+  const card = new Card(KEYS)
+  assert.is(one.attach(IMSI, card), 'takes')
+  await home.ask('POST', `/v1/sims/${hash}/suspend`, {})
+  await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, true))
+  await eventually(() => assert.not.ok(one.core.attached.has(IMSI)))
+  await home.ask('POST', `/v1/sims/${hash}/resume`, {})
+  await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, false))
+  assert.is(one.attach(IMSI, card), 'takes')
+  await home.ask('POST', `/v1/sims/${hash}/revoke`, {})
+  await eventually(() => assert.not.ok(one.hss.held.has(IMSI)))
+  await eventually(async () => assert.equal((await one.ask('GET', '/v1/roaming/visitors')).visitors, []))
+})
+
+scene(
+  'a box that is cut off from the home serves no longer than its lease, and again when the home is back',
+  async ({ boxes }) => {
+    const [home, one] = boxes
+    if (home === undefined || one === undefined) throw new Error('two boxes')
+    await simAt(home, IMSI)
+    await permit(home, one)
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    const card = new Card(KEYS)
+    assert.is(one.attach(IMSI, card), 'takes')
+    home.isReachable = false
+    await eventually(() => assert.not.ok(one.hss.held.has(IMSI)))
+    await eventually(async () => assert.equal((await one.ask('GET', '/v1/roaming/visitors')).visitors, []))
+    assert.not.ok(one.core.attached.has(IMSI), 'its session goes on')
+    home.isReachable = true
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    assert.is(one.attach(IMSI, card), 'takes')
+    // Put out of the mesh: it keeps nothing.
+    one.isMember = false
+    for (const box of boxes) box.membersChanged()
+    await eventually(() => assert.not.ok(one.hss.held.has(IMSI)))
+  },
+  { lease: '5s' },
+)
+
+scene('what is used at visited boxes counts at home, once, whatever answer is lost', async ({ boxes }) => {
+  const [home, one, two] = boxes
+  if (home === undefined || one === undefined || two === undefined) throw new Error('three boxes')
+  // Before its visit it was somebody else's.
+  const hash = imsiHash(IMSI)
+  one.usage.seen.set(hash, { upBytes: 7, downBytes: 9 })
+  await simAt(home, IMSI)
+  for (const box of [one, two]) await permit(home, box)
+  for (const box of [one, two]) await eventually(() => assert.ok(box.hss.held.has(IMSI)))
+  const counted = (): number => home.usage.submitted.reduce((sum, { bytes }) => sum + bytes, 0)
+  one.usage.seen.set(hash, { upBytes: 107, downBytes: 209 })
+  two.usage.seen.set(hash, { upBytes: 1, downBytes: 2 })
+  home.lostAnswers = 2
+  await eventually(() => assert.is(counted(), 303))
+  one.usage.seen.set(hash, { upBytes: 157, downBytes: 209 })
+  await eventually(() => assert.is(counted(), 353))
+  assert.equal([...new Set(home.usage.submitted.map(({ source }) => source))].toSorted(), [
+    'submission:one',
+    'submission:two',
+  ])
+  const { boxes: told } = await home.ask<{
+    boxes: { name: string; up_bytes: number; down_bytes: number }[]
+  }>('GET', `/v1/sims/${hash}/reach`)
+  assert.equal(told.map(({ name, up_bytes, down_bytes }) => [name, up_bytes, down_bytes]).toSorted(), [
+    ['one', 150, 200],
+    ['two', 1, 2],
+  ])
+})
+
+scene(
+  'a box that is cut off blocks a SIM at its share of the quota, and lets it on when there is more',
+  async ({ boxes }) => {
+    const [home, one] = boxes
+    if (home === undefined || one === undefined) throw new Error('two boxes')
+    const hash = imsiHash(IMSI)
+    home.usage.quotas.set(hash, 1_000)
+    await simAt(home, IMSI)
+    await permit(home, one)
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    home.isReachable = false
+    one.usage.seen.set(hash, { upBytes: 250, downBytes: 250 })
+    await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, true))
+    home.isReachable = true
+    // 500 are left: its share is 250 more.
+    await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, false))
+    one.usage.seen.set(hash, { upBytes: 500, downBytes: 250 })
+    await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, true))
+  },
+)
+
+scene(
+  'a phone that comes to a permitted box gets on at its second attempt, and nowhere else',
+  async ({ boxes }) => {
+    const [home, one, two] = boxes
+    if (home === undefined || one === undefined || two === undefined) throw new Error('three boxes')
+    await simAt(home, IMSI, { reach: 'on_demand' })
+    await permit(home, one)
+    // The cores have refused it, and remember it.
+    one.strangers.add(IMSI)
+    two.strangers.add(IMSI)
+    const begun = performance.now()
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    process.stdout.write(`\n# on demand after ${Math.round(performance.now() - begun)} ms\n`)
+    assert.is(one.attach(IMSI, new Card(KEYS)), 'takes')
+    assert.not.ok(two.hss.held.has(IMSI), 'a box that was not permitted has it')
+    const calls = (await home.bed.audit()).filter(({ action }) => action === 'roaming.call')
+    assert.equal(
+      calls.map(({ target }) => target),
+      [one.id],
+    )
+  },
+)
+
+leases.run()

@@ -8,7 +8,7 @@ inBrowser(core)
 
 const STATUS = {
   ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet', 'ims'], node_id: 'n1', mode: 'normal' },
-  ...{ enb: { known: true, connected: true }, ue: { attached: 3 }, tx: { armed: false } },
+  ...{ enb: { known: true, connected: true, other_networks: [] }, ue: { attached: 3 }, tx: { armed: false } },
   ...{ components: [], incidents: [], uptime_s: 9 },
 }
 const AT = '2026-01-01T12:00:00Z'
@@ -77,8 +77,15 @@ core('tells what is not known from what is not', async () => {
     [{ known: true, connected: true }, { attached: 0 }, 'connected', '0'],
     [{ known: true, connected: false }, { attached: 3 }, 'not connected', '3'],
     [{ known: false, connected: false }, { attached: null }, 'unknown', 'unknown'],
+    [
+      { known: true, connected: false, other_networks: ['999-99'] },
+      { attached: 0 },
+      'connected, in another network (999-99)',
+      '0',
+    ],
   ] as const) {
-    const page = await shown({ 'GET /v1/status': { ...STATUS, enb, ue } })
+    const status = { ...STATUS, enb: { ...STATUS.enb, ...enb }, ue }
+    const page = await shown({ 'GET /v1/status': status })
     const lines = page.text('Network').split('\n')
     assert.is(lines[lines.indexOf('Radio at the core') + 1], radio)
     assert.is(lines[lines.indexOf('Phones attached') + 1], phones)
@@ -98,7 +105,7 @@ core('says nothing of what it was told before the core or the radio was lost', a
     const page = await shown({
       'GET /v1/status': {
         ...STATUS,
-        enb: { known: true, connected: kind === 'no_core' },
+        enb: { ...STATUS.enb, connected: kind === 'no_core' },
         ue: { attached: 13 },
         components: [cause, sessions],
         incidents: [incident(kind)],

@@ -28,7 +28,7 @@ const REFUSED = part(
 const enb = { known: true, connected: true, s1_setup: true, mode: 'lte', other_networks: ['999-99'] }
 const status = (kind: string, component: ReturnType<typeof part>): Answers => ({
   'GET /v1/status': {
-    ...{ enb, ue: { attached: 0 }, breakout: { mode: 'off' }, foreign_subscribers: 0 },
+    ...{ enb, ue: { attached: 0 }, breakout: { mode: 'off' }, foreign_subscribers: 0, uptime_s: 9 },
     ...{ components: [component], incidents: [incidentOf(kind, component)] },
   },
   'GET /v1/health': { components: [component], incidents: [] },
@@ -41,6 +41,7 @@ incidents('names the network that a core announces, and both ways to mend it', a
   const needs = page.text('To do now')
   assert.match(needs, /The core announces another network[\s\S]*find no network[\s\S]*999-99/)
   assert.not.match(needs, 'No core')
+  assert.match(page.text('Radio and core'), 'A base station is connected that announces 999-99.')
   assert.match(needs, /Open Core[\s\S]*Set the network number/)
 })
 

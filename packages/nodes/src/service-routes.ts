@@ -81,7 +81,8 @@ async function look(context: Context): Promise<RadioView> {
     isConnected,
     mode: own?.mode ?? core?.technology ?? (isConnected === null ? null : 'none'),
     attachedUes: core?.attachedUes ?? own?.attachedUes ?? null,
-    otherNetworks: core?.otherNetworks ?? [],
+    // Besides its own a core may serve others.
+    otherNetworks: (core?.radios === 0 && core.otherNetworks) || [],
   }
 }
 
@@ -176,7 +177,8 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
         other_networks: {
           type: 'array',
           items: TEXT,
-          description: 'MCC-MNC that connected base stations announce instead of that of this box.',
+          description:
+            'MCC-MNC that connected base stations announce, where none announces that of this box.',
         },
       },
       ['connected', 'mode', 's1_setup', 'known', 'other_networks'],

@@ -130,6 +130,20 @@ service('takes from the core what its own radio driver cannot know', async () =>
   )
 })
 
+service('names other networks where no base station is of this one', async () => {
+  for (const [radios, others] of [
+    [0, ['999-99']],
+    [1, []],
+  ] as const) {
+    const { world, routes } = await setting()
+    world.fake.services.set(coreDriverRef.id, {
+      observe: async () => ({ radios, attachedUes: 0, otherNetworks: ['999-99'] }),
+    })
+    const { body } = await read(routes, '/v1/status')
+    assert.equal((body as { enb: { other_networks: unknown } }).enb.other_networks, others)
+  }
+})
+
 service(
   'tells nothing of what a core without an answer does not tell, and zero when it says so',
   async () => {

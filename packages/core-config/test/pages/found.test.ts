@@ -37,7 +37,7 @@ function shown(answer: object, roles?: readonly string[]) {
       'GET /v1/status': {
         ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet'], node_id: 'n1', mode: 'normal' },
         ...{
-          enb: { known: true, connected: true },
+          enb: { known: true, connected: true, other_networks: [] },
           ue: { attached: 3 },
           tx: { armed: false },
           components: [],

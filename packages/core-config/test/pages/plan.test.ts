@@ -7,7 +7,12 @@ inBrowser(core)
 
 const STATUS = {
   ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet'], node_id: 'n1', mode: 'normal' },
-  ...{ enb: { known: true, connected: true }, ue: { attached: 3 }, tx: { armed: false }, components: [] },
+  ...{
+    enb: { known: true, connected: true, other_networks: [] },
+    ue: { attached: 3 },
+    tx: { armed: false },
+    components: [],
+  },
 }
 const PLAN = {
   ...{ state: 'in_sync', driver: 'container', notes: [], problems: [], held: [], files: [], daemons: [] },

@@ -229,6 +229,7 @@ function unknownText({ since }: Status['incidents'][number]): string {
 function radioText({ enb, incidents }: Status): string {
   const core = coreOutage(incidents)
   if (core !== undefined) return unknownText(core)
+  if (enb.other_networks.length > 0) return t('core.radio.other', { others: enb.other_networks.join(', ') })
   return t(`core.radio.${!enb.known ? 'unknown' : enb.connected ? 'yes' : 'no'}`)
 }
 

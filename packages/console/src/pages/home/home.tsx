@@ -198,6 +198,12 @@ function Parts({ status, past }: { readonly status: Status; readonly past: reado
         <Lamp tone="none" label={t('home.radio.since', { time: clockText(core.since) })} />
       </p>
     )
+  if (enb.other_networks.length > 0)
+    return (
+      <p>
+        <Lamp tone="warn" label={t('home.radio.other', { others: enb.other_networks.join(', ') })} />
+      </p>
+    )
   const radio = enb.known ? enb.connected : null
   // What is not well stands above, with the outage that it belongs to.
   const well = components.filter(({ kind, status: state }) => KINDS.includes(kind) && state === 'ok').length

@@ -1,5 +1,7 @@
 import { useQuery } from '../../api/use-query.ts'
+import { IncidentList, useBoard } from '../../app/incidents.tsx'
 import { unknownSince } from '../../app/outages.tsx'
+import { pageThatMends } from '../../app/pages-here.ts'
 import type { Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -22,6 +24,13 @@ export function RadioHealth() {
       <HealthList components={parts} unknownSince={unknownSince} />
     </section>
   )
+}
+
+/** What keeps the radio off the air, or from its phones. */
+export function RadioOutages() {
+  const { components, incidents, reload } = useBoard()
+  const own = incidents.filter(({ kind }) => pageThatMends(kind)?.path === '/radio')
+  return <IncidentList board={{ components, incidents: own, reload }} />
 }
 
 /** Whether the box is on the air, in a sentence. */

@@ -1,7 +1,5 @@
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
-import { IncidentList, useBoard } from '../../app/incidents.tsx'
-import { pageThatMends } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
@@ -16,7 +14,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { Said } from '../../ui/said.tsx'
-import { RadioHealth, sentenceOf } from './radio-health.tsx'
+import { RadioHealth, RadioOutages, sentenceOf } from './radio-health.tsx'
 import { bandOf, CHANGES, mhzText } from './spectrum.ts'
 import { SpectrumMap } from './spectrum-map.tsx'
 
@@ -190,13 +188,6 @@ function Gates({ state, country }: { readonly state: Tx | undefined; readonly co
   )
 }
 
-/** What keeps the radio off the air, or from its phones. */
-function Outages() {
-  const { components, incidents, reload } = useBoard()
-  const own = incidents.filter(({ kind }) => pageThatMends(kind)?.path === '/radio')
-  return <IncidentList board={{ components, incidents: own, reload }} />
-}
-
 /** The radio: whether it may send, on what, and what it says of itself. */
 export function Page() {
   const profiles = useQuery('/v1/tx/profiles', {}, CHANGES)
@@ -210,7 +201,7 @@ export function Page() {
         <ErrorNotice error={error} onRetry={profiles.error === undefined ? ranges.reload : profiles.reload} />
       )}
       <Gates state={tx.value} country={ranges.data?.country} />
-      <Outages />
+      <RadioOutages />
       <RadioHealth />
       <Panels on="radio" />
       {profiles.data === undefined ? null : (

@@ -20,7 +20,7 @@ import { useDraft } from '../../ui/use-draft.ts'
 import { type CoreChange, useCoreEffect } from '../core/core-change.tsx'
 import { PERSON_NAME } from '../people/roles.tsx'
 import { Profiles } from '../radio/profiles.tsx'
-import { RadioHealth, sentenceOf } from '../radio/radio-health.tsx'
+import { RadioHealth, RadioOutages, sentenceOf } from '../radio/radio-health.tsx'
 import { SpectrumMap } from '../radio/spectrum-map.tsx'
 import { LicenseDocument } from '../rules/license-document.tsx'
 import { RulePart } from '../rules/rules.tsx'
@@ -305,6 +305,7 @@ export function Page() {
         <p>{t('start.air.about')}</p>
         <Panels on="radio" />
         {tx.value === undefined ? null : <p class="radio-state">{sentenceOf(tx.value)}</p>}
+        <RadioOutages />
         {profiles === undefined || ranges === undefined ? null : (
           <Profiles profiles={profiles} ranges={ranges.ranges} country={ranges.country} />
         )}

@@ -265,7 +265,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
     key: { id: '0123456789abcdef', x: 'A'.repeat(43) },
     names: [],
   }),
-  change('POST', '/v1/roaming/leases', 'node', 200, { leases: [] }),
+  change('POST', '/v1/roaming/leases', 'node', 200, { counted: [], leases: [] }),
   change('POST', '/v1/roaming/reach', 'operator', 400, { reach: 'mesh' }),
   read('/v1/sims/{imsi}/reach', 'viewer', 404),
   change('PUT', '/v1/sims/{imsi}/reach', 'operator', 404, { reach: 'mesh' }),

@@ -1,6 +1,6 @@
 import type { Migration } from '@steeple/contracts'
 
-/** The schema: what the home keeps (reach, box, lease) and what the visited box keeps (visitor, mark, key). */
+/** The schema: what the home keeps (reach, box, lease, count) and what the visited box keeps (visitor, ended, mark, key). */
 export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0001_roaming',
@@ -48,6 +48,16 @@ export const MIGRATIONS: readonly Migration[] = [
         row_sum bigint not null,
         primary key (hash, node_id)
       )`,
+      `create table roaming_count (
+        node_id text not null,
+        visit text not null,
+        hash text not null,
+        up_bytes bigint not null,
+        down_bytes bigint not null,
+        is_over integer not null,
+        row_sum bigint not null,
+        primary key (node_id, visit)
+      )`,
       'create index roaming_lease_due on roaming_lease (node_id, renew_at_ms)',
       `create table roaming_visitor (
         hash text primary key,
@@ -71,6 +81,17 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
       'create index roaming_visitor_until on roaming_visitor (until_ms)',
       'create index roaming_visitor_home on roaming_visitor (home_id, hash)',
+      `create table roaming_ended (
+        hash text not null,
+        home_id text not null,
+        visit text not null,
+        since_ms bigint not null,
+        base_up_bytes bigint not null,
+        base_down_bytes bigint not null,
+        ended_at_ms bigint not null,
+        row_sum bigint not null,
+        primary key (hash, home_id)
+      )`,
       `create table roaming_mark (
         hash text primary key,
         ind integer not null,

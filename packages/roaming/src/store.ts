@@ -57,10 +57,20 @@ export interface LeaseRow {
   readonly until_ms: number | null
   readonly renew_at_ms: number
   readonly problem: string | null
-  /** Octets of this visit that were counted here. */
+  /** The visit of which the other box told last. */
   readonly visit: string | null
+  /** Octets of all visits there that were counted here. */
   readonly up_bytes: number
   readonly down_bytes: number
+}
+/** What of a visit at another box was counted here. `is_over` 1: the other box is to hear that all of it was, 2: it has. */
+interface CountRow {
+  readonly node_id: string
+  readonly visit: string
+  readonly hash: string
+  readonly up_bytes: number
+  readonly down_bytes: number
+  readonly is_over: number
 }
 /** A SIM of another box that this one serves. */
 export interface VisitorRow {
@@ -87,6 +97,11 @@ export interface VisitorRow {
   readonly limit_bytes: number | null
   readonly is_over: number
 }
+/** A visit that has ended, kept until its home has counted all of it. */
+export type EndedRow = Pick<
+  VisitorRow,
+  'hash' | 'home_id' | 'visit' | 'since_ms' | 'base_up_bytes' | 'base_down_bytes'
+> & { readonly ended_at_ms: number }
 /** The index of a SIM here, and the highest SEQ that this box has drawn with it. Kept after its keys are gone. */
 interface MarkRow {
   readonly hash: string
@@ -133,6 +148,11 @@ export const LEASES: Table<LeaseRow> = defineTable<LeaseRow>(
   ],
   ['hash', 'node_id'],
 )
+export const COUNTS: Table<CountRow> = defineTable<CountRow>(
+  'roaming_count',
+  ['node_id', 'visit', 'hash', 'up_bytes', 'down_bytes', 'is_over'],
+  ['node_id', 'visit'],
+)
 export const CALLS: Table<CallRow> = defineTable<CallRow>(
   'roaming_call',
   ['hash', 'node_id', 'at_ms'],
@@ -161,9 +181,24 @@ export const VISITORS: Table<VisitorRow> = defineTable<VisitorRow>(
   ],
   ['hash'],
 )
+export const ENDED: Table<EndedRow> = defineTable<EndedRow>(
+  'roaming_ended',
+  ['hash', 'home_id', 'visit', 'since_ms', 'base_up_bytes', 'base_down_bytes', 'ended_at_ms'],
+  ['hash', 'home_id'],
+)
 export const MARKS: Table<MarkRow> = defineTable<MarkRow>('roaming_mark', ['hash', 'ind', 'seq'], ['hash'])
 export const KEYS: Table<KeyRow> = defineTable<KeyRow>('roaming_key', ['id', 'x', 'private_sealed'], ['id'])
-export const TABLES: readonly TableSpec[] = [REACHES, BOXES, LEASES, CALLS, VISITORS, MARKS, KEYS]
+export const TABLES: readonly TableSpec[] = [
+  REACHES,
+  BOXES,
+  LEASES,
+  COUNTS,
+  CALLS,
+  VISITORS,
+  ENDED,
+  MARKS,
+  KEYS,
+]
 
 /** Every box that this node knows of. */
 export function allBoxes(reader: Reader): Promise<readonly BoxRow[]> {
@@ -211,10 +246,17 @@ export async function knownHashes(reader: Reader): Promise<readonly string[]> {
   return (await reader.all<{ readonly hash: string }>(text)).map(({ hash }) => hash)
 }
 
-/** Boxes with leases that are not over. */
+/** Visits at a box that were counted to their end, of which it is to hear that. */
+export async function countedVisits(reader: Reader, node: string, limit: number): Promise<readonly string[]> {
+  const text = 'where node_id = :node and is_over = 1 order by visit limit :limit'
+  return (await COUNTS.select(reader, text, { node, limit })).map(({ visit }) => visit)
+}
+
+/** Boxes with leases that are not over, or with visits of which not all was told. */
 export async function boxesWithLeases(reader: Reader): Promise<readonly string[]> {
   const text =
-    "select distinct node_id from roaming_lease where wanted <> 'ended' or told_revision < revision"
+    "select node_id from roaming_lease where wanted <> 'ended' or told_revision < revision " +
+    'union select node_id from roaming_count where is_over < 2'
   return (await reader.all<{ readonly node_id: string }>(text)).map(({ node_id }) => node_id)
 }
 

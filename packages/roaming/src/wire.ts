@@ -7,6 +7,8 @@ export const LEASES_AT_ONCE = 100
 const MOST_VALID_S = 31_536_000
 /** Phones of one question. */
 export const CALLS_AT_ONCE = 32
+/** Ended visits of which one message says that they were counted. */
+export const COUNTED_AT_ONCE = 1_000
 /** Usage of one answer. */
 export const USAGE_AT_ONCE = 1_000
 
@@ -43,6 +45,8 @@ export interface VisitUsage {
   readonly visit: string
   readonly up_bytes: number
   readonly down_bytes: number
+  /** It has ended, and these totals are its last. */
+  readonly is_over: boolean
 }
 /** The answer of a visited box. */
 export interface LeasesAnswer {
@@ -56,6 +60,12 @@ const OCTETS: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SA
 
 /** Schema of the message. */
 export const LEASES_SCHEMA: JsonSchema = recordSchema({
+  counted: {
+    type: 'array',
+    maxItems: COUNTED_AT_ONCE,
+    items: { type: 'string', maxLength: 64 },
+    description: 'Visits that have ended and were counted to their end: they need not be told again.',
+  },
   leases: {
     type: 'array',
     maxItems: LEASES_AT_ONCE,
@@ -111,8 +121,14 @@ export const ANSWER_SCHEMA: JsonSchema = recordSchema({
   usage: {
     type: 'array',
     items: objectSchema(
-      { imsi_sha256_12: HASH, visit: { type: 'string' }, up_bytes: OCTETS, down_bytes: OCTETS },
-      ['imsi_sha256_12', 'visit', 'up_bytes', 'down_bytes'],
+      {
+        imsi_sha256_12: HASH,
+        visit: { type: 'string' },
+        up_bytes: OCTETS,
+        down_bytes: OCTETS,
+        is_over: { type: 'boolean', description: 'The visit has ended, and these totals are its last.' },
+      },
+      ['imsi_sha256_12', 'visit', 'up_bytes', 'down_bytes', 'is_over'],
     ),
   },
 })
@@ -151,8 +167,7 @@ function isResult(value: unknown): value is LeaseResult {
 
 function isUsage(value: unknown): value is VisitUsage {
   if (!isRecord(value)) return false
-  const { imsi_sha256_12: hash, visit, up_bytes: up, down_bytes: down } = value
-  return (
-    isHash(hash) && typeof visit === 'string' && /^[\w-]{1,64}$/.test(visit) && isCount(up) && isCount(down)
-  )
+  const { imsi_sha256_12: hash, visit, up_bytes: up, down_bytes: down, is_over: isOver } = value
+  const isVisit = typeof visit === 'string' && /^[\w-]{1,64}$/.test(visit)
+  return isHash(hash) && isVisit && isCount(up) && isCount(down) && typeof isOver === 'boolean'
 }

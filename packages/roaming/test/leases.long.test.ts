@@ -119,6 +119,36 @@ scene('what is used at visited boxes counts at home, once, whatever answer is lo
 })
 
 scene(
+  'what is used until a lease ends counts at home once the boxes hear of each other again, once',
+  async ({ boxes }) => {
+    const [home, one] = boxes
+    if (home === undefined || one === undefined) throw new Error('two boxes')
+    const hash = imsiHash(IMSI)
+    const counted = (): number => home.usage.submitted.reduce((sum, { bytes }) => sum + bytes, 0)
+    await simAt(home, IMSI)
+    await permit(home, one)
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    one.usage.seen.set(hash, { upBytes: 10, downBytes: 0 })
+    await eventually(() => assert.is(counted(), 10))
+    home.isReachable = false
+    one.usage.seen.set(hash, { upBytes: 60, downBytes: 40 })
+    await eventually(() => assert.not.ok(one.hss.held.has(IMSI), 'its lease goes on'))
+    home.isReachable = true
+    await eventually(() => assert.is(counted(), 100))
+    // Granted again, the visit goes on: nothing of it counts twice.
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    one.usage.seen.set(hash, { upBytes: 61, downBytes: 40 })
+    await eventually(() => assert.is(counted(), 101))
+    // Ended by the home: told to the end, then forgotten.
+    await home.ask('PUT', `/v1/sims/${hash}/reach`, { reach: 'home' })
+    await eventually(() => assert.not.ok(one.hss.held.has(IMSI)))
+    one.usage.seen.set(hash, { upBytes: 62, downBytes: 40 })
+    await eventually(() => assert.is(counted(), 102))
+  },
+  { lease: '5s' },
+)
+
+scene(
   'a box that is cut off blocks a SIM at its share of the quota, and lets it on when there is more',
   async ({ boxes }) => {
     const [home, one] = boxes

@@ -19,14 +19,23 @@ import {
   BOXES,
   type BoxRow,
   boxesWithLeases,
+  COUNTS,
   changeBox,
+  countedVisits,
   dueLeases,
   LEASES,
   type LeaseRow,
   leasesOf,
 } from '../store.ts'
 import { packCard, wipeCard } from '../visitor-card.ts'
-import { LEASES_AT_ONCE, type LeaseResult, type LeasesAnswer, readAnswer, type ToldLease } from '../wire.ts'
+import {
+  COUNTED_AT_ONCE,
+  LEASES_AT_ONCE,
+  type LeaseResult,
+  type LeasesAnswer,
+  readAnswer,
+  type ToldLease,
+} from '../wire.ts'
 import { bookUsage } from './usage.ts'
 
 /** A box is asked for news so often. */
@@ -86,11 +95,16 @@ async function speak(
   // The first message learns the key.
   const hasKey = known?.key_id !== null && known !== undefined
   const leases = hasKey ? await toldLeases(parts, known, due) : []
-  const answer = await ask(parts, box, leases, signal)
+  const counted = await countedVisits(context.db, box.node_id, COUNTED_AT_ONCE)
+  const answer = await ask(parts, box, { counted, leases }, signal)
   const isOtherKey = known?.key_id !== answer.key.id
   await context.db.write(async (tx) => {
     const { id: key_id, x: key_x } = answer.key
     await changeBox(tx, box, { key_id, key_x, heard_at_ms: now, problem: null })
+    for (const visit of counted) {
+      const row = await COUNTS.find(tx, { node_id: box.node_id, visit })
+      if (row?.is_over === 1) await COUNTS.put(tx, { ...row, is_over: 2 })
+    }
     const results = new Map(answer.results.map((one) => [one.imsi_sha256_12, one]))
     for (const told of leases) {
       const hash = told.imsi_sha256_12
@@ -182,7 +196,12 @@ async function shareOf(
   // A hash of the store is one.
   const imsi = row.hash as ImsiHash
   const quota = (await context.maybe(quotaKeeperRef)?.used([imsi]))?.get(imsi)
-  const counted = { counted_visit: row.visit, counted_bytes: sumOctets(row.up_bytes, row.down_bytes) }
+  const { node_id, visit } = row
+  const count = visit === null ? undefined : await COUNTS.find(context.db, { node_id, visit })
+  const counted = {
+    counted_visit: visit,
+    counted_bytes: sumOctets(count?.up_bytes ?? 0, count?.down_bytes ?? 0),
+  }
   if (quota?.limitBytes === undefined) return { share_bytes: null, ...counted }
   const places = 1 + (await leasesOf(context.db, row.hash)).filter(({ wanted }) => wanted === 'open').length
   return { share_bytes: Math.floor(Math.max(0, quota.limitBytes - quota.usedBytes) / places), ...counted }
@@ -208,15 +227,15 @@ async function sealedCard(
 async function ask(
   { context }: RoamingParts,
   box: Pick<BoxRow, 'node_id' | 'name'>,
-  leases: readonly ToldLease[],
+  body: { readonly counted: readonly string[]; readonly leases: readonly ToldLease[] },
   signal: AbortSignal,
 ): Promise<LeasesAnswer> {
   try {
-    const question = { method: 'POST', path: '/v1/roaming/leases', body: { leases } } as const
-    const { status, body } = await context.use(meshCallsRef).call(box.node_id, question, signal)
-    const answer = status === 200 ? readAnswer(body) : undefined
+    const question = { method: 'POST', path: '/v1/roaming/leases', body } as const
+    const { status, body: said } = await context.use(meshCallsRef).call(box.node_id, question, signal)
+    const answer = status === 200 ? readAnswer(said) : undefined
     if (answer !== undefined) return answer
-    const { error } = isRecord(body) ? body : {}
+    const { error } = isRecord(said) ? said : {}
     const code = isRecord(error) && typeof error.code === 'string' ? ` ${error.code.slice(0, 64)}` : ''
     throw southboundUnavailable(`${box.name} answered ${status}${code} to its leases`)
   } catch (cause) {

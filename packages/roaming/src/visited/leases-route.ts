@@ -13,12 +13,13 @@ import {
 import { imsiHash } from '@steeple/telecom'
 import { openFrom } from '../envelope.ts'
 import { indProblem, type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
-import { type KeyRow, MARKS, VISITORS, type VisitorRow } from '../store.ts'
+import { ENDED, type EndedRow, type KeyRow, MARKS, VISITORS, type VisitorRow } from '../store.ts'
 import { readCard, wipeCard } from '../visitor-card.ts'
 import { ANSWER_SCHEMA, LEASES_SCHEMA, type LeaseResult, type ToldLease } from '../wire.ts'
 import { baseOf, usageOfVisits } from './usage.ts'
 
 interface Body {
+  readonly counted: readonly string[]
   readonly leases: readonly ToldLease[]
 }
 
@@ -41,7 +42,7 @@ export function leasesRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>):
     description:
       'A member of the mesh, for SIMs that it is the home of. The keys are sealed to this box. A lease that is not renewed ends by itself. ' +
       'Without leases it answers the key of this box and what its visitors have used.',
-    example: { leases: [] },
+    example: { counted: [], leases: [] },
     schema: { body: LEASES_SCHEMA, response: ANSWER_SCHEMA },
     audit: 'roaming.visit',
     errors: ['forbidden', 'validation_failed'],
@@ -50,7 +51,8 @@ export function leasesRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>):
       if (principal.kind !== 'node' || principal.id === parts.node.nodeId)
         throw forbidden('node, another than this one')
       const key = await ownKey()
-      const { leases } = request.body
+      const { counted, leases } = request.body
+      if (counted.length > 0) await forgetCounted(parts, principal.id, new Set(counted))
       const results = leases.length === 0 ? [] : await take(parts, request, key)
       return ok({
         key: { id: key.id, x: key.x },
@@ -86,6 +88,17 @@ async function take(
     return { body: {} }
   })
   return results
+}
+
+async function forgetCounted(
+  { context }: RoamingParts,
+  home: string,
+  counted: ReadonlySet<string>,
+): Promise<void> {
+  await context.db.write(async (tx) => {
+    for (const { hash, home_id, visit } of await ENDED.select(tx, 'where home_id = :home', { home }))
+      if (counted.has(visit)) await ENDED.remove(tx, { hash, home_id })
+  })
 }
 
 /** Leases that hold as they are told go on: only their time and their share are others. By hash. */
@@ -182,12 +195,25 @@ async function takeOne(
     return result('taken')
   }
   if (sealed === undefined && (row === undefined || row.wanted === 'ended')) return result('needs_keys')
-  await VISITORS.put(
-    tx,
-    visitorFrom(parts, home, told, row, sealed ?? row?.sealed ?? new Uint8Array(), mark?.seq ?? 0, base),
-  )
+  const content = sealed ?? row?.sealed ?? new Uint8Array()
+  const visit = row ?? (await begunVisit(parts, tx, { hash, home_id: home.id }, base))
+  await VISITORS.put(tx, visitorFrom(parts, home, told, row, content, mark?.seq ?? 0, visit))
   tx.dirty(VISITOR_RESOURCE, hash)
   return result('taken')
+}
+
+type Visit = Pick<VisitorRow, 'visit' | 'since_ms' | 'base_up_bytes' | 'base_down_bytes'>
+
+/** The visit that begins, or the one that goes on because the home has not counted all of it. */
+async function begunVisit(
+  { context }: RoamingParts,
+  tx: MutationTx,
+  key: Pick<EndedRow, 'hash' | 'home_id'>,
+  base: OpenedLease['base'],
+): Promise<Visit> {
+  const ended = await ENDED.find(tx, key)
+  if (ended !== undefined) await ENDED.remove(tx, key)
+  return ended ?? { visit: randomBytes(9).toString('base64url'), since_ms: context.clock.nowMs(), ...base }
 }
 
 /** Why a SIM is not taken; undefined when it is. */
@@ -216,9 +242,8 @@ function visitorFrom(
   row: VisitorRow | undefined,
   sealed: Uint8Array,
   markedSeq: number,
-  base: OpenedLease['base'],
+  { visit, since_ms, base_up_bytes, base_down_bytes }: Visit,
 ): VisitorRow {
-  const nowMs = parts.context.clock.nowMs()
   const same = {
     hash: told.imsi_sha256_12,
     home_id: home.id,
@@ -230,16 +255,16 @@ function visitorFrom(
   } as const
   // Its HSS counts on.
   if (row !== undefined) return { ...row, ...same, limit_bytes: limitOf(told, row.visit) }
-  const visit = randomBytes(9).toString('base64url')
   return {
     ...same,
     ind: told.ind,
     seq: Math.max(told.seq, markedSeq + 1),
-    since_ms: nowMs,
+    since_ms,
     inserted_at_ms: null,
     done: null,
     visit,
-    ...base,
+    base_up_bytes,
+    base_down_bytes,
     limit_bytes: limitOf(told, visit),
     is_over: 0,
   }

@@ -1,11 +1,13 @@
 import { type ImsiHash, sumOctets, usageLedgerRef } from '@steeple/contracts'
 import { type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
-import { limitedVisitors, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
+import { ENDED, type EndedRow, limitedVisitors, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
 import { USAGE_AT_ONCE, type VisitUsage } from '../wire.ts'
 
 /** Hours of the ledger that begin in the one before a visit are the one in which it begins. */
 const HOUR_MS = 3_600_000
 const FOREVER_MS = Number.MAX_SAFE_INTEGER
+/** Collectors have told by then what was used until the end of a visit. */
+const SETTLED_MS = 120_000
 
 interface Octets {
   readonly upBytes: number
@@ -28,7 +30,10 @@ export async function baseOf(
 }
 
 /** What a visitor has used in its visit. */
-async function usedBy(parts: RoamingParts, row: VisitorRow): Promise<Octets> {
+async function usedBy(
+  parts: RoamingParts,
+  row: Omit<EndedRow, 'home_id' | 'visit' | 'ended_at_ms'>,
+): Promise<Octets> {
   const { upBytes, downBytes } = await ledgerOf(parts, row.hash, row.since_ms)
   return {
     upBytes: Math.max(0, upBytes - row.base_up_bytes),
@@ -36,15 +41,21 @@ async function usedBy(parts: RoamingParts, row: VisitorRow): Promise<Octets> {
   }
 }
 
-/** What the visitors of a home have used here since each came, as totals. */
+/** What the visitors of a home have used here since each came, as totals; of visits that have ended until the home has counted them. */
 export async function usageOfVisits(parts: RoamingParts, home: string): Promise<readonly VisitUsage[]> {
+  const { db, clock } = parts.context
   const usage: VisitUsage[] = []
-  const params = { after: '', limit: USAGE_AT_ONCE, home }
-  for (const row of await visitorsAfter(parts.context.db, params)) {
+  const add = async (row: Omit<EndedRow, 'ended_at_ms'>, is_over: boolean): Promise<void> => {
     const { upBytes: up_bytes, downBytes: down_bytes } = await usedBy(parts, row)
     const { hash, visit } = row
-    if (up_bytes + down_bytes > 0) usage.push({ imsi_sha256_12: hash, visit, up_bytes, down_bytes })
+    if (is_over || up_bytes + down_bytes > 0)
+      usage.push({ imsi_sha256_12: hash, visit, up_bytes, down_bytes, is_over })
   }
+  const ended = { home, limit: USAGE_AT_ONCE }
+  for (const row of await ENDED.select(db, 'where home_id = :home order by ended_at_ms limit :limit', ended))
+    await add(row, clock.nowMs() - row.ended_at_ms >= SETTLED_MS)
+  const params = { after: '', limit: USAGE_AT_ONCE, home }
+  for (const row of await visitorsAfter(db, params)) await add(row, false)
   return usage
 }
 

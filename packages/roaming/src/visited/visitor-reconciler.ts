@@ -13,7 +13,7 @@ import {
 import { safeText } from '@steeple/telecom'
 import { type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
 import { laterSeq, seqIn, sqnFrom } from '../sqn.ts'
-import { type LeaseState, raiseMark, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
+import { ENDED, type LeaseState, raiseMark, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
 import { unpackCard, type VisitorCard, wipeCard } from '../visitor-card.ts'
 
 /** Each visitor is compared with the HSS so often. */
@@ -240,7 +240,7 @@ async function note({ context }: RoamingParts, row: VisitorRow): Promise<void> {
   })
 }
 
-/** Its keys are gone with the row; the mark stays. */
+/** Its keys are gone with the row; the mark stays, and what of its usage the home has not counted. */
 async function forget({ context }: RoamingParts, row: VisitorRow, sqn: bigint | undefined): Promise<void> {
   await context.db.write(async (tx) => {
     const now = await VISITORS.find(tx, { hash: row.hash })
@@ -248,7 +248,11 @@ async function forget({ context }: RoamingParts, row: VisitorRow, sqn: bigint | 
     const seq = Math.max(now.seq, sqn === undefined ? 0 : seqIn(sqn))
     await raiseMark(tx, { hash: row.hash, ind: row.ind, seq })
     // Granted again meanwhile: it begins anew.
-    if (now.wanted === 'ended') await VISITORS.remove(tx, { hash: row.hash })
-    else await VISITORS.put(tx, { ...now, seq: seq + 1, inserted_at_ms: null, done: null })
+    if (now.wanted === 'ended') {
+      const { hash, home_id, visit, since_ms, base_up_bytes, base_down_bytes } = now
+      const ended_at_ms = context.clock.nowMs()
+      await ENDED.put(tx, { hash, home_id, visit, since_ms, base_up_bytes, base_down_bytes, ended_at_ms })
+      await VISITORS.remove(tx, { hash })
+    } else await VISITORS.put(tx, { ...now, seq: seq + 1, inserted_at_ms: null, done: null })
   })
 }

@@ -96,7 +96,7 @@ units('compiles a schema once, and holds none alive', () => {
   assert.not(checks.isNew('body', schema))
   assert.is(checks.check('body', schema)({ a: 1 }, true), undefined)
   assert.equal(checks.check('body', schema)({ b: 1 }, true), [
-    { pointer: '/b', message: 'unknown property b' },
+    { pointer: '/b', message: 'unknown property b', rule: 'additionalProperties' },
   ])
 })
 

@@ -2,6 +2,7 @@ import { coreDriverRef, hssDriverRef, type ImsiHash, ranDriverRef, subscriberSou
 import { certificateEndsRef, incidentBoardRef } from './incidents.ts'
 import {
   bootstrapTokensRef,
+  meshCallsRef,
   meshStandingRef,
   nodeCertificatesRef,
   nodeRegistryRef,
@@ -22,7 +23,13 @@ import {
   transmitterRef,
   txGateRef,
 } from './services.ts'
-import { type SubscriberState, simIssuerRef, subscribersRef } from './sim-services.ts'
+import {
+  type SubscriberState,
+  simIssuerRef,
+  simProvisioningRef,
+  subscribersRef,
+  visitorsRef,
+} from './sim-services.ts'
 import type { MutationTx, Tx } from './store.ts'
 import { collectionConsumerRef, collectorRef, usageLedgerRef, usageListenerRef } from './usage.ts'
 
@@ -290,6 +297,7 @@ const REFS: readonly ServiceRef<object>[] = [
   incidentBoardRef,
   lifecycleRef,
   nodeReporterRef,
+  meshCallsRef,
   meshStandingRef,
   moveRecorderRef,
   nodeCertificatesRef,
@@ -303,6 +311,7 @@ const REFS: readonly ServiceRef<object>[] = [
   ranDriverRef,
   sessionHistoryRef,
   simIssuerRef,
+  simProvisioningRef,
   simRegisterRef,
   subscriberSourcesRef,
   subscribersRef,
@@ -312,6 +321,7 @@ const REFS: readonly ServiceRef<object>[] = [
   txGateRef,
   usageLedgerRef,
   usageListenerRef,
+  visitorsRef,
 ]
 
 /** The shape of a service that plugins provide, by its id; undefined for one that these contracts do not name. */

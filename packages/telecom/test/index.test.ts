@@ -16,6 +16,7 @@ index('offers its surface by name', () => {
     'codeOctets',
     'csvLines',
     'delimiterOf',
+    'downlinkBands',
     'downlinkSpan',
     'earfcnFromKhz',
     'escapedHtml',

@@ -41,7 +41,7 @@ forged.before(async () => {
       ...['nodes', 'access'].map((name) => ({
         dir: fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
       })),
-      { ...mesh, manifest: { ...mesh.manifest, provides: ['mesh.node_certificates'] } },
+      { ...mesh, manifest: { ...mesh.manifest, provides: ['mesh.node_certificates', 'mesh.calls'] } },
     ],
     clock,
     settings: { tls: { enabled: true } },

@@ -57,7 +57,7 @@ function at(value: unknown, path: YamlPath, from: number): unknown {
 
 /** The same, as the cores read it: with every number as its text. */
 function isSameText(found: unknown, after: unknown): boolean {
-  return isDeepStrictEqual(found, textValue(stringify(after)))
+  return after !== undefined && isDeepStrictEqual(found, textValue(stringify(after)))
 }
 
 /** The same as a text, as the cores read it. */

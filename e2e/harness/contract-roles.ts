@@ -132,7 +132,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/core/found', 'operator'),
   change('POST', '/v1/core/adopt', 'admin', 400, { ours: 1 }),
   change('POST', '/v1/core/take-over', 'admin', 400, {}),
-  change('POST', '/v1/core/restart', 'admin', 503, {}),
+  change('POST', '/v1/core/restart', 'admin', 409, {}),
   change('POST', '/v1/core/restore-original', 'admin', 400, { copy: 1 }),
   read('/v1/tokens', 'admin'),
   read('/v1/settings', 'admin'),

@@ -89,6 +89,8 @@ const FOR_NODES_TOO = new Set([
   'PUT /v1/mesh/members/{id}/wireguard',
   'POST /v1/nodes/{id}/enroll',
   'POST /v1/nodes/{id}/leave',
+  'POST /v1/roaming/calls',
+  'POST /v1/roaming/leases',
 ])
 
 matrix('finds the roles of the contract in the document', () => {

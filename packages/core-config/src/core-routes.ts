@@ -4,6 +4,7 @@ import {
   type CorePlan,
   coreDriverRef,
   type JsonSchema,
+  nodeStateConflict,
   objectSchema,
   ok,
   type Route,
@@ -131,12 +132,12 @@ function restartRoute(context: Context): Route {
       'Only where the service manages them (`southbound.driver` is not `none`, and it has applied a configuration). Those that ' +
       'work go on, but for the ones that follow a restarted one.',
     schema: { body: objectSchema({}), response: recordSchema({ restarted: PATHS }) },
-    errors: ['southbound_unavailable'],
+    errors: ['southbound_unavailable', 'node_state_conflict'],
     audit: 'core.restart_down',
     handle: async (request) => {
       const restarted = (await driverOf(context).restartDown?.(request.signal)) ?? []
       if (restarted.length === 0)
-        throw southboundUnavailable(
+        throw nodeStateConflict(
           'no daemon is down that this service may restart; start the core on its machine',
         )
       await request.mutate('core', async (tx) => {

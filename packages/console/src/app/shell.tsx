@@ -428,7 +428,7 @@ function MenuLink({
   return (
     <a href={href} aria-current={isHere ? 'page' : undefined}>
       <Icon name={icon} />
-      {text}
+      <span>{text}</span>
       {count === 0 ? null : <span class="count">{count}</span>}
     </a>
   )

@@ -207,7 +207,7 @@ function scopeOf(path: string, filters: Values): string {
   return JSON.stringify([path, sorted])
 }
 
-/** A missing body counts as `{}` where nothing in it is required. A route without a schema for it takes none, or the empty object. */
+/** A missing body counts as `{}` where nothing in it is required, unless the handler takes octets. A route without a schema for it takes none, or the empty object. */
 function expectBody(request: FastifyRequest, { route }: Endpoint): void {
   const { body } = request
   const schema = route.schema?.body
@@ -216,7 +216,7 @@ function expectBody(request: FastifyRequest, { route }: Endpoint): void {
     if (body !== undefined && isJson) refuseNames(undefined, 'property', body)
   } else if (body === undefined) {
     if (!isOptional(schema)) throw validationFailed(`the body is missing; send ${acceptedTypes(route)}`)
-    request.body = {}
+    if (route.rawBody !== true) request.body = {}
   }
 }
 

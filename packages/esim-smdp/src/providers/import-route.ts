@@ -55,7 +55,6 @@ export function importCodesRoute(parts: EsimParts): Route {
       query: objectSchema({
         dry_run: { type: 'boolean', description: 'Say what would be done and change nothing.' },
       }),
-      body: recordSchema({}),
       response: recordSchema({
         imported: { type: 'integer' },
         replaced: {

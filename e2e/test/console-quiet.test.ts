@@ -13,7 +13,7 @@ const SIMS = 1_200
 const MOST_ROWS = 150
 /** What tells of a SIM; and what is asked for as time goes by, which may fall together with that. */
 const CHANGED = ['/v1/sims', '/v1/audit']
-const BY_TIME = ['/v1/status', '/v1/sessions', '/v1/usage', '/v1/peers', '/v1/tx/arm']
+const BY_TIME = ['/v1/status', '/v1/sessions', '/v1/usage', '/v1/peers', '/v1/tx/arm', '/v1/incidents']
 /** Of the page's clock; below the 45 s after which a stream without a sign of life is opened anew. */
 const IDLE_S = 40
 const MOST_MEANWHILE = 12

@@ -52,7 +52,7 @@ export function SetProviderDialog({
           label={t('esim.provider.id')}
           help={t('esim.provider.id.help')}
           isRequired
-          pattern="[a-z][a-z0-9\-]{0,31}"
+          pattern="[a-z][a-z0-9\-]{0,30}"
           value={id}
           onInput={setId}
         />

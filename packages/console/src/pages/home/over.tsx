@@ -15,7 +15,7 @@ const RECOVERY_MS = 2 * 60_000
 
 /** The outages of the last time, newest first. */
 export function useOutages(): readonly Outage[] {
-  const { data } = useQuery('/v1/incidents', {}, { on: ['incident.*'], everyMs: 15_000 })
+  const { data } = useQuery('/v1/incidents', {}, { on: ['incident.*'], everyMs: 60_000 })
   return data?.incidents ?? []
 }
 

@@ -12,6 +12,7 @@ const RUNNING = 'needs a core that runs; adopt-core.test has programs of its nam
 const THEIRS = 'needs files of a core that the service did not write; foreign-core.test has such'
 const TWO_BOXES = 'needs two boxes with TLS, which mesh.test and mesh-lifecycle.test run'
 const ROOTS = 'needs a root that moves or is lost, which mesh-faults.test has'
+const ROAMING = 'needs other boxes of a mesh, which roaming.test runs'
 const PERSON = 'waits for what a person types'
 
 /** Why not, and which test runs it or its like: of all commands of a page, or by how they begin. Whoever adds one says why. */
@@ -32,6 +33,11 @@ const BY_PAGE: Readonly<Record<string, string | Readonly<Record<string, string>>
   'how-to/backup.md': {
     'svc backup --encrypt': `${PERSON}; backup.test gives a file`,
     'svc restore FILE --adopt': 'needs a second machine; backup.test has two nodes',
+  },
+  'how-to/roaming.md': {
+    'svc roaming permit NODE': ROAMING,
+    'svc sim reach HASH --box': ROAMING,
+    'svc roaming reach mesh --batch': ROAMING,
   },
   'how-to/compliance.md': {
     'svc sim forget HASH --without-core': 'needs a core that is gone; compliance.test takes one away',

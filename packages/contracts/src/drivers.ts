@@ -456,7 +456,7 @@ export type SubscriberSource = Required<Pick<HssDriver, 'name' | 'everybody' | '
 export interface SubscriberSources {
   /** Documents of Open5GS or free5GC as `mongoexport` writes them. Throws `validation_failed`. */
   documents(texts: readonly string[]): SubscriberSource
-  /** The core that the settings name  as the other one; undefined without one. Throws `southbound_unavailable` when asked. */
+  /** The core that the settings name as the other one; undefined without one. Throws `southbound_unavailable` when asked. */
   other(): SubscriberSource | undefined
 }
 export const subscriberSourcesRef: ServiceRef<SubscriberSources> = serviceRef<SubscriberSources>(

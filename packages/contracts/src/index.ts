@@ -217,6 +217,7 @@ export {
   type StateFile,
 } from './node-state.ts'
 export {
+  chunksOf,
   createPause,
   createTurns,
   eachPaced,

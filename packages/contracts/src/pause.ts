@@ -86,6 +86,12 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
+/** `items` in lists of at most `size`. */
+export function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  const count = Math.ceil(items.length / size)
+  return Array.from({ length: count }, (_none, index) => items.slice(index * size, (index + 1) * size))
+}
+
 /** Has work done one after another, in the order in which it was asked for. */
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>
 

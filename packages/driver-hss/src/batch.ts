@@ -1,5 +1,6 @@
 import {
   type BatchResult,
+  chunksOf,
   type Imsi,
   isServiceError,
   type Subscriber,
@@ -9,16 +10,10 @@ import { checkSubscriber } from './check-subscriber.ts'
 import { type DocumentLink, DUPLICATE_KEY, type WriteFailure, type WriteOp } from './links/document-link.ts'
 
 /** Subscribers in one request to a database. */
-const BATCH = 500
+export const BATCH = 500
 
 /** Results of a call as they come in. */
 export type Results = Map<Imsi, Error | undefined>
-
-/** `items` in lists of at most `size`. */
-export function chunksOf<T>(items: readonly T[], size: number = BATCH): readonly (readonly T[])[] {
-  const count = Math.ceil(items.length / size)
-  return Array.from({ length: count }, (_none, index) => items.slice(index * size, (index + 1) * size))
-}
 
 /** What `of` makes of each subscriber that `read` finds, some at a time; without those of which it makes nothing. */
 export async function gathered<Found, Made>(
@@ -27,7 +22,7 @@ export async function gathered<Found, Made>(
   of: (found: Found, imsi: Imsi) => Made | undefined,
 ): Promise<ReadonlyMap<Imsi, Made>> {
   const all = new Map<Imsi, Made>()
-  for (const batch of chunksOf(imsis))
+  for (const batch of chunksOf(imsis, BATCH))
     for (const [imsi, found] of await read(batch)) {
       const made = of(found, imsi)
       if (made !== undefined) all.set(imsi, made)
@@ -47,7 +42,7 @@ export async function inBatches<T>(
 ): Promise<BatchResult> {
   const results: Results = new Map()
   let broken: Error | undefined
-  for (const batch of chunksOf(items)) {
+  for (const batch of chunksOf(items, BATCH)) {
     signal.throwIfAborted()
     if (broken === undefined) {
       try {

@@ -205,6 +205,12 @@ export function allBoxes(reader: Reader): Promise<readonly BoxRow[]> {
   return BOXES.select(reader, 'order by node_id')
 }
 
+/** The key that is sealed to for a box; undefined before it has told one. */
+export function keyOf(box: BoxRow | undefined): { readonly id: string; readonly x: string } | undefined {
+  const { key_id: id = null, key_x: x = null } = box ?? {}
+  return id === null || x === null ? undefined : { id, x }
+}
+
 /** Changes what is known of a box; a row is made for one that is new. */
 export async function changeBox(
   tx: Tx,
@@ -244,6 +250,11 @@ export async function knownHashes(reader: Reader): Promise<readonly string[]> {
   const text =
     'select hash from roaming_reach union select hash from roaming_lease union select hash from roaming_call order by hash'
   return (await reader.all<{ readonly hash: string }>(text)).map(({ hash }) => hash)
+}
+
+/** What was counted of the visits of a SIM at a box. */
+export function countsOf(reader: Reader, hash: string, node: string): Promise<readonly CountRow[]> {
+  return COUNTS.select(reader, 'where node_id = :node and hash = :hash', { node, hash })
 }
 
 /** Visits at a box that were counted to their end, of which it is to hear that. */

@@ -1,5 +1,6 @@
 import {
   type Ambr,
+  chunksOf,
   type HssSurvey,
   type Imsi,
   notFound,
@@ -10,8 +11,8 @@ import {
   type SubscriberObserved,
 } from '@steeple/contracts'
 import {
+  BATCH,
   checkedWrites,
-  chunksOf,
   gathered,
   imsiOf,
   inBatches,
@@ -137,7 +138,8 @@ export function free5gcDriver(options: Free5gcOptions): WriteBackDriver {
     compare: async (subscribers, signal) => {
       const found = new Map<Imsi, SubscriberDifference>()
       const network = networkNow()
-      for (const batch of chunksOf(subscribers)) await compareBatch(link, network, batch, found, signal)
+      for (const batch of chunksOf(subscribers, BATCH))
+        await compareBatch(link, network, batch, found, signal)
       return found
     },
     remove: (imsis, signal) =>

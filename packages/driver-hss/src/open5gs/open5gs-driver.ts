@@ -1,5 +1,6 @@
 import {
   type BatchResult,
+  chunksOf,
   type HssSurvey,
   type Imsi,
   notFound,
@@ -8,8 +9,8 @@ import {
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
 import {
+  BATCH,
   checkedWrites,
-  chunksOf,
   gathered,
   imsiOf,
   inBatches,
@@ -213,7 +214,7 @@ async function compare(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<Imsi, SubscriberDifference>> {
   const found = new Map<Imsi, SubscriberDifference>()
-  for (const batch of chunksOf(subscribers)) {
+  for (const batch of chunksOf(subscribers, BATCH)) {
     const held = await read(link, batch.map(imsiOf), signal, { ...READ_FIELDS, ...KEY_FIELDS })
     for (const subscriber of batch) {
       const doc = held.get(subscriber.imsi)
@@ -281,7 +282,7 @@ function recentRemovals(): { add(imsis: readonly Imsi[]): void; take(): readonly
 
 async function sweep(link: DocumentLink, removed: readonly Imsi[], signal: AbortSignal): Promise<void> {
   const absent = { $exists: false }
-  for (const batch of chunksOf(removed)) {
+  for (const batch of chunksOf(removed, BATCH)) {
     const filter = { imsi: { $in: batch }, security: absent, slice: absent, schema_version: absent }
     await link.write(COLLECTION, [{ deleteMany: { filter } }], signal)
   }

@@ -11,7 +11,7 @@ import {
   sumOctets,
   type Tx,
 } from '@steeple/contracts'
-import { sealTo } from '../envelope.ts'
+import { type BoxKey, sealTo } from '../envelope.ts'
 import { BOX_RESOURCE, othersOf, type RoamingParts } from '../parts.ts'
 import { laterSeq } from '../sqn.ts'
 import {
@@ -23,6 +23,7 @@ import {
   changeBox,
   countedVisits,
   dueLeases,
+  keyOf,
   LEASES,
   type LeaseRow,
   leasesOf,
@@ -93,11 +94,11 @@ async function speak(
   const now = context.clock.nowMs()
   const due = await dueLeases(context.db, { node: box.node_id, now, limit: LEASES_AT_ONCE })
   // The first message learns the key.
-  const hasKey = known?.key_id !== null && known !== undefined
-  const leases = hasKey ? await toldLeases(parts, known, due) : []
+  const key = keyOf(known)
+  const leases = key === undefined ? [] : await toldLeases(parts, key, due)
   const counted = await countedVisits(context.db, box.node_id, COUNTED_AT_ONCE)
   const answer = await ask(parts, box, { counted, leases }, signal)
-  const isOtherKey = known?.key_id !== answer.key.id
+  const isOtherKey = key?.id !== answer.key.id
   await context.db.write(async (tx) => {
     const { id: key_id, x: key_x } = answer.key
     await changeBox(tx, box, { key_id, key_x, heard_at_ms: now, problem: null })
@@ -164,10 +165,9 @@ function leaseMs(text: string): number {
 
 async function toldLeases(
   parts: RoamingParts,
-  { key_id, key_x }: BoxRow,
+  key: BoxKey,
   due: readonly LeaseRow[],
 ): Promise<readonly ToldLease[]> {
-  const key = { id: key_id ?? '', x: key_x ?? '' }
   const told: ToldLease[] = []
   for (const row of due) {
     const isSealed = row.wanted === 'open' && row.needs_keys === 1

@@ -3,6 +3,7 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeNotFound,
   ok,
+  pageFrom,
   pageSchema,
   type Route,
   recordSchema,
@@ -38,17 +39,21 @@ function listRoute(parts: RoamingParts): Route {
     schema: { response: pageSchema('boxes', BOX) },
     paged: true,
     handle: async (request) => {
-      const { limit, after, cursor } = request.page()
+      const page = request.page()
       const others = (await othersOf(parts)) ?? new Map<string, { readonly name: string }>()
       const known = new Map((await allBoxes(parts.context.db)).map((box) => [box.node_id, box]))
       const ids = [...new Set([...others.keys(), ...known.keys()])].toSorted()
-      const rest = after === undefined ? ids : ids.filter((id) => id > String(after[0]))
-      const page = rest.slice(0, limit)
-      const last = page.at(-1)
-      return ok({
-        boxes: page.map((id) => recordOf(id, known.get(id), others.get(id))),
-        next_cursor: last === undefined || rest.length <= limit ? null : cursor([last]),
-      })
+      const after = String(page.after?.[0] ?? '')
+      const record = (id: string): object => recordOf(id, known.get(id), others.get(id))
+      return ok(
+        await pageFrom(
+          page,
+          'boxes',
+          ids.filter((id) => id > after),
+          record,
+          (id) => [id],
+        ),
+      )
     },
   })
 }

@@ -1,4 +1,5 @@
 import {
+  chunksOf,
   type ImsiHash,
   type MeshBox,
   type MutationTx,
@@ -14,7 +15,9 @@ import { freeInd, seqToBegin } from '../sqn.ts'
 import {
   allBoxes,
   CALLS,
+  COUNTS,
   callersOf,
+  countsOf,
   knownHashes,
   LEASES,
   type LeaseRow,
@@ -70,7 +73,7 @@ async function placesOf(parts: RoamingParts): Promise<Places | undefined> {
 async function planAll(parts: RoamingParts, places: Places, signal: AbortSignal): Promise<void> {
   const { context } = parts
   const hashes = new Set(await knownHashes(context.db))
-  for (const chunk of chunksOf([...hashes])) {
+  for (const chunk of chunksOf([...hashes], CHUNK)) {
     signal.throwIfAborted()
     await planHashes(parts, places, chunk)
   }
@@ -109,7 +112,10 @@ async function forget({ context }: RoamingParts, hash: string): Promise<void> {
   await context.db.write(async (tx) => {
     await REACHES.remove(tx, { hash })
     for (const node_id of await callersOf(tx, hash)) await CALLS.remove(tx, { hash, node_id })
-    for (const { node_id } of heard) await LEASES.remove(tx, { hash, node_id })
+    for (const { node_id } of heard) {
+      await LEASES.remove(tx, { hash, node_id })
+      for (const { visit } of await countsOf(tx, hash, node_id)) await COUNTS.remove(tx, { node_id, visit })
+    }
   })
 }
 
@@ -261,10 +267,4 @@ function beginning(
 ): number {
   const highest = Math.max(0, ...all.map(({ seq }) => seq))
   return seqToBegin({ issuedAtMs, nowMs: context.clock.nowMs(), aboveOwn, highest })
-}
-
-function chunksOf<T>(all: readonly T[]): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, i) =>
-    all.slice(i * CHUNK, (i + 1) * CHUNK),
-  )
 }

@@ -10,7 +10,7 @@ import {
 import { imsiHash } from '@steeple/telecom'
 import { type BoxKey, callNames } from '../envelope.ts'
 import { othersOf, type RoamingParts } from '../parts.ts'
-import { BOXES, changeBox, type KeyRow, VISITORS } from '../store.ts'
+import { BOXES, changeBox, type KeyRow, keyOf, VISITORS } from '../store.ts'
 import { CALLS_AT_ONCE } from '../wire.ts'
 import { closedBecause } from './leases-route.ts'
 
@@ -94,11 +94,7 @@ async function askOne(
     return answer.status === 200 && isKey ? { id: String(key.id), x: String(key.x) } : undefined
   }
   const known = await BOXES.find(context.db, { node_id: nodeId })
-  const before =
-    known?.key_x === null || known?.key_id === null
-      ? undefined
-      : known && { id: known.key_id, x: known.key_x }
-  const first = before ?? (await send([]))
+  const first = keyOf(known) ?? (await send([]))
   if (first === undefined) return
   const ends = { asker: node.nodeId, asked: nodeId }
   const nameWith = (key: BoxKey) => hashes.map(callNames(vault, own, key, ends))

@@ -1,10 +1,12 @@
 import type { MutationTx } from '@steeple/contracts'
 import { BY } from '../home/plan.ts'
 import { othersOf, type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
-import { homesOfVisitors, lapsedVisitors, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
+import { ENDED, homesOfVisitors, lapsedVisitors, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
 
 /** Visitors of one mutation. */
 const CHUNK = 200
+/** A home that was away for a month may still count a visit. */
+const KEPT_MS = 60 * 86_400_000
 
 /**
  * Ends leases that were not renewed, and all of a home that is no member any more. By the time that the service goes by: while the clock is
@@ -12,6 +14,7 @@ const CHUNK = 200
  */
 export async function endLapsed(parts: RoamingParts): Promise<void> {
   const { context } = parts
+  await forgetOld(parts)
   for (;;) {
     const lapsed = await lapsedVisitors(context.db, context.clock.nowMs(), CHUNK)
     if (lapsed.length === 0) break
@@ -29,6 +32,16 @@ export async function endLapsed(parts: RoamingParts): Promise<void> {
       after = last.hash
     }
   }
+}
+
+/** What no home has counted for so long is of a SIM or a box that is no more. */
+async function forgetOld({ context: { db, clock } }: RoamingParts): Promise<void> {
+  const params = { before: clock.nowMs() - KEPT_MS, limit: CHUNK }
+  const old = await ENDED.select(db, 'where ended_at_ms < :before limit :limit', params)
+  if (old.length === 0) return
+  await db.write(async (tx) => {
+    for (const { hash, home_id } of old) await ENDED.remove(tx, { hash, home_id })
+  })
 }
 
 async function end({ context }: RoamingParts, visitors: readonly VisitorRow[], why: string): Promise<void> {

@@ -103,7 +103,8 @@ export function stateOf({ wanted, is_over }: Pick<VisitorRow, 'wanted' | 'is_ove
   return wanted === 'open' && is_over === 1 ? 'blocked' : wanted
 }
 
-function doneText(row: VisitorRow): string {
+/** What `done` says once they have come to it. */
+export function doneText(row: VisitorRow): string {
   return `${row.revision} ${stateOf(row)}`
 }
 

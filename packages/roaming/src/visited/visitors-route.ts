@@ -1,5 +1,6 @@
 import {
   ok,
+  pageFrom,
   pageSchema,
   type Route,
   recordSchema,
@@ -9,8 +10,8 @@ import {
 } from '@steeple/contracts'
 import { NODE_ID } from '../home/reach-routes.ts'
 import type { RoamingParts } from '../parts.ts'
-import { visitorsAfter } from '../store.ts'
-import { stateOf } from './visitor-reconciler.ts'
+import { type VisitorRow, visitorsAfter } from '../store.ts'
+import { doneText, stateOf } from './visitor-reconciler.ts'
 
 /** `GET /v1/roaming/visitors` */
 export function visitorsRoute({ context }: RoamingParts): Route {
@@ -37,21 +38,18 @@ export function visitorsRoute({ context }: RoamingParts): Route {
     },
     paged: true,
     handle: async (request) => {
-      const { limit, after, cursor } = request.page()
-      const rows = await visitorsAfter(context.db, { after: String(after?.[0] ?? ''), limit: limit + 1 })
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      return ok({
-        visitors: page.map((row) => ({
-          imsi_sha256_12: row.hash,
-          home: { node_id: row.home_id, name: row.home_name },
-          state: stateOf(row),
-          is_done: row.done === `${row.revision} ${stateOf(row)}`,
-          since: timestampFromMs(row.since_ms),
-          until: timestampFromMs(row.until_ms),
-        })),
-        next_cursor: last === undefined || rows.length <= limit ? null : cursor([last.hash]),
+      const page = request.page()
+      const after = String(page.after?.[0] ?? '')
+      const rows = await visitorsAfter(context.db, { after, limit: page.limit + 1 })
+      const record = (row: VisitorRow): object => ({
+        imsi_sha256_12: row.hash,
+        home: { node_id: row.home_id, name: row.home_name },
+        state: stateOf(row),
+        is_done: row.done === doneText(row),
+        since: timestampFromMs(row.since_ms),
+        until: timestampFromMs(row.until_ms),
       })
+      return ok(await pageFrom(page, 'visitors', rows, record, ({ hash }) => [hash]))
     },
   })
 }

@@ -8,9 +8,9 @@ import { nameOf as incidentName } from '../../app/incidents.tsx'
 import { ifPage } from '../../app/pages-here.ts'
 import { componentText, t, word } from '../../text/index.ts'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
-import { durationText, Time } from '../../ui/time.tsx'
+import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
-import type { Outage } from './over.tsx'
+import { lastedText, type Outage } from './over.tsx'
 import { happened, UNTOLD } from './untold.ts'
 
 type Status = AnswerOf<'GET', '/v1/status'>
@@ -155,21 +155,15 @@ function merged(entries: readonly Entry[], changes: readonly Change[]): readonly
 /** The begin and the end of an outage. */
 function ofOutage(outage: Outage): readonly Happening[] {
   const { id, since, until } = outage
-  const [subject, name] = ['', incidentName(outage)]
   const began = {
-    key: `b${id}${since}`,
-    at: since,
-    type: 'incident.began',
-    subject,
-    who: undefined,
-    what: name,
+    ...{ key: `b${id}${since}`, at: since, type: 'incident.began', subject: '', who: undefined },
+    what: incidentName(outage),
   }
   if (until === null) return [began]
-  const lasted = t('home.over.lasted', {
-    name,
-    time: durationText(Date.parse(until) - Date.parse(since)),
-  })
-  return [began, { ...began, key: `o${id}${since}`, at: until, type: 'incident.over', what: lasted }]
+  return [
+    began,
+    { ...began, key: `o${id}${since}`, at: until, type: 'incident.over', what: lastedText(outage) },
+  ]
 }
 
 /** That the box was started, as long as it is news. */

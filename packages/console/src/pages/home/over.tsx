@@ -51,7 +51,7 @@ export function Over({
           <Lamp
             tone={one === recovering ? 'warn' : 'none'}
             label={`${t('home.over', {
-              what: t('home.over.lasted', { name: nameOf(one), time: lasted(one) }),
+              what: lastedText(one),
             })} ${phonesText(one, one === recovering ? online : undefined)}`.trim()}
           />
         </p>
@@ -68,6 +68,9 @@ function phonesText({ phones_off: off }: Outage, online: number | undefined): st
     : t('home.over.recovering', { on: online, of: off })
 }
 
-function lasted({ since, until }: Outage): string {
-  return durationText(Date.parse(until ?? since) - Date.parse(since))
+/** What is over, and how long it lasted. */
+export function lastedText(outage: Outage): string {
+  const { since, until } = outage
+  const time = durationText(Date.parse(until ?? since) - Date.parse(since))
+  return t('home.over.lasted', { name: nameOf(outage), time })
 }

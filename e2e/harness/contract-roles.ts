@@ -189,7 +189,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('DELETE', '/v1/esim/providers/{id}', 'admin', 404),
   change('POST', '/v1/esim/providers/{id}/password', 'admin', 404),
   change('POST', '/v1/esim/providers/{id}/order-file', 'sim:admin', 404, { imsis: [NOBODY] }),
-  change('POST', '/v1/esim/providers/{id}/codes', 'sim:issuer', 404, {}),
+  change('POST', '/v1/esim/providers/{id}/codes', 'sim:issuer', 415, {}),
   change('POST', '/v1/esim/providers/{id}/order', 'sim:issuer', 404, { imsis: [NOBODY] }),
   read('/v1/esim/mdm-list', 'sim:issuer', 404, '/v1/esim/mdm-list?batch_id=b-20260101-000000000000'),
   ...['/gsma/rsp2/es9plus', '/es9plus'].flatMap((prefix) => ES9.map((name) => phone(`${prefix}/${name}`))),

@@ -66,7 +66,7 @@ async function status(): Promise<Readonly<Record<string, unknown>>> {
 
 http('stays quiet until TX is armed', async () => {
   const { enb } = await status()
-  assert.equal(enb, { connected: false, mode: 'lte', s1_setup: false, known: true })
+  assert.equal(enb, { connected: false, mode: 'lte', s1_setup: false, known: true, other_networks: [] })
   assert.equal(readSamples(radio.samples), [])
 })
 
@@ -91,7 +91,7 @@ http(
     assert.is(armed.status, 200, JSON.stringify(armed.body))
     await eventually(async () => {
       const { enb, state } = await status()
-      assert.equal(enb, { connected: true, mode: 'lte', s1_setup: true, known: true })
+      assert.equal(enb, { connected: true, mode: 'lte', s1_setup: true, known: true, other_networks: [] })
       assert.is(state, 'on-air')
       return true
     })
@@ -125,7 +125,7 @@ http(
     const seen = (isConnected: boolean, state: string, detail: RegExp): Promise<unknown> =>
       eventually(async () => {
         const now = await status()
-        assert.equal(now.enb, { connected: isConnected, mode: 'lte', s1_setup: isConnected, known: true })
+        assert.equal(now.enb, { connected: isConnected, mode: 'lte', s1_setup: isConnected, known: true, other_networks: [] })
         assert.is(now.state, state)
         assert.match(JSON.stringify(now.components), detail)
         return true

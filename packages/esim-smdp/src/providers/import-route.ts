@@ -76,7 +76,8 @@ export function importCodesRoute(parts: EsimParts): Route {
         },
       }),
     },
-    consumes: ['text/csv'],
+    // Programs that make clients know octets, and not all of them CSV.
+    consumes: ['text/csv', 'application/octet-stream'],
     bodyLimit: BODY_LIMIT,
     rawBody: true,
     errors: [

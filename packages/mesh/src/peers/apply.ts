@@ -94,9 +94,10 @@ export async function applyRoutes(
   aim: Aim,
   signal: AbortSignal,
 ): Promise<void> {
-  const extra = seen.routes.filter((cidr) => !aim.routes.includes(cidr))
+  const [wanted, present] = [new Set(aim.routes), new Set(seen.routes)]
+  const extra = seen.routes.filter((cidr) => !wanted.has(cidr))
   if (extra.length > 0) await driver.removeRoutes(extra, signal)
-  const missing = aim.routes.filter((cidr) => !seen.routes.includes(cidr))
+  const missing = aim.routes.filter((cidr) => !present.has(cidr))
   if (missing.length > 0) await driver.addRoutes(missing, members.overlay()?.address, signal)
 }
 

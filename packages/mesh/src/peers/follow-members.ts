@@ -33,10 +33,10 @@ export async function adoptMembers(parts: PeersParts): Promise<void> {
   board.refused = refused
   const ids = new Set(refused.map(({ nodeId }) => nodeId))
   // A refused one that is a peer stays what it is: that it is a member still is not in doubt.
-  const kept = rows.filter(({ node_id }) => node_id !== null && ids.has(node_id)).map(({ id }) => id)
+  const kept = new Set(rows.filter(({ node_id }) => node_id !== null && ids.has(node_id)).map(({ id }) => id))
   const sound = members.list().filter(({ nodeId }) => !ids.has(nodeId))
   const changes = memberChanges(rows, sound, context.clock.nowMs(), members.hasPutOut)
-  for (const { action, row } of changes.filter(({ row }) => !kept.includes(row.id))) {
+  for (const { action, row } of changes.filter(({ row }) => !kept.has(row.id))) {
     await context.mutate(systemPrincipal('mesh'), action, row.id, async (tx) => {
       await PEERS.put(tx, row)
       tx.audit({ detail: { name: row.name, node_id: row.node_id, public_key: row.public_key } })
@@ -62,21 +62,40 @@ export function refusedMembers(
   members: readonly Member[],
   strange: (address: string) => string | undefined,
 ): readonly RefusedMember[] {
+  const byNode = byNodeId(rows)
   const wanted = rows.filter(({ removed_at_ms }) => removed_at_ms === null)
+  const byKey = byKeys(wanted)
+  const byAddress = Map.groupBy(wanted, ({ address }) => address)
   return members.flatMap(({ isSelf, nodeId, name, overlayAddress, wireguard }): readonly RefusedMember[] => {
     if (isSelf || wireguard === undefined) return []
-    const own = rows.find(({ node_id }) => node_id === nodeId)
-    const others = wanted.filter(({ id }) => id !== own?.id)
-    const holder = others.find(
-      ({ public_key, next_key }) => public_key === wireguard.public_key || next_key === wireguard.public_key,
-    )
+    const own = byNode.get(nodeId)
+    const isOther = ({ id }: PeerRow): boolean => id !== own?.id
+    const holder = byKey.get(wireguard.public_key)?.find(isOther)
     if (holder !== undefined) return [{ nodeId, name, why: `its key is that of the peer ${holder.name}` }]
-    const neighbour = others.find(({ address }) => address === overlayAddress)
+    const neighbour = byAddress.get(overlayAddress)?.find(isOther)
     if (neighbour !== undefined)
       return [{ nodeId, name, why: `its address ${overlayAddress} is that of the peer ${neighbour.name}` }]
     const why = own?.address === overlayAddress ? undefined : strange(overlayAddress)
     return why === undefined ? [] : [{ nodeId, name, why: `its address ${overlayAddress} ${why}` }]
   })
+}
+
+/** The first row of each node: a mesh of a thousand is looked at each 5 s, and each row once. */
+function byNodeId(rows: readonly PeerRow[]): ReadonlyMap<string | null, PeerRow> {
+  return new Map(rows.map((row) => [row.node_id, row] as const).toReversed())
+}
+
+/** The rows that have a key now or next, by it, in their order. */
+function byKeys(rows: readonly PeerRow[]): ReadonlyMap<string, readonly PeerRow[]> {
+  const found = new Map<string, PeerRow[]>()
+  for (const row of rows)
+    for (const key of new Set([row.public_key, row.next_key])) {
+      if (key === null) continue
+      const held = found.get(key)
+      if (held === undefined) found.set(key, [row])
+      else held.push(row)
+    }
+  return found
 }
 
 /** The changes that make the rows follow the members. Pure but for the ids of new ones. */
@@ -88,8 +107,9 @@ export function memberChanges(
 ): readonly MemberChange[] {
   const names = new Set(rows.filter(({ removed_at_ms }) => removed_at_ms === null).map(({ name }) => name))
   const changes: MemberChange[] = []
+  const [byNode, byKey] = [byNodeId(rows), byKeys(rows)]
   for (const member of members) {
-    const change = followed(rows, member, { nowMs, names })
+    const change = followed(member, { nowMs, names, byNode, byKey })
     if (change === undefined) continue
     names.add(change.row.name)
     changes.push(change)
@@ -101,24 +121,20 @@ interface FollowTerms {
   readonly nowMs: number
   /** Names that are in use. */
   readonly names: ReadonlySet<string>
+  readonly byNode: ReturnType<typeof byNodeId>
+  readonly byKey: ReturnType<typeof byKeys>
 }
 
-function followed(
-  rows: readonly PeerRow[],
-  { isSelf, wireguard, ...member }: Member,
-  terms: FollowTerms,
-): MemberChange | undefined {
+function followed({ isSelf, wireguard, ...member }: Member, terms: FollowTerms): MemberChange | undefined {
   if (isSelf || wireguard === undefined || !isKey(wireguard.public_key)) return undefined
-  const before =
-    rows.find(({ node_id }) => node_id === member.nodeId) ?? formerHolder(rows, wireguard.public_key)
+  const { byNode, byKey } = terms
+  const before = byNode.get(member.nodeId) ?? formerHolder(byKey, wireguard.public_key)
   if (before?.removed_by === 'operator' && before.node_id !== null) return undefined
-  const taken = rows
-    .filter(({ id }) => id !== before?.id)
-    .flatMap(({ public_key, next_key }) => (next_key === null ? [public_key] : [public_key, next_key]))
-  if (taken.includes(wireguard.public_key)) return undefined
+  const isTaken = (key: string): boolean => byKey.get(key)?.some(({ id }) => id !== before?.id) === true
+  if (isTaken(wireguard.public_key)) return undefined
   const row: PeerRow = {
     ...(before ?? newRow(terms.nowMs)),
-    ...keysOf(before, wireguard, taken),
+    ...keysOf(before, wireguard, isTaken),
     name: nameOf(before, member, terms.names),
     source: 'mesh',
     endpoint: endpointOf(wireguard) ?? before?.endpoint ?? null,
@@ -146,8 +162,10 @@ function isSameBox(before: PeerRow, nodeId: string, { public_key }: PublishedWir
  * The row of a key that nobody is linked by now: it has its place in the table still. Whoever an operator has linked by hand
  * and removed again may come as a member.
  */
-function formerHolder(rows: readonly PeerRow[], publicKey: string): PeerRow | undefined {
-  return rows.find(({ public_key, removed_at_ms }) => public_key === publicKey && removed_at_ms !== null)
+function formerHolder(byKey: FollowTerms['byKey'], publicKey: string): PeerRow | undefined {
+  return byKey
+    .get(publicKey)
+    ?.find(({ public_key, removed_at_ms }) => public_key === publicKey && removed_at_ms !== null)
 }
 
 /** Where it is this node that has left, what was approved is kept for those that it meets again under another root. */
@@ -208,12 +226,12 @@ function nameOf(
 function keysOf(
   before: PeerRow | undefined,
   { public_key: publicKey, next_public_key: nextKey }: PublishedWireguard,
-  taken: readonly string[],
+  isTaken: (key: string) => boolean,
 ): Pick<PeerRow, 'public_key' | 'next_key' | 'former_key'> {
   const isNew = before !== undefined && before.public_key !== publicKey
   // Its packets came under the next key already, and the list is from before.
   if (isNew && before.former_key === publicKey && nextKey === before.public_key) return before
-  const isSound = nextKey !== null && isKey(nextKey) && !taken.includes(nextKey)
+  const isSound = nextKey !== null && isKey(nextKey) && !isTaken(nextKey)
   return {
     public_key: publicKey,
     next_key: isSound ? nextKey : null,

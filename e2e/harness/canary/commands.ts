@@ -147,6 +147,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('node leave'),
     call('node remove', 'nobody'),
     call('alert list', '--state', 'all'),
+    call('incidents'),
     call('alert ack', NO_ALERT),
     call('alert silence', NO_ALERT, '--for', '1h'),
     call('alert message list'),

@@ -21,7 +21,7 @@ const over = (untilS: number) => ({
 const STATUS = {
   ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet'], node_id: 'n1', mode: 'rf', version: '1' },
   ...{ enb: { known: true, connected: true, other_networks: [] }, ue: { attached: 13 }, tx: { armed: true } },
-  ...{ breakout: { mode: 'off', peer_count: 0 }, foreign_subscribers: 0, uptime_s: 100_000 },
+  ...{ breakout: { mode: 'off', peer_count: 0 }, foreign_subscribers: 0, uptime_s: 100_000, internet: true },
   ...{ components: [part('nodes.internet', 'feature', 'ok', 'the DNS servers answered')], incidents: [] },
 }
 const TX = {
@@ -88,9 +88,11 @@ home('has one truth about the internet', async () => {
   const well = await shown({}, [])
   assert.match(well.text('Internet and other boxes'), 'Internet: works.')
   const gone = part('nodes.internet', 'feature', 'down', 'no default route')
-  const away = await shown({ components: [gone] }, [])
+  const away = await shown({ components: [gone], internet: false }, [])
   for (const said of ['Internet: gone.', 'no default route'])
     assert.match(away.text('Internet and other boxes'), said)
+  const unknown = await shown({ internet: null }, [])
+  assert.match(unknown.text('Internet and other boxes'), 'Internet: none was seen yet.')
 })
 
 home.run()

@@ -26,6 +26,8 @@ const STUB = '127.0.0.53'
 export interface InternetWatch {
   look(signal: AbortSignal): Promise<void>
   health(): ComponentHealth
+  /** Whether phones get out: somebody answered, or there is a route and nobody was to be asked. Undefined before, and where there never was one. */
+  isThere(): boolean | undefined
 }
 
 /** What the watch asks; tests have their own. */
@@ -54,7 +56,7 @@ export function ownInternet(context: Context): InternetWatch {
   })
 }
 
-type Judgement = Pick<ComponentHealth, 'status' | 'detail'>
+type Judgement = Pick<ComponentHealth, 'status' | 'detail'> & { readonly isProven?: true }
 
 /**
  * Misses the internet where there was some since the start: a box may well be without. An address that somebody has named is missed
@@ -69,7 +71,7 @@ export function internetWatch(parts: InternetParts): InternetWatch {
     answerMs = parts.nowMs()
     goodLooks += 1
     const isBack = last.status === 'ok' || goodLooks >= BACK_LOOKS
-    return isBack ? { status: 'ok', detail: `${namesOf(targets)} answered` } : last
+    return isBack ? { status: 'ok', detail: `${namesOf(targets)} answered`, isProven: true } : last
   }
   const unanswered = (targets: readonly string[]): Judgement => {
     goodLooks = 0
@@ -88,7 +90,7 @@ export function internetWatch(parts: InternetParts): InternetWatch {
     if (!(await parts.hasRoute())) return unrouted()
     routeMs = parts.nowMs()
     const targets = parts.targets()
-    if (targets.length === 0) return { status: 'ok', detail: 'there is a default route' }
+    if (targets.length === 0) return { status: 'ok', detail: 'there is a default route', isProven: true }
     return (await isAnswered(parts, targets, signal)) ? answered(targets) : unanswered(targets)
   }
   return {
@@ -97,7 +99,11 @@ export function internetWatch(parts: InternetParts): InternetWatch {
       last = await judge(signal)
       if (last.status !== status) parts.changed()
     },
-    health: () => ({ name: 'internet', kind: 'feature', incident: 'no_internet', ...last }),
+    health: () => {
+      const { status, detail } = last
+      return { name: 'internet', kind: 'feature', incident: 'no_internet', status, detail }
+    },
+    isThere: () => (last.status === 'ok' ? last.isProven : false),
   }
 }
 

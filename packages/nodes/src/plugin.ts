@@ -107,7 +107,7 @@ export const plugin: Plugin = {
         ...telemetryRoutes(context),
         ...lifecycleRoutes(context, lifecycle),
         ...outageRoutes(book),
-        ...serviceRoutes(context, lifecycle, look, incidentsIn),
+        ...serviceRoutes(context, lifecycle, look, incidentsIn, internet),
       ],
       reconcilers: [nodeReconciler(context, lifecycle)],
       services: new Map<string, object>([

@@ -28,6 +28,7 @@ import { formatPlmn } from '@steeple/telecom'
 import { agentStates } from './agent-components.ts'
 import { degradedReason } from './degraded.ts'
 import { INCIDENT_SCHEMA, type IncidentLook, incidentRecord } from './incidents.ts'
+import type { InternetWatch } from './internet.ts'
 import type { NodeLifecycle } from './lifecycle.ts'
 import { type NodeStatus, statusOf } from './lifecycle.ts'
 import { listHeartbeats, nodeNames } from './node-store.ts'
@@ -202,6 +203,10 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
       description:
         'Subscribers of the core that are of no SIM here (GET /v1/sims/foreign); null while that is not known.',
     },
+    internet: {
+      type: ['boolean', 'null'],
+      description: 'Whether phones get out, as of the last look; null while that is not known.',
+    },
     breakout: objectSchema(
       { mode: { ...TEXT, description: 'local, peer or off, as observed.' }, peer_count: COUNT },
       ['mode', 'peer_count'],
@@ -233,6 +238,7 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
     'enb',
     'ue',
     'foreign_subscribers',
+    'internet',
     'breakout',
     'mode',
     'core',
@@ -253,6 +259,7 @@ async function statusRecord(
   lifecycle: NodeLifecycle,
   look: RadioLook,
   incidentsIn: IncidentLook,
+  internet: InternetWatch,
 ): Promise<object> {
   const { nodeId } = context.use(nodeIdentityRef)
   const watched = allComponents(context)
@@ -291,6 +298,7 @@ async function statusRecord(
       known: radio.attachedUes !== null,
     },
     foreign_subscribers: context.maybe(subscribersRef)?.foreign?.() ?? null,
+    internet: internet.isThere() ?? null,
     breakout: breakoutRecord(standing),
     mode: settings.server.mode,
     core: settings.core,
@@ -355,6 +363,7 @@ export function serviceRoutes(
   lifecycle: NodeLifecycle,
   look: RadioLook,
   incidentsIn: IncidentLook,
+  internet: InternetWatch,
 ): readonly Route[] {
   return [
     route({
@@ -387,7 +396,7 @@ export function serviceRoutes(
         if (!context.use(healthBoardRef).isReady) {
           throw notReady('the first reconcile pass is not over; try again in a moment', { retryAfterS: 1 })
         }
-        return ok(await statusRecord(context, lifecycle, look, incidentsIn))
+        return ok(await statusRecord(context, lifecycle, look, incidentsIn, internet))
       },
     }),
   ]

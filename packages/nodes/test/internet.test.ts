@@ -39,7 +39,7 @@ function watched(probe: readonly string[] = ['resolvers']) {
     await watch.look(NEVER)
     return watch.health()
   }
-  return { line, look }
+  return { line, look, watch }
 }
 
 internet('misses it behind a default route that leads nowhere, and says since when', async () => {
@@ -55,6 +55,26 @@ internet('misses it behind a default route that leads nowhere, and says since wh
   line.hasRoute = false
   assert.match((await look()).detail, /^no default route; there was one until 1970-01-01T00:00:08/)
 })
+
+internet(
+  'is there where somebody answered or nobody is asked, and not known where there never was one',
+  async () => {
+    const { line, look, watch } = watched()
+    assert.is(watch.isThere(), undefined)
+    await look()
+    assert.is(watch.isThere(), true)
+    line.answers = false
+    await look()
+    assert.is(watch.isThere(), false)
+    const never = watched()
+    never.line.answers = false
+    await never.look()
+    assert.is(never.watch.isThere(), undefined)
+    const unasked = watched([])
+    await unasked.look()
+    assert.is(unasked.watch.isThere(), true)
+  },
+)
 
 internet('bears two lost answers, and takes it for back after two good looks', async () => {
   const { line, look } = watched()

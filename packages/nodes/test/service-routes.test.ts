@@ -1,6 +1,7 @@
 import { coreDriverRef, meshStandingRef, policyRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { incidentLook } from '../src/incidents.ts'
+import { ownInternet } from '../src/internet.ts'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
@@ -18,7 +19,10 @@ async function setting() {
   const look = createRadioLook(context)
   const incidentsIn = incidentLook(context.clock, async () => (await look()).attachedUes ?? undefined)
   const reporter = nodeReporter(context, lifecycle, look, { current: async () => [] })
-  const routes = [...serviceRoutes(context, lifecycle, look, incidentsIn), ...nodeRoutes(context, reporter)]
+  const routes = [
+    ...serviceRoutes(context, lifecycle, look, incidentsIn, ownInternet(context)),
+    ...nodeRoutes(context, reporter),
+  ]
   return { world, lifecycle, routes }
 }
 
@@ -60,6 +64,7 @@ service('tells the status of a fresh node', async () => {
     enb: { connected: false, mode: 'unknown', s1_setup: false, known: false, other_networks: [] },
     ue: { registered: false, sim_state: 'none', attached: null, known: false },
     foreign_subscribers: null,
+    internet: null,
     breakout: { mode: 'off', peer_count: 0 },
     mode: 'lab',
     core: 'core_a',

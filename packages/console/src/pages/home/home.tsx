@@ -140,14 +140,14 @@ function Machinery({ status, past }: { readonly status: Query<Status>; readonly 
 }
 
 /** What the look at the internet found, in the words of that outage; and the way of the phones where it is through other boxes. */
-function Internet({ status: { breakout, components } }: { readonly status: Status }) {
+function Internet({ status: { breakout, components, internet } }: { readonly status: Status }) {
   const line = components.find(({ name }) => name === 'nodes.internet')
   return (
     <>
       {line === undefined ? null : (
         <>
           <p>
-            <Lamp tone={lineTone(line)} label={t(lineText(line))} />
+            <InternetLamp isThere={internet} />
           </p>
           <p class="fine">
             <Said>{line.detail}</Said>
@@ -161,20 +161,13 @@ function Internet({ status: { breakout, components } }: { readonly status: Statu
   )
 }
 
-type Line = Pick<Status['components'][number], 'status' | 'detail'>
-
-/** At the last look somebody out there has answered, or nobody was to be asked. */
-const ANSWERED = /(answered|there is a default route)$/
-
-function lineTone({ status, detail }: Line): 'ok' | 'none' | 'bad' {
-  if (status !== 'ok') return 'bad'
-  return ANSWERED.test(detail) ? 'ok' : 'none'
-}
-
-function lineText(line: Line): 'home.internet' | 'home.internet.gone' | 'home.internet.unknown' {
-  const tone = lineTone(line)
-  if (tone === 'bad') return 'home.internet.gone'
-  return tone === 'ok' ? 'home.internet' : 'home.internet.unknown'
+function InternetLamp({ isThere }: { readonly isThere: boolean | null }) {
+  if (isThere === null) return <Lamp tone="none" label={t('home.internet.unknown')} />
+  return isThere ? (
+    <Lamp tone="ok" label={t('home.internet')} />
+  ) : (
+    <Lamp tone="bad" label={t('home.internet.gone')} />
+  )
 }
 
 /** Whether a radio that is not seen yet is on its way: its outage is over. */

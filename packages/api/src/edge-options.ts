@@ -71,7 +71,7 @@ export interface TlsMaterial {
   readonly key: string
   /** The certificate that is presented, and those above it. */
   readonly cert: string
-  /** What is presented to whoever asks for `MESH_SERVER_NAME`, when that is another certificate. */
+  /** What is presented to whoever asks for `BOX_SERVER_NAME`, when that is another certificate. */
   readonly mesh?: { readonly key: string; readonly cert: string }
   /** The CA whose `svc://node/` certificates are believed. */
   readonly nodesCa: string

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { TLSSocket } from 'node:tls'
-import { isServiceError, MESH_SERVER_NAME, ok, route } from '@steeple/contracts'
+import { BOX_SERVER_NAME, isServiceError, ok, route } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { rawConnection, rawExchange } from './world/raw-socket.ts'
 import { serveRoutes } from './world/serve-routes.ts'
@@ -156,15 +156,15 @@ tls('shows other boxes the certificate of the mesh, whatever people are shown', 
     socket.destroy()
     return serial
   }
-  assert.is(await serialFor(MESH_SERVER_NAME), own.server.serial)
+  assert.is(await serialFor(BOX_SERVER_NAME), own.server.serial)
   const [ofMesh, renewed] = [await serverCertificate(own.mesh), await serverCertificate(own.mesh)]
   own.renew({ mesh: ofMesh })
-  assert.is(await serialFor(MESH_SERVER_NAME), ofMesh.serial)
+  assert.is(await serialFor(BOX_SERVER_NAME), ofMesh.serial)
   assert.is(await serialFor('localhost'), own.server.serial)
   own.renew({ mesh: renewed })
-  assert.is(await serialFor(MESH_SERVER_NAME), renewed.serial)
+  assert.is(await serialFor(BOX_SERVER_NAME), renewed.serial)
   const client = await own.mesh.issue({})
-  const socket = await own.dial({ servername: MESH_SERVER_NAME, client })
+  const socket = await own.dial({ servername: BOX_SERVER_NAME, client })
   assert.is((await own.get('/v1/events', { socket })).status, 403)
 })
 

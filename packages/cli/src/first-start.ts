@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expandRoles, meshIdentityRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
+import { expandRoles, nodeCredentialsRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import type { Kernel } from '@steeple/kernel'
 
 /**
@@ -74,7 +74,7 @@ function linesOfLauncher(
 function curlOf(kernel: Kernel): string {
   const { tls, server } = kernel.settings
   if (!tls.enabled || tls.cert_file !== '') return 'curl -s'
-  const isMember = kernel.service(meshIdentityRef)?.membership() !== undefined
+  const isMember = kernel.service(nodeCredentialsRef)?.membership() !== undefined
   return `curl -s --cacert ${join(server.data_dir, 'keys', isMember ? 'mesh/ca.pem' : 'mesh-ca.pem')}`
 }
 

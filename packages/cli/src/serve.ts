@@ -8,8 +8,8 @@ import {
   type ComponentHealth,
   configInvalid,
   type Log,
-  type MeshIdentity,
-  meshIdentityRef,
+  type NodeCredentials,
+  nodeCredentialsRef,
   type Settings,
 } from '@steeple/contracts'
 import {
@@ -131,8 +131,8 @@ function problemOf(kernel: ListenerKernel, { cert, mesh }: TlsMaterial, nowMs: n
   return undefined
 }
 
-function identityOf(kernel: ListenerKernel): MeshIdentity | undefined {
-  return kernel.service(meshIdentityRef)
+function identityOf(kernel: ListenerKernel): NodeCredentials | undefined {
+  return kernel.service(nodeCredentialsRef)
 }
 
 /** Throws `config_invalid`. */

@@ -2,7 +2,7 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
-import { initNode, openMeshAuthority } from '@steeple/secrets'
+import { initNode, openNodeCa } from '@steeple/secrets'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
 import { certificateRequest, pkcs12 } from '../src/keys/make-certificate.ts'
 
@@ -14,7 +14,7 @@ async function issued(name: string) {
   await using folder = await tempDir()
   const clock = fakeClock(Date.now())
   const { secrets } = await initNode({ dataDir: folder.path, clock, name: 'box' })
-  const authority = openMeshAuthority(secrets, clock)
+  const authority = openNodeCa(secrets, clock)
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicKey = await authority.readRequest(certificateRequest(privateKey, name), [])
   const notAfterMs = clock.nowMs() + 86_400_000

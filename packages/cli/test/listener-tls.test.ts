@@ -1,8 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isServiceError, type Log, meshIdentityRef, type ServiceRef, type Settings } from '@steeple/contracts'
-import { initNode, openMeshIdentity, renewNodeCertificate, type Secrets } from '@steeple/secrets'
+import {
+  isServiceError,
+  type Log,
+  nodeCredentialsRef,
+  type ServiceRef,
+  type Settings,
+} from '@steeple/contracts'
+import { initNode, openNodeCredentials, renewNodeCertificate, type Secrets } from '@steeple/secrets'
 import {
   assert,
   defaultSettings,
@@ -40,7 +46,7 @@ interface World {
 }
 
 function world(files: Partial<Settings['tls']> = {}): World {
-  const identity = openMeshIdentity(secrets)
+  const identity = openNodeCredentials(secrets)
   const listeners: (() => void)[] = []
   const said: string[] = []
   const note = (_facts: object, message: string): void => void said.push(message)
@@ -54,7 +60,7 @@ function world(files: Partial<Settings['tls']> = {}): World {
       onSettings: (listener) => void listeners.push(listener),
       // The one service that is asked for.
       service: <T extends object>({ id }: ServiceRef<T>) =>
-        (id === meshIdentityRef.id ? identity : undefined) as T | undefined,
+        (id === nodeCredentialsRef.id ? identity : undefined) as T | undefined,
       log,
     },
     said,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { meshIdentityRef, policyHistoryRef, policyRef, type Tx, timestampFromMs } from '@steeple/contracts'
+import { nodeCredentialsRef, policyHistoryRef, policyRef, type Tx, timestampFromMs } from '@steeple/contracts'
 import type { ComplianceParts } from './parts.ts'
 import { addCheckpoint, type CheckpointRow, oldMoves, removeMoves } from './store.ts'
 
@@ -61,6 +61,6 @@ async function leave(
   const gone = { first_id: first, last_id: last, removed: rows.length, sha256: sum.digest('hex') }
   const said = { kind, at: timestampFromMs(at), before: timestampFromMs(before), ...gone }
   const octets = Buffer.from(`svc compliance checkpoint\n${JSON.stringify(said)}`, 'utf8')
-  const signature = Buffer.from(context.use(meshIdentityRef).sign(octets)).toString('base64')
+  const signature = Buffer.from(context.use(nodeCredentialsRef).sign(octets)).toString('base64')
   await addCheckpoint(tx, { at_ms: at, kind, before_ms: before, ...gone, signature })
 }

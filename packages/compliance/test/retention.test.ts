@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
-import { meshIdentityRef, policyHistoryRef, policyRef, type TxInterval } from '@steeple/contracts'
+import { nodeCredentialsRef, policyHistoryRef, policyRef, type TxInterval } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import type { ComplianceParts } from '../src/parts.ts'
@@ -39,7 +39,7 @@ function partsWith(doubt: string | undefined): ComplianceParts {
   const services = new Map<string, object>([
     [policyRef.id, { bundle: () => ({ retention_days: { audit: 30 } }) }],
     [policyHistoryRef.id, history],
-    [meshIdentityRef.id, { sign: (octets: Uint8Array) => sign('sha256', octets, privateKey) }],
+    [nodeCredentialsRef.id, { sign: (octets: Uint8Array) => sign('sha256', octets, privateKey) }],
   ])
   const db = memoryDb(MIGRATIONS)
   const { context } = fakeContext({ id: 'compliance', config: {}, db, clock, services })

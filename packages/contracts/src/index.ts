@@ -1,3 +1,27 @@
+export {
+  BOX_SERVER_NAME,
+  type BootstrapTokens,
+  type BoxCalls,
+  bootstrapTokensRef,
+  boxCallsRef,
+  type CertificateHolders,
+  type CertificateWish,
+  type ClientCertificate,
+  type IssuedCertificate,
+  type Membership,
+  type NodeCa,
+  type NodeCredentials,
+  type NodeRegistry,
+  nodeCaRef,
+  nodeCertificatesRef,
+  nodeCredentialsRef,
+  nodeRegistryRef,
+  type OtherBox,
+  operatorCertificatesRef,
+  type Peering,
+  peeringRef,
+  type Revocation,
+} from './box-services.ts'
 export { changeTag, namesTag, refuseStale } from './change-tag.ts'
 export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
 export type {
@@ -182,30 +206,6 @@ export {
   SIM_PARAMS,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
-export {
-  type BootstrapTokens,
-  bootstrapTokensRef,
-  type CertificateHolders,
-  type CertificateWish,
-  type ClientCertificate,
-  type IssuedCertificate,
-  MESH_SERVER_NAME,
-  type MeshAuthority,
-  type MeshBox,
-  type MeshCalls,
-  type MeshIdentity,
-  type MeshMembership,
-  type MeshStanding,
-  meshAuthorityRef,
-  meshCallsRef,
-  meshIdentityRef,
-  meshStandingRef,
-  type NodeRegistry,
-  nodeCertificatesRef,
-  nodeRegistryRef,
-  operatorCertificatesRef,
-  type Revocation,
-} from './mesh-services.ts'
 export {
   type CapturedState,
   type NodeState,

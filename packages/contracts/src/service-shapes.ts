@@ -1,13 +1,13 @@
-import { coreDriverRef, hssDriverRef, type ImsiHash, ranDriverRef, subscriberSourcesRef } from './drivers.ts'
-import { certificateEndsRef, incidentBoardRef } from './incidents.ts'
 import {
   bootstrapTokensRef,
-  meshCallsRef,
-  meshStandingRef,
+  boxCallsRef,
   nodeCertificatesRef,
   nodeRegistryRef,
   operatorCertificatesRef,
-} from './mesh-services.ts'
+  peeringRef,
+} from './box-services.ts'
+import { coreDriverRef, hssDriverRef, type ImsiHash, ranDriverRef, subscriberSourcesRef } from './drivers.ts'
+import { certificateEndsRef, incidentBoardRef } from './incidents.ts'
 import type { Labels, Language } from './plugin.ts'
 import type { RadioProfile } from './policy.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
@@ -297,8 +297,8 @@ const REFS: readonly ServiceRef<object>[] = [
   incidentBoardRef,
   lifecycleRef,
   nodeReporterRef,
-  meshCallsRef,
-  meshStandingRef,
+  boxCallsRef,
+  peeringRef,
   moveRecorderRef,
   nodeCertificatesRef,
   nodeRegistryRef,

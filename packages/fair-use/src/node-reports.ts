@@ -4,8 +4,8 @@ import {
   type ErrorFactory,
   type ImsiHash,
   isServiceError,
-  meshStandingRef,
   type Principal,
+  peeringRef,
   type RecordedSession,
   sessionHistoryRef,
   type Tx,
@@ -68,7 +68,7 @@ export function nodeReports({ context, metrics }: Pick<FairUseParts, 'context' |
       const span = { fromMs: atMs - SLACK_MS, toMs: atMs + 1 }
       // The hash of a SIM that there is.
       const sessions = (await context.maybe(sessionHistoryRef)?.of?.(hash as ImsiHash, span)) ?? []
-      const mesh = context.maybe(meshStandingRef)
+      const mesh = context.maybe(peeringRef)
       for (const session of sessions)
         if (session.address !== null && (await mesh?.carries?.(node.id, session.address)) === true)
           return session

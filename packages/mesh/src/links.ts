@@ -1,6 +1,6 @@
 /** What the links to other boxes carry now, as breakout and the lifecycle need it. From memory, as last observed. */
 export interface Links {
-  /** As `MeshStanding.carries`. */
+  /** As `Peering.carries`. */
   carries(nodeId: string, address: string): Promise<boolean>
   /** The WireGuard interface while it is up. */
   device(): string | undefined

@@ -6,7 +6,7 @@ import {
   type ComponentHealth,
   type Context,
   countText,
-  meshIdentityRef,
+  nodeCredentialsRef,
   nodeIdentityRef,
   timestampFromMs,
 } from '@steeple/contracts'
@@ -92,7 +92,7 @@ export function certificateEnds(context: Context): CertificateEnds {
 
 async function endsOfFiles(context: Context): Promise<Map<string, number>> {
   const ends = new Map<string, number>()
-  const own = context.maybe(meshIdentityRef)?.tls().cert
+  const own = context.maybe(nodeCredentialsRef)?.tls().cert
   ends.set(
     'node',
     (own === undefined ? undefined : endOf(own)) ?? context.use(nodeIdentityRef).certificateExpiresAtMs,

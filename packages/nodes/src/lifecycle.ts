@@ -5,11 +5,11 @@ import {
   type Lifecycle,
   type LifecycleState,
   type MutationTx,
-  meshStandingRef,
   moveRecorderRef,
   nodeIdentityRef,
   nodeNotFound,
   type Principal,
+  peeringRef,
   systemPrincipal,
   type Tx,
   txGateRef,
@@ -219,7 +219,7 @@ function meshFollower(context: Context): () => Promise<LifecycleState | undefine
 function standingFacts(context: Context): () => Promise<MeshFacts | undefined> {
   let awaySinceMs: number | undefined
   return async () => {
-    const mesh = context.maybe(meshStandingRef)
+    const mesh = context.maybe(peeringRef)
     if (mesh !== undefined) {
       awaySinceMs = undefined
       return await mesh.state()
@@ -270,7 +270,7 @@ export function createLifecycle(context: Context): NodeLifecycle {
     return row
   }
   const facts = async (): Promise<Facts> => {
-    const mesh = await context.maybe(meshStandingRef)?.state()
+    const mesh = await context.maybe(peeringRef)?.state()
     return {
       certificate: hasCertificate(),
       tx_armed: await isTxArmed(),

@@ -8,12 +8,12 @@ import {
   type IncidentBoard,
   incidentBoardRef,
   lifecycleRef,
-  meshStandingRef,
   type NodeRegistry,
   nodeIdentityRef,
   nodeRegistryRef,
   nodeReporterRef,
   type Plugin,
+  peeringRef,
   systemPrincipal,
 } from '@steeple/contracts'
 import { allAgentStates, isStale } from './agent-components.ts'
@@ -73,9 +73,7 @@ export const plugin: Plugin = {
   tables: TABLES,
   setup: async (context) => {
     const lifecycle = createLifecycle(context)
-    context.onChange(meshStandingRef, () =>
-      context.enqueue(NODE_RESOURCE, context.use(nodeIdentityRef).nodeId),
-    )
+    context.onChange(peeringRef, () => context.enqueue(NODE_RESOURCE, context.use(nodeIdentityRef).nodeId))
     const look = createRadioLook(context)
     // Without a base station no phone is on, although a core keeps those that it has not missed yet.
     const attached = async (): Promise<number | undefined> => {

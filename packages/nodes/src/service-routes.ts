@@ -5,13 +5,13 @@ import {
   healthBoardRef,
   type InstanceView,
   type JsonSchema,
-  type MeshStanding,
-  meshStandingRef,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeIdentityRef,
   notReady,
   objectSchema,
   ok,
+  type Peering,
+  peeringRef,
   policyRef,
   type Route,
   radioLink,
@@ -270,7 +270,7 @@ async function statusRecord(
     watched.then(incidentsIn),
     look(),
     context.maybe(txGateRef)?.state(),
-    context.maybe(meshStandingRef)?.state(),
+    context.maybe(peeringRef)?.state(),
     // A damaged row of a SIM is no reason to say nothing of the node.
     context
       .maybe(subscribersRef)
@@ -339,7 +339,7 @@ function runningSince(context: Context): { readonly version: string; readonly up
 }
 
 /** Without a mesh plugin nobody sees to it that phones get out. */
-function breakoutRecord(standing: Awaited<ReturnType<MeshStanding['state']>> | undefined): object {
+function breakoutRecord(standing: Awaited<ReturnType<Peering['state']>> | undefined): object {
   const { mode, peerCount } = standing?.breakout ?? { mode: 'off', peerCount: 0 }
   return { mode, peer_count: peerCount }
 }

@@ -1,4 +1,4 @@
-import { type LifecycleState, meshStandingRef } from '@steeple/contracts'
+import { type LifecycleState, peeringRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import type { TransitionRequest } from '../src/lifecycle.ts'
@@ -85,7 +85,7 @@ lifecycles('takes force from an admin alone', async () => {
 
 lifecycles('follows the mesh when a plugin provides it', async () => {
   const { world, lifecycle, arm, move } = await setting()
-  world.fake.services.set(meshStandingRef.id, { state: async () => ({ isJoined: true, hasRoutes: true }) })
+  world.fake.services.set(peeringRef.id, { state: async () => ({ isJoined: true, hasRoutes: true }) })
   await arm()
   await move({ from: 'on_air', to: 'peer', force: false })
   await move({ from: 'peer', to: 'breakout', force: false })
@@ -189,13 +189,13 @@ async function apply(real: Setting, model: Model, step: Step): Promise<void> {
       await real.disarm()
       return modelGate(model, false)
     case 'join':
-      real.world.fake.services.set(meshStandingRef.id, {
+      real.world.fake.services.set(peeringRef.id, {
         state: async () => ({ isJoined: true, hasRoutes: true }),
       })
       model.holds.add('mesh').add('routes')
       return
     case 'part':
-      real.world.fake.services.delete(meshStandingRef.id)
+      real.world.fake.services.delete(peeringRef.id)
       model.holds.delete('mesh')
       model.holds.delete('routes')
       return

@@ -1,4 +1,4 @@
-import { type LifecycleState, type MeshStanding, meshStandingRef } from '@steeple/contracts'
+import { type LifecycleState, type Peering, peeringRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { createLifecycle, towardsMesh } from '../src/lifecycle.ts'
@@ -26,7 +26,7 @@ async function setting() {
     pass: () => reconciler.reconcile([OWN_ID], new AbortController().signal),
     mesh: (isJoined: boolean, hasRoutes: boolean, isMember?: boolean): void => {
       const breakout = { mode: hasRoutes ? ('local' as const) : ('off' as const), peerCount: 0 }
-      const standing: MeshStanding = {
+      const standing: Peering = {
         state: async () => ({
           isJoined,
           hasRoutes,
@@ -34,9 +34,9 @@ async function setting() {
           ...(isMember === undefined ? {} : { isMember }),
         }),
       }
-      services.set(meshStandingRef.id, standing)
+      services.set(peeringRef.id, standing)
     },
-    leaveOut: () => services.delete(meshStandingRef.id),
+    leaveOut: () => services.delete(peeringRef.id),
     force: async (from: LifecycleState, to: LifecycleState) => {
       const move = await lifecycle.prepare({ from, to, force: true }, ADMIN)
       await context.mutate(ADMIN, 'lifecycle.transition', OWN_ID, async (tx) => {

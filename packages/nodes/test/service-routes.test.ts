@@ -1,4 +1,4 @@
-import { coreDriverRef, meshStandingRef, policyRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
+import { coreDriverRef, peeringRef, policyRef, ranDriverRef, subscribersRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { incidentLook } from '../src/incidents.ts'
 import { ownInternet } from '../src/internet.ts'
@@ -90,7 +90,7 @@ service('tells what drivers, TX gate, settings and components say', async () => 
   const { world, lifecycle, routes } = await setting()
   await world.db.write((tx) => lifecycle.txArmed(tx))
   world.isArmed = true
-  world.fake.services.set(meshStandingRef.id, {
+  world.fake.services.set(peeringRef.id, {
     state: async () => ({ isJoined: true, hasRoutes: true, breakout: { mode: 'peer', peerCount: 1 } }),
   })
   world.fake.services.set(ranDriverRef.id, {

@@ -1,10 +1,10 @@
 import {
+  type BoxCalls,
+  boxCallsRef,
   type Context,
   hssDriverRef,
-  type MeshBox,
-  type MeshCalls,
-  meshCallsRef,
   type NodeIdentity,
+  type OtherBox,
   type Vault,
 } from '@steeple/contracts'
 import type { RoamingConfig } from './config.ts'
@@ -28,8 +28,8 @@ export const VISITOR_RESOURCE = 'roaming_visitor'
 /** The other members, by node id; undefined while they are not known. */
 export async function othersOf({
   context,
-}: Pick<RoamingParts, 'context'>): Promise<ReadonlyMap<string, MeshBox> | undefined> {
-  const calls: MeshCalls | undefined = context.maybe(meshCallsRef)
+}: Pick<RoamingParts, 'context'>): Promise<ReadonlyMap<string, OtherBox> | undefined> {
+  const calls: BoxCalls | undefined = context.maybe(boxCallsRef)
   const others = await calls?.others()
   return others && new Map(others.map((box) => [box.nodeId, box]))
 }

@@ -1,9 +1,9 @@
 import {
+  boxCallsRef,
   type Context,
   countText,
   hssDriverRef,
   type Instance,
-  meshCallsRef,
   nodeIdentityRef,
   type Plugin,
   pageRoutes,
@@ -83,7 +83,7 @@ export const plugin: Plugin<RoamingConfig> = {
       start: async () => {
         await ownKey(parts)
         context.on('sim.*', async (event) => hear(parts, event))
-        context.onChange(meshCallsRef, async () => {
+        context.onChange(boxCallsRef, async () => {
           lookAgain()
           for (const { node_id } of await allBoxes(context.db)) context.enqueue(BOX_RESOURCE, node_id)
         })

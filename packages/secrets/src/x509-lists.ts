@@ -16,7 +16,7 @@ import {
   X509Crl,
   X509CrlGenerator,
 } from '@peculiar/x509'
-import { type MeshIdentity, type Revocation, validationFailed } from '@steeple/contracts'
+import { type NodeCredentials, type Revocation, validationFailed } from '@steeple/contracts'
 
 /** RFC 2985 §5.4.2, and the same of Microsoft's tools ([MS-WCCE] 2.2.2.7.7.2). */
 const EXTENSION_REQUESTS: readonly string[] = ['1.2.840.113549.1.9.14', '1.3.6.1.4.1.311.2.1.14']
@@ -111,7 +111,7 @@ export async function createRequest(keyPem: string, commonName: string): Promise
  * The key of a certificate request whose signature holds (SubjectPublicKeyInfo, DER). Throws `validation_failed`.
  *
  * Size and form come first, then the kind of key, what is asked for, and the signature last: what is refused is refused
- * cheaply. `own`: see `MeshAuthority.readRequest`.
+ * cheaply. `own`: see `NodeCa.readRequest`.
  */
 export async function readRequest(pem: string, own: readonly string[]): Promise<Uint8Array> {
   const base64 = pem.length > MAX_REQUEST_CHARS ? undefined : REQUEST.exec(pem)?.[1]
@@ -176,7 +176,7 @@ export async function createCrl(options: {
 }
 
 /** What a CRL of that CA says. Throws `validation_failed` for another form, issuer or signature. */
-export async function readCrl(pem: string, caPem: string): ReturnType<MeshIdentity['readRevocations']> {
+export async function readCrl(pem: string, caPem: string): ReturnType<NodeCredentials['readRevocations']> {
   const base64 = pem.length > MAX_CRL_CHARS ? undefined : CRL.exec(pem)?.[1]
   if (base64 === undefined) throw badCrl('is none (X.509, PEM)')
   const ca = new X509Certificate(caPem)

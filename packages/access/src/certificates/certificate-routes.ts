@@ -7,10 +7,10 @@ import {
   expandRoles,
   forbidden,
   type JsonSchema,
-  meshAuthorityRef,
-  meshIdentityRef,
   msFromDuration,
   NULLABLE_TIMESTAMP_SCHEMA,
+  nodeCaRef,
+  nodeCredentialsRef,
   objectSchema,
   PAGE_QUERY,
   type Page,
@@ -224,7 +224,7 @@ async function issue(
   request: Request<UserParams, unknown, CertificateBody>,
 ): Promise<Reply> {
   const { params, body, principal } = request
-  const authority = context.use(meshAuthorityRef)
+  const authority = context.use(nodeCaRef)
   const nowMs = context.clock.nowMs()
   const notAfterMs = lastMoment(body.expires_in, principal, nowMs)
   const user = await holderOr404(context, params.id)
@@ -238,7 +238,7 @@ async function issue(
     notAfterMs,
   })
   // What the box serves is by the CA of the mesh that it has joined, if any.
-  const caPem = `${authority.caPem}${context.maybe(meshIdentityRef)?.membership()?.caPem ?? ''}`
+  const caPem = `${authority.caPem}${context.maybe(nodeCredentialsRef)?.membership()?.caPem ?? ''}`
   const row: CertificateRow = {
     serial: issued.serial,
     user_id: user.id,

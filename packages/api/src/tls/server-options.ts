@@ -6,7 +6,7 @@ import {
   type TLSSocket,
   type TlsOptions,
 } from 'node:tls'
-import { MESH_SERVER_NAME } from '@steeple/contracts'
+import { BOX_SERVER_NAME } from '@steeple/contracts'
 import type { EdgeCore } from '../edge-core.ts'
 import type { EdgeTls, TlsMaterial } from '../edge-options.ts'
 import type { Connections } from '../host/connection.ts'
@@ -62,7 +62,7 @@ function contextByName(tls: EdgeTls): NonNullable<TlsOptions['SNICallback']> {
   let made: { readonly of: TlsMaterial; readonly context: SecureContext } | undefined
   return (name, done) => {
     const material = tls.material()
-    if (name !== MESH_SERVER_NAME || material.mesh === undefined) return done(null)
+    if (name !== BOX_SERVER_NAME || material.mesh === undefined) return done(null)
     try {
       if (made?.of !== material)
         made = { of: material, context: createSecureContext(contextOf(tls, material.mesh)) }

@@ -11,7 +11,7 @@ import {
   RAN,
   systemClock,
 } from '@steeple/kernel'
-import { openMeshIdentity, openSecrets } from '@steeple/secrets'
+import { openNodeCredentials, openSecrets } from '@steeple/secrets'
 import {
   DEFAULT_CONFIG_FILE,
   isLoopback,
@@ -445,7 +445,7 @@ function checkPlain(listen: string): Finding {
 /** Keys that cannot be opened are the business of another check. */
 function fromMesh(dataDir: string): { readonly cert: string } | undefined {
   try {
-    return openMeshIdentity(openSecrets(dataDir)).tls()
+    return openNodeCredentials(openSecrets(dataDir)).tls()
   } catch {
     return undefined
   }

@@ -4,8 +4,8 @@ import {
   createPause,
   fieldRefused,
   type JsonSchema,
-  meshIdentityRef,
   msFromTimestamp,
+  nodeCredentialsRef,
   nodeIdentityRef,
   objectSchema,
   type Pause,
@@ -324,7 +324,7 @@ async function* exportFile(
 }
 
 function closerOf({ context }: ComplianceParts, { span, kinds }: ExportWish): Closer {
-  const identity = context.use(meshIdentityRef)
+  const identity = context.use(nodeCredentialsRef)
   return {
     ending: async () => {
       const node = context.use(nodeIdentityRef)

@@ -1,9 +1,9 @@
 import {
   type Db,
-  type MeshStanding,
   type Migration,
-  meshStandingRef,
+  type Peering,
   type Plugin,
+  peeringRef,
   type Reader,
   type RecordedSession,
   type SessionHistory,
@@ -131,7 +131,7 @@ export function ledgerPlugin(made: (ledger: TestLedger) => void): InlinePlugin {
             (one) => one.imsi === imsi && one.startedAtMs < toMs && (one.endedAtMs ?? toMs) >= fromMs,
           ),
       }
-      const mesh: Pick<MeshStanding, 'carries'> = {
+      const mesh: Pick<Peering, 'carries'> = {
         carries: async (nodeId, address) => ledger.behind.get(nodeId) === address,
       }
       const none = async (): Promise<never> => Promise.reject(new Error('not asked for here'))
@@ -139,7 +139,7 @@ export function ledgerPlugin(made: (ledger: TestLedger) => void): InlinePlugin {
         services: new Map<string, object>([
           [usageLedgerRef.id, ledger],
           [sessionHistoryRef.id, { ...history, page: none }],
-          [meshStandingRef.id, { ...mesh, state: none }],
+          [peeringRef.id, { ...mesh, state: none }],
         ]),
       }
     },
@@ -153,7 +153,7 @@ export function ledgerPlugin(made: (ledger: TestLedger) => void): InlinePlugin {
       kind: 'feature',
       contracts: '*',
       config_path: 'test_ledger',
-      provides: [usageLedgerRef.id, sessionHistoryRef.id, meshStandingRef.id],
+      provides: [usageLedgerRef.id, sessionHistoryRef.id, peeringRef.id],
       handover: 'overlap',
     },
   }

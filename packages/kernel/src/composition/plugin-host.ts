@@ -16,10 +16,10 @@ import {
   type Introspection,
   introspectionRef,
   logControlRef,
-  meshAuthorityRef,
-  meshIdentityRef,
   metricsReaderRef,
   type NodeState,
+  nodeCaRef,
+  nodeCredentialsRef,
   nodeIdentityRef,
   nodeStateRef,
   policyRef,
@@ -31,7 +31,7 @@ import {
   type Vault,
   vaultRef,
 } from '@steeple/contracts'
-import { openMeshAuthority, openMeshIdentity, type Secrets } from '@steeple/secrets'
+import { openNodeCa, openNodeCredentials, type Secrets } from '@steeple/secrets'
 import type { LoadedConfig } from '@steeple/settings'
 import { closedItems, type Database } from '@steeple/store'
 import { createAuditTrail, type PacedAuditTrail } from '../audit/audit-trail.ts'
@@ -245,8 +245,8 @@ export function createPluginHost(options: KernelOptions, base: KernelBase, work:
 /** What the kernel provides to the mesh, by service id. Throws `secrets_invalid` for a membership that is damaged. */
 function meshServices(secrets: Secrets, clock: Clock): readonly (readonly [string, object])[] {
   return [
-    [meshAuthorityRef.id, openMeshAuthority(secrets, clock)],
-    [meshIdentityRef.id, openMeshIdentity(secrets)],
+    [nodeCaRef.id, openNodeCa(secrets, clock)],
+    [nodeCredentialsRef.id, openNodeCredentials(secrets)],
   ]
 }
 

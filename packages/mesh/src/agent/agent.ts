@@ -5,7 +5,7 @@ import {
   type ComponentHealth,
   healthBoardRef,
   isServiceError,
-  type MeshMembership,
+  type Membership,
   msFromDuration,
   type NodeReport,
   nodeReporterRef,
@@ -39,7 +39,7 @@ function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListene
   let list: string | undefined
   return {
     /** Asks what is new; waits for it when `mayWait`. */
-    ask: async (membership: MeshMembership, mayWait: boolean): Promise<void> => {
+    ask: async (membership: Membership, mayWait: boolean): Promise<void> => {
       const known = membershipState.view()
       const mayAsk = known !== undefined && mayWait
       const number = membershipState.list()?.number
@@ -62,7 +62,7 @@ function meshNews(parts: EnrollParts, root: RootClient, heard: RevocationListene
     keep: (wireguard: PublishedWireguard) =>
       context.db.write((tx) => putNote(tx, 'wireguard', JSON.stringify(wireguard))),
     /** Sends it to the root unless that has it. */
-    send: async (membership: MeshMembership): Promise<void> => {
+    send: async (membership: Membership): Promise<void> => {
       const wanted = await readNote(context.db, 'wireguard')
       if (wanted === undefined) return
       // Written by `keep`.
@@ -190,7 +190,7 @@ const AGAIN_MS = 3_600_000
  */
 function certificateRenewal({ context, identity, node }: EnrollParts, root: RootClient) {
   let askedMs = Number.NEGATIVE_INFINITY
-  const ask = async (membership: MeshMembership, isExpired: boolean, signal: AbortSignal) => {
+  const ask = async (membership: Membership, isExpired: boolean, signal: AbortSignal) => {
     const csrPem = await identity.request()
     if (!isExpired) {
       const path = `/v1/nodes/${node.nodeId}/enroll`
@@ -209,7 +209,7 @@ function certificateRenewal({ context, identity, node }: EnrollParts, root: Root
     }
     return await root.call(membership, { ...anonymous, method: 'POST', path: '/v1/mesh/renew', body })
   }
-  return async (membership: MeshMembership, signal: AbortSignal): Promise<void> => {
+  return async (membership: Membership, signal: AbortSignal): Promise<void> => {
     const nowMs = context.clock.nowMs()
     const endMs = Date.parse(new X509Certificate(membership.certificatePem).validTo)
     const isExpired = nowMs >= endMs
@@ -257,7 +257,7 @@ function heartbeats({ context, node }: EnrollParts, root: RootClient) {
     await context.db.write((tx) => putNote(tx, 'heartbeat_seq', String(next)))
     return next
   }
-  return async (membership: MeshMembership, signal: AbortSignal): Promise<void> => {
+  return async (membership: Membership, signal: AbortSignal): Promise<void> => {
     const board = context.use(healthBoardRef)
     const components = board
       .components()
@@ -317,16 +317,15 @@ export function meshAgent(parts: EnrollParts, client: MeshClient): MeshAgent {
   const askPeers = peerLists(parts, client, heard.take)
   // What the root then says of this node is no news.
   let isLeaving = false
-  const present = (): MeshMembership | undefined =>
-    context.config.enabled ? identity.membership() : undefined
-  const round = async (membership: MeshMembership): Promise<void> => {
+  const present = (): Membership | undefined => (context.config.enabled ? identity.membership() : undefined)
+  const round = async (membership: Membership): Promise<void> => {
     await renewWhenDue(membership, context.retiring)
     await news.ask(identity.membership() ?? membership, !root.isAway())
     root.answered(membership)
     const still = present()
     if (still !== undefined) await news.send(still)
   }
-  const afterFailure = async (membership: MeshMembership, error: unknown): Promise<void> => {
+  const afterFailure = async (membership: Membership, error: unknown): Promise<void> => {
     if (isLeaving) return
     root.failed(error)
     if (isCertificateRefused(error)) await heard.askRoot(membership).catch(() => undefined)
@@ -413,7 +412,7 @@ function rootWatch({ context, identity, membershipState }: EnrollParts) {
   const base = { name: 'membership', kind: 'feature' as const, required: false }
   return {
     isAway: (): boolean => trouble !== undefined,
-    answered: (membership: MeshMembership): void => {
+    answered: (membership: Membership): void => {
       if (trouble !== undefined) context.log.info({ root: membership.rootUrl }, 'the root answers again')
       trouble = undefined
       heardMs = context.clock.monotonicMs()

@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto'
 import {
   clockJudgeRef,
   isServiceError,
-  type MeshMembership,
+  type Membership,
   nodeStateConflict,
   southboundUnavailable,
 } from '@steeple/contracts'
@@ -40,7 +40,7 @@ export async function askToJoin(
   client: MeshClient,
   invitation: Invitation,
   signal: AbortSignal,
-): Promise<MeshMembership> {
+): Promise<Membership> {
   const { identity, node, context } = parts
   const pinned = TOKEN.exec(invitation.token)?.[1]
   if (pinned === undefined) throw nodeStateConflict('the token is no invitation (svcb_…); copy it as a whole')

@@ -1,4 +1,4 @@
-import { type MeshCalls, nodeNotFound, southboundUnavailable } from '@steeple/contracts'
+import { type BoxCalls, nodeNotFound, southboundUnavailable } from '@steeple/contracts'
 import type { MemberRecord } from '../enroll/member-record.ts'
 import { apiPlace } from '../enroll/own-address.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
@@ -13,7 +13,7 @@ export function memberCalls(
   parts: EnrollParts,
   client: MeshClient,
   records: () => readonly MemberRecord[] | undefined,
-): MeshCalls {
+): BoxCalls {
   const { context, identity, authority, node } = parts
   const others = (): readonly MemberRecord[] | undefined =>
     records()?.filter(({ node_id }) => node_id !== node.nodeId)

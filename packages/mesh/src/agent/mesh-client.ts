@@ -1,8 +1,8 @@
 import type { PeerCertificate } from 'node:tls'
 import {
+  BOX_SERVER_NAME,
   isServiceError,
-  MESH_SERVER_NAME,
-  type MeshIdentity,
+  type NodeCredentials,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { type HttpClient, httpClient } from '@steeple/http-client'
@@ -61,7 +61,7 @@ function problemText(url: string, cause: unknown): string {
 }
 
 /** Makes one; connections are kept and made anew when the node's certificate is another. */
-export function meshClient(identity: MeshIdentity): MeshClient {
+export function meshClient(identity: NodeCredentials): MeshClient {
   let clients = new Map<string, HttpClient>()
   const forget = (): void => {
     for (const client of clients.values()) client.close()
@@ -80,7 +80,7 @@ export function meshClient(identity: MeshIdentity): MeshClient {
       connectMs: CONNECT_MS,
       connect: {
         ca: caPem,
-        servername: MESH_SERVER_NAME,
+        servername: BOX_SERVER_NAME,
         ...(isAnonymous !== true && { key: privateKey, cert }),
         checkServerIdentity: (_host, certificate) => wrongNode(certificate, nodeId),
       },

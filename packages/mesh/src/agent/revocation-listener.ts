@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { type MeshMembership, systemPrincipal } from '@steeple/contracts'
+import { type Membership, systemPrincipal } from '@steeple/contracts'
 import { serialOf } from '../certificate.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { fieldOf } from './mesh-client.ts'
@@ -10,12 +10,12 @@ export interface RevocationListener {
   /** Takes a list from whomever, and ends the membership when it names this node's certificate. */
   take(pem: string): Promise<void>
   /** Asks the root without showing a certificate: it answers those too that it has put out. */
-  askRoot(membership: MeshMembership): Promise<void>
+  askRoot(membership: Membership): Promise<void>
 }
 
 export function revocationListener(parts: EnrollParts, root: RootClient): RevocationListener {
   const { context, identity, membershipState, node } = parts
-  const expelled = async (membership: MeshMembership): Promise<void> => {
+  const expelled = async (membership: Membership): Promise<void> => {
     await identity.forget()
     await membershipState.clear({ mesh: membership.meshName, atMs: context.clock.nowMs() })
     context.log.warn({ mesh: membership.meshName }, 'this node was taken out of the mesh by its root')

@@ -1,4 +1,4 @@
-import type { MeshMembership } from '@steeple/contracts'
+import type { Membership } from '@steeple/contracts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { codeIn, type MeshAnswer, type MeshCall, type MeshClient } from './mesh-client.ts'
 
@@ -20,7 +20,7 @@ export interface RootCall
 /** Asks the root at each address that is known of it, one after the other. */
 export interface RootClient {
   /** Throws `southbound_unavailable` when no answer comes; the next question goes to the next address. */
-  call(membership: MeshMembership, call: RootCall): Promise<MeshAnswer>
+  call(membership: Membership, call: RootCall): Promise<MeshAnswer>
 }
 
 /**
@@ -31,7 +31,7 @@ export interface RootClient {
 export function rootClient({ identity, membershipState }: EnrollParts, client: MeshClient): RootClient {
   let current: string | undefined
   let announced: string | undefined
-  const urlsOf = (membership: MeshMembership): readonly string[] => {
+  const urlsOf = (membership: Membership): readonly string[] => {
     const told = membershipState.rootUrl()
     if (told !== announced) current = undefined
     announced = told
@@ -39,14 +39,14 @@ export function rootClient({ identity, membershipState }: EnrollParts, client: M
       ...new Set([...(told === undefined ? [] : [told]), membership.rootUrl, ...overlayUrl(membership)]),
     ]
   }
-  const overlayUrl = ({ rootUrl, rootNodeId }: MeshMembership): readonly string[] => {
+  const overlayUrl = ({ rootUrl, rootNodeId }: Membership): readonly string[] => {
     const root = membershipState.view()?.members.find(({ node_id }) => node_id === rootNodeId)
     const port = new URL(membershipState.rootUrl() ?? rootUrl).port || '443'
     return root === undefined ? [] : [`https://${root.overlay_address}:${port}`]
   }
   const ask = async (
     url: string,
-    { caPem, rootNodeId }: MeshMembership,
+    { caPem, rootNodeId }: Membership,
     { more, moreQuery = '', ...call }: RootCall,
   ): Promise<MeshAnswer> => {
     const plain = { timeoutMs: TIMEOUT_MS, ...call, url, caPem, nodeId: rootNodeId }

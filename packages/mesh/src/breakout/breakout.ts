@@ -3,9 +3,9 @@ import {
   type Context,
   coreDriverRef,
   type Instance,
-  type MeshStanding,
-  meshStandingRef,
   type Outcome,
+  type Peering,
+  peeringRef,
   type Reconciler,
 } from '@steeple/contracts'
 import type { PeeringConfig } from '../config.ts'
@@ -124,13 +124,13 @@ export async function breakout(
     seen = now
     if (!hasMoved) return
     context.log.info({ mode: now.mode, reason: now.reason ?? null }, 'breakout changed')
-    context.changed(meshStandingRef)
+    context.changed(peeringRef)
   })
   const wake = (): void => context.enqueue(BREAKOUT_RESOURCE, KEY)
   const handshakeState = meshStanding(members, links, () => seen)
   const changed = (): void => {
     wake()
-    context.changed(meshStandingRef)
+    context.changed(peeringRef)
   }
   context.onSettings(wake)
   context.onChange(coreDriverRef, wake)
@@ -138,7 +138,7 @@ export async function breakout(
   context.defer(members.onChange(changed))
   return {
     reconcilers: [reconciler],
-    services: new Map<string, object>([[meshStandingRef.id, handshakeState]]),
+    services: new Map<string, object>([[peeringRef.id, handshakeState]]),
     health: async () => [healthOf(seen)],
     stop: async (why) => {
       // A restart or an upgrade interrupts nobody: whoever comes next goes on with what is there.
@@ -184,7 +184,7 @@ function breakoutReconciler(
   }
 }
 
-function meshStanding(members: Members, links: Links, seen: () => Breakout): MeshStanding {
+function meshStanding(members: Members, links: Links, seen: () => Breakout): Peering {
   return {
     carries: links.carries,
     state: async () => {

@@ -3,15 +3,15 @@ import { createSocket } from 'node:dgram'
 import { EventEmitter } from 'node:events'
 import type { PeerCertificate } from 'node:tls'
 import {
+  BOX_SERVER_NAME,
   type ComponentHealth,
   type Context,
   defineError,
   type ErrorFactory,
   type Instance,
-  MESH_SERVER_NAME,
-  type MeshIdentity,
-  meshAuthorityRef,
-  meshIdentityRef,
+  type NodeCredentials,
+  nodeCaRef,
+  nodeCredentialsRef,
   nodeIdentityRef,
   peerNotFound,
 } from '@steeple/contracts'
@@ -172,7 +172,7 @@ const ANSWER_LIMIT = 4 * 1024 * 1024
 
 /** As whom this node asks, and what it knows of certificates. */
 interface OwnMesh extends Pick<Members, 'isRevoked'> {
-  readonly tls: ReturnType<MeshIdentity['tls']>
+  readonly tls: ReturnType<NodeCredentials['tls']>
   /** Of the mesh that this node is in. */
   readonly caPem: string
 }
@@ -235,7 +235,7 @@ async function ask(
   const { status, text } = await requestOnce(
     {
       maxBytes: ANSWER_LIMIT,
-      connect: { key, cert, ca: caPem, servername: MESH_SERVER_NAME, checkServerIdentity },
+      connect: { key, cert, ca: caPem, servername: BOX_SERVER_NAME, checkServerIdentity },
     },
     { method: 'GET', url: new URL(`https://${address}:${port}/v1/mesh/members`) },
     AbortSignal.any([signal, AbortSignal.timeout(ANSWER_BOUND_MS)]),
@@ -359,7 +359,7 @@ export async function discovery(
       },
     })
     announce()
-    context.defer(context.use(meshIdentityRef).onChange(announce))
+    context.defer(context.use(nodeCredentialsRef).onChange(announce))
     context.every(LOOK_MS, look, 'machine')
     await look()
   }
@@ -384,8 +384,8 @@ function suggestionsOf(context: Context<PeeringConfig>, members: Members, heard:
     confirm: async (id, signal) => {
       const suggestion = heard.get(id)
       if (suggestion === undefined) throw peerNotFound(id)
-      const identity = context.use(meshIdentityRef)
-      const caPem = identity.membership()?.caPem ?? context.use(meshAuthorityRef).caPem
+      const identity = context.use(nodeCredentialsRef)
+      const caPem = identity.membership()?.caPem ?? context.use(nodeCaRef).caPem
       const { isRevoked } = members
       return await confirmNode(suggestion, { tls: identity.tls(), caPem, isRevoked }, signal)
     },
@@ -398,7 +398,7 @@ function announcementOf(
 ): Announcement | undefined {
   if (port === undefined) return undefined
   const { nodeId, name } = context.use(nodeIdentityRef)
-  const identity = context.use(meshIdentityRef)
+  const identity = context.use(nodeCredentialsRef)
   const certificate = new X509Certificate(identity.tls().cert)
   return {
     nodeId,

@@ -1,5 +1,6 @@
 import {
   bootstrapTokensRef,
+  boxCallsRef,
   type CertificateHolders,
   type ClientCertificate,
   type Context,
@@ -7,12 +8,11 @@ import {
   expandRoles,
   forbidden,
   type Instance,
-  type MeshMembership,
-  meshAuthorityRef,
-  meshCallsRef,
-  meshIdentityRef,
+  type Membership,
   NULLABLE_TIMESTAMP_SCHEMA,
+  nodeCaRef,
   nodeCertificatesRef,
+  nodeCredentialsRef,
   nodeIdentityRef,
   nodeNotFound,
   nodeRegistryRef,
@@ -53,7 +53,7 @@ const TIMEOUT_MS = 10_000
 /** Members that get an invitation at once; more are invited one by one. */
 const MOST_INVITED = 200
 
-function membershipOf({ identity }: EnrollParts): MeshMembership {
+function membershipOf({ identity }: EnrollParts): Membership {
   const membership = identity.membership()
   if (membership === undefined)
     throw nodeStateConflict('this node is the root of its own mesh; ask this of a member')
@@ -254,10 +254,10 @@ export async function enrollment(
     ],
     services: new Map<string, object>([
       [nodeCertificatesRef.id, nodeCertificates(parts)],
-      [meshCallsRef.id, memberCalls(parts, client, () => membersIn(parts))],
+      [boxCallsRef.id, memberCalls(parts, client, () => membersIn(parts))],
     ]),
     start: async () => {
-      context.defer(members.onChange(() => context.changed(meshCallsRef)))
+      context.defer(members.onChange(() => context.changed(boxCallsRef)))
       agent.start()
       if (context.db.dialect !== 'sqlite') context.every(FOLLOW_MS, () => parts.memberList.follow(), 'each')
       context.every(
@@ -277,8 +277,8 @@ export async function enrollment(
 
 async function partsOf(context: Context<PeeringConfig>): Promise<EnrollParts> {
   const { db, clock, config } = context
-  const authority = context.use(meshAuthorityRef)
-  const identity = context.use(meshIdentityRef)
+  const authority = context.use(nodeCaRef)
+  const identity = context.use(nodeCredentialsRef)
   const node = context.use(nodeIdentityRef)
   const memberList = await openMemberList({ db, clock, subnet: config.subnet, own: node })
   return {

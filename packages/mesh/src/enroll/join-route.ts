@@ -1,5 +1,5 @@
 import {
-  type MeshMembership,
+  type Membership,
   nodeStateConflict,
   objectSchema,
   type Request,
@@ -87,7 +87,7 @@ async function join(parts: EnrollParts, request: Request<unknown, unknown, Body>
   })
 }
 
-function answer({ membershipState }: EnrollParts, membership: MeshMembership): object {
+function answer({ membershipState }: EnrollParts, membership: Membership): object {
   const sha256 = membershipState.caSha256() ?? ''
   return {
     mesh: { name: membership.meshName, root_node_id: membership.rootNodeId },

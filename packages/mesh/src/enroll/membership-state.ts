@@ -1,5 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto'
-import type { Db, MeshIdentity } from '@steeple/contracts'
+import type { Db, NodeCredentials } from '@steeple/contracts'
 import { type Changes, createChanges } from './changes.ts'
 import type { MemberRecord, MeshView } from './member-record.ts'
 import type { SignedList } from './revocation-list.ts'
@@ -38,7 +38,7 @@ export interface MembershipState {
 }
 
 /** Opens what was learnt before. A list that does not fit the membership any more is left out. */
-export async function openMembershipState(db: Db, identity: MeshIdentity): Promise<MembershipState> {
+export async function openMembershipState(db: Db, identity: NodeCredentials): Promise<MembershipState> {
   const changes = createChanges()
   let view: MeshView | undefined
   let list: (SignedList & { readonly rootUrl: string | undefined }) | undefined
@@ -47,7 +47,7 @@ export async function openMembershipState(db: Db, identity: MeshIdentity): Promi
   /** Another one after each end of a membership: what was being read for the one before is not for the next. */
   let term = 0
   let ca: { readonly pem: string; readonly sha256: string } | undefined
-  const adopt = (pem: string, read: Awaited<ReturnType<MeshIdentity['readRevocations']>>): void => {
+  const adopt = (pem: string, read: Awaited<ReturnType<NodeCredentials['readRevocations']>>): void => {
     list = { number: read.number, pem, rootUrl: read.url }
     revoked = new Set(read.list.map(({ serial }) => serial))
   }

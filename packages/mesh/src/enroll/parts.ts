@@ -1,8 +1,8 @@
 import type {
   BootstrapTokens,
   Context,
-  MeshAuthority,
-  MeshIdentity,
+  NodeCa,
+  NodeCredentials,
   NodeIdentity,
   NodeRegistry,
 } from '@steeple/contracts'
@@ -14,8 +14,8 @@ import type { RevocationList } from './revocation-list.ts'
 /** What the routes and the agent of enrollment share. */
 export interface EnrollParts {
   readonly context: Context<PeeringConfig>
-  readonly authority: MeshAuthority
-  readonly identity: MeshIdentity
+  readonly authority: NodeCa
+  readonly identity: NodeCredentials
   readonly node: NodeIdentity
   readonly tokens: BootstrapTokens
   readonly nodes: NodeRegistry

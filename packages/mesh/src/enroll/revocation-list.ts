@@ -1,4 +1,4 @@
-import type { Clock, Db, MeshAuthority } from '@steeple/contracts'
+import type { Clock, Db, NodeCa } from '@steeple/contracts'
 import type { Changes } from './changes.ts'
 import { countUp, liveCertificates } from './store.ts'
 
@@ -23,7 +23,7 @@ export interface RevocationList {
 export function revocationList(options: {
   readonly db: Db
   readonly clock: Clock
-  readonly authority: MeshAuthority
+  readonly authority: NodeCa
   readonly changes: Changes
   /** Where this node answers now; undefined where others do not reach it. */
   readonly url: () => string | undefined

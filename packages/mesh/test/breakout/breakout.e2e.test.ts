@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import {
   type CoreDriver,
   coreDriverRef,
-  type MeshStanding,
-  meshStandingRef,
+  type Peering,
+  peeringRef,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { assert, enterOwnNetwork, fakeContext, reconcileOne, runTool, suite } from '@steeple/testkit'
@@ -223,7 +223,7 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
   fake.changeSettings({ policy: { local_breakout: turned.isLocal } })
   const part = await breakout(fake.context, members, links, seams)
   const [reconciler] = part.reconcilers ?? []
-  const handshakeState = part.services?.get(meshStandingRef.id) as MeshStanding | undefined
+  const handshakeState = part.services?.get(peeringRef.id) as Peering | undefined
   if (reconciler === undefined || handshakeState === undefined) throw new Error('the part lacks something')
   return {
     turned,

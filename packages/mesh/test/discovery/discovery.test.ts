@@ -1,5 +1,5 @@
 import type { Settings } from '@steeple/contracts'
-import { meshAuthorityRef, meshIdentityRef, nodeIdentityRef } from '@steeple/contracts'
+import { nodeCaRef, nodeCredentialsRef, nodeIdentityRef } from '@steeple/contracts'
 import { assert, fakeContext, type Overrides, suite } from '@steeple/testkit'
 import type { PeeringConfig } from '../../src/config.ts'
 import { type Announcement, txtOf } from '../../src/discovery/announcement.ts'
@@ -40,8 +40,8 @@ async function setting(settings: Overrides<Settings> = {}, config: Partial<Peeri
     settings: { server: { listen: '0.0.0.0:8443' }, tls: { enabled: true }, ...settings },
     services: new Map<string, object>([
       [nodeIdentityRef.id, { nodeId: OWN, name: 'box' }],
-      [meshIdentityRef.id, identity],
-      [meshAuthorityRef.id, { caPem: '' }],
+      [nodeCredentialsRef.id, identity],
+      [nodeCaRef.id, { caPem: '' }],
     ]),
   })
   const { part, suggestions } = await discovery(fake.context, members, {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { meshAuthorityRef } from '@steeple/contracts'
+import { nodeCaRef } from '@steeple/contracts'
 import {
   assert,
   cpuMs,
@@ -41,7 +41,7 @@ forged.before(async () => {
       ...['nodes', 'access'].map((name) => ({
         dir: fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
       })),
-      { ...mesh, manifest: { ...mesh.manifest, provides: ['mesh.node_certificates', 'mesh.calls'] } },
+      { ...mesh, manifest: { ...mesh.manifest, provides: ['peering.node_certificates', 'peering.calls'] } },
     ],
     clock,
     settings: { tls: { enabled: true } },
@@ -92,7 +92,7 @@ forged(
 )
 
 forged('spends less than 2 ms of processor time on a request before it is refused', async () => {
-  const authority = bed.service(meshAuthorityRef)
+  const authority = bed.service(nodeCaRef)
   const refuse = async (csr: string): Promise<void> => {
     await authority?.readRequest(csr, []).then(
       () => assert.unreachable('it was taken'),

@@ -1,7 +1,7 @@
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { type Context, clockJudgeRef, isServiceError } from '@steeple/contracts'
-import { initNode, openMeshIdentity } from '@steeple/secrets'
+import { initNode, openNodeCredentials } from '@steeple/secrets'
 import { assert, fakeClock, fakeContext, suite, tempDir } from '@steeple/testkit'
 import { askToJoin } from '../../src/agent/join.ts'
 import { meshClient } from '../../src/agent/mesh-client.ts'
@@ -36,7 +36,7 @@ async function refusedBy(
     config: { subnet: '100.64.0.0/16' } as PeeringConfig,
     services: new Map<string, object>([[clockJudgeRef.id, { view: () => view }]]),
   })
-  const identity = openMeshIdentity(box)
+  const identity = openNodeCredentials(box)
   const client = meshClient(identity)
   const { signal } = new AbortController()
   try {

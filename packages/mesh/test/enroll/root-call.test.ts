@@ -1,4 +1,4 @@
-import { meshAuthorityRef, southboundUnavailable } from '@steeple/contracts'
+import { nodeCaRef, southboundUnavailable } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { newsFrom } from '../../src/agent/answers.ts'
 import type { MeshAnswer, MeshCall, MeshClient } from '../../src/agent/mesh-client.ts'
@@ -70,7 +70,7 @@ async function announce(later: number, url: string): Promise<void> {
   const answer = await root.bed.request('GET', '/v1/mesh/crl', { token: false })
   const { number } = bodyOf<{ readonly number: number }>(answer)
   const validity = { number: number + later, thisUpdateMs: 0, nextUpdateMs: 1, url }
-  const pem = await root.bed.service(meshAuthorityRef)?.signRevocations([], validity)
+  const pem = await root.bed.service(nodeCaRef)?.signRevocations([], validity)
   assert.is(await one.parts.membershipState.takeList(pem ?? ''), true)
 }
 

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import {
   type Context,
   healthBoardRef,
-  type MeshIdentity,
+  type NodeCredentials,
   serviceInfoRef,
   southboundUnavailable,
   untilAborted,
 } from '@steeple/contracts'
-import { initNode, openMeshAuthority, openMeshIdentity } from '@steeple/secrets'
+import { initNode, openNodeCa, openNodeCredentials } from '@steeple/secrets'
 import {
   type FakeContext,
   fakeContext,
@@ -31,7 +31,7 @@ export interface MemberBed {
   readonly id: string
   readonly parts: EnrollParts
   readonly agent: MeshAgent
-  readonly identity: MeshIdentity
+  readonly identity: NodeCredentials
   readonly fake: FakeContext<PeeringConfig>
   readonly db: MemoryDb
   /** Asked so far, `METHOD path`. */
@@ -56,8 +56,8 @@ export async function memberBed(root: RootBed, name = 'member'): Promise<MemberB
   const dir: TempDir = await tempDir()
   const { clock } = root
   const { secrets } = await initNode({ dataDir: join(dir.path, 'box'), clock, name })
-  const identity = openMeshIdentity(secrets)
-  const authority = openMeshAuthority(secrets, clock)
+  const identity = openNodeCredentials(secrets)
+  const authority = openNodeCa(secrets, clock)
   const db = memoryDb(MIGRATIONS)
   const node = secrets.identity
   const fake = fakeContext<PeeringConfig>({

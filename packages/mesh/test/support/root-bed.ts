@@ -79,7 +79,7 @@ export async function rootBed(peering: object = {}): Promise<RootBed> {
     plugins: [
       { dir: fileURLToPath(new URL('../../../nodes', import.meta.url)) },
       tokensPlugin(),
-      { ...mesh, manifest: { ...manifest, provides: ['mesh.node_certificates', 'mesh.calls'] } },
+      { ...mesh, manifest: { ...manifest, provides: ['peering.node_certificates', 'peering.calls'] } },
     ],
     clock,
     config: { peering: { mdns: false, ...peering } },

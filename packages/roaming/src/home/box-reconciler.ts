@@ -1,7 +1,7 @@
 import {
+  boxCallsRef,
   type ImsiHash,
   isRecord,
-  meshCallsRef,
   msFromDuration,
   type Outcome,
   quotaKeeperRef,
@@ -232,7 +232,7 @@ async function ask(
 ): Promise<LeasesAnswer> {
   try {
     const question = { method: 'POST', path: '/v1/roaming/leases', body } as const
-    const { status, body: said } = await context.use(meshCallsRef).call(box.node_id, question, signal)
+    const { status, body: said } = await context.use(boxCallsRef).call(box.node_id, question, signal)
     const answer = status === 200 ? readAnswer(said) : undefined
     if (answer !== undefined) return answer
     const { error } = isRecord(said) ? said : {}

@@ -1,8 +1,8 @@
 import {
   chunksOf,
   type ImsiHash,
-  type MeshBox,
   type MutationTx,
+  type OtherBox,
   type Outcome,
   type Principal,
   type Reconciler,
@@ -55,7 +55,7 @@ export function planReconciler(parts: RoamingParts): Reconciler {
 }
 
 /** Boxes that a SIM may reach: permitted, and members. */
-type Places = ReadonlyMap<string, MeshBox>
+type Places = ReadonlyMap<string, OtherBox>
 
 async function placesOf(parts: RoamingParts): Promise<Places | undefined> {
   const others = await othersOf(parts)
@@ -63,7 +63,7 @@ async function placesOf(parts: RoamingParts): Promise<Places | undefined> {
   if (indProblem(parts) !== undefined) return new Map()
   const permitted = (await allBoxes(parts.context.db)).filter(({ permitted_at_ms: at }) => at !== null)
   return new Map(
-    permitted.flatMap(({ node_id }): [string, MeshBox][] => {
+    permitted.flatMap(({ node_id }): [string, OtherBox][] => {
       const box = others.get(node_id)
       return box === undefined ? [] : [[node_id, box]]
     }),

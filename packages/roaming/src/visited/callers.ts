@@ -1,10 +1,10 @@
 import {
+  boxCallsRef,
   coreDriverRef,
   type ImsiHash,
   isRecord,
   isServiceError,
-  type MeshBox,
-  meshCallsRef,
+  type OtherBox,
   subscribersRef,
 } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
@@ -59,7 +59,7 @@ export function callers(
 async function askOrNot(
   parts: RoamingParts,
   own: KeyRow,
-  box: MeshBox,
+  box: OtherBox,
   hashes: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -80,7 +80,7 @@ async function isKnown({ context }: RoamingParts, hash: ImsiHash): Promise<boole
 async function askOne(
   parts: RoamingParts,
   own: KeyRow,
-  { nodeId, name }: MeshBox,
+  { nodeId, name }: OtherBox,
   hashes: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function askOne(
   const send = async (names: readonly string[]): Promise<BoxKey | undefined> => {
     const body = { key: { id: own.id, x: own.x }, names }
     const question = { method: 'POST', path: '/v1/roaming/calls', body } as const
-    const answer = await context.use(meshCallsRef).call(nodeId, question, signal)
+    const answer = await context.use(boxCallsRef).call(nodeId, question, signal)
     const { key } = isRecord(answer.body) ? answer.body : {}
     const isKey = isRecord(key) && typeof key.id === 'string' && typeof key.x === 'string'
     return answer.status === 200 && isKey ? { id: String(key.id), x: String(key.x) } : undefined

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import {
+  type BoxCalls,
+  boxCallsRef,
   type Imsi,
   type ImsiHash,
   type Manifest,
-  type MeshCalls,
-  meshCallsRef,
   type Plugin,
   type QuotaKeeper,
   quotaKeeperRef,
@@ -148,7 +148,7 @@ function meshPlugin(
   let tell: () => void = () => undefined
   const others = (): readonly Box[] =>
     boxes.filter((box) => box !== self() && box.isMember && self().isMember)
-  const calls: MeshCalls = {
+  const calls: BoxCalls = {
     others: async () => others().map(({ id: nodeId, name }) => ({ nodeId, name })),
     call: async (nodeId, { method, path, body }) => {
       const other = others().find(({ id }) => id === nodeId)
@@ -163,13 +163,13 @@ function meshPlugin(
   }
   const meshPlugin: Plugin = {
     setup: async (context) => {
-      tell = () => context.changed(meshCallsRef)
-      return { services: new Map([[meshCallsRef.id, calls]]) }
+      tell = () => context.changed(boxCallsRef)
+      return { services: new Map([[boxCallsRef.id, calls]]) }
     },
   }
   const manifest: Manifest = {
     ...{ id: 'fake-mesh', kind: 'feature' as const, contracts: '*', config_path: 'fake_mesh' },
-    ...{ provides: [meshCallsRef.id], handover: 'overlap' as const },
+    ...{ provides: [boxCallsRef.id], handover: 'overlap' as const },
   }
   return {
     plugin: { name: '@example/mesh', version: '1.0.0', plugin: meshPlugin, manifest },

@@ -2,7 +2,7 @@ import {
   capacityExceeded,
   type JsonSchema,
   type MutationTx,
-  meshIdentityRef,
+  nodeCredentialsRef,
   objectSchema,
   ok,
   PAGE_QUERY,
@@ -215,7 +215,7 @@ async function unaccepted({ context, suggestions }: PeersParts): Promise<readonl
   const linked = new Set(rows.filter((row) => row.removed_at_ms === null).map((row) => row.node_id))
   // One that has left the mesh, or was put out of it, comes back by an invitation. Whether it has the root alone knows: a member
   // shows one that says to be in the mesh, and asks it for its certificate when somebody accepts it.
-  const mesh = context.maybe(meshIdentityRef)?.membership()?.meshName
+  const mesh = context.maybe(nodeCredentialsRef)?.membership()?.meshName
   const gone = new Set(rows.filter((row) => row.removed_by === 'mesh').map((row) => row.node_id))
   return heard.filter(
     ({ nodeId, meshName }) => !linked.has(nodeId) && !(gone.has(nodeId) && meshName !== mesh),

@@ -1,7 +1,7 @@
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type MeshIdentity, type MeshMembership, removeDrafts, secretsInvalid } from '@steeple/contracts'
+import { type Membership, type NodeCredentials, removeDrafts, secretsInvalid } from '@steeple/contracts'
 import { makeKeysDirectory, readKeyFile, removeKeyFile, replaceKeyFile, requireKeyFile } from './key-files.ts'
 import { KEY_FILES, nodeIdOf } from './node-files.ts'
 import type { Secrets } from './open-secrets.ts'
@@ -23,7 +23,7 @@ const TEXTS = [
 type Stored = Readonly<Record<(typeof TEXTS)[number], string>>
 
 /** The membership that is kept in the keys directory; undefined when there is none. Throws `secrets_invalid`. */
-function readMembership(keys: string): MeshMembership | undefined {
+function readMembership(keys: string): Membership | undefined {
   const directory = join(keys, KEY_FILES.mesh)
   if (!existsSync(directory)) return undefined
   removeDrafts(directory)
@@ -32,7 +32,7 @@ function readMembership(keys: string): MeshMembership | undefined {
 }
 
 /** Keeps a membership, durable when it returns. */
-function writeMembership(keys: string, membership: MeshMembership): void {
+function writeMembership(keys: string, membership: Membership): void {
   const directory = join(keys, KEY_FILES.mesh)
   makeKeysDirectory(directory)
   const stored: Stored = {
@@ -56,7 +56,7 @@ function removeMembership(keys: string): void {
   removeKeyFile(directory, CA_FILE)
 }
 
-function parse(path: string, text: string): MeshMembership {
+function parse(path: string, text: string): Membership {
   try {
     const raw = JSON.parse(text) as Partial<Record<keyof Stored, unknown>>
     const isWhole = (value: typeof raw): value is Stored =>
@@ -88,7 +88,7 @@ function parse(path: string, text: string): MeshMembership {
  *
  * A membership whose certificate does not belong to the node's key is damage: throws `secrets_invalid` with the remedy.
  */
-export function openMeshIdentity(secrets: Secrets): MeshIdentity {
+export function openNodeCredentials(secrets: Secrets): NodeCredentials {
   const listeners = new Set<() => void>()
   let membership = readMembership(secrets.directory)
   if (membership !== undefined) checkMembership(secrets, membership)
@@ -132,7 +132,7 @@ export function openMeshIdentity(secrets: Secrets): MeshIdentity {
 }
 
 /** Throws `secrets_invalid` when its certificate is not this node's, or not of its CA. */
-function checkMembership(secrets: Secrets, membership: MeshMembership): void {
+function checkMembership(secrets: Secrets, membership: Membership): void {
   const path = join(secrets.directory, KEY_FILES.mesh)
   const wrong = (what: string, cause?: unknown): Error =>
     secretsInvalid(`the certificate in ${path} ${what}; remove that directory, and join the mesh again`, {

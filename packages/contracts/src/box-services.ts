@@ -28,7 +28,7 @@ export interface Revocation {
   readonly revokedAtMs: number
 }
 /** This node's own CA: made at `node init`; whoever joins this node's mesh is below it. */
-export interface MeshAuthority {
+export interface NodeCa {
   readonly caPem: string
   /** SHA-256 of the DER, 64 hexadecimal digits. */
   readonly caSha256: string
@@ -52,10 +52,10 @@ export interface MeshAuthority {
     },
   ): Promise<string>
 }
-export const meshAuthorityRef: ServiceRef<MeshAuthority> = serviceRef<MeshAuthority>('kernel.mesh_authority')
+export const nodeCaRef: ServiceRef<NodeCa> = serviceRef<NodeCa>('kernel.node_ca')
 
 /** The membership of this node in the mesh of another one. No private key. */
-export interface MeshMembership {
+export interface Membership {
   readonly meshName: string
   /** Where the root answers: `https://host:port`. */
   readonly rootUrl: string
@@ -66,9 +66,9 @@ export interface MeshMembership {
   readonly joinedAtMs: number
 }
 /** As whom this node speaks to other boxes: by its own CA until it has joined a mesh, then by that mesh's. */
-export interface MeshIdentity {
+export interface NodeCredentials {
   /** Undefined while the node is the root of its own mesh. */
-  membership(): MeshMembership | undefined
+  membership(): Membership | undefined
   /** What TLS needs towards other boxes and on the listener. `trusted`: CAs of client certificates, own and mesh. */
   tls(): { readonly key: string; readonly cert: string; readonly trusted: readonly string[] }
   /** Calls the listener after each change of what `tls` gives, until the returned function is called. */
@@ -88,7 +88,7 @@ export interface MeshIdentity {
     readonly url?: string
   }>
   /** Durable: killed at any point the node is a member or it is not. Checks the chain and the key. */
-  adopt(membership: MeshMembership): Promise<void>
+  adopt(membership: Membership): Promise<void>
   /** The node is the root of its own mesh again. */
   forget(): Promise<void>
 }
@@ -96,8 +96,9 @@ export interface MeshIdentity {
  * What boxes ask for by name in the handshake when they speak to each other (RFC 6066 §3): the listener then presents the
  * certificate of the mesh, also where it has another one for people (`tls.cert_file`).
  */
-export const MESH_SERVER_NAME = 'box.mesh.internal'
-export const meshIdentityRef: ServiceRef<MeshIdentity> = serviceRef<MeshIdentity>('kernel.mesh_identity')
+export const BOX_SERVER_NAME = 'box.mesh.internal'
+export const nodeCredentialsRef: ServiceRef<NodeCredentials> =
+  serviceRef<NodeCredentials>('kernel.node_credentials')
 
 // ---- asked by the edge ----
 
@@ -126,7 +127,7 @@ export const operatorCertificatesRef: ServiceRef<CertificateHolders> = serviceRe
 )
 /** `svc://node/<node_id>`: a member of the mesh. Provided by mesh. */
 export const nodeCertificatesRef: ServiceRef<CertificateHolders> = serviceRef<CertificateHolders>(
-  'mesh.node_certificates',
+  'peering.node_certificates',
   { holderOf: 'function' },
 )
 
@@ -180,7 +181,7 @@ export const nodeRegistryRef: ServiceRef<NodeRegistry> = serviceRef<NodeRegistry
 })
 
 /** What the lifecycle and the status ask the mesh. While nobody provides it the node has joined none. */
-export interface MeshStanding {
+export interface Peering {
   /** Whether an address of a phone lies behind that member: in a network that it offers and that was approved, the default route apart. */
   carries?(nodeId: string, address: string): Promise<boolean>
   /** From memory, as last observed. The provider says `changed` when something of it is another. */
@@ -200,23 +201,23 @@ export interface MeshStanding {
   }>
 }
 /** Provided by mesh. */
-export const meshStandingRef: ServiceRef<MeshStanding> = serviceRef<MeshStanding>('mesh.membership', {
+export const peeringRef: ServiceRef<Peering> = serviceRef<Peering>('peering.state', {
   carries: 'function?',
   state: 'function',
 })
 
 /** Another box of the mesh that this node is in. */
-export interface MeshBox {
+export interface OtherBox {
   readonly nodeId: string
   readonly name: string
 }
 /** Speaks to other members, without the root between: each side by its certificate. */
-export interface MeshCalls {
+export interface BoxCalls {
   /**
    * The other members, as this node has heard last; none without a mesh, undefined before it has heard of any in the one that it has
    * joined. The provider says `changed` when they are others.
    */
-  others(): Promise<readonly MeshBox[] | undefined>
+  others(): Promise<readonly OtherBox[] | undefined>
   /**
    * Asks a member; what it answers is unchecked. Throws `southbound_unavailable` when no answer comes from that very node, and
    * `node_not_found` for one that is no member.
@@ -228,7 +229,7 @@ export interface MeshCalls {
   ): Promise<{ readonly status: number; readonly body: unknown }>
 }
 /** Provided by mesh. */
-export const meshCallsRef: ServiceRef<MeshCalls> = serviceRef<MeshCalls>('mesh.calls', {
+export const boxCallsRef: ServiceRef<BoxCalls> = serviceRef<BoxCalls>('peering.calls', {
   others: 'function',
   call: 'function',
 })

@@ -1,12 +1,12 @@
 import { generateKeyPairSync, verify, X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MeshMembership } from '@steeple/contracts'
+import type { Membership } from '@steeple/contracts'
 import { fakeClock, suite, type TempDir, tempDir } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { openMeshAuthority } from '../src/mesh-authority.ts'
-import { openMeshIdentity } from '../src/mesh-identity.ts'
+import { openNodeCa } from '../src/node-ca.ts'
+import { openNodeCredentials } from '../src/node-credentials.ts'
 import { openSecrets } from '../src/open-secrets.ts'
 import { initNode } from '../src/renew-certificate.ts'
 import { createRequest } from '../src/x509-lists.ts'
@@ -28,10 +28,10 @@ async function box(): Promise<{ dataDir: string } & Awaited<ReturnType<typeof in
 }
 
 /** What the root gives the member. */
-async function membership(at: Awaited<ReturnType<typeof box>>, of: typeof at): Promise<MeshMembership> {
+async function membership(at: Awaited<ReturnType<typeof box>>, of: typeof at): Promise<Membership> {
   const clock = fakeClock()
-  const authority = openMeshAuthority(at.secrets, clock)
-  const publicKey = await authority.readRequest(await openMeshIdentity(of.secrets).request(), [])
+  const authority = openNodeCa(at.secrets, clock)
+  const publicKey = await authority.readRequest(await openNodeCredentials(of.secrets).request(), [])
   const { nodeId } = of.secrets.identity
   const { pem } = await authority.issue({
     publicKey,
@@ -65,7 +65,7 @@ async function refused(work: () => unknown): Promise<string | undefined> {
 
 mesh('keeps a membership over a restart, and forgets it', async () => {
   const [first, second] = [await box(), await box()]
-  const identity = openMeshIdentity(second.secrets)
+  const identity = openNodeCredentials(second.secrets)
   let told = 0
   const stop = identity.onChange(() => {
     told += 1
@@ -75,7 +75,7 @@ mesh('keeps a membership over a restart, and forgets it', async () => {
   const joined = await membership(first, second)
   await identity.adopt(joined)
   assert.is(told, 1)
-  const again = openMeshIdentity(openSecrets(second.dataDir))
+  const again = openNodeCredentials(openSecrets(second.dataDir))
   assert.equal(again.membership(), joined)
   assert.is(again.tls().cert, joined.certificatePem)
   assert.equal(again.tls().trusted, [second.secrets.caPem, first.secrets.caPem])
@@ -89,12 +89,12 @@ mesh('keeps a membership over a restart, and forgets it', async () => {
   assert.not.ok(existsSync(caFile))
   assert.is(told, 1)
   assert.is(identity.membership(), undefined)
-  assert.is(openMeshIdentity(openSecrets(second.dataDir)).membership(), undefined)
+  assert.is(openNodeCredentials(openSecrets(second.dataDir)).membership(), undefined)
 })
 
 mesh('takes no membership of another node, or from a CA that did not sign it', async () => {
   const [first, second, third] = [await box(), await box(), await box()]
-  const identity = openMeshIdentity(second.secrets)
+  const identity = openNodeCredentials(second.secrets)
   const own = await membership(first, second)
   const wrong = [
     await membership(first, third),
@@ -106,13 +106,13 @@ mesh('takes no membership of another node, or from a CA that did not sign it', a
   assert.is(identity.membership(), undefined)
   await identity.adopt(own)
   writeFileSync(join(second.dataDir, 'keys/mesh/mesh.json'), '{"mesh_name": "valley"}')
-  assert.is(await refused(() => openMeshIdentity(openSecrets(second.dataDir))), 'secrets_invalid')
+  assert.is(await refused(() => openNodeCredentials(openSecrets(second.dataDir))), 'secrets_invalid')
 })
 
 mesh('is a member or is not, wherever a kill comes', async () => {
   const [first, second] = [await box(), await box()]
   const joined = await membership(first, second)
-  const found = (): MeshMembership | undefined => openMeshIdentity(openSecrets(second.dataDir)).membership()
+  const found = (): Membership | undefined => openNodeCredentials(openSecrets(second.dataDir)).membership()
   const at = async (work: () => Promise<void>, before: typeof joined | undefined, after: typeof before) => {
     for (let changes = 0; ; changes += 1) {
       const { isFrozen } = await withFrozenDisk(changes, () => work().catch(() => undefined))
@@ -122,19 +122,19 @@ mesh('is a member or is not, wherever a kill comes', async () => {
       if (now !== undefined) assert.equal(now.overlayAddress, (before ?? after)?.overlayAddress ?? '')
     }
   }
-  await at(() => openMeshIdentity(second.secrets).adopt(joined), undefined, joined)
-  await at(() => openMeshIdentity(second.secrets).forget(), joined, undefined)
+  await at(() => openNodeCredentials(second.secrets).adopt(joined), undefined, joined)
+  await at(() => openNodeCredentials(second.secrets).forget(), joined, undefined)
 })
 
 mesh('signs as the node', async () => {
   const { secrets } = await box()
   const octets = Buffer.from('nonce')
-  const signature = openMeshIdentity(secrets).sign(octets)
+  const signature = openNodeCredentials(secrets).sign(octets)
   assert.ok(verify('sha256', octets, new X509Certificate(secrets.tls().cert).publicKey, signature))
 })
 
 mesh('reads the key of a request, and of no other kind of key', async () => {
-  const authority = openMeshAuthority((await box()).secrets, fakeClock())
+  const authority = openNodeCa((await box()).secrets, fakeClock())
   const pem = (type: 'P-256' | 'P-384'): string =>
     generateKeyPairSync('ec', { namedCurve: type })
       .privateKey.export({ format: 'pem', type: 'pkcs8' })
@@ -149,8 +149,8 @@ mesh('reads the key of a request, and of no other kind of key', async () => {
 
 mesh('refuses a request in which any bit was changed, or takes it for the same key', async () => {
   const { secrets } = await box()
-  const authority = openMeshAuthority(secrets, fakeClock())
-  const good = await openMeshIdentity(secrets).request()
+  const authority = openNodeCa(secrets, fakeClock())
+  const good = await openNodeCredentials(secrets).request()
   const key = Buffer.from(await authority.readRequest(good, [])).toString('hex')
   const der = Buffer.from(good.replace(/-----[^-]+-----/g, ''), 'base64')
   await fc.assert(
@@ -169,7 +169,7 @@ mesh('refuses a request in which any bit was changed, or takes it for the same k
 })
 
 mesh('takes text that is no request for none, whatever it is', async () => {
-  const authority = openMeshAuthority((await box()).secrets, fakeClock())
+  const authority = openNodeCa((await box()).secrets, fakeClock())
   const wrap = (octets: Uint8Array): string =>
     `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.from(octets).toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
   const texts = fc.oneof(
@@ -187,8 +187,8 @@ mesh('takes text that is no request for none, whatever it is', async () => {
 
 mesh('signs lists of revoked certificates that only this CA can have signed', async () => {
   const [first, second, third] = [await box(), await box(), await box()]
-  const authority = openMeshAuthority(first.secrets, fakeClock())
-  const identity = openMeshIdentity(second.secrets)
+  const authority = openNodeCa(first.secrets, fakeClock())
+  const identity = openNodeCredentials(second.secrets)
   await identity.adopt(await membership(first, second))
   for (const number of [0, 1, 127, 128, 255, 256, 65_535, 2 ** 31, 2 ** 48]) {
     const list = [
@@ -200,7 +200,7 @@ mesh('signs lists of revoked certificates that only this CA can have signed', as
     assert.equal(await identity.readRevocations(pem), { number, list })
   }
   const of = { number: 7, thisUpdateMs: 1_000, nextUpdateMs: 9_000 }
-  const foreign = await openMeshAuthority(third.secrets, fakeClock()).signRevocations([], of)
+  const foreign = await openNodeCa(third.secrets, fakeClock()).signRevocations([], of)
   const own = await authority.signRevocations([{ serial: 'a1', revokedAtMs: 1_000 }], of)
   const der = Buffer.from(own.replace(/-----[^-]+-----/g, ''), 'base64')
   der[der.length - 3] = (der[der.length - 3] ?? 0) ^ 1
@@ -212,7 +212,7 @@ mesh('signs lists of revoked certificates that only this CA can have signed', as
 mesh("lets a person's certificate be no server's", async () => {
   const { secrets } = await box()
   const clock = fakeClock()
-  const authority = openMeshAuthority(secrets, clock)
+  const authority = openNodeCa(secrets, clock)
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const wish = {
     publicKey: publicKey.export({ format: 'der', type: 'spki' }),

@@ -1,10 +1,10 @@
 import { createPublicKey, X509Certificate } from 'node:crypto'
-import { type Clock, type MeshAuthority, validationFailed } from '@steeple/contracts'
+import { type Clock, type NodeCa, validationFailed } from '@steeple/contracts'
 import { BACKDATE_MS } from './node-files.ts'
 import type { Secrets } from './open-secrets.ts'
 
 /** This node's own CA. Its key is read from the disk for each signature and not kept. */
-export function openMeshAuthority(secrets: Secrets, clock: Clock): MeshAuthority {
+export function openNodeCa(secrets: Secrets, clock: Clock): NodeCa {
   return {
     caPem: secrets.caPem,
     caSha256: secrets.identity.caSha256,

@@ -214,6 +214,11 @@ function failuresOf(error: unknown, ops: readonly WriteOp[]): readonly (WriteFai
 
 /** How long the engine may take to start a program, ms. */
 const ENGINE_MS = 5_000
+/**
+ * So many programs may be left running by those who gave up on them. An engine ends no program of a container, and one that has not
+ * begun to read does not see that nobody waits for it: on a busy machine each further one would make all of them slower.
+ */
+const LEFT_MAX = 2
 /** Exit codes of a program that cannot be run or is not there. */
 const NO_PROGRAM: ReadonlySet<unknown> = new Set([126, 127])
 
@@ -225,11 +230,21 @@ const NO_PROGRAM: ReadonlySet<unknown> = new Set([126, 127])
  */
 export function engineHost(socket: string, container: string): ShellHost {
   const where = `container ${container}`
+  const left = new Set<Docker.Exec>()
+  const leftRunning = async (): Promise<number> => {
+    await Promise.all([...left].map(async (exec) => (await isRunning(exec)) || left.delete(exec)))
+    return left.size
+  }
   return {
     where,
     start: async (command, listener, signal) => {
+      if ((await leftRunning()) >= LEFT_MAX) {
+        throw southboundUnavailable(
+          `${where}: ${LEFT_MAX} mongosh of earlier looks still run in it, and another one starts when one has ended. Give the machine less to do, or restart the container`,
+        )
+      }
       signal.throwIfAborted()
-      const running = run(socket, container, command, listener)
+      const running = run(socket, container, command, listener, left)
       try {
         return await abortable(running, signal, ENGINE_MS)
       } catch (error) {
@@ -250,6 +265,7 @@ async function run(
   container: string,
   command: readonly string[],
   listener: ShellListener,
+  left: Set<Docker.Exec>,
 ): Promise<ShellProcess> {
   const engine = await dockerAt(socket)
   const exec = await engine.getContainer(container).exec({
@@ -284,12 +300,22 @@ async function run(
       if (!isOver) stream.write(`${line}\n`)
     },
     destroy: () => {
+      if (!isOver) left.add(exec)
       isOver = true
       stream.end()
       // The engine's stream is a socket, which the declared interface does not tell.
       const closable = stream as NodeJS.ReadWriteStream & { destroy?: () => void }
       closable.destroy?.()
     },
+  }
+}
+
+/** An engine that does not know it any more has ended it. */
+async function isRunning(exec: Docker.Exec): Promise<boolean> {
+  try {
+    return (await abortable(exec.inspect(), AbortSignal.timeout(ENGINE_MS), ENGINE_MS)).Running
+  } catch {
+    return false
   }
 }
 

@@ -89,6 +89,21 @@ for (const mood of ['hang', 'garbage'] as const) {
   })
 }
 
+shell('does not pile up shells that do not end, and goes on when they have', async () => {
+  await withShell({ answerMs: 300 }, async (driver, engine) => {
+    engine.mood = 'deaf'
+    const words: string[] = []
+    for (let look = 0; look < 5; look += 1)
+      words.push(await failure(driver.upsert([subscriber(1)], patient())))
+    assert.is(engine.running(), 2)
+    assert.match(words.at(-1), /2 mongosh of earlier looks still run in it/)
+    engine.recreate()
+    await eventually(async () => assert.is(engine.running(), 0))
+    engine.mood = 'garbage'
+    assert.match(await failure(driver.upsert([subscriber(1)], patient())), /no answer within 300 ms/)
+  })
+})
+
 shell('goes on in a new shell when the container is recreated between two calls', async () => {
   await withShell({}, async (driver, engine) => {
     await driver.upsert([subscriber(1)], patient())

@@ -16,6 +16,7 @@ export type EngineMood =
   | 'absent'
   | 'stopped'
   | 'hang'
+  | 'deaf'
   | 'garbage'
   | 'no-mongosh'
   | 'unreachable-database'
@@ -54,6 +55,8 @@ export async function startEngine(port: number): Promise<StandInEngine> {
 
   const program = (command: readonly string[]): readonly string[] => {
     if (mood === 'hang') return ['sh', '-c', 'cat >/dev/null']
+    // As one that has not come so far as to read: it does not see that nobody waits for it.
+    if (mood === 'deaf') return ['sleep', '600']
     if (mood === 'garbage')
       return [
         'sh',

@@ -91,6 +91,8 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('POST', '/v1/mesh/join', 'admin', 400, {}),
   change('POST', '/v1/mesh/root-address', 'admin', 400, {}),
   change('POST', '/v1/mesh/take-root', 'admin', 409, {}),
+  change('POST', '/v1/mesh/sims/find', 'operator', 200, { q: 'nobody' }),
+  change('POST', '/v1/mesh/sims/asked', 'node', 403, { q: 'nobody' }),
   read('/v1/peers', 'viewer'),
   read('/v1/peers/self', 'viewer'),
   read('/v1/peers/{id}', 'viewer', 404),

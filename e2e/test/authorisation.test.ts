@@ -87,6 +87,7 @@ const FOR_NODES_TOO = new Set([
   'POST /v1/sims/{imsi}/usage',
   'GET /v1/mesh/members',
   'PUT /v1/mesh/members/{id}/wireguard',
+  'POST /v1/mesh/sims/asked',
   'POST /v1/nodes/{id}/enroll',
   'POST /v1/nodes/{id}/leave',
   'POST /v1/roaming/calls',

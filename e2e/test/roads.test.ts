@@ -75,6 +75,7 @@ const COMMANDS: Readonly<
   'POST /v1/mesh/join': ['node join', { url: '<root>' }],
   'POST /v1/mesh/root-address': ['mesh root-address'],
   'POST /v1/mesh/take-root': ['mesh take-root'],
+  'POST /v1/mesh/sims/find': ['mesh find', { q: '<text>' }],
   'POST /v1/nodes/{id}/leave': ['node remove'],
   'POST /v1/peers': [
     'peer add',
@@ -183,7 +184,7 @@ const WITHOUT: readonly (readonly [RegExp, why: string])[] = [
     'of a session in a browser, and of the command itself',
   ],
   [
-    /^PUT \/v1\/mesh\/members\/|^POST \/v1\/mesh\/renew|^POST \/v1\/nodes\/\{id\}\/enroll|^POST \/v1\/telemetry|^POST \/v1\/roaming\/(calls|leases)/,
+    /^PUT \/v1\/mesh\/members\/|^POST \/v1\/mesh\/renew|^POST \/v1\/nodes\/\{id\}\/enroll|^POST \/v1\/telemetry|^POST \/v1\/mesh\/sims\/asked|^POST \/v1\/roaming\/(calls|leases)/,
     'boxes speak it',
   ],
   [/^POST \/v1\/sims\/\{imsi\}\/usage/, 'collectors of others report by it'],

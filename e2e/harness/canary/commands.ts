@@ -140,6 +140,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('user reset', 'canary'),
     call('user remove', 'canary'),
     call('mesh invite', '--name', 'from the command'),
+    call('mesh find', world.simHash),
     call('mesh member list'),
     call('mesh root-address', 'https://127.0.0.1:1'),
     call('mesh take-root'),

@@ -68,6 +68,8 @@ export interface Incident {
   readonly cause: ComponentState
   /** Components that are not well because of it, by name. */
   readonly effects: readonly string[]
+  /** What the other boxes are called that it is of, each once; absent for this one. */
+  readonly boxes?: readonly string[]
   /** Ms since the epoch. */
   readonly sinceMs: number
   /** Phones that were on before and are off now; undefined where it keeps no phone off, or nobody knows. */

@@ -364,6 +364,7 @@ export {
   type PreparedSims,
   type SimCard,
   type SimCredentials,
+  type SimFound,
   type SimIssuer,
   type SimProvisioning,
   type SimWanted,

@@ -30,6 +30,14 @@ export interface SubscriberView {
   /** When it was first seen in the core. */
   readonly firstAttachAtMs: number | undefined
 }
+/** A SIM that a search has found. */
+export interface SimFound {
+  readonly imsi: ImsiHash
+  readonly label: string | undefined
+  readonly state: SubscriberState
+  /** The last four digits of its card's number. */
+  readonly iccidEnd: string | undefined
+}
 /** One move of one SIM; `from` is undefined for a new one. */
 export interface SubscriberMove {
   readonly imsi: ImsiHash
@@ -62,6 +70,8 @@ export interface Subscribers {
   foreign?(): number | undefined
   /** How many have changes that the HSS does not have yet. */
   backlog?(): Promise<number>
+  /** At most `limit`, newest first, as `q` of the list of SIMs finds them. Throws `validation_failed`. */
+  search?(q: string, limit: number): Promise<readonly SimFound[]>
   /** The one whose phone attached last. */
   lastAttached(): Promise<SubscriberView | undefined>
   /**
@@ -106,6 +116,7 @@ export const subscribersRef: ServiceRef<Subscribers> = serviceRef<Subscribers>('
   misfits: 'function?',
   foreign: 'function?',
   backlog: 'function?',
+  search: 'function?',
   lastAttached: 'function',
   suspend: 'function',
   resume: 'function',

@@ -28,9 +28,10 @@ import {
 } from '@steeple/console/kit'
 import { BackhaulByMonth } from './backhaul.tsx'
 import { Boxes } from './boxes.tsx'
+import { FindSim } from './find-sim.tsx'
 import css from './mesh.css'
 import { MeshHealth } from './mesh-health.tsx'
-import { grouped, type Peer, peerTone, unapproved } from './peer-facts.ts'
+import { grouped, type MeshMembers, type Peer, peerTone, unapproved } from './peer-facts.ts'
 import { ThisBox } from './this-box.tsx'
 
 addStyle(css)
@@ -73,6 +74,7 @@ export function Page() {
         </section>
       )}
       {members.error === undefined ? null : <ErrorNotice error={members.error} onRetry={members.reload} />}
+      {members.data === undefined || !isHub(members.data, nodeId) ? null : <FindSim members={members.data} />}
       {members.data === undefined ? null : (
         <Boxes members={members.data} nodeId={nodeId} onChange={members.reload} />
       )}
@@ -83,6 +85,11 @@ export function Page() {
       )}
     </>
   )
+}
+
+/** Whether this box is the root of a mesh with others. */
+function isHub({ mesh, members }: MeshMembers, nodeId: string | undefined): boolean {
+  return mesh.root_node_id === nodeId && members.length > 1
 }
 
 /** Boxes that were heard of nearby, with the fingerprint that their certificate must have. */

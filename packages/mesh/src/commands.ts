@@ -87,12 +87,19 @@ async function secretIn({ failure }: CommandHost, file: string): Promise<string>
   }
 }
 
+interface FoundSims {
+  readonly sims: readonly object[]
+  readonly is_more: boolean
+  readonly asked: number
+  readonly unanswered: readonly { readonly box: string; readonly problem: string }[]
+}
+
 /** What it says of its mesh. */
 interface Joined {
   readonly mesh: { readonly name: string }
 }
 
-/** `svc mesh invite|take-root`, `svc node join|leave`, `svc peer …` */
+/** `svc mesh invite|find|take-root`, `svc node join|leave`, `svc peer …` */
 export const commands: Commands = {
   ...peerCommands,
   'mesh invite': async (host) => {
@@ -104,6 +111,25 @@ export const commands: Commands = {
     host.out(host.fields(named(known)))
     host.out(`\nOn the other box:\n  ${text}\n\n${await host.qr(text)}`)
     host.err('The token works once. Compare the words of ca_words with what the other box shows.\n')
+  },
+  'mesh find': async (host) => {
+    const { text: q, limit } = host.typed
+    const data = await host.call('POST /v1/mesh/sims/find', { body: { q, limit } })
+    if (host.isJson) return host.printRecord(data)
+    const { sims, is_more: isMore, asked, unanswered } = data as unknown as FoundSims
+    host.out(
+      host.table(sims, [
+        { title: 'SIM', value: 'imsi_sha256_12', fit: 'whole' },
+        'label',
+        'box',
+        'state',
+        { title: 'CARD', value: 'iccid_last4' },
+      ]),
+    )
+    if (isMore) host.err(`Only the first ${sims.length} are shown; --limit shows more.\n`)
+    if (unanswered.length === 0) return
+    host.err(`${unanswered.length} of ${asked} boxes did not answer:\n`)
+    for (const { box, problem } of unanswered) host.err(`${host.printable(`  ${box}: ${problem}`)}\n`)
   },
   'mesh take-root': async (host) => {
     const data = await host.call('POST /v1/mesh/take-root', { body: { force: host.typed.force } })

@@ -1,3 +1,11 @@
+/** Routes of members that are approved by themselves. */
+export interface ApproveRule {
+  /** Name of a box, or how names begin: `village-*`. */
+  readonly boxes: string
+  /** CIDR that the routes lie in. */
+  readonly within: string
+}
+
 /** Configuration at `peering`; see config.schema.json. Durations as written. */
 export interface PeeringConfig {
   readonly enabled: boolean
@@ -12,11 +20,14 @@ export interface PeeringConfig {
   readonly endpoint: string
   /** CIDR that this node offers to carry. */
   readonly advertise: readonly string[]
+  readonly approve: readonly ApproveRule[]
   /** Name of the mesh whose root this node is; empty: the node's own name. */
   readonly name: string
   /** `https://host:port` without a path; empty: guessed. */
   readonly url: string
   readonly heartbeat: string
+  /** Whether the root may search the SIMs of this box. */
+  readonly answer_searches: boolean
   /** Octets that the way out may carry in a month; 0: nothing is said. */
   readonly backhaul_cap_bytes: number
 }

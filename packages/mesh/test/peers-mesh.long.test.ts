@@ -16,7 +16,10 @@ const OVERLAY = { address: '100.64.0.1', subnet: '100.64.0.0/16' }
 let world: PeersWorld
 
 mesh.before.each(async () => {
-  world = await peersWorld({ endpoint: 'box.example.net:51820', advertise: ['10.50.0.0/16'] })
+  world = await peersWorld({
+    ...{ endpoint: 'box.example.net:51820', advertise: ['10.50.0.0/16'] },
+    approve: [{ boxes: 'village-*', within: '10.64.0.0/10' }],
+  })
 })
 mesh.after.each(async () => {
   await world.close()
@@ -51,6 +54,31 @@ mesh('keeps a member away that an operator has removed, until it is added again'
     ),
   )
   assert.is((await world.add({ name: 'south', public_key, routes: [] })).id, id)
+})
+
+mesh('approves routes by rule once the policy lets it, and none that runs into another', async () => {
+  world.members.set([
+    member('village-a', { advertised: ['10.70.0.0/16', '10.200.0.0/16', '0.0.0.0/0'] }),
+    member('village-b', { advertised: ['10.70.1.0/24', '10.71.0.0/16'] }, 3),
+    member('town', { advertised: ['10.72.0.0/16'] }, 4),
+  ])
+  await eventually(async () => assert.is((await world.list()).length, 3))
+  const approved = async () =>
+    Object.fromEntries((await world.list()).map(({ name, approved: routes }) => [name, routes]))
+  assert.equal(await approved(), { 'village-a': [], 'village-b': [], town: [] })
+  await world.allow(true)
+  await eventually(async () =>
+    assert.equal(await approved(), {
+      'village-a': ['10.70.0.0/16'],
+      'village-b': ['10.71.0.0/16'],
+      town: [],
+    }),
+  )
+  const entries = (await world.bed.audit()).filter(({ action }) => action === 'peer.approve')
+  assert.equal(
+    entries.map(({ detail }) => (detail as { by: string }).by),
+    ['peering.approve', 'peering.approve'],
+  )
 })
 
 mesh('uses routes of a member when they are approved and the policy allows it', async () => {

@@ -8,6 +8,7 @@ import {
   type IncidentKind,
   type JsonSchema,
   objectSchema,
+  recordSchema,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
@@ -151,6 +152,7 @@ function incidentOf(root: Group, all: readonly Group[], phonesOff: number | unde
   const { kind, components } = root
   const cause = components[0] as ComponentState // a group has one
   const members = all.flatMap((group) => group.components)
+  const boxes = [...new Set(components.flatMap(({ box }) => box ?? []))]
   return {
     id: EACH.has(kind) ? `${kind}:${BOX.exec(cause.name)?.[0] ?? cause.name}` : kind,
     kind,
@@ -158,6 +160,7 @@ function incidentOf(root: Group, all: readonly Group[], phonesOff: number | unde
     severity: components.some(isDown) ? 'critical' : 'warning',
     cause,
     effects: members.filter((one) => one !== cause).map(({ name }) => name),
+    ...(boxes.length > 0 && { boxes }),
     sinceMs: Math.min(...components.map(({ sinceMs }) => sinceMs)),
     phonesOff: keepsPhonesOff(components) && (phonesOff ?? 0) > 0 ? phonesOff : undefined,
   }
@@ -332,6 +335,9 @@ export function runbookOf(kind: IncidentKind): string {
   return `/docs/how-to/on-duty#${WORDS[kind].section}`
 }
 
+/** Boxes, and effects, of one incident that answers name. */
+const MOST_LISTED = 20
+
 /** One incident as `GET /v1/health` and `GET /v1/status` show it. */
 export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
   {
@@ -343,12 +349,19 @@ export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
     component: { type: 'string', description: 'The component that is the cause.' },
     box: {
       type: ['string', 'null'],
-      description: 'What the box is called that it is of; null for this one.',
+      description: 'What the box is called that it is of; null for this one, and for several.',
+    },
+    boxes: {
+      ...recordSchema({
+        count: { type: 'integer', minimum: 0 },
+        names: { type: 'array', items: { type: 'string' }, description: `At most ${MOST_LISTED}.` },
+      }),
+      description: 'The other boxes that it is of. More than three that are not well are one row.',
     },
     effects: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Components that are not well because of it.',
+      description: `Components that are not well because of it, at most ${MOST_LISTED}.`,
     },
     impact: { type: 'string', description: 'What it means for phones.' },
     phones_off: {
@@ -362,36 +375,59 @@ export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
     since: TIMESTAMP_SCHEMA,
   },
   [
-    ...['id', 'kind', 'severity', 'title', 'detail', 'component', 'box', 'effects', 'impact', 'phones_off'],
-    ...['advice', 'runbook', 'since'],
+    ...['id', 'kind', 'severity', 'title', 'detail', 'component', 'box', 'boxes', 'effects', 'impact'],
+    ...['phones_off', 'advice', 'runbook', 'since'],
   ],
 )
 
-/** An incident as answers show it. */
-export function incidentRecord({
-  id,
-  kind,
-  title,
-  severity,
-  cause,
-  effects,
-  sinceMs,
-  phonesOff,
-}: Incident): object {
+/** Boxes that are not well have a row each, up to here. */
+const MOST_ROWS = 3
+/** Of boxes in one line. */
+const MOST_NAMED = 5
+
+/** Incidents as answers show them: many boxes that are not well are one. */
+export function incidentRecords(incidents: readonly Incident[]): readonly object[] {
+  const ofBoxes = incidents.filter(({ kind, boxes }) => kind === 'part' && boxes !== undefined)
+  const [first] = ofBoxes
+  if (first === undefined || ofBoxes.length <= MOST_ROWS) return incidents.map(incidentRecord)
+  const sum: Incident = {
+    ...first,
+    id: 'part:boxes',
+    title: `${ofBoxes.length} boxes are not well`,
+    effects: ofBoxes.flatMap(({ cause, effects }, index) => [
+      ...(index === 0 ? [] : [cause.name]),
+      ...effects,
+    ]),
+    boxes: ofBoxes.flatMap(({ boxes = [] }) => boxes),
+    sinceMs: Math.min(...ofBoxes.map(({ sinceMs }) => sinceMs)),
+  }
+  const rest = new Set(ofBoxes.slice(1))
+  return incidents.filter((one) => !rest.has(one)).map((one) => incidentRecord(one === first ? sum : one))
+}
+
+function incidentRecord(incident: Incident): object {
+  const { id, kind, title, severity, cause, effects, boxes = [], sinceMs, phonesOff } = incident
   const { impact, advice } = WORDS[kind]
   return {
     id,
     kind,
     severity,
     title,
-    detail: cause.detail,
+    detail: boxes.length > 1 ? namesOf(boxes) : cause.detail,
     component: cause.name,
-    box: cause.box ?? null,
-    effects,
+    box: boxes.length > 1 ? null : (cause.box ?? null),
+    boxes: { count: boxes.length, names: boxes.slice(0, MOST_LISTED) },
+    effects: effects.slice(0, MOST_LISTED),
     impact: phonesOff === undefined ? impact : `${countText(phonesOff, 'phone is', 'phones are')} off.`,
     phones_off: phonesOff ?? null,
     advice,
     runbook: runbookOf(kind),
     since: timestampFromMs(sinceMs),
   }
+}
+
+function namesOf(boxes: readonly string[]): string {
+  const more = boxes.length - MOST_NAMED
+  const named = boxes.slice(0, more > 0 ? MOST_NAMED : boxes.length).join(', ')
+  return more > 0 ? `${named} and ${more} more` : named
 }

@@ -23,6 +23,7 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { degradedReason } from './degraded.ts'
 import { spelling, statusOf } from './lifecycle.ts'
+import { isNarrowed, NODE_QUERY, type NodeQuery, type NodeRecord, narrowedPage } from './node-page.ts'
 import {
   findHeartbeat,
   findNode,
@@ -32,6 +33,9 @@ import {
   type NodeRow,
 } from './node-store.ts'
 import { FACTS } from './telemetry-request.ts'
+
+/** More than a mesh has. */
+const MOST_NODES = 10_000
 
 /** A node in the list. */
 const NODE_SCHEMA: JsonSchema = objectSchema(
@@ -182,15 +186,24 @@ const ID_PARAMS = objectSchema(
 /** The routes under `/v1/nodes`. */
 export function nodeRoutes(context: Context, reporter: NodeReporter): readonly Route[] {
   return [
-    route({
+    route<unknown, NodeQuery, unknown>({
       method: 'GET',
       path: '/v1/nodes',
       role: 'viewer',
-      summary: 'List the nodes, oldest first',
+      summary: 'List the nodes, oldest first or sorted, or search them',
       description: 'This node and, at the root of a mesh, its members as their heartbeats tell.',
-      schema: { query: objectSchema(PAGE_QUERY), response: pageSchema('nodes', NODE_SCHEMA) },
+      schema: {
+        query: objectSchema({ ...PAGE_QUERY, ...NODE_QUERY }),
+        response: pageSchema('nodes', NODE_SCHEMA),
+      },
       paged: true,
-      handle: async (request) => ok(await nodePage(context, reporter, request.page())),
+      handle: async (request) => {
+        const { query } = request
+        if (!isNarrowed(query)) return ok(await nodePage(context, reporter, request.page()))
+        const rows = await listNodes(context.db, MOST_NODES, undefined)
+        const all = await Promise.all(rows.map((row) => nodeRecord(context, reporter, row)))
+        return ok(await narrowedPage(all as readonly NodeRecord[], query, request.page()))
+      },
     }),
     route<IdParams, unknown, unknown>({
       method: 'GET',

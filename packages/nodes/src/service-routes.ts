@@ -3,6 +3,7 @@ import {
   type Context,
   coreDriverRef,
   healthBoardRef,
+  type Incident,
   type InstanceView,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
@@ -26,8 +27,9 @@ import {
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { agentStates } from './agent-components.ts'
+import { BOXES_SCHEMA, boxSum, shownComponents } from './boxes.ts'
 import { degradedReason } from './degraded.ts'
-import { INCIDENT_SCHEMA, type IncidentLook, incidentRecord } from './incidents.ts'
+import { INCIDENT_SCHEMA, type IncidentLook, incidentRecords } from './incidents.ts'
 import type { InternetWatch } from './internet.ts'
 import type { NodeLifecycle } from './lifecycle.ts'
 import { type NodeStatus, statusOf } from './lifecycle.ts'
@@ -228,6 +230,7 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
       ['name', 'role', 'leader', 'epoch'],
     ),
     incidents: { type: 'array', items: INCIDENT_SCHEMA },
+    boxes: BOXES_SCHEMA,
     components: { type: 'array', items: COMPONENT_SCHEMA },
   },
   [
@@ -249,6 +252,7 @@ const STATUS_SCHEMA: JsonSchema = objectSchema(
     'tx',
     'instance',
     'incidents',
+    'boxes',
     'components',
   ],
 )
@@ -307,8 +311,20 @@ async function statusRecord(
     ...runningSince(context),
     tx: { armed: gate?.armed ?? false },
     instance: instanceRecord(context.use(serviceInfoRef).instance()),
-    incidents: incidents.map(incidentRecord),
-    components: components.map(componentRecord),
+    ...partsRecord(components, incidents, nodeId),
+  }
+}
+
+/** What is watched, as answers show it: many boxes are summed up. */
+function partsRecord(
+  components: readonly ComponentState[],
+  incidents: readonly Incident[],
+  ownId: string,
+): object {
+  return {
+    incidents: incidentRecords(incidents),
+    boxes: boxSum(components, ownId),
+    components: shownComponents(components).map(componentRecord),
   }
 }
 
@@ -352,9 +368,14 @@ const HEALTH_SCHEMA = objectSchema(
       items: INCIDENT_SCHEMA,
       description: 'What is wrong, one for each cause, the gravest first.',
     },
-    components: { type: 'array', items: COMPONENT_SCHEMA },
+    boxes: BOXES_SCHEMA,
+    components: {
+      type: 'array',
+      items: COMPONENT_SCHEMA,
+      description: 'All of this box; of others those that are not ok, at most 20.',
+    },
   },
-  ['status', 'incidents', 'components'],
+  ['status', 'incidents', 'boxes', 'components'],
 )
 
 /** `GET /v1/health` and `GET /v1/status`. */
@@ -370,7 +391,7 @@ export function serviceRoutes(
       method: 'GET',
       path: '/v1/health',
       role: 'viewer',
-      summary: 'Show the health of every component, including agents',
+      summary: 'Show the health of every component, and of other boxes what is not well',
       description:
         'down: something that the node needs is down; degraded: anything is not ok. The HTTP status is 200 either way.',
       schema: { response: HEALTH_SCHEMA },
@@ -379,8 +400,7 @@ export function serviceRoutes(
         const components = await allComponents(context)
         return ok({
           status: overallStatus(components),
-          incidents: (await incidentsIn(components)).map(incidentRecord),
-          components: components.map(componentRecord),
+          ...partsRecord(components, await incidentsIn(components), context.use(nodeIdentityRef).nodeId),
         })
       },
     }),

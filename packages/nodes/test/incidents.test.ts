@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type ComponentState, INCIDENT_KINDS, type IncidentKind } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
 import { certificateHealth, quietWatch } from '../src/box-health.ts'
-import { incidentLook, incidentRecord, incidentsOf, runbookOf } from '../src/incidents.ts'
+import { incidentLook, incidentRecords, incidentsOf, runbookOf } from '../src/incidents.ts'
 
 /** Components that are not well become outages, each with its cause. */
 const incidents = suite('nodes/incidents')
@@ -222,7 +222,7 @@ incidents('counts the phones that were on before the core lost them', async () =
   assert.is(incident?.phonesOff, 12)
   assert.ok(
     incident !== undefined &&
-      (incidentRecord(incident) as { impact: string }).impact === '12 phones are off.',
+      (incidentRecords([incident])[0] as { impact: string }).impact === '12 phones are off.',
   )
 })
 

@@ -74,6 +74,7 @@ service('tells the status of a fresh node', async () => {
     uptime_s: 2,
     tx: { armed: false },
     incidents: [],
+    boxes: { total: 0, well: 0, not_well: 0, silent: 0 },
     components: [],
     instance: { name: '', role: 'alone', leader: '', epoch: 0 },
   })
@@ -225,6 +226,7 @@ service('shows every component with its times', async () => {
         detail: '',
         component: 'store',
         box: null,
+        boxes: { count: 0, names: [] },
         effects: [],
         impact: 'Phones that are on stay on. The box saves no change.',
         phones_off: null,
@@ -234,6 +236,7 @@ service('shows every component with its times', async () => {
         since: '1970-01-01T00:00:01.000Z',
       },
     ],
+    boxes: { total: 0, well: 0, not_well: 0, silent: 0 },
     components: [
       {
         name: 'store',

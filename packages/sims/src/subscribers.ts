@@ -16,6 +16,7 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { BATCHES, isLabelOfBatch } from './batches.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
+import { matching } from './routes/filter.ts'
 import { noCard } from './secrets/card.ts'
 import { type Changed, recordedState, transitionSim, unsynced, wantedInHss } from './states/change.ts'
 import { forgetSeen } from './store/attach-store.ts'
@@ -208,6 +209,15 @@ export function subscribers(parts: SimsParts): Subscribers {
     backlog: async () => {
       const { pending, failed } = await countUnsynced(context.db)
       return pending + failed
+    },
+    search: async (q, limit) => {
+      const rows = await matching(parts, { q }, limit, undefined)
+      return rows.map(({ hash, label, state, iccid_last4 }) => ({
+        imsi: hash as ImsiHash, // of the store
+        label: label ?? undefined,
+        state,
+        iccidEnd: iccid_last4 ?? undefined,
+      }))
     },
     lastAttached: async () => {
       const hash = parts.seen.last ?? (await lastFirstAttached(context.db))

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { AnswerOf } from '@steeple/client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/service.ts'
@@ -98,6 +99,12 @@ export const NETWORK_COMMANDS: readonly CommandEntry[] = [
     usage: 'node list',
     summary: 'list nodes and their states',
     operation: 'GET /v1/nodes',
+    options: {
+      '--state <state>': 'only those in this state, such as degraded',
+      '--version <version>': 'only those with this version',
+      '--name <text>': { summary: 'only those with this in their name', to: 'query.q' },
+      '--sort <column>': 'such as name, phones or last_seen; with - in front: descending',
+    },
     list: {
       key: 'nodes',
       columns: [
@@ -158,9 +165,9 @@ async function status(terminal: Terminal, options: StatusOptions): Promise<void>
   const service = connect(terminal, options)
   const { data } = await patiently(waitFrom(options), () => service.get('/v1/status'))
   // People read the components with `svc health`.
-  const { components: _components, incidents, ...short } = data
+  const { components: _components, incidents, boxes, ...short } = data
   tellIncidents(terminal, options, incidents)
-  printRecord(terminal, options, options.json === true ? data : short)
+  printRecord(terminal, options, options.json === true ? data : { ...short, ...boxesText(boxes) })
 }
 
 async function health(terminal: Terminal, options: StatusOptions): Promise<void> {
@@ -170,9 +177,9 @@ async function health(terminal: Terminal, options: StatusOptions): Promise<void>
     () => service.get('/v1/health'),
     (answer) => answer.data.status === 'ok',
   )
-  const { components: rows, incidents, ...rest } = data
+  const { components: rows, incidents, boxes, ...rest } = data
   tellIncidents(terminal, options, incidents)
-  printWithTable(terminal, options, data, { rest, rows }, [
+  printWithTable(terminal, options, data, { rest: { ...rest, ...boxesText(boxes) }, rows }, [
     { title: 'COMPONENT', value: 'name' },
     'kind',
     'status',
@@ -181,6 +188,20 @@ async function health(terminal: Terminal, options: StatusOptions): Promise<void>
   ])
   const isWell = options.wait === undefined ? data.status !== 'down' : data.status === 'ok'
   if (!isWell) terminal.answer(1)
+}
+
+type Boxes = AnswerOf<'GET', '/v1/health'>['boxes']
+
+/** `287 of 300 are well, 4 are not, 9 do not answer`; nothing where there is no other box, or a service of an earlier version. */
+function boxesText(boxes: Boxes | undefined): { readonly boxes?: string } {
+  if (boxes === undefined || boxes.total === 0) return {}
+  const { total, well, not_well: notWell, silent } = boxes
+  const parts = [
+    `${well} of ${total} are well`,
+    ...(notWell === 0 ? [] : [`${notWell} are not`]),
+    ...(silent === 0 ? [] : [`${silent} do not answer`]),
+  ]
+  return { boxes: parts.join(', ') }
 }
 
 /** Before all else, and to people alone. A service of an earlier version tells of none. */

@@ -90,7 +90,7 @@ function IncidentLine({
   readonly onDone: () => void
   readonly children: ComponentChildren
 }) {
-  const { kind, severity, detail, component, effects, runbook, since } = incident
+  const { kind, severity, detail, component, boxes, effects, runbook, since } = incident
   const isCritical = severity === 'critical'
   const name = nameOf(incident)
   const advice = textOf('do', kind)
@@ -107,7 +107,7 @@ function IncidentLine({
         </span>
       </p>
       <p>{advice ?? <Said>{incident.advice}</Said>}</p>
-      {CAUSE_FIRST.has(kind) ? (
+      {CAUSE_FIRST.has(kind) || boxes.count > 1 ? (
         <p>
           <Said>{detail}</Said>
         </p>
@@ -149,12 +149,13 @@ export function nameOf(
     kind,
     component,
     box,
-    effects = [],
+    boxes,
     title,
-  }: Pick<Incident, 'kind' | 'component' | 'box' | 'title'> & Partial<Pick<Incident, 'effects'>>,
+  }: Pick<Incident, 'kind' | 'component' | 'box' | 'title'> & Partial<Pick<Incident, 'boxes'>>,
   text: string = textOf('title', kind) ?? title,
 ): string {
-  if (kind === 'box_silent' && effects.length > 0) return t('incident.boxes', { count: effects.length + 1 })
+  const { count = 0 } = boxes ?? {}
+  if (count > 1) return t(kind === 'part' ? 'incident.boxes.ill' : 'incident.boxes', { count })
   if (box !== null) return kind === 'part' ? t('incident.box', { name: box }) : `${text} (${box})`
   if (kind === 'part') return componentText(component)
   return kind === 'certificate_ending' ? `${text} (${componentText(component)})` : text

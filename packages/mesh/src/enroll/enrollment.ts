@@ -46,6 +46,7 @@ import { type EnrollParts, ownMeshName } from './parts.ts'
 import { createRefusals } from './refusals.ts'
 import { renewRoutes } from './renew-routes.ts'
 import { revocationList } from './revocation-list.ts'
+import { simSearchRoutes } from './sim-search.ts'
 import { findCertificate, findMember, forgetCertificates } from './store.ts'
 import { wordsOf } from './words.ts'
 
@@ -241,6 +242,7 @@ export async function enrollment(
   context.defer(() => client.close())
   const agent = meshAgent(parts, client)
   const members = meshMembers(parts, agent)
+  const calls = memberCalls(parts, client, () => membersIn(parts))
   const part: Instance = {
     routes: [
       enrollRoute(parts, createRefusals(context, 'enroll')),
@@ -251,10 +253,11 @@ export async function enrollment(
       rootAddressRoute(parts, client),
       takeRootRoute(parts, agent.isRootAway),
       joinRoute(parts, client),
+      ...simSearchRoutes(parts, calls),
     ],
     services: new Map<string, object>([
       [nodeCertificatesRef.id, nodeCertificates(parts)],
-      [boxCallsRef.id, memberCalls(parts, client, () => membersIn(parts))],
+      [boxCallsRef.id, calls],
     ]),
     start: async () => {
       context.defer(members.onChange(() => context.changed(boxCallsRef)))

@@ -1,6 +1,7 @@
 import { type Outcome, type Reconciler, southboundUnavailable } from '@steeple/contracts'
 import type { SeenLink } from '../wireguard/link-driver.ts'
 import { type Aim, aimAt, applyPeers, applyRoutes } from './apply.ts'
+import { approveByRule } from './approve-rules.ts'
 import { adoptMembers } from './follow-members.ts'
 import { LINK_KEY, LINK_RESOURCE, type PeersParts } from './parts.ts'
 import { allPeers, listOf, type PeerRow } from './peer-store.ts'
@@ -51,6 +52,7 @@ async function look(parts: PeersParts, signal: AbortSignal): Promise<void> {
     return
   }
   await adoptMembers(parts)
+  await approveByRule(parts)
   board.ownKeys = { present: await key.present(), next: await key.next() }
   const all = await allPeers(context.db)
   const rows = all.filter(({ removed_at_ms }) => removed_at_ms === null)

@@ -216,6 +216,8 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
       endpoint: '',
       advertise: [],
       heartbeat: '15s',
+      answer_searches: true,
+      approve: [],
       backhaul_cap_bytes: 0,
     },
     services: new Map([[coreDriverRef.id, core]]),

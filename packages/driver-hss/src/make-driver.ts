@@ -231,9 +231,10 @@ const NO_PROGRAM: ReadonlySet<unknown> = new Set([126, 127])
 export function engineHost(socket: string, container: string): ShellHost {
   const where = `container ${container}`
   const left = new Set<Docker.Exec>()
+  let starting = 0
   const leftRunning = async (): Promise<number> => {
     await Promise.all([...left].map(async (exec) => (await isRunning(exec)) || left.delete(exec)))
-    return left.size
+    return left.size + starting
   }
   return {
     where,
@@ -244,7 +245,10 @@ export function engineHost(socket: string, container: string): ShellHost {
         )
       }
       signal.throwIfAborted()
-      const running = run(socket, container, command, listener, left)
+      starting += 1
+      const running = run(socket, container, command, listener, left).finally(() => {
+        starting -= 1
+      })
       try {
         return await abortable(running, signal, ENGINE_MS)
       } catch (error) {
@@ -310,12 +314,12 @@ async function run(
   }
 }
 
-/** An engine that does not know it any more has ended it. */
+/** One that the engine does not know any more has ended; of one that the engine does not tell of in time nobody knows that. */
 async function isRunning(exec: Docker.Exec): Promise<boolean> {
   try {
     return (await abortable(exec.inspect(), AbortSignal.timeout(ENGINE_MS), ENGINE_MS)).Running
-  } catch {
-    return false
+  } catch (error) {
+    return (error as { readonly statusCode?: unknown }).statusCode !== 404
   }
 }
 

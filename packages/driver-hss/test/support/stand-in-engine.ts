@@ -17,6 +17,7 @@ export type EngineMood =
   | 'stopped'
   | 'hang'
   | 'deaf'
+  | 'slow'
   | 'garbage'
   | 'no-mongosh'
   | 'unreachable-database'
@@ -51,6 +52,7 @@ export async function startEngine(port: number): Promise<StandInEngine> {
   const streams = new Set<Duplex>()
   const input: string[] = []
   let mood: EngineMood = 'well'
+  const waiting: (() => unknown)[] = []
   const mongosh = join(partsFolder('mongosh-2.12.0'), 'node_modules/.bin/mongosh')
 
   const program = (command: readonly string[]): readonly string[] => {
@@ -125,6 +127,11 @@ export async function startEngine(port: number): Promise<StandInEngine> {
     const id = /\/exec\/([^/]+)\/start$/.exec(request.url ?? '')?.[1] ?? ''
     const exec = execs.get(id)
     if (exec === undefined) return stream.end('HTTP/1.1 404 Not Found\r\n\r\n')
+    // As a Podman that has too much to do: what was asked for starts when nobody waits for it any more.
+    if (mood === 'slow') return waiting.push(() => upgraded(exec, request, stream, head))
+    return upgraded(exec, request, stream, head)
+  })
+  const upgraded = (exec: Exec, request: IncomingMessage, stream: Duplex, head: Buffer): unknown => {
     const length = Number(request.headers['content-length'] ?? 0)
     stream.write(
       'HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n',
@@ -136,7 +143,7 @@ export async function startEngine(port: number): Promise<StandInEngine> {
       if (bytes.length > length) stream.unshift(bytes.subarray(length))
       start(exec, stream)
     })
-  })
+  }
   server.listen(socket)
   await once(server, 'listening')
   const recreate = (): void => {
@@ -151,6 +158,7 @@ export async function startEngine(port: number): Promise<StandInEngine> {
     },
     set mood(next) {
       mood = next
+      for (const begin of waiting.splice(0)) begin()
     },
     input: () => input.join(''),
     recreate,

@@ -1,6 +1,6 @@
 import { bytesText, Checkbox, download, Field, Form, Time, t, useQuery, useState } from '@steeple/console/kit'
 
-const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'export', 'checkpoint'] as const
+const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'stay', 'export', 'checkpoint'] as const
 
 /** The file that the regulator gets, of a time and of what it is to be about. */
 export function Panel() {

@@ -1,12 +1,46 @@
 import { hash } from 'node:crypto'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { type ImsiHash, type Plugin, type SimStay, type Visitors, visitorsRef } from '@steeple/contracts'
+import { assert, eventually, type InlinePlugin, suite } from '@steeple/testkit'
 import { begun, type Row, type World, world } from './support/world.ts'
 
 const test = suite("the regulator's file over HTTP")
 
+/** Where SIMs were beside their home: two stays, one of which goes on. */
+const STAY: SimStay = {
+  id: 'one',
+  imsi: 'aaaaaaaaaaaa' as ImsiHash,
+  servedBy: { nodeId: '22222222-2222-4222-8222-222222222222', name: 'harbour' },
+  home: { nodeId: '11111111-1111-4111-8111-111111111111', name: 'village' },
+  beganAtMs: Date.UTC(2026, 0, 1, 12),
+  seenAtMs: Date.UTC(2026, 0, 1, 13),
+  isOver: true,
+}
+const STAYS: readonly SimStay[] = [STAY, { ...STAY, id: 'two', beganAtMs: STAY.beganAtMs + 1, isOver: false }]
+
+function roaming(): InlinePlugin {
+  const visitors: Visitors = {
+    among: async () => new Set(),
+    count: async () => 0,
+    stays: async ({ fromMs, toMs }, after) =>
+      STAYS.slice(after === undefined ? 0 : STAYS.indexOf(after) + 1).filter(
+        ({ beganAtMs, seenAtMs, isOver }) => beganAtMs < toMs && (!isOver || seenAtMs >= fromMs),
+      ),
+  }
+  const plugin: Plugin = { setup: async () => ({ services: new Map([[visitorsRef.id, visitors]]) }) }
+  const provides = [visitorsRef.id]
+  const manifest = {
+    id: 'fake-roaming',
+    kind: 'feature',
+    contracts: '*',
+    config_path: 'fake_roaming',
+  } as const
+  const handover = 'overlap' as const
+  return { name: '@example/roaming', version: '1.0.0', plugin, manifest: { ...manifest, handover, provides } }
+}
+
 let all: World
 test.before(async () => {
-  all = await world()
+  all = await world({ plugins: [roaming()] })
   await begun(all)
 })
 test.after(() => all.bed.stop())
@@ -41,6 +75,20 @@ test('tells of each move of each SIM: issued, suspended, resumed, revoked, in bu
   ])
   const file = await all.file()
   assert.not.ok(file.includes('999990000004711') || file.includes(ki))
+})
+
+test('tells which box has served a SIM of another one, since when and until when', async () => {
+  const rows = await all.rows('?kinds=stay')
+  assert.equal(
+    rows.map(({ at, until, subject, by, detail }) => [at, until, subject, by, detail]),
+    ['2026-01-01T13:00:00.000Z', ''].map((until, i) => [
+      `2026-01-01T12:00:00.00${i}Z`,
+      until,
+      'aaaaaaaaaaaa',
+      'node:22222222-2222-4222-8222-222222222222/harbour',
+      '{"home":"11111111-1111-4111-8111-111111111111","home_name":"village"}',
+    ]),
+  )
 })
 
 test('records nothing of what was refused', async () => {
@@ -94,7 +142,7 @@ test('names the document of the licence with its hash, refuses what is none, and
 test('gives a span of time and the kinds that were asked for', async () => {
   const rows = await all.rows()
   const kinds = [...new Set(rows.map(({ kind }) => kind))]
-  assert.equal(kinds, ['lifecycle', 'sim', 'policy', 'license', 'export'])
+  assert.equal(kinds, ['lifecycle', 'sim', 'policy', 'license', 'stay', 'export'])
   const sims = await all.rows('?kinds=sim')
   const middle = sims[3]?.at ?? ''
   const [before, after] = [

@@ -362,11 +362,15 @@ export {
   type HomeNetworkKey,
   type OpenableSim,
   type PreparedSims,
+  type ReachKeeper,
+  type ReachWish,
+  reachKeeperRef,
   type SimCard,
   type SimCredentials,
   type SimFound,
   type SimIssuer,
   type SimProvisioning,
+  type SimStay,
   type SimWanted,
   type SubscriberMove,
   type SubscriberMoves,
@@ -394,7 +398,7 @@ export {
   logControlRef,
   type PluginStanding,
 } from './support-services.ts'
-export { defineTable, hasValidSum, rowSum, type Table, type TableSpec } from './table.ts'
+export { defineTable, hasValidSum, listed, rowSum, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export {
   type Collection,

@@ -24,6 +24,7 @@ import {
   txGateRef,
 } from './services.ts'
 import {
+  reachKeeperRef,
   type SubscriberState,
   simIssuerRef,
   simProvisioningRef,
@@ -309,6 +310,7 @@ const REFS: readonly ServiceRef<object>[] = [
   esimCodesRef,
   quotaWatchRef,
   ranDriverRef,
+  reachKeeperRef,
   sessionHistoryRef,
   simIssuerRef,
   simProvisioningRef,

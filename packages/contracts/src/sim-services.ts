@@ -3,6 +3,7 @@ import type { JsonSchema } from './json-schema.ts'
 import type { Context } from './plugin.ts'
 import type { Principal } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
+import type { TimeSpan } from './service-shapes.ts'
 import type { MutationTx } from './store.ts'
 
 /** States of a SIM; `revoked` is terminal. */
@@ -96,7 +97,7 @@ export interface Subscribers {
     tx: MutationTx,
     imsi: ImsiHash,
     capBps: number | undefined,
-    reach: 'kick' | 'wait',
+    running: 'kick' | 'wait',
   ): Promise<SubscriberView>
   /** At most `limit` subscribers that have a quota and are not revoked, with a hash behind `after`, by hash. */
   withQuota(
@@ -246,28 +247,66 @@ export interface SimWanted {
   readonly generation: number
   readonly issuedAtMs: number
 }
+/** A time in which the phone of a SIM was on a box that is not the SIM's home. Times are ms since the epoch. */
+export interface SimStay {
+  /** Names it with the box that has served. */
+  readonly id: string
+  readonly imsi: ImsiHash
+  readonly servedBy: { readonly nodeId: string; readonly name: string }
+  readonly home: { readonly nodeId: string; readonly name: string }
+  readonly beganAtMs: number
+  /** When the phone was seen last. */
+  readonly seenAtMs: number
+  /** Whether it has ended. */
+  readonly isOver: boolean
+}
 /** SIMs of other nodes that this one serves. */
 export interface Visitors {
   /** Those among these. */
   among(imsis: readonly string[]): Promise<ReadonlySet<string>>
   /** How many the HSS holds or is about to. */
   count(): Promise<number>
+  /**
+   * Stays here of SIMs of others, and elsewhere of SIMs of this node, that reach into a span, at most `limit`, behind that one, the
+   * oldest first. Throws `store_corrupt`.
+   */
+  stays(span: TimeSpan, after: SimStay | undefined, limit: number): Promise<readonly SimStay[]>
 }
 /** Provided by roaming. */
 export const visitorsRef: ServiceRef<Visitors> = serviceRef<Visitors>('roaming.visitors', {
   among: 'function',
   count: 'function',
+  stays: 'function',
+})
+/** Where a SIM works besides its home, as a body of a request says it. */
+export interface ReachWish {
+  readonly reach: 'home' | 'mesh' | 'boxes' | 'on_demand'
+  /** Node ids, with `boxes`. */
+  readonly boxes?: readonly string[]
+}
+/** Where SIMs work. */
+export interface ReachKeeper {
+  /** Throws `validation_failed`, and `node_state_conflict` where no other node can serve a SIM of this one. */
+  check(wish: ReachWish): void
+  /** Chooses it in the caller's mutation, whose audit entry should say so. */
+  chooseIn(tx: MutationTx, imsis: readonly ImsiHash[], wish: ReachWish): Promise<void>
+}
+/** Provided by roaming. */
+export const reachKeeperRef: ServiceRef<ReachKeeper> = serviceRef<ReachKeeper>('roaming.reach', {
+  check: 'function',
+  chooseIn: 'function',
 })
 /** SIMs for an HSS that is not this node's own. */
 export interface SimProvisioning {
   /** At most `limit` behind `after`, by hash. */
   list(after: string, limit: number): Promise<readonly SimWanted[]>
-  find(imsi: ImsiHash): Promise<SimWanted | undefined>
+  /** Those among these, in no order. */
+  among(imsis: readonly ImsiHash[]): Promise<readonly SimWanted[]>
   /** As the HSS of this node is to hold it; the caller zeroes its keys. Undefined: there is none. Throws `store_corrupt`. */
   subscriber(imsi: ImsiHash): Promise<Subscriber | undefined>
 }
 /** Provided by sims. */
 export const simProvisioningRef: ServiceRef<SimProvisioning> = serviceRef<SimProvisioning>(
   'sims.provisioning',
-  { list: 'function', find: 'function', subscriber: 'function' },
+  { list: 'function', among: 'function', subscriber: 'function' },
 )

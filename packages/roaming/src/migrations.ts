@@ -1,6 +1,8 @@
 import type { Migration } from '@steeple/contracts'
 
-/** The schema: what the home keeps (reach, box, lease, count) and what the visited box keeps (visitor, ended, mark, key). */
+/**
+ * The schema: what the home keeps (reach, box, lease, count), what the visited box keeps (visitor, ended, mark, key), and stays at
+ * both. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0001_roaming',
@@ -104,6 +106,30 @@ export const MIGRATIONS: readonly Migration[] = [
         private_sealed bytea not null,
         row_sum bigint not null
       )`,
+    ],
+  },
+  {
+    id: '0002_stays',
+    up: [
+      `create table roaming_stay (
+        node_id text not null,
+        id text not null,
+        node_name text not null,
+        home_id text not null,
+        home_name text not null,
+        hash text not null,
+        began_at_ms bigint not null,
+        seen_at_ms bigint not null,
+        is_over integer not null,
+        revision bigint not null,
+        row_sum bigint not null,
+        primary key (node_id, id)
+      )`,
+      'create index roaming_stay_told on roaming_stay (node_id, home_id, revision)',
+      'create index roaming_stay_began on roaming_stay (began_at_ms, node_id, id)',
+      'create index roaming_stay_seen on roaming_stay (is_over, seen_at_ms)',
+      'create index roaming_call_at on roaming_call (at_ms)',
+      'alter table roaming_box add column stays_after bigint',
     ],
   },
 ]

@@ -7,6 +7,7 @@ import {
   nodeIdentityRef,
   type Plugin,
   pageRoutes,
+  reachKeeperRef,
   type StateEvent,
   type Visitors,
   vaultRef,
@@ -18,7 +19,9 @@ import { boxReconciler } from './home/box-reconciler.ts'
 import { boxRoutes } from './home/box-routes.ts'
 import { callsRoute } from './home/calls-route.ts'
 import { planReconciler } from './home/plan.ts'
+import { reachKeeper } from './home/reach-keeper.ts'
 import { reachRoutes } from './home/reach-routes.ts'
+import { endIdle } from './home/stays.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { ALL, BOX_RESOURCE, PLAN_RESOURCE, type RoamingParts, VISITOR_RESOURCE } from './parts.ts'
 import {
@@ -28,6 +31,7 @@ import {
   KEYS,
   type KeyRow,
   ownKeyRow,
+  staysBetween,
   TABLES,
   VISITORS,
   visitorsAfter,
@@ -35,6 +39,7 @@ import {
 import { callers } from './visited/callers.ts'
 import { endLapsed } from './visited/lapse.ts'
 import { leasesRoute } from './visited/leases-route.ts'
+import { pruneStays } from './visited/stays.ts'
 import { holdToShares } from './visited/usage.ts'
 import { visitorReconciler } from './visited/visitor-reconciler.ts'
 import { visitorsRoute } from './visited/visitors-route.ts'
@@ -44,6 +49,8 @@ const LAPSE_MS = 2_000
 const COUNT_MS = 15_000
 /** Phones that the core does not know are looked for so often. */
 const CALL_MS = 3_000
+const IDLE_MS = 30_000
+const PRUNE_MS = 3_600_000
 const MOST_VISITORS = 100_000
 /** Of what is only seen of SIMs nothing is told to other boxes. */
 const SEEN: ReadonlySet<string> = new Set([
@@ -70,7 +77,10 @@ export const plugin: Plugin<RoamingConfig> = {
     const parts: RoamingParts = { context, vault, node: context.use(nodeIdentityRef) }
     const lookAgain = (): void => context.enqueue(PLAN_RESOURCE, ALL)
     return {
-      services: new Map([[visitorsRef.id, visitors(context)]]),
+      services: new Map<string, object>([
+        [visitorsRef.id, visitors(context)],
+        [reachKeeperRef.id, reachKeeper(parts)],
+      ]),
       routes: [
         leasesRoute(parts, () => ownKey(parts)),
         callsRoute(parts, () => ownKey(parts)),
@@ -101,6 +111,8 @@ export const plugin: Plugin<RoamingConfig> = {
           callers(parts, () => ownKey(parts)),
           'machine',
         )
+        context.every(IDLE_MS, () => endIdle(parts))
+        context.every(PRUNE_MS, (signal) => pruneStays(parts, signal), 'each')
         const count = counting(context)
         context.every(COUNT_MS, count, 'each')
         await count()
@@ -119,6 +131,7 @@ function visitors({ db }: Context<RoamingConfig>): Visitors {
       return found
     },
     count: async () => [...(await countVisitors(db)).values()].reduce((sum, rows) => sum + rows, 0),
+    stays: (span, after, limit) => staysBetween(db, span, after, limit),
   }
 }
 

@@ -1,9 +1,13 @@
 import {
   defineTable,
+  type ImsiHash,
+  listed,
   type Reader,
+  type SimStay,
   type SqlParams,
   type Table,
   type TableSpec,
+  type TimeSpan,
   type Tx,
 } from '@steeple/contracts'
 
@@ -28,15 +32,19 @@ export interface BoxRow {
   readonly key_x: string | null
   readonly heard_at_ms: number | null
   readonly problem: string | null
+  /** The revision of the last of its stays that is kept here; null before the first. */
+  readonly stays_after: number | null
 }
-/** A phone with that SIM came to that box, which has asked for it. */
-interface CallRow {
+/** A phone with that SIM came to that box, which has asked for it. `at_ms`: then, or when it was last seen there. */
+export interface CallRow {
   readonly hash: string
   readonly node_id: string
   readonly at_ms: number
 }
-/** How a lease is to be. */
-export type LeaseState = 'open' | 'blocked' | 'ended'
+/** How a lease is to be. `erased`: ended, and nothing of the SIM is to be kept. */
+export type LeaseState = 'open' | 'blocked' | 'ended' | 'erased'
+/** How a visitor is to be. */
+export type VisitorState = Exclude<LeaseState, 'erased'>
 /** The lease of a SIM of this box at another one. Its row stays for good: index and counts are its own. */
 export interface LeaseRow {
   readonly hash: string
@@ -78,7 +86,7 @@ export interface VisitorRow {
   readonly home_id: string
   readonly home_name: string
   readonly revision: number
-  readonly wanted: LeaseState
+  readonly wanted: VisitorState
   readonly ind: number
   readonly seq: number
   /** IMSI, keys and service; AAD `roaming_visitor/<hash>`. */
@@ -108,6 +116,20 @@ interface MarkRow {
   readonly ind: number
   readonly seq: number
 }
+/** A time in which a visitor's phone was on that box: kept there and at its home. */
+export interface StayRow {
+  readonly node_id: string
+  readonly id: string
+  readonly node_name: string
+  readonly home_id: string
+  readonly home_name: string
+  readonly hash: string
+  readonly began_at_ms: number
+  readonly seen_at_ms: number
+  readonly is_over: number
+  /** Grows with each change, among all stays of a box. */
+  readonly revision: number
+}
 /** A key of this box that others seal to. */
 export interface KeyRow {
   readonly id: string
@@ -123,7 +145,7 @@ export const REACHES: Table<ReachRow> = defineTable<ReachRow>(
 )
 export const BOXES: Table<BoxRow> = defineTable<BoxRow>(
   'roaming_box',
-  ['node_id', 'name', 'permitted_at_ms', 'key_id', 'key_x', 'heard_at_ms', 'problem'],
+  ['node_id', 'name', 'permitted_at_ms', 'key_id', 'key_x', 'heard_at_ms', 'problem', 'stays_after'],
   ['node_id'],
 )
 export const LEASES: Table<LeaseRow> = defineTable<LeaseRow>(
@@ -187,6 +209,22 @@ export const ENDED: Table<EndedRow> = defineTable<EndedRow>(
   ['hash', 'home_id'],
 )
 export const MARKS: Table<MarkRow> = defineTable<MarkRow>('roaming_mark', ['hash', 'ind', 'seq'], ['hash'])
+export const STAYS: Table<StayRow> = defineTable<StayRow>(
+  'roaming_stay',
+  [
+    'node_id',
+    'id',
+    'node_name',
+    'home_id',
+    'home_name',
+    'hash',
+    'began_at_ms',
+    'seen_at_ms',
+    'is_over',
+    'revision',
+  ],
+  ['node_id', 'id'],
+)
 export const KEYS: Table<KeyRow> = defineTable<KeyRow>('roaming_key', ['id', 'x', 'private_sealed'], ['id'])
 export const TABLES: readonly TableSpec[] = [
   REACHES,
@@ -197,6 +235,7 @@ export const TABLES: readonly TableSpec[] = [
   VISITORS,
   ENDED,
   MARKS,
+  STAYS,
   KEYS,
 ]
 
@@ -217,7 +256,10 @@ export async function changeBox(
   box: Pick<BoxRow, 'node_id' | 'name'>,
   more: Partial<BoxRow>,
 ): Promise<BoxRow> {
-  const none = { permitted_at_ms: null, key_id: null, key_x: null, heard_at_ms: null, problem: null }
+  const none = {
+    ...{ permitted_at_ms: null, key_id: null, key_x: null },
+    ...{ heard_at_ms: null, problem: null, stays_after: null },
+  }
   const now = await BOXES.find(tx, { node_id: box.node_id })
   const after = { ...none, ...now, ...box, ...more }
   await BOXES.put(tx, after)
@@ -235,6 +277,39 @@ export async function callersOf(reader: Reader, hash: string): Promise<readonly 
   return (await CALLS.select(reader, 'where hash = :hash order by node_id', { hash })).map(
     ({ node_id }) => node_id,
   )
+}
+
+/** Calls of SIMs that were last seen there before that time. */
+export function idleCalls(reader: Reader, before: number, limit: number): Promise<readonly CallRow[]> {
+  return CALLS.select(reader, 'where at_ms < :before order by at_ms limit :limit', { before, limit })
+}
+
+/** What is kept of where SIMs work, by hash. */
+export interface Known {
+  readonly reach: ReadonlyMap<string, ReachRow>
+  readonly leases: ReadonlyMap<string, readonly LeaseRow[]>
+  readonly called: ReadonlyMap<string, readonly string[]>
+}
+
+/** What is kept of these SIMs, at most 500. */
+export async function knownOf(reader: Reader, hashes: readonly string[]): Promise<Known> {
+  if (hashes.length === 0) return { reach: new Map(), leases: new Map(), called: new Map() }
+  const { where, params } = listed('hash', hashes)
+  const rest = `where ${where}`
+  const reaches = await REACHES.select(reader, rest, params)
+  const leases = Map.groupBy(
+    await LEASES.select(reader, `${rest} order by node_id`, params),
+    ({ hash }) => hash,
+  )
+  const calls = Map.groupBy(
+    await CALLS.select(reader, `${rest} order by node_id`, params),
+    ({ hash }) => hash,
+  )
+  return {
+    reach: new Map(reaches.map((row) => [row.hash, row])),
+    leases,
+    called: new Map([...calls].map(([hash, rows]) => [hash, rows.map(({ node_id }) => node_id)])),
+  }
 }
 
 /** Leases that their box is to hear of, those that wait longest first. */
@@ -266,7 +341,7 @@ export async function countedVisits(reader: Reader, node: string, limit: number)
 /** Boxes with leases that are not over, or with visits of which not all was told. */
 export async function boxesWithLeases(reader: Reader): Promise<readonly string[]> {
   const text =
-    "select node_id from roaming_lease where wanted <> 'ended' or told_revision < revision " +
+    "select node_id from roaming_lease where wanted in ('open', 'blocked') or told_revision < revision " +
     'union select node_id from roaming_count where is_over < 2'
   return (await reader.all<{ readonly node_id: string }>(text)).map(({ node_id }) => node_id)
 }
@@ -314,6 +389,75 @@ export async function homesOfVisitors(reader: Reader): Promise<readonly string[]
     "select distinct home_id from roaming_visitor where wanted <> 'ended'",
   )
   return rows.map(({ home_id }) => home_id)
+}
+
+/** Of these phones those that are visitors which the HSS may serve. */
+export async function servedVisitors(
+  reader: Reader,
+  hashes: ReadonlySet<string>,
+): Promise<readonly Pick<VisitorRow, 'hash' | 'home_id' | 'home_name'>[]> {
+  type Served = Pick<VisitorRow, 'hash' | 'home_id' | 'home_name'>
+  const text = "select hash, home_id, home_name from roaming_visitor where wanted <> 'ended'"
+  return (await reader.all<Served>(text)).filter(({ hash }) => hashes.has(hash))
+}
+
+/** Stays at a box that have not ended. */
+export function openStays(reader: Reader, node: string): Promise<readonly StayRow[]> {
+  return STAYS.select(reader, 'where is_over = 0 and node_id = :node', { node })
+}
+
+/** The highest revision of the stays at a box; 0 without one. */
+export async function lastStay(reader: Reader, node: string): Promise<number> {
+  const text = 'select coalesce(max(revision), 0) as last from roaming_stay where node_id = :node'
+  return Number((await reader.get<{ readonly last: number | string }>(text, { node }))?.last ?? 0)
+}
+
+/** Stays at a box of SIMs of a home, behind a revision, by revision. */
+export function staysAfter(
+  reader: Reader,
+  params: {
+    readonly node: string
+    readonly home: string
+    readonly after: number
+    readonly limit: number
+  },
+): Promise<readonly StayRow[]> {
+  const text =
+    'where node_id = :node and home_id = :home and revision > :after order by revision limit :limit'
+  return STAYS.select(reader, text, params as SqlParams)
+}
+
+const STAYS_BETWEEN = `where began_at_ms < :to_ms and (is_over = 0 or seen_at_ms >= :from_ms)
+  and (began_at_ms > :at_ms or (began_at_ms = :at_ms and (node_id > :node or (node_id = :node and id > :id))))
+  order by began_at_ms, node_id, id limit :limit`
+
+/** Stays that reach into a span, behind that one, the oldest first. Throws `store_corrupt`. */
+export async function staysBetween(
+  reader: Reader,
+  { fromMs, toMs }: TimeSpan,
+  after: SimStay | undefined,
+  limit: number,
+): Promise<readonly SimStay[]> {
+  const behind = { at_ms: after?.beganAtMs ?? -1, node: after?.servedBy.nodeId ?? '', id: after?.id ?? '' }
+  const params = { from_ms: fromMs, to_ms: toMs, limit, ...behind }
+  return (await STAYS.select(reader, STAYS_BETWEEN, params)).map((row) => ({
+    id: row.id,
+    // A hash of the store is one.
+    imsi: row.hash as ImsiHash,
+    servedBy: { nodeId: row.node_id, name: row.node_name },
+    home: { nodeId: row.home_id, name: row.home_name },
+    beganAtMs: row.began_at_ms,
+    seenAtMs: row.seen_at_ms,
+    isOver: row.is_over === 1,
+  }))
+}
+
+/** Stays in which no phone was seen since that time: they end with retention. */
+export function oldStays(reader: Reader, before: number, limit: number): Promise<readonly StayRow[]> {
+  return STAYS.select(reader, 'where is_over in (0, 1) and seen_at_ms < :before limit :limit', {
+    before,
+    limit,
+  })
 }
 
 /** Raises the mark of a SIM; with one index it never sinks. */

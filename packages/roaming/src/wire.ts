@@ -9,6 +9,8 @@ const MOST_VALID_S = 31_536_000
 export const CALLS_AT_ONCE = 32
 /** Ended visits of which one message says that they were counted. */
 export const COUNTED_AT_ONCE = 1_000
+/** Stays of one answer. */
+export const STAYS_AT_ONCE = 500
 /** Usage of one answer. */
 export const USAGE_AT_ONCE = 1_000
 
@@ -32,7 +34,8 @@ export interface ToldLease {
 /** What has become of it. `newer`: that revision is known already. */
 export interface LeaseResult {
   readonly imsi_sha256_12: string
-  readonly status: 'taken' | 'needs_keys' | 'newer' | 'refused'
+  /** `waits`: nothing is kept of it as soon as its phone is cut off; to be asked again. */
+  readonly status: 'taken' | 'needs_keys' | 'newer' | 'refused' | 'waits'
   readonly revision: number
   /** With `newer`: the index that the visited box has used for the SIM, when it is another one. */
   readonly ind: number | null
@@ -48,11 +51,22 @@ export interface VisitUsage {
   /** It has ended, and these totals are its last. */
   readonly is_over: boolean
 }
+/** A time in which a visitor's phone was on the visited box. Times by how long ago they are: two clocks may differ. */
+export interface ToldStay {
+  readonly revision: number
+  readonly id: string
+  readonly imsi_sha256_12: string
+  readonly began_ago_s: number
+  readonly seen_ago_s: number
+  readonly is_over: boolean
+}
 /** The answer of a visited box. */
 export interface LeasesAnswer {
   readonly key: { readonly id: string; readonly x: string }
   readonly results: readonly LeaseResult[]
   readonly usage: readonly VisitUsage[]
+  /** Behind the revision that was asked for, by revision. */
+  readonly stays: readonly ToldStay[]
 }
 
 const HASH: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{12}$' }
@@ -60,6 +74,7 @@ const OCTETS: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SA
 
 /** Schema of the message. */
 export const LEASES_SCHEMA: JsonSchema = recordSchema({
+  stays_after: { ...OCTETS, description: 'The revision of the last stay that the home has.' },
   counted: {
     type: 'array',
     maxItems: COUNTED_AT_ONCE,
@@ -72,7 +87,7 @@ export const LEASES_SCHEMA: JsonSchema = recordSchema({
     items: recordSchema({
       imsi_sha256_12: HASH,
       revision: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-      state: { type: 'string', enum: ['open', 'blocked', 'ended'] },
+      state: { type: 'string', enum: ['open', 'blocked', 'ended', 'erased'] },
       valid_s: {
         type: 'integer',
         minimum: 1,
@@ -109,7 +124,7 @@ export const ANSWER_SCHEMA: JsonSchema = recordSchema({
     type: 'array',
     items: recordSchema({
       imsi_sha256_12: HASH,
-      status: { type: 'string', description: 'taken, needs_keys, newer or refused; more may come.' },
+      status: { type: 'string', description: 'taken, needs_keys, newer, refused or waits; more may come.' },
       revision: { type: 'integer' },
       ind: {
         type: ['integer', 'null'],
@@ -131,21 +146,33 @@ export const ANSWER_SCHEMA: JsonSchema = recordSchema({
       ['imsi_sha256_12', 'visit', 'up_bytes', 'down_bytes', 'is_over'],
     ),
   },
+  stays: {
+    type: 'array',
+    items: recordSchema({
+      revision: OCTETS,
+      id: { type: 'string' },
+      imsi_sha256_12: HASH,
+      began_ago_s: OCTETS,
+      seen_ago_s: { ...OCTETS, description: 'When its phone was last seen here.' },
+      is_over: { type: 'boolean' },
+    }),
+  },
 })
 
 /** The answer of another box, of which nothing is known; undefined for what is none. Words of it are cut to `longest` characters. */
 export function readAnswer(body: unknown, longest = 300): LeasesAnswer | undefined {
   if (!isRecord(body)) return undefined
-  const { key, results, usage } = body
+  const { key, results, usage, stays } = body
   if (!isRecord(key) || typeof key.id !== 'string' || typeof key.x !== 'string') return undefined
   if (!/^[0-9a-f]{16}$/.test(key.id) || !/^[\w-]{43}$/.test(key.x)) return undefined
-  if (!Array.isArray(results) || !Array.isArray(usage)) return undefined
+  if (!Array.isArray(results) || !Array.isArray(usage) || !Array.isArray(stays)) return undefined
   return {
     key: { id: key.id, x: key.x },
     results: results
       .filter(isResult)
       .map((one) => ({ ...one, reason: one.reason?.slice(0, longest) ?? null })),
     usage: usage.filter(isUsage),
+    stays: stays.filter(isStay),
   }
 }
 
@@ -170,4 +197,11 @@ function isUsage(value: unknown): value is VisitUsage {
   const { imsi_sha256_12: hash, visit, up_bytes: up, down_bytes: down, is_over: isOver } = value
   const isVisit = typeof visit === 'string' && /^[\w-]{1,64}$/.test(visit)
   return isHash(hash) && isVisit && isCount(up) && isCount(down) && typeof isOver === 'boolean'
+}
+
+function isStay(value: unknown): value is ToldStay {
+  if (!isRecord(value)) return false
+  const { revision, id, imsi_sha256_12: hash, began_ago_s: began, seen_ago_s: seen, is_over: isOver } = value
+  const isId = typeof id === 'string' && /^[\w-]{1,64}$/.test(id)
+  return isHash(hash) && isId && [revision, began, seen].every(isCount) && typeof isOver === 'boolean'
 }

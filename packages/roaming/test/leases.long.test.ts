@@ -1,9 +1,9 @@
-import type { Imsi } from '@steeple/contracts'
+import { type Imsi, visitorsRef } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { Card } from './support/card.ts'
 import { KEYS } from './support/keys.ts'
-import { permit, simAt, type World, world } from './support/world.ts'
+import { permit, simAt, tablesWith, type World, world } from './support/world.ts'
 
 const leases = suite('roaming/leases')
 const IMSI = '999990000000001' as Imsi
@@ -190,6 +190,65 @@ scene(
       [one.id],
     )
   },
+)
+
+scene('nothing is kept of a SIM that its home has erased, at either box', async ({ boxes }) => {
+  const [home, one, two] = boxes
+  if (home === undefined || one === undefined || two === undefined) throw new Error('three boxes')
+  const hash = await simAt(home, IMSI)
+  for (const box of [one, two]) await permit(home, box)
+  for (const box of [one, two]) await eventually(() => assert.ok(box.hss.held.has(IMSI)))
+  assert.is(one.attach(IMSI, new Card(KEYS)), 'takes')
+  one.usage.seen.set(hash, { upBytes: 10, downBytes: 20 })
+  await eventually(() => assert.ok(tablesWith(home, hash).includes('roaming_count')))
+  assert.ok(tablesWith(one, hash).includes('roaming_mark'))
+  // One of them hears of it later.
+  two.isReachable = false
+  await home.erase(hash)
+  await eventually(() => assert.equal(tablesWith(one, hash), []))
+  assert.not.ok(one.hss.held.has(IMSI))
+  assert.not.ok(one.core.attached.has(IMSI), 'its session goes on')
+  assert.equal(tablesWith(home, hash), ['roaming_lease'], 'a box is still to hear')
+  two.isReachable = true
+  await eventually(() => assert.equal(tablesWith(two, hash), []))
+  await eventually(() => assert.equal(tablesWith(home, hash), []))
+})
+
+scene(
+  'both boxes know who has served, and a lease on demand goes when its phone has gone',
+  async ({ boxes }) => {
+    const [home, one] = boxes
+    if (home === undefined || one === undefined) throw new Error('two boxes')
+    const hash = await simAt(home, IMSI, { reach: 'on_demand' })
+    await permit(home, one)
+    one.strangers.add(IMSI)
+    await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+    one.strangers.delete(IMSI)
+    const cameMs = one.clock.nowMs()
+    assert.is(one.attach(IMSI, new Card(KEYS)), 'takes')
+    // Longer than an idle lease is held: its phone is there.
+    await eventually(() => assert.ok(one.clock.nowMs() - cameMs > 160_000))
+    assert.ok(one.hss.held.has(IMSI), 'a lease in use has gone')
+    const goneMs = one.clock.nowMs()
+    one.core.attached.delete(IMSI)
+    await eventually(() => assert.not.ok(one.hss.held.has(IMSI)))
+    const stays = async (box: typeof home) =>
+      (await box.bed
+        .service(visitorsRef)
+        ?.stays({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }, undefined, 9)) ?? []
+    for (const box of [home, one]) {
+      const [stay, ...others] = await stays(box)
+      assert.equal(others, [], box.name)
+      assert.is(stay?.imsi, hash)
+      assert.is(stay?.isOver, true)
+      assert.is(stay?.servedBy.nodeId, one.id)
+      assert.is(stay?.home.nodeId, home.id)
+      // Two clocks, and a look each few seconds.
+      assert.ok(Math.abs((stay?.beganAtMs ?? 0) - cameMs) < 30_000, `began ${stay?.beganAtMs}, not ${cameMs}`)
+      assert.ok(Math.abs((stay?.seenAtMs ?? 0) - goneMs) < 30_000, `seen ${stay?.seenAtMs}, not ${goneMs}`)
+    }
+  },
+  { lease: '90s' },
 )
 
 leases.run()

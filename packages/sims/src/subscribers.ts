@@ -3,6 +3,7 @@ import {
   type Context,
   countText,
   type ImsiHash,
+  listed,
   type MutationTx,
   type Principal,
   type Reader,
@@ -25,7 +26,6 @@ import {
   countUnsynced,
   EMPTY,
   lastFirstAttached,
-  listed,
   SIMS,
   type SimRow,
   simsWithQuota,
@@ -228,7 +228,7 @@ export function subscribers(parts: SimsParts): Subscribers {
     suspendIn: (tx, imsi, reason) => inside(tx, 'suspend', imsi, reason),
     resumeIn: (tx, imsi, reason) => inside(tx, 'resume', imsi, reason),
     setQuotaIn: async (tx, imsi, quotaBytes) => viewOf(await setQuota(context.db.join(tx), imsi, quotaBytes)),
-    capIn: async (tx, imsi, capBps, reach) => viewOf(await cap(context.db.join(tx), imsi, capBps, reach)),
+    capIn: async (tx, imsi, capBps, running) => viewOf(await cap(context.db.join(tx), imsi, capBps, running)),
     withQuota: async (after, limit) =>
       (await simsWithQuota(context.db, after, limit)).map(({ hash, quota_bytes }) => ({
         // A hash of the store is one.
@@ -293,12 +293,12 @@ async function cap(
   tx: MutationTx,
   hash: string,
   capBps: number | undefined,
-  reach: 'kick' | 'wait',
+  running: 'kick' | 'wait',
 ): Promise<SimRow> {
   const row = await SIMS.find(tx, { hash })
   if (row === undefined) throw simNotFound(hash)
   if ((row.cap_bps ?? undefined) === capBps) return row
-  const after: SimRow = { ...row, ...unsynced(row), cap_bps: capBps ?? null, reach }
+  const after: SimRow = { ...row, ...unsynced(row), cap_bps: capBps ?? null, reach: running }
   await SIMS.put(tx, after)
   tx.dirty(SIM_RESOURCE, hash, wantedInHss(row.state) !== 'open')
   tx.dirty(RATES_RESOURCE, hash)

@@ -15,12 +15,14 @@ import {
   type RecordedSession,
   type Route,
   route,
+  type SimStay,
   sessionHistoryRef,
   TIMESTAMP_SCHEMA,
   type TimeSpan,
   type TxInterval,
   timestampFromMs,
   timestampOrNull,
+  visitorsRef,
 } from '@steeple/contracts'
 import { carriersOf } from '@steeple/telecom'
 import type { ExportRow } from '../file/columns.ts'
@@ -29,7 +31,17 @@ import type { ComplianceParts } from '../parts.ts'
 import { type CheckpointRow, checkpointsWithin, type MoveRow, moveNumbers, movesBetween } from '../store.ts'
 
 /** What a file can be about, in the order in which it tells of it. */
-const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'license', 'session', 'export', 'checkpoint'] as const
+const KINDS = [
+  'lifecycle',
+  'sim',
+  'tx',
+  'policy',
+  'license',
+  'session',
+  'stay',
+  'export',
+  'checkpoint',
+] as const
 type Kind = (typeof KINDS)[number]
 
 /** Rows that are read at a time. */
@@ -47,6 +59,7 @@ const SOURCES: Readonly<Record<Kind, Source>> = {
   policy: revisions,
   license: licenses,
   session: sessions,
+  stay: stays,
   export: exports,
   checkpoint: checkpoints,
 }
@@ -193,6 +206,24 @@ function sessionRow(session: RecordedSession): ExportRow {
   }
 }
 
+/** Without roaming a SIM is nowhere but at home. */
+function stays({ context }: ComplianceParts, span: TimeSpan): Pages {
+  const visitors = context.maybe(visitorsRef)
+  return paged<SimStay>((last) => visitors?.stays(span, last, PAGE) ?? Promise.resolve([]), stayRow)
+}
+
+function stayRow({ id, imsi, servedBy, home, beganAtMs, seenAtMs, isOver }: SimStay): ExportRow {
+  return {
+    kind: 'stay',
+    id,
+    at: timestampFromMs(beganAtMs),
+    until: isOver ? timestampFromMs(seenAtMs) : null,
+    subject: imsi,
+    by: `node:${servedBy.nodeId}/${servedBy.name}`,
+    detail: JSON.stringify({ home: home.nodeId, home_name: home.name }),
+  }
+}
+
 function exports({ context }: ComplianceParts, { fromMs, toMs }: TimeSpan): Pages {
   const trail = context.use(auditTrailRef)
   const filter = { action: EXPORT_ACTION, fromMs, toMs: toMs - 1 }
@@ -253,7 +284,7 @@ export function exportRoute(parts: ComplianceParts): Route {
     summary: "Get the regulator's file",
     description:
       'CSV (RFC 4180, UTF-8, a header row) of what happened on this node: moves of SIMs and of the node, TX intervals, ' +
-      'changes of the policy, sessions, exports, and what retention has removed. It has hashes instead of IMSIs. The ' +
+      'changes of the policy, sessions, stays of SIMs at other boxes than their home, exports, and what retention has removed. It has hashes instead of IMSIs. The ' +
       "last line is a manifest with the number of rows, their SHA-256 and the node's signature; a file without it is " +
       'cut off. `svc compliance verify` checks it without this service. docs/reference/regulator-file.md describes ' +
       'kinds and columns.',

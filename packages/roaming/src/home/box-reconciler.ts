@@ -2,7 +2,6 @@ import {
   boxCallsRef,
   type ImsiHash,
   isRecord,
-  msFromDuration,
   type Outcome,
   quotaKeeperRef,
   type Reconciler,
@@ -12,7 +11,7 @@ import {
   type Tx,
 } from '@steeple/contracts'
 import { type BoxKey, sealTo } from '../envelope.ts'
-import { BOX_RESOURCE, othersOf, type RoamingParts } from '../parts.ts'
+import { BOX_RESOURCE, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
 import { laterSeq } from '../sqn.ts'
 import {
   allBoxes,
@@ -35,8 +34,11 @@ import {
   type LeaseResult,
   type LeasesAnswer,
   readAnswer,
+  STAYS_AT_ONCE,
   type ToldLease,
 } from '../wire.ts'
+import { leaseMs } from './plan.ts'
+import { keepStays } from './stays.ts'
 import { bookUsage } from './usage.ts'
 
 /** A box is asked for news so often. */
@@ -45,13 +47,14 @@ const RESYNC_MS = 30_000
 const BACKOFF = { firstMs: 1_000, longestMs: 10_000 }
 /** Boxes that are spoken to at once. */
 const ABREAST = 4
-const DAY_MS = 86_400_000
 /** Between two messages to one box. */
 const MORE_MS = 200
 /** What is taken is looked at again after this part of its life. */
 const RENEWED_AFTER = 1 / 3
 /** A refusal is asked again after that. */
 const REFUSED_MS = 60_000
+/** What is to be erased there waits for its phone to be cut off. */
+const WAITS_MS = 1_000
 /** What is left of a quota is told so often. */
 const SHARE_MS = 30_000
 
@@ -97,7 +100,8 @@ async function speak(
   const key = keyOf(known)
   const leases = key === undefined ? [] : await toldLeases(parts, key, due)
   const counted = await countedVisits(context.db, box.node_id, COUNTED_AT_ONCE)
-  const answer = await ask(parts, box, { counted, leases }, signal)
+  const stays_after = known?.stays_after ?? 0
+  const answer = await ask(parts, box, { stays_after, counted, leases }, signal)
   const isOtherKey = key?.id !== answer.key.id
   await context.db.write(async (tx) => {
     const { id: key_id, x: key_x } = answer.key
@@ -117,11 +121,16 @@ async function speak(
     }
   })
   await bookUsage(parts, box, answer.usage)
+  await keepStays(parts, box, answer.stays)
+  // The last word of these SIMs.
+  for (const { imsi_sha256_12: hash, state } of leases)
+    if (state === 'erased') context.enqueue(PLAN_RESOURCE, hash)
+  if (answer.stays.length === STAYS_AT_ONCE) return true
   return due.length > 0 && (isOtherKey || due.length === LEASES_AT_ONCE || needsMore(answer))
 }
 
 function needsMore({ results }: LeasesAnswer): boolean {
-  return results.some(({ status }) => status === 'needs_keys' || status === 'newer')
+  return results.some(({ status }) => status === 'needs_keys' || status === 'newer' || status === 'waits')
 }
 
 /** The other box has drawn with that index before, and goes on with it: whichever has it now gets the one of this row. */
@@ -146,21 +155,18 @@ function after(
   const fresh = isLost ? { seq: laterSeq(row.seq, row.granted_at_ms, now), granted_at_ms: now } : {}
   if (status === 'needs_keys') return { needs_keys: 1, renew_at_ms: now, ...fresh }
   if (status === 'newer') return { revision: Math.max(row.revision, theirs) + 1, renew_at_ms: now }
+  if (status === 'waits') return { renew_at_ms: now + WAITS_MS }
   if (status !== 'taken') return { problem: reason ?? 'refused', renew_at_ms: now + REFUSED_MS }
   const taken = { told_revision: told, problem: null }
   // Changed meanwhile: that is due already.
   if (row.revision !== told) return taken
-  if (row.wanted === 'ended')
+  if (row.wanted === 'ended' || row.wanted === 'erased')
     return { ...taken, until_ms: now, needs_keys: 1, renew_at_ms: Number.MAX_SAFE_INTEGER }
   const lifeMs = leaseMs(context.config.lease)
   const needs_keys = row.wanted === 'open' ? 0 : row.needs_keys
   const renewedMs = Math.floor(lifeMs * RENEWED_AFTER)
   const renew_at_ms = now + (share === null ? renewedMs : Math.min(renewedMs, SHARE_MS))
   return { ...taken, needs_keys, until_ms: now + lifeMs, renew_at_ms }
-}
-
-function leaseMs(text: string): number {
-  return msFromDuration(text) ?? DAY_MS
 }
 
 async function toldLeases(
@@ -227,7 +233,11 @@ async function sealedCard(
 async function ask(
   { context }: RoamingParts,
   box: Pick<BoxRow, 'node_id' | 'name'>,
-  body: { readonly counted: readonly string[]; readonly leases: readonly ToldLease[] },
+  body: {
+    readonly stays_after: number
+    readonly counted: readonly string[]
+    readonly leases: readonly ToldLease[]
+  },
   signal: AbortSignal,
 ): Promise<LeasesAnswer> {
   try {

@@ -2,7 +2,7 @@ import {
   chunksOf,
   type ImsiHash,
   type MutationTx,
-  type OtherBox,
+  msFromDuration,
   type Outcome,
   type Principal,
   type Reconciler,
@@ -18,7 +18,9 @@ import {
   COUNTS,
   callersOf,
   countsOf,
+  type Known,
   knownHashes,
+  knownOf,
   LEASES,
   type LeaseRow,
   type LeaseState,
@@ -28,11 +30,18 @@ import {
   type ReachRow,
 } from '../store.ts'
 
-const RESYNC_MS = 60_000
+/** All are looked at so often, beside each that changes. */
+const RESYNC_MS = 600_000
 /** SIMs that are read at once, and changed in one mutation. */
 const CHUNK = 200
+const DAY_MS = 86_400_000
 /** Who changes leases by itself. */
 export const BY: Principal = systemPrincipal('roaming')
+
+/** How long a lease holds by itself. */
+export function leaseMs(text: string): number {
+  return msFromDuration(text) ?? DAY_MS
+}
 
 /** Makes leases of what SIMs, reaches, permits and members say. */
 export function planReconciler(parts: RoamingParts): Reconciler {
@@ -43,9 +52,10 @@ export function planReconciler(parts: RoamingParts): Reconciler {
     urgentConcurrency: 1,
     keys: async () => [ALL],
     reconcile: async (keys, signal): Promise<Outcome> => {
-      const places = await placesOf(parts)
+      const others = await othersOf(parts)
       // Of a mesh that is not known yet nobody is known to be out.
-      if (places === undefined) return { state: 'converged' }
+      if (others === undefined) return { state: 'converged' }
+      const places = { permitted: await permittedOf(parts, others), others }
       if (keys.includes(ALL)) await planAll(parts, places, signal)
       const single = keys.filter((key) => key !== ALL)
       if (single.length > 0) await planHashes(parts, places, single)
@@ -54,12 +64,16 @@ export function planReconciler(parts: RoamingParts): Reconciler {
   }
 }
 
-/** Boxes that a SIM may reach: permitted, and members. */
-type Places = ReadonlyMap<string, OtherBox>
+/** The members, and those of them that a SIM may reach. */
+interface Places {
+  readonly others: ReadonlyMap<string, OtherBox>
+  readonly permitted: ReadonlyMap<string, OtherBox>
+}
 
-async function placesOf(parts: RoamingParts): Promise<Places | undefined> {
-  const others = await othersOf(parts)
-  if (others === undefined) return undefined
+async function permittedOf(
+  parts: RoamingParts,
+  others: Places['others'],
+): Promise<ReadonlyMap<string, OtherBox>> {
   if (indProblem(parts) !== undefined) return new Map()
   const permitted = (await allBoxes(parts.context.db)).filter(({ permitted_at_ms: at }) => at !== null)
   return new Map(
@@ -77,7 +91,7 @@ async function planAll(parts: RoamingParts, places: Places, signal: AbortSignal)
     signal.throwIfAborted()
     await planHashes(parts, places, chunk)
   }
-  if (context.config.default_reach !== 'mesh' || places.size === 0) return
+  if (context.config.default_reach !== 'mesh' || places.permitted.size === 0) return
   const sims = context.use(simProvisioningRef)
   for (let after = ''; ; ) {
     signal.throwIfAborted()
@@ -91,23 +105,27 @@ async function planAll(parts: RoamingParts, places: Places, signal: AbortSignal)
 }
 
 async function planHashes(parts: RoamingParts, places: Places, hashes: readonly string[]): Promise<void> {
-  const sims = parts.context.use(simProvisioningRef)
-  const found: SimWanted[] = []
-  for (const hash of hashes) {
-    // An event's subject that is no hash is none of a SIM.
-    const imsi = hash as ImsiHash
-    const sim = await sims.find(imsi)
-    if (sim === undefined) await forget(parts, hash)
-    found.push(sim ?? { imsi, wanted: 'absent', generation: 0, issuedAtMs: 0 })
+  // An event's subject that is no hash is none of a SIM.
+  const imsis = hashes as readonly ImsiHash[]
+  const found: Planned[] = [...(await parts.context.use(simProvisioningRef).among(imsis))]
+  const known = new Set<string>(found.map(({ imsi }) => imsi))
+  for (const imsi of imsis) {
+    if (known.has(imsi)) continue
+    await forget(parts, places, imsi)
+    found.push({ imsi, wanted: 'absent', generation: 0, issuedAtMs: 0, isErased: true })
   }
   await plan(parts, places, found)
 }
 
-/** Nothing is kept of a SIM that is no more, once the boxes that had it have heard. */
-async function forget({ context }: RoamingParts, hash: string): Promise<void> {
+/** A SIM as it should be; `isErased`: it is no more. */
+type Planned = SimWanted & { readonly isErased?: boolean }
+
+/** Nothing is kept of a SIM that is no more, once the members that had it have heard. */
+async function forget({ context }: RoamingParts, { others }: Places, hash: string): Promise<void> {
   const all = await leasesOf(context.db, hash)
   const heard = all.filter(
-    ({ wanted, told_revision, revision }) => wanted === 'ended' && told_revision === revision,
+    ({ node_id, wanted, told_revision, revision }) =>
+      (wanted === 'erased' && told_revision === revision) || !others.has(node_id),
   )
   await context.db.write(async (tx) => {
     await REACHES.remove(tx, { hash })
@@ -132,10 +150,13 @@ const ACTIONS = [
 ] as const
 
 /** Brings the leases of these SIMs to what they should be: what changes is audited, and the boxes are told. */
-async function plan(parts: RoamingParts, places: Places, sims: readonly SimWanted[]): Promise<void> {
+async function plan(parts: RoamingParts, { permitted }: Places, sims: readonly Planned[]): Promise<void> {
   const { context } = parts
-  const dated: Step[] = []
-  for (const sim of sims) dated.push(...(await stepsOf(parts, places, sim)))
+  const kept = await knownOf(
+    context.db,
+    sims.map(({ imsi }) => imsi),
+  )
+  const dated = sims.flatMap((sim) => stepsOf(parts, permitted, sim, kept))
   if (dated.length === 0) return
   for (const { kind, action } of ACTIONS) {
     const steps = dated.filter((step) => kindOf(step) === kind)
@@ -153,20 +174,29 @@ async function plan(parts: RoamingParts, places: Places, sims: readonly SimWante
 }
 
 function kindOf({ before, after }: Step): (typeof ACTIONS)[number]['kind'] {
-  if (after.wanted === 'ended') return 'end'
-  return before === undefined || before.wanted === 'ended' ? 'grant' : 'change'
+  if (isOver(after)) return 'end'
+  return before === undefined || isOver(before) ? 'grant' : 'change'
 }
 
-async function stepsOf(parts: RoamingParts, places: Places, sim: SimWanted): Promise<readonly Step[]> {
+function isOver({ wanted }: Pick<LeaseRow, 'wanted'>): boolean {
+  return wanted === 'ended' || wanted === 'erased'
+}
+
+function stepsOf(
+  parts: RoamingParts,
+  places: Places['permitted'],
+  sim: Planned,
+  kept: Known,
+): readonly Step[] {
   const { context } = parts
-  const chosen = await REACHES.find(context.db, { hash: sim.imsi })
-  const leases = await leasesOf(context.db, sim.imsi)
-  const called = await callersOf(context.db, sim.imsi)
+  const chosen = kept.reach.get(sim.imsi)
+  const leases = kept.leases.get(sim.imsi) ?? []
+  const called = kept.called.get(sim.imsi) ?? []
   const reached = reachedBoxes(chosen, context.config.default_reach, { places, called })
   const given = new Set(leases.map(({ ind }) => ind))
   const steps: Step[] = []
   for (const lease of leases) {
-    const wanted = reached.has(lease.node_id) ? stateOf(sim) : 'ended'
+    const wanted = reached.has(lease.node_id) || sim.isErased === true ? stateOf(sim) : 'ended'
     const after = changed(parts, lease, leases, sim, wanted)
     if (after !== undefined) steps.push({ before: lease, after })
   }
@@ -204,7 +234,8 @@ export function boxesIn(chosen: Pick<ReachRow, 'boxes'> | undefined): readonly s
   return chosen === undefined ? [] : (JSON.parse(chosen.boxes) as readonly string[])
 }
 
-function stateOf({ wanted }: SimWanted): LeaseState {
+function stateOf({ wanted, isErased = false }: Planned): LeaseState {
+  if (isErased) return 'erased'
   return wanted === 'absent' ? 'ended' : wanted
 }
 
@@ -217,9 +248,13 @@ function changed(
   wanted: LeaseState,
 ): LeaseRow | undefined {
   // What has ended hears of no change.
-  if (lease.wanted === wanted && (wanted === 'ended' || lease.generation === sim.generation)) return undefined
+  if (
+    lease.wanted === wanted &&
+    (wanted === 'ended' || wanted === 'erased' || lease.generation === sim.generation)
+  )
+    return undefined
   const nowMs = parts.context.clock.nowMs()
-  const isBack = lease.wanted === 'ended'
+  const isBack = isOver(lease) && wanted === 'open'
   return {
     ...lease,
     wanted,

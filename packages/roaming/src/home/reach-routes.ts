@@ -3,7 +3,6 @@ import {
   type ImsiHash,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
-  nodeStateConflict,
   objectSchema,
   ok,
   type Reader,
@@ -17,9 +16,10 @@ import {
   timestampOrNull,
   validationFailed,
 } from '@steeple/contracts'
-import { ALL, indProblem, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
+import { othersOf, type RoamingParts } from '../parts.ts'
 import { allBoxes, callersOf, leasesOf, REACHES, type Reach } from '../store.ts'
 import { boxesIn, reachedBoxes } from './plan.ts'
+import { reachKeeper } from './reach-keeper.ts'
 
 export const NODE_ID: JsonSchema = {
   type: 'string',
@@ -87,6 +87,7 @@ function getRoute(parts: RoamingParts): Route {
 }
 
 function putRoute(parts: RoamingParts): Route {
+  const keeper = reachKeeper(parts)
   return route<Params, unknown, Body>({
     method: 'PUT',
     path: '/v1/sims/:imsi/reach',
@@ -106,26 +107,15 @@ function putRoute(parts: RoamingParts): Route {
     handle: async (request) => {
       const { params, body } = request
       await refuseUnknown(parts, params.imsi)
-      const boxes = checkedBoxes(parts, body)
+      const { boxes = [], reach } = body
+      keeper.check(body)
       return await request.mutate(params.imsi, async (tx) => {
-        await REACHES.put(tx, { hash: params.imsi, reach: body.reach, boxes: JSON.stringify(boxes) })
-        tx.audit({ detail: { reach: body.reach, boxes } })
-        tx.dirty(PLAN_RESOURCE, params.imsi, true)
+        await keeper.chooseIn(tx, [params.imsi], body)
+        tx.audit({ detail: { reach, boxes } })
         return { body: await reachOf(parts, params.imsi, tx) }
       })
     },
   })
-}
-
-/** The boxes that a body names. Throws `validation_failed`, and `node_state_conflict` where no other box can serve a SIM of this one. */
-function checkedBoxes(parts: RoamingParts, { reach, boxes = [] }: Body): readonly string[] {
-  const problem = reach === 'home' ? undefined : indProblem(parts)
-  if (problem !== undefined) throw nodeStateConflict(problem)
-  if ((reach === 'boxes') !== boxes.length > 0)
-    throw validationFailed('/boxes names boxes with reach boxes, and is left out otherwise', {
-      details: [{ pointer: '/boxes', message: 'goes with reach boxes' }],
-    })
-  return boxes
 }
 
 interface ManyBody extends Body {
@@ -136,6 +126,7 @@ const MOST_IDS = 1_000
 const CHUNK = 500
 
 function manyRoute(parts: RoamingParts): Route {
+  const keeper = reachKeeper(parts)
   return route<unknown, unknown, ManyBody>({
     method: 'POST',
     path: '/v1/roaming/reach',
@@ -157,33 +148,29 @@ function manyRoute(parts: RoamingParts): Route {
     audit: 'sim.reach',
     errors: ['validation_failed', 'node_state_conflict'],
     handle: async (request) => {
-      const { batch_id: batch, ids = [], reach } = request.body
-      const boxes = checkedBoxes(parts, request.body)
+      const { batch_id: batch, ids = [], boxes = [], reach } = request.body
+      keeper.check(request.body)
       if ((batch === undefined) === (ids.length === 0))
         throw validationFailed('name either a batch (/batch_id) or SIMs (/ids)', {
           details: [{ pointer: '', message: 'has either batch_id or ids' }],
         })
       const known = batch === undefined ? await among(parts, ids) : await hashesOf(parts, batch)
       return await request.mutate(batch ?? 'sims', async (tx) => {
-        for (const hash of known) await REACHES.put(tx, { hash, reach, boxes: JSON.stringify(boxes) })
+        await keeper.chooseIn(tx, known, request.body)
         tx.audit({ detail: { reach, boxes, sims: known.length } })
-        tx.dirty(PLAN_RESOURCE, ALL, true)
         return { body: { changed: known.length } }
       })
     },
   })
 }
 
-async function among({ context }: RoamingParts, ids: readonly ImsiHash[]): Promise<readonly string[]> {
-  const sims = context.use(simProvisioningRef)
-  const known: string[] = []
-  for (const imsi of ids) if ((await sims.find(imsi)) !== undefined) known.push(imsi)
-  return known
+async function among({ context }: RoamingParts, ids: readonly ImsiHash[]): Promise<readonly ImsiHash[]> {
+  return (await context.use(simProvisioningRef).among(ids)).map(({ imsi }) => imsi)
 }
 
-async function hashesOf({ context }: RoamingParts, batch: string): Promise<readonly string[]> {
+async function hashesOf({ context }: RoamingParts, batch: string): Promise<readonly ImsiHash[]> {
   const issuer = context.use(simIssuerRef)
-  const all: string[] = []
+  const all: ImsiHash[] = []
   for (let after = ''; ; ) {
     const page = await issuer.batch(batch, after, CHUNK)
     const last = page.at(-1)
@@ -193,8 +180,8 @@ async function hashesOf({ context }: RoamingParts, batch: string): Promise<reado
   }
 }
 
-async function refuseUnknown({ context }: RoamingParts, imsi: ImsiHash): Promise<void> {
-  if ((await context.use(simProvisioningRef).find(imsi)) === undefined) throw simNotFound(imsi)
+async function refuseUnknown(parts: RoamingParts, imsi: ImsiHash): Promise<void> {
+  if ((await among(parts, [imsi])).length === 0) throw simNotFound(imsi)
 }
 
 async function reachOf(parts: RoamingParts, hash: ImsiHash, reader: Reader): Promise<object> {

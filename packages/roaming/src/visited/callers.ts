@@ -4,6 +4,7 @@ import {
   type ImsiHash,
   isRecord,
   isServiceError,
+  type ObservedUe,
   type OtherBox,
   subscribersRef,
 } from '@steeple/contracts'
@@ -13,46 +14,61 @@ import { othersOf, type RoamingParts } from '../parts.ts'
 import { BOXES, changeBox, type KeyRow, keyOf, VISITORS } from '../store.ts'
 import { CALLS_AT_ONCE } from '../wire.ts'
 import { closedBecause } from './leases-route.ts'
+import { stayKeeper } from './stays.ts'
 
 /** A phone that nobody takes is asked for again after that. */
 const AGAIN_MS = 60_000
-/** Phones that are remembered. */
-const MOST_ASKED = 10_000
 
 /**
- * Asks the other boxes for SIMs of phones that the core has refused, since it knows nobody of that IMSI. The home gives a lease, and the
- * phone's next attempt succeeds.
+ * Looks at the phones of the core: notes which visitors are there, and asks the other boxes for SIMs of phones that it has refused, since
+ * it knows nobody of that IMSI. The home gives a lease, and the phone's next attempt succeeds.
  */
 export function callers(
   parts: RoamingParts,
   ownKey: () => Promise<KeyRow>,
 ): (signal: AbortSignal) => Promise<void> {
-  const { context } = parts
   const askedAt = new Map<string, number>()
-  const strangers = async (signal: AbortSignal): Promise<readonly string[]> => {
-    const ues = (await context.maybe(coreDriverRef)?.ues(signal)) ?? []
-    const hashes = new Set(ues.filter(({ isRegistered }) => !isRegistered).map(({ imsi }) => imsiHash(imsi)))
-    const nowMs = context.clock.monotonicMs()
-    const found: string[] = []
-    for (const hash of hashes) {
-      if (nowMs - (askedAt.get(hash) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) continue
-      if (await isKnown(parts, hash)) continue
-      askedAt.set(hash, nowMs)
-      found.push(hash)
-      if (found.length === CALLS_AT_ONCE) break
-    }
-    if (askedAt.size > MOST_ASKED) askedAt.clear()
-    return found
-  }
+  const note = stayKeeper(parts)
   return async (signal) => {
-    const others = closedBecause(parts) === undefined ? await othersOf(parts) : undefined
-    if (others === undefined || others.size === 0) return
-    // A core that does not answer is the business of others.
-    const hashes = await strangers(signal).catch(() => [])
+    const others = await othersOf(parts)
+    const ues = others?.size === 0 ? undefined : await uesOf(parts, signal)
+    if (others === undefined || ues === undefined) return
+    const hashesOf = (isRegistered: boolean): ReadonlySet<ImsiHash> =>
+      new Set(ues.filter((ue) => ue.isRegistered === isRegistered).map(({ imsi }) => imsiHash(imsi)))
+    await note(hashesOf(true))
+    if (closedBecause(parts) !== undefined) return
+    const hashes = await strangersAmong(parts, askedAt, hashesOf(false))
     if (hashes.length === 0) return
     const own = await ownKey()
     for (const box of others.values()) await askOrNot(parts, own, box, hashes, signal)
   }
+}
+
+/** Phones of no SIM that this box knows, and that were not asked for lately. */
+async function strangersAmong(
+  parts: RoamingParts,
+  askedAt: Map<string, number>,
+  hashes: ReadonlySet<ImsiHash>,
+): Promise<readonly string[]> {
+  const nowMs = parts.context.clock.monotonicMs()
+  for (const [hash, atMs] of askedAt) if (nowMs - atMs >= AGAIN_MS) askedAt.delete(hash)
+  const found: string[] = []
+  for (const hash of hashes) {
+    if (askedAt.has(hash) || (await isKnown(parts, hash))) continue
+    askedAt.set(hash, nowMs)
+    found.push(hash)
+    if (found.length === CALLS_AT_ONCE) break
+  }
+  return found
+}
+
+/** The phones of the core; undefined where that does not answer, which is the business of others. */
+async function uesOf(
+  { context }: RoamingParts,
+  signal: AbortSignal,
+): Promise<readonly ObservedUe[] | undefined> {
+  const core = context.maybe(coreDriverRef)
+  return await core?.ues(signal).catch(() => undefined)
 }
 
 /** A box that does not answer keeps none of the others from being asked. */

@@ -13,12 +13,22 @@ import {
 import { imsiHash } from '@steeple/telecom'
 import { openFrom } from '../envelope.ts'
 import { indProblem, type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
-import { ENDED, type EndedRow, type KeyRow, MARKS, VISITORS, type VisitorRow } from '../store.ts'
+import {
+  ENDED,
+  type EndedRow,
+  type KeyRow,
+  MARKS,
+  VISITORS,
+  type VisitorRow,
+  type VisitorState,
+} from '../store.ts'
 import { readCard, wipeCard } from '../visitor-card.ts'
 import { ANSWER_SCHEMA, LEASES_SCHEMA, type LeaseResult, type ToldLease } from '../wire.ts'
+import { toldStays } from './stays.ts'
 import { baseOf, usageOfVisits } from './usage.ts'
 
 interface Body {
+  readonly stays_after: number
   readonly counted: readonly string[]
   readonly leases: readonly ToldLease[]
 }
@@ -42,7 +52,7 @@ export function leasesRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>):
     description:
       'A member of the mesh, for SIMs that it is the home of. The keys are sealed to this box. A lease that is not renewed ends by itself. ' +
       'Without leases it answers the key of this box and what its visitors have used.',
-    example: { counted: [], leases: [] },
+    example: { stays_after: 0, counted: [], leases: [] },
     schema: { body: LEASES_SCHEMA, response: ANSWER_SCHEMA },
     audit: 'roaming.visit',
     errors: ['forbidden', 'validation_failed'],
@@ -51,13 +61,14 @@ export function leasesRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>):
       if (principal.kind !== 'node' || principal.id === parts.node.nodeId)
         throw forbidden('node, another than this one')
       const key = await ownKey()
-      const { counted, leases } = request.body
+      const { stays_after, counted, leases } = request.body
       if (counted.length > 0) await forgetCounted(parts, principal.id, new Set(counted))
       const results = leases.length === 0 ? [] : await take(parts, request, key)
       return ok({
         key: { id: key.id, x: key.x },
         results,
         usage: await usageOfVisits(parts, principal.id),
+        stays: await toldStays(parts, principal.id, stays_after),
       })
     },
   })
@@ -182,6 +193,7 @@ async function takeOne(
   const hash = told.imsi_sha256_12
   const result = (status: LeaseResult['status'], more?: Partial<LeaseResult>): LeaseResult =>
     resultOf(told, status, more)
+  if (told.state === 'erased') return result(await eraseFor(tx, home.id, told))
   const row = await VISITORS.find(tx, { hash })
   const reason = problem ?? (await refusal(parts, hash, row, home.id))
   if (reason !== undefined) return result('refused', { reason })
@@ -189,28 +201,57 @@ async function takeOne(
   if (row !== undefined && row.revision > told.revision) return result('newer', { revision: row.revision })
   if (mark !== undefined && mark.ind !== told.ind) return result('newer', { ind: mark.ind })
   if (told.state !== 'open') {
-    if (row === undefined) return result('taken')
-    await VISITORS.put(tx, { ...row, ...timesOf(parts, told), revision: told.revision, wanted: told.state })
-    tx.dirty(VISITOR_RESOURCE, hash, true)
+    if (row !== undefined) await close(parts, tx, row, { ...told, state: told.state })
     return result('taken')
   }
   if (sealed === undefined && (row === undefined || row.wanted === 'ended')) return result('needs_keys')
-  const content = sealed ?? row?.sealed ?? new Uint8Array()
-  const visit = row ?? (await begunVisit(parts, tx, { hash, home_id: home.id }, base))
-  await VISITORS.put(tx, visitorFrom(parts, home, told, row, content, mark?.seq ?? 0, visit))
+  const visit = await visitOf(parts, tx, row, { hash, home_id: home.id }, base)
+  const card = { sealed: sealed ?? row?.sealed, markedSeq: mark?.seq ?? 0 }
+  await VISITORS.put(tx, visitorFrom(parts, home, told, row, card, visit))
   tx.dirty(VISITOR_RESOURCE, hash)
   return result('taken')
 }
 
+/** Blocks or ends a visitor. */
+async function close(
+  parts: RoamingParts,
+  tx: MutationTx,
+  row: VisitorRow,
+  told: ToldLease & { readonly state: VisitorState },
+): Promise<void> {
+  const { revision, state: wanted } = told
+  await VISITORS.put(tx, { ...row, ...timesOf(parts, told), revision, wanted })
+  tx.dirty(VISITOR_RESOURCE, row.hash, true)
+}
+
+/** Keeps nothing of a SIM that its home has erased, once its phone is cut off; of one that is another's by now, only of that home. */
+async function eraseFor(
+  tx: MutationTx,
+  home_id: string,
+  { imsi_sha256_12: hash, revision }: ToldLease,
+): Promise<LeaseResult['status']> {
+  const row = await VISITORS.find(tx, { hash })
+  if (row?.home_id === home_id) {
+    await VISITORS.put(tx, { ...row, revision: Math.max(row.revision, revision), wanted: 'ended' })
+    tx.dirty(VISITOR_RESOURCE, hash, true)
+    return 'waits'
+  }
+  await ENDED.remove(tx, { hash, home_id })
+  if (row === undefined) await MARKS.remove(tx, { hash })
+  return 'taken'
+}
+
 type Visit = Pick<VisitorRow, 'visit' | 'since_ms' | 'base_up_bytes' | 'base_down_bytes'>
 
-/** The visit that begins, or the one that goes on because the home has not counted all of it. */
-async function begunVisit(
+/** The visit that goes on, also one that has ended and of which the home has not counted all, or one that begins. */
+async function visitOf(
   { context }: RoamingParts,
   tx: MutationTx,
+  row: VisitorRow | undefined,
   key: Pick<EndedRow, 'hash' | 'home_id'>,
   base: OpenedLease['base'],
 ): Promise<Visit> {
+  if (row !== undefined) return row
   const ended = await ENDED.find(tx, key)
   if (ended !== undefined) await ENDED.remove(tx, key)
   return ended ?? { visit: randomBytes(9).toString('base64url'), since_ms: context.clock.nowMs(), ...base }
@@ -240,8 +281,10 @@ function visitorFrom(
   home: Request['principal'],
   told: ToldLease,
   row: VisitorRow | undefined,
-  sealed: Uint8Array,
-  markedSeq: number,
+  {
+    sealed = new Uint8Array(),
+    markedSeq,
+  }: { readonly sealed: Uint8Array | undefined; readonly markedSeq: number },
   { visit, since_ms, base_up_bytes, base_down_bytes }: Visit,
 ): VisitorRow {
   const same = {

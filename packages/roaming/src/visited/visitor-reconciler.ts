@@ -13,7 +13,7 @@ import {
 import { safeText } from '@steeple/telecom'
 import { type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
 import { laterSeq, seqIn, sqnFrom } from '../sqn.ts'
-import { ENDED, type LeaseState, raiseMark, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
+import { ENDED, raiseMark, VISITORS, type VisitorRow, type VisitorState, visitorsAfter } from '../store.ts'
 import { unpackCard, type VisitorCard, wipeCard } from '../visitor-card.ts'
 
 /** Each visitor is compared with the HSS so often. */
@@ -99,7 +99,7 @@ async function openedVisitors(
 }
 
 /** What HSS and core are to come to. */
-export function stateOf({ wanted, is_over }: Pick<VisitorRow, 'wanted' | 'is_over'>): LeaseState {
+export function stateOf({ wanted, is_over }: Pick<VisitorRow, 'wanted' | 'is_over'>): VisitorState {
   return wanted === 'open' && is_over === 1 ? 'blocked' : wanted
 }
 

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import {
   type BoxCalls,
@@ -10,7 +12,9 @@ import {
   type QuotaKeeper,
   quotaKeeperRef,
   type Subscriber,
+  simRegisterRef,
   southboundUnavailable,
+  systemPrincipal,
   type UsageLedger,
   usageLedgerRef,
 } from '@steeple/contracts'
@@ -61,6 +65,8 @@ export interface Box {
   ): Promise<Body>
   /** A phone with that card attaches here: what its card says; undefined when the HSS knows nobody of that IMSI, or bars it. */
   attach(imsi: Imsi, card: Card): CardAnswer | undefined
+  /** Revokes a SIM and erases it. */
+  erase(hash: ImsiHash): Promise<void>
   /** It hears that the members are others. */
   membersChanged(): void
 }
@@ -111,6 +117,7 @@ async function startBox(name: string, clock: FakeClock, boxes: readonly Box[], c
   ]
   const mesh = meshPlugin(() => box, boxes)
   const usage: Usage = { seen: new Map(), submitted: [], quotas: new Map() }
+  const eraser = eraserPlugin()
   const bed = await startTestbed({
     plugins: [
       { dir: fileURLToPath(new URL('../../../sims', import.meta.url)) },
@@ -118,6 +125,7 @@ async function startBox(name: string, clock: FakeClock, boxes: readonly Box[], c
       driverPlugin('core', core),
       mesh.plugin,
       usagePlugin(usage),
+      eraser.plugin,
       await pluginFrom(new URL('../world.ts', import.meta.url).href, plugin),
     ],
     clock,
@@ -127,6 +135,7 @@ async function startBox(name: string, clock: FakeClock, boxes: readonly Box[], c
     ...{ name, bed, clock, hss, core, strangers, isReachable: true, isMember: true, lostAnswers: 0, usage },
     id: bed.identity.nodeId,
     membersChanged: mesh.changed,
+    erase: eraser.erase,
     ask: async (method, path, body, status = 200) =>
       bodyOf(await bed.request(method, path, body === undefined ? {} : { body }), status),
     attach: (imsi, card) => attach(hss, core, imsi, card),
@@ -174,6 +183,31 @@ function meshPlugin(
   return {
     plugin: { name: '@example/mesh', version: '1.0.0', plugin: meshPlugin, manifest },
     changed: () => tell(),
+  }
+}
+
+/** What compliance does when somebody is to be forgotten and no core has to be waited for. */
+function eraserPlugin(): { readonly plugin: InlinePlugin; erase(hash: ImsiHash): Promise<void> } {
+  let erase = async (_: ImsiHash): Promise<void> => undefined
+  const plugin: Plugin = {
+    setup: async (context) => {
+      erase = async (hash) => {
+        const register = context.use(simRegisterRef)
+        await context.mutate(systemPrincipal('eraser'), 'sim.erase', hash, async (tx) => {
+          await register.revokeIn(tx, hash)
+          await register.eraseIn(tx, hash, { isUnheard: true })
+        })
+      }
+      return {}
+    },
+  }
+  const manifest: Manifest = {
+    ...{ id: 'fake-eraser', kind: 'feature' as const, contracts: '*', config_path: 'fake_eraser' },
+    ...{ requires: [simRegisterRef.id], handover: 'overlap' as const },
+  }
+  return {
+    plugin: { name: '@example/eraser', version: '1.0.0', plugin, manifest },
+    erase: (hash) => erase(hash),
   }
 }
 
@@ -240,4 +274,22 @@ export async function simAt(box: Box, imsi: Imsi, reach: object = { reach: 'mesh
 /** Lets a box have keys of another one's SIMs. */
 export async function permit(home: Box, other: Box, permitted = true): Promise<void> {
   await home.ask('PUT', `/v1/roaming/boxes/${other.id}`, { permitted })
+}
+
+/** The roaming tables of a box that have a row with that text, other than those of stays. */
+export function tablesWith(box: Box, text: string): readonly string[] {
+  using store = new DatabaseSync(join(box.bed.dataDir, 'svc.db'), { readOnly: true })
+  const tables = store
+    .prepare("select name from sqlite_master where type = 'table' and name like 'roaming_%'")
+    .all()
+    .map(({ name }) => String(name))
+  assert.ok(tables.length > 5, tables.join())
+  return tables
+    .filter((name) => name !== 'roaming_stay')
+    .filter((name) =>
+      store
+        .prepare(`select * from ${name}`)
+        .all()
+        .some((row) => JSON.stringify(row).includes(text)),
+    )
 }

@@ -1,12 +1,11 @@
 import type { ImsiHash, SimProvisioning, SimWanted } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { wantedInHss } from '../states/change.ts'
-import { SIMS, type SimRow } from '../store/sim-store.ts'
+import { SIMS, type SimRow, simsOf } from '../store/sim-store.ts'
 import { subscriberOf } from './push.ts'
 
 /** SIMs for the HSS of another node. */
 export function simProvisioning({ context, vault }: Pick<SimsParts, 'context' | 'vault'>): SimProvisioning {
-  const find = (hash: string): Promise<SimRow | undefined> => SIMS.find(context.db, { hash })
   return {
     list: async (after, limit) => {
       const { rows } = await SIMS.sound(context.db, 'where hash > :after order by hash limit :limit', {
@@ -15,12 +14,9 @@ export function simProvisioning({ context, vault }: Pick<SimsParts, 'context' | 
       })
       return rows.map(wantedOf)
     },
-    find: async (imsi) => {
-      const row = await find(imsi)
-      return row === undefined ? undefined : wantedOf(row)
-    },
+    among: async (imsis) => (await simsOf(context.db, imsis)).map(wantedOf),
     subscriber: async (imsi) => {
-      const row = await find(imsi)
+      const row = await SIMS.find(context.db, { hash: imsi })
       return row === undefined ? undefined : subscriberOf(vault, row)
     },
   }

@@ -1,5 +1,4 @@
-import type { Db, Reader, Tx } from '@steeple/contracts'
-import { listed } from './sim-store.ts'
+import { type Db, listed, type Reader, type Tx } from '@steeple/contracts'
 
 /** When the phones of SIMs were last seen attached, ms since the epoch; those that were not written down are left out. */
 export async function seenTimes(

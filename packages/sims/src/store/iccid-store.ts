@@ -1,7 +1,6 @@
-import type { Reader, SqlValue } from '@steeple/contracts'
+import { listed, type Reader, type SqlValue } from '@steeple/contracts'
 import type { MacRange } from '../secrets/iccid-index.ts'
 import type { SimRow } from './sim-store.ts'
-import { listed } from './sim-store.ts'
 
 const BY_ICCID =
   "select hash from sims_sim where iccid_mac = :mac and iccid_last4 = :last4 and state <> 'revoked' limit 1"

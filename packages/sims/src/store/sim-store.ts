@@ -1,31 +1,12 @@
 import {
   defineTable,
+  listed,
   msFromTimestamp,
   type Reader,
   type SqlParams,
   type SqlValue,
   type Table,
 } from '@steeple/contracts'
-
-/** Lengths that lists have. */
-const LIST_LENGTHS = [1, 10, 50, 100, 500] as const
-
-/**
- * A condition that a column is one of some values. Statements are kept by their text: a list has one of few lengths, and
- * repeats its last value.
- */
-export function listed(
-  column: string,
-  values: readonly string[],
-): { readonly where: string; readonly params: SqlParams } {
-  const length = LIST_LENGTHS.find((one) => one >= values.length) ?? values.length
-  const names = Array.from({ length }, (_, i) => `in_${i}`)
-  const last = values.at(-1) ?? null
-  return {
-    where: `${column} in (${names.map((name) => `:${name}`).join(', ')})`,
-    params: Object.fromEntries(names.map((name, i) => [name, values[i] ?? last])),
-  }
-}
 
 /** States of a SIM. Contract section 6; `revoked` is terminal. */
 export type SimState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
@@ -88,7 +69,10 @@ export interface SimRow extends SimLifecycle {
   readonly iccid_mac: Uint8Array | null
   /** A lower rate than its AMBR, in both directions; null while its AMBR holds. */
   readonly cap_bps: number | null
-  /** Its rates have changed and its phone may have those of before: whether its session is ended or waited for. */
+  /**
+   * Its rates have changed and its phone may have those of before: whether its session is ended or waited for. Not the reach of
+   * roaming: releases have shipped the column by this name, and go back to it.
+   */
   readonly reach: 'kick' | 'wait' | null
   /**
    * What an import did not say of it (`AsIs`, with blanks between): as the HSS has it, which is looked up before the first push

@@ -362,6 +362,7 @@ export {
   type HomeNetworkKey,
   type OpenableSim,
   type PreparedSims,
+  REACH_FIELDS,
   type ReachKeeper,
   type ReachWish,
   reachKeeperRef,

@@ -278,11 +278,30 @@ export const visitorsRef: ServiceRef<Visitors> = serviceRef<Visitors>('roaming.v
   count: 'function',
   stays: 'function',
 })
-/** Where a SIM works besides its home, as a body of a request says it. */
+/** Where a SIM works besides its home, as a body of a request says it: on each permitted node, those that are named, or where its phone comes. */
 export interface ReachWish {
   readonly reach: 'home' | 'mesh' | 'boxes' | 'on_demand'
   /** Node ids, with `boxes`. */
   readonly boxes?: readonly string[]
+}
+/** JSON Schema of the fields of a `ReachWish`, for bodies. */
+export const REACH_FIELDS: { readonly reach: JsonSchema; readonly boxes: JsonSchema } = {
+  reach: {
+    type: 'string',
+    enum: ['home', 'mesh', 'boxes', 'on_demand'],
+    description:
+      'home: on this box. mesh: on each permitted box, ahead of time. boxes: on those that are named. on_demand: on each permitted box where its phone comes.',
+  },
+  boxes: {
+    type: 'array',
+    items: {
+      type: 'string',
+      pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+    },
+    uniqueItems: true,
+    maxItems: 31,
+    description: 'Node ids, with the reach boxes.',
+  },
 }
 /** Where SIMs work. */
 export interface ReachKeeper {
@@ -290,11 +309,14 @@ export interface ReachKeeper {
   check(wish: ReachWish): void
   /** Chooses it in the caller's mutation, whose audit entry should say so. */
   chooseIn(tx: MutationTx, imsis: readonly ImsiHash[], wish: ReachWish): Promise<void>
+  /** Gives a SIM what was chosen for another one, if anything was. */
+  copyIn(tx: MutationTx, from: ImsiHash, to: ImsiHash): Promise<void>
 }
 /** Provided by roaming. */
 export const reachKeeperRef: ServiceRef<ReachKeeper> = serviceRef<ReachKeeper>('roaming.reach', {
   check: 'function',
   chooseIn: 'function',
+  copyIn: 'function',
 })
 /** SIMs for an HSS that is not this node's own. */
 export interface SimProvisioning {

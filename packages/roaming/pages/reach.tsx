@@ -2,7 +2,6 @@ import {
   type AnswerOf,
   api,
   Button,
-  Checkbox,
   ErrorNotice,
   FormDialog,
   Lamp,
@@ -15,13 +14,10 @@ import {
   useState,
   word,
 } from '@steeple/console/kit'
+import { type Boxes, Choice, MOST, REACHES } from './choice.tsx'
 
 type Reach = AnswerOf<'GET', '/v1/sims/{imsi}/reach'>
-type Boxes = AnswerOf<'GET', '/v1/roaming/boxes'>['boxes']
 
-const REACHES = ['home', 'mesh', 'on_demand', 'boxes'] as const
-/** Boxes that a dialog shows: a SIM works on 31 at most. */
-const MOST = 100
 const LOOK_MS = 15_000
 
 /** Where a SIM works besides this box. Nothing of a box without others. */
@@ -117,31 +113,6 @@ function ReachDialog({
       />
       {wanted === 'boxes' ? <Choice boxes={boxes} chosen={named} onChosen={setNamed} /> : null}
     </FormDialog>
-  )
-}
-
-function Choice({
-  boxes,
-  chosen,
-  onChosen,
-}: {
-  readonly boxes: Boxes
-  readonly chosen: ReadonlySet<string>
-  readonly onChosen: (chosen: ReadonlySet<string>) => void
-}) {
-  const toggle = (id: string, isChosen: boolean): void =>
-    onChosen(new Set([...[...chosen].filter((one) => one !== id), ...(isChosen ? [id] : [])]))
-  return (
-    <>
-      {boxes.map(({ node_id, name }) => (
-        <Checkbox
-          key={node_id}
-          label={name}
-          isChecked={chosen.has(node_id)}
-          onChange={(isChosen) => toggle(node_id, isChosen)}
-        />
-      ))}
-    </>
   )
 }
 

@@ -23,7 +23,7 @@ import { reachKeeper } from './home/reach-keeper.ts'
 import { reachRoutes } from './home/reach-routes.ts'
 import { endIdle } from './home/stays.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { ALL, BOX_RESOURCE, PLAN_RESOURCE, type RoamingParts, VISITOR_RESOURCE } from './parts.ts'
+import { ALL, BOX_RESOURCE, indProblem, PLAN_RESOURCE, type RoamingParts, VISITOR_RESOURCE } from './parts.ts'
 import {
   allBoxes,
   countLeases,
@@ -117,7 +117,7 @@ export const plugin: Plugin<RoamingConfig> = {
         context.every(COUNT_MS, count, 'each')
         await count()
       },
-      health: async () => [await health(context)],
+      health: async () => [await health(parts)],
     }
   },
 }
@@ -173,13 +173,16 @@ function counting(context: Context<RoamingConfig>): () => Promise<void> {
   }
 }
 
-async function health(context: Context<RoamingConfig>) {
+async function health(parts: RoamingParts) {
+  const { context } = parts
   const away = (await allBoxes(context.db)).filter(
     ({ problem, permitted_at_ms: at }) => problem !== null && at !== null,
   )
   const leases = await countLeases(context.db)
   const visitors = await countVisitors(context.db)
-  const counts = `${countText(leases.get('open') ?? 0, 'lease', 'leases')} at other boxes, ${countText(visitors.get('open') ?? 0, 'visitor', 'visitors')} here`
+  const problem = indProblem(parts)
+  const shares = problem === undefined ? '' : `; ${problem}`
+  const counts = `${countText(leases.get('open') ?? 0, 'lease', 'leases')} at other boxes, ${countText(visitors.get('open') ?? 0, 'visitor', 'visitors')} here${shares}`
   const about = { name: 'leases', kind: 'feature', required: false } as const
   const [first] = away
   if (first === undefined) return { ...about, status: 'ok', detail: counts } as const

@@ -208,7 +208,7 @@ scene('nothing is kept of a SIM that its home has erased, at either box', async 
   await eventually(() => assert.equal(tablesWith(one, hash), []))
   assert.not.ok(one.hss.held.has(IMSI))
   assert.not.ok(one.core.attached.has(IMSI), 'its session goes on')
-  assert.equal(tablesWith(home, hash), ['roaming_lease'], 'a box is still to hear')
+  await eventually(() => assert.equal(tablesWith(home, hash), ['roaming_lease'], 'a box is still to hear'))
   two.isReachable = true
   await eventually(() => assert.equal(tablesWith(two, hash), []))
   await eventually(() => assert.equal(tablesWith(home, hash), []))
@@ -250,5 +250,34 @@ scene(
   },
   { lease: '90s' },
 )
+
+scene('a SIM is issued with a reach, and what replaces it works where it did', async ({ boxes }) => {
+  const [home, one, two] = boxes
+  if (home === undefined || one === undefined || two === undefined) throw new Error('three boxes')
+  for (const box of [one, two]) await permit(home, box)
+  type Issued = { readonly sims: readonly { readonly imsi_sha256_12: string }[] }
+  const issue = async (body: object): Promise<string> =>
+    (await home.ask<Issued>('POST', '/v1/sims', body, 201)).sims[0]?.imsi_sha256_12 ?? ''
+  const visitorsOf = async (box: typeof home): Promise<readonly string[]> =>
+    (
+      await box.ask<{ visitors: { imsi_sha256_12: string; state: string }[] }>('GET', '/v1/roaming/visitors')
+    ).visitors
+      .filter(({ state }) => state === 'open')
+      .map(({ imsi_sha256_12: hash }) => hash)
+  const everywhere = await issue({ reach: 'mesh' })
+  const there = await issue({ reach: 'boxes', boxes: [two.id] })
+  await issue({})
+  await eventually(async () => assert.equal(await visitorsOf(one), [everywhere]))
+  await eventually(async () =>
+    assert.equal((await visitorsOf(two)).toSorted(), [everywhere, there].toSorted()),
+  )
+  const after = await issue({ replaces: there })
+  await eventually(async () =>
+    assert.equal((await visitorsOf(two)).toSorted(), [everywhere, after].toSorted()),
+  )
+  assert.equal(await visitorsOf(one), [everywhere])
+  for (const body of [{ reach: 'boxes' }, { boxes: [two.id] }, { reach: 'mesh', boxes: [two.id] }])
+    await home.ask('POST', '/v1/sims', body, 400)
+})
 
 leases.run()

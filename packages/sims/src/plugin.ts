@@ -234,6 +234,7 @@ function issueRoute(parts: SimsParts): Route {
       'sim_swap_cooldown',
       'capacity_exceeded',
       'forbidden',
+      'node_state_conflict',
       'rate_limited',
     ],
     audit: 'sim.issue',

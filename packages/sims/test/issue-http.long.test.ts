@@ -75,6 +75,9 @@ http('numbers the labels of SIMs that are issued together, all of one width', as
   assert.is(found.sims.length, 11)
   const long = { count: 100, label: 'x'.repeat(61) }
   assert.is(codeOf(await bed.request('POST', '/v1/sims', { body: long }), 400), 'validation_failed')
+  // Without roaming there is nowhere else.
+  const far = await bed.request('POST', '/v1/sims', { body: { reach: 'mesh' } })
+  assert.is(codeOf(far, 400), 'validation_failed')
   assert.is((await issue({ count: 10, label: 'x'.repeat(61) })).sims[0]?.label?.length, 64)
 })
 

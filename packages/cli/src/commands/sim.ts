@@ -387,6 +387,8 @@ interface NewSimOptions {
   readonly uplinkBps?: number
   readonly label?: string
   readonly replaces?: string
+  readonly reach?: string
+  readonly box?: readonly string[]
 }
 
 /** The options of `svc sim issue` and `svc esim issue` that are of new SIMs, but for how long they live. */
@@ -411,13 +413,22 @@ function newSimOptions(command: Command): Command {
     )
     .option('--label <text>', 'label to find them again; several SIMs are numbered behind it: village 01')
     .option('--replaces <hash>', 'SIM swap: revoke this SIM and replace it, such as a card by an eSIM')
+    .addOption(
+      new Option('--reach <reach>', 'where they work in a mesh (default: as configured)').choices([
+        'home',
+        'mesh',
+        'boxes',
+        'on_demand',
+      ]),
+    )
+    .option('--box <node>', 'id of a box where they work, may be given several times', gathered)
 }
 
 type NewSims = NonNullable<RequestOf<'POST', '/v1/sims'>['body']>
 
 /** Their part of a body; JSON leaves out what is undefined. */
 function newSimBody(options: NewSimOptions): NewSims {
-  const { count, profile, apn, msinStart, imsi, msisdn, quotaBytes, label, replaces } = options
+  const { count, profile, apn, msinStart, imsi, msisdn, quotaBytes, label, replaces, box } = options
   const { downlinkBps, uplinkBps } = options
   return {
     count,
@@ -434,5 +445,8 @@ function newSimBody(options: NewSimOptions): NewSims {
         : ({ downlink_bps: downlinkBps, uplink_bps: uplinkBps } as NewSims['ambr']),
     label,
     replaces: replaces === undefined ? undefined : simHash(replaces),
+    // One of the choices of the option.
+    reach: (box === undefined ? options.reach : (options.reach ?? 'boxes')) as NewSims['reach'],
+    boxes: box,
   }
 }

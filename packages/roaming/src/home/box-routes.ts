@@ -10,7 +10,7 @@ import {
   route,
   timestampOrNull,
 } from '@steeple/contracts'
-import { ALL, BOX_RESOURCE, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
+import { ALL, BOX_RESOURCE, indProblem, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
 import { allBoxes, BOXES, type BoxRow, changeBox } from '../store.ts'
 import { NODE_ID } from './reach-routes.ts'
 
@@ -44,7 +44,7 @@ function listRoute(parts: RoamingParts): Route {
       const known = new Map((await allBoxes(parts.context.db)).map((box) => [box.node_id, box]))
       const ids = [...new Set([...others.keys(), ...known.keys()])].toSorted()
       const after = String(page.after?.[0] ?? '')
-      const record = (id: string): object => recordOf(id, known.get(id), others.get(id))
+      const record = (id: string): object => recordOf(parts, id, known.get(id), others.get(id))
       return ok(
         await pageFrom(
           page,
@@ -89,13 +89,14 @@ function permitRoute(parts: RoamingParts): Route {
         tx.audit({ detail: { name, permitted } })
         tx.dirty(PLAN_RESOURCE, ALL, true)
         tx.dirty(BOX_RESOURCE, id)
-        return { body: recordOf(id, row, other) }
+        return { body: recordOf(parts, id, row, other) }
       })
     },
   })
 }
 
 function recordOf(
+  parts: RoamingParts,
   node_id: string,
   row: BoxRow | undefined,
   other: { readonly name: string } | undefined,
@@ -107,6 +108,6 @@ function recordOf(
     permitted: row !== undefined && row.permitted_at_ms !== null,
     permitted_at: timestampOrNull(row?.permitted_at_ms ?? null),
     heard_at: timestampOrNull(row?.heard_at_ms ?? null),
-    problem: row?.problem ?? null,
+    problem: indProblem(parts) ?? row?.problem ?? null,
   }
 }

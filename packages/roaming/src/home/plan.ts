@@ -3,6 +3,7 @@ import {
   type ImsiHash,
   type MutationTx,
   msFromDuration,
+  type OtherBox,
   type Outcome,
   type Principal,
   type Reconciler,

@@ -13,10 +13,18 @@ export function reachKeeper(parts: RoamingParts): ReachKeeper {
           details: [{ pointer: '/boxes', message: 'goes with reach boxes' }],
         })
     },
-    chooseIn: async (tx, imsis, { reach, boxes = [] }) => {
+    chooseIn: async (transaction, imsis, { reach, boxes = [] }) => {
+      const tx = parts.context.db.join(transaction)
       for (const hash of imsis) await REACHES.put(tx, { hash, reach, boxes: JSON.stringify(boxes) })
       const [first] = imsis
-      if (first !== undefined) tx.dirty(PLAN_RESOURCE, imsis.length === 1 ? first : ALL, true)
+      if (first !== undefined) transaction.dirty(PLAN_RESOURCE, imsis.length === 1 ? first : ALL, true)
+    },
+    copyIn: async (transaction, from, to) => {
+      const tx = parts.context.db.join(transaction)
+      const chosen = await REACHES.find(tx, { hash: from })
+      if (chosen === undefined) return
+      await REACHES.put(tx, { ...chosen, hash: to })
+      transaction.dirty(PLAN_RESOURCE, to, true)
     },
   }
 }

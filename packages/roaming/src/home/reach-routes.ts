@@ -5,6 +5,7 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   ok,
+  REACH_FIELDS,
   type Reader,
   type Route,
   recordSchema,
@@ -16,7 +17,7 @@ import {
   timestampOrNull,
   validationFailed,
 } from '@steeple/contracts'
-import { othersOf, type RoamingParts } from '../parts.ts'
+import { indProblem, othersOf, type RoamingParts } from '../parts.ts'
 import { allBoxes, callersOf, leasesOf, REACHES, type Reach } from '../store.ts'
 import { boxesIn, reachedBoxes } from './plan.ts'
 import { reachKeeper } from './reach-keeper.ts'
@@ -25,15 +26,7 @@ export const NODE_ID: JsonSchema = {
   type: 'string',
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
 }
-const MOST_BOXES = 31
-const BOX_LIST: JsonSchema = { type: 'array', items: NODE_ID, uniqueItems: true, maxItems: MOST_BOXES }
 const IMSI_HASH: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{12}$' }
-const REACH: JsonSchema = {
-  type: 'string',
-  enum: ['home', 'mesh', 'boxes', 'on_demand'],
-  description:
-    'home: on this box. mesh: on each permitted box, ahead of time. boxes: on those that are named. on_demand: on each permitted box where its phone comes.',
-}
 
 interface Params {
   readonly imsi: ImsiHash
@@ -45,7 +38,7 @@ interface Body {
 
 const RESPONSE: JsonSchema = recordSchema({
   imsi_sha256_12: { type: 'string' },
-  reach: REACH,
+  reach: REACH_FIELDS.reach,
   is_default: { type: 'boolean', description: 'Nobody has chosen one.' },
   boxes: {
     type: 'array',
@@ -99,7 +92,7 @@ function putRoute(parts: RoamingParts): Route {
     example: { reach: 'mesh' },
     schema: {
       params: SIM_PARAMS,
-      body: objectSchema({ reach: REACH, boxes: BOX_LIST }, ['reach']),
+      body: objectSchema(REACH_FIELDS, ['reach']),
       response: RESPONSE,
     },
     audit: 'sim.reach',
@@ -138,8 +131,7 @@ function manyRoute(parts: RoamingParts): Route {
         {
           batch_id: { type: 'string', pattern: BATCH_ID_PATTERN },
           ids: { type: 'array', items: IMSI_HASH, minItems: 1, maxItems: MOST_IDS, uniqueItems: true },
-          reach: REACH,
-          boxes: BOX_LIST,
+          ...REACH_FIELDS,
         },
         ['reach'],
       ),
@@ -215,7 +207,7 @@ async function reachOf(parts: RoamingParts, hash: ImsiHash, reader: Reader): Pro
         state: lease?.wanted ?? (permitted.has(node_id) ? 'none' : 'not_permitted'),
         is_told: lease !== undefined && lease.told_revision === lease.revision,
         until: timestampOrNull(lease?.until_ms ?? null),
-        problem: lease?.problem ?? box?.problem ?? null,
+        problem: indProblem(parts) ?? lease?.problem ?? box?.problem ?? null,
         up_bytes: lease?.up_bytes ?? 0,
         down_bytes: lease?.down_bytes ?? 0,
       }

@@ -3,6 +3,8 @@ import {
   type JsonSchema,
   NAME_PATTERN,
   objectSchema,
+  REACH_FIELDS,
+  type ReachWish,
   recordSchema,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
@@ -23,6 +25,8 @@ export interface IssueBody {
   readonly msisdn?: string
   readonly label?: string
   readonly replaces?: string
+  readonly reach?: ReachWish['reach']
+  readonly boxes?: readonly string[]
 }
 
 /** Characters that a label has at most. */
@@ -79,6 +83,7 @@ export const ISSUE_BODY: JsonSchema = objectSchema({
     description:
       'A SIM swap: this SIM is revoked in the same transaction, and what is not said here is taken from it.',
   },
+  ...REACH_FIELDS,
 })
 
 export const ISSUE_RESULT: JsonSchema = recordSchema({

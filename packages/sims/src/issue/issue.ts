@@ -1,13 +1,16 @@
 import {
   capacityExceeded,
+  fieldRefused,
   forbidden,
   type ImsiHash,
   type MutationTx,
   type Principal,
   policyRef,
   quotaKeeperRef,
+  type ReachWish,
   type Reply,
   type Request,
+  reachKeeperRef,
   type SimCard,
   type SimCredentials,
   type SimIssuer,
@@ -98,6 +101,7 @@ async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Asker): Pr
     replaced,
   })
   checkCapacity(parts, plan.count)
+  const reach = reachOf(parts, body)
   const isForbidden = replaced !== undefined && !(await mayReplace(parts, asker.principal, replaced))
   if (replaced !== undefined && !isForbidden) await asker.take('sim_revoke', 1)
   const drawn = await drawSims(parts, plan, { replaced, issuer: issuerOf(asker.principal) })
@@ -110,10 +114,12 @@ async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Asker): Pr
       if (replaced !== undefined) await swapOut(parts, tx, replaced.hash)
       await addSims(parts, tx, drawn)
       await grantQuota(parts, tx, drawn.rows, replaced)
+      await chooseReach(parts, tx, drawn.rows, reach, replaced)
       return {
         ...factsOf(plan, drawn),
         ids: drawn.rows.map(({ hash }) => hash),
         replaces: replaced?.hash ?? null,
+        ...reach,
       }
     },
   }
@@ -183,6 +189,34 @@ async function grantQuota(
   const imsis = rows.map(({ hash }) => hash as ImsiHash)
   const like = replaced === undefined ? undefined : (replaced.hash as ImsiHash)
   await context.maybe(quotaKeeperRef)?.granted(tx, imsis, quotaBytes, like)
+}
+
+/** Where the SIMs of a body are to work; undefined where it does not say. Throws `validation_failed`, `node_state_conflict`. */
+function reachOf({ context }: SimsParts, { reach, boxes }: IssueBody): ReachWish | undefined {
+  if (reach === undefined && boxes === undefined) return undefined
+  if (reach === undefined) throw fieldRefused('/boxes', 'goes with the reach boxes')
+  const keeper = context.maybe(reachKeeperRef)
+  if (keeper === undefined)
+    throw fieldRefused('/reach', 'needs other boxes: this service runs without roaming')
+  const wish = { reach, ...(boxes === undefined ? {} : { boxes }) }
+  keeper.check(wish)
+  return wish
+}
+
+/** What replaces another SIM works where that did, unless something else is said. */
+async function chooseReach(
+  { context }: SimsParts,
+  tx: MutationTx,
+  rows: readonly SimRow[],
+  wish: ReachWish | undefined,
+  replaced: SimRow | undefined,
+): Promise<void> {
+  // Hashes of rows are hashes.
+  const imsis = rows.map(({ hash }) => hash as ImsiHash)
+  const keeper = context.maybe(reachKeeperRef)
+  if (wish !== undefined) await keeper?.chooseIn(tx, imsis, wish)
+  else if (replaced !== undefined)
+    for (const imsi of imsis) await keeper?.copyIn(tx, replaced.hash as ImsiHash, imsi)
 }
 
 /** The APNs of the policy in force. */

@@ -12,7 +12,7 @@ export interface Order {
   readonly down: string
   readonly up: string
   readonly msisdn: string
-  /** What plugins add, as the service takes it. */
+  /** What plugins add, as the service takes it; undefined: what was said before is taken back. */
   readonly more: Readonly<Record<string, unknown>>
 }
 

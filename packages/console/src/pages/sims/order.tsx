@@ -63,7 +63,10 @@ export function OrderFields({
             <Speed label={t('order.down')} value={order.down} onInput={set('down')} />
             <Speed label={t('order.up')} value={order.up} onInput={set('up')} />
           </div>
-          <Panels on="sims.order" onMore={(more: Order['more']) => onChange({ ...order, more })} />
+          <Panels
+            on="sims.order"
+            onMore={(more: Order['more']) => onChange({ ...order, more: { ...order.more, ...more } })}
+          />
           <Field
             name="msisdn"
             label={t('order.msisdn')}

@@ -1,47 +1,8 @@
-import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { tempDir } from '@steeple/testkit'
-import { launch, urlOf } from '../harness/launch.ts'
 import { type Following, followAll } from '../harness/mesh/following.ts'
-import { type Hub, newWireguard, type SimulatedBox, simulatedBox } from '../harness/mesh/simulated-box.ts'
-import { type Bench, bench, cpuOf, most, type Stage, shareOf, timed, times, told } from './bench.ts'
-
-/** A service with TLS, and what it is asked with. */
-export interface TlsService extends Hub {
-  readonly child: ChildProcess
-  /** A file of its keys, PEM. */
-  key(name: string): string
-}
-
-/** Starts one that ends with the stage. */
-export async function tlsService(stage: Stage): Promise<TlsService> {
-  const { path: dataDir } = stage.use(await tempDir('steeple-bench-'))
-  const token = 'bench-tls-admin-token-0123456789'
-  const service = launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
-    env: { SVC_TLS_ENABLED: 'true', SVC_ADMIN_TOKEN: token, SVC_PEERING_MDNS: 'false' },
-  })
-  stage.defer(async () => {
-    service.child.kill('SIGTERM')
-    await service.exited
-  })
-  const port = Number(new URL(await urlOf(service)).port)
-  const key = (name: string): string => readFileSync(join(dataDir, 'keys', name), 'utf8')
-  return { child: service.child, port, token, key, ca: key('mesh-ca.pem') }
-}
-
-/** A service and so many members of its mesh, enrolled some at a time. */
-async function fleetOf(stage: Stage, count: number) {
-  const service = await tlsService(stage)
-  const boxes: SimulatedBox[] = []
-  while (boxes.length < count)
-    boxes.push(...(await Promise.all(Array.from({ length: 20 }, () => simulatedBox(service)))))
-  stage.defer(() => {
-    for (const box of boxes) box.end()
-  })
-  return { service, boxes }
-}
+import { fleetOf, type TlsService } from '../harness/mesh/hub.ts'
+import { newWireguard, type SimulatedBox } from '../harness/mesh/simulated-box.ts'
+import { type Bench, bench, cpuOf, most, shareOf, timed, times, told } from './bench.ts'
 
 const BOXES = 1_000
 const INTERVAL_MS = 15_000

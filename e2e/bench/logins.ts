@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { authenticatorRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import { cpuMs as ownCpuMs, type Testbed } from '@steeple/testkit'
+import { tlsService } from '../harness/mesh/hub.ts'
 import { addPerson, enter, goOn, type Person } from '../harness/people.ts'
 import { totpAt } from '../harness/totp.ts'
 import {
@@ -19,7 +20,6 @@ import {
   timed,
   times,
 } from './bench.ts'
-import { tlsService } from './fleet.ts'
 import type { HandshakeLoad, HandshakeResult } from './programs.ts'
 
 const tokenCheck = bench({

@@ -7,6 +7,7 @@ import {
   sign,
 } from 'node:crypto'
 import https from 'node:https'
+import type { AddressInfo } from 'node:net'
 
 /** Where simulated boxes are enrolled: a service with TLS on the loopback interface. */
 export interface Hub {
@@ -23,6 +24,8 @@ export interface SimulatedBox {
   /** One request over mutual TLS, on a connection that is kept; the parsed body. Rejects unless the status is one of 2xx. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read whatever shape the route documents
   ask(method: string, path: string, body?: object, signal?: AbortSignal): Promise<any>
+  /** Answers what the root asks of it on a port of the loopback interface, until `end`. */
+  serve(answer: (path: string, body: unknown) => object): Promise<number>
   /** Octets of bodies that it has read. */
   readonly octets: number
   end(): void
@@ -55,6 +58,7 @@ export async function simulatedBox(hub: Hub): Promise<SimulatedBox> {
   // A question that waits and what the box tells meanwhile.
   const agent = new https.Agent({ keepAlive: true, maxSockets: 2, ca: hub.ca, key: keyPem, cert })
   let octets = 0
+  let server: https.Server | undefined
   return {
     id,
     ask: async (method, path, body, signal) => {
@@ -68,7 +72,22 @@ export async function simulatedBox(hub: Hub): Promise<SimulatedBox> {
     get octets() {
       return octets
     },
-    end: () => agent.destroy(),
+    serve: (answer) =>
+      new Promise((resolve, reject) => {
+        const options = { key: keyPem, cert, ca: hub.ca, requestCert: true, rejectUnauthorized: true }
+        server = https.createServer(options, async (request, response) => {
+          const pieces = await request.toArray()
+          const body = JSON.stringify(answer(request.url ?? '', JSON.parse(pieces.join('') || '{}')))
+          response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+        })
+        server.once('error', reject)
+        server.listen(0, '127.0.0.1', () => resolve((server?.address() as AddressInfo).port))
+      }),
+    end: () => {
+      agent.destroy()
+      server?.close()
+      server?.closeAllConnections()
+    },
   }
 }
 

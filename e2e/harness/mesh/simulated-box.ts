@@ -75,13 +75,14 @@ export async function simulatedBox(hub: Hub): Promise<SimulatedBox> {
     serve: (answer) =>
       new Promise((resolve, reject) => {
         const options = { key: keyPem, cert, ca: hub.ca, requestCert: true, rejectUnauthorized: true }
-        server = https.createServer(options, async (request, response) => {
+        const made = https.createServer(options, async (request, response) => {
           const pieces = await request.toArray()
           const body = JSON.stringify(answer(request.url ?? '', JSON.parse(pieces.join('') || '{}')))
           response.writeHead(200, { 'content-type': 'application/json' }).end(body)
         })
-        server.once('error', reject)
-        server.listen(0, '127.0.0.1', () => resolve((server?.address() as AddressInfo).port))
+        server = made
+        made.once('error', reject)
+        made.listen(0, '127.0.0.1', () => resolve((made.address() as AddressInfo).port))
       }),
     end: () => {
       agent.destroy()

@@ -249,6 +249,28 @@ rules(
   },
 )
 
+rules('tell of the outages that a box tells of, one each, and of the end of each', async () => {
+  const all = box()
+  const outage = { kind: 'no_radio', severity: 'critical', title: 'No radio' }
+  const minor = { kind: 'part', severity: 'warning', title: 'A part is not well' }
+  const bad = async () => [...(await all.look('component_down')).bad()]
+  all.agents.push(agent({ incidents: [outage, minor] }))
+  assert.equal(await bad(), ['node/n2/no_radio'], 'its parts are told with it')
+  assert.is((await all.at('component_down', 'node/n2/no_radio')).message, 'hill: No radio')
+  all.agents[0] = agent({ incidents: [minor] })
+  assert.equal(await bad(), ['node/n2/enb'])
+  assert.is((await all.at('component_down', 'node/n2/no_radio')).level, 'good')
+  all.agents[0] = agent({ incidents: [outage] })
+  await bad()
+  all.agents[0] = agent({ isStale: true, silentMs: 45_000, incidents: [outage] })
+  assert.equal(await bad(), [])
+  assert.is(
+    (await all.at('component_down', 'node/n2/no_radio')).level,
+    'unknown',
+    'nobody knows how it is now',
+  )
+})
+
 rules('say that the HSS does not take SIMs', async () => {
   const all = box()
   assert.is((await all.at('hss_push_failing', 'hss')).level, 'unknown')

@@ -71,6 +71,12 @@ export interface AgentView {
   readonly skewMs: number
   /** As `GET /v1/health` shows them: the heartbeat first, `node/<id>`, then what it reported, `node/<id>/<name>`. */
   readonly components: readonly ComponentState[]
+  /** What it says of its own outages; absent from one that tells of none. */
+  readonly incidents?: readonly {
+    readonly kind: string
+    readonly severity: string
+    readonly title: string
+  }[]
 }
 /** The nodes that have sent a heartbeat. */
 export interface AgentWatch {

@@ -1,4 +1,5 @@
 import {
+  type AgentView,
   type AgentWatch,
   agentWatchRef,
   type Context,
@@ -9,6 +10,7 @@ import {
   incidentBoardRef,
   lifecycleRef,
   type NodeRegistry,
+  type NodeReport,
   nodeIdentityRef,
   nodeRegistryRef,
   nodeReporterRef,
@@ -27,6 +29,7 @@ import { MIGRATIONS } from './migrations.ts'
 import { nodeRoutes } from './node-routes.ts'
 import {
   findNode,
+  type HeartbeatRow,
   insertNode,
   listHeartbeats,
   nodeNames,
@@ -61,10 +64,18 @@ export function agentWatch({ db, clock }: Context): AgentWatch {
           silentMs: Math.max(0, nowMs - heartbeat.received_at_ms),
           skewMs: heartbeat.at_ms - heartbeat.received_at_ms,
           components: allAgentStates(heartbeat, nowMs, name),
+          ...outagesIn(heartbeat),
         }
       })
     },
   }
+}
+
+/** The outages that a node tells of. */
+function outagesIn({ node }: HeartbeatRow): Pick<AgentView, 'incidents'> {
+  if (node === null) return {}
+  const { incidents } = JSON.parse(node) as Partial<NodeReport> // checked as it came in
+  return incidents === undefined ? {} : { incidents }
 }
 
 /** Node records, lifecycle, telemetry, status and health. */

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import {
+  type AgentView,
   agentWatchRef,
   type ComponentState,
   type Context,
@@ -286,6 +287,7 @@ const RULED: ReadonlySet<IncidentKind> = new Set([
 
 /** Components of this service and of agents that are down, and agents that do not show. What follows from an incident is told with it. */
 function componentWatch(context: Context): Watch {
+  const outagesOf = outagesElsewhere()
   return {
     rules: [DOWN, STALE, ...QUIET_RULES],
     looks: async () => {
@@ -299,16 +301,22 @@ function componentWatch(context: Context): Watch {
       const words = new Map(incidents.map((incident) => [incident.cause.name, incidentWords(incident)]))
       const agents = (await context.maybe(agentWatchRef)?.agents()) ?? []
       const own = context.use(healthBoardRef).components()
-      const reported = agents
-        .filter(({ isStale }) => !isStale)
-        .flatMap(({ components }) => components.slice(1))
+      const fresh = agents.filter(({ isStale }) => !isStale)
+      const reported = fresh.flatMap(({ components }) => components.slice(1))
+      // What is down there is told with the outage that it belongs to.
+      for (const agent of fresh)
+        if (agent.incidents?.some(isCritical) === true)
+          for (const { name } of agent.components) toldElsewhere.add(name)
       return [
         // What is not listed any more has left with its plugin or its agent.
         lookOf(
           DOWN,
-          new Map(
-            [...own, ...reported].map((one) => downOf(one, toldElsewhere.has(one.name), words.get(one.name))),
-          ),
+          new Map([
+            ...[...own, ...reported].map((one) =>
+              downOf(one, toldElsewhere.has(one.name), words.get(one.name)),
+            ),
+            ...outagesOf(fresh),
+          ]),
         ),
         ...QUIET_RULES.map((rule) => quietLook(rule, incidents, words)),
         lookOf(
@@ -323,6 +331,30 @@ function componentWatch(context: Context): Watch {
         ),
       ]
     },
+  }
+}
+
+function isCritical({ severity }: { readonly severity: string }): boolean {
+  return severity === 'critical'
+}
+
+/** Outages that other boxes tell of, `node/<id>/<kind>`: also those of which no part that a box needs is down, as a radio. */
+function outagesElsewhere(): (fresh: readonly AgentView[]) => readonly (readonly [string, Finding])[] {
+  let before = new Set<string>()
+  return (fresh) => {
+    const now = fresh.flatMap(({ nodeId, name, incidents = [] }) =>
+      incidents.filter(isCritical).map(({ kind, title }) => {
+        const message = `${name === '' ? nodeId : name}: ${title}`
+        return [`node/${nodeId}/${kind}`, findingOf('bad', message)] as const
+      }),
+    )
+    const subjects = new Set(now.map(([subject]) => subject))
+    const answers = new Set(fresh.map(({ nodeId }) => nodeId))
+    const over = [...before].filter(
+      (subject) => !subjects.has(subject) && answers.has(subject.split('/')[1] ?? ''),
+    )
+    before = new Set([...subjects, ...over])
+    return [...now, ...over.map((subject) => [subject, findingOf('good', '')] as const)]
   }
 }
 

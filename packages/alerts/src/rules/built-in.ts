@@ -348,7 +348,7 @@ function outagesElsewhere(): (fresh: readonly AgentView[]) => readonly (readonly
         return [`node/${nodeId}/${kind}`, findingOf('bad', message)] as const
       }),
     )
-    const subjects = new Set(now.map(([subject]) => subject))
+    const subjects = new Set<string>(now.map(([subject]) => subject))
     const answers = new Set(fresh.map(({ nodeId }) => nodeId))
     const over = [...before].filter(
       (subject) => !subjects.has(subject) && answers.has(subject.split('/')[1] ?? ''),

@@ -119,7 +119,23 @@ export function membersRoutes(parts: EnrollParts): readonly Route[] {
   return [membersRoute(parts, allowance), wireguardRoute(parts, allowance), crlRoute(parts), caRoute(parts)]
 }
 
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' }
+
+/** The texts of answers at one revision: all members of a turn ask after the same one, and each record is spelled once for them. */
+function answerTexts(): (revision: number, key: string, answer: () => object) => string {
+  let known = new Map<string, string>()
+  let at: number | undefined
+  return (revision, key, answer) => {
+    if (at !== revision) known = new Map()
+    at = revision
+    const text = known.get(key) ?? JSON.stringify(answer())
+    known.set(key, text)
+    return text
+  }
+}
+
 function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
+  const texts = answerTexts()
   const turn = turns(() => parts.memberList.members().length)
   return route<unknown, Query, unknown>({
     method: 'GET',
@@ -175,11 +191,15 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
       }
       const list = await listOf(parts)
       const isNew = list !== undefined && list.number !== after_crl
-      return ok({
+      const answer = (): object => ({
         ...newsOf(parts, request.query),
         crl_number: list?.number ?? null,
         crl_pem: isNew ? list.pem : null,
       })
+      if (parts.identity.membership() !== undefined) return ok(answer())
+      const since = request.query.list === parts.memberList.listId ? after : undefined
+      const key = `${since ?? ''} ${list?.number ?? ''} ${isNew}`
+      return { body: texts(parts.memberList.revision(), key, answer), headers: JSON_HEADERS }
     },
   })
 }

@@ -89,6 +89,8 @@ export interface MemberList {
   serials(nodeId: string): readonly string[]
   /** Another with each change of `members` and each revocation. */
   revision(): number
+  /** Another with each of these changes, and with each new certificate. */
+  stamp(): number
   /** Another one whenever the list is opened: revisions of two lists cannot be compared. */
   readonly listId: string
   /** The ids of those that came, changed or left after that revision of this list. */
@@ -140,9 +142,13 @@ export async function openMemberList(options: {
   /** The revision with which each was another the last time; a new certificate goes along with the next one. */
   const changedAt = new Map<string, number>()
   const changes = createChanges()
-  let revision = Number((await readNote(db, 'revision')) ?? 0)
-  const keep = (row: MemberRow): void => void known.set(row.node_id, row)
+  let [revision, stamp] = [Number((await readNote(db, 'revision')) ?? 0), 0]
+  const keep = (row: MemberRow): void => {
+    known.set(row.node_id, row)
+    stamp += 1
+  }
   const keepCertificate = ({ serial, node_id, revoked_at_ms }: CertificateRow): void => {
+    stamp += 1
     certificates.set(serial, { nodeId: node_id, isRevoked: revoked_at_ms !== null })
     const held = serials.get(node_id) ?? new Set()
     serials.set(node_id, held)
@@ -187,7 +193,7 @@ export async function openMemberList(options: {
     },
     certificate: (serial) => certificates.get(serial),
     serials: (nodeId) => [...(serials.get(nodeId) ?? [])].toSorted(),
-    revision: () => revision,
+    ...{ revision: () => revision, stamp: () => stamp },
     listId: randomUUID(),
     changedAfter: (after) => [...changedAt].filter(([, at]) => at > after).map(([id]) => id),
     ...{ changes, follow },

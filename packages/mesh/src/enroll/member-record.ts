@@ -74,9 +74,28 @@ export const MEMBER_SCHEMA: JsonSchema = objectSchema(
   ['node_id', 'name', 'is_root', 'overlay_address', 'address', 'joined_at', 'wireguard'],
 )
 
+/** Records of the members of a root, by id, as of a stamp of its list and an address of its own. */
+interface Known {
+  readonly at: string
+  readonly byId: ReadonlyMap<string, MemberRecord>
+}
+
+const KNOWN = new WeakMap<EnrollParts, Known>()
+
+/** They are made once for all who ask: in a mesh of a thousand each asks after each change. */
+function recordsOf(parts: EnrollParts): Known['byId'] {
+  const { memberList, context } = parts
+  const at = `${memberList.stamp()} ${ownAddress(context)}`
+  const known = KNOWN.get(parts)
+  if (known?.at === at) return known.byId
+  const byId = new Map(memberList.members().map((row) => [row.node_id, recordOf(parts, row)]))
+  KNOWN.set(parts, { at, byId })
+  return byId
+}
+
 /** The mesh whose root this node is. */
 export function rootView(parts: EnrollParts): MeshView {
-  return { ...headOf(parts), members: parts.memberList.members().map((row) => recordOf(parts, row)) }
+  return { ...headOf(parts), members: [...recordsOf(parts).values()] }
 }
 
 /** What of it came or changed after a revision of this root's list, and who left. The root itself is always in it. */
@@ -86,12 +105,11 @@ export function rootChanges(
 ): MeshView & { readonly gone: readonly string[] } {
   const { memberList, node } = parts
   const ids = new Set([node.nodeId, ...memberList.changedAfter(after)])
-  const rows = [...ids].flatMap((id) => memberList.member(id) ?? [])
-  const isIn = ({ left_at_ms }: MemberRow): boolean => left_at_ms === null
+  const records = recordsOf(parts)
   return {
     ...headOf(parts),
-    members: rows.filter(isIn).map((row) => recordOf(parts, row)),
-    gone: rows.filter((row) => !isIn(row)).map(({ node_id }) => node_id),
+    members: [...ids].flatMap((id) => records.get(id) ?? []),
+    gone: [...ids].filter((id) => !records.has(id) && memberList.member(id) !== undefined),
   }
 }
 

@@ -121,13 +121,13 @@ export function membersRoutes(parts: EnrollParts): readonly Route[] {
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' }
 
-/** The texts of answers at one revision: all members of a turn ask after the same one, and each record is spelled once for them. */
-function answerTexts(): (revision: number, key: string, answer: () => object) => string {
+/** The texts of answers at one stamp of the list: all members of a turn ask after the same one, and each record is spelled once for them. */
+function answerTexts(): (stamp: number, key: string, answer: () => object) => string {
   let known = new Map<string, string>()
   let at: number | undefined
-  return (revision, key, answer) => {
-    if (at !== revision) known = new Map()
-    at = revision
+  return (stamp, key, answer) => {
+    if (at !== stamp) known = new Map()
+    at = stamp
     const text = known.get(key) ?? JSON.stringify(answer())
     known.set(key, text)
     return text
@@ -199,7 +199,7 @@ function membersRoute(parts: EnrollParts, allowance: Allowance): Route {
       if (parts.identity.membership() !== undefined) return ok(answer())
       const since = request.query.list === parts.memberList.listId ? after : undefined
       const key = `${since ?? ''} ${list?.number ?? ''} ${isNew}`
-      return { body: texts(parts.memberList.revision(), key, answer), headers: JSON_HEADERS }
+      return { body: texts(parts.memberList.stamp(), key, answer), headers: JSON_HEADERS }
     },
   })
 }
@@ -212,9 +212,12 @@ async function untilNews(
   signal: AbortSignal,
   turn: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const { changes } = parts.identity.membership() === undefined ? parts.memberList : parts.membershipState
-  if (viewOf(parts).revision === after) await changes.next(waitMs, signal)
-  if (viewOf(parts).revision !== after) await turn(signal)
+  const { identity, memberList, membershipState } = parts
+  const isRoot = identity.membership() === undefined
+  const { changes } = isRoot ? memberList : membershipState
+  const revision = (): number => (isRoot ? memberList.revision() : viewOf(parts).revision)
+  if (revision() === after) await changes.next(waitMs, signal)
+  if (revision() !== after) await turn(signal)
 }
 
 /** What a question is answered with: what changed since, or everything. */

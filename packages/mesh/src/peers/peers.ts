@@ -212,7 +212,14 @@ function partOf(parts: PeersParts): Instance {
     routes: [...peerRoutes(parts), ...keyRoutes(parts), approveRoute(parts), acceptRoute(parts)],
     reconcilers: [linkReconciler(parts), keyReconciler(parts)],
     start: async () => {
-      context.defer(members.onChange(() => lookSoon(parts)))
+      context.defer(
+        members.onChange(
+          gathered(
+            () => lookSoon(parts),
+            () => members.list().length,
+          ),
+        ),
+      )
       context.every(ECHO_MS, echoRounds(parts), 'machine')
       context.every(COUNT_MS, peerGauges(parts), 'each')
     },
@@ -225,6 +232,29 @@ function partOf(parts: PeersParts): Instance {
       board.changes.tell()
     },
     health: async () => await peersHealth(parts),
+  }
+}
+
+/** Members of a mesh in which each change is looked at by itself. */
+const FEW = 20
+/** In a larger one what comes in such a time is looked at together: each look asks the kernel for all peers. */
+const GATHER_MS_EACH = 2
+const LONGEST_GATHER_MS = 2_000
+
+function gathered(look: () => void, membersNow: () => number): () => void {
+  let timer: NodeJS.Timeout | undefined
+  return () => {
+    if (timer !== undefined) return
+    const count = membersNow()
+    if (count <= FEW) return look()
+    timer = setTimeout(
+      () => {
+        timer = undefined
+        look()
+      },
+      Math.min(LONGEST_GATHER_MS, GATHER_MS_EACH * count),
+    )
+    timer.unref()
   }
 }
 

@@ -60,6 +60,11 @@ export function Page() {
       <ThisBox members={members.data} nodeId={nodeId} onChange={members.reload} />
       {peers.error === undefined ? null : <ErrorNotice error={peers.error} onRetry={peers.reload} />}
       {suggested.length === 0 ? null : <Suggested peers={suggested} />}
+      {members.error === undefined ? null : <ErrorNotice error={members.error} onRetry={members.reload} />}
+      {members.data === undefined || !isHub(members.data, nodeId) ? null : <FindSim members={members.data} />}
+      {members.data === undefined ? null : (
+        <Boxes members={members.data} nodeId={nodeId} onChange={members.reload} />
+      )}
       {peers.data === undefined ? null : (
         <section aria-labelledby="mesh-links">
           <h2 id="mesh-links">{t('mesh.links')}</h2>
@@ -72,11 +77,6 @@ export function Page() {
             </>
           )}
         </section>
-      )}
-      {members.error === undefined ? null : <ErrorNotice error={members.error} onRetry={members.reload} />}
-      {members.data === undefined || !isHub(members.data, nodeId) ? null : <FindSim members={members.data} />}
-      {members.data === undefined ? null : (
-        <Boxes members={members.data} nodeId={nodeId} onChange={members.reload} />
       )}
       <BackhaulByMonth />
       <MeshHealth />

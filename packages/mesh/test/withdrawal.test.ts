@@ -23,7 +23,7 @@ async function activePeer(dir: string) {
   const link = fakeLink(clock)
   const config = {
     ...{ enabled: true, interface: 'svcmesh0', listen_port: 51820, subnet: '100.64.0.0/16' },
-    ...{ endpoint: '', advertise: [] },
+    ...{ endpoint: '', advertise: [], approve: [] },
   }
   const { context } = fakeContext({ id: 'mesh', config, clock, db })
   const row: PeerRow = peerRow({ public_key: someKey(), routes: [ROUTE] })

@@ -1,5 +1,5 @@
 import { type ComponentState, countText } from '@steeple/contracts'
-import type { HeartbeatRow } from './node-store.ts'
+import { type HeartbeatRow, STALE_INTERVALS } from './node-store.ts'
 
 /** One component of an agent as kept with its heartbeat. Times are ms since the epoch. */
 export interface AgentComponent {
@@ -10,8 +10,6 @@ export interface AgentComponent {
   readonly lastOkAtMs?: number
 }
 
-/** Contract section 4: so many intervals without a heartbeat make a node degraded. */
-const STALE_INTERVALS = 3
 /** A clock that is further off spoils certificates, one-time codes and the order of records. */
 const MAX_SKEW_MS = 10_000
 

@@ -99,6 +99,9 @@ const FORCED: Table<ForcedRow> = defineTable<ForcedRow>(
   ['node_id'],
 )
 
+/** Contract section 4: so many intervals without a heartbeat make a node degraded. */
+export const STALE_INTERVALS = 3
+
 /** The tables of this package, for the integrity scan. */
 export const TABLES: readonly TableSpec[] = [NODES, HEARTBEATS, OVERLAYS, FORCED]
 
@@ -176,6 +179,16 @@ export async function nodeNames(reader: Reader): Promise<ReadonlyMap<string, str
 /** The newest heartbeats of at most `limit` nodes, those first that have been silent for longest. */
 export function listHeartbeats(reader: Reader, limit: number): Promise<readonly HeartbeatRow[]> {
   return HEARTBEATS.select(reader, 'order by received_at_ms, node_id limit :limit', { limit })
+}
+
+const TROUBLED = `select node_id from nodes_heartbeat
+  where received_at_ms + :intervals * interval_ms < :now or components like '%"down"%'
+  union select node_id from nodes_overlay`
+
+/** Nodes that are degraded, or whose newest heartbeat is old or tells of something that is down. Not checked. */
+export async function troubledNodes(reader: Reader, now: number): Promise<readonly string[]> {
+  const rows = await reader.all<Pick<NodeRow, 'node_id'>>(TROUBLED, { now, intervals: STALE_INTERVALS })
+  return rows.map(({ node_id }) => node_id)
 }
 
 /** The overlay of a node; undefined while it is not degraded. */

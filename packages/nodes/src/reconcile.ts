@@ -8,14 +8,13 @@ import {
 } from '@steeple/contracts'
 import { degradedReason } from './degraded.ts'
 import type { NodeLifecycle } from './lifecycle.ts'
-import { findOverlay, listNodes, type NodePosition, putOverlay, removeOverlay } from './node-store.ts'
+import { findOverlay, putOverlay, removeOverlay, troubledNodes } from './node-store.ts'
 
 /** As the kernel knows the reconciler. */
 export const NODE_RESOURCE = 'node'
-/** Staleness has no event of its own, so every node is looked at that often. */
+/** Staleness has no event of its own. */
 const RESYNC_MS = 5_000
 const BATCH_NODES = 50
-const PAGE_NODES = 500
 
 /** Keeps the degraded overlay of each node, with an event when it comes and goes, and this node off a closed TX gate. */
 export function nodeReconciler(context: Context, lifecycle: NodeLifecycle): Reconciler {
@@ -74,17 +73,8 @@ async function updateOverlay(context: Context, nodeId: string): Promise<void> {
   })
 }
 
+/** This node, and those of a thousand others that are degraded or should be: the others were looked at with their heartbeat. */
 async function nodeIds(context: Context): Promise<readonly string[]> {
-  const ids: string[] = []
-  let after: NodePosition | undefined
-  do {
-    const rows = await listNodes(context.db, PAGE_NODES, after)
-    ids.push(...rows.map((row) => row.node_id))
-    const last = rows.at(-1)
-    after =
-      rows.length < PAGE_NODES || last === undefined
-        ? undefined
-        : { createdAtMs: last.created_at_ms, nodeId: last.node_id }
-  } while (after !== undefined)
-  return ids
+  const ids = await troubledNodes(context.db, context.clock.nowMs())
+  return [...new Set([context.use(nodeIdentityRef).nodeId, ...ids])]
 }

@@ -64,7 +64,10 @@ boxes('that are not well are one row from the fourth on, and all are counted', (
     shownOf(ill(3)).map(({ id, box }) => [id, box]),
     [0, 1, 2].map((index) => [`part:node/b${index}`, `b${index}`]),
   )
-  const [sum, ...others] = shownOf([...ill(300), component({ name: 'sims', kind: 'feature', status: 'degraded' })])
+  const [sum, ...others] = shownOf([
+    ...ill(300),
+    component({ name: 'sims', kind: 'feature', status: 'degraded' }),
+  ])
   assert.equal(
     [sum?.id, sum?.title, sum?.box, sum?.boxes.count, sum?.boxes.names.length, sum?.effects.length],
     ['part:boxes', '300 boxes are not well', null, 300, 20, 20],

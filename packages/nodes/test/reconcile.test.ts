@@ -20,9 +20,25 @@ async function setting() {
   return { world, lifecycle, reconciler, pass, events }
 }
 
-reconciling('looks at every node', async () => {
-  const { reconciler } = await setting()
-  assert.equal([...(await reconciler.keys())].toSorted(), [OWN_ID, OTHER_ID])
+reconciling('looks at this node, and at those that are or should be degraded', async () => {
+  const { world, reconciler, pass } = await setting()
+  const keys = async () => [...(await reconciler.keys())].toSorted()
+  const beat = async (seq: number, status: 'ok' | 'down'): Promise<void> => {
+    const at = new Date(world.clock.nowMs()).toISOString()
+    const body = { node_id: OTHER_ID, at, seq, components: [{ name: 'core', status }] }
+    await takeHeartbeat(world.fake.context, body, principal('node', OTHER_ID, 'node'))
+  }
+  await beat(1, 'ok')
+  assert.equal(await keys(), [OWN_ID])
+  await beat(2, 'down')
+  assert.equal(await keys(), [OWN_ID, OTHER_ID])
+  await pass()
+  await beat(3, 'ok')
+  assert.equal(await keys(), [OWN_ID, OTHER_ID], 'it is shown as degraded still')
+  await pass()
+  assert.equal(await keys(), [OWN_ID])
+  await world.clock.advance(45_001)
+  assert.equal(await keys(), [OWN_ID, OTHER_ID])
 })
 
 reconciling('says once when a node degrades and once when it recovers', async () => {

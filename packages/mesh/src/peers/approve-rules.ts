@@ -14,7 +14,10 @@ export async function approveByRule(parts: PeersParts): Promise<void> {
   const { context } = parts
   const { approve: rules } = context.config
   if (rules.length === 0 || !isAdvertisingAllowed(parts)) return
-  const rows = await allPeers(context.db)
+  // Of two that offer the same the older one is given it.
+  const rows = (await allPeers(context.db)).toSorted(
+    (one, other) => one.created_at_ms - other.created_at_ms || one.name.localeCompare(other.name),
+  )
   for (const { id, name } of rows.filter((row) => ruled(rules, row).length > 0)) {
     // Each with what those before it were given.
     const now = await allPeers(context.db)

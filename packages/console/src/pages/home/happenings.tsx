@@ -63,8 +63,8 @@ async function labelOf(hash: string): Promise<readonly (readonly [hash: string, 
 }
 
 const SHOWN = 10
-/** Phones come and go by the dozen. */
-const OF_PHONES = /^(sim\.(attach|attached|detached)|session\.)/
+/** Phones come and go by the dozen, and so do boxes of a large mesh. */
+const OF_MANY = /^(sim\.(attach|attached|detached)|session\.|node\.|peer\.|mesh\.publish|alert\.)/
 const TOGETHER_MS = 5 * 60_000
 /** A start is no news after a day. */
 const STARTED_S = 86_400
@@ -173,7 +173,7 @@ function startOf(status: Status | undefined): readonly Happening[] {
   return [{ key: 'start', at, type: 'box.start', subject: '', who: undefined }]
 }
 
-/** The newest, where many of a kind that come one after the other are one: thirteen phones that are back hide no outage. */
+/** The newest, where many of a kind that come one after the other are one: thirteen phones or boxes that are back hide no outage. */
 function together(all: readonly Happening[]): readonly Happening[] {
   const rows: Happening[] = []
   for (const one of all.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))) {
@@ -181,7 +181,8 @@ function together(all: readonly Happening[]): readonly Happening[] {
     const isMore =
       last !== undefined &&
       last.type === one.type &&
-      OF_PHONES.test(one.type) &&
+      last.what === one.what &&
+      OF_MANY.test(one.type) &&
       Date.parse(last.at) - Date.parse(one.at) < TOGETHER_MS
     if (isMore) rows[rows.length - 1] = { ...last, more: (last.more ?? 0) + 1 }
     else rows.push(one)

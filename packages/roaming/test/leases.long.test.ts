@@ -56,6 +56,8 @@ scene('what is suspended at home is cut off at the visited box, and comes back',
   await home.ask('POST', `/v1/sims/${hash}/suspend`, {})
   await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, true))
   await eventually(() => assert.not.ok(one.core.attached.has(IMSI)))
+  // Refused after its card has taken a SQN of there: the next is another one.
+  assert.is(one.attach(IMSI, card), undefined)
   await home.ask('POST', `/v1/sims/${hash}/resume`, {})
   await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, false))
   assert.is(one.attach(IMSI, card), 'takes')

@@ -248,16 +248,21 @@ function usagePlugin({ seen, submitted, quotas }: Usage): InlinePlugin {
   return { name: '@example/usage', version: '1.0.0', plugin, manifest }
 }
 
-/** What Open5GS' HSS does: the SQN as it is, then 32 more. */
+/**
+ * What Open5GS does: the SQN as it is, then 32 more. One that is barred is authenticated all the same, so that its card takes that SQN, and
+ * is refused afterwards.
+ */
 function attach(hss: FakeHss, core: FakeCore, imsi: Imsi, card: Card): CardAnswer | undefined {
   const held: Subscriber | undefined = hss.held.get(imsi)
-  if (held === undefined || held.isBlocked) return undefined
+  if (held === undefined) return undefined
   const hex = Buffer.from(hss.keys.get(imsi) ?? '', 'hex')
   const keys = { k: hex.subarray(0, 16), opc: hex.subarray(16) }
   const rand = randomBytes(16)
   const answer = card.authenticate(rand, autnOf(keys, rand, held.sqn))
   hss.held.set(imsi, { ...held, sqn: held.sqn + 32n })
-  if (answer === 'takes') core.attached.add(imsi)
+  if (answer !== 'takes') return answer
+  if (held.isBlocked) return undefined
+  core.attached.add(imsi)
   return answer
 }
 

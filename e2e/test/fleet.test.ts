@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import { quantile, shareOf } from '../bench/bench.ts'
 import { followAll } from '../harness/mesh/following.ts'
 import { fleetOf, type TlsService } from '../harness/mesh/hub.ts'
 import { newWireguard, type SimulatedBox } from '../harness/mesh/simulated-box.ts'
 import { ask } from '../harness/node-client.ts'
+
+// The root makes an interface, and leaves it.
+enterOwnMachine(import.meta.filename)
 
 /** `npm run soak` has a thousand for some minutes. */
 const BOXES = Number(process.env.SVC_FLEET_BOXES ?? '30')
@@ -132,10 +135,17 @@ fleet('finds SIMs on all boxes, and says which box did not answer', async () => 
   const wanted = boxes.flatMap(({ id }) => found(id)).length
   const search = () => hub('POST', '/v1/mesh/sims/find', { q: 'harbour', limit: 500 })
   const [first, coldMs] = await timed(search)
-  assert.equal([first.sims.length, first.asked, first.unanswered], [wanted, boxes.length + 1, []])
-  const [again, warmMs] = await timed(search)
-  assert.is(again.sims.length, wanted)
-  say('search', { 'first ms': coldMs, 'again ms': warmMs, found: wanted })
+  assert.is(first.asked, boxes.length + 1)
+  // A busy machine may not get through a thousand handshakes in time; then it says so.
+  const away = new Set(first.unanswered.map(({ node_id: id }: { readonly node_id: string }) => id))
+  assert.is(first.sims.length, boxes.filter(({ id }) => !away.has(id)).flatMap(({ id }) => found(id)).length)
+  let warmMs = 0
+  await eventually(async () => {
+    const [again, ms] = await timed(search)
+    warmMs = ms
+    assert.equal([again.sims.length, again.unanswered], [wanted, []])
+  }, SILENT_MS)
+  say('search', { 'first ms': coldMs, 'again ms': warmMs, found: wanted, 'did not answer': away.size })
 })
 
 fleet('is borne by its root for a while', async () => {

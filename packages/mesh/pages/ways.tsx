@@ -18,12 +18,23 @@ export function Panel() {
     { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
   )
   const backhaul = useQuery('/v1/mesh/backhaul', { query: { months: 1 } }, { everyMs: BACKHAUL_LOOK_MS })
+  const status = useQuery('/v1/status', {}, { on: ['node.*'], everyMs: LOOK_MS })
+  // A service of an earlier version does not tell it.
+  const sum = status.data?.boxes
   const peers = links.data?.peers ?? []
   const lost = peers.filter(({ state }) => state !== 'active')
   // Of many, those that somebody may have to look at.
   const shown = peers.length > MOST ? lost.slice(0, MOST) : peers
   return (
     <>
+      {sum === undefined || sum.total === 0 ? null : (
+        <p>
+          <Lamp
+            tone={sum.well < sum.total ? 'warn' : 'ok'}
+            label={t('mesh.boxes.well', { well: sum.well, count: sum.total })}
+          />
+        </p>
+      )}
       {peers.length === 0 ? <p class="fine">{t('home.noPeers')}</p> : null}
       {peers.length > MOST ? (
         <p>

@@ -114,7 +114,11 @@ function IncidentLine({
       ) : null}
       <div class="actions">
         <Mend kind={kind} onDone={onDone} />
-        <Lead kind={kind} component={components.find((one) => one.name === component)} name={component} />
+        <Lead
+          kind={kind === 'part' && boxes.count > 0 ? OF_BOXES : kind}
+          component={components.find((one) => one.name === component)}
+          name={component}
+        />
         <a href={runbook}>{t('incident.runbook')}</a>
       </div>
       <details>
@@ -187,6 +191,9 @@ export function Mend({ kind, onDone }: { readonly kind: string; readonly onDone:
   if (kind !== 'clock_wrong' || !may('admin')) return null
   return <ConfirmClock label={t('home.confirmClock')} onDone={onDone} />
 }
+
+/** What ails other boxes is looked at where silent ones are. */
+const OF_BOXES = 'box_silent'
 
 /** The page of a part by its kind, and by its plugin, where none mends what it is. */
 const PLACES_OF_PARTS: Readonly<Record<string, string>> = {

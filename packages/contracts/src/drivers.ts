@@ -73,6 +73,15 @@ export interface CoreComparison {
   /** What an apply does that writes all of its own lines. */
   readonly replaced: CorePlan
 }
+/** The operator's own files in the place where the core's are written. They may hold secrets. */
+export interface CoreOverlays {
+  /** All of them, for `putOverlays`; empty when there are none. */
+  readonly text: string
+  /** That of the last `putOverlays`; undefined when there was none, or the place was emptied since. */
+  readonly mark: string | undefined
+  /** This service has written nothing here, or it is gone: a new machine, a lost disk. */
+  readonly isNew: boolean
+}
 /** A line that is to be written as this service writes it. */
 export interface CoreLine {
   readonly path: string
@@ -259,6 +268,10 @@ export interface CoreDriver {
    * `validation_failed`, `southbound_unavailable`. Absent where nothing is kept.
    */
   adopt?(desired: CoreDesired, ours: readonly CoreLine[], signal: AbortSignal): Promise<string>
+  /** The overlays that `adopt` made, as they are now. Throws `southbound_unavailable`. Absent where nothing is kept. */
+  overlays?(signal: AbortSignal): Promise<CoreOverlays>
+  /** Marks the overlays, or with `text` puts those of an earlier `overlays` in their place. Throws `southbound_unavailable`. */
+  putOverlays?(mark: string, text: string | undefined, signal: AbortSignal): Promise<void>
   /**
    * Really disconnects the subscriber; says whether its session is gone. Where the core only takes note and acts later, it
    * looks again until it is; the signal fires after 5 s, and whoever asks then or hears `pending` asks again.
@@ -299,6 +312,8 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   restartDown: 'function?',
   compare: 'function?',
   adopt: 'function?',
+  overlays: 'function?',
+  putOverlays: 'function?',
   diagnose: 'function?',
   attaches: 'function?',
   stations: 'function?',

@@ -67,6 +67,7 @@ export {
   type CoreDriver,
   type CoreLine,
   type CoreObserved,
+  type CoreOverlays,
   type CorePlan,
   type CoreRestored,
   type CoreRestorePlan,

@@ -16,6 +16,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
+import { syncOverlays } from './kept-overlays.ts'
 import { coreDesired, noDriverWords, planOf } from './plan.ts'
 
 /** Registers the counter; opens nothing. */
@@ -216,13 +217,18 @@ export function coreReconciler(context: Context, key: () => string): CoreControl
     return await planOf(driver, set, signal)
   }
   const step = async (driver: CoreDriver, signal: AbortSignal): Promise<Outcome> => {
+    await syncOverlays(context, driver, signal)
     const set = await driver.render(coreDesired(context))
     const plan = await planOf(driver, set, signal)
     if (context.settings.southbound.driver === 'none') {
       board.compared(plan)
       return { state: 'converged' }
     }
-    if (plan.state === 'unconfigured' || (plan.held ?? []).length > 0) return giveUp(plan.problems.join('; '))
+    if (plan.state === 'unconfigured' || (plan.held ?? []).length > 0) {
+      // Whoever moves files away tells nobody: it is looked at again.
+      board.say('degraded', plan.problems.join('; '))
+      return { state: 'converged' }
+    }
     if (plan.state === 'in_sync') {
       applier.isGood(set)
       board.inForce(set, plan)

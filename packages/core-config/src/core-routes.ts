@@ -13,6 +13,7 @@ import {
   type Settings,
   southboundUnavailable,
 } from '@steeple/contracts'
+import { forgetOverlays } from './kept-overlays.ts'
 import { coreDesired, noDriverWords, planNow } from './plan.ts'
 
 interface TakeOverBody {
@@ -113,6 +114,7 @@ function restoreRoute(context: Context, wake: () => void): Route {
       const done = await driver.restoreOriginal(set, named, request.signal)
       const { copy, changed, restarted, problem = null } = done
       await request.mutate('core', async (tx) => {
+        await forgetOverlays(tx, context.settings.core)
         tx.audit({ detail: { core: context.settings.core, copy, changed, restarted, problem } })
         return { status: 204 }
       })

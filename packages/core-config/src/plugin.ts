@@ -10,10 +10,14 @@ import {
 import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
 import { planRoute, takeOverRoutes } from './core-routes.ts'
 import { adoptRoutes } from './found-route.ts'
+import { MIGRATIONS, registerOverlays, TABLES } from './kept-overlays.ts'
 
 /** The owner of the core's settings: renders, plans, applies and rolls back through whichever core driver is installed. */
 export const plugin: Plugin = {
+  migrations: MIGRATIONS,
+  tables: TABLES,
   setup: async (context: Context): Promise<Instance> => {
+    registerOverlays(context)
     const key = (): string => context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
     const control = coreReconciler(context, key)
     const wake = (): void => context.enqueue(CORE_CONFIG_RESOURCE, key())

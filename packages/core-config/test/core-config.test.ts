@@ -14,7 +14,9 @@ import {
   southboundUnavailable,
   subscribersRef,
   systemPrincipal,
+  type Vault,
   validationFailed,
+  vaultRef,
 } from '@steeple/contracts'
 import { assert, type FakeContext, fakeContext, memoryDb, type Overrides, suite } from '@steeple/testkit'
 import { commands } from '../src/commands.ts'
@@ -32,6 +34,8 @@ interface OtherCore {
   keepsRefused: boolean
   plan: CoreDriver['plan']
   takeOver?: CoreDriver['takeOver']
+  /** The operator's own files, where its directory is. */
+  overlays?: { text: string; mark: string | undefined; isNew: boolean }
   /** While it renders. */
   meanwhile?: (() => Promise<void>) | undefined
 }
@@ -61,11 +65,27 @@ function driverOf(core: OtherCore): CoreDriver {
       return { changed: ['core.txt'], restarted: [] }
     },
     ...(core.plan === undefined ? {} : { plan: core.plan }),
+    ...(core.overlays === undefined
+      ? {}
+      : {
+          overlays: async () => ({ text: '', mark: undefined, isNew: true, ...core.overlays }),
+          putOverlays: async (mark, text) => {
+            core.overlays = { text: text ?? core.overlays?.text ?? '', mark, isNew: false }
+          },
+          restoreOriginal: async () => {
+            core.overlays = { text: '', mark: undefined, isNew: true }
+            return { copy: 'a', changed: [], restarted: [] }
+          },
+        }),
     ...(core.takeOver === undefined ? {} : { takeOver: core.takeOver }),
     kick: async () => 'not_attached',
     ues: async () => [],
   }
 }
+
+/** Turns every bit around. */
+const turned = (octets: Uint8Array): Uint8Array => octets.map((octet) => octet ^ 0xff)
+const VAULT: Vault = { keyId: 'k', register: () => undefined, seal: turned, open: turned }
 
 interface Bed {
   readonly core: OtherCore
@@ -90,11 +110,12 @@ async function inBed(
     plan: undefined,
     ...more,
   }
-  const db = memoryDb()
+  const db = memoryDb(plugin.migrations)
   const settingsOf = (settings: Overrides<Settings>) => ({ southbound: { driver }, ...settings })
   const fake = fakeContext<unknown>({ id: 'core-config', config: {}, db, settings: settingsOf({}) })
   fake.services.set(policyRef.id, { bundle: () => ({ apns: ['internet'] }) })
   fake.services.set(coreDriverRef.id, driverOf(core))
+  fake.services.set(vaultRef.id, VAULT)
   const instance = await plugin.setup(fake.context)
   const [reconciler] = instance.reconcilers ?? []
   const [route] = instance.routes ?? []
@@ -144,6 +165,51 @@ test('sets a core of somebody else to what settings and policy ask for, at each 
       Array.from({ length: 3 }, () => ['core.config_apply', ['core.txt']]),
     )
   }))
+
+test("keeps the operator's own files sealed in the store, and has them back in an empty place", () =>
+  inBed(
+    async ({ core, fake, pass }) => {
+      const rows = () =>
+        fake.context.db.all<{ content: Uint8Array }>('select content from core_config_overlays')
+      await pass()
+      assert.equal([await rows(), core.overlays?.mark], [[], undefined])
+      core.overlays = { text: 'mongodb://core:s3cret-word@', mark: undefined, isNew: false }
+      await pass()
+      const [row] = await rows()
+      assert.not.match(Buffer.from(row?.content ?? []).toString('latin1'), /s3cret-word/)
+      const first = core.overlays.mark
+      assert.ok(first !== undefined)
+      core.overlays = { text: 'edited', mark: first, isNew: false }
+      await pass()
+      assert.is(core.overlays.text, 'edited')
+      assert.is.not(core.overlays.mark, first)
+      core.overlays = { text: '', mark: undefined, isNew: true }
+      await pass()
+      assert.is(core.overlays.text, 'edited')
+      assert.is(fake.mutations.at(-1)?.action, 'core.overlays_restored')
+      core.overlays = { text: 'of later', mark: 'later', isNew: false }
+      await pass()
+      assert.is(core.overlays.text, 'edited', 'an older store was restored')
+      core.overlays = { text: '', mark: undefined, isNew: false }
+      await pass()
+      assert.equal([await rows(), core.overlays.text], [[], ''], 'the operator has removed them')
+    },
+    { overlays: { text: '', mark: undefined, isNew: true } },
+  ))
+
+test('forgets the files of the operator once everything is as it was before', () =>
+  inBed(
+    async ({ core, instance, fake, pass }) => {
+      await pass()
+      const restore = instance.routes?.find(({ path }) => path === '/v1/core/restore-original')
+      const mutate = (_target: string, work: (tx: MutationTx) => Promise<unknown>) =>
+        fake.context.mutate(systemPrincipal('test'), 'core.restore_original', 'core', work)
+      await restore?.handle({ body: {}, signal, mutate } as never)
+      await pass()
+      assert.is(core.overlays?.text, '')
+    },
+    { overlays: { text: 'theirs', mark: undefined, isNew: false } },
+  ))
 
 test('plans by the hash where the driver tells no more, and says so', () =>
   inBed(async ({ pass, plan, change }) => {
@@ -310,7 +376,7 @@ test('applies nothing over files of others until an operator agrees to exactly t
         const request = { signal, body: { files }, mutate }
         return (await route?.handle(request as never))?.body
       }
-      assert.equal(await pass(), { state: 'terminal', reason: 'this service did not write mme.yaml' })
+      assert.equal(await pass(), { state: 'converged' }, 'it is looked at again')
       assert.equal([core.applies, (await shown()).held], [0, ['mme.yaml']])
       assert.equal(await health(), ['degraded', 'this service did not write mme.yaml', true])
       assert.match(String(await post(['smf.yaml']).catch((error: unknown) => error)), /name exactly these/)

@@ -368,6 +368,8 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
         await restartedOf(files, (await observeCore(observeParts, signal)).services, signal),
       compare: files.compare,
       adopt: files.adopt,
+      overlays: files.overlays,
+      putOverlays: files.putOverlays,
       kick,
       ues: (signal) => listUes(info, signal),
       attaches: attachTeller(logs),

@@ -1,4 +1,8 @@
-import { assert, suite } from '@steeple/testkit'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { assert, fakeContext, suite } from '@steeple/testkit'
+import { corePlaces } from '../src/core-places.ts'
+import { daemonLook } from '../src/observe/daemon-states.ts'
 import { desiredOf } from './support/desired.ts'
 import { phone } from './support/phones.ts'
 import { type World, world } from './support/world.ts'
@@ -166,6 +170,24 @@ observe('asks the core where it is after a refused change, not where it should h
     for (const addresses of it.asked) assert.not.ok('upf' in addresses, 'every look asks where the core is')
     assert.ok('upf' in fake.context.settings.core_a.addresses)
   }),
+)
+
+observe(
+  'finds the SGW-U whose user plane listens where base stations reach it, apart from its PFCP',
+  async () => {
+    await using userPlane = createSocket('udp4')
+    userPlane.on('message', (_request, { port, address }) =>
+      userPlane.send(Buffer.from('3202000000000000', 'hex'), port, address),
+    )
+    userPlane.bind(2152, '127.0.7.77')
+    await once(userPlane, 'listening')
+    const { context } = fakeContext({ id: 'driver-core-a', config: {} })
+    const { core_a } = context.settings
+    const addresses = { sgwu: '127.0.7.76', s1u: '127.0.7.77' }
+    const places = corePlaces({ ...context.settings, core_a: { ...core_a, addresses } })
+    const look = daemonLook(async () => undefined, { isAlive: async () => false })
+    assert.is(await look.one('sgwu', places, patient()), 'up')
+  },
 )
 
 observe.run()

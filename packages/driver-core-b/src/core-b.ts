@@ -101,6 +101,8 @@ function createDriver({
     restartDown: async (signal) => await restartedOf(files, await functionStates(watched, signal), signal),
     compare: files.compare,
     adopt: files.adopt,
+    overlays: files.overlays,
+    putOverlays: files.putOverlays,
     observe: async (signal) => {
       signal.throwIfAborted()
       const [configSha256, services, problems, attachedUes] = await Promise.all([

@@ -73,7 +73,7 @@ const ALIVE_MS = 800
 /** Asks the containers of daemons; undefined for one that is none. */
 export type ContainerState = (daemon: Daemon, signal: AbortSignal) => Promise<DaemonState | undefined>
 
-type LookPlaces = Pick<CorePlaces, 'daemons' | 'urlOf' | 'busOf' | 'at' | 'containers'>
+type LookPlaces = Pick<CorePlaces, 'daemons' | 'urlOf' | 'busOf' | 'at' | 'addresses' | 'containers'>
 
 /** Looks at daemons, and remembers which it has seen. */
 export interface DaemonLook {
@@ -87,13 +87,13 @@ const INDISPENSABLE: readonly Daemon[] = ['mme', 'amf']
 /**
  * Which daemons are up: one whose container is gone or stopped is down, if the service can see it. All are asked besides
  * whether their main loop turns: by `GET /` of the metrics server, else by a PING on the service bus, an echo of GTP-C
- * (SGW-C) or GTP-U (SGW-U).
+ * (SGW-C) or GTP-U (SGW-U, at its own address or the one that base stations are told).
  *
  * One that does not answer is down if it answered before, has a container or is indispensable; otherwise it may not be
  * there at all, or not within reach, and is unknown. What speaks no HTTP/1 may be out of reach although it has a container:
  * that counts once another of its kind has answered.
  */
-export function daemonLook(containerState: ContainerState, bus: Bus): DaemonLook {
+export function daemonLook(containerState: ContainerState, bus: Pick<Bus, 'isAlive'>): DaemonLook {
   const seen = new Set<Daemon>()
   const one: DaemonLook['one'] = async (daemon, places, signal) => {
     const container = await containerState(daemon, signal)
@@ -127,12 +127,21 @@ function wayTo(daemon: Daemon): 'http' | 'bus' | 'gtp' {
   return services.includes('sbi') ? 'bus' : 'gtp'
 }
 
-async function isAlive(daemon: Daemon, places: LookPlaces, bus: Bus, signal: AbortSignal): Promise<boolean> {
+async function isAlive(
+  daemon: Daemon,
+  places: LookPlaces,
+  bus: Pick<Bus, 'isAlive'>,
+  signal: AbortSignal,
+): Promise<boolean> {
   const way = wayTo(daemon)
   if (way === 'bus') return await bus.isAlive(places.busOf(daemon), ALIVE_MS, signal)
   if (way === 'gtp') {
-    const echo = FACTS[daemon].services.includes('gtpu') ? ECHOES.gtpu : ECHOES.gtpc
-    return await echoes(echo, places.at(daemon), ALIVE_MS, signal)
+    if (!FACTS[daemon].services.includes('gtpu'))
+      return await echoes(ECHOES.gtpc, places.at(daemon), ALIVE_MS, signal)
+    // A file that others wrote can have the user plane at the address of the base stations' side alone.
+    const all = [...new Set([places.at(daemon), places.addresses.s1u ?? places.at(daemon)])]
+    const answers = all.map(async (address) => await echoes(ECHOES.gtpu, address, ALIVE_MS, signal))
+    return (await Promise.all(answers)).includes(true)
   }
   try {
     return (await httpGet(daemon, `${places.urlOf(daemon)}/`, signal, ALIVE_MS)).status === 200

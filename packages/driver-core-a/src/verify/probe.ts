@@ -93,7 +93,7 @@ function parsed({ status, body }: H2Answer): unknown {
 /** Where daemons are asked whether they do their work. */
 type WorkPlaces = Pick<
   CorePlaces,
-  'generations' | 'daemons' | 'urlOf' | 'busOf' | 'at' | 'containers' | 'subnet'
+  'generations' | 'daemons' | 'urlOf' | 'busOf' | 'at' | 'addresses' | 'containers' | 'subnet'
 >
 
 export interface WorkParts {

@@ -5,6 +5,7 @@ import {
   type CoreComparison,
   type CoreDesired,
   type CoreLine,
+  type CoreOverlays,
   type CorePlan,
   type CoreRestored,
   type CoreRestorePlan,
@@ -21,12 +22,13 @@ import { isRestartable } from '../config-set/changes.ts'
 import { copiesIn } from '../config-set/copies.ts'
 import { type Daemon, dropsOf, type Restart, restartsOf } from '../config-set/daemon.ts'
 import { heldFiles, planConfigSet } from '../config-set/plan.ts'
+import { readManifest } from '../config-set/read-set.ts'
 import { restartAll } from '../config-set/restart-set.ts'
 import { type KeptSet, planRestore, restoreOriginal, takeOver } from '../config-set/take-over.ts'
 import { DEFAULT_LIMITS } from '../config-set/verify.ts'
 import { coreEngine } from '../core-parts.ts'
 import type { Engine } from '../engine/engine.ts'
-import { overlaid } from '../overlay/overlay-files.ts'
+import { keptOverlays, markOverlays, overlaid } from '../overlay/overlay-files.ts'
 import { adoptSet, compareSet } from './adopt-set.ts'
 import { copyPlaceOf, droppedBy, errorWords, heldWords, makePlan } from './core-plan.ts'
 import type { CoreFilesParts } from './core-set.ts'
@@ -87,6 +89,10 @@ export interface CoreFiles {
   compare(desired: CoreDesired, settings: Settings, signal: AbortSignal): Promise<CoreComparison>
   /** For `CoreDriver.adopt`. Refused with `validation_failed` while `southbound.driver` is `none`. */
   adopt(desired: CoreDesired, ours: readonly CoreLine[], signal: AbortSignal): Promise<string>
+  /** For `CoreDriver.overlays`. */
+  overlays(signal: AbortSignal): Promise<CoreOverlays>
+  /** For `CoreDriver.putOverlays`. */
+  putOverlays(mark: string, text: string | undefined, signal: AbortSignal): Promise<void>
   /** For `CoreObserved.configSha256`: hash of the set that the core was last seen well with; undefined when its files differ. */
   appliedSha256(): Promise<string | undefined>
   /**
@@ -109,6 +115,11 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
   const inTurn = createTurns()
   let inForce: Readonly<Record<string, string>> | undefined
   const applied = async () => await planConfigSet({ ...coreSetOf(context, parts, NOTHING), daemons: [] })
+  const usableDir = (): string => {
+    const { dir, obstacle } = coreSetOf(context, parts, NOTHING)
+    if (obstacle !== undefined) throw southboundUnavailable(obstacle)
+    return dir
+  }
   return {
     render: async (desired) => {
       const { settings } = context
@@ -125,6 +136,16 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
       signal.throwIfAborted()
       const set = await parts.rendered(desired, context.settings)
       return await inTurn(() => adoptSet(set, ours, work))
+    },
+    overlays: async (signal) => {
+      signal.throwIfAborted()
+      const dir = usableDir()
+      const { manifest, isBroken } = await readManifest(dir)
+      return { ...(await keptOverlays(dir)), isNew: manifest.applied === undefined && !isBroken }
+    },
+    putOverlays: async (mark, text, signal) => {
+      signal.throwIfAborted()
+      await inTurn(() => markOverlays(usableDir(), mark, text))
     },
     restoreOriginal: async (config, copy, signal) =>
       await inTurn(() => restoreSet(coreSetOf(context, parts, config), copy, work, signal)),

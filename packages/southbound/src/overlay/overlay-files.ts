@@ -1,7 +1,7 @@
-import { rm } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
-import { type Rendered, southboundUnavailable } from '@steeple/contracts'
-import { isSafePath, renderedOf } from '../config-set/files.ts'
+import { readdir, rm } from 'node:fs/promises'
+import { isAbsolute, join, relative } from 'node:path'
+import { type CoreOverlays, type Rendered, southboundUnavailable } from '@steeple/contracts'
+import { codeOf, diskError, isSafePath, renderedOf } from '../config-set/files.ts'
 import { readFiles } from '../config-set/read-set.ts'
 import { stageFiles } from '../config-set/write-set.ts'
 import { compared, isYaml, merged, type Overlay } from './overlay.ts'
@@ -13,6 +13,9 @@ const RENDERED = `${THEIRS}/rendered`
 
 /** In it: paths of ours that the operator had no file for, one a line. They are not written either. */
 const ABSENT = `${RENDERED}/absent.txt`
+
+/** In it: what `markOverlays` was given. */
+const MARK = `${RENDERED}/kept.txt`
 
 /** The operator's own in a directory. */
 export interface Overlays {
@@ -44,12 +47,59 @@ export async function writeOverlays(dir: string, { files: overlays, absent }: Ov
     [`${THEIRS}/${path}`, theirs] as const,
     [`${RENDERED}/${path}`, rendered] as const,
   ])
-  const staged = await stageFiles(dir, new Map([...files, [ABSENT, [...absent].join('\n')]]))
+  await written(dir, new Map([...files, [ABSENT, [...absent].join('\n')]]))
+}
+
+async function written(dir: string, files: ReadonlyMap<string, string | undefined>): Promise<void> {
+  const staged = await stageFiles(dir, files)
   try {
     await staged.commit()
   } finally {
     await staged.abandon()
   }
+}
+
+/** The paths of all overlays of a directory, whatever they are for. Throws `southbound_unavailable`. */
+async function overlayPaths(dir: string): Promise<readonly string[]> {
+  try {
+    const found = await readdir(join(dir, RENDERED), { recursive: true, withFileTypes: true })
+    const paths = found.flatMap((one) =>
+      one.isFile() ? [relative(join(dir, RENDERED), join(one.parentPath, one.name))] : [],
+    )
+    return paths.filter((path) => ![ABSENT, MARK].includes(`${RENDERED}/${path}`)).toSorted()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw diskError(dir, error)
+  }
+}
+
+/** All overlays of a directory as one text, and the mark beside them. Throws `southbound_unavailable`. */
+export async function keptOverlays(dir: string): Promise<Pick<CoreOverlays, 'text' | 'mark'>> {
+  const { files, absent } = await overlaysIn(dir, await overlayPaths(dir))
+  const mark = (await readFiles(dir, [MARK])).get(MARK)
+  const all = { files: Object.fromEntries(files), absent: [...absent].filter((path) => path !== '') }
+  return { text: files.size === 0 ? '' : JSON.stringify(all), mark }
+}
+
+/** Marks the overlays of a directory; with `text` they become as `keptOverlays` gave them. Throws `southbound_unavailable`. */
+export async function markOverlays(dir: string, mark: string, text: string | undefined): Promise<void> {
+  const files = new Map<string, string | undefined>([[MARK, mark]])
+  if (text !== undefined) {
+    for (const path of await overlayPaths(dir))
+      for (const folder of [THEIRS, RENDERED]) files.set(`${folder}/${path}`, undefined)
+    const kept = JSON.parse(text) as OverlaysText // `keptOverlays` made it
+    for (const [path, { theirs, rendered }] of Object.entries(kept.files)) {
+      files.set(`${THEIRS}/${path}`, theirs)
+      files.set(`${RENDERED}/${path}`, rendered)
+    }
+    files.set(ABSENT, kept.absent.join('\n'))
+  }
+  await written(dir, files)
+}
+
+interface OverlaysText {
+  readonly files: Readonly<Record<string, Overlay>>
+  readonly absent: readonly string[]
 }
 
 /** Takes overlays out of use. Those that are as `originals` has them go; what an operator wrote into one since stays to be read. */

@@ -136,6 +136,31 @@ test('follows what the operator writes into an overlay, and forgets one that is 
     assert.is(await text(world, 'mme.yaml'), one.wanted().files.get('mme.yaml'))
   }))
 
+test('gives the overlays as one text, from which an empty directory becomes what it was, byte for byte', () =>
+  inTheirs(async (world, one) => {
+    assert.equal(await one.core.overlays(never), { text: '', mark: undefined, isNew: true })
+    await one.core.adopt(desired(one), [], never)
+    one.change({ tac: 8 })
+    await one.core.apply(await one.core.render(desired(one)), never)
+    const paths = Object.keys(THEIRS)
+    const before = await Promise.all(paths.map((path) => text(world, path)))
+    const { text: kept, isNew } = await one.core.overlays(never)
+    assert.is(isNew, false)
+    await one.core.putOverlays('first', undefined, never)
+    assert.equal(await one.core.overlays(never), { text: kept, mark: 'first', isNew: false })
+    await rm(world.dir, { recursive: true })
+    await mkdir(world.dir)
+    assert.equal(await one.core.overlays(never), { text: '', mark: undefined, isNew: true })
+    await one.core.putOverlays('second', kept, never)
+    assert.is((await one.core.overlays(never)).text, kept)
+    await one.core.apply(await one.core.render(desired(one)), never)
+    assert.equal(await Promise.all(paths.map((path) => text(world, path))), before)
+    assert.is((await one.core.overlays(never)).mark, 'second')
+    await writeFile(join(world.dir, 'overlays/upf.yaml'), 'apns: other\n')
+    await one.core.putOverlays('third', kept, never)
+    assert.is(await text(world, 'overlays/upf.yaml'), THEIRS['upf.yaml'])
+  }))
+
 test('puts everything back as it was, overlays too', () =>
   inTheirs(async (world, one) => {
     await one.core.adopt(desired(one), [], never)

@@ -123,6 +123,9 @@ const COMMANDS: Readonly<
   'POST /v1/sims/{imsi}/quota': ['sim quota', { quota_bytes: '--bytes', add_bytes: '--add' }],
   'PUT /v1/sims/{imsi}/reach': ['sim reach', { boxes: '--box' }],
   'POST /v1/roaming/reach': ['roaming reach', { ids: '[hash…]', batch_id: '--batch', boxes: '--box' }],
+  'PUT /v1/mesh/groups/{name}': ['group set', { members: '<file>', state: '<file>', rank: '<file>' }],
+  'DELETE /v1/mesh/groups/{name}': ['group remove'],
+  'PUT /v1/mesh/steering': ['group permit', { permitted: '[part…]' }],
   'PUT /v1/roaming/boxes/{id}': ['roaming permit', { permitted: '- permit or forbid' }],
   'POST /v1/sims/{imsi}/resume': ['sim resume'],
   'POST /v1/sims/{imsi}/revoke': ['sim revoke'],
@@ -184,7 +187,7 @@ const WITHOUT: readonly (readonly [RegExp, why: string])[] = [
     'of a session in a browser, and of the command itself',
   ],
   [
-    /^PUT \/v1\/mesh\/members\/|^POST \/v1\/mesh\/renew|^POST \/v1\/nodes\/\{id\}\/enroll|^POST \/v1\/telemetry|^POST \/v1\/mesh\/sims\/asked|^POST \/v1\/roaming\/(calls|leases)/,
+    /^PUT \/v1\/mesh\/(members|desired)\/|^POST \/v1\/mesh\/renew|^POST \/v1\/nodes\/\{id\}\/enroll|^POST \/v1\/telemetry|^POST \/v1\/mesh\/sims\/asked|^POST \/v1\/roaming\/(calls|leases)/,
     'boxes speak it',
   ],
   [/^POST \/v1\/sims\/\{imsi\}\/usage/, 'collectors of others report by it'],

@@ -18,7 +18,7 @@ const AREAS = [
   ],
   ['Cores', ['driver-core-a', 'driver-core-b', 'core-config', 'southbound', 'http-client']],
   ['Radio and spectrum', ['driver-ran', 'policy', 'telecom']],
-  ['Mesh of boxes', ['mesh', 'nodes', 'roaming']],
+  ['Mesh of boxes', ['mesh', 'nodes', 'roaming', 'groups']],
   ['Console', ['console']],
   ['People and access', ['access']],
   ['Regulators and privacy', ['compliance']],

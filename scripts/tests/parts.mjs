@@ -45,6 +45,7 @@ const ABOUT = [
   [/^(mesh(-.+)?|peers(-.+)?|node-principals|operator-principals|browser-certificate)$/, ['mesh']],
   [/^(real-core|scenario)$/, ['core-config', 'driver-core-a']],
   [/^real-core-b/, ['core-config', 'driver-core-b']],
+  [/^groups/, ['groups', 'mesh', 'policy', 'alerts', 'api']],
   [/^roaming/, ['roaming', 'mesh', 'driver-hss']],
   [/^support-bundle$/, ['support', 'tracing']],
   [/^tracing-/, ['tracing']],

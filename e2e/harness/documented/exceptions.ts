@@ -13,6 +13,7 @@ const THEIRS = 'needs files of a core that the service did not write; foreign-co
 const TWO_BOXES = 'needs two boxes with TLS, which mesh.test and mesh-lifecycle.test run'
 const ROOTS = 'needs a root that moves or is lost, which mesh-faults.test has'
 const ROAMING = 'needs other boxes of a mesh, which roaming.test runs'
+const GROUPS = 'needs other boxes of a mesh, which groups.test runs'
 const PERSON = 'waits for what a person types'
 
 /** Why not, and which test runs it or its like: of all commands of a page, or by how they begin. Whoever adds one says why. */
@@ -34,6 +35,7 @@ const BY_PAGE: Readonly<Record<string, string | Readonly<Record<string, string>>
     'svc backup --encrypt': `${PERSON}; backup.test gives a file`,
     'svc restore FILE --adopt': 'needs a second machine; backup.test has two nodes',
   },
+  'how-to/groups.md': GROUPS,
   'how-to/roaming.md': {
     'svc roaming permit NODE': ROAMING,
     'svc sim reach HASH --box': ROAMING,

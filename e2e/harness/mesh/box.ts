@@ -61,6 +61,9 @@ export interface BoxOptions {
 export async function makeBox({ name, place, folder, env = {}, flags = [] }: BoxOptions): Promise<Box> {
   const dataDir = join(folder, 'data')
   mkdirSync(folder, { recursive: true })
+  // Its own, which it may write; what the machine has is none of its business.
+  const config = join(folder, 'control.yaml')
+  writeFileSync(config, '')
   const adminToken = randomBytes(24).toString('hex')
   const url = `https://${place.address}:${PORT}`
   const clock = fakedClock(folder)
@@ -88,7 +91,7 @@ export async function makeBox({ name, place, folder, env = {}, flags = [] }: Box
     return endOf(launch(args, { SVC_URL: `https://localhost:${PORT}`, SVC_CA: bundle }))
   }
   const start = async (): Promise<void> => {
-    const child = launch([...flags, '--data-dir', dataDir, '--listen', `0.0.0.0:${PORT}`])
+    const child = launch([...flags, '--config', config, '--data-dir', dataDir, '--listen', `0.0.0.0:${PORT}`])
     const from = output.length
     const take = (piece: Buffer): void => {
       output = (output + piece.toString('utf8')).slice(-OUTPUT_KEPT)

@@ -47,6 +47,7 @@ esim_cert.renew esim-smdp: a certificate was renewed
 health.degraded kernel: a component has a problem and still works; the subject is its name in \`GET /v1/health\`
 health.down kernel: a component does not work
 health.ok kernel: a component works again
+groups.take groups: the hub has told what this box is to have
 incident.began nodes: an outage has begun; the subject is its id in \`GET /v1/incidents\`
 incident.over nodes: an outage is over
 node.degrade nodes: heartbeats of a node are missing

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import type { OwnRoutes } from '@steeple/contracts'
 import type { EdgeGeneration, HttpEdge, RouteSet } from '@steeple/kernel'
 import type { EdgeCore } from './edge-core.ts'
 import type { EdgeKernel } from './edge-kernel.ts'
@@ -7,6 +8,7 @@ import { Connections } from './host/connection.ts'
 import { createRouteMemory, SYSTEM_PLUGIN } from './host/endpoint.ts'
 import { buildGeneration, Generation } from './host/generation.ts'
 import { createListeners, type Listeners } from './host/listeners.ts'
+import { ownRoutes } from './host/own-routes.ts'
 import { HttpMetrics } from './observe/http-metrics.ts'
 import { createAuthenticate, createDenials } from './pipeline/authenticate.ts'
 import { BodySpace } from './pipeline/body-space.ts'
@@ -36,6 +38,7 @@ export function createEdge(kernel: EdgeKernel, options: EdgeOptions): Edge {
 }
 
 class GenerationHost implements Edge {
+  readonly ownRoutes: OwnRoutes
   readonly #core: EdgeCore
   readonly #options: EdgeOptions
   readonly #shutdown = new AbortController()
@@ -71,6 +74,7 @@ class GenerationHost implements Edge {
       shutdown: this.#shutdown.signal,
       errors: () => this.#live.generation?.sets.flatMap(({ errors }) => errors ?? []) ?? [],
     }
+    this.ownRoutes = ownRoutes(this.#core, () => this.#live.generation?.endpoints ?? [])
     this.#connections = new Connections(limits.connections, this.#live)
     this.#listeners = createListeners({
       connections: this.#connections,

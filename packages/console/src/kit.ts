@@ -20,6 +20,7 @@ export { type Incident, IncidentList, nameOf as incidentName, useBoard, wellText
 export { isAbout } from './app/is-about.ts'
 export type { PageProps } from './app/pages.ts'
 export { ifPage, pageThatMends } from './app/pages-here.ts'
+export { Panels } from './app/plugin-pages.tsx'
 export { filter, navigate, query, setFilters } from './app/router.ts'
 export { OrderFields } from './pages/sims/order.tsx'
 export { EMPTY_ORDER, numberOf, type Order, orderBody } from './pages/sims/order-body.ts'

@@ -233,3 +233,16 @@ export const boxCallsRef: ServiceRef<BoxCalls> = serviceRef<BoxCalls>('peering.c
   others: 'function',
   call: 'function',
 })
+
+/** What a hub wants of boxes, as far as heartbeats carry it. */
+export interface DesiredNews {
+  /** At the hub: the version of what that box is to have; undefined when it is to have nothing in particular. */
+  versionFor(nodeId: string): Promise<number | undefined>
+  /** At a box: the hub has answered a heartbeat with that version. */
+  heard(version: number): Promise<void>
+}
+/** Provided by groups. */
+export const desiredNewsRef: ServiceRef<DesiredNews> = serviceRef<DesiredNews>('groups.news', {
+  versionFor: 'function',
+  heard: 'function',
+})

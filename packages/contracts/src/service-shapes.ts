@@ -1,6 +1,7 @@
 import {
   bootstrapTokensRef,
   boxCallsRef,
+  desiredNewsRef,
   nodeCertificatesRef,
   nodeRegistryRef,
   operatorCertificatesRef,
@@ -306,6 +307,7 @@ const REFS: readonly ServiceRef<object>[] = [
   nodeReporterRef,
   boxCallsRef,
   peeringRef,
+  desiredNewsRef,
   moveRecorderRef,
   nodeCertificatesRef,
   nodeRegistryRef,

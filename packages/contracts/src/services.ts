@@ -157,6 +157,29 @@ export const sessionKeysRef: ServiceRef<SessionKeys> = serviceRef<SessionKeys>('
   derive: 'function',
 })
 
+/** A request that this service makes of its own routes, without HTTP. */
+export interface OwnQuestion {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** As a client writes it, without a query. */
+  readonly path: string
+  /** Values as texts, as in a URL. */
+  readonly query?: Readonly<Record<string, string>>
+  /** JSON. */
+  readonly body?: unknown
+}
+/** The routes of this very service, for what is decided elsewhere and must be done as if somebody had asked for it here. */
+export interface OwnRoutes {
+  /**
+   * Asks a route whose answer is JSON: role, schemas, limits, audit and events are those of a request of that principal. The body of the
+   * answer. Throws what the route refuses with; `feature_not_installed` while there is no such route.
+   */
+  ask(principal: Principal, question: OwnQuestion, signal: AbortSignal): Promise<unknown>
+  /** Whether the route would take path, query and body, as far as its schemas say. Throws as `ask`; asks nothing. */
+  check(question: OwnQuestion): Promise<void>
+}
+/** Provided by the kernel. */
+export const ownRoutesRef: ServiceRef<OwnRoutes> = serviceRef<OwnRoutes>('kernel.own_routes')
+
 // ---- provided by access ----
 
 /** Who a credential stands for, and until when. */

@@ -18,6 +18,7 @@ import {
   Lamp,
   may,
   Notice,
+  Panels,
   Said,
   t,
   toast,
@@ -78,6 +79,7 @@ export function Page() {
           )}
         </section>
       )}
+      <Panels on="mesh" />
       <BackhaulByMonth />
       <MeshHealth />
       {peer === undefined ? null : (

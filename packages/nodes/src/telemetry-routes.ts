@@ -1,6 +1,7 @@
 import {
   type Context,
   type Db,
+  desiredNewsRef,
   forbidden,
   introspectionRef,
   nodeIdentityRef,
@@ -175,6 +176,10 @@ const ACCEPTED_SCHEMA = objectSchema(
   {
     accepted: { type: 'boolean' },
     next_in_s: { type: 'integer', description: 'Send the next heartbeat after this many seconds.' },
+    desired_version: {
+      type: 'integer',
+      description: 'Of what this node is to have (GET /v1/mesh/desired/{id}); absent: nothing in particular.',
+    },
   },
   ['accepted', 'next_in_s'],
 )
@@ -201,7 +206,12 @@ export function telemetryRoutes(context: Context): readonly Route[] {
         heartbeats.inc({ state: taken === 'ignored' ? 'ignored' : 'accepted' })
         // What is as before leaves the node as it is.
         if (taken === 'changed') context.enqueue('node', request.body.node_id)
-        return { status: 202, body: { accepted: true, next_in_s: HEARTBEAT_INTERVAL_MS / 1_000 } }
+        const desired_version = await context.maybe(desiredNewsRef)?.versionFor(request.body.node_id)
+        const next_in_s = HEARTBEAT_INTERVAL_MS / 1_000
+        return {
+          status: 202,
+          body: { accepted: true, next_in_s, ...(desired_version === undefined ? {} : { desired_version }) },
+        }
       },
     }),
   ]

@@ -210,29 +210,37 @@ export class RequestContext implements Request {
   }
 }
 
+/** What of a request its mutation goes by. */
+export interface MutationFacts extends Pick<RequestContext, 'id' | 'endpoint' | 'principal' | 'body'> {
+  readonly claim?: IdempotencyClaim | undefined
+}
+
 /** The one mutation of a request: principal, audit action, owner, limit and idempotency claim come from it. */
-function mutationOf(context: RequestContext, target: string, work: Mutation['work']): Mutation {
-  const { endpoint, claim } = context
+export function mutationOf(
+  { id, endpoint, principal, body, claim }: MutationFacts,
+  target: string,
+  work: Mutation['work'],
+): Mutation {
   const route = endpoint?.route
   if (endpoint === undefined || route === undefined || route.method === 'GET') {
-    throw new Error(`${context.pattern} is a reading route and cannot mutate`)
+    throw new Error(`${route?.path ?? 'unmatched'} is a reading route and cannot mutate`)
   }
   const limit = route.rateLimit
   // The body was checked against the schema that the route declares beside its cost function.
-  const cost = limit?.cost?.(context.body as never) ?? 1
+  const cost = limit?.cost?.(body as never) ?? 1
   return {
-    principal: context.principal,
+    principal,
     action: actionOf(endpoint),
     target,
     owner: endpoint.plugin,
-    requestId: context.id,
+    requestId: id,
     ...(claim === undefined ? {} : { idempotency: claim }),
     ...(limit === undefined ? {} : { rateLimit: { ...limit, cost } }),
     work,
   }
 }
 
-function actionOf(endpoint: Endpoint | undefined): string | undefined {
+export function actionOf(endpoint: Endpoint | undefined): string | undefined {
   const audit = endpoint?.route.audit
   return typeof audit === 'string' ? audit : undefined
 }

@@ -230,6 +230,27 @@ function refuseNames(part: string | undefined, noun: string, value: unknown): vo
   throw validationFailed('this route takes no body', details.length === 0 ? {} : { details })
 }
 
+/** Holds path parameters, query and body of a request that no HTTP brought to the schemas of its route, fills defaults in, and gives them back. */
+export function checkedParts(
+  { route }: Endpoint,
+  parts: { readonly params: Values; readonly query: Values; readonly body: unknown },
+  checks: SchemaChecks,
+): { readonly params: Values; readonly query: Values; readonly body: unknown } {
+  const { schema = {} } = route
+  const copy = structuredClone({ ...parts, body: parts.body ?? (schema.body === undefined ? undefined : {}) })
+  if (schema.query === undefined) refuseNames('query parameter', 'parameter', copy.query)
+  if (schema.body === undefined && copy.body !== undefined) refuseNames(undefined, 'property', copy.body)
+  for (const [part, name, value] of [
+    [schema.params, 'params', copy.params],
+    [schema.query, 'querystring', copy.query],
+    [schema.body, 'body', copy.body],
+  ] as const) {
+    const answer = part === undefined ? true : validatorOf(part, name, checks)(value)
+    if (answer !== true) throw answer.error
+  }
+  return copy
+}
+
 /** What fastify calls the parts of a request, and what people do. */
 const PARTS: Readonly<Record<string, string>> = {
   params: 'path parameter',

@@ -22,6 +22,8 @@ import {
   nodeCredentialsRef,
   nodeIdentityRef,
   nodeStateRef,
+  type OwnRoutes,
+  ownRoutesRef,
   policyRef,
   type ServiceInfo,
   type SessionKeys,
@@ -150,7 +152,8 @@ interface Provided extends Looked {
 
 /** The services of the kernel by id. */
 function kernelServices(provided: Provided): ReadonlyMap<string, object> {
-  const { vault, audit, health, timekeeper, info, nodeState, closed, mesh, secrets, metrics, log } = provided
+  const { vault, audit, health, timekeeper, info, nodeState, closed, mesh, secrets, metrics, log, edge } =
+    provided
   return new Map<string, object>([
     [vaultRef.id, vault],
     [nodeIdentityRef.id, secrets.identity],
@@ -165,6 +168,7 @@ function kernelServices(provided: Provided): ReadonlyMap<string, object> {
     [closedItemsRef.id, closed],
     [logControlRef.id, log.control],
     [introspectionRef.id, introspection(provided)],
+    [ownRoutesRef.id, edge.ownRoutes],
   ])
 }
 
@@ -174,7 +178,7 @@ interface Looked {
   readonly settings: LiveSettings
   readonly metrics: MetricsBoard
   /** Metrics of what serves requests. */
-  readonly edge: { metricsText(): string }
+  readonly edge: { metricsText(): string; readonly ownRoutes: OwnRoutes }
   readonly registry: PluginRegistry
 }
 
@@ -257,11 +261,20 @@ function forwardingEdge(): { readonly edge: Required<HttpEdge>; attach(edge: Htt
     if (attached === undefined) throw new TypeError('no edge is attached to the kernel')
     return attached
   }
+  const own = (): OwnRoutes => {
+    const { ownRoutes } = real()
+    if (ownRoutes === undefined) throw new TypeError('this edge has no routes of its own')
+    return ownRoutes
+  }
   return {
     edge: {
       build: (sets) => real().build(sets),
       swap: (next) => real().swap(next),
       metricsText: () => attached?.metricsText?.() ?? '',
+      ownRoutes: {
+        ask: (...question) => own().ask(...question),
+        check: (question) => own().check(question),
+      },
     },
     attach: (edge) => {
       attached = edge

@@ -1,4 +1,4 @@
-import type { Clock, ErrorCode, Log, PathGroup, Route, Settings } from '@steeple/contracts'
+import type { Clock, ErrorCode, Log, OwnRoutes, PathGroup, Route, Settings } from '@steeple/contracts'
 import type { Section, SettingsChange } from '@steeple/settings'
 import type { Database } from '@steeple/store'
 import type { Timers } from '../clock/deadline.ts'
@@ -81,4 +81,6 @@ export interface HttpEdge {
   swap(next: EdgeGeneration): Promise<void>
   /** Its own metrics in the text exposition format; they are none of the kernel's. */
   metricsText?(): string
+  /** The routes that serve now, asked without HTTP. */
+  readonly ownRoutes?: OwnRoutes
 }

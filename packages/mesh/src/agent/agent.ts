@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   backoffMs,
   type ComponentHealth,
+  desiredNewsRef,
   healthBoardRef,
   isServiceError,
   type Membership,
@@ -283,6 +284,8 @@ function heartbeats({ context, node }: EnrollParts, root: RootClient) {
       more: toldOf(await context.maybe(nodeReporterRef)?.report()),
     })
     if (answer.status >= 300) throw refusal(answer)
+    const version = fieldOf(answer.body, 'desired_version')
+    if (typeof version === 'number') await context.maybe(desiredNewsRef)?.heard(version)
   }
 }
 

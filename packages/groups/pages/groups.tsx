@@ -1,0 +1,341 @@
+import {
+  type AnswerOf,
+  api,
+  Button,
+  Checkbox,
+  type Column,
+  DataTable,
+  Dialog,
+  DialogButton,
+  EmptyState,
+  ErrorNotice,
+  Field,
+  FormDialog,
+  Lamp,
+  may,
+  type RequestOf,
+  Said,
+  Time,
+  type Tone,
+  t,
+  useQuery,
+  useState,
+  word,
+} from '@steeple/console/kit'
+
+type Group = AnswerOf<'GET', '/v1/mesh/groups'>['groups'][number]
+type Box = AnswerOf<'GET', '/v1/mesh/desired'>['boxes'][number]
+type Wanted = RequestOf<'PUT', '/v1/mesh/groups/{name}'>['body']['state']
+type Steering = AnswerOf<'GET', '/v1/mesh/steering'>
+
+const CHANGES = ['groups.*', 'mesh.*', 'node.*'] as const
+const LOOK_MS = 30_000
+const PARTS = ['policy', 'plugins', 'alert_rules', 'radio_profiles', 'users'] as const
+const TONES: Readonly<Record<string, Tone>> = {
+  in_step: 'ok',
+  differs: 'warn',
+  refused: 'bad',
+  not_permitted: 'warn',
+  applied: 'ok',
+}
+
+/** At a root: groups of boxes, and how each box stands. At a member: what its root may set here. */
+export function Panel() {
+  const steering = useQuery(
+    may('admin') ? '/v1/mesh/steering' : undefined,
+    {},
+    { on: CHANGES, everyMs: LOOK_MS },
+  )
+  if (steering.data !== undefined && steering.data.hub !== null)
+    return <Steered steering={steering.data} onChange={steering.reload} />
+  return <Groups />
+}
+
+function Groups() {
+  const groups = useQuery('/v1/mesh/groups', { query: { limit: 200 } }, { on: CHANGES })
+  const boxes = useQuery('/v1/mesh/desired', { query: { limit: 500 } }, { on: CHANGES, everyMs: LOOK_MS })
+  const [open, setOpen] = useState<Group | 'new' | undefined>(undefined)
+  const [box, setBox] = useState<string | undefined>(undefined)
+  const rows = groups.data?.groups ?? []
+  const all = boxes.data?.boxes ?? []
+  if (groups.error !== undefined) return <ErrorNotice error={groups.error} onRetry={groups.reload} />
+  // A box alone has nobody to set anything for.
+  if (groups.data === undefined || (all.length === 0 && rows.length === 0)) return null
+  const steered = all.filter(({ version }) => version !== null)
+  const shown = all.find(({ node_id }) => node_id === box)
+  return (
+    <section aria-labelledby="mesh-groups">
+      <h2 id="mesh-groups">{t('groups.title')}</h2>
+      {rows.length === 0 ? (
+        <EmptyState title={t('groups.none')}>{t('groups.none.help')}</EmptyState>
+      ) : (
+        <DataTable
+          label={t('groups.title')}
+          rows={rows}
+          columns={groupColumns(setOpen, groups.reload)}
+          keyOf={({ name }) => name}
+        />
+      )}
+      {may('admin') ? (
+        <div class="toolbar">
+          <Button onClick={() => setOpen('new')}>{t('groups.add')}</Button>
+        </div>
+      ) : null}
+      {steered.length === 0 ? null : (
+        <DataTable
+          label={t('groups.standing')}
+          rows={steered}
+          columns={boxColumns(setBox)}
+          keyOf={({ node_id }) => node_id}
+          onOpen={({ node_id }) => setBox(node_id)}
+        />
+      )}
+      {open === undefined ? null : (
+        <GroupDialog
+          group={open === 'new' ? undefined : open}
+          boxes={all}
+          onDone={groups.reload}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {shown === undefined ? null : (
+        <Dialog isOpen title={shown.name} onClose={() => setBox(undefined)}>
+          <PartList parts={shown.parts} />
+          <div class="actions">
+            <Button onClick={() => setBox(undefined)}>{t('ui.close')}</Button>
+          </div>
+        </Dialog>
+      )}
+    </section>
+  )
+}
+
+function groupColumns(open: (group: Group) => void, onChange: () => void): readonly Column<Group>[] {
+  return [
+    {
+      key: 'name',
+      title: t('groups.name'),
+      cell: ({ name }) => name,
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    { key: 'boxes', title: t('groups.boxes'), isNumeric: true, cell: ({ boxes }) => boxes },
+    { key: 'parts', title: t('groups.parts'), cell: ({ state }) => partWords(Object.keys(state)) },
+    { key: 'rank', title: t('groups.rank'), isNumeric: true, isWide: true, cell: ({ rank }) => rank },
+    {
+      key: 'changed',
+      title: t('groups.changed'),
+      isWide: true,
+      cell: ({ updated_at: at }) => <Time at={at} />,
+    },
+    {
+      key: 'do',
+      title: '',
+      cell: (group) =>
+        may('admin') ? (
+          <>
+            <Button kind="quiet" onClick={() => open(group)}>
+              {t('groups.edit')}
+            </Button>{' '}
+            <DialogButton
+              button={{ kind: 'quiet', children: t('groups.remove') }}
+              title={group.name}
+              confirm={t('groups.remove')}
+              act={() => api.delete('/v1/mesh/groups/{name}', { path: { name: group.name } })}
+              done={t('groups.removed')}
+              onDone={onChange}
+            >
+              <p>{t('groups.remove.what')}</p>
+            </DialogButton>
+          </>
+        ) : null,
+    },
+  ]
+}
+
+function partWords(parts: readonly string[]): string {
+  return parts.map((part) => word('groups.part', part)).join(', ')
+}
+
+function boxColumns(open: (id: string) => void): readonly Column<Box>[] {
+  return [
+    {
+      key: 'box',
+      title: t('groups.box'),
+      cell: ({ node_id, name }) => (
+        <Button kind="quiet" onClick={() => open(node_id)}>
+          {name}
+        </Button>
+      ),
+      compare: (a, b) => a.name.localeCompare(b.name),
+    },
+    {
+      key: 'how',
+      title: t('groups.how'),
+      cell: ({ standing }) => (
+        <Lamp tone={TONES[standing] ?? 'none'} label={word('groups.standing', standing)} />
+      ),
+      compare: (a, b) => a.standing.localeCompare(b.standing),
+    },
+    { key: 'groups', title: t('groups.title'), isWide: true, cell: ({ groups }) => groups.join(', ') || '–' },
+    {
+      key: 'told',
+      title: t('groups.told'),
+      isWide: true,
+      cell: ({ told_at: at }) => (at === null ? '–' : <Time at={at} />),
+    },
+  ]
+}
+
+/** What became of each part, why, and where the box differs. */
+function PartList({ parts }: { readonly parts: Box['parts'] }) {
+  return (
+    <ul class="home-list">
+      {parts.map(({ part, status, problems, drift }) => (
+        <li key={part}>
+          <Lamp
+            tone={status === 'applied' && drift.length > 0 ? 'warn' : (TONES[status] ?? 'none')}
+            label={`${word('groups.part', part)}: ${word('groups.status', status)}`}
+          />
+          <div class="words fine">
+            {problems.map(({ pointer, message }) => (
+              <p key={pointer}>
+                <Said>{message}</Said>
+              </p>
+            ))}
+            {drift.map(({ pointer, desired, actual }) => (
+              <p key={pointer}>{t('groups.drift', { pointer, desired, actual })}</p>
+            ))}
+            {problems.length + drift.length === 0 ? t('groups.well') : null}
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface GroupDialogProps {
+  readonly group: Group | undefined
+  readonly boxes: readonly Box[]
+  readonly onDone: () => void
+  readonly onClose: () => void
+}
+
+function GroupDialog({ group, boxes, onDone, onClose }: GroupDialogProps) {
+  const [name, setName] = useState(group?.name ?? '')
+  const [isAll, setAll] = useState(group?.members.all ?? true)
+  const [nodes, setNodes] = useState<ReadonlySet<string>>(new Set(group?.members.nodes))
+  const [text, setText] = useState(JSON.stringify(group?.state ?? { policy: {} }, undefined, 2))
+  const state = objectIn(text)
+  const members = { all: isAll, nodes: [...nodes] }
+  return (
+    <FormDialog
+      title={group?.name ?? t('groups.add')}
+      confirm={t('groups.save')}
+      what={t('groups.save.what')}
+      isDisabled={state === undefined || name === ''}
+      act={() =>
+        api.put('/v1/mesh/groups/{name}', {
+          path: { name },
+          body: { members, state: state ?? {}, rank: group?.rank ?? 0 },
+        })
+      }
+      done={() => t('groups.saved')}
+      onDone={onDone}
+      onClose={onClose}
+    >
+      {group === undefined ? <Field label={t('groups.name')} value={name} onInput={setName} /> : null}
+      <Checkbox label={t('groups.all')} isChecked={isAll} onChange={setAll} />
+      {isAll
+        ? null
+        : boxes.map(({ node_id, name: box }) => (
+            <Checkbox
+              key={node_id}
+              label={box}
+              isChecked={nodes.has(node_id)}
+              onChange={(isChosen) =>
+                setNodes(
+                  new Set([...[...nodes].filter((id) => id !== node_id), ...(isChosen ? [node_id] : [])]),
+                )
+              }
+            />
+          ))}
+      <Field
+        label={t('groups.state')}
+        name="state"
+        lines={12}
+        value={text}
+        onInput={setText}
+        error={state === undefined ? t('groups.state.wrong') : undefined}
+      />
+    </FormDialog>
+  )
+}
+
+function objectIn(text: string): Wanted | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    // The route checks the rest of it.
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Wanted)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What the root of the mesh may set on this box, and where this box differs from that. */
+function Steered({ steering, onChange }: { readonly steering: Steering; readonly onChange: () => void }) {
+  const [isOpen, setOpen] = useState(false)
+  const { permitted, parts } = steering
+  return (
+    <section aria-labelledby="mesh-steering">
+      <h2 id="mesh-steering">{t('groups.steering')}</h2>
+      <p>
+        {permitted.length === 0
+          ? t('groups.steering.none')
+          : t('groups.steering.some', { parts: partWords(permitted) })}
+      </p>
+      {parts.length === 0 ? null : <PartList parts={parts} />}
+      <div class="toolbar">
+        <Button onClick={() => setOpen(true)}>{t('groups.permit')}</Button>
+      </div>
+      {isOpen ? (
+        <PermitDialog permitted={permitted} onDone={onChange} onClose={() => setOpen(false)} />
+      ) : null}
+    </section>
+  )
+}
+
+interface PermitProps {
+  readonly permitted: Steering['permitted']
+  readonly onDone: () => void
+  readonly onClose: () => void
+}
+
+function PermitDialog({ permitted, onDone, onClose }: PermitProps) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(permitted))
+  return (
+    <FormDialog
+      title={t('groups.permit')}
+      confirm={t('groups.permit.apply')}
+      what={t('groups.permit.what')}
+      act={() =>
+        api.put('/v1/mesh/steering', { body: { permitted: PARTS.filter((part) => chosen.has(part)) } })
+      }
+      done={() => t('groups.permitted')}
+      onDone={onDone}
+      onClose={onClose}
+    >
+      {PARTS.map((part) => (
+        <Checkbox
+          key={part}
+          label={word('groups.part', part)}
+          isChecked={chosen.has(part)}
+          onChange={(isChosen) =>
+            setChosen(new Set([...[...chosen].filter((one) => one !== part), ...(isChosen ? [part] : [])]))
+          }
+        />
+      ))}
+    </FormDialog>
+  )
+}

@@ -1,0 +1,88 @@
+import { type OtherBox, type Outcome, type Reconciler, type Tx, timestampFromMs } from '@steeple/contracts'
+import { ALL, boxesOf, type Parts, PLAN } from '../context.ts'
+import { type BoxReport, digestOf, documentText } from '../document.ts'
+import { canonical, merged, type State, type Values } from '../state.ts'
+import { DOCUMENTS, type DocumentRow, type GroupRow, groupsInOrder, REPORTS } from '../store.ts'
+
+/** Whom a group is for. */
+export interface Members {
+  readonly all: boolean
+  /** Node ids. */
+  readonly nodes: readonly string[]
+}
+
+export function membersOf({ members }: GroupRow): Members {
+  // Written by the route, from its schema.
+  return JSON.parse(members) as Members
+}
+
+export function stateOf({ state }: GroupRow): State {
+  // As above.
+  return JSON.parse(state) as State
+}
+
+/** What one box is to have, of groups in their order. */
+export function contentFor(
+  node: string,
+  groups: readonly GroupRow[],
+): { readonly groups: readonly string[]; readonly state: State } {
+  const own = groups.filter((group) => isIn(membersOf(group), node))
+  // A merge of states has the parts of states.
+  const state = own.reduce<Values>((sum, group) => merged(sum, stateOf(group) as Values), {}) as State
+  return { groups: own.map(({ name }) => name), state }
+}
+
+function isIn({ all, nodes }: Members, node: string): boolean {
+  return all || nodes.includes(node)
+}
+
+/** What a box has told; undefined of one that has told nothing. */
+export function reportIn(text: string | undefined): BoxReport | undefined {
+  // Written by the route, from its schema.
+  return text === undefined ? undefined : (JSON.parse(text) as BoxReport)
+}
+
+/** A box that knows a later version than this hub, or another document of the same: the hub has forgotten. */
+export function knowsMore({ version, document }: DocumentRow, report: BoxReport | undefined): boolean {
+  if (report === undefined || report.version < version) return false
+  return report.version > version || report.digest !== digestOf(document)
+}
+
+/** Makes a new document of each box whose groups say something else now, or that knows more than this hub. */
+export async function issue(
+  { context, node: hub }: Pick<Parts, 'context' | 'node'>,
+  tx: Tx,
+  boxes: readonly OtherBox[],
+): Promise<void> {
+  const groups = await groupsInOrder(tx)
+  const documents = new Map((await DOCUMENTS.select(tx, '')).map((row) => [row.node_id, row]))
+  const reports = new Map((await REPORTS.select(tx, '')).map((row) => [row.node_id, row.report]))
+  const issued_at = timestampFromMs(context.clock.nowMs())
+  for (const { nodeId: node } of boxes) {
+    const made = contentFor(node, groups)
+    const content = canonical(made)
+    const before = documents.get(node)
+    // One of no group that never had any has no document.
+    if (before === undefined && made.groups.length === 0) continue
+    const report = reportIn(reports.get(node))
+    if (before?.content === content && !knowsMore(before, report)) continue
+    const version = Math.max(before?.version ?? 0, report?.version ?? 0) + 1
+    const document = documentText({ hub: hub.nodeId, node, version, issued_at, ...made })
+    await DOCUMENTS.put(tx, { node_id: node, version, content, document })
+  }
+}
+
+/** Looks whether boxes have come, or tell of more than this hub knows. */
+export function planReconciler(parts: Parts): Reconciler {
+  const { context } = parts
+  return {
+    resource: PLAN,
+    resyncMs: 600_000,
+    keys: async () => [ALL],
+    reconcile: async (): Promise<Outcome> => {
+      const boxes = await boxesOf(parts)
+      await context.db.write((tx) => issue(parts, tx, boxes))
+      return { state: 'converged' }
+    },
+  }
+}

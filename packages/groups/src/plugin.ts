@@ -1,0 +1,97 @@
+import {
+  boxCallsRef,
+  type Context,
+  desiredNewsRef,
+  type Instance,
+  nodeCredentialsRef,
+  nodeIdentityRef,
+  type Plugin,
+  pageRoutes,
+} from '@steeple/contracts'
+import { boxReconciler } from './box/box-reconciler.ts'
+import { hubOf, keptOf } from './box/kept.ts'
+import { steeringRoutes } from './box/steering-routes.ts'
+import { ALL, BOX, boxesOf, type Parts, PLAN } from './context.ts'
+import { desiredRoutes, standingOf } from './hub/desired-routes.ts'
+import { groupRoutes } from './hub/group-routes.ts'
+import { planReconciler, reportIn } from './hub/plan.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { DESIRED, DOCUMENTS, ONLY, REPORTS, TABLES, versionFor } from './store.ts'
+
+const COUNT_MS = 60_000
+/** What changes something that a hub may set: then the box may differ. */
+const CHANGES = ['policy.*', 'tx.*', 'plugin.*', 'user.*', 'settings.*'] as const
+const STANDINGS = ['in_step', 'differs', 'refused', 'not_permitted', 'waiting'] as const
+
+/** Desired state of groups of boxes: set at a hub, applied by each box as far as it permits. */
+export const plugin: Plugin = {
+  migrations: MIGRATIONS,
+  tables: TABLES,
+  restored: async (tx, { present }) => {
+    // Of the same hub the later one stays: a backup makes nothing old new.
+    const before = present && (await DESIRED.find(present.db, { id: ONLY }))
+    const now = await DESIRED.find(tx, { id: ONLY })
+    const isOfOther = now !== undefined && now.ca_sha256 !== before?.ca_sha256
+    if (before === undefined || isOfOther || (now?.version ?? 0) >= before.version) return
+    await DESIRED.put(tx, before)
+  },
+  setup: async (context: Context): Promise<Instance> => {
+    const identity = context.use(nodeCredentialsRef)
+    const parts: Parts = { context, identity, node: context.use(nodeIdentityRef), news: {} }
+    const look = (): void => {
+      context.enqueue(PLAN, ALL)
+      context.enqueue(BOX, ALL)
+    }
+    return {
+      services: new Map([
+        [
+          desiredNewsRef.id,
+          {
+            versionFor: (nodeId: string) => versionFor(context.db, nodeId),
+            heard: async (version: number) => {
+              parts.news.version = version
+              const hub = hubOf(parts)
+              if (hub !== undefined && (await keptOf(parts, hub))?.version !== version)
+                context.enqueue(BOX, ALL)
+            },
+          },
+        ],
+      ]),
+      routes: [
+        ...groupRoutes(parts),
+        ...desiredRoutes(parts),
+        ...steeringRoutes(parts),
+        ...pageRoutes(import.meta.url, '/groups-files'),
+      ],
+      reconcilers: [planReconciler(parts), boxReconciler(parts)],
+      start: async () => {
+        context.defer(identity.onChange(look))
+        context.onChange(boxCallsRef, look)
+        for (const type of CHANGES) context.on(type, async () => context.enqueue(BOX, ALL))
+        context.every(COUNT_MS, counting(parts))
+      },
+    }
+  },
+}
+
+function counting(parts: Parts): () => Promise<void> {
+  const { context } = parts
+  const gauge = context.metrics.gauge(
+    'svc_groups_boxes',
+    'Boxes with desired state, by how they stand to it.',
+    ['standing'],
+  )
+  return async () => {
+    const boxes = new Set((await boxesOf(parts)).map(({ nodeId }) => nodeId))
+    const reports = new Map(
+      (await REPORTS.select(context.db, '')).map(({ node_id, report }) => [node_id, report]),
+    )
+    const counts = new Map<string, number>()
+    for (const row of await DOCUMENTS.select(context.db, '')) {
+      if (!boxes.has(row.node_id)) continue
+      const standing = standingOf(row, reportIn(reports.get(row.node_id)))
+      counts.set(standing, (counts.get(standing) ?? 0) + 1)
+    }
+    for (const standing of STANDINGS) gauge.set(counts.get(standing) ?? 0, { standing })
+  }
+}

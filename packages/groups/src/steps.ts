@@ -1,0 +1,185 @@
+import { isRecord, type OwnQuestion } from '@steeple/contracts'
+import { differences, type PartName, pointerTo, type Values } from './state.ts'
+
+/** One request by which a box comes nearer to what it is to have. */
+export interface Step {
+  /** Of what it is about, from the state. */
+  readonly pointer: string
+  readonly question: OwnQuestion
+}
+/** What cannot even be asked for. */
+export interface Hindrance {
+  readonly pointer: string
+  readonly code: string
+  readonly message: string
+}
+
+/** How a part is looked at and set: by routes of the box alone. */
+interface Part {
+  /** Where it is seen. */
+  readonly look: `/v1/${string}`
+  /** What is there, in the form of what is to be. */
+  seen(answer: Values, desired: Values): Values
+  /** What is asked for what differs. */
+  steps(desired: Values, seen: Values, answer: Values): readonly (Step | Hindrance)[]
+}
+
+/** All that a hub can have a box do. */
+export const HOW: Readonly<Record<PartName, Part>> = {
+  policy: {
+    look: '/v1/policy',
+    seen: (answer) => answer,
+    steps: (desired, seen) =>
+      same(desired, seen)
+        ? []
+        : [{ pointer: '', question: { method: 'PUT', path: '/v1/policy', body: desired } }],
+  },
+  plugins: { look: '/v1/plugins', seen: plugins, steps: pluginSteps },
+  alert_rules: { look: '/v1/settings', seen: alertRules, steps: alertSteps },
+  radio_profiles: { look: '/v1/tx/profiles', seen: profiles, steps: profileSteps },
+  users: { look: '/v1/users', seen: users, steps: userSteps },
+}
+
+function same(desired: unknown, seen: unknown): boolean {
+  return differences(desired, seen).length === 0
+}
+
+function listIn(answer: Values, key: string): readonly Values[] {
+  const list = answer[key]
+  return Array.isArray(list) ? list.filter(isRecord) : []
+}
+
+function at(part: PartName, name: string): string {
+  return pointerTo(`/${part}`, name)
+}
+
+/** Those of `desired` that are otherwise, by name. */
+function wanting(desired: Values, seen: Values): readonly (readonly [name: string, value: unknown])[] {
+  return Object.entries(desired).filter(([name, value]) => !same(value, seen[name]))
+}
+
+function plugins(answer: Values): Values {
+  return Object.fromEntries(
+    listIn(answer, 'plugins').map(({ name, state, version }) => [
+      String(name),
+      { enabled: state !== 'disabled', version },
+    ]),
+  )
+}
+
+function pluginSteps(desired: Values, seen: Values): readonly Step[] {
+  return wanting(desired, seen).flatMap(([name, value]) => {
+    const { enabled, version } = isRecord(value) ? value : {}
+    const has: unknown = seen[name]
+    const before = isRecord(has) ? has : {}
+    const to = (verb: string, body?: object): Step => ({
+      pointer: at('plugins', name),
+      question: {
+        method: 'POST',
+        path: `/v1/plugins/${encodeURIComponent(name)}/${verb}`,
+        ...(body && { body }),
+      },
+    })
+    if (enabled === false) return before.enabled === false ? [] : [to('disable')]
+    return [
+      ...(enabled === true && before.enabled !== true ? [to('enable')] : []),
+      ...(version === undefined || before.version === version
+        ? []
+        : [to('load', { version, rollback: true })]),
+    ]
+  })
+}
+
+const ALERT_KEYS = { rules: 'alerts.rules', disabled_rules: 'alerts.disabled_rules' } as const
+
+function alertRules(answer: Values): Values {
+  const settings = new Map(listIn(answer, 'settings').map(({ key, value }) => [key, value]))
+  return Object.fromEntries(Object.entries(ALERT_KEYS).map(([name, key]) => [name, settings.get(key)]))
+}
+
+function alertSteps(desired: Values, seen: Values): readonly Step[] {
+  const settings = Object.fromEntries(
+    Object.entries(ALERT_KEYS)
+      .filter(([name]) => Object.hasOwn(desired, name) && !same(desired[name], seen[name]))
+      .map(([name, key]) => [key, desired[name]]),
+  )
+  if (Object.keys(settings).length === 0) return []
+  return [{ pointer: '/alert_rules', question: { method: 'PUT', path: '/v1/settings', body: { settings } } }]
+}
+
+/** Half a channel of the coarsest raster. */
+const NEAR_MHZ = 0.05
+
+function profiles(answer: Values, desired: Values): Values {
+  return Object.fromEntries(
+    listIn(answer, 'profiles').map((profile) => {
+      const { low_mhz: low, high_mhz: high } = isRecord(profile.downlink) ? profile.downlink : {}
+      const { frequency_mhz: asked } = named(desired, String(profile.id))
+      const centre = (Number(low) + Number(high)) / 2
+      const isNear = Math.abs(centre - Number(asked)) <= NEAR_MHZ
+      return [String(profile.id), { ...profile, frequency_mhz: isNear ? asked : centre }]
+    }),
+  )
+}
+
+function named(desired: Values, name: string): Values {
+  const value = Object.hasOwn(desired, name) ? desired[name] : undefined
+  return isRecord(value) ? value : {}
+}
+
+function profileSteps(desired: Values, seen: Values): readonly Step[] {
+  return wanting(desired, seen).map(([name, body]): Step => {
+    const path = `/v1/tx/profiles/${encodeURIComponent(name)}`
+    const question: OwnQuestion = body === null ? { method: 'DELETE', path } : { method: 'PUT', path, body }
+    return { pointer: at('radio_profiles', name), question }
+  })
+}
+
+function users(answer: Values): Values {
+  return Object.fromEntries(
+    listIn(answer, 'users').map(({ name, roles }) => [
+      String(name),
+      { roles: Array.isArray(roles) ? roles.toSorted() : [] },
+    ]),
+  )
+}
+
+/** Whoever may arm, or give that right, is the box's own. */
+const OWN_ROLES: ReadonlySet<unknown> = new Set(['admin', 'sim:admin'])
+
+function userSteps(desired: Values, seen: Values, answer: Values): readonly (Step | Hindrance)[] {
+  const ids = new Map(listIn(answer, 'users').map(({ name, id }) => [name, id]))
+  return wanting(desired, seen).map(([name, value]): Step | Hindrance => {
+    const pointer = at('users', name)
+    const has = named(seen, name).roles
+    if (!Array.isArray(has))
+      return {
+        pointer,
+        code: 'user_not_found',
+        message: `${name} is not known on this box; invite them here`,
+      }
+    if (has.some((role) => OWN_ROLES.has(role)))
+      return {
+        pointer,
+        code: 'forbidden',
+        message: `${name} may arm or administer this box, and is changed here alone`,
+      }
+    const path = `/v1/users/${String(ids.get(name))}`
+    const question: OwnQuestion =
+      value === null
+        ? { method: 'DELETE', path }
+        : { method: 'POST', path: `${path}/roles`, body: named(desired, name) }
+    return { pointer, question }
+  })
+}
+
+/** What is to be, in the form in which it is seen: an order that nobody sees does not differ. */
+export function comparable(part: PartName, desired: Values): Values {
+  if (part !== 'users') return desired
+  return Object.fromEntries(
+    Object.entries(desired).map(([name, value]) => {
+      const { roles } = isRecord(value) ? value : {}
+      return [name, Array.isArray(roles) ? { roles: roles.toSorted() } : value]
+    }),
+  )
+}

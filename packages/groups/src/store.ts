@@ -1,0 +1,98 @@
+import { defineTable, type Reader, type Table, type TableSpec } from '@steeple/contracts'
+import type { PartStatus } from './document.ts'
+
+/** A group, at the hub. `members` and `state` are JSON. */
+export interface GroupRow {
+  readonly name: string
+  readonly rank: number
+  readonly members: string
+  readonly state: string
+  readonly updated_at_ms: number
+  readonly updated_by: string
+}
+/** The newest document of a box, at the hub. `content`: what of it makes another version where it is another. */
+export interface DocumentRow {
+  readonly node_id: string
+  readonly version: number
+  readonly content: string
+  readonly document: string
+}
+/** What a box has told last, at the hub; JSON. */
+export interface ReportRow {
+  readonly node_id: string
+  readonly at_ms: number
+  readonly report: string
+}
+/** Which parts a hub may set here; JSON. Of one hub: the one of this node and this CA. */
+export interface PermitRow {
+  readonly id: number
+  readonly hub_id: string
+  readonly ca_sha256: string
+  readonly parts: string
+  readonly at_ms: number
+}
+/** The newest document that this box has taken, of that hub. */
+export interface DesiredRow {
+  readonly id: number
+  readonly hub_id: string
+  readonly ca_sha256: string
+  readonly version: number
+  readonly document: string
+  readonly taken_at_ms: number
+}
+/** What became of a part at a version; `problems` is JSON. */
+export interface PartRow {
+  readonly part: string
+  readonly version: number
+  readonly status: PartStatus
+  readonly problems: string
+}
+
+export const GROUPS: Table<GroupRow> = defineTable<GroupRow>(
+  'groups_group',
+  ['name', 'rank', 'members', 'state', 'updated_at_ms', 'updated_by'],
+  ['name'],
+)
+export const DOCUMENTS: Table<DocumentRow> = defineTable<DocumentRow>(
+  'groups_document',
+  ['node_id', 'version', 'content', 'document'],
+  ['node_id'],
+)
+export const REPORTS: Table<ReportRow> = defineTable<ReportRow>(
+  'groups_report',
+  ['node_id', 'at_ms', 'report'],
+  ['node_id'],
+)
+export const PERMITS: Table<PermitRow> = defineTable<PermitRow>(
+  'groups_permit',
+  ['id', 'hub_id', 'ca_sha256', 'parts', 'at_ms'],
+  ['id'],
+)
+export const DESIRED: Table<DesiredRow> = defineTable<DesiredRow>(
+  'groups_desired',
+  ['id', 'hub_id', 'ca_sha256', 'version', 'document', 'taken_at_ms'],
+  ['id'],
+)
+export const PART_ROWS: Table<PartRow> = defineTable<PartRow>(
+  'groups_part',
+  ['part', 'version', 'status', 'problems'],
+  ['part'],
+)
+export const TABLES: readonly TableSpec[] = [GROUPS, DOCUMENTS, REPORTS, PERMITS, DESIRED, PART_ROWS]
+
+/** The one row of `groups_permit` and `groups_desired`. */
+export const ONLY = 1
+
+/** Groups in the order in which they are merged. */
+export function groupsInOrder(reader: Reader): Promise<readonly GroupRow[]> {
+  return GROUPS.select(reader, 'order by rank, name')
+}
+
+/** The version of a box's document, without the document. */
+export async function versionFor(reader: Reader, node: string): Promise<number | undefined> {
+  const row = await reader.get<{ readonly version: number }>(
+    'select version from groups_document where node_id = :node',
+    { node },
+  )
+  return row === undefined ? undefined : Number(row.version)
+}

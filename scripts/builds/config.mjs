@@ -22,3 +22,9 @@ export function absentKeys(lacks) {
   })
   return Object.fromEntries(entries)
 }
+
+/** The alert rules of plugins that a build lacks, by the plugin's id: who has switched one off need not change the configuration. */
+export function absentRules(lacks) {
+  const manifests = lacks.map((name) => manifestOf(name).steeple ?? {})
+  return Object.fromEntries(manifests.map(({ id, alerts = {} }) => [id, Object.keys(alerts)]))
+}

@@ -8,7 +8,7 @@ import { argv, execPath, stderr } from 'node:process'
 import { folderOf, root } from '../workspace.mjs'
 import { billOf, npmPurl } from './bom.mjs'
 import { closureOf, compare } from './closure.mjs'
-import { absentKeys } from './config.mjs'
+import { absentKeys, absentRules } from './config.mjs'
 import { copyFiles, filesBelow, filesOfOthers, filesOfOurs, put, settle } from './files.mjs'
 import { nodeFor } from './node.mjs'
 import { takeNpm } from './npm.mjs'
@@ -46,6 +46,7 @@ function main(args) {
     ...parts,
     lacks: [...parts.lacks, ...missingFrom(others, ours)],
     absentKeys: absentKeys(parts.lacks),
+    absentRules: absentRules(parts.lacks),
   }
   put(join(out, MODULES, '@steeple/cli'), 'build.json', `${JSON.stringify(build, undefined, 2)}\n`)
   put(out, 'bom.cdx.json', billOf(build, componentsOf(ours, others, hasNode ? build.node : undefined)))

@@ -15,7 +15,7 @@ import { findByHash, lastUseOf, putUses, type TokenRow } from './token-store.ts'
 
 /** Contract section 1: 32 random bytes in base64url. */
 const SECRET_BYTES = 32
-/** Contract section 1: how much of the mesh CA's SHA-256 a bootstrap token carries, in hex characters. */
+/** Contract section 1: how much of the SHA-256 of the node's CA a bootstrap token carries, in hex characters. */
 const CA_PREFIX_LENGTH = 32
 const API_TOKEN = /^svc_[A-Za-z0-9_-]{43}$/
 const BOOTSTRAP_TOKEN = /^svcb_[0-9a-f]{32}_[A-Za-z0-9_-]{43}$/

@@ -27,6 +27,8 @@ const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn'
 /** Where every rule says what there is to do about it. */
 const RULES = '/alerts'
 const MOST_SHOWN = 8
+/** The subject is a SIM. */
+const HASH = /^[0-9a-f]{12}$/
 /** The alerts that are open and say more than the outages above them; says whom they are about. */
 export function Panel({
   Act,
@@ -71,9 +73,7 @@ function AlertLine({
   readonly onDone: () => void
 }) {
   const acknowledge = useAction(() => api.post('/v1/alerts/{id}/ack', { path: { id: alert.id }, body: {} }))
-  const place = alert.rule.startsWith('sim_quota')
-    ? `/sims/${alert.subject}`
-    : pageThatMends(alert.rule)?.path
+  const place = HASH.test(alert.subject) ? `/sims/${alert.subject}` : pageThatMends(alert.rule)?.path
   return (
     <li>
       <Lamp tone={TONES[alert.severity] ?? 'none'} label={word('home.severity', alert.severity)} />

@@ -12,6 +12,8 @@ export interface AlertParts {
   /** The receivers of now; inside a transaction by its reader. */
   targets(reader?: Reader): Promise<readonly Target[]>
   readonly watches: readonly Watch[]
+  /** All rules that there are now. */
+  names(): ReadonlySet<string>
   /** How names of receivers become addresses; as the system does when absent. */
   readonly resolve?: Resolve
 }

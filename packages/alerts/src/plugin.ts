@@ -14,7 +14,7 @@ import type { AlertParts } from './parts.ts'
 import { alertRoutes } from './routes/alert-routes.ts'
 import { receiverRoutes } from './routes/receiver-routes.ts'
 import { webhookRoutes } from './routes/webhook-routes.ts'
-import { watchesOf } from './rules/built-in.ts'
+import { alertRules } from './rules/built-in.ts'
 import { ALERTS, pruneAlerts } from './store/alert-store.ts'
 import { backlogs, DELIVERIES, forgetTarget, pruneParked } from './store/delivery-store.ts'
 import { FACTS } from './store/fact-store.ts'
@@ -73,11 +73,11 @@ export const plugin: Plugin<AlertsConfig> = {
   tables: [ALERTS, DELIVERIES, FACTS, SILENCES, RECEIVERS],
   setup: async (context: Context<AlertsConfig>): Promise<Instance> => {
     const metrics = alertMetrics(context.metrics)
-    const watches = watchesOf(context, metrics)
+    const rules = alertRules(context, metrics)
     const vault = context.use(vaultRef)
     const targets = targetsHere(targetsOf(context.config.webhooks), context, vault)
-    const parts: AlertParts = { context, metrics, watches, targets }
-    for (const watch of watches) watch.listen?.()
+    const parts: AlertParts = { context, metrics, targets, ...rules }
+    for (const watch of rules.watches) watch.listen?.()
     const look = oneAtATime(alertEngine(parts))
     // What is over is said to be over as soon as it is.
     if (context.config.enabled) context.on('health.*', look)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -15,21 +15,30 @@ import {
   type IncidentKind,
   incidentBoardRef,
   LANGUAGES,
+  type Manifest,
   type MetricReading,
   metricsReaderRef,
   nodeIdentityRef,
-  quotaWatchRef,
+  serviceInfoRef,
 } from '@steeple/contracts'
 import { assert, type FakeContext, fakeContext, memoryDb, suite, tempDir } from '@steeple/testkit'
 import type { AlertsConfig } from '../src/config.ts'
 import { alertMetrics } from '../src/metrics.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { outageIn } from '../src/record.ts'
-import { watchesOf } from '../src/rules/built-in.ts'
+import { alertRules } from '../src/rules/built-in.ts'
 import type { Finding, Look } from '../src/rules/rule.ts'
 
 const rules = suite('alerts/built-in')
 const DAY_MS = 86_400_000
+/** The manifests of this repository that bring rules, with the folders of their packages. */
+const MANIFESTS = readdirSync(new URL('../../', import.meta.url)).flatMap((folder) => {
+  const path = new URL(`../../${folder}/package.json`, import.meta.url)
+  const steeple: Manifest | undefined = existsSync(path)
+    ? JSON.parse(readFileSync(path, 'utf8')).steeple
+    : undefined
+  return steeple?.alerts === undefined && steeple?.certificates === undefined ? [] : [{ folder, ...steeple }]
+})
 
 /** What the rules look at, for a test to change. */
 interface Box {
@@ -40,6 +49,8 @@ interface Box {
   clock: { machineMs: number; serviceMs: number; doubt: string | undefined }
   incidents: Incident[]
   identity: { nodeId: string; name: string; certificateExpiresAtMs: number }
+  plugins: readonly Pick<Manifest, 'alerts' | 'certificates'>[]
+  names(): ReadonlySet<string>
   edges: { warned: Map<ImsiHash, number>; exceeded: Map<ImsiHash, number> } | undefined
   look(rule: string): Promise<Look>
   at(rule: string, subject: string): Promise<Finding>
@@ -54,6 +65,7 @@ function box(config: Partial<AlertsConfig> = {}, dataDir = '/'): Box {
     incidents: [] as Incident[],
     identity: { nodeId: 'n', name: 'north', certificateExpiresAtMs: Number.MAX_SAFE_INTEGER },
     edges: undefined as Box['edges'],
+    plugins: MANIFESTS,
   }
   const fake = fakeContext<AlertsConfig>({
     id: 'alerts',
@@ -74,7 +86,14 @@ function box(config: Partial<AlertsConfig> = {}, dataDir = '/'): Box {
       [metricsReaderRef.id, { read: async () => readings }],
       [clockJudgeRef.id, { view: () => state.clock }],
       [agentWatchRef.id, { agents: async () => agents }],
-      [quotaWatchRef.id, { edges: async () => state.edges }],
+      [
+        'fair_use.edges',
+        {
+          bad: async (rule: string) =>
+            rule === 'sim_quota_80' ? state.edges?.warned : state.edges?.exceeded,
+        },
+      ],
+      [serviceInfoRef.id, { plugins: () => state.plugins }],
       [
         certificateEndsRef.id,
         { ends: async () => new Map([['node', state.identity.certificateExpiresAtMs]]) },
@@ -82,7 +101,7 @@ function box(config: Partial<AlertsConfig> = {}, dataDir = '/'): Box {
       [incidentBoardRef.id, { current: async () => state.incidents }],
     ]),
   })
-  const watches = watchesOf(fake.context, alertMetrics(fake.metrics))
+  const { watches, names } = alertRules(fake.context, alertMetrics(fake.metrics))
   for (const watch of watches) watch.listen?.()
   const look = async (rule: string): Promise<Look> => {
     const looks = (await Promise.all(watches.map((watch) => watch.looks()))).flat()
@@ -96,6 +115,7 @@ function box(config: Partial<AlertsConfig> = {}, dataDir = '/'): Box {
     agents,
     readings,
     look,
+    names,
     at: async (rule: string, subject: string) => (await look(rule)).at(subject),
   })
 }
@@ -458,28 +478,33 @@ async function mustFail(work: () => Promise<unknown>): Promise<void> {
   assert.ok(failed)
 }
 
-rules('are each in the schema, in the texts of every language, and in the documentation', () => {
-  const { fake } = box()
-  const names = watchesOf(fake.context, alertMetrics(fake.context.metrics)).flatMap(({ rules: of }) =>
-    of.map(({ name }) => name),
+rules('are each in the texts of every language beside the manifest, and in the documentation', () => {
+  const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const all = MANIFESTS.flatMap(({ folder, alerts = {} }) =>
+    Object.keys(alerts).map((name) => ({ folder, name })),
   )
-  const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
-  const schema = read('config.schema.json')
-  assert.ok(names.length >= 12, `${names.length} rules`)
-  for (const name of names) {
-    assert.is(
-      schema.split(name).length - 1,
-      2,
-      `config.schema.json: ${name} that can be left out, and is no name of another rule`,
-    )
-    for (const file of LANGUAGES.map((language) => `texts/${language}.json`))
+  assert.equal(new Set(all.map(({ name }) => name)), box().names())
+  assert.ok(all.length >= 15, `${all.length} rules`)
+  for (const { folder, name } of all) {
+    for (const file of LANGUAGES.map((language) => `${folder}/texts/${language}.json`))
       for (const key of ['rule', 'do'])
         assert.ok(read(file).includes(`"alerts.${key}.${name}"`), `${file}: ${key} ${name}`)
     assert.ok(
-      read('../../docs/reference/alerts.md').includes(`\`${name}\``),
+      read('../docs/reference/alerts.md').includes(`\`${name}\``),
       `docs/reference/alerts.md: ${name}`,
     )
   }
+})
+
+rules('of a manifest are thresholds over metrics too, and stay while their plugin is exchanged', async () => {
+  const all = box()
+  const row = { metric: 'g', op: '>', threshold: 2, severity: 'warning', for: '1m' } as const
+  all.plugins = [{ alerts: { hot: row } }]
+  all.readings.set('g', gauge(3))
+  const look = await all.look('hot')
+  assert.equal([look.rule.severity, look.rule.forMs, look.at('g').level], ['warning', 60_000, 'bad'])
+  all.plugins = []
+  assert.equal([(await all.look('hot')).at('g').level, all.names().has('hot')], ['bad', true])
 })
 
 rules.run()

@@ -69,6 +69,7 @@ async function start(webhook: object = {}): Promise<Post> {
     context,
     metrics: alertMetrics(context.metrics),
     watches: [],
+    names: () => new Set(),
     targets: async () => targets,
   }
   const reconciler = deliveryReconciler(parts)

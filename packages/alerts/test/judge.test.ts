@@ -51,7 +51,13 @@ judged('says at once which receiver nothing can be sent to, and why', async () =
   const { context } = fakeContext({ id: 'alerts', config: CONFIG, db, services })
   const targets = targetsOf(cases.map(([more], index) => ({ ...base, name: `t${index}`, ...more })))
   const metrics = alertMetrics(context.metrics)
-  const health = await webhookHealth({ context, metrics, watches: [], targets: async () => targets })
+  const health = await webhookHealth({
+    context,
+    metrics,
+    watches: [],
+    names: () => new Set(),
+    targets: async () => targets,
+  })
   const of = (index: number): ComponentHealth | undefined => health[index]
   cases.forEach(([more, why], index) => {
     const what = JSON.stringify(more)

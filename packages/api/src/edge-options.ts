@@ -72,7 +72,7 @@ export interface TlsMaterial {
   /** The certificate that is presented, and those above it. */
   readonly cert: string
   /** What is presented to whoever asks for `BOX_SERVER_NAME`, when that is another certificate. */
-  readonly mesh?: { readonly key: string; readonly cert: string }
+  readonly boxes?: { readonly key: string; readonly cert: string }
   /** The CA whose `svc://node/` certificates are believed. */
   readonly nodesCa: string
   /** The CA whose `svc://cli/` certificates are believed. */

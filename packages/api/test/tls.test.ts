@@ -158,10 +158,10 @@ tls('shows other boxes the certificate of the mesh, whatever people are shown', 
   }
   assert.is(await serialFor(BOX_SERVER_NAME), own.server.serial)
   const [ofMesh, renewed] = [await serverCertificate(own.mesh), await serverCertificate(own.mesh)]
-  own.renew({ mesh: ofMesh })
+  own.renew({ boxes: ofMesh })
   assert.is(await serialFor(BOX_SERVER_NAME), ofMesh.serial)
   assert.is(await serialFor('localhost'), own.server.serial)
-  own.renew({ mesh: renewed })
+  own.renew({ boxes: renewed })
   assert.is(await serialFor(BOX_SERVER_NAME), renewed.serial)
   const client = await own.mesh.issue({})
   const socket = await own.dial({ servername: BOX_SERVER_NAME, client })

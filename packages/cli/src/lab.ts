@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { checkConfig, DEFAULT_CONFIG_FILE } from '@steeple/settings'
-import { pluginPackages } from './composition/plugin-packages.ts'
+import { bundledManifests } from './composition/plugin-packages.ts'
 import { sectionsHere } from './composition/sections.ts'
 import { COMMAND_VARIABLES } from './place.ts'
 import type { Terminal } from './terminal.ts'
@@ -146,9 +146,9 @@ interface Beside {
 /** Where the lab core is, for the service; what the environment says already counts. */
 function serviceEnvironment(env: Terminal['env'], beside: Beside): NodeJS.ProcessEnv {
   const { programs, directory, told, capture } = beside
-  const isThere = (plugin: string): boolean => pluginPackages().some((folder) => basename(folder) === plugin)
+  const manifests = bundledManifests().map(({ steeple }) => steeple)
   // A tap knows GTP-U by its port.
-  const isTapped = isThere('collector-gtpu') && told.tunnels.core.port === GTPU_PORT
+  const isTapped = manifests.some(({ id }) => id === 'collector-gtpu') && told.tunnels.core.port === GTPU_PORT
   const isDecided = env.SVC_COLLECTOR_UPF_ENABLED !== undefined
   const isOurs = isTapped && !isDecided
   return {
@@ -158,8 +158,7 @@ function serviceEnvironment(env: Terminal['env'], beside: Beside): NodeJS.Proces
     SVC_COLLECTOR_SMF_URL: told.urls.smf,
     SVC_COLLECTOR_ENABLED: 'true',
     SVC_COLLECTOR_INTERVAL: '2s',
-    ...(isThere('fair-use') ? { SVC_FAIRUSE_ENABLED: 'true' } : {}),
-    ...(isThere('esim-smdp') ? { SVC_ESIM_ENABLED: 'true' } : {}),
+    ...Object.assign({}, ...manifests.map(({ lab }) => lab)),
     ...(isOurs ? { SVC_COLLECTOR_UPF_CORE_ADDRESSES: told.tunnels.core.host } : {}),
     ...(isOurs && capture === undefined ? { SVC_COLLECTOR_UPF_IFACE: 'lo' } : {}),
     ...env,

@@ -343,7 +343,7 @@ function addLabCommand(program: Command, terminal: Terminal): void {
 function addMachineCommands(program: Command, terminal: Terminal): void {
   const node = program.command('node').description('this node')
   placeOptions(
-    localCommand(node, 'init', 'create the node, its keys and its mesh CA; a second run changes nothing'),
+    localCommand(node, 'init', 'create the node, its keys and its CA; a second run changes nothing'),
   )
     .option('--name <name>', 'name of the node (default: that of the host)')
     .action(async (options: LocalOptions & { readonly name?: string }) => {

@@ -58,8 +58,8 @@ interface ListenerTls extends EdgeTls {
 export type ListenerKernel = Pick<Kernel, 'settings' | 'onSettings' | 'service'> & { readonly log: Log }
 
 /**
- * What the listener presents: `tls.cert_file` where it is set, otherwise (and always to other boxes) the certificate that
- * this node has from its mesh; and whom it believes. Files that are damaged or half written leave what was there before.
+ * What the listener presents: `tls.cert_file` where it is set, otherwise (and always to other boxes) the node's own
+ * certificate; and whom it believes. Files that are damaged or half written leave what was there before.
  *
  * Throws `config_invalid` when the files cannot be used at the start.
  */
@@ -114,14 +114,10 @@ export function listenerTls(kernel: ListenerKernel, secrets: Pick<Secrets, 'tls'
 }
 
 /** Of people and of other boxes: what is presented to either may end. */
-function problemOf(kernel: ListenerKernel, { cert, mesh }: TlsMaterial, nowMs: number): string | undefined {
+function problemOf(kernel: ListenerKernel, { cert, boxes }: TlsMaterial, nowMs: number): string | undefined {
   const file = kernel.settings.tls.cert_file
-  const ofMesh = [
-    'the certificate of its mesh',
-    mesh?.cert ?? cert,
-    'the service renews it by itself',
-  ] as const
-  const shown = mesh === undefined ? [ofMesh] : [[file, cert, 'renew it'] as const, ofMesh]
+  const ofNode = ['its own certificate', boxes?.cert ?? cert, 'the service renews it by itself'] as const
+  const shown = boxes === undefined ? [ofNode] : [[file, cert, 'renew it'] as const, ofNode]
   for (const [name, pem, remedy] of shown) {
     const { state, leftDays, validFrom } = certificateStanding(pem, nowMs)
     if (state === 'early') return `${name} is good from ${validFrom} on; check the clock`
@@ -142,9 +138,9 @@ function materialNow(kernel: ListenerKernel, secrets: Pick<Secrets, 'tls' | 'caP
   const nodesCa = identity?.membership()?.caPem ?? secrets.caPem
   const { key, cert } = identity?.tls() ?? secrets.tls()
   // Who joins is given the hash of the CA and no more: the CA goes out with the certificate.
-  const ofMesh = { key, cert: chainOf(cert, nodesCa) }
+  const ofNode = { key, cert: chainOf(cert, nodesCa) }
   const cas = { nodesCa, operatorsCa: secrets.caPem }
-  return files === undefined ? { ...ofMesh, ...cas } : { ...files, mesh: ofMesh, ...cas }
+  return files === undefined ? { ...ofNode, ...cas } : { ...files, boxes: ofNode, ...cas }
 }
 
 function filesNow(kernel: ListenerKernel): CertificateFiles | undefined {

@@ -17,6 +17,8 @@ export interface BuildRecord {
   readonly lacks: readonly string[]
   /** The keys of the configuration that each plugin which it lacks would read, by the plugin's id. */
   readonly absentKeys?: Readonly<Record<string, readonly string[]>>
+  /** Their alert rules. */
+  readonly absentRules?: Readonly<Record<string, readonly string[]>>
 }
 
 /** When the newest commit of this build was made, RFC 3339; undefined for a checkout. */

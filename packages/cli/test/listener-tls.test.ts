@@ -80,10 +80,10 @@ function filesOf(name: string, of: Secrets): { readonly cert_file: string; reado
 
 tls('presents what the node has from its mesh, with the CA that newcomers know by its hash', () => {
   const listener = listenerTls(world().kernel, secrets)
-  const { key, cert, mesh, nodesCa, operatorsCa } = listener.material()
+  const { key, cert, boxes, nodesCa, operatorsCa } = listener.material()
   listener.close()
   assert.equal([key, cert], [secrets.tls().key, `${secrets.tls().cert.trimEnd()}\n${secrets.caPem}`])
-  assert.equal([mesh, nodesCa, operatorsCa], [undefined, secrets.caPem, secrets.caPem])
+  assert.equal([boxes, nodesCa, operatorsCa], [undefined, secrets.caPem, secrets.caPem])
 })
 
 tls('tells the listener of a renewal, once', async () => {
@@ -105,10 +105,10 @@ tls('presents given files to people, and to boxes what the node has from its mes
   const files = filesOf('given', other)
   const { kernel } = world(files)
   const listener = listenerTls(kernel, secrets)
-  const { cert, key, mesh } = listener.material()
+  const { cert, key, boxes } = listener.material()
   listener.close()
   assert.equal([cert, key], [other.tls().cert, other.tls().key])
-  assert.ok(mesh?.cert.startsWith(secrets.tls().cert.trimEnd()))
+  assert.ok(boxes?.cert.startsWith(secrets.tls().cert.trimEnd()))
 })
 
 tls('takes files that change, and keeps what it has beside those that cannot be used', () => {
@@ -134,7 +134,7 @@ tls('takes files that change, and keeps what it has beside those that cannot be 
   reload({})
   assert.is(listener.material().key, secrets.tls().key)
   reload({ cert_file: '', key_file: '' })
-  assert.is(listener.material().mesh, undefined)
+  assert.is(listener.material().boxes, undefined)
   listener.close()
 })
 
@@ -161,7 +161,7 @@ tls('says in health a week ahead that what is presented ends, and what keeps it 
   assert.match(at(0), /^degraded tls\.key_file /)
   reload({ cert_file: '', key_file: '' })
   assert.is(at(0), 'ok what it presents is good')
-  assert.match(at(29), /^degraded the certificate of its mesh (ends in|has expired)/)
+  assert.match(at(29), /^degraded its own certificate (ends in|has expired)/)
   listener.close()
 })
 
@@ -194,7 +194,7 @@ tls('has the doctor say what is presented, how long it is good, and what to do',
       .map(({ status, detail }) => `${status} ${detail}`)
       .join()
   }
-  assert.match(said({}), /^ok TLS with the certificate of its mesh, good for (29|30) days$/)
+  assert.match(said({}), /^ok TLS with its own certificate, good for (29|30) days$/)
   assert.match(said(filesOf('seen', other)), /^ok TLS with .*seen\.pem, good for 1[34] days$/)
   assert.match(
     said({ cert_file: '/nothing.pem', key_file: '/nothing.key' }),

@@ -66,6 +66,7 @@ words('have the present name where they say an earlier one', () => {
   assert.is(line('nodes list --json'), 'node list --json')
   assert.is(line('sessions --state ended'), 'session list --state ended')
   assert.is(line('--url http://box user certs ann'), 'user cert list --url http://box ann')
+  assert.is(line('mesh members --json'), 'mesh member list --json')
   assert.is(line('user cert ann --use'), 'user cert add ann --use')
   assert.is(line('user cert list ann'), 'user cert list ann')
   assert.is(line('user --json unpasskey ann 1'), 'user passkey remove --json ann 1')

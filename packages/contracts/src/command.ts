@@ -148,6 +148,8 @@ export interface ApiCommand<Operation extends string = string> {
   /** Its words and its arguments: `alert ack <alert>`; `[text]` may be absent, `<ids...>` are several. */
   readonly usage: string
   readonly summary: string
+  /** What it was called in release 0.2.0; works until the release after the next. */
+  readonly earlier?: string
   /** Method and path as the OpenAPI document has them: `POST /v1/sims/{imsi}/label`. */
   readonly operation: Operation
   /** Of arguments, what their names do not say. */

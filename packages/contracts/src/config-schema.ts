@@ -199,7 +199,7 @@ export const SERVICE_CONFIG: JsonSchema = {
         choice('TLSv1.3', 'TLSv1.2'),
       ),
       cert_file: leaf(
-        "Certificate to present, with its chain (PEM). It is read again when it changes. Empty: the node's own certificate, from its mesh.",
+        "Certificate to present, with its chain (PEM). It is read again when it changes. Empty: the node's own certificate.",
         'SVC_TLS_CERT_FILE',
         'hot',
         text(''),

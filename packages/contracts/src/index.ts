@@ -240,6 +240,7 @@ export {
   type Language,
   type Log,
   type Manifest,
+  type ManifestRule,
   type Metrics,
   ok,
   type PathGroup,
@@ -278,7 +279,12 @@ export {
   route,
 } from './route.ts'
 export { secretLines } from './secret-file.ts'
-export { type ServiceRef, type ServiceShape, serviceRef, shapeProblem } from './service-ref.ts'
+export {
+  type ServiceRef,
+  type ServiceShape,
+  serviceRef,
+  shapeProblem,
+} from './service-ref.ts'
 export type {
   LicenseDocument,
   PolicyRevision,
@@ -289,6 +295,7 @@ export type {
 export {
   type AgentView,
   type AgentWatch,
+  type AlertSource,
   agentWatchRef,
   type EsimCodes,
   esimCodesRef,
@@ -301,9 +308,6 @@ export {
   type PolicyHistory,
   type PrintedEsim,
   policyHistoryRef,
-  type QuotaEdges,
-  type QuotaWatch,
-  quotaWatchRef,
   type RecordedSimMove,
   type SessionHistory,
   type SimRegister,

@@ -6,7 +6,7 @@ import type { Reconciler, RunsOn } from './reconciler.ts'
 import type { Principal, Role } from './roles.ts'
 import type { Reply, Route } from './route.ts'
 import type { ServiceRef } from './service-ref.ts'
-import type { Settings } from './settings.ts'
+import type { AlertRule, Settings } from './settings.ts'
 import type { Db, Migration, MutationTx, ObservedTx, Reader, Tx } from './store.ts'
 import type { TableSpec } from './table.ts'
 
@@ -28,6 +28,23 @@ export interface ErrorCode {
   readonly meaning: string
 }
 
+/**
+ * An alert rule that a plugin brings: the metric with its threshold, the kind of incident, or the service (`AlertSource`) that
+ * says when it fires. The plugin alerts judges its own.
+ */
+export interface ManifestRule extends Partial<Omit<AlertRule, 'name'>> {
+  readonly severity: AlertRule['severity']
+  /** The value that ends it; the threshold when absent. */
+  readonly clear?: number
+  /** How long it must be well before it ends; as `for` when absent. */
+  readonly clear_for?: string
+  readonly incident?: IncidentKind
+  /** Id of a service of this plugin. */
+  readonly source?: string
+  /** Of a source: what is said of `{subject}` and `{value}`. */
+  readonly message?: string
+}
+
 /** `package.json#steeple`: read and checked before any code of the plugin runs. Name and version are the package's. */
 export interface Manifest {
   /** kebab-case, unique; owns tables `<id_>*` and metrics `svc_<id_>*` (dashes as underscores). */
@@ -43,6 +60,10 @@ export interface Manifest {
   readonly errors?: readonly ErrorCode[]
   /** Metrics that it registers, with what they say. Alert rules may name any of them. */
   readonly metrics?: Readonly<Record<string, string>>
+  /** Alert rules, by name; `alerts.rule.<name>` and `alerts.do.<name>` of its texts say what is wrong and what to do. */
+  readonly alerts?: Readonly<Record<string, ManifestRule>>
+  /** Metrics that say for how many seconds its certificates are good, with what those are called in alerts. */
+  readonly certificates?: Readonly<Record<string, string>>
   /**
    * What its routes begin with, `/v1/sims/:imsi/notes` where they lie under another plugin's. While it is not there they
    * answer 404 `feature_not_installed`.
@@ -93,6 +114,8 @@ export interface Manifest {
   readonly commands?: readonly PluginCommand[]
   /** Addresses that a first start shows, `name` before them; `signed_in` with a token for `{token}` that signs in once, on a screen. */
   readonly welcome?: readonly { readonly name: string; readonly path: string; readonly signed_in?: string }[]
+  /** Variables that `svc lab` sets, where nobody has. */
+  readonly lab?: Readonly<Record<string, string>>
   /** Service ids that must be provided by others before it can load. */
   readonly requires?: readonly string[]
   /** Service ids that it provides. */
@@ -114,8 +137,8 @@ export interface Manifest {
 export const LANGUAGES = ['de', 'en', 'es', 'fr', 'pt'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** A plugin that runs, and what it adds to the console. */
-export interface RunningPlugin extends Pick<Manifest, 'pages' | 'panels'> {
+/** A plugin that runs, and what it adds to the console and to alerts. */
+export interface RunningPlugin extends Pick<Manifest, 'pages' | 'panels' | 'alerts' | 'certificates'> {
   readonly name: string
   readonly version: string
   /** The folder of its texts; absent: it has none. */

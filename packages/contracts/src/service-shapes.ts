@@ -87,23 +87,13 @@ export const agentWatchRef: ServiceRef<AgentWatch> = serviceRef<AgentWatch>('nod
   agents: 'function',
 })
 
-// ---- provided by a plugin that keeps quotas ----
+// ---- provided by a plugin for its alert rules ----
 
-/** SIMs whose quota of this period is used up to an edge, with the percentage used. The same object until it is looked at anew. */
-export interface QuotaEdges {
-  /** At 80 % or more, those over 100 % included. */
-  readonly warned: ReadonlyMap<ImsiHash, number>
-  /** At 100 % or more. */
-  readonly exceeded: ReadonlyMap<ImsiHash, number>
+/** Says of the alert rules of its plugin's manifest which subjects are bad now. */
+export interface AlertSource {
+  /** With the value of each; undefined until it was looked at once. The same object until it is looked at again. */
+  bad(rule: string): Promise<ReadonlyMap<string, number> | undefined>
 }
-/** What an instance knows of quotas that come to an end. */
-export interface QuotaWatch {
-  /** Undefined until all quotas have been looked at once. */
-  edges(): Promise<QuotaEdges | undefined>
-}
-export const quotaWatchRef: ServiceRef<QuotaWatch> = serviceRef<QuotaWatch>('fair_use.edges', {
-  edges: 'function',
-})
 
 /** A place in a trace, as `traceparent` of W3C Trace Context has it: `00-<trace id>-<span id>-<flags>`. */
 export type TraceParent = string
@@ -316,7 +306,6 @@ const REFS: readonly ServiceRef<object>[] = [
   policyRef,
   quotaKeeperRef,
   esimCodesRef,
-  quotaWatchRef,
   ranDriverRef,
   reachKeeperRef,
   sessionHistoryRef,

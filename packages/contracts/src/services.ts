@@ -34,7 +34,7 @@ export interface NodeIdentity {
   readonly nodeId: string
   readonly name: string
   readonly createdAtMs: number
-  /** SHA-256 of the mesh CA certificate's DER, 64 hex characters. */
+  /** SHA-256 of the DER of the node's CA, 64 hex characters. */
   readonly caSha256: string
   /** The node's own certificate: until when it is valid. */
   readonly certificateExpiresAtMs: number
@@ -226,7 +226,7 @@ export type LifecycleState = 'provision' | 'register' | 'on_air' | 'peer' | 'bre
 export interface Lifecycle {
   state(): Promise<LifecycleState>
   /**
-   * TX was armed: register → on_air (from provision too when this node holds a valid mesh certificate).
+   * TX was armed: register → on_air (from provision too when this node holds a valid certificate).
    * Runs inside the caller's mutation; other states stay.
    */
   txArmed(tx: Tx): Promise<void>

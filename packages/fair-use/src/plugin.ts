@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import {
+  type AlertSource,
   type Context,
   type Instance,
   type Plugin,
   pageRoutes,
-  type QuotaEdges,
-  type QuotaWatch,
   quotaKeeperRef,
-  quotaWatchRef,
   subscribersRef,
   usageLedgerRef,
   usageListenerRef,
@@ -27,7 +25,7 @@ import { beginEpoch } from './store/quota-state-store.ts'
 import { QUOTAS, removeQuota } from './store/quota-store.ts'
 import { removeReports } from './store/report-store.ts'
 import { sweep } from './sweep.ts'
-import { countQuotas, quotaHealth } from './watch.ts'
+import { countQuotas, type QuotaEdges, quotaHealth } from './watch.ts'
 
 const SWEEP_MS = 3_600_000
 const COUNT_MS = 30_000
@@ -51,10 +49,12 @@ export const plugin: Plugin<FairUseConfig> = {
     const count = async (): Promise<void> => {
       edges = await countQuotas(parts)
     }
-    const watch: QuotaWatch = { edges: async () => edges }
+    const source: AlertSource = {
+      bad: async (rule) => (rule === 'sim_quota_80' ? edges?.warned : edges?.exceeded),
+    }
     return {
       services: new Map<string, object>([
-        [quotaWatchRef.id, watch],
+        ['fair_use.edges', source],
         [usageListenerRef.id, usageListener(parts)],
         [quotaKeeperRef.id, quotaKeeper(parts)],
       ]),

@@ -1,11 +1,4 @@
-import {
-  type ComponentHealth,
-  countText,
-  createPause,
-  type ImsiHash,
-  type QuotaEdges,
-  sectionOf,
-} from '@steeple/contracts'
+import { type ComponentHealth, countText, createPause, type ImsiHash, sectionOf } from '@steeple/contracts'
 import { type Account, accountsOf } from './account.ts'
 import type { FairUseParts } from './parts.ts'
 import { WARN_PERCENT } from './steps.ts'
@@ -13,6 +6,14 @@ import { countByAction, hashesAfter } from './store/quota-store.ts'
 
 /** Quotas that are looked at in one go. */
 const LOOK = 500
+
+/** SIMs at an edge of their quota, with the percentage used. */
+export interface QuotaEdges {
+  /** At 80 % or more, those over 100 % included. */
+  readonly warned: ReadonlyMap<ImsiHash, number>
+  /** At 100 % or more. */
+  readonly exceeded: ReadonlyMap<ImsiHash, number>
+}
 
 /** Counts quotas, and those that are used up, for the metrics; gives who is at an edge. */
 export async function countQuotas({ context, clock, metrics, ledger }: FairUseParts): Promise<QuotaEdges> {

@@ -1,4 +1,4 @@
-import { type ImsiHash, quotaWatchRef } from '@steeple/contracts'
+import { type AlertSource, type ImsiHash, serviceRef } from '@steeple/contracts'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { bodyOf, codeOf, type SimBody, type World, world } from './support/world.ts'
 
@@ -172,12 +172,12 @@ quotas('says which SIMs are at an edge of their quota, and how much they have us
   await all.count(warned, 800)
   await all.count(exceeded, 1_500)
   await all.count(well, 799)
-  const watch = all.bed.service(quotaWatchRef)
+  const source = all.bed.service(serviceRef<AlertSource>('fair_use.edges'))
   await eventually(async () => {
-    const edges = await watch?.edges()
-    assert.equal([edges?.warned.get(warned), edges?.warned.get(exceeded)], [80, 150])
-    assert.equal([edges?.exceeded.get(warned), edges?.exceeded.get(exceeded)], [undefined, 150])
-    assert.not.ok(edges?.warned.has(well))
+    const [over80, over100] = [await source?.bad('sim_quota_80'), await source?.bad('sim_quota_100')]
+    assert.equal([over80?.get(warned), over80?.get(exceeded)], [80, 150])
+    assert.equal([over100?.get(warned), over100?.get(exceeded)], [undefined, 150])
+    assert.not.ok(over80?.has(well))
   })
 })
 

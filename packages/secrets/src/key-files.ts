@@ -86,7 +86,12 @@ export function readKeyFile(directory: string, name: string): Buffer | undefined
 export function requireKeyFile(directory: string, name: string): Buffer {
   const bytes = readKeyFile(directory, name)
   if (bytes !== undefined) return bytes
-  throw secretsInvalid(`${join(directory, name)} is missing; restore it from a backup of the keys`)
+  throw damaged(directory, name, undefined, 'missing')
+}
+
+/** To be thrown of a file that only a copy can mend. */
+export function damaged(directory: string, name: string, cause?: unknown, how = 'damaged'): Error {
+  return secretsInvalid(`${join(directory, name)} is ${how}; restore it from a backup of the keys`, { cause })
 }
 
 /** Writes a file, mode 0600, unless it exists, and says whether it did (`createFileSync`). */

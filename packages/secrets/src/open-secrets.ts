@@ -4,6 +4,7 @@ import { type NodeIdentity, secretsInvalid } from '@steeple/contracts'
 import { checkHomeKeys } from './home-keys.ts'
 import {
   checkKeysDirectory,
+  damaged,
   keysDirectory,
   readKeyFile,
   replaceKeyFile,
@@ -24,13 +25,13 @@ export interface Secrets {
   readonly jwtKeyId: string
   /** HMAC-SHA-256 key of the seals of the audit trail. */
   readonly auditKey: KeyObject
-  /** The mesh root certificate, PEM. */
+  /** The certificate of the node's own CA, PEM. */
   readonly caPem: string
   /** The node's own certificate as it stands now. */
   certificate(): X509Certificate
   /** What a TLS listener or client needs. */
   tls(): { readonly key: string; readonly cert: string; readonly ca: string }
-  /** Private key of the mesh root, PKCS#8 PEM. Forget it soon. */
+  /** Private key of the node's own CA, PKCS#8 PEM. Forget it soon. */
   caKeyPem(): string
   /** Puts a renewed certificate in place, durable, and uses it from now on. */
   adoptCertificate(pem: string): void
@@ -49,7 +50,7 @@ export function openSecrets(dataDir: string): Secrets {
   checkKeysDirectory(directory)
   const nodeBytes = readKeyFile(directory, KEY_FILES.node)
   if (nodeBytes === undefined) throw secretsInvalid(`there is no node in ${directory}; run svc node init`)
-  const node = parseNodeFile(join(directory, KEY_FILES.node), nodeBytes)
+  const node = parseNodeFile(directory, nodeBytes)
   checkHomeKeys(directory)
   const caPem = requireKeyFile(directory, KEY_FILES.caCertificate).toString()
   const ca = parseCertificate(directory, KEY_FILES.caCertificate, caPem)
@@ -117,7 +118,7 @@ function symmetricKey(directory: string, file: string): Buffer {
   return bytes
 }
 
-function parseNodeFile(path: string, bytes: Buffer): NodeFile {
+function parseNodeFile(directory: string, bytes: Buffer): NodeFile {
   try {
     const { node_id, name, created_at } = JSON.parse(bytes.toString()) as Partial<
       Record<keyof NodeFile, unknown>
@@ -134,7 +135,7 @@ function parseNodeFile(path: string, bytes: Buffer): NodeFile {
   } catch {
     // Said below; the parser's message would show the file.
   }
-  throw secretsInvalid(`${path} is damaged; restore it from a backup of the keys`)
+  throw damaged(directory, KEY_FILES.node)
 }
 
 function parseCertificate(directory: string, name: string, pem: string): X509Certificate {
@@ -169,14 +170,7 @@ function checkNodeCertificate(
   node: NodeFile,
 ): void {
   const path = join(directory, KEY_FILES.nodeCertificate)
-  if (!certificate.verify(ca.publicKey))
-    throw secretsInvalid(`${path} is not signed by the mesh CA beside it`)
+  if (!certificate.verify(ca.publicKey)) throw secretsInvalid(`${path} is not signed by the CA beside it`)
   if (nodeIdOf(certificate) !== node.node_id)
     throw secretsInvalid(`${path} names another node than ${KEY_FILES.node}`)
-}
-
-function damaged(directory: string, name: string, cause?: unknown): Error {
-  return secretsInvalid(`${join(directory, name)} is damaged; restore it from a backup of the keys`, {
-    cause,
-  })
 }

@@ -42,7 +42,7 @@ const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
 /**
- * Makes the node: mesh root CA, its own certificate, vault key, JWT key and identity in `<data_dir>/keys`.
+ * Makes the node: its CA, its own certificate, vault key, JWT key and identity in `<data_dir>/keys`.
  *
  * Run again it changes nothing but to add home network keys to a node of before there were any. Killed at any point, the next run
  * completes it. Throws `secrets_invalid` when the directory or a file is open to others, when files of a completed node are missing,

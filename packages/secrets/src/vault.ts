@@ -7,11 +7,11 @@ import {
   randomBytes,
   randomFillSync,
 } from 'node:crypto'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type SealedColumns, secretsInvalid, storeCorrupt, type Vault } from '@steeple/contracts'
 import {
   createKeyFile,
+  damaged,
   listKeyFiles,
   readKeyFile,
   removeKeyFile,
@@ -55,9 +55,9 @@ function parse(directory: string, bytes: Buffer): readonly SealedColumns[] {
     const list: unknown = JSON.parse(bytes.toString())
     if (Array.isArray(list) && list.every(isSealedColumns)) return list
   } catch (cause) {
-    throw damaged(directory, cause)
+    throw damaged(directory, FILE, cause)
   }
-  throw damaged(directory)
+  throw damaged(directory, FILE)
 }
 
 function isSealedColumns(value: unknown): value is SealedColumns {
@@ -68,12 +68,6 @@ function isSealedColumns(value: unknown): value is SealedColumns {
     Array.isArray(columns) &&
     columns.every((name) => typeof name === 'string')
   )
-}
-
-function damaged(directory: string, cause?: unknown): Error {
-  return secretsInvalid(`${join(directory, FILE)} is damaged; restore it from a backup of the keys`, {
-    cause,
-  })
 }
 
 /** Octets of a key id in a sealed value. */
@@ -120,8 +114,7 @@ export function openKeyring(directory: string): Keyring {
     const id = REPLACED.exec(name)?.[1]
     // A copy of the current key is what a rotation leaves that was killed before it had made another.
     if (id === undefined || id === current.id) continue
-    if (add(name).id !== id)
-      throw secretsInvalid(`${join(directory, name)} is damaged; restore it from a backup`)
+    if (add(name).id !== id) throw damaged(directory, name)
     onDisk.add(id)
   }
   return {
@@ -160,11 +153,8 @@ function freshKey(taken: ReadonlyMap<string, VaultKey>): Buffer {
 
 function readVaultKey(directory: string, name: string): VaultKey {
   const bytes = requireKeyFile(directory, name)
-  if (bytes.length !== SYMMETRIC_KEY_BYTES) {
-    throw secretsInvalid(
-      `${join(directory, name)} is damaged (it must be 32 bytes); restore it from a backup`,
-    )
-  }
+  if (bytes.length !== SYMMETRIC_KEY_BYTES)
+    throw damaged(directory, name, undefined, 'damaged (it must be 32 bytes)')
   const key = { id: keyIdOf(bytes), key: createSecretKey(bytes) }
   bytes.fill(0)
   return key

@@ -186,7 +186,7 @@ export async function readCrl(pem: string, caPem: string): ReturnType<NodeCreden
   } catch (cause) {
     throw badCrl('is none (X.509)', cause)
   }
-  if (crl.issuer !== ca.subject) throw badCrl('is of another mesh')
+  if (crl.issuer !== ca.subject) throw badCrl('is of another CA')
   const publicKey = await ca.publicKey.export()
   if (!(await holds(() => crl.verify({ publicKey })))) throw badCrl('has a signature that does not hold')
   const number = crl.getExtension(CRL_NUMBER)

@@ -46,6 +46,7 @@ export function readSection(dir: string, origin: Section['origin']): Section | s
     // A collector is there for a core and is none.
     ...(own.kind === 'collector' ? {} : selectsOf(own.selected_by)),
     metrics: isMap(own.metrics) ? Object.keys(own.metrics) : [],
+    rules: isMap(own.alerts) ? Object.keys(own.alerts) : [],
     paths: isMap(own.paths) ? Object.keys(own.paths) : [],
   }
 }

@@ -77,10 +77,11 @@ export interface Form {
 const SYSTEM_DIRS: readonly string[] =
   '/ /bin /boot /dev /etc /home /lib /lib64 /proc /root /run /sbin /sys /tmp /usr /var'.split(' ')
 
-/** The formats that a schema of the configuration may name, by name. `metrics`: every one that is declared. */
+/** The formats that a schema of the configuration may name, by name. `metrics`, `rules`: every one that is declared. */
 export function formsOf(
   surroundings: ConfigSurroundings,
   metrics: readonly string[],
+  rules: readonly string[],
 ): Readonly<Record<string, Form>> {
   const hasPlace = (url: string): boolean =>
     !url.startsWith('sqlite:') || surroundings.canBeFolder(dirname(url.slice('sqlite:'.length)))
@@ -153,6 +154,17 @@ export function formsOf(
       is: (text) => metrics.includes(text),
       key: metrics.join(),
       hint: (text) => suggestion(text, metrics),
+    },
+    'built-in-rule': {
+      words: 'an alert rule of this service or of a plugin',
+      is: (text) => rules.includes(text),
+      key: rules.join(),
+      hint: (text) => suggestion(text, rules),
+    },
+    'own-rule': {
+      words: 'not the name of a built-in rule',
+      is: (text) => !rules.includes(text),
+      key: rules.join(),
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@steeple/contracts'
 import { formsOf, systemSurroundings } from './forms.ts'
 
-const FORMS = formsOf(systemSurroundings(), [])
+const FORMS = formsOf(systemSurroundings(), [], [])
 
 /** What a key takes, in words: of docs/reference/configuration.md and of `GET /v1/settings`. */
 export function typeText(schema: JsonSchema): string {

@@ -161,7 +161,11 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
   const { values, problems, odd } = validateTree(
     tree,
     { whole: schema, asked: schemaOfWhatIsSet(schema, tree.root, untriedOf(sections)) },
-    formsOf(surroundings, metrics),
+    formsOf(
+      surroundings,
+      metrics,
+      sections.flatMap((section) => section.rules),
+    ),
     options.compile,
   )
   // Validated against the schemas, whose shape `Settings` describes.

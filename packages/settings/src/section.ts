@@ -15,6 +15,8 @@ export interface Section {
   readonly selects?: { readonly key: string; readonly values: readonly string[] }
   /** The metrics that it declares. */
   readonly metrics: readonly string[]
+  /** The alert rules that it brings. */
+  readonly rules: readonly string[]
   /** What its routes begin with. */
   readonly paths: readonly string[]
   /** Of a plugin of which no schema is here: the dotted paths of its keys. */

@@ -252,7 +252,7 @@ function isTaken(name: string, inner: JsonSchema): boolean {
 
 function compileProblem(schema: JsonSchema): string | undefined {
   try {
-    compileSchema(schema, formsOf(systemSurroundings(), []))
+    compileSchema(schema, formsOf(systemSurroundings(), [], []))
     return undefined
   } catch (error) {
     return `is no schema: ${error instanceof Error ? error.message : String(error)}`

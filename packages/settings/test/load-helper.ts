@@ -42,6 +42,7 @@ export function sectionOf(plugin: string, schema: object, origin: Section['origi
     configPath: plugin,
     schema: { ...schema },
     metrics: [],
+    rules: [],
     paths: [],
   }
 }

@@ -237,7 +237,7 @@ async function issue(
     uri: `svc://cli/${user.name}`,
     notAfterMs,
   })
-  // What the box serves is by the CA of the mesh that it has joined, if any.
+  // What the box serves is by the CA of the box that admitted it, if any.
   const caPem = `${authority.caPem}${context.maybe(nodeCredentialsRef)?.membership()?.caPem ?? ''}`
   const row: CertificateRow = {
     serial: issued.serial,

@@ -188,7 +188,6 @@ const MOST_CHARACTERS = 500
  */
 export function alertEngine(parts: AlertParts): () => Promise<void> {
   const { context } = parts
-  const rules = new Set(parts.watches.flatMap((watch) => watch.rules.map(({ name }) => name)))
   const gone: Absences = absences()
   return async () => {
     const looks = await looksOf(parts)
@@ -197,7 +196,7 @@ export function alertEngine(parts: AlertParts): () => Promise<void> {
     const silences = await silencesAt(context.db, nowMs)
     const monotonicMs = context.clock.monotonicMs()
     const absent = (key: string) => gone.levelOf(key, monotonicMs)
-    const changes = planOf({ rules, looks, open, nowMs, limits: LIMITS, absent })
+    const changes = planOf({ rules: parts.names(), looks, open, nowMs, limits: LIMITS, absent })
     gone.sweep()
     const untold = open.filter((row) => isToBeTold(row, silences, changes))
     parts.metrics.open(open)
@@ -216,8 +215,7 @@ async function looksOf({ context, watches }: AlertParts): Promise<readonly Look[
       try {
         return await watch.looks()
       } catch (error) {
-        const names = watch.rules.map(({ name }) => name)
-        context.log.warn({ rules: names, err: error }, 'rules could not be looked at')
+        context.log.warn({ about: watch.about, err: error }, 'rules could not be looked at')
         return []
       }
     }),

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import {
   type AgentView,
+  type AlertSource,
   agentWatchRef,
   type ComponentState,
   type Context,
@@ -8,27 +9,34 @@ import {
   clockJudgeRef,
   countText,
   healthBoardRef,
-  type ImsiHash,
   INCIDENT_TITLES,
   type Incident,
   type IncidentKind,
   incidentBoardRef,
+  type ManifestRule,
   type MetricReading,
   metricsReaderRef,
-  quotaWatchRef,
+  type ServiceInfo,
   type StateEvent,
+  serviceInfoRef,
+  serviceRef,
 } from '@steeple/contracts'
-import type { AlertsConfig } from '../config.ts'
+import type { AlertsConfig, RuleConfig } from '../config.ts'
 import type { AlertMetrics } from '../metrics.ts'
+import type { AlertParts } from '../parts.ts'
 import { FACTS } from '../store/fact-store.ts'
-import { type Finding, type Level, type Look, levelOf, lookOf, type Rule, type Watch } from './rule.ts'
+import {
+  type Finding,
+  type Level,
+  type Look,
+  levelOf,
+  lookOf,
+  type Rule,
+  ruleOf,
+  type Watch,
+} from './rule.ts'
 import { numberText, seriesName, thresholdWatch } from './thresholds.ts'
 
-const HSS: Rule = { name: 'hss_push_failing', severity: 'warning', forMs: 60_000, clearMs: 60_000 }
-const SURGE: Rule = { name: 'session_surge', severity: 'warning', forMs: 60_000, clearMs: 60_000 }
-const DISARMED: Rule = { name: 'tx_auto_disarmed', severity: 'critical', forMs: 0, clearMs: 0 }
-const QUOTA_80: Rule = { name: 'sim_quota_80', severity: 'info', forMs: 0, clearMs: 60_000 }
-const QUOTA_100: Rule = { name: 'sim_quota_100', severity: 'warning', forMs: 0, clearMs: 60_000 }
 /** Share of `policy.max_ues` at which a surge is over. */
 const SURGE_CLEAR = 0.95
 const UNSYNCED = 'svc_sims_unsynced'
@@ -36,9 +44,9 @@ const SESSIONS = 'svc_sessions_active'
 const FACT = 'tx_auto_disarmed'
 
 /** Whether the HSS takes what it is given, and whether there are more sessions than phones are planned for. */
-function loadWatch(context: Context): Watch {
+function loadWatch(context: Context, rule: RuleByName): Watch {
   return {
-    rules: [HSS, SURGE],
+    about: 'load',
     looks: async () => {
       const readings = await context.use(metricsReaderRef).read([UNSYNCED, SESSIONS])
       const unsynced = readings.get(UNSYNCED)
@@ -46,9 +54,9 @@ function loadWatch(context: Context): Watch {
       const sessions = samples?.reduce((sum, { value }) => sum + value, 0)
       const most = context.settings.policy.max_ues
       return [
-        lookOf(HSS, new Map(hssOf(unsynced, isHssAway(context)))),
+        lookOf(rule('hss_push_failing'), new Map(hssOf(unsynced, isHssAway(context)))),
         lookOf(
-          SURGE,
+          rule('session_surge'),
           new Map(
             of(
               'sessions',
@@ -97,10 +105,10 @@ function of(
  * A transmitter that was switched off by the gate itself: bad until somebody arms again, or disarms and so says that it is to
  * stay off. Hears of both by events, which the outbox keeps over a crash.
  */
-function disarmWatch(context: Context): Watch {
+function disarmWatch(context: Context, rule: RuleByName): Watch {
   const forget = (): Promise<boolean> => context.db.write((tx) => FACTS.remove(tx, { name: FACT }))
   return {
-    rules: [DISARMED],
+    about: 'TX',
     looks: async () => {
       const fact = await FACTS.find(context.db, { name: FACT })
       const finding: Finding = {
@@ -109,7 +117,7 @@ function disarmWatch(context: Context): Watch {
         threshold: undefined,
         message: `TX has disarmed itself (profile ${fact?.subject ?? ''}); svc tx status says why`,
       }
-      return [lookOf(DISARMED, new Map([['tx', finding]]))]
+      return [lookOf(rule('tx_auto_disarmed'), new Map([['tx', finding]]))]
     },
     listen: () => {
       context.on('tx.auto_disarmed', ({ atMs, subject }: StateEvent) =>
@@ -125,37 +133,41 @@ function disarmWatch(context: Context): Watch {
   }
 }
 
-/** SIMs that have used up their quota of the period, or four fifths of it. */
-function quotaWatch(context: Context): Watch {
+/** Rules of manifests that say how they are judged. */
+function manifestWatch(context: Context, rules: Rules): Watch {
   return {
-    rules: [QUOTA_80, QUOTA_100],
+    about: 'what plugins say',
     looks: async () => {
-      const edges = await context.maybe(quotaWatchRef)?.edges()
-      // Not counted yet, or nobody keeps quotas any more.
-      if (edges === undefined) return [QUOTA_80, QUOTA_100].map((rule) => lookOf(rule, new Map()))
-      return [quotaLook(QUOTA_80, 80, edges.warned), quotaLook(QUOTA_100, 100, edges.exceeded)]
+      const incidents = (await context.maybe(incidentBoardRef)?.current()) ?? []
+      const looks = [...rules().values()].map(async ({ rule, row }) => {
+        if (row.incident !== undefined) return incidentLook(rule, row.incident, incidents)
+        if (row.source === undefined) return []
+        const source = context.maybe(serviceRef<AlertSource>(row.source, { bad: 'function' }))
+        return sourceLook(rule, row, await source?.bad(rule.name))
+      })
+      return (await Promise.all(looks)).flat()
     },
   }
 }
 
-/** Made without a finding for each SIM: there may be a hundred thousand. */
-function quotaLook(rule: Rule, threshold: number, percents: ReadonlyMap<ImsiHash, number>): Look {
+/** Made without a finding for each subject: there may be a hundred thousand. Blind while nobody has counted. */
+function sourceLook(
+  rule: Rule,
+  { threshold, message = '' }: ManifestRule,
+  bad: ReadonlyMap<string, number> | undefined,
+): Look {
+  if (bad === undefined) return lookOf(rule, new Map())
   return {
     rule,
     isBlind: false,
-    badCount: percents.size,
-    bad: () => percents.keys(),
+    badCount: bad.size,
+    bad: () => bad.keys(),
     at: (subject) => {
-      // Subjects of these rules are hashes; another text is in no map.
-      const percent = percents.get(subject as ImsiHash)
-      if (percent === undefined) return { level: 'good', value: undefined, threshold, message: '' }
-      const value = Math.floor(percent)
-      return {
-        level: 'bad',
-        value,
-        threshold,
-        message: `SIM ${subject} has used ${numberText(value)} % of its quota`,
-      }
+      const found = bad.get(subject)
+      if (found === undefined) return { level: 'good', value: undefined, threshold, message: '' }
+      const value = Math.floor(found)
+      const said = message.replace('{subject}', subject).replace('{value}', numberText(value))
+      return { level: 'bad', value, threshold, message: said }
     },
   }
 }
@@ -163,33 +175,27 @@ function quotaLook(rule: Rule, threshold: number, percents: ReadonlyMap<ImsiHash
 const DAY_S = 86_400
 /** Share of the file system that is free; what ends it is a fifth more, so that one log file more or less moves nothing. */
 const LOW = {
-  rule: ruleOf('disk_low', 'warning', 60_000, 0),
+  rule: 'disk_low',
   free: 0.1,
   clear: 0.12,
   kind: 'disk_low',
 } as const
 const FULL = {
-  rule: ruleOf('disk_almost_full', 'critical', 0, 0),
+  rule: 'disk_almost_full',
   free: 0.03,
   clear: 0.04,
   kind: 'disk_full',
 } as const
 /** Seconds that a certificate is still good for. A node's own renews itself at half of its 30 days. */
-const EXPIRING = { rule: ruleOf('certificate_expiring', 'warning', 0, 0), left: 14 * DAY_S }
-const EXPIRED = { rule: ruleOf('certificate_expired', 'critical', 0, 0), left: DAY_S }
-const SKEW = ruleOf('clock_skew', 'warning', 30_000, 0)
+const EXPIRING = { rule: 'certificate_expiring', left: 14 * DAY_S }
+const EXPIRED = { rule: 'certificate_expired', left: DAY_S }
 /** Seconds that an agent's clock may be off; half of it is well. As `GET /v1/health` judges them. */
 const MOST_SKEW_S = 10
-const ESIM_METRIC = 'svc_esim_smdp_certificate_expires_seconds'
-
-function ruleOf(name: string, severity: Rule['severity'], forMs: number, clearMs: number): Rule {
-  return { name, severity, forMs, clearMs }
-}
 
 /** The room on the disk, and its metric. */
-function diskWatch(context: Context, metrics: AlertMetrics): Watch {
+function diskWatch(context: Context, metrics: AlertMetrics, ruleByName: RuleByName): Watch {
   return {
-    rules: [LOW.rule, FULL.rule],
+    about: 'the disk',
     looks: async () => {
       const path = context.settings.server.data_dir
       const { bavail, blocks } = await statfs(path)
@@ -199,23 +205,29 @@ function diskWatch(context: Context, metrics: AlertMetrics): Watch {
       return [LOW, FULL].map(({ rule, free, clear, kind }) => {
         const message = `${INCIDENT_TITLES[kind]}: ${detail}`
         const level = levelOf(ratio, '<', free, clear)
-        return lookOf(rule, new Map([['disk', { level, value: ratio, threshold: free, message }]]))
+        return lookOf(
+          ruleByName(rule),
+          new Map([['disk', { level, value: ratio, threshold: free, message }]]),
+        )
       })
     },
   }
 }
 
-/** Certificates that end: the node's own, the one that the listener presents, those of the SM-DP+. */
-function certificateWatch(context: Context): Watch {
+/** Certificates that end: the node's own, the one that the listener presents, those of plugins. */
+function certificateWatch(context: Context, ruleByName: RuleByName): Watch {
   return {
-    rules: [EXPIRING.rule, EXPIRED.rule],
+    about: 'certificates',
     looks: async () => {
       const ends = (await context.maybe(certificateEndsRef)?.ends()) ?? []
       const nowMs = context.clock.nowMs()
       const left = new Map([...ends].map(([name, endMs]) => [name, (endMs - nowMs) / 1_000]))
-      for (const [name, seconds] of await esimCertificates(context)) left.set(name, seconds)
+      for (const [name, seconds] of await certificatesOfPlugins(context)) left.set(name, seconds)
       return [EXPIRING, EXPIRED].map(({ rule, left: least }) =>
-        lookOf(rule, new Map([...left].map(([name, seconds]) => [name, endingOf(name, seconds, least)]))),
+        lookOf(
+          ruleByName(rule),
+          new Map([...left].map(([name, seconds]) => [name, endingOf(name, seconds, least)])),
+        ),
       )
     },
   }
@@ -229,17 +241,23 @@ function endingOf(name: string, seconds: number, least: number): Finding {
   return { level: levelOf(seconds, '<', least), value, threshold: least, message }
 }
 
-async function esimCertificates(context: Context): Promise<ReadonlyMap<string, number>> {
-  const reading = (await context.use(metricsReaderRef).read([ESIM_METRIC])).get(ESIM_METRIC)
+async function certificatesOfPlugins(context: Context): Promise<ReadonlyMap<string, number>> {
+  const names = new Map(running(context).flatMap(({ certificates = {} }) => Object.entries(certificates)))
+  const readings = await context.use(metricsReaderRef).read([...names.keys()])
   return new Map(
-    (reading?.samples ?? []).map(({ labels, value }) => [`of the SM-DP+ (${seriesName(labels)})`, value]),
+    [...names].flatMap(([metric, name]) =>
+      (readings.get(metric)?.samples ?? []).map(({ labels, value }): [string, number] => [
+        `${name} (${seriesName(labels)})`,
+        value,
+      ]),
+    ),
   )
 }
 
 /** Clocks: this machine's, when it is not believed, and those of agents. */
-function clockWatch(context: Context): Watch {
+function clockWatch(context: Context, rule: RuleByName): Watch {
   return {
-    rules: [SKEW],
+    about: 'clocks',
     looks: async () => {
       const { machineMs, serviceMs, doubt } = context.use(clockJudgeRef).view()
       const seconds = Math.round((machineMs - serviceMs) / 1_000)
@@ -251,7 +269,7 @@ function clockWatch(context: Context): Watch {
       }
       const agents = (await context.maybe(agentWatchRef)?.agents()) ?? []
       const others = agents.filter(({ isStale }) => !isStale).map(agentClock)
-      return [lookOf(SKEW, new Map([['clock', own], ...others]))]
+      return [lookOf(rule('clock_skew'), new Map([['clock', own], ...others]))]
     },
   }
 }
@@ -272,24 +290,16 @@ function agentClock({
   return [`node/${nodeId}`, { level, value: Math.round(skewMs / 1_000), threshold: MOST_SKEW_S, message }]
 }
 
-/** A component is down for so long before somebody is told: a restart takes as long. It is over with its outage, as the pages say. */
-const DOWN: Rule = { name: 'component_down', severity: 'critical', forMs: 60_000, clearMs: 0 }
-/** A heartbeat that is missing has been waited for already: three of its intervals. */
-const STALE: Rule = { name: 'heartbeat_stale', severity: 'critical', forMs: 0, clearMs: 0 }
-
-/** Incidents in which nothing is down, and somebody has to look all the same. */
-const QUIET: readonly IncidentKind[] = ['no_registration', 'nobody_attached', 'backup_overdue']
-const QUIET_RULES: readonly Rule[] = QUIET.map((kind) => ruleOf(kind, 'warning', 60_000, 0))
 /** Incidents with rules of their own, which say how full or how wrong it is. */
 const RULED: ReadonlySet<IncidentKind> = new Set([
   ...(['disk_full', 'disk_low', 'clock_wrong', 'certificate_ending'] as const),
 ])
 
 /** Components of this service and of agents that are down, and agents that do not show. What follows from an incident is told with it. */
-function componentWatch(context: Context): Watch {
+function componentWatch(context: Context, rule: RuleByName): Watch {
   const outagesOf = outagesElsewhere()
   return {
-    rules: [DOWN, STALE, ...QUIET_RULES],
+    about: 'components',
     looks: async () => {
       const incidents = (await context.maybe(incidentBoardRef)?.current()) ?? []
       const toldElsewhere = new Set(
@@ -310,7 +320,7 @@ function componentWatch(context: Context): Watch {
       return [
         // What is not listed any more has left with its plugin or its agent.
         lookOf(
-          DOWN,
+          rule('component_down'),
           new Map([
             ...[...own, ...reported].map((one) =>
               downOf(one, toldElsewhere.has(one.name), words.get(one.name)),
@@ -318,9 +328,8 @@ function componentWatch(context: Context): Watch {
             ...outagesOf(fresh),
           ]),
         ),
-        ...QUIET_RULES.map((rule) => quietLook(rule, incidents, words)),
         lookOf(
-          STALE,
+          rule('heartbeat_stale'),
           new Map(
             agents.map(({ nodeId, name, isStale, silentMs }) => {
               const seconds = Math.round(silentMs / 1_000)
@@ -380,10 +389,14 @@ function downOf(
 }
 
 /** An incident in which nothing is down. */
-function quietLook(rule: Rule, incidents: readonly Incident[], words: ReadonlyMap<string, string>): Look {
-  const found = incidents.filter(({ kind, severity }) => kind === rule.name && severity === 'warning')
+function incidentLook(rule: Rule, of: IncidentKind, incidents: readonly Incident[]): Look {
+  const found = incidents.filter(({ kind, severity }) => kind === of && severity === 'warning')
   const findings = found.map(
-    ({ cause }) => [cause.name, findingOf('bad', `${words.get(cause.name)}: ${cause.detail}`)] as const,
+    (incident) =>
+      [
+        incident.cause.name,
+        findingOf('bad', `${incidentWords(incident)}: ${incident.cause.detail}`),
+      ] as const,
   )
   return lookOf(rule, new Map(findings), 'good')
 }
@@ -392,28 +405,63 @@ function findingOf(level: Level, message: string, value?: number): Finding {
   return { level, value, threshold: undefined, message }
 }
 
-/** What is looked at: the built-in rules of contract section 10 but those that are disabled, and those of the configuration. */
-export function watchesOf(context: Context<AlertsConfig>, metrics: AlertMetrics): readonly Watch[] {
-  const all = [
-    componentWatch(context),
-    diskWatch(context, metrics),
-    certificateWatch(context),
-    clockWatch(context),
-    loadWatch(context),
-    disarmWatch(context),
-    quotaWatch(context),
-  ]
-  const disabled = new Set(context.config.disabled_rules)
-  return [...all.map((watch) => without(watch, disabled)), thresholdWatch(context)]
+type RuleByName = (name: string) => Rule
+/** A rule that does not count. */
+const OFF: Omit<Rule, 'name'> = { severity: 'info', forMs: 0, clearMs: 0 }
+
+/** The rules of manifests that count now, by name. */
+type Rules = () => ReadonlyMap<string, { readonly rule: Rule; readonly row: ManifestRule }>
+
+function running(context: Context): ReturnType<ServiceInfo['plugins']> {
+  return context.maybe(serviceInfoRef)?.plugins() ?? []
 }
 
-function without(watch: Watch, disabled: ReadonlySet<string>): Watch {
-  const rules = watch.rules.filter(({ name }) => !disabled.has(name))
-  if (rules.length === watch.rules.length) return watch
+/** Those that are not disabled. The rules of a plugin that was here stay: it may be on its way back. */
+function rulesOf(context: Context<AlertsConfig>): Rules {
+  const disabled = new Set(context.config.disabled_rules)
+  const rules = new Map<string, { readonly rule: Rule; readonly row: ManifestRule }>()
+  return () => {
+    for (const [name, row] of running(context).flatMap(({ alerts = {} }) => Object.entries(alerts)))
+      if (!disabled.has(name)) rules.set(name, { rule: ruleOf({ ...row, name }), row })
+    return rules
+  }
+}
+
+/** All rules: those of manifests (contract section 10), and those of the configuration. Each look is of the rules that count then. */
+export function alertRules(
+  context: Context<AlertsConfig>,
+  metrics: AlertMetrics,
+): Pick<AlertParts, 'names' | 'watches'> {
+  const rules = rulesOf(context)
+  const thresholds = (): readonly RuleConfig[] => [
+    ...[...rules().values()].flatMap(({ row: { metric, op, threshold, ...row }, rule: { name } }) =>
+      metric === undefined || op === undefined || threshold === undefined
+        ? []
+        : { ...row, for: row.for ?? '0s', name, metric, op, threshold },
+    ),
+    ...context.config.rules,
+  ]
+  const rule: RuleByName = (name) => rules().get(name)?.rule ?? { ...OFF, name }
+  const names = (): ReadonlySet<string> =>
+    new Set([...rules().keys(), ...context.config.rules.map(({ name }) => name)])
   return {
-    ...watch,
-    rules,
-    looks: async () =>
-      rules.length === 0 ? [] : (await watch.looks()).filter(({ rule }) => !disabled.has(rule.name)),
+    names,
+    watches: [
+      componentWatch(context, rule),
+      diskWatch(context, metrics, rule),
+      certificateWatch(context, rule),
+      clockWatch(context, rule),
+      loadWatch(context, rule),
+      disarmWatch(context, rule),
+      manifestWatch(context, rules),
+      thresholdWatch(context, thresholds),
+    ].map((watch) => ({
+      ...watch,
+      looks: async () => {
+        const looks = await watch.looks()
+        const all = names()
+        return looks.filter(({ rule: { name } }) => all.has(name))
+      },
+    })),
   }
 }

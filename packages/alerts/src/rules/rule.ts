@@ -1,4 +1,4 @@
-import type { AlertRule } from '@steeple/contracts'
+import { type AlertRule, type ManifestRule, msFromDuration } from '@steeple/contracts'
 /** How much a person is needed. */
 export type Severity = 'info' | 'warning' | 'critical'
 
@@ -42,11 +42,21 @@ export interface Look {
 
 /** Looks at something; asked every few seconds, so it does nothing that takes long. */
 export interface Watch {
-  /** The names of the rules that it judges. */
-  readonly rules: readonly Rule[]
+  /** For the log. */
+  readonly about: string
   looks(): Promise<readonly Look[]>
   /** Begins to hear of events; called once, in `setup`, whether rules are looked at or not. */
   listen?(): void
+}
+
+/** What a manifest or the configuration says of a rule. Without `for` it fires at once. */
+export function ruleOf({
+  name,
+  severity,
+  for: lasts = '0s',
+  clear_for: clears = lasts,
+}: Pick<ManifestRule, 'severity' | 'for' | 'clear_for'> & { readonly name: string }): Rule {
+  return { name, severity, forMs: msFromDuration(lasts) ?? 0, clearMs: msFromDuration(clears) ?? 0 }
 }
 
 /** What is said of a subject that is not there. */

@@ -1,32 +1,26 @@
-import {
-  type Context,
-  type MetricReading,
-  type MetricSample,
-  metricsReaderRef,
-  msFromDuration,
-} from '@steeple/contracts'
+import { type Context, type MetricReading, type MetricSample, metricsReaderRef } from '@steeple/contracts'
 import type { AlertsConfig, RuleConfig } from '../config.ts'
-import { type Finding, levelOf, lookOf, type Rule, type Watch } from './rule.ts'
+import { type Finding, levelOf, lookOf, ruleOf, type Watch } from './rule.ts'
 
-/** The rules of `alerts.rules` over the metrics of this instance; each series of a metric is a subject of its own. */
-export function thresholdWatch(context: Context<AlertsConfig>): Watch {
-  const rules = context.config.rules.map((config) => ({ config, rule: ruleOf(config) }))
-  const names = [...new Set(rules.map(({ config }) => config.metric))]
-  for (const { config } of rules.filter(({ config }) => !isClearOfUse(config)))
+/** Rules over the metrics of this instance; each series of a metric is a subject of its own. */
+export function thresholdWatch(context: Context<AlertsConfig>, rulesNow: () => readonly RuleConfig[]): Watch {
+  for (const config of context.config.rules.filter((config) => !isClearOfUse(config)))
     context.log.warn(
       { rule: config.name, threshold: `${config.op} ${config.threshold}`, clear: config.clear },
       'clear of a rule is not on the good side of its threshold and changes nothing',
     )
   const growth = growthMemory()
   return {
-    rules: rules.map(({ rule }) => rule),
+    about: 'metrics',
     looks: async () => {
+      const rules = rulesNow()
+      const names = [...new Set(rules.map(({ metric }) => metric))]
       if (names.length === 0) return []
       const readings = await context.use(metricsReaderRef).read(names)
       const values = valuesOf(growth, readings, context.clock.monotonicMs())
-      return rules.map(({ config, rule }) => {
+      return rules.map((config) => {
         const kind = readings.get(config.metric)?.kind ?? 'gauge'
-        return lookOf(rule, findingsOf(config, kind, values.get(config.metric)))
+        return lookOf(ruleOf(config), findingsOf(config, kind, values.get(config.metric)))
       })
     },
   }
@@ -74,11 +68,6 @@ function isClearOfUse({ op, threshold, clear }: RuleConfig): boolean {
   if (clear === undefined || clear === threshold) return true
   if (op === '>' || op === '>=') return clear < threshold
   return (op === '<' || op === '<=') && clear > threshold
-}
-
-function ruleOf({ name, severity, for: lasts, clear_for: clears }: RuleConfig): Rule {
-  const forMs = msFromDuration(lasts) ?? 0
-  return { name, severity, forMs, clearMs: clears === undefined ? forMs : (msFromDuration(clears) ?? 0) }
 }
 
 /** From here on a fraction says nothing. */

@@ -22,7 +22,7 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
     certificate: {
       type: 'mutualTLS',
       description:
-        'A client certificate, where the service speaks TLS: of a node from the CA of its mesh, of an operator from the CA of the box. ' +
+        'A client certificate, where the service speaks TLS: of a node from the CA that admits nodes, of an operator from the CA of the box. ' +
         'With a bearer token beside it the token says who acts.',
     },
   },

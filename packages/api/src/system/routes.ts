@@ -332,7 +332,7 @@ export const SYSTEM_PATHS: Readonly<Record<string, PathGroup>> = {
     rank: 700,
   },
   '/metrics': { group: 'Follow and prove' },
-  '/v1/plugins': { group: 'Upkeep', about: 'Backups, plugins, logs and help for support.', rank: 750 },
+  '/v1/plugins': { group: 'Upkeep', about: 'Plugins, logs and help for support.', rank: 750 },
   '/v1/settings': { group: 'Upkeep' },
   '/v1/openapi.json': { group: 'This API', about: 'The documents about it.', rank: 800 },
   '/v1/docs': { group: 'This API' },

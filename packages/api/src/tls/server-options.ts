@@ -57,15 +57,15 @@ export function tlsOptionsOf(tls: EdgeTls, handshakeTimeout: number): TlsOptions
   }
 }
 
-/** Boxes are shown the certificate of the mesh, whose CA they hold, whatever people are shown. */
+/** Boxes are shown the certificate whose CA they hold, whatever people are shown. */
 function contextByName(tls: EdgeTls): NonNullable<TlsOptions['SNICallback']> {
   let made: { readonly of: TlsMaterial; readonly context: SecureContext } | undefined
   return (name, done) => {
     const material = tls.material()
-    if (name !== BOX_SERVER_NAME || material.mesh === undefined) return done(null)
+    if (name !== BOX_SERVER_NAME || material.boxes === undefined) return done(null)
     try {
       if (made?.of !== material)
-        made = { of: material, context: createSecureContext(contextOf(tls, material.mesh)) }
+        made = { of: material, context: createSecureContext(contextOf(tls, material.boxes)) }
       done(null, made.context)
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)))

@@ -48,7 +48,7 @@ export function identityOf(terminal: Terminal, options: IdentityOptions): Identi
   return {
     client: given === undefined ? own?.client : { cert: read(given.cert), key: readKey(terminal, given.key) },
     ca: ca === undefined ? undefined : read(ca),
-    // A box that has joined a mesh shows another CA's certificate, and is the same box.
+    // A box that another one has admitted shows another CA's certificate, and is the same box.
     nodeId: own?.nodeId,
   }
 }

@@ -32,9 +32,13 @@ export function addCommands(program: Command, terminal: Terminal, entries: reado
 /** What is known of the arguments of a command that is data. */
 export const ARGUMENTS: WeakMap<Command, NonNullable<ApiCommand['arguments']>> = new WeakMap()
 
+/** What a command was called before. */
+export const EARLIER_NAME: WeakMap<Command, string> = new WeakMap()
+
 function addApiCommand(program: Command, terminal: Terminal, spec: ApiCommand): void {
   const command = restCommand(program, spec.usage, spec.summary)
   ARGUMENTS.set(command, spec.arguments ?? {})
+  if (spec.earlier !== undefined) EARLIER_NAME.set(command, spec.earlier)
   if (spec.list !== undefined && spec.list.isWhole !== true) command.addOption(limitOption())
   for (const [flags, option] of Object.entries(spec.options ?? {})) command.addOption(optionOf(flags, option))
   command.action(() => run(command, terminal, spec))

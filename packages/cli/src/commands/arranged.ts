@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { usageError } from '../command-error.ts'
+import { EARLIER_NAME } from './api-commands.ts'
 import { placeOptions, restCommand, serviceOptions } from './options.ts'
 
 /** The options that may stand before a command: what says where and how, the same for many commands. */
@@ -11,10 +12,6 @@ const DURATION = /^\d{1,6}(\.\d+)?[a-z]*$/
 const EARLIER: readonly (readonly [before: string, now: string])[] = [
   ['nodes list', 'node list'],
   ['sessions', 'session list'],
-  ['alert webhooks', 'alert message list'],
-  ['esim codes', 'esim list'],
-  ['esim euiccs', 'esim euicc list'],
-  ['mesh members', 'mesh member list'],
   ['recovery left', 'recovery show'],
   ['recovery new', 'recovery replace'],
   ['user uninvite', 'user invitation remove'],
@@ -23,17 +20,26 @@ const EARLIER: readonly (readonly [before: string, now: string])[] = [
   ['user passkeys', 'user passkey list'],
   ['user unpasskey', 'user passkey remove'],
 ]
+/** The same of commands that are rows. */
+function earlierIn(command: Command, path: readonly string[] = []): typeof EARLIER {
+  return command.commands.flatMap((one) => {
+    const [before, now] = [EARLIER_NAME.get(one), [...path, one.name()]]
+    return [...(before === undefined ? [] : [[before, now.join(' ')] as const]), ...earlierIn(one, now)]
+  })
+}
 /** `user cert NAME` was what `user cert add NAME` is. */
 const CERT = ['user', 'cert']
 const CERT_VERBS: readonly string[] = ['add', 'list', 'remove']
 
 /** Words with the present name of a command where they begin with an earlier one, whatever options stand between. */
-function renamed(words: readonly string[]): readonly string[] {
+function renamed(program: Command, words: readonly string[]): readonly string[] {
   const places: number[] = []
   for (let at = 0; at < words.length && places.length < 3; at += Math.max(1, optionSize(words[at] ?? '')))
     if (words[at]?.startsWith('-') === false) places.push(at)
   const said = places.map((at) => words[at] ?? '')
-  const found = EARLIER.find(([before]) => said.slice(0, before.split(' ').length).join(' ') === before)
+  const found = [...EARLIER, ...earlierIn(program)].find(
+    ([before]) => said.slice(0, before.split(' ').length).join(' ') === before,
+  )
   const isCert =
     said[0] === CERT[0] && said[1] === CERT[1] && said[2] !== undefined && !CERT_VERBS.includes(said[2])
   const [size, now] = found
@@ -60,7 +66,7 @@ interface Arranged {
  * command are those of `svc serve`.
  */
 export function arranged(program: Command, typed: readonly string[]): Arranged {
-  const words = renamed(typed)
+  const words = renamed(program, typed)
   const path: string[] = []
   const ahead: string[] = []
   let command = program

@@ -120,7 +120,7 @@ export const NETWORK_COMMANDS: readonly CommandEntry[] = [
     usage: 'lifecycle move <from> <to>',
     summary: 'move between provision, register, on-air, peer, breakout',
     operation: 'POST /v1/lifecycle/transition',
-    options: { '--force': 'skip the mesh prerequisites (never the TX gate)' },
+    options: { '--force': 'skip what other boxes have to do with (never the TX gate)' },
   },
   { group: 'spectrum', summary: 'what may be transmitted' },
   addSpectrumCheck,

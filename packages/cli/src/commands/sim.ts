@@ -374,7 +374,7 @@ function showOverwritten(terminal: Terminal, rows: readonly Result[], where: (ro
   )
 }
 
-/** What can be said of new SIMs, whether they are for cards or for eSIMs. */
+/** What can be said of new SIMs. */
 interface NewSimOptions {
   readonly count?: number
   readonly profile?: string
@@ -412,7 +412,7 @@ function newSimOptions(command: Command): Command {
       positiveInteger,
     )
     .option('--label <text>', 'label to find them again; several SIMs are numbered behind it: village 01')
-    .option('--replaces <hash>', 'SIM swap: revoke this SIM and replace it, such as a card by an eSIM')
+    .option('--replaces <hash>', 'SIM swap: revoke this SIM and replace it')
     .addOption(
       new Option('--reach <reach>', 'where they work in a mesh (default: as configured)').choices([
         'home',

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 
 const DAY_MS = 86_400_000
-/** Those of a mesh are renewed at half of 30 days, those of public CAs a month before they end or later. */
+/** Those of nodes are renewed at half of 30 days, those of public CAs a month before they end or later. */
 const WARN_DAYS = 7
 
 /** How a certificate stands by the clock. */

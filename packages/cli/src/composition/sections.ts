@@ -10,15 +10,17 @@ export function sectionsHere(options: ConfigOptions): readonly Section[] {
   ]
 }
 
-/** Of plugins that a build which was given away lacks: the names of their keys, and nothing else. */
+/** Of plugins that a build which was given away lacks: the names of their keys and alert rules, and nothing else. */
 function absentSections(): readonly Section[] {
-  return Object.entries(buildRecord()?.absentKeys ?? {}).map(([plugin, keys]) => ({
+  const { absentKeys = {}, absentRules = {} } = buildRecord() ?? {}
+  return Object.entries(absentKeys).map(([plugin, keys]) => ({
     plugin,
     version: '',
     origin: 'known',
     configPath: '',
     schema: undefined,
     metrics: [],
+    rules: absentRules[plugin] ?? [],
     paths: [],
     keys,
   }))

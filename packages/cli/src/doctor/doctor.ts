@@ -243,7 +243,7 @@ function reach({ name, url, key }: Look & { readonly url: string }): Promise<Fin
 
 /** A clock before this has not been set. */
 const EARLIEST_MS = Date.UTC(2025, 0, 1)
-/** Certificates of the mesh live ten years: a clock after this is as wrong as one that was never set. */
+/** The CA of a box lives ten years: a clock after this is as wrong as one that was never set. */
 const LATEST_MS = Date.UTC(2100, 0, 1)
 
 /** Whether the clock can be true, and whether something keeps it so. */
@@ -413,7 +413,7 @@ export function checkTransport(settings: Settings, clock: Clock): readonly Findi
   const { tls, server } = settings
   if (!tls.enabled) return [checkPlain(server.listen)]
   const { cert_file, key_file } = tls
-  const shown = cert_file === '' ? fromMesh(server.data_dir) : readCertificateFiles(cert_file, key_file)
+  const shown = cert_file === '' ? ofNode(server.data_dir) : readCertificateFiles(cert_file, key_file)
   if (shown === undefined) return []
   if ('file' in shown)
     return [
@@ -423,7 +423,7 @@ export function checkTransport(settings: Settings, clock: Clock): readonly Findi
         'correct the file; the service looks again by itself',
       ),
     ]
-  const from = cert_file === '' ? 'the certificate of its mesh' : cert_file
+  const from = cert_file === '' ? 'its own certificate' : cert_file
   const remedy =
     cert_file === ''
       ? 'keep the service running: it renews it'
@@ -443,7 +443,7 @@ function checkPlain(listen: string): Finding {
 }
 
 /** Keys that cannot be opened are the business of another check. */
-function fromMesh(dataDir: string): { readonly cert: string } | undefined {
+function ofNode(dataDir: string): { readonly cert: string } | undefined {
   try {
     return openNodeCredentials(openSecrets(dataDir)).tls()
   } catch {

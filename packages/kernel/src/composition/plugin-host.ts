@@ -146,18 +146,18 @@ interface Provided extends Looked {
   readonly info: ServiceInfo
   readonly nodeState: NodeState
   readonly closed: ClosedItems
-  readonly mesh: readonly (readonly [id: string, service: object])[]
+  readonly ofNode: readonly (readonly [id: string, service: object])[]
   readonly secrets: Secrets
 }
 
 /** The services of the kernel by id. */
 function kernelServices(provided: Provided): ReadonlyMap<string, object> {
-  const { vault, audit, health, timekeeper, info, nodeState, closed, mesh, secrets, metrics, log, edge } =
+  const { vault, audit, health, timekeeper, info, nodeState, closed, ofNode, secrets, metrics, log, edge } =
     provided
   return new Map<string, object>([
     [vaultRef.id, vault],
     [nodeIdentityRef.id, secrets.identity],
-    ...mesh,
+    ...ofNode,
     [auditTrailRef.id, audit],
     [healthBoardRef.id, health],
     [metricsReaderRef.id, metrics],
@@ -235,19 +235,19 @@ export function createPluginHost(options: KernelOptions, base: KernelBase, work:
   const replaced = Promise.withResolvers<void>()
   const restart = (): void => replaced.resolve()
   const nodeState = nodeStateOf({ options, config, pluginsDir, db, registry, restart })
-  const mesh = meshServices(secrets, clock)
   services.set(
     'kernel',
     kernelServices({
-      ...{ log, vault, audit, health, metrics, edge, timekeeper, info, nodeState, mesh },
+      ...{ log, vault, audit, health, metrics, edge, timekeeper, info, nodeState },
+      ofNode: nodeServices(secrets, clock),
       ...{ secrets, settings, registry, closed: closedItems(db, clock) },
     }),
   )
   return { registry, forward, info, replaced: replaced.promise }
 }
 
-/** What the kernel provides to the mesh, by service id. Throws `secrets_invalid` for a membership that is damaged. */
-function meshServices(secrets: Secrets, clock: Clock): readonly (readonly [string, object])[] {
+/** The CA and the credentials of the node, by service id. Throws `secrets_invalid` for a membership that is damaged. */
+function nodeServices(secrets: Secrets, clock: Clock): readonly (readonly [string, object])[] {
   return [
     [nodeCaRef.id, openNodeCa(secrets, clock)],
     [nodeCredentialsRef.id, openNodeCredentials(secrets)],
@@ -298,8 +298,8 @@ function serviceInfo(
       registry
         .list()
         .filter(({ state }) => state === 'running')
-        .map(({ name, version, pages = [], panels = [], textsDir = '' }) => ({
-          ...{ name, version, pages, panels },
+        .map(({ name, version, pages = [], panels = [], alerts = {}, certificates = {}, textsDir = '' }) => ({
+          ...{ name, version, pages, panels, alerts, certificates },
           ...(textsDir === '' ? {} : { textsDir }),
         })),
   }

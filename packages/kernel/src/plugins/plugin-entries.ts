@@ -54,6 +54,8 @@ export interface PluginRecord {
   /** What the running copy adds to the console, and to the lines of a first start. */
   readonly pages?: Manifest['pages']
   readonly panels?: Manifest['panels']
+  readonly alerts?: Manifest['alerts']
+  readonly certificates?: Manifest['certificates']
   /** The folder of its texts. */
   readonly textsDir?: string
   readonly welcome?: Manifest['welcome']
@@ -320,8 +322,17 @@ function failedHealth(found: FoundPlugin, detail: string): readonly ComponentHea
   return [{ name: id, kind, status: 'down', detail, required: essential }]
 }
 
-/** What a copy adds to the console. */
-function shownBy({ manifest, dir }: FoundPlugin): Pick<PluginRecord, 'pages' | 'panels' | 'textsDir'> {
-  const { pages = [], panels = [], texts } = manifest
-  return { pages, panels, ...(texts === undefined ? {} : { textsDir: join(dir, texts) }) }
+/** What a copy adds to the console and to alerts. */
+function shownBy({
+  manifest,
+  dir,
+}: FoundPlugin): Pick<PluginRecord, 'pages' | 'panels' | 'alerts' | 'certificates' | 'textsDir'> {
+  const { pages = [], panels = [], alerts = {}, certificates = {}, texts } = manifest
+  return {
+    pages,
+    panels,
+    alerts,
+    certificates,
+    ...(texts === undefined ? {} : { textsDir: join(dir, texts) }),
+  }
 }

@@ -17,7 +17,16 @@ function sectionOf(plugin: string): Section {
   const key = { type: 'string', default: '' }
   const own = { properties: { api_key: { ...key, 'x-secret': true }, url: key } }
   const schema = { properties: { [plugin]: own } }
-  return { plugin, version: '1.0.0', origin: 'installed', configPath: plugin, schema, metrics: [], paths: [] }
+  return {
+    plugin,
+    version: '1.0.0',
+    origin: 'installed',
+    configPath: plugin,
+    schema,
+    metrics: [],
+    rules: [],
+    paths: [],
+  }
 }
 const MINE = sectionOf('mine')
 const THEIRS = sectionOf('theirs')

@@ -1,4 +1,4 @@
-import type { AlertRule, AlertWebhook } from '@steeple/contracts'
+import type { AlertRule } from '@steeple/contracts'
 import type { Severity } from './rules/rule.ts'
 
 /** A rule of `alerts.rules`. */
@@ -10,7 +10,10 @@ export interface RuleConfig extends AlertRule {
 }
 
 /** A receiver of `alerts.webhooks`. */
-export interface WebhookConfig extends AlertWebhook {
+export interface WebhookConfig {
+  readonly url: string
+  readonly secret_file: string
+  readonly events?: readonly string[]
   /** The host of the URL when absent. */
   readonly name?: string
   /** `info` when absent. */

@@ -6,7 +6,7 @@ import type { Tx } from './store.ts'
  * what was restored does not know. Times are ms since the epoch.
  */
 export interface ClosedItem {
-  /** What it is: `esim_code`, `invitation`. Lower case, with underscores. */
+  /** What it is: `recovery_code`, `invitation`. Lower case, with underscores. */
   readonly kind: string
   /** Its own id, unique within its kind; no secret. */
   readonly id: string

@@ -14,7 +14,7 @@ export interface CodeCommand extends Pick<ApiCommand, 'usage' | 'summary' | 'arg
 /** A command that a plugin adds to `svc`, as its manifest has it. */
 export type PluginCommand = CommandGroup | ApiCommand | CodeCommand
 
-/** What a module of commands exports as `commands`: what each does, by its words, `esim issue`. */
+/** What a module of commands exports as `commands`: what each does, by its words, `notes add`. */
 export type Commands = Readonly<Record<string, (host: CommandHost) => Promise<void>>>
 
 /** What a command gets: what was typed, the service that was named, and the terminal. */

@@ -297,8 +297,8 @@ export {
   type AgentWatch,
   type AlertSource,
   agentWatchRef,
-  type EsimCodes,
-  esimCodesRef,
+  type HandoutCodes,
+  handoutCodesRef,
   type MetricReading,
   type MetricSample,
   type MetricsReader,
@@ -306,7 +306,7 @@ export {
   metricsReaderRef,
   moveRecorderRef,
   type PolicyHistory,
-  type PrintedEsim,
+  type PrintedCode,
   policyHistoryRef,
   type RecordedSimMove,
   type SessionHistory,
@@ -367,7 +367,7 @@ export {
   type Vault,
   vaultRef,
 } from './services.ts'
-export { type AlertRule, type AlertWebhook, type Settings, sectionOf } from './settings.ts'
+export { type AlertRule, type Settings, sectionOf } from './settings.ts'
 export {
   type HomeNetworkKey,
   type OpenableSim,

@@ -168,21 +168,23 @@ export const moveRecorderRef: ServiceRef<MoveRecorder> = serviceRef<MoveRecorder
   nodeMoved: 'function',
 })
 
-// ---- provided by a plugin that issues eSIM codes; asked by sims for handouts ----
+// ---- provided by a plugin whose SIMs are downloaded; asked by sims for handouts ----
 
-/** The code of an eSIM, to print. Anyone who sees it can download the profile. */
-export interface PrintedEsim {
+/** The code of a SIM that a phone downloads, to print. Anyone who sees it can download it. */
+export interface PrintedCode {
+  /** What the SIM is instead of a card: `eSIM`. */
+  readonly kind: string
   /** Its QR code, with white around it. */
   readonly svg: string
   /** What to do with it, until when, as plain text. */
   readonly how: string
 }
 /** Codes that phones can still scan. */
-export interface EsimCodes {
+export interface HandoutCodes {
   /** Of at most a hundred SIMs, those that have one; in the reader's language. Throws `store_corrupt`. */
-  printed(imsis: readonly ImsiHash[], language: Language): Promise<ReadonlyMap<ImsiHash, PrintedEsim>>
+  printed(imsis: readonly ImsiHash[], language: Language): Promise<ReadonlyMap<ImsiHash, PrintedCode>>
 }
-export const esimCodesRef: ServiceRef<EsimCodes> = serviceRef<EsimCodes>('esim.codes', {
+export const handoutCodesRef: ServiceRef<HandoutCodes> = serviceRef<HandoutCodes>('handout.codes', {
   printed: 'function',
 })
 
@@ -305,7 +307,7 @@ const REFS: readonly ServiceRef<object>[] = [
   policyHistoryRef,
   policyRef,
   quotaKeeperRef,
-  esimCodesRef,
+  handoutCodesRef,
   ranDriverRef,
   reachKeeperRef,
   sessionHistoryRef,

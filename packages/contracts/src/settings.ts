@@ -29,17 +29,9 @@ export interface Settings {
   readonly hss: {
     /** One of those that installed plugins name in `selected_by`. */
     readonly driver: string
-    readonly container: string
     readonly mongo_url: string
     readonly engine_socket: string
-    readonly dbctl_path: string
-    /** Another core, of which subscribers are taken over. */
-    readonly other: 'none' | 'pyhss' | 'ella'
-    readonly other_url: string
-    readonly other_token_file: string
-    readonly other_ca_file: string
   }
-  readonly peering: { readonly enabled: boolean; readonly mdns: boolean }
   readonly policy: {
     readonly local_breakout: boolean
     readonly max_ues: number
@@ -98,21 +90,8 @@ export interface Settings {
   }
   readonly fairuse: {
     readonly enabled: boolean
-    readonly usage_interval: string
     /** IANA name; the machine's time zone while it is empty. The ledger's hours go by it, too. */
     readonly time_zone: string
-  }
-  readonly esim: {
-    readonly enabled: boolean
-    readonly smdp_address: string
-    readonly single_use: boolean
-    readonly certs_dir: string
-    readonly template: string
-  }
-  readonly alerts: {
-    readonly enabled: boolean
-    readonly rules: readonly AlertRule[]
-    readonly webhooks: readonly AlertWebhook[]
   }
   readonly ran: {
     /** One of those that installed plugins name in `selected_by`. */
@@ -209,11 +188,4 @@ export interface AlertRule {
   readonly threshold: number
   readonly for: string
   readonly severity: 'info' | 'warning' | 'critical'
-}
-
-/** Where alerts go. The signing secret is in a file, never in the configuration. */
-export interface AlertWebhook {
-  readonly url: string
-  readonly secret_file: string
-  readonly events?: readonly string[]
 }

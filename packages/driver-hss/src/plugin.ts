@@ -4,39 +4,17 @@ import {
   type HssDriver,
   hssDriverRef,
   type Instance,
-  type Look,
   type Plugin,
-  type Settings,
   type SubscriberSources,
   subscriberSourcesRef,
 } from '@steeple/contracts'
 import { errorOf } from './batch.ts'
+import { hssOf } from './config.ts'
 import type { WriteBackDriver } from './driver.ts'
 import { outageWatch } from './driver.ts'
-import { makeDriver } from './make-driver.ts'
+import { driverOf } from './drivers.ts'
 import { otherClients, otherSource } from './sources/api.ts'
 import { documentSource } from './sources/documents.ts'
-
-const MONGO_PORT = 27_017
-
-/** The subscriber database: its container, its program or its hosts. */
-function hssLooks({ hss }: Pick<Settings, 'hss'>): readonly Look[] {
-  const { driver, mongo_url: url } = hss
-  const isShell = url === '' && (driver === 'docdb_shell' || driver === 'core_b')
-  return [
-    ...(isShell ? [{ name: 'hss', container: hss.container, key: 'hss.container (or hss.driver)' }] : []),
-    ...(driver === 'dbctl' ? [{ name: 'hss', program: hss.dbctl_path, key: 'hss.dbctl_path' }] : []),
-    ...mongoHosts(url).map((host) => ({ name: 'hss', url: `mongodb://${host}`, key: 'hss.mongo_url' })),
-  ]
-}
-
-/** `mongodb://user:password@a:1,b/db`: the hosts with their ports, never the rest. */
-function mongoHosts(url: string): readonly string[] {
-  if (url === '' || url.startsWith('mongodb+srv:')) return []
-  const authority = url.replace(/^mongodb:\/\//, '').split('/')[0] ?? ''
-  const hosts = authority.slice(authority.lastIndexOf('@') + 1).split(',')
-  return hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${MONGO_PORT}`))
-}
 
 /** Of one answer of another core's API. */
 const MOST_OCTETS = 64 * 1024 * 1024
@@ -48,9 +26,9 @@ const PROBE_LIMIT_MS = 5_000
 
 /** Writes subscribers back into the HSS or UDR of the core. */
 export const plugin: Plugin = {
-  doctor: ({ settings }) => hssLooks(settings),
+  doctor: ({ settings }) => driverOf(settings).looks(hssOf(settings)),
   setup: async (context: Context): Promise<Instance> => {
-    const driver = makeDriver(() => context.settings)
+    const driver = driverOf(context.settings).make(() => context.settings)
     context.defer(() => driver.close())
     const watch = outageWatch(context, driver.name, () => context.changed(hssDriverRef))
     let lookedMs = Number.NEGATIVE_INFINITY
@@ -89,7 +67,7 @@ export const plugin: Plugin = {
     context.defer(() => clients.close())
     const sources: SubscriberSources = {
       documents: documentSource,
-      other: () => otherSource(context.settings.hss, clients),
+      other: () => otherSource(hssOf(context.settings), clients),
     }
     return {
       services: new Map<string, object>([
@@ -152,38 +130,28 @@ function counted(
       throw error
     }
   }
-  const { cancelLocation: cancel, compare, existing, survey, everybody, whole, release } = driver
-  return {
-    name: driver.name,
-    ...(release === undefined
-      ? {}
-      : { release: (signal) => timed('release', signal, () => release(signal)) }),
-    ...(driver.sqnStep === undefined ? {} : { sqnStep: driver.sqnStep }),
-    ...(cancel === undefined
-      ? {}
-      : {
-          cancelLocation: (imsis, signal) =>
-            written('cancel', imsis.length, signal, () => cancel(imsis, signal)),
-        }),
-    ...(compare === undefined
-      ? {}
-      : { compare: (all, signal) => timed('compare', signal, () => compare(all, signal)) }),
-    ...(existing === undefined
-      ? {}
-      : { existing: (imsis, signal) => timed('existing', signal, () => existing(imsis, signal)) }),
-    ...(survey === undefined ? {} : { survey: (signal) => timed('survey', signal, () => survey(signal)) }),
-    ...(everybody === undefined
-      ? {}
-      : { everybody: (signal) => timed('everybody', signal, () => everybody(signal)) }),
-    ...(whole === undefined
-      ? {}
-      : { whole: (imsis, what, signal) => timed('whole', signal, () => whole(imsis, what, signal)) }),
-    observe: (imsis, signal) => timed('observe', signal, () => driver.observe(imsis, signal)),
-    upsert: (all, signal) => written('upsert', all.length, signal, () => driver.upsert(all, signal)),
-    remove: (imsis, signal) => written('remove', imsis.length, signal, () => driver.remove(imsis, signal)),
-    setBlocked: (imsis, isBlocked, signal) =>
-      written(isBlocked ? 'block' : 'unblock', imsis.length, signal, () =>
-        driver.setBlocked(imsis, isBlocked, signal),
-      ),
-  }
+  // Each method has its signal last, and what writes has its subscribers first.
+  const methods = Object.keys(hssDriverRef.shape ?? {}).flatMap((name) => {
+    const method: unknown = Reflect.get(driver, name)
+    if (typeof method !== 'function') return []
+    const call = (...given: readonly [...unknown[], AbortSignal]): Promise<unknown> => {
+      const signal = given.at(-1) as AbortSignal
+      const work = () => Reflect.apply(method, driver, given)
+      const operation = WRITES[name]?.(given)
+      if (operation === undefined) return timed(name, signal, work)
+      return written(operation, (given[0] as readonly unknown[]).length, signal, work)
+    }
+    return [[name, call] as const]
+  })
+  const { name, sqnStep } = driver
+  // What the driver has, of the same shape.
+  return { name, ...(sqnStep === undefined ? {} : { sqnStep }), ...Object.fromEntries(methods) } as HssDriver
+}
+
+/** What the operations are called in metrics that write. */
+const WRITES: Readonly<Record<string, (given: readonly unknown[]) => string>> = {
+  upsert: () => 'upsert',
+  remove: () => 'remove',
+  cancelLocation: () => 'cancel',
+  setBlocked: ([, isBlocked]) => (isBlocked === true ? 'block' : 'unblock'),
 }

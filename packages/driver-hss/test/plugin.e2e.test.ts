@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hssDriverRef } from '@steeple/contracts'
 import { assert, eventually, fakeContext, suite, unusedPort } from '@steeple/testkit'
-import { makeDriver } from '../src/make-driver.ts'
+import { driverOf } from '../src/drivers.ts'
 import { plugin } from '../src/plugin.ts'
 import { lookInto } from './support/database.ts'
 import { makeDbctl, makeScript } from './support/dbctl-tool.ts'
@@ -53,7 +53,7 @@ pluginTests('takes the database itself when its address is set, for both cores',
     await instance.start?.()
     assert.is(driver.name, name)
     // Whatever a driver can do is there for others, too.
-    const own = makeDriver(() => fake.context.settings)
+    const own = driverOf(fake.context.settings).make(() => fake.context.settings)
     const kinds = (from: object): readonly string[] =>
       Object.keys(hssDriverRef.shape ?? {}).map((method) => `${method} ${typeof Reflect.get(from, method)}`)
     assert.equal(kinds(driver), kinds(own))

@@ -5,7 +5,7 @@ import {
   closedItemsRef,
   type Db,
   drawnKey,
-  esimCodesRef,
+  handoutCodesRef,
   type Instance,
   isServiceError,
   type Plugin,
@@ -42,7 +42,7 @@ import { createNotifications } from './providers/notify-route.ts'
 import { orderFileRoute } from './providers/order-file.ts'
 import { orderRoute } from './providers/order-route.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
-import { codeRoutes, esimCodes, qrRoute, sheetRoute } from './routes/code-routes.ts'
+import { codeRoutes, handoutCodes, qrRoute, sheetRoute } from './routes/code-routes.ts'
 import { ES9_PREFIXES, es9Routes } from './routes/es9-routes.ts'
 import { euiccRoutes } from './routes/euicc-routes.ts'
 import { countCodes } from './store/code-queries.ts'
@@ -220,7 +220,7 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
   // Also when the start fails behind it.
   context.defer(stop)
   return {
-    services: new Map([[esimCodesRef.id, esimCodes(parts)]]),
+    services: new Map([[handoutCodesRef.id, handoutCodes(parts)]]),
     routes: [
       issueRoute(parts),
       ...codeRoutes(parts),

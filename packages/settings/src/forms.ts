@@ -77,11 +77,12 @@ export interface Form {
 const SYSTEM_DIRS: readonly string[] =
   '/ /bin /boot /dev /etc /home /lib /lib64 /proc /root /run /sbin /sys /tmp /usr /var'.split(' ')
 
-/** The formats that a schema of the configuration may name, by name. `metrics`, `rules`: every one that is declared. */
+/** The formats that a schema of the configuration may name, by name. `metrics`, `rules`: every one that is declared, `taken` those that no other may be called. */
 export function formsOf(
   surroundings: ConfigSurroundings,
   metrics: readonly string[],
   rules: readonly string[],
+  taken: readonly string[] = rules,
 ): Readonly<Record<string, Form>> {
   const hasPlace = (url: string): boolean =>
     !url.startsWith('sqlite:') || surroundings.canBeFolder(dirname(url.slice('sqlite:'.length)))
@@ -163,8 +164,8 @@ export function formsOf(
     },
     'own-rule': {
       words: 'not the name of a built-in rule',
-      is: (text) => !rules.includes(text),
-      key: rules.join(),
+      is: (text) => !taken.includes(text),
+      key: taken.join(),
     },
   }
 }

@@ -164,7 +164,9 @@ function judge(file: ParsedFile, options: ConfigOptions, sections: readonly Sect
     formsOf(
       surroundings,
       metrics,
-      sections.flatMap((section) => section.rules),
+      sections.flatMap(({ rules }) => rules),
+      // A plugin that is installed later makes no configuration wrong.
+      sections.flatMap(({ origin, rules }) => (origin === 'installed' ? [] : rules)),
     ),
     options.compile,
   )

@@ -13,7 +13,6 @@ import {
   type Incident,
   type IncidentKind,
   incidentBoardRef,
-  type ManifestRule,
   type MetricReading,
   metricsReaderRef,
   type ServiceInfo,
@@ -21,7 +20,7 @@ import {
   serviceInfoRef,
   serviceRef,
 } from '@steeple/contracts'
-import type { AlertsConfig, RuleConfig } from '../config.ts'
+import type { AlertsConfig } from '../config.ts'
 import type { AlertMetrics } from '../metrics.ts'
 import type { AlertParts } from '../parts.ts'
 import { FACTS } from '../store/fact-store.ts'
@@ -32,6 +31,7 @@ import {
   levelOf,
   lookOf,
   type Rule,
+  type RuleRow,
   ruleOf,
   type Watch,
 } from './rule.ts'
@@ -134,16 +134,16 @@ function disarmWatch(context: Context, rule: RuleByName): Watch {
 }
 
 /** Rules of manifests that say how they are judged. */
-function manifestWatch(context: Context, rules: Rules): Watch {
+function manifestWatch(context: Context, rows: () => readonly RuleRow[]): Watch {
   return {
     about: 'what plugins say',
     looks: async () => {
       const incidents = (await context.maybe(incidentBoardRef)?.current()) ?? []
-      const looks = [...rules().values()].map(async ({ rule, row }) => {
-        if (row.incident !== undefined) return incidentLook(rule, row.incident, incidents)
+      const looks = rows().map(async (row) => {
+        if (row.incident !== undefined) return incidentLook(ruleOf(row), row.incident, incidents)
         if (row.source === undefined) return []
         const source = context.maybe(serviceRef<AlertSource>(row.source, { bad: 'function' }))
-        return sourceLook(rule, row, await source?.bad(rule.name))
+        return sourceLook(row, await source?.bad(row.name))
       })
       return (await Promise.all(looks)).flat()
     },
@@ -151,11 +151,8 @@ function manifestWatch(context: Context, rules: Rules): Watch {
 }
 
 /** Made without a finding for each subject: there may be a hundred thousand. Blind while nobody has counted. */
-function sourceLook(
-  rule: Rule,
-  { threshold, message = '' }: ManifestRule,
-  bad: ReadonlyMap<string, number> | undefined,
-): Look {
+function sourceLook(row: RuleRow, bad: ReadonlyMap<string, number> | undefined): Look {
+  const [rule, { threshold, message = '' }] = [ruleOf(row), row]
   if (bad === undefined) return lookOf(rule, new Map())
   return {
     rule,
@@ -406,62 +403,48 @@ function findingOf(level: Level, message: string, value?: number): Finding {
 }
 
 type RuleByName = (name: string) => Rule
-/** A rule that does not count. */
-const OFF: Omit<Rule, 'name'> = { severity: 'info', forMs: 0, clearMs: 0 }
-
-/** The rules of manifests that count now, by name. */
-type Rules = () => ReadonlyMap<string, { readonly rule: Rule; readonly row: ManifestRule }>
 
 function running(context: Context): ReturnType<ServiceInfo['plugins']> {
   return context.maybe(serviceInfoRef)?.plugins() ?? []
 }
 
-/** Those that are not disabled. The rules of a plugin that was here stay: it may be on its way back. */
-function rulesOf(context: Context<AlertsConfig>): Rules {
-  const disabled = new Set(context.config.disabled_rules)
-  const rules = new Map<string, { readonly rule: Rule; readonly row: ManifestRule }>()
+/**
+ * The rules that count now: those of manifests (contract section 10) that are not disabled, and those of the configuration. What a
+ * plugin that was here has brought stays: it may be on its way back.
+ */
+function rowsOf(context: Context<AlertsConfig>): () => readonly RuleRow[] {
+  const { disabled_rules: disabled, rules } = context.config
+  const brought = new Map<string, RuleRow>()
   return () => {
     for (const [name, row] of running(context).flatMap(({ alerts = {} }) => Object.entries(alerts)))
-      if (!disabled.has(name)) rules.set(name, { rule: ruleOf({ ...row, name }), row })
-    return rules
+      if (!disabled.includes(name)) brought.set(name, { ...row, name })
+    return [...brought.values(), ...rules]
   }
 }
 
-/** All rules: those of manifests (contract section 10), and those of the configuration. Each look is of the rules that count then. */
+/** All rules, and what looks at them. */
 export function alertRules(
   context: Context<AlertsConfig>,
   metrics: AlertMetrics,
 ): Pick<AlertParts, 'names' | 'watches'> {
-  const rules = rulesOf(context)
-  const thresholds = (): readonly RuleConfig[] => [
-    ...[...rules().values()].flatMap(({ row: { metric, op, threshold, ...row }, rule: { name } }) =>
-      metric === undefined || op === undefined || threshold === undefined
-        ? []
-        : { ...row, for: row.for ?? '0s', name, metric, op, threshold },
-    ),
-    ...context.config.rules,
+  const rows = rowsOf(context)
+  const names = (): ReadonlySet<string> => new Set(rows().map(({ name }) => name))
+  // What is looked at for a rule that does not count is left out below.
+  const rule: RuleByName = (name) =>
+    ruleOf(rows().find((row) => row.name === name) ?? { name, severity: 'info' })
+  const watches = [
+    componentWatch(context, rule),
+    diskWatch(context, metrics, rule),
+    certificateWatch(context, rule),
+    clockWatch(context, rule),
+    loadWatch(context, rule),
+    disarmWatch(context, rule),
+    manifestWatch(context, rows),
+    thresholdWatch(context, rows),
   ]
-  const rule: RuleByName = (name) => rules().get(name)?.rule ?? { ...OFF, name }
-  const names = (): ReadonlySet<string> =>
-    new Set([...rules().keys(), ...context.config.rules.map(({ name }) => name)])
-  return {
-    names,
-    watches: [
-      componentWatch(context, rule),
-      diskWatch(context, metrics, rule),
-      certificateWatch(context, rule),
-      clockWatch(context, rule),
-      loadWatch(context, rule),
-      disarmWatch(context, rule),
-      manifestWatch(context, rules),
-      thresholdWatch(context, thresholds),
-    ].map((watch) => ({
-      ...watch,
-      looks: async () => {
-        const looks = await watch.looks()
-        const all = names()
-        return looks.filter(({ rule: { name } }) => all.has(name))
-      },
-    })),
+  const looksOf = async (watch: Watch): Promise<readonly Look[]> => {
+    const all = names()
+    return (await watch.looks()).filter(({ rule: { name } }) => all.has(name))
   }
+  return { names, watches: watches.map((watch) => ({ ...watch, looks: () => looksOf(watch) })) }
 }

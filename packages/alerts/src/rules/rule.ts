@@ -49,13 +49,11 @@ export interface Watch {
   listen?(): void
 }
 
-/** What a manifest or the configuration says of a rule. Without `for` it fires at once. */
-export function ruleOf({
-  name,
-  severity,
-  for: lasts = '0s',
-  clear_for: clears = lasts,
-}: Pick<ManifestRule, 'severity' | 'for' | 'clear_for'> & { readonly name: string }): Rule {
+/** A rule as a manifest or the configuration has it. */
+export type RuleRow = ManifestRule & { readonly name: string }
+
+/** Without `for` it fires at once. */
+export function ruleOf({ name, severity, for: lasts = '0s', clear_for: clears = lasts }: RuleRow): Rule {
   return { name, severity, forMs: msFromDuration(lasts) ?? 0, clearMs: msFromDuration(clears) ?? 0 }
 }
 

@@ -1,9 +1,15 @@
-import { type Context, type MetricReading, type MetricSample, metricsReaderRef } from '@steeple/contracts'
-import type { AlertsConfig, RuleConfig } from '../config.ts'
-import { type Finding, levelOf, lookOf, ruleOf, type Watch } from './rule.ts'
+import {
+  type AlertRule,
+  type Context,
+  type MetricReading,
+  type MetricSample,
+  metricsReaderRef,
+} from '@steeple/contracts'
+import type { AlertsConfig } from '../config.ts'
+import { type Finding, levelOf, lookOf, type RuleRow, ruleOf, type Watch } from './rule.ts'
 
 /** Rules over the metrics of this instance; each series of a metric is a subject of its own. */
-export function thresholdWatch(context: Context<AlertsConfig>, rulesNow: () => readonly RuleConfig[]): Watch {
+export function thresholdWatch(context: Context<AlertsConfig>, rows: () => readonly RuleRow[]): Watch {
   for (const config of context.config.rules.filter((config) => !isClearOfUse(config)))
     context.log.warn(
       { rule: config.name, threshold: `${config.op} ${config.threshold}`, clear: config.clear },
@@ -13,7 +19,7 @@ export function thresholdWatch(context: Context<AlertsConfig>, rulesNow: () => r
   return {
     about: 'metrics',
     looks: async () => {
-      const rules = rulesNow()
+      const rules = rows().filter(isThreshold)
       const names = [...new Set(rules.map(({ metric }) => metric))]
       if (names.length === 0) return []
       const readings = await context.use(metricsReaderRef).read(names)
@@ -24,6 +30,12 @@ export function thresholdWatch(context: Context<AlertsConfig>, rulesNow: () => r
       })
     },
   }
+}
+
+type ThresholdRow = RuleRow & Pick<AlertRule, 'metric' | 'op' | 'threshold'>
+
+function isThreshold(row: RuleRow): row is ThresholdRow {
+  return row.metric !== undefined && row.op !== undefined && row.threshold !== undefined
 }
 
 type Values = ReadonlyMap<string, number>
@@ -46,7 +58,7 @@ const SAID: Readonly<Record<MetricReading['kind'], (value: string) => string>> =
 }
 
 function findingsOf(
-  { metric, op, threshold, clear }: RuleConfig,
+  { metric, op, threshold, clear }: ThresholdRow,
   kind: MetricReading['kind'],
   values: Values = new Map(),
 ): ReadonlyMap<string, Finding> {
@@ -64,7 +76,7 @@ function findingsOf(
 }
 
 /** Whether `clear` is a value that a threshold of this kind leaves behind; so is none. */
-function isClearOfUse({ op, threshold, clear }: RuleConfig): boolean {
+function isClearOfUse({ op, threshold, clear }: ThresholdRow): boolean {
   if (clear === undefined || clear === threshold) return true
   if (op === '>' || op === '>=') return clear < threshold
   return (op === '<' || op === '<=') && clear > threshold

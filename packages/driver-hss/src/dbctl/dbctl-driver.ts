@@ -9,9 +9,12 @@ import {
 } from '@steeple/contracts'
 import { errorOf, imsiOf, itself, type Results } from '../batch.ts'
 import { checkSubscriber } from '../check-subscriber.ts'
+import { type DriverKind, hssOf } from '../config.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc } from '../links/document-link.ts'
+import { linkLooks } from '../links/links.ts'
 import { observedOf } from '../open5gs/observed.ts'
+import { documentsOf } from '../open5gs/open5gs-driver.ts'
 import { docsOf } from '../open5gs/slices.ts'
 import type { Listing } from './tool.ts'
 import { dbctlTool, type Tool } from './tool.ts'
@@ -358,4 +361,16 @@ function absent(): Error {
 
 function must(isDone: boolean): void {
   if (!isDone) throw southboundUnavailable('dbctl lost a subscriber between two steps; it is tried again')
+}
+
+/** `hss.driver: dbctl`. */
+export const dbctl: DriverKind = {
+  make: (settings) => {
+    const { dbctl_path: path, mongo_url: url } = hssOf(settings())
+    return dbctlDriver({ path, url, documents: url === '' ? undefined : documentsOf(settings) })
+  },
+  looks: (hss) => [
+    { name: 'hss', program: hss.dbctl_path, key: 'hss.dbctl_path' },
+    ...(hss.mongo_url === '' ? [] : linkLooks(hss)),
+  ],
 }

@@ -9,6 +9,7 @@ import {
   type SubscriberDifference,
   type SubscriberHeld,
   type SubscriberObserved,
+  sectionOf,
 } from '@steeple/contracts'
 import {
   BATCH,
@@ -21,9 +22,11 @@ import {
   type SubscriberWrites,
   writeInWaves,
 } from '../batch.ts'
+import { type DriverKind, hssOf, STOCK_SLICES } from '../config.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink } from '../links/document-link.ts'
 import { lineageOf } from '../links/lineage.ts'
+import { linkLooks, linkOf } from '../links/links.ts'
 import type { Snssai } from '../open5gs/document.ts'
 import { blockWrites, removeWrites, type ServingNetwork } from './documents.ts'
 import { fitting } from './fitting.ts'
@@ -329,4 +332,23 @@ function heldOf(held: Held, slices: readonly Snssai[]): SubscriberHeld | undefin
     msisdn: msisdnOf(am),
     isBlocked,
   }
+}
+
+/** Of a core that nothing is known of. */
+const STOCK_RELEASE = '4.2.3'
+
+/** `hss.driver: core_b`. */
+export const coreB: DriverKind = {
+  make: (settings) => {
+    const hss = hssOf(settings())
+    const core = () => sectionOf(settings(), 'core_b')
+    return free5gcDriver({
+      name: hss.driver,
+      link: linkOf(hss, FREE5GC_DATABASE),
+      plmn: () => settings().plmn,
+      slices: () => core().slices ?? STOCK_SLICES,
+      release: () => core().release ?? STOCK_RELEASE,
+    })
+  },
+  looks: linkLooks,
 }

@@ -4,8 +4,10 @@ import {
   type HssSurvey,
   type Imsi,
   notFound,
+  type Settings,
   type Subscriber,
   type SubscriberDifference,
+  sectionOf,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
 import {
@@ -20,9 +22,11 @@ import {
   type SubscriberWrites,
   writeInWaves,
 } from '../batch.ts'
+import { type DriverKind, hssOf, STOCK_SLICES } from '../config.ts'
 import type { WriteBackDriver } from '../driver.ts'
 import type { Doc, DocumentLink, WriteOp } from '../links/document-link.ts'
 import { lineageOf } from '../links/lineage.ts'
+import { linkLooks, linkOf } from '../links/links.ts'
 import { isSame, type Snssai } from './document.ts'
 import { foundOf, isBlocked, isGhost, WITHOUT_KEYS } from './found.ts'
 import { heldOf, observedOf, READ_FIELDS } from './observed.ts'
@@ -301,3 +305,13 @@ function byImsi(docs: readonly Doc[]): ReadonlyMap<Imsi, Doc> {
   }
   return found
 }
+
+/** The document driver of the database that the settings name. */
+export function documentsOf(settings: () => Settings): WriteBackDriver {
+  const hss = hssOf(settings())
+  const slices = () => sectionOf(settings(), 'core_a').slices ?? STOCK_SLICES
+  return open5gsDriver({ name: hss.driver, link: linkOf(hss, OPEN5GS_DATABASE), slices })
+}
+
+/** `hss.driver: docdb_shell`. */
+export const docdbShell: DriverKind = { make: documentsOf, looks: linkLooks }

@@ -4,7 +4,7 @@ import { assert, eventually, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { toolRunner } from '../../src/dbctl/run-tool.ts'
 import type { WriteBackDriver } from '../../src/driver.ts'
-import { noneDriver } from '../../src/make-driver.ts'
+import { noneDriver } from '../../src/drivers.ts'
 import { type Executable, makeDbctl, makeScript, withScript } from '../support/dbctl-tool.ts'
 import { subscriber } from '../support/subscribers.ts'
 

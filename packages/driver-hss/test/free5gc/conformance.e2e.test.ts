@@ -1,7 +1,7 @@
 import { type HssFixture, hssDriverConformance } from '@steeple/testkit'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
 import { COLLECTIONS, ueIdOf } from '../../src/free5gc/names.ts'
-import { mongoLink } from '../../src/make-driver.ts'
+import { mongoLink } from '../../src/links/links.ts'
 import { lookInto } from '../support/database.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 import { subscriber } from '../support/subscribers.ts'

@@ -4,7 +4,7 @@ import { Double } from 'bson'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
 import { COLLECTIONS } from '../../src/free5gc/names.ts'
-import { mongoLink } from '../../src/make-driver.ts'
+import { mongoLink } from '../../src/links/links.ts'
 import { type Look, lookInto } from '../support/database.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 

@@ -1,7 +1,7 @@
 import { type HssFixture, hssDriverConformance } from '@steeple/testkit'
 import type { DocumentLink } from '../../src/links/document-link.ts'
+import { engineHost, mongoLink } from '../../src/links/links.ts'
 import { shellLink } from '../../src/links/shell-link.ts'
-import { engineHost, mongoLink } from '../../src/make-driver.ts'
 import { open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
 import { lookInto, open5gsKeys } from '../support/database.ts'
 import { sharedMongo } from '../support/mongo-server.ts'

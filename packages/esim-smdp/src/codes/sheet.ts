@@ -1,4 +1,4 @@
-import type { Language, PrintedEsim } from '@steeple/contracts'
+import type { Language, PrintedCode } from '@steeple/contracts'
 import { escapedHtml, printedPage } from '@steeple/telecom'
 import { qrText } from './activation.ts'
 
@@ -97,7 +97,7 @@ export async function sheetPage(cards: readonly SheetCard[], language: Language)
 export async function printedCode(
   { activationCode, isConfirmed, expires }: Omit<SheetCard, 'label' | 'iccidLast4'>,
   language: Language,
-): Promise<PrintedEsim> {
+): Promise<PrintedCode> {
   const { qr, scan, code } = WORDS[language]
   // Few boxes print any: what draws them is not loaded before.
   const { qrPath } = await import('./qr.ts')
@@ -105,12 +105,13 @@ export async function printedCode(
   const side = modules + 2 * QUIET_MODULES
   const view = `-${QUIET_MODULES} -${QUIET_MODULES} ${side} ${side}`
   return {
+    kind: 'eSIM',
     svg: `<svg viewBox="${view}" role="img" aria-label="${qr}"><path d="M-${QUIET_MODULES}-${QUIET_MODULES}h${side}v${side}H-${QUIET_MODULES}z" fill="#fff"/><path d="${path}"/></svg>`,
     how: `${scan.replace('{until}', expires)}${isConfirmed ? ` ${code}` : ''}`,
   }
 }
 
-function card({ activationCode, label, iccidLast4 }: SheetCard, { svg, how }: PrintedEsim): string {
+function card({ activationCode, label, iccidLast4 }: SheetCard, { svg, how }: PrintedCode): string {
   return `<article class="card cut">
 ${svg}
 <div>

@@ -1,6 +1,6 @@
 import {
   BATCH_ID_PATTERN,
-  type EsimCodes,
+  type HandoutCodes,
   type ImsiHash,
   type JsonSchema,
   LANGUAGES,
@@ -119,7 +119,7 @@ function printedOf({ vault }: EsimParts, row: CodeRow): Omit<SheetCard, 'label' 
 }
 
 /** The codes of SIMs for handouts of others; while eSIM is off those of providers alone. */
-export function esimCodes(parts: EsimParts): EsimCodes {
+export function handoutCodes(parts: EsimParts): HandoutCodes {
   const { context } = parts
   return {
     printed: async (imsis, language) => {

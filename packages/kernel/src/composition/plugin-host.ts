@@ -297,7 +297,8 @@ function serviceInfo(
     plugins: () =>
       registry
         .list()
-        .filter(({ state }) => state === 'running')
+        // Those that serve, whether they have started or not: who starts first sees all.
+        .filter(({ pages }) => pages !== undefined)
         .map(({ name, version, pages = [], panels = [], alerts = {}, certificates = {}, textsDir = '' }) => ({
           ...{ name, version, pages, panels, alerts, certificates },
           ...(textsDir === '' ? {} : { textsDir }),

@@ -1,13 +1,13 @@
 import {
   BATCH_ID_PATTERN,
-  esimCodesRef,
   fieldRefused,
+  handoutCodesRef,
   type ImsiHash,
   LANGUAGES,
   type Language,
   notFound,
   objectSchema,
-  type PrintedEsim,
+  type PrintedCode,
   type Route,
   route,
 } from '@steeple/contracts'
@@ -157,9 +157,9 @@ async function* handout(
     const page = sims.slice(at, at + PER_PAGE)
     // Hashes of rows are hashes.
     const hashes = page.map(({ hash }) => hash as ImsiHash)
-    const esims = await parts.context.maybe(esimCodesRef)?.printed(hashes, language)
+    const printed = await parts.context.maybe(handoutCodesRef)?.printed(hashes, language)
     const cards = page.map((sim) =>
-      card(sim, words, codes ? codesOf(parts, sim) : [], esims?.get(sim.hash as ImsiHash)),
+      card(sim, words, codes ? codesOf(parts, sim) : [], printed?.get(sim.hash as ImsiHash)),
     )
     yield `<section class="page">\n${cards.join('')}</section>\n`
   }
@@ -183,11 +183,11 @@ function card(
   sim: SimRow,
   { number, card: end, how }: Words,
   codes: readonly Fact[],
-  esim: PrintedEsim | undefined,
+  code: PrintedCode | undefined,
 ): string {
   const facts: readonly Fact[] = [
     [number, sim.msisdn ?? ''],
-    [esim === undefined ? end : 'eSIM', sim.iccid_last4 === null ? '' : `…${sim.iccid_last4}`],
+    [code?.kind ?? end, sim.iccid_last4 === null ? '' : `…${sim.iccid_last4}`],
     // The one that a phone names: TS 23.401 §4.3.8.1 gives who names none the default, which is the first.
     ['APN', apnsOf(sim)[0] ?? ''],
     ...codes,
@@ -196,9 +196,9 @@ function card(
     .filter(([, value]) => value !== '')
     .map(([term, value]) => `<dt>${term}</dt><dd>${escapedHtml(value)}</dd>`)
   return `<article class="card">
-${esim?.svg ?? ''}<h2>${escapedHtml(sim.label ?? sim.hash)}</h2>
+${code?.svg ?? ''}<h2>${escapedHtml(sim.label ?? sim.hash)}</h2>
 <dl>${list.join('')}</dl>
-<p>${esim === undefined ? how : escapedHtml(esim.how)}</p>
+<p>${code === undefined ? how : escapedHtml(code.how)}</p>
 </article>
 `
 }

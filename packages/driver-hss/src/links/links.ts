@@ -1,21 +1,12 @@
 import { PassThrough } from 'node:stream'
-import {
-  type BatchResult,
-  type Imsi,
-  type Settings,
-  sectionOf,
-  southboundUnavailable,
-} from '@steeple/contracts'
+import { type Look, southboundUnavailable } from '@steeple/contracts'
 import { abortable, dockerAt, engineProblem } from '@steeple/southbound'
 import type Docker from 'dockerode'
 import type { Collection, MongoClient } from 'mongodb'
-import { dbctlDriver } from './dbctl/dbctl-driver.ts'
-import type { WriteBackDriver } from './driver.ts'
-import { FREE5GC_DATABASE, free5gcDriver } from './free5gc/free5gc-driver.ts'
-import type { DocumentLink, WriteFailure, WriteOp } from './links/document-link.ts'
-import type { ShellHost, ShellListener, ShellProcess } from './links/shell-link.ts'
-import { shellLink } from './links/shell-link.ts'
-import { OPEN5GS_DATABASE, open5gsDriver } from './open5gs/open5gs-driver.ts'
+import type { HssConfig } from '../config.ts'
+import type { DocumentLink, WriteFailure, WriteOp } from './document-link.ts'
+import type { ShellHost, ShellListener, ShellProcess } from './shell-link.ts'
+import { shellLink } from './shell-link.ts'
 
 /** Depth to which causes are followed; an error can name itself. */
 const CAUSES_MAX = 5
@@ -332,67 +323,24 @@ async function exitCodeOf(exec: Docker.Exec): Promise<number | undefined> {
   }
 }
 
-/** Of a core that nothing is known of: what the drivers of cores have where nothing is said. */
-const STOCK_RELEASE = '4.2.3'
-const STOCK_SLICES: Settings['core_a']['slices'] = [{ sst: 1 }]
-
-/**
- * The driver that the settings name. Opens nothing yet. PLMN and slices are read at each call, since they change
- * without a reload.
- */
-export function makeDriver(settings: () => Settings): WriteBackDriver {
-  const { hss } = settings()
-  const slices = () => sectionOf(settings(), 'core_a').slices ?? STOCK_SLICES
-  if (hss.driver === 'none') return noneDriver()
-  if (hss.driver === 'core_b') {
-    const link = linkOf(hss, FREE5GC_DATABASE)
-    const plmn = () => settings().plmn
-    return free5gcDriver({
-      name: hss.driver,
-      link,
-      plmn,
-      slices: () => sectionOf(settings(), 'core_b').slices ?? STOCK_SLICES,
-      release: () => sectionOf(settings(), 'core_b').release ?? STOCK_RELEASE,
-    })
-  }
-  if (hss.driver === 'docdb_shell') {
-    return open5gsDriver({ name: hss.driver, link: linkOf(hss, OPEN5GS_DATABASE), slices })
-  }
-  const documents =
-    hss.mongo_url === ''
-      ? undefined
-      : open5gsDriver({ name: hss.driver, link: linkOf(hss, OPEN5GS_DATABASE), slices })
-  return dbctlDriver({ path: hss.dbctl_path, url: hss.mongo_url, documents })
-}
-
 /** The database itself when it can be reached, else a mongosh in its container. */
-function linkOf(hss: Settings['hss'], database: string): DocumentLink {
+export function linkOf(hss: HssConfig, database: string): DocumentLink {
   if (hss.mongo_url !== '') return mongoLink(hss.mongo_url, database)
   return shellLink(engineHost(hss.engine_socket, hss.container), database)
 }
 
-/** `hss.driver: none`: nobody is told anything, and nothing is seen. */
-export function noneDriver(): WriteBackDriver {
-  const nothing = async (imsis: readonly Imsi[], signal: AbortSignal): Promise<BatchResult> => {
-    signal.throwIfAborted()
-    return new Map(imsis.map((imsi) => [imsi, undefined]))
-  }
-  return {
-    name: 'none',
-    pace: { everyMs: 15_000, awayMs: 3_000 },
-    observe: async (_imsis, signal) => {
-      signal.throwIfAborted()
-      return new Map()
-    },
-    upsert: (subscribers, signal) =>
-      nothing(
-        subscribers.map(({ imsi }) => imsi),
-        signal,
-      ),
-    remove: nothing,
-    setBlocked: (imsis, _isBlocked, signal) => nothing(imsis, signal),
-    probe: async () => ({ isOk: true, detail: 'hss.driver is none: SIMs are not written anywhere' }),
-    sweep: async () => undefined,
-    close: async () => undefined,
-  }
+/** What the doctor looks at of such a link. */
+export function linkLooks({ container, mongo_url: url }: HssConfig): readonly Look[] {
+  if (url === '') return [{ name: 'hss', container, key: 'hss.container (or hss.driver)' }]
+  return mongoHosts(url).map((host) => ({ name: 'hss', url: `mongodb://${host}`, key: 'hss.mongo_url' }))
+}
+
+const MONGO_PORT = 27_017
+
+/** `mongodb://user:password@a:1,b/db`: the hosts with their ports, never the rest. */
+function mongoHosts(url: string): readonly string[] {
+  if (url.startsWith('mongodb+srv:')) return []
+  const authority = url.replace(/^mongodb:\/\//, '').split('/')[0] ?? ''
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1).split(',')
+  return hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${MONGO_PORT}`))
 }

@@ -100,7 +100,7 @@ for (const mood of ['deaf', 'slow'] as const) {
           words.push(await failure(driver.upsert([subscriber(1)], patient())))
         }
         assert.is(engine.commands.length, 2)
-        assert.match(words.at(-1), /2 mongosh of earlier looks still run in it/)
+        assert.match(words.at(-1) ?? '', /2 mongosh of earlier looks still run in it/)
         engine.mood = 'garbage'
         await eventually(async () => {
           engine.recreate()

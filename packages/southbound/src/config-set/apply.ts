@@ -24,8 +24,8 @@ interface ApplyResult {
  * Idempotent, and safe to be killed at any point: the next apply goes on.
  *
  * Throws
- * - `southbound_unavailable`: the directory or the engine cannot be used, or a container is missing. Nothing was
- *   changed, or the next apply takes it up again.
+ * - `southbound_unavailable`: the directory or the engine cannot be used, a container is missing, or a daemon does not get well with
+ *   the set that it was well with before. Nothing was changed, or the next apply takes it up again.
  * - `core_config_refused`: a daemon did not get well with it, or one that is not restarted lost what it needs of another.
  *   The last good files are back and the daemons were restarted with them; the message says which daemon, its own last words, and how the way back went.
  * - the signal's reason.
@@ -59,6 +59,8 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
       ? 'no longer does its work beside the new configuration of others'
       : 'does not get well with its new configuration'
     const why = `${name} ${what}: ${unwell.words}`
+    // No set is to blame: it is tried again when its surroundings may be back.
+    if (words === LAST_GOOD) throw southboundUnavailable(`${why}. ${words}`)
     await refuse(options, why)
     if (copy.isNew) await copies.drop(copy.name)
     throw coreConfigRefused(`${why}. ${words}`)
@@ -110,6 +112,9 @@ function returningOf(
   return restartsOf(daemons, reasons).filter(({ daemon }) => daemon.files.some((path) => good.has(path)))
 }
 
+/** There is nothing to go back to that was not tried just now. */
+const LAST_GOOD = 'These are the last good files already, so something else is wrong'
+
 /** Puts the last good files back and restarts those that may run with others. Says how it went. */
 async function rollBack(
   options: ApplyOptions,
@@ -122,8 +127,7 @@ async function rollBack(
   const good = fallback === undefined ? undefined : await copies.read(fallback)
   if (good === undefined || good.size === 0)
     return 'There are no earlier files to go back to: the refused ones stay'
-  if (renderedOf(good).sha256 === renderedOf(options.files).sha256)
-    return 'These are the last good files already, so something else is wrong'
+  if (renderedOf(good).sha256 === renderedOf(options.files).sha256) return LAST_GOOD
   const touched = new Set([...(begun.pending?.files ?? []), ...good.keys()])
   const staged = await stageFiles(options.dir, new Map([...touched].map((path) => [path, good.get(path)])))
   await staged.commit()

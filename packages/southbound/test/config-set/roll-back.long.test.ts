@@ -5,6 +5,7 @@ import { assert, suite } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
 import { renderedOf } from '../../src/config-set/files.ts'
 import { planConfigSet } from '../../src/config-set/plan.ts'
+import { readManifest } from '../../src/config-set/read-set.ts'
 import { failureOf, filesOf, inWorld, LIMITS } from '../support/world.ts'
 
 const test = suite('southbound/roll-back')
@@ -74,6 +75,8 @@ test('does not take the last good files for the cure when they are what does not
     const count = world.engine.restarts.length
     const error = await failureOf(applyConfigSet(world.options(filesOf('1')), never))
     assert.match(error.message, /no tun device\. These are the last good files already/)
+    assert.is(error.code, 'southbound_unavailable', 'it is tried again without a change')
+    assert.is((await readManifest(world.dir)).manifest.refused, undefined)
     assert.equal(world.engine.restarts.slice(count), ['c-upf'])
     const plan = await planConfigSet(world.options(filesOf('1')))
     assert.equal([plan.isInSync, plan.appliedSha256], [false, undefined])

@@ -1,16 +1,197 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Suite } from '@steeple/testkit'
+import { assert, eventually, type Suite } from '@steeple/testkit'
 import { type Service, startService } from '../harness/service.ts'
-import { APNS, CARD, coreServesCardsConformance, PLACE } from './cards-conformance.ts'
-import { startCoreB, type TestCoreB } from './core-b-containers.ts'
-import type { Slice } from './core-b-questions.ts'
+import { CORE_B_ROLES, startCoreB, type TestCoreB } from './core-b-containers.ts'
+import {
+  askForSession,
+  askSubscriber,
+  authenticate,
+  type Slice,
+  suciOf,
+  unknownStatus,
+} from './core-b-questions.ts'
 import { coreInForce } from './core-health.ts'
 import { startDatabase, type TestDatabase } from './database.ts'
 import { type Engine, startPodman } from './engine.ts'
 import { machineFolder } from './own-machine.ts'
-import { allSynced, importCard } from './provisioning.ts'
-import { startUserPlane } from './user-plane.ts'
+import { resynchronisation } from './phone-authentication.ts'
+import { askRegistration } from './policy-control.ts'
+import { allSynced, importCard, type KnownCard, RECORDED_CARD } from './provisioning.ts'
+import { startUserPlane, type UserPlane } from './user-plane.ts'
+
+/** The network of the tests, as `policy-control.ts` asks. */
+const PLACE = { mcc: '999', mnc: '05' }
+const CARD: KnownCard = { ...RECORDED_CARD, imsi: '999050000000060' }
+/** What a card may reach, one of them with a dot. */
+const APNS = ['internet', 'iot.example'] as const
+
+const PCF = 'http://127.0.0.7:8000'
+const AUTHENTICATION = 'subscriptionData.authenticationData.authenticationSubscription'
+/** TS 33.102 annex C.1.1.3: the SQN without the index of its lowest five bits. */
+const INDEX_BITS = 5n
+
+/** A core with a node beside it that has put `CARD` into its database. */
+interface ServedCore {
+  readonly engine: Engine
+  readonly containers: TestCoreB['containers']
+  readonly service: () => Service
+  readonly hash: () => string
+  readonly database: TestDatabase
+  readonly userPlane: UserPlane
+  /** The release of AUSF and UDM, as far as they answer in words of their own. */
+  readonly release: string
+  readonly slices: readonly Slice[]
+}
+
+/** Adds what a core does for a card: authenticates it, tells of it, gives it sessions, and what it does no more. */
+function coreServesCardsConformance(real: Suite, core: ServedCore): void {
+  functions(real, core)
+  authentication(real, core)
+  data(real, core)
+  sessions(real, core)
+  ends(real, core)
+}
+
+function functions(real: Suite, { engine, containers }: ServedCore): void {
+  real('has every function run with the file that was rendered for it', async () => {
+    for (const role of CORE_B_ROLES) {
+      const { isRunning } = await engine.state(containers[role])
+      assert.ok(isRunning, `${role}: ${isRunning ? '' : await engine.output(containers[role])}`)
+    }
+  })
+}
+
+function authentication(real: Suite, { database, release }: ServedCore): void {
+  const heldSqn = async (): Promise<bigint> => {
+    const found = await database.collection('free5gc', AUTHENTICATION).findOne({ ueId: `imsi-${CARD.imsi}` })
+    const { sequenceNumber } = JSON.parse(JSON.stringify(found))
+    return BigInt(`0x${sequenceNumber.sqn ?? sequenceNumber}`)
+  }
+
+  real('authenticates a card by AUSF and UDM, and no other card', async () => {
+    const { challenged, answered, confirmed } = await authenticate(CARD, PLACE)
+    assert.is(challenged.status, 201, JSON.stringify(challenged.body))
+    assert.ok(answered?.isOfTheNetwork, 'the card knows the network by its code')
+    assert.is(confirmed?.status, 200)
+    assert.is(confirmed?.body.authResult, 'AUTHENTICATION_SUCCESS')
+    assert.is(confirmed?.body.kseaf, answered?.kseaf)
+    const other = await authenticate({ ...CARD, ki: CARD.opc }, PLACE)
+    assert.is(other.answered?.isOfTheNetwork, false)
+    assert.is(other.confirmed?.body.authResult, 'AUTHENTICATION_FAILURE')
+    const nobody = await authenticate({ ...CARD, imsi: '999050000000061' }, PLACE)
+    assert.is(nobody.challenged.status, unknownStatus(release))
+  })
+
+  real('authenticates a card by a SUCI, and tells whose it is', async () => {
+    const { answered, confirmed } = await authenticate(CARD, PLACE, { name: suciOf(CARD.imsi, PLACE) })
+    assert.ok(answered?.isOfTheNetwork)
+    assert.is(confirmed?.body.supi, `imsi-${CARD.imsi}`)
+    assert.is(confirmed?.body.kseaf, answered?.kseaf)
+  })
+
+  real('asks a card under a higher number each time, and goes on from where the card is', async () => {
+    const first = await authenticate(CARD, PLACE)
+    const second = await authenticate(CARD, PLACE)
+    const [before, after] = [first, second].map(({ answered }) => BigInt(`0x${answered?.sqn ?? ''}`))
+    assert.ok((after ?? 0n) > (before ?? 0n), `${before} ${after}`)
+    assert.ok((await heldSqn()) >= (after ?? 0n), 'what it holds')
+    const ahead = ((after ?? 0n) >> INDEX_BITS) + 4_000n
+    const own = (ahead << INDEX_BITS).toString(16).padStart(12, '0')
+    const resynchronizationInfo = resynchronisation(CARD, second.challenged.body['5gAuthData'], own)
+    const third = await authenticate(CARD, PLACE, { resynchronizationInfo })
+    assert.ok(third.answered?.isOfTheNetwork, JSON.stringify(third.challenged.body))
+    assert.ok(BigInt(`0x${third.answered?.sqn}`) > ahead << INDEX_BITS, third.answered?.sqn)
+    assert.is(third.confirmed?.body.authResult, 'AUTHENTICATION_SUCCESS')
+    // A code that another key made moves nothing.
+    const sqn = await heldSqn()
+    const forged = {
+      resynchronizationInfo: resynchronisation(
+        { ...CARD, ki: CARD.opc },
+        third.challenged.body['5gAuthData'],
+        own,
+      ),
+    }
+    assert.is.not((await authenticate(CARD, PLACE, forged)).challenged.status, 201)
+    assert.is(await heldSqn(), sqn)
+  })
+}
+
+function data(real: Suite, { release, slices }: ServedCore): void {
+  real('answers for a SIM at the UDM as the AMF and the SMF ask', async () => {
+    const access = await askSubscriber(CARD.imsi, 'am-data', PLACE, { release })
+    assert.is(access.status, 200, JSON.stringify(access.body))
+    assert.equal(access.body.nssai.defaultSingleNssais, slices)
+    const selection = await askSubscriber(CARD.imsi, 'smf-select-data', PLACE, { release })
+    assert.is(selection.status, 200, JSON.stringify(selection.body))
+    for (const { sst, sd = '' } of slices) {
+      const key = `0${sst}${sd}`
+      const { dnnInfos } = selection.body.subscribedSnssaiInfos[key]
+      assert.equal(
+        dnnInfos.map(({ dnn }: { dnn: string }) => dnn),
+        APNS,
+        key,
+      )
+    }
+    for (const slice of slices) {
+      const session = await askSubscriber(CARD.imsi, 'sm-data', PLACE, { release, slice })
+      assert.is(session.status, 200, JSON.stringify(session.body))
+      assert.equal(Object.keys(session.body).sort(), APNS, `SST ${slice.sst}`)
+    }
+  })
+}
+
+function sessions(real: Suite, { service, hash, database, userPlane, slices }: ServedCore): void {
+  /** What the SMF orders of the UPF for a session, kbit/s: every rate that was told. */
+  async function ordered(dnn: string, slice?: Slice): Promise<readonly (readonly [number, number])[]> {
+    const before = userPlane.begun()
+    const { status, body } = await askForSession(CARD.imsi, dnn, PLACE, slice)
+    // The SMF of 3.4 answers before it has told the UPF.
+    if (status === 201) await eventually(async () => userPlane.begun() > before, PATIENCE_MS)
+    assert.is(status, 201, `SST ${slice?.sst}, ${dnn}: ${JSON.stringify(body)}`)
+    return userPlane.rates()
+  }
+
+  real(
+    'gets sessions at its own rate from the real SMF and PCF, and sees the rate of a hand until it is mended',
+    async () => {
+      await eventually(async () => userPlane.associations() > 0, PATIENCE_MS)
+      assert.is((await askRegistration(PCF, CARD.imsi)).status, 201)
+      const { body } = await service().request('GET', `/v1/sims/${hash()}`)
+      const [up, down] = [body.ambr.uplink_bps / 1000, body.ambr.downlink_bps / 1000]
+      const isOwn = (rates: Awaited<ReturnType<typeof ordered>>): boolean =>
+        rates.some(([upward, downward]) => upward === up && downward === down)
+      for (const slice of slices) {
+        for (const dnn of APNS)
+          assert.ok(isOwn(await ordered(dnn, slice)), `SST ${slice.sst}, ${dnn}: ${userPlane.rates()}`)
+      }
+      assert.is((await askForSession(CARD.imsi, 'other', PLACE)).status, 403)
+      const stored = database.collection('free5gc', 'subscriptionData.provisionedData.smData')
+      await stored.updateMany({}, { $set: { 'dnnConfigurations.internet.sessionAmbr.uplink': '7 Mbps' } })
+      await eventually(async () => isOwn(await ordered('internet')), PATIENCE_MS)
+      await allSynced(service(), PATIENCE_MS)
+    },
+    { limitMs: 3 * PATIENCE_MS },
+  )
+}
+
+function ends(real: Suite, { service, hash, release }: ServedCore): void {
+  real(
+    'gives no session to a SIM that is suspended, and no challenge to one that is revoked',
+    async () => {
+      const asked = async (): Promise<number> => (await askForSession(CARD.imsi, 'internet', PLACE)).status
+      await service().request('POST', `/v1/sims/${hash()}/suspend?wait=30s`, { body: {} })
+      assert.is(await asked(), 403)
+      await service().request('POST', `/v1/sims/${hash()}/resume`, { body: {} })
+      await eventually(async () => (await asked()) === 201, PATIENCE_MS)
+      assert.is((await authenticate(CARD, PLACE)).confirmed?.body.authResult, 'AUTHENTICATION_SUCCESS')
+      await service().request('POST', `/v1/sims/${hash()}/revoke?wait=30s`, { body: {} })
+      const gone = unknownStatus(release)
+      await eventually(async () => (await authenticate(CARD, PLACE)).challenged.status === gone, PATIENCE_MS)
+    },
+    { limitMs: 3 * PATIENCE_MS },
+  )
+}
 
 const PATIENCE_MS = 180_000
 const UPF = '127.0.0.8'

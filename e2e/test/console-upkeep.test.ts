@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
@@ -11,10 +11,36 @@ import { mint } from '../harness/credentials.ts'
 import { addAuthenticator } from '../harness/passkey-page.ts'
 import { addPerson, post } from '../harness/people.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
-import { newSigner, packSigned, type Signer } from '../harness/plugins/signed-plugin.ts'
-import { type Service, startService } from '../harness/service.ts'
+import { type PluginBuild, packageJsonOf } from '../harness/plugins/install-version.ts'
+import { runSvc, type Service, startService } from '../harness/service.ts'
 import { totpAt } from '../harness/totp.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
+
+/** Who signs plugins, and what a box writes down to trust it. */
+interface Signer {
+  readonly keyFile: string
+  /** For `plugins.trust`. */
+  readonly trust: string
+}
+
+/** Makes a key in a folder. */
+async function newSigner(folder: string): Promise<Signer> {
+  const keyFile = join(folder, 'plugins.key')
+  const { stdout } = await runSvc(['plugin', 'key', keyFile, '--name', 'alice', '--json'])
+  return { keyFile, trust: JSON.parse(stdout).trust }
+}
+
+/** Packs and signs a build as its author would; gives the file. */
+async function packSigned(folder: string, { keyFile }: Signer, build: PluginBuild): Promise<string> {
+  const place = join(folder, `${build.id}-${build.version}`)
+  mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, 'package.json'), packageJsonOf(build))
+  writeFileSync(join(place, 'plugin.js'), build.code)
+  writeFileSync(join(place, 'README.md'), `# ${build.id}\n\nOf a test.\n`)
+  const { code, stderr } = await runSvc(['plugin', 'pack', place, '--key', keyFile])
+  if (code !== 0) throw new Error(`svc plugin pack ended with ${code}: ${stderr}`)
+  return join(place, `${build.id}-${build.version}.tgz`)
+}
 
 /** What an operator and an administrator do in the console to keep a box well. */
 const LIMIT = { limitMs: 600_000 }

@@ -2,8 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { authenticatorRef, systemPrincipal, tokenMintRef } from '@steeple/contracts'
 import { cpuMs as ownCpuMs, type Testbed } from '@steeple/testkit'
 import { tlsService } from '../harness/mesh/hub.ts'
-import { addPerson, enter, goOn, type Person } from '../harness/people.ts'
-import { totpAt } from '../harness/totp.ts'
+import { addPerson, enter, goOn, type Person, totpAt } from '../harness/people.ts'
 import {
   type Bench,
   bedOf,

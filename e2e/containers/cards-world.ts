@@ -7,15 +7,15 @@ import {
   askForSession,
   askSubscriber,
   authenticate,
+  resynchronisation,
   type Slice,
   suciOf,
   unknownStatus,
 } from './core-b-questions.ts'
-import { coreInForce } from './core-health.ts'
+import { coreInForce } from './core-containers.ts'
 import { startDatabase, type TestDatabase } from './database.ts'
 import { type Engine, startPodman } from './engine.ts'
 import { machineFolder } from './own-machine.ts'
-import { resynchronisation } from './phone-authentication.ts'
 import { askRegistration } from './policy-control.ts'
 import { allSynced, importCard, type KnownCard, RECORDED_CARD } from './provisioning.ts'
 import { startUserPlane, type UserPlane } from './user-plane.ts'

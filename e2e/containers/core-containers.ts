@@ -1,9 +1,31 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runTool } from '@steeple/testkit'
+import { eventually, runTool } from '@steeple/testkit'
+import type { Service } from '../harness/service.ts'
 import type { Engine } from './engine.ts'
 import { machineFolder } from './own-machine.ts'
+
+/** What the components of the core driver and of the owner of its settings say, one a line. */
+export async function coreHealth(service: Service): Promise<string> {
+  const { body } = await service.request('GET', '/v1/health')
+  return body.components
+    .filter(({ name }: { name: string }) => /^(driver-core-|core-config\.)/.test(name))
+    .map(({ name, status, detail }: Record<string, string>) => `${name} ${status}: ${detail}`)
+    .join('\n')
+}
+
+/** Waits until the core runs with what is configured. */
+export async function coreInForce(service: Service, limitMs: number): Promise<void> {
+  let words = ''
+  await eventually(async () => {
+    words = await coreHealth(service)
+    const { body } = await service.request('GET', '/v1/core/plan')
+    return body.state === 'in_sync' && /core ok: .* in force/.test(words)
+  }, limitMs).catch((cause) => {
+    throw new Error(words, { cause })
+  })
+}
 
 /** The daemons of an LTE core, in the order in which the first start brings them up. */
 export const EPC_ROLES = ['upf', 'sgwu', 'smf', 'sgwc', 'hss', 'pcrf', 'mme'] as const

@@ -2,8 +2,7 @@ import { assert } from '@steeple/testkit'
 import type { Locator, Page } from 'playwright-core'
 import { LACKS } from './builds/program.ts'
 import { misfits, objections } from './console-look.ts'
-import type { Person } from './people.ts'
-import { totpAt } from './totp.ts'
+import { type Person, totpAt } from './people.ts'
 
 /**
  * How every page is looked at: on a phone and at a desk, by day and by night, where there are other colours and nothing else. In this order

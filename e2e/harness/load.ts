@@ -1,4 +1,4 @@
-import { type KeepAlive, keepAlive } from './keep-alive.ts'
+import { type KeepAlive, keepAlive } from './http-client.ts'
 import type { Service } from './service.ts'
 
 /** One request of a client and the judgement of its answer; throws what is wrong with it. */

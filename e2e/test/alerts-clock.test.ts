@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { alertsWitness, patiently } from '../harness/alerts-witness.ts'
 import { startedProcesses } from '../harness/launch.ts'
-import { fakedClock } from '../harness/mesh/faked-clock.ts'
+import { fakedClock } from '../harness/shifted-clock.ts'
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts'
 
 /*

@@ -21,10 +21,16 @@ import {
   wrongCalls,
 } from '../harness/canary/commands.ts'
 import { filesOf, processPlaces } from '../harness/canary/files.ts'
-import { bytesNeedle, found, keyNeedles, type Needle, textNeedle } from '../harness/canary/needles.ts'
+import {
+  bytesNeedle,
+  found,
+  keyNeedles,
+  type Needle,
+  searchFor,
+  textNeedle,
+} from '../harness/canary/needles.ts'
 import { everyToken, fillWithSecrets, keep, personWithSecrets, type Scene } from '../harness/canary/scene.ts'
 import { everyPage, followEvents, textOf, whereFound } from '../harness/canary/search.ts'
-import { searchFor } from '../harness/canary/search-for.ts'
 import { drawTexts, needlesOf } from '../harness/canary/secret-texts.ts'
 import { mint } from '../harness/credentials.ts'
 import { createClient, type HttpClient } from '../harness/http-client.ts'

@@ -10,8 +10,8 @@ import { findBrowser, openBrowser } from '../harness/browser.ts'
 import { ROOT } from '../harness/launch.ts'
 import { fetchOpenApi, type Json, type Operation, operationsOf } from '../harness/openapi.ts'
 import { bundledPlugins } from '../harness/plugin-manifests.ts'
-import { type Relay, startRelay } from '../harness/relay.ts'
 import { type Service, startService } from '../harness/service.ts'
+import { type Relay, startRelay } from '../harness/tcp-proxy.ts'
 
 /** The blocks of TypeScript in a Markdown file of the checkout, in their order. */
 function examplesIn(file: string): readonly string[] {

@@ -6,10 +6,9 @@ import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testk
 import type { Dialog, Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
 import { signInAs, signInWithToken } from '../harness/console-page.ts'
-import { addPerson } from '../harness/people.ts'
+import { addPerson, totpAt } from '../harness/people.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
 import { type Service, startService } from '../harness/service.ts'
-import { totpAt } from '../harness/totp.ts'
 
 /** What is typed or shown once is not lost, whatever keys are pressed, whoever comes, and whatever fails. */
 const kept = suite('e2e/console-kept', { limitMs: 600_000 })

@@ -3,10 +3,9 @@ import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { isAccessible, signInWithToken } from '../harness/console-page.ts'
 import { addAuthenticator, makePasskey } from '../harness/passkey-page.ts'
-import { addPerson, enter } from '../harness/people.ts'
-import { type Relay, startRelay } from '../harness/relay.ts'
+import { addPerson, enter, totpAt } from '../harness/people.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
-import { totpAt } from '../harness/totp.ts'
+import { type Relay, startRelay } from '../harness/tcp-proxy.ts'
 
 /** Every way into the console, and what becomes of it when the network or the service goes. */
 const signing = suite('e2e/console-signin', { limitMs: 600_000 })

@@ -9,11 +9,10 @@ import { isAccessible, signInAs } from '../harness/console-page.ts'
 import { makeVisits, type Visits } from '../harness/console-visits.ts'
 import { mint } from '../harness/credentials.ts'
 import { addAuthenticator } from '../harness/passkey-page.ts'
-import { addPerson, post } from '../harness/people.ts'
+import { addPerson, post, totpAt } from '../harness/people.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { type PluginBuild, packageJsonOf } from '../harness/plugins/install-version.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
-import { totpAt } from '../harness/totp.ts'
 import { startWebhookReceiver, type Treatment, type WebhookReceiver } from '../harness/webhook-receiver.ts'
 
 /** Who signs plugins, and what a box writes down to trust it. */

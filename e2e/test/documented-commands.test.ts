@@ -2,9 +2,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { type Block, type Command, documentedBlocks, otherBlocks } from '../harness/documented/commands.ts'
+import {
+  type Block,
+  type Command,
+  type DocumentShell,
+  documentedBlocks,
+  openDocumentShell,
+  otherBlocks,
+} from '../harness/documented/commands.ts'
 import { EXCEPTIONS, MAY_SAY_NO } from '../harness/documented/exceptions.ts'
-import { type DocumentShell, openDocumentShell } from '../harness/documented/shell.ts'
 import { type LabProcess, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
+import { totpAt } from '../harness/people.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
-import { totpAt } from '../harness/totp.ts'
 
 const first = suite('e2e/first-person', { limitMs: 600_000 })
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, eventually, stretched, suite, unusedPort } from '@steeple/testkit'
-import { withoutOurs } from '../harness/documented/shell.ts'
+import { withoutOurs } from '../harness/documented/commands.ts'
 import { ROOT } from '../harness/launch.ts'
 import { type TypedShell, takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 

@@ -2,8 +2,8 @@ import { assert, eventually, suite } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { objections } from '../harness/console-look.ts'
+import { totpAt } from '../harness/people.ts'
 import { type Service, startService } from '../harness/service.ts'
-import { totpAt } from '../harness/totp.ts'
 
 const invitation = suite('e2e/invitation-page', { limitMs: 600_000 })
 const PASSWORD = 'correct horse battery'

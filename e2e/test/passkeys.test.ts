@@ -8,8 +8,8 @@ import {
   type PageAnswer,
   type VirtualAuthenticator,
 } from '../harness/passkey-page.ts'
+import { totpAt } from '../harness/people.ts'
 import { type Service, startService } from '../harness/service.ts'
-import { totpAt } from '../harness/totp.ts'
 
 const passkeys = suite('e2e/passkeys', { limitMs: 600_000 })
 const executable = findBrowser()

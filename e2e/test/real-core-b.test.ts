@@ -8,7 +8,7 @@ import {
   needFunctions,
   startCoreB,
 } from '../containers/core-b-containers.ts'
-import { coreHealth, coreInForce } from '../containers/core-health.ts'
+import { coreHealth, coreInForce } from '../containers/core-containers.ts'
 import { type DataRepository, startDataRepository } from '../containers/data-repository.ts'
 import { startDatabase } from '../containers/database.ts'
 import { startPodman } from '../containers/engine.ts'

@@ -7,8 +7,8 @@ import { assert, eventually, stretched, suite, unusedPort } from '@steeple/testk
 import { findBrowser, openBrowser } from '../harness/browser.ts'
 import { runsWith } from '../harness/compatibility/runs.ts'
 import { ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
+import { totpAt } from '../harness/people.ts'
 import { openWorkshop, type Workshop } from '../harness/tls-witness.ts'
-import { totpAt } from '../harness/totp.ts'
 
 const EXAMPLES = join(ROOT, 'docs/proxies')
 

@@ -7,7 +7,7 @@ import { eventually } from '@steeple/testkit'
 import { endOf, MAIN, type SvcRun, withoutOwnVariables } from '../builds/program.ts'
 import { answerOf, createClient } from '../http-client.ts'
 import type { Answer } from '../service.ts'
-import { fakedClock } from './faked-clock.ts'
+import { fakedClock } from '../shifted-clock.ts'
 import type { BoxPlace } from './places.ts'
 
 const PORT = 8_443

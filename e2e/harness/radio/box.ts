@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
+import { type KeepAlive, keepAlive } from '../http-client.ts'
 import { INSPECTOR_FLAGS } from '../inspector.ts'
-import { type KeepAlive, keepAlive } from '../keep-alive.ts'
 import { type Answer, type RequestOptions, type Service, startService } from '../service.ts'
 import type { Air } from './air.ts'
 

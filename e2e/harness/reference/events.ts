@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../launch.ts'
 import { type OpenApi, operationsOf } from '../openapi.ts'
-import { cell, head, markedLine, type Part } from './parts.ts'
-import { partOf } from './routes.ts'
+import { cell, head, markedLine, type Part, partOf } from './routes.ts'
 
 /** An event that no route is named after: the service tells of it by itself, or beside another. */
 interface OwnEvent {

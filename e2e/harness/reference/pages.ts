@@ -6,8 +6,17 @@ import { ROOT } from '../launch.ts'
 import { fetchOpenApi, type OpenApi, operationsOf } from '../openapi.ts'
 import type { Service } from '../service.ts'
 import { eventsPage } from './events.ts'
-import { cell, head, markedLine, markedPart, type Part, partsHere } from './parts.ts'
-import { codesOf, partOf, routesPage } from './routes.ts'
+import {
+  cell,
+  codesOf,
+  head,
+  markedLine,
+  markedPart,
+  type Part,
+  partOf,
+  partsHere,
+  routesPage,
+} from './routes.ts'
 
 const ABOUT_ERRORS = `Every value of \`error.code\`. A code keeps its meaning and is never used again for another one. Act on the code, and show \`message\` to
 people. The sign … stands for a value in the message.`

@@ -1,6 +1,6 @@
 import { closedItemsRef, isServiceError, nodeIdentityRef, systemPrincipal } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, suite } from '@steeple/testkit'
-import { createBootstrapTokens } from '../src/bootstrap-tokens.ts'
+import { createBootstrapTokens } from '../src/token-routes.ts'
 import { findById } from '../src/token-store.ts'
 import { CA_SHA256, NODE_ID, NONE_CLOSED, storedToken, tokenDb, UNBOUND } from './helpers.ts'
 

@@ -1,9 +1,6 @@
 import { closedItemsRef, type Plugin, pageRoutes } from '@steeple/contracts'
-import type { BackupConfig } from './config.ts'
-import { backupCount } from './metrics.ts'
-import type { BackupParts } from './parts.ts'
-import { backupRoute } from './routes/backup-route.ts'
-import { closedHealth, closedRoutes } from './routes/closed-routes.ts'
+import { type BackupConfig, type BackupParts, backupCount } from './parts.ts'
+import { backupRoute, closedHealth, closedRoutes } from './routes/backup-route.ts'
 import { restoreRoute } from './routes/restore-route.ts'
 import { createSchedule } from './schedule.ts'
 

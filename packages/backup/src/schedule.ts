@@ -11,10 +11,9 @@ import {
   writeNewFile,
 } from '@steeple/contracts'
 import { readState } from './archive-process.ts'
-import { backupName, takenAt } from './names.ts'
 import type { BackupParts } from './parts.ts'
 import { passphraseFrom } from './passphrase.ts'
-import { auditBackup, takeBackup } from './take.ts'
+import { auditBackup, backupName, takeBackup, takenAt } from './take.ts'
 
 /** A backup that is so many intervals late is reported. */
 const LATE_INTERVALS = 2

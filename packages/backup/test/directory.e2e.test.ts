@@ -2,10 +2,9 @@ import { access, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nodeIdentityRef, nodeStateRef } from '@steeple/contracts'
 import { assert, type FakeClock, fakeClock, fakeContext, memoryDb, suite, tempDir } from '@steeple/testkit'
-import type { BackupConfig } from '../src/config.ts'
-import { backupCount } from '../src/metrics.ts'
-import { backupName, takenAt } from '../src/names.ts'
+import { type BackupConfig, backupCount } from '../src/parts.ts'
 import { createSchedule, type Schedule } from '../src/schedule.ts'
+import { backupName, takenAt } from '../src/take.ts'
 import { FACTS, smallState } from './support/state.ts'
 
 const test = suite('the directory of scheduled backups')

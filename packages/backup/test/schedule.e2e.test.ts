@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, eventually, fakeClock, loadTestbed, pluginFrom, suite } from '@steeple/testkit'
-import { takenAt } from '../src/names.ts'
 import { plugin } from '../src/plugin.ts'
+import { takenAt } from '../src/take.ts'
 
 const test = suite('scheduled backups')
 

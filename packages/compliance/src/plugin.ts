@@ -4,9 +4,8 @@ import { erasureHealth, erasureReconciler } from './erase.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { ComplianceParts } from './parts.ts'
 import { prune } from './retention.ts'
-import { erasuresRoute } from './routes/erasures-route.ts'
 import { exportRoute } from './routes/export-route.ts'
-import { forgetRoute } from './routes/forget-route.ts'
+import { erasuresRoute, forgetRoute } from './routes/forget-route.ts'
 import { addMoves, type How, type MoveRow, TABLES } from './store.ts'
 
 const PRUNE_MS = 3_600_000

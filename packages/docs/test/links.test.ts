@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { assert, suite } from '@steeple/testkit'
 import { slugger, targetOf } from '../src/links.ts'
 import { packagesIn } from '../src/marks.ts'
-import { entriesOf, groupsOf } from '../src/navigation.ts'
 import { type Documentation, INDEX, type Page, readDocumentation } from '../src/pages.ts'
 import { renderPage } from '../src/render.ts'
+import { entriesOf, groupsOf } from '../src/site.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 // A script of the repository, and of no package.

@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { assert, suite } from '@steeple/testkit'
-import { llmsText } from '../src/llms.ts'
-import { groupsOf } from '../src/navigation.ts'
 import { readDocumentation } from '../src/pages.ts'
+import { groupsOf, llmsText } from '../src/site.ts'
 
 /** The list of pages for programs. */
 const llms = suite('docs/llms')

@@ -10,13 +10,11 @@ import {
   usageLedgerRef,
   usageListenerRef,
 } from '@steeple/contracts'
-import type { FairUseConfig } from './config.ts'
 import { quotaKeeper } from './keeper.ts'
 import { usageListener } from './listener.ts'
-import { fairUseMetrics } from './metrics.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { nodeReports } from './node-reports.ts'
-import type { FairUseParts } from './parts.ts'
+import { type FairUseConfig, type FairUseParts, fairUseMetrics } from './parts.ts'
 import { calendarOf, periodClock } from './periods.ts'
 import { quotaReconciler } from './quota-reconciler.ts'
 import { quotaRoute } from './routes/quota-route.ts'

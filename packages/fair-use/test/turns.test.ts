@@ -1,7 +1,7 @@
 import { type Instance, subscribersRef, usageLedgerRef } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
-import type { FairUseConfig } from '../src/config.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import type { FairUseConfig } from '../src/parts.ts'
 import { calendarOf, periodClock } from '../src/periods.ts'
 import { plugin } from '../src/plugin.ts'
 import { newQuota, QUOTAS } from '../src/store/quota-store.ts'

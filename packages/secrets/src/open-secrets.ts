@@ -1,7 +1,6 @@
 import { createHash, createPrivateKey, createSecretKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { type NodeIdentity, secretsInvalid } from '@steeple/contracts'
-import { checkHomeKeys } from './home-keys.ts'
 import {
   checkKeysDirectory,
   damaged,
@@ -10,7 +9,7 @@ import {
   replaceKeyFile,
   requireKeyFile,
 } from './key-files.ts'
-import { KEY_FILES, type NodeFile, nodeIdOf, SYMMETRIC_KEY_BYTES } from './node-files.ts'
+import { checkHomeKeys, KEY_FILES, type NodeFile, nodeIdOf, SYMMETRIC_KEY_BYTES } from './node-files.ts'
 import { type Keyring, openKeyring } from './vault.ts'
 
 /** The keys and certificates of this node, checked. Private keys of certificates are read when they are asked for. */

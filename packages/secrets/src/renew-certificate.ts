@@ -3,11 +3,11 @@ import { statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, localHostName, removeDrafts, secretsInvalid } from '@steeple/contracts'
-import { makeHomeKeys } from './home-keys.ts'
 import { createKeyFile, keysDirectory, makeKeysDirectory, readKeyFile, requireKeyFile } from './key-files.ts'
 import {
   BACKDATE_MS,
   KEY_FILES,
+  makeHomeKeys,
   NODE_CERTIFICATE_LIFE_MS,
   nodeIdOf,
   nodeUri,

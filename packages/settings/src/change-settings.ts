@@ -11,12 +11,25 @@ import {
 } from '@steeple/contracts'
 import { parseDocument } from 'yaml'
 import { DEFAULT_CONFIG_FILE, FLAG_KEYS } from './config-sources.ts'
-import { isMap, valueAt } from './config-tree.ts'
+import { dotted, isMap, valueAt } from './config-tree.ts'
 import { environmentTable } from './environment.ts'
 import { typeText } from './key-words.ts'
 import { type ConfigOptions, type LoadedConfig, loadConfig } from './load-config.ts'
 import { leavesOf, mergedSchema, ownerOf, propertiesOf } from './schema-tree.ts'
 import { compileSchema } from './validate.ts'
+
+/** One key that has another value now, and when that takes effect. */
+export interface SettingsChange {
+  readonly key: string
+  readonly apply: Apply
+}
+
+/** The keys of a schema that differ between two configurations, in its order. */
+export function diffSettings(before: object, after: object, schema: JsonSchema): readonly SettingsChange[] {
+  return leavesOf(schema)
+    .filter(({ path }) => !isDeepStrictEqual(valueAt(before, path), valueAt(after, path)))
+    .map(({ path, apply }) => ({ key: dotted(path), apply }))
+}
 
 /** One key of the configuration: what it is, what is in force, and how it is set. */
 export interface SettingInForce {

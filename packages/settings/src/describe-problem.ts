@@ -1,5 +1,6 @@
 import type { JsonSchema } from '@steeple/contracts'
 import type { ErrorObject } from 'ajv'
+import { redactUrls } from './config-error.ts'
 import {
   type ConfigTree,
   dotted,
@@ -12,7 +13,6 @@ import {
 } from './config-tree.ts'
 import { closest, suggestion } from './did-you-mean.ts'
 import type { Form } from './forms.ts'
-import { redactUrls } from './redact-url.ts'
 import { leavesOf, propertiesOf } from './schema-tree.ts'
 
 /** Keys whose values are not repeated in a message. */

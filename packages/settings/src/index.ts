@@ -1,16 +1,16 @@
 export { Ajv2020, addFormats } from './ajv.ts'
 export {
+  diffSettings,
   type PlannedSettings,
   planSettings,
   type SettingInForce,
+  type SettingsChange,
   settingsInForce,
   writeSettings,
 } from './change-settings.ts'
-export { checkConfig } from './check-config.ts'
 export { lineOf, refuse } from './config-error.ts'
 export { type ConfigFlags, DEFAULT_CONFIG_FILE } from './config-sources.ts'
 export { type Problem, valueAt } from './config-tree.ts'
-export { diffSettings, type SettingsChange } from './diff-settings.ts'
 export { findSections, readSection, type SectionSources } from './find-sections.ts'
 export {
   type CertificateFiles,
@@ -20,7 +20,7 @@ export {
   parseListenAddress,
   readCertificateFiles,
 } from './forms.ts'
-export { type ConfigOptions, type LoadedConfig, loadConfig } from './load-config.ts'
+export { type ConfigOptions, checkConfig, type LoadedConfig, loadConfig } from './load-config.ts'
 export { claimedTwice, leavesOf, mergedSchema } from './schema-tree.ts'
 export type { Section } from './section.ts'
 export { createSchemaCompiler } from './validate.ts'

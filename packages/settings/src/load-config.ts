@@ -1,5 +1,11 @@
-import { type JsonSchema, SERVICE_CONFIG, SERVICE_METRICS, type Settings } from '@steeple/contracts'
-import { refuse } from './config-error.ts'
+import {
+  isServiceError,
+  type JsonSchema,
+  SERVICE_CONFIG,
+  SERVICE_METRICS,
+  type Settings,
+} from '@steeple/contracts'
+import { lineOf, refuse } from './config-error.ts'
 import { applyFlags, type ConfigFlags, readConfigFile } from './config-sources.ts'
 import { type ConfigTree, dotted, isMap, markOf, type Problem, valueAt } from './config-tree.ts'
 import { closest } from './did-you-mean.ts'
@@ -17,6 +23,30 @@ import {
 import { inOrder, type Section } from './section.ts'
 import { type SchemaCompiler, validateTree } from './validate.ts'
 import type { ParsedFile } from './yaml-file.ts'
+
+/** What `svc config check` prints. */
+interface ConfigReport {
+  readonly isValid: boolean
+  /** One line per problem, else `ok`; then one per warning. */
+  readonly lines: readonly string[]
+  /** Of a configuration that could be read: the network that it makes. */
+  readonly network?: Pick<Settings, 'plmn' | 'tac'>
+}
+
+/** Loads a configuration and reports instead of throwing; what is wrong with keys of installed plugins too. */
+export function checkConfig(options: ConfigOptions): ConfigReport {
+  try {
+    const { settings, warnings, sections, problemsOf } = loadConfig(options)
+    const plugins = new Set(sections.map(({ plugin }) => plugin))
+    const wrong = [...plugins].flatMap((plugin) => problemsOf(plugin)).map(lineOf)
+    const odd = warnings.map((warning) => `warning: ${warning}`)
+    const lines = [...(wrong.length === 0 ? ['ok'] : wrong), ...odd]
+    return { isValid: wrong.length === 0, lines, network: { plmn: settings.plmn, tac: settings.tac } }
+  } catch (error) {
+    if (!isServiceError(error) || error.code !== 'config_invalid') throw error
+    return { isValid: false, lines: error.message.split('\n') }
+  }
+}
 
 /** What nobody has held the defaults to: the keys and relations of installed plugins. */
 interface Untried {

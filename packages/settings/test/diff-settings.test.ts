@@ -1,6 +1,6 @@
 import { suite } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { diffSettings } from '../src/diff-settings.ts'
+import { diffSettings } from '../src/change-settings.ts'
 import { load, sectionOf } from './load-helper.ts'
 
 const diff = suite('config/diff-settings')

@@ -1,5 +1,5 @@
 import { assert, cpuMs, suite } from '@steeple/testkit'
-import { redactUrls } from '../src/redact-url.ts'
+import { redactUrls } from '../src/config-error.ts'
 import { problems } from './load-helper.ts'
 
 const redact = suite('config/redact-url')

@@ -29,10 +29,13 @@ export {
 export {
   checkEuiccChain,
   type EuiccIdentity,
+  isListSignedBy,
+  isRevocationList,
+  type RevocationList,
+  readRevocationList,
   type VerifiedCertificates,
   verifiedCertificates,
 } from './x509-chain.ts'
-export { isListSignedBy, isRevocationList, type RevocationList, readRevocationList } from './x509-crl.ts'
 export {
   type Issued,
   issueCi,

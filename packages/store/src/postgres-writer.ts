@@ -1,10 +1,30 @@
-import type { SqlParams } from '@steeple/contracts'
-import { storeUnavailable } from '@steeple/contracts'
+import { type SqlParams, type SqlValue, storeUnavailable } from '@steeple/contracts'
 import type { Client, QueryConfig, QueryResult } from 'pg'
 import type { WriterSession } from './backend.ts'
+import { StatementCache, sqlCompiler, valuesOf } from './compiler.ts'
 import { clientLimitMs, STATEMENT_LIMIT_MS } from './postgres-settings.ts'
-import type { QueryMaker } from './postgres-statements.ts'
 import { isConnectionError, postgresError } from './store-error.ts'
+
+/** A statement as the client takes it: the server prepares it once per connection under its name. */
+interface NamedQuery {
+  readonly name: string
+  readonly text: string
+  readonly values: SqlValue[]
+}
+
+/** Gives the named query of a text and its values. */
+export type QueryMaker = (sql: string, params: SqlParams | undefined) => NamedQuery
+
+/** A maker whose names never mean two texts. */
+export function queryMaker(): QueryMaker {
+  const compile = sqlCompiler('postgres')
+  let made = 0
+  const statements = new StatementCache((sql) => ({ ...compile(sql), name: `s${made++}` }))
+  return (sql, params) => {
+    const { name, text, names } = statements.get(sql)
+    return { name, text, values: valuesOf<SqlValue>(names, params ?? {}) }
+  }
+}
 
 /**
  * One writer at a time over all instances, so that the audit chain has one order: whoever holds the lock of this row

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { rowsHidden, type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
 import type { Backend, Savepoint, WriterSession } from './backend.ts'
 import { type CommitNote, commitAfter, commitNote } from './commit-note.ts'
-import { type SqlCompiler, sqlCompiler, valuesOf } from './compiler.ts'
+import { type SqlCompiler, StatementCache, sqlCompiler, valuesOf } from './compiler.ts'
 import { type SqlToken, sqlTokens } from './sql-tokens.ts'
 import {
   openSqliteConnection,
@@ -13,7 +13,6 @@ import {
 } from './sqlite-binding.ts'
 import { type Checkpoints, sqliteCheckpoints } from './sqlite-checkpoints.ts'
 import { copySqlite } from './sqlite-copy.ts'
-import { StatementCache } from './statement-cache.ts'
 import { sqliteError } from './store-error.ts'
 
 /** One finding of a check of the file, and the table that it is of. */

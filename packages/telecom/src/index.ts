@@ -9,14 +9,12 @@ export { carrierEdgesMhz, isUsableCarrier } from './bands/carrier.ts'
 export type { CarriersOptions } from './bands/carriers-of.ts'
 export { carriersOf, channelsAtKhz } from './bands/carriers-of.ts'
 export type { Earfcn, NrArfcn } from './bands/channel-number.ts'
-export { parseEarfcn, parseNrArfcn } from './bands/channel-number.ts'
-export { khzFromMhz, mhzFromKhz } from './bands/frequency.ts'
+export { khzFromMhz, mhzFromKhz, parseEarfcn, parseNrArfcn } from './bands/channel-number.ts'
 export type { LteChannel } from './bands/lte-channel.ts'
 export { earfcnFromKhz, lteChannel } from './bands/lte-channel.ts'
 export type { NrCarrierOptions } from './bands/nr-carrier.ts'
 export type { NrBandPosition, NrChannel } from './bands/nr-channel.ts'
-export { nrChannel } from './bands/nr-channel.ts'
-export { khzFromNrArfcn, nrArfcnFromKhz, nrRasterStepKhz } from './bands/nr-raster.ts'
+export { khzFromNrArfcn, nrArfcnFromKhz, nrChannel, nrRasterStepKhz } from './bands/nr-channel.ts'
 export type { Branded } from './brand.ts'
 export { alphaIdentifier, spnOctets } from './card/alpha-identifier.ts'
 export {
@@ -34,10 +32,10 @@ export {
   delimiterOf,
   type LineSpan,
   MARK,
+  readableCsv,
   readRecord,
   wholeCells,
 } from './csv/csv.ts'
-export { readableCsv } from './csv/readable.ts'
 export type { Apn } from './identity/apn.ts'
 export { apnProblem, parseApn } from './identity/apn.ts'
 export type { Iccid } from './identity/iccid.ts'
@@ -50,10 +48,10 @@ export {
   isImsiOf,
   isMcc,
   isMnc,
+  isTac,
   parseImsi,
   parseImsiHash,
   parsePlmn,
+  tacMax,
 } from './identity/imsi.ts'
-export { escapedHtml, inGroups, printedPage, safeText } from './identity/safe-text.ts'
-export { storableName } from './identity/storable-name.ts'
-export { isTac, tacMax } from './identity/tac.ts'
+export { escapedHtml, inGroups, printedPage, safeText, storableName } from './identity/safe-text.ts'

@@ -7,7 +7,12 @@ import {
   type Tracer,
   tracerRef,
 } from '@steeple/contracts'
-import type { TracingConfig } from './config.ts'
+
+/** `telemetry.*` of the configuration, as far as it is about traces. */
+interface TracingConfig {
+  /** Empty: no traces. */
+  readonly otlp_url: string
+}
 
 /** Traces by OTLP over HTTP. */
 export const plugin: Plugin<TracingConfig> = {

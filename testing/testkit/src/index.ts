@@ -1,7 +1,5 @@
 import * as assert from 'uvu/assert'
 
-export { bitsOf, rounds, seededDraw, testSeed } from './bits-of.ts'
-export { characterAt, LAST_CHARACTER, placeOfCharacter } from './characters.ts'
 export {
   type BegunSession,
   type CollectedSessions,
@@ -15,8 +13,24 @@ export { type FeatureFixture, featureConformance } from './conformance/feature.t
 export { type HssFixture, hssDriverConformance, type StoredKeys } from './conformance/hss.ts'
 export { type RanFixture, ranDriverConformance } from './conformance/ran.ts'
 export { type MemoryDb, memoryDb, releaseConformance } from './conformance/releases.ts'
+export {
+  bitsOf,
+  characterAt,
+  LAST_CHARACTER,
+  placeOfCharacter,
+  rounds,
+  seededDraw,
+  testSeed,
+} from './drawn.ts'
 export { eventually } from './eventually.ts'
-export { type FakeClock, type FakeTimer, fakeClock, type Timers } from './fake-clock.ts'
+export {
+  type FakeClock,
+  type FakeTimer,
+  fakeClock,
+  letTimePass,
+  reconcileOne,
+  type Timers,
+} from './fake-clock.ts'
 export {
   type Enqueued,
   type FakeContext,
@@ -44,7 +58,6 @@ export {
   type TestRequest,
   type TestResponse,
 } from './fake-drivers.ts'
-export { letTimePass } from './let-time-pass.ts'
 export {
   enterOwnMachine,
   enterOwnMounts,
@@ -52,7 +65,6 @@ export {
   hasBlockMounts,
   runTool,
 } from './own-place.ts'
-export { reconcileOne } from './reconcile-one.ts'
 export { defaultSettings, type Overrides } from './settings.ts'
 export { cpuMs, stretched } from './stretched.ts'
 export {

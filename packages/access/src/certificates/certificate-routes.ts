@@ -41,8 +41,7 @@ import {
   insertCertificate,
   listCertificates,
 } from './certificate-store.ts'
-import { findHolder } from './find-holder.ts'
-import type { Holder } from './operator-certificates.ts'
+import { findHolder, type Holder } from './operator-certificates.ts'
 
 /** A request for a key of P-256 has below 1,000. */
 const MOST_REQUEST_CHARS = 4_096

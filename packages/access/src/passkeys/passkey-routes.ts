@@ -29,7 +29,6 @@ import { findUser } from '../people/user-store.ts'
 import { UUID_PATTERN } from '../people/uuid.ts'
 import { challengeIn, creationOptions, madePasskey, requestOptions } from './ceremonies.ts'
 import { type Challenges, challengeSha256, createChallenges } from './challenge.ts'
-import { passkeyNotFound, passkeyUnavailable } from './passkey-errors.ts'
 import { type Assertion, judgeAssertion } from './passkey-login.ts'
 import {
   disablePasskey,
@@ -40,7 +39,7 @@ import {
   removePasskey,
   useChallenge,
 } from './passkey-store.ts'
-import { type RelyingParty, relyingPartyOf } from './relying-party.ts'
+import { passkeyNotFound, passkeyUnavailable, type RelyingParty, relyingPartyOf } from './relying-party.ts'
 
 /** base64url of at most so many characters. */
 const octets = (maxLength: number): JsonSchema => ({

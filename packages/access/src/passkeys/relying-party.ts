@@ -1,5 +1,14 @@
 import { isIP } from 'node:net'
-import { passkeyUnavailable } from './passkey-errors.ts'
+import { defineError, type ErrorFactory } from '@steeple/contracts'
+
+/** The page, or who asks, can have no passkeys; the message says why and what works in their place. */
+export const passkeyUnavailable: ErrorFactory = defineError('passkey_unavailable', 409, '%s')
+/** A user has no passkey of that id. */
+export const passkeyNotFound: ErrorFactory = defineError(
+  'passkey_not_found',
+  404,
+  'there is no passkey %s; look for it in the list of passkeys',
+)
 
 /** To whom a passkey belongs: the host name of the page, and the page's origin. W3C WebAuthn Level 3 §4, "RP ID". */
 export interface RelyingParty {

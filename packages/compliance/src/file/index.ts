@@ -1,5 +1,4 @@
-export { COLUMN_NAMES } from './columns.ts'
-export { cellsOf, plainCell } from './csv.ts'
+export { COLUMN_NAMES, cellsOf, plainCell } from './csv.ts'
 export type { Manifest } from './manifest.ts'
+export { writeFile } from './manifest.ts'
 export { type FileFindings, verifyFile } from './verify.ts'
-export { writeFile } from './write.ts'

@@ -25,8 +25,7 @@ import {
   visitorsRef,
 } from '@steeple/contracts'
 import { carriersOf } from '@steeple/telecom'
-import type { ExportRow } from '../file/columns.ts'
-import { type Closer, writeFile } from '../file/write.ts'
+import { type Closer, type ExportRow, writeFile } from '../file/csv.ts'
 import type { ComplianceParts } from '../parts.ts'
 import { type CheckpointRow, checkpointsWithin, type MoveRow, moveNumbers, movesBetween } from '../store.ts'
 

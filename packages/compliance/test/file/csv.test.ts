@@ -1,8 +1,7 @@
 import { csvLine } from '@steeple/contracts'
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { COLUMN_NAMES } from '../../src/file/columns.ts'
-import { cellsOf, HEADER, plainCell, rowLine } from '../../src/file/csv.ts'
+import { COLUMN_NAMES, cellsOf, HEADER, plainCell, rowLine } from '../../src/file/csv.ts'
 import { linesOf } from '../../src/file/verify.ts'
 import { inPieces } from '../support/node.ts'
 

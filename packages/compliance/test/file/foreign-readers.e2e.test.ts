@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { COLUMN_NAMES, type ExportRow } from '../../src/file/columns.ts'
-import { plainCell } from '../../src/file/csv.ts'
+import { COLUMN_NAMES, type ExportRow, plainCell } from '../../src/file/csv.ts'
 import { newNode, ROWS } from '../support/node.ts'
 
 const test = suite('readers of somebody else')

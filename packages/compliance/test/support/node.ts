@@ -2,8 +2,8 @@ import { createPrivateKey, sign, X509Certificate } from 'node:crypto'
 import { timestampFromMs } from '@steeple/contracts'
 import { initNode, openSecrets } from '@steeple/secrets'
 import { fakeClock, tempDir } from '@steeple/testkit'
-import type { ExportRow } from '../../src/file/columns.ts'
-import { writeFile } from '../../src/file/write.ts'
+import type { ExportRow } from '../../src/file/csv.ts'
+import { writeFile } from '../../src/file/manifest.ts'
 
 export interface Node {
   readonly ca: X509Certificate

@@ -10,8 +10,7 @@ import {
   pluginFrom,
   type Testbed,
 } from '@steeple/testkit'
-import { COLUMN_NAMES, type Column } from '../../src/file/columns.ts'
-import { cellsOf, plainCell } from '../../src/file/csv.ts'
+import { COLUMN_NAMES, type Column, cellsOf, plainCell } from '../../src/file/csv.ts'
 import { verifyFile } from '../../src/file/verify.ts'
 import { plugin } from '../../src/plugin.ts'
 

@@ -11,7 +11,44 @@ import { COLLECTIONS, numberOf, readUeId } from '../free5gc/names.ts'
 import type { Held } from '../free5gc/read.ts'
 import type { Doc } from '../links/document-link.ts'
 import { foundOf as foundInOpen5gs } from '../open5gs/found.ts'
-import { topLevel } from './top-level.ts'
+
+/** A JSON value, and the line on which it begins. */
+interface Piece {
+  readonly json: string
+  readonly line: number
+}
+
+/** A text, a bracket or the end of a line. */
+const TOKEN = /"(?:\\.|[^"\\])*"|[{}[\]]|\n/gs
+
+const STEPS: ReadonlyMap<string, number> = new Map([
+  ['{', 1],
+  ['[', 1],
+  ['}', -1],
+  [']', -1],
+])
+
+/** The values of a text one after the other: objects or lists, on a line each, over many lines, or with commas between them. */
+function topLevel(text: string): readonly Piece[] {
+  const pieces: Piece[] = []
+  let [depth, start, line, begun] = [0, 0, 1, 1]
+  const end = (at: number): void => {
+    const json = text.slice(start, at).trim().replace(/^,\s*/, '')
+    if (json !== '') pieces.push({ json, line: begun })
+    start = at
+    begun = line
+  }
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    const step = STEPS.get(token) ?? 0
+    if (token === '\n') line += 1
+    if (step > 0 && depth === 0) begun = line
+    depth = Math.max(0, depth + step)
+    // What is no value is told of with its line.
+    if (depth === 0 && !token.startsWith('"')) end(token === '\n' ? index : index + 1)
+  }
+  end(text.length)
+  return pieces
+}
 
 /** What a subscriber is read from, each time anew: its keys are wiped by whoever asked for them. */
 type Read = (what: 'with keys' | 'without keys') => SubscriberFound | undefined

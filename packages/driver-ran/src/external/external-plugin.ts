@@ -5,20 +5,36 @@ import {
   type RanDriver,
   type Route,
   ranDriverRef,
+  type Settings,
   stateNews,
   systemPrincipal,
   type Transmitter,
   transmitterRef,
   txGateRef,
+  validationFailed,
 } from '@steeple/contracts'
 import { radioMetrics } from '../radio-health.ts'
 import { RADIO_KEY, RADIO_RESOURCE } from '../ran-driver.ts'
 import type { RadioState } from '../supervisor/radio-state.ts'
 import { cellNote } from './cell-note.ts'
+import type { CellSwitch, SwitchConfig } from './cell-switch.ts'
+import { commandSwitch } from './command-switch.ts'
 import { nftClosing, notedClosing, openLeftBehind } from './core-closing.ts'
 import { ExternalCell } from './external-cell.ts'
 import { externalDriver, externalHealth } from './external-driver.ts'
-import { cellSwitch } from './make-switch.ts'
+import { genieacsSwitch } from './genieacs-switch.ts'
+import { httpSwitch } from './http-switch.ts'
+import { snmpSwitch } from './snmp-switch.ts'
+
+/** The switch of the configuration, whose schema has been checked. */
+function cellSwitch(ran: Settings['ran']): CellSwitch {
+  const config = ran.external.switch as unknown as SwitchConfig // its schema says so
+  if ('command' in config) return commandSwitch(config.command)
+  if ('http' in config) return httpSwitch(config.http)
+  if ('snmp' in config) return snmpSwitch(config.snmp)
+  if ('genieacs' in config) return genieacsSwitch(config.genieacs, ran.external.technology)
+  throw validationFailed('ran.external.switch names no switch: command, http, snmp or genieacs')
+}
 
 const STEP_BOUND_MS = 30_000
 /** Within what a plugin may take to leave, ms. */

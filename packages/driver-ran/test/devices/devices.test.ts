@@ -3,8 +3,7 @@ import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Request, Settings } from '@steeple/contracts'
 import { assert, fakeContext, type Overrides, suite, tempDir } from '@steeple/testkit'
-import { devicesRoute } from '../../src/devices/devices-route.ts'
-import { FOUND_ARGS, PROGRAM_PATHS } from '../../src/devices/usb-radios.ts'
+import { devicesRoute, FOUND_ARGS, PROGRAM_PATHS } from '../../src/devices/devices-route.ts'
 
 const test = suite('driver-ran/devices')
 

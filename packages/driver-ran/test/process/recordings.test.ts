@@ -6,8 +6,7 @@ import {
   isRetried,
   type RadioExit,
 } from '../../src/process/exit-class.ts'
-import { ownWords } from '../../src/process/radio-monitor.ts'
-import { gnbEvent } from '../../src/stream/gnb-line.ts'
+import { gnbEvent, ownWords } from '../../src/process/radio-monitor.ts'
 import type { RadioEvent } from '../../src/stream/radio-event.ts'
 import { freshFacts, nextFacts, type RadioFacts, ueCountOf } from '../../src/stream/radio-facts.ts'
 import { srsenbEvent } from '../../src/stream/srsenb-line.ts'

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
+import { gnbEvent } from '../../src/process/radio-monitor.ts'
 import { renderRadio } from '../../src/render/render-radio.ts'
-import { gnbEvent } from '../../src/stream/gnb-line.ts'
 import { freshFacts, nextFacts } from '../../src/stream/radio-facts.ts'
 import { srsenbEvent } from '../../src/stream/srsenb-line.ts'
 import { carrierFault } from '../../src/supervisor/running-radio.ts'

@@ -12,8 +12,8 @@ import {
   usageListenerRef,
 } from '@steeple/contracts'
 import { assert, type FakeContext, fakeClock, fakeContext, memoryDb } from '@steeple/testkit'
-import type { FairUseConfig } from '../../src/config.ts'
 import { MIGRATIONS } from '../../src/migrations.ts'
+import type { FairUseConfig } from '../../src/parts.ts'
 import { plugin } from '../../src/plugin.ts'
 import { LEDGER_MIGRATIONS, type TestLedger, testLedger } from './ledger.ts'
 import { type MemorySims, memorySims } from './subscribers.ts'

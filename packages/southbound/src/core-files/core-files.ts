@@ -24,15 +24,13 @@ import { type Daemon, dropsOf, type Restart, restartsOf } from '../config-set/da
 import { heldFiles, planConfigSet } from '../config-set/plan.ts'
 import { readManifest } from '../config-set/read-set.ts'
 import { restartAll } from '../config-set/restart-set.ts'
-import { type KeptSet, planRestore, restoreOriginal, takeOver } from '../config-set/take-over.ts'
 import { DEFAULT_LIMITS } from '../config-set/verify.ts'
 import { coreEngine } from '../core-parts.ts'
 import type { Engine } from '../engine/engine.ts'
 import { keptOverlays, markOverlays, overlaid } from '../overlay/overlay-files.ts'
-import { adoptSet, compareSet } from './adopt-set.ts'
+import { adoptSet, compareSet, type KeptSet, planRestore, restoreOriginal, takeOver } from './adopt-set.ts'
 import { copyPlaceOf, droppedBy, errorWords, heldWords, makePlan } from './core-plan.ts'
-import type { CoreFilesParts } from './core-set.ts'
-import { type CoreSet, coreSetOf } from './core-set.ts'
+import { type CoreFilesParts, type CoreSet, coreSetOf } from './core-set.ts'
 
 interface ApplyParts {
   readonly context: Context

@@ -1,10 +1,32 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { defineTable, type Migration, type Table } from '@steeple/contracts'
 import { type FakeClock, fakeClock, type Suite, suite, tempDir } from '@steeple/testkit'
 import { Client } from 'pg'
 import type { Database } from '../database.ts'
 import { openDatabase } from '../open.ts'
 import { openSqliteConnection } from '../sqlite-binding.ts'
+
+/** A row of the tests' own plugin `toy`. */
+export interface ToyRow {
+  readonly id: string
+  readonly n: number
+  readonly label: string | null
+}
+
+export const TOY_MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0001_item',
+    up: [
+      'create table toy_item (id text not null primary key, n bigint not null, label text, row_sum bigint not null)',
+    ],
+  },
+]
+export const TOY: Table<ToyRow> = defineTable<ToyRow>('toy_item', ['id', 'n', 'label'], ['id'])
+
+export function toy(id: string, n = 0, label: string | null = null): ToyRow {
+  return { id, n, label }
+}
 
 /** A store of one test: a file or a schema of its own. */
 export interface StoreBox {

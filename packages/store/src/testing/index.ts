@@ -1,2 +1,11 @@
-export { failure, onEachStore, onPostgres, opened, type StoreBox } from './each-store.ts'
-export { TOY, TOY_MIGRATIONS, type ToyRow, toy } from './toy.ts'
+export {
+  failure,
+  onEachStore,
+  onPostgres,
+  opened,
+  type StoreBox,
+  TOY,
+  TOY_MIGRATIONS,
+  type ToyRow,
+  toy,
+} from './each-store.ts'

@@ -1,9 +1,8 @@
 import type { Technology } from '@steeple/contracts'
 import { LTE_BANDS, NR_BANDS } from './band-row.ts'
-import { khzFromMhz } from './frequency.ts'
+import { khzFromMhz } from './channel-number.ts'
 import { lteBandRow, lteChannel } from './lte-channel.ts'
-import { nrBandRows } from './nr-channel.ts'
-import { khzFromNrArfcn } from './nr-raster.ts'
+import { khzFromNrArfcn, nrBandRows } from './nr-channel.ts'
 
 /** A stretch of spectrum in whole kHz. */
 export interface BandSpan {

@@ -1,11 +1,17 @@
 import type { Technology } from '@steeple/contracts'
 import { LTE_BANDS, type LteBandRow, type LteRange } from './band-row.ts'
 import { bandwidthsMhz } from './bandwidths.ts'
-import { blockAt, type Carrier, type CarrierBlock, type CarrierProblemCode, isInBand } from './carrier.ts'
-import { carrierProblem } from './carrier-problem.ts'
+import {
+  blockAt,
+  type Carrier,
+  type CarrierBlock,
+  type CarrierProblemCode,
+  carrierProblem,
+  isInBand,
+} from './carrier.ts'
 import { earfcnFromKhz, type LteChannel, lteBandRow, lteChannel, lteUplink } from './lte-channel.ts'
 import { type NrCarrierOptions, nrCarriers } from './nr-carrier.ts'
-import { nearestNrArfcn } from './nr-raster.ts'
+import { nearestNrArfcn } from './nr-channel.ts'
 
 /**
  * EARFCNs at the low end of a band that a bandwidth in MHz must not use; one fewer at the high end.

@@ -1,7 +1,5 @@
 import { type ChannelDirection, type Duplex, LTE_BANDS, type LteBandRow, type LteRange } from './band-row.ts'
-import type { Earfcn } from './channel-number.ts'
-import { parseEarfcn } from './channel-number.ts'
-import { mhzFromKhz } from './frequency.ts'
+import { type Earfcn, mhzFromKhz, parseEarfcn } from './channel-number.ts'
 
 /** Distance of two neighbouring EARFCNs. Source: TS 36.101 §5.7.3. */
 const STEP_KHZ = 100

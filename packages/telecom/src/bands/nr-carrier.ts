@@ -1,11 +1,15 @@
 import type { NrBandwidthLimits } from './band-row.ts'
 import { nrBandwidthUse } from './bandwidths.ts'
-import type { Carrier, CarrierProblemCode } from './carrier.ts'
-import { blockAt, isInBand } from './carrier.ts'
-import { carrierProblem } from './carrier-problem.ts'
-import type { NrBandPosition } from './nr-channel.ts'
-import { nrBandRows, nrChannel, nrUplink } from './nr-channel.ts'
-import { isExtraPoint, listedBandwidths, listedPosition } from './nr-positions.ts'
+import { blockAt, type Carrier, type CarrierProblemCode, carrierProblem, isInBand } from './carrier.ts'
+import {
+  isExtraPoint,
+  listedBandwidths,
+  listedPosition,
+  type NrBandPosition,
+  nrBandRows,
+  nrChannel,
+  nrUplink,
+} from './nr-channel.ts'
 
 /** What narrows the judgement of an NR carrier: bandwidth in MHz, sub-carrier spacing in kHz, Rel-18 raster. */
 export interface NrCarrierOptions {

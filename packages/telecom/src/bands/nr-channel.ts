@@ -3,13 +3,96 @@ import {
   type Duplex,
   NR_BANDS,
   NR_BANDS_ENHANCED_RASTER,
+  NR_GLOBAL_RASTER,
+  NR_RESTRICTED_ARFCN,
   type NrBandRow,
   type NrRange,
 } from './band-row.ts'
-import { type NrArfcn, parseNrArfcn } from './channel-number.ts'
-import { mhzFromKhz } from './frequency.ts'
-import { isExtraPoint } from './nr-positions.ts'
-import { khzFromNrArfcn, nrArfcnFromKhz } from './nr-raster.ts'
+import { mhzFromKhz, type NrArfcn, parseNrArfcn } from './channel-number.ts'
+
+/**
+ * Bands in which the listed NR-ARFCNs are the only allowed ones. The other listed band, n28, has its point
+ * in addition to the channel raster.
+ *
+ * Source: notes of TS 38.101-1 table 5.4.2.3-1.
+ */
+const LISTED_ONLY: readonly string[] = ['n46', 'n96', 'n102', 'n106']
+
+/** Whether the number is a channel of the band beside its channel raster (n28, 40 MHz). */
+export function isExtraPoint(band: string, channel: number): boolean {
+  return !LISTED_ONLY.includes(band) && listedBandwidths(band, channel).length > 0
+}
+
+/**
+ * What the band's list of allowed numbers says of a channel.
+ *
+ * - `allowed`: false when the band has a list for it and the number is not on it.
+ * - `isDownlinkOnly`: the number is listed for the downlink of a TDD band alone.
+ *
+ * `bandwidthMhz` absent asks for any bandwidth.
+ */
+export function listedPosition(
+  band: string,
+  channel: number,
+  direction: ChannelDirection,
+  bandwidthMhz: number | undefined,
+): { readonly allowed: boolean; readonly isDownlinkOnly: boolean } {
+  if (!LISTED_ONLY.includes(band)) return { allowed: true, isDownlinkOnly: false }
+  const listed = listedBandwidths(band, channel).filter(
+    ([bandwidth]) => bandwidthMhz === undefined || bandwidth === bandwidthMhz,
+  )
+  const isDownlinkOnly = direction === 'both' && listed.length > 0 && listed.every(([, use]) => use === 'DL')
+  return { allowed: listed.length > 0, isDownlinkOnly }
+}
+
+/** Bandwidths in MHz, with the direction, that the list gives for a number. */
+export function listedBandwidths(
+  band: string,
+  channel: number,
+): readonly (readonly [bandwidthMhz: number, direction: ChannelDirection])[] {
+  return NR_RESTRICTED_ARFCN.filter((row) => row[0] === band && row[3].includes(channel)).map(
+    ([, bandwidthMhz, direction]) => [bandwidthMhz, direction],
+  )
+}
+
+/**
+ * Frequency of an NR-ARFCN on the global raster, in kHz; every point is a whole number of kHz.
+ *
+ * `undefined` outside 0 to 3279165.
+ *
+ * Source: TS 38.104 §5.4.2.1, F_REF = F_REF-Offs + ΔF_Global x (N_REF - N_REF-Offs).
+ */
+export function khzFromNrArfcn(channel: number): number | undefined {
+  if (!Number.isInteger(channel)) return undefined
+  for (const [, , stepKhz, offsetKhz, nOffset, first, last] of NR_GLOBAL_RASTER) {
+    if (channel >= first && channel <= last) return offsetKhz + stepKhz * (channel - nOffset)
+  }
+  return undefined
+}
+
+/** The NR-ARFCN nearest to a frequency in kHz; `undefined` beyond the raster. Source: TS 38.104 §5.4.2.1. */
+export function nearestNrArfcn(khz: number): NrArfcn | undefined {
+  const row = NR_GLOBAL_RASTER.findLast(([lowKhz]) => khz >= lowKhz)
+  return row === undefined ? undefined : parseNrArfcn(row[4] + Math.round((khz - row[3]) / row[2]))
+}
+
+/** Step of the global raster at a frequency in kHz: 5, 15 or 60 kHz. Source: TS 38.104 table 5.4.2.1-1. */
+export function nrRasterStepKhz(khz: number): number {
+  return NR_GLOBAL_RASTER.findLast(([lowKhz]) => khz >= lowKhz)?.[2] ?? 0
+}
+
+/**
+ * The NR-ARFCN whose frequency is exactly `khz`; `undefined` when no point of the global raster is there.
+ *
+ * Source: TS 38.104 §5.4.2.1.
+ */
+export function nrArfcnFromKhz(khz: number): NrArfcn | undefined {
+  for (const [, , stepKhz, offsetKhz, nOffset, first, last] of NR_GLOBAL_RASTER) {
+    const channel = nOffset + (khz - offsetKhz) / stepKhz
+    if (channel >= first && channel <= last) return parseNrArfcn(channel)
+  }
+  return undefined
+}
 
 /**
  * The FDD bands without a default distance between downlink and uplink.

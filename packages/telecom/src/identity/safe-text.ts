@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
 
+/** As many digits as an IMSI has. TS 23.003 §2.2. */
+const LIKE_AN_IMSI = /\d{14,}/
+
+/** A name that somebody else chose, as it is stored: one that may hold an IMSI as its hash. */
+export function storableName(name: string): string {
+  if (!LIKE_AN_IMSI.test(name)) return name
+  return `sha256:${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+}
+
 /** Runs of hex digits as long as a key, first: they can begin with digits. Runs of digits as long as an IMSI but rates. */
 const PERSONAL = /[0-9a-fA-F]{32,}|\d{6,}(?!\d| [kMGT]?bit\/s)/g
 const MOST_CHARACTERS = 200

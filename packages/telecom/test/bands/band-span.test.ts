@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import { downlinkSpan } from '../../src/bands/band-span.ts'
-import { khzFromMhz } from '../../src/bands/frequency.ts'
+import { khzFromMhz } from '../../src/bands/channel-number.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
 
 const span = suite('telecom/band-span')

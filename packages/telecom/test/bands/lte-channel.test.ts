@@ -1,7 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { LTE_BANDS } from '../../src/bands/band-row.ts'
-import { khzFromMhz } from '../../src/bands/frequency.ts'
+import { khzFromMhz } from '../../src/bands/channel-number.ts'
 import { earfcnFromKhz, lteChannel } from '../../src/bands/lte-channel.ts'
 import { cell, numberIn, rowsOf, wordsIn } from '../support/tables.ts'
 

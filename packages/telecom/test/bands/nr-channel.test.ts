@@ -1,12 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { NR_BANDS, NR_BANDS_ENHANCED_RASTER, type NrBandRow } from '../../src/bands/band-row.ts'
-import { khzFromMhz } from '../../src/bands/frequency.ts'
-import type { NrBandPosition } from '../../src/bands/nr-channel.ts'
-import { nrChannel } from '../../src/bands/nr-channel.ts'
-import { khzFromNrArfcn } from '../../src/bands/nr-raster.ts'
-import type { Row } from '../support/tables.ts'
-import { cell, numberIn, rowsOf, wordsIn } from '../support/tables.ts'
+import { khzFromMhz } from '../../src/bands/channel-number.ts'
+import { khzFromNrArfcn, type NrBandPosition, nrChannel } from '../../src/bands/nr-channel.ts'
+import { cell, numberIn, type Row, rowsOf, wordsIn } from '../support/tables.ts'
 
 const nr = suite('telecom/nr-channel')
 const rows = rowsOf('bands/nr-bands')

@@ -1,8 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { NR_GLOBAL_RASTER } from '../../src/bands/band-row.ts'
-import { khzFromMhz } from '../../src/bands/frequency.ts'
-import { khzFromNrArfcn, nrArfcnFromKhz } from '../../src/bands/nr-raster.ts'
+import { khzFromMhz } from '../../src/bands/channel-number.ts'
+import { khzFromNrArfcn, nrArfcnFromKhz } from '../../src/bands/nr-channel.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
 
 const raster = suite('telecom/nr-raster')

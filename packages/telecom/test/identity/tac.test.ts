@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { isTac, tacMax } from '../../src/identity/tac.ts'
+import { isTac, tacMax } from '../../src/identity/imsi.ts'
 
 const tac = suite('telecom/tac')
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   type AuthenticatedPrincipal,
   type Authenticator,
@@ -37,7 +37,7 @@ export function tokenKindOf(text: string): TokenKind | undefined {
 
 /** SHA-256 of the whole token as hex: the only form in which a token is kept. */
 export function tokenSha256(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+  return hash('sha256', token)
 }
 
 /** Compares two SHA-256 in hex without telling by its time where they differ. */

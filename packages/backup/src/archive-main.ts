@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { isServiceError } from '@steeple/contracts'
+import { isServiceError, messageOf } from '@steeple/contracts'
 import {
   type ArchiveFailure,
   type ArchiveOrder,
@@ -63,6 +63,6 @@ function octetsOf(passphrase: string | undefined): Buffer | undefined {
 }
 
 function failureOf(error: unknown): ArchiveFailure {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return isServiceError(error) ? { message, code: error.code, status: error.status } : { message }
 }

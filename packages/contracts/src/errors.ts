@@ -69,3 +69,8 @@ export function isServiceError(error: unknown): error is ServiceError {
     typeof (error as Partial<ServiceError>).status === 'number'
   )
 }
+
+/** What a thrown value says: the message of an error, anything else as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

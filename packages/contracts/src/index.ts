@@ -173,6 +173,7 @@ export {
   type ErrorExtra,
   type ErrorFactory,
   isServiceError,
+  messageOf,
   ServiceError,
 } from './errors.ts'
 export { freeOctets } from './free-octets.ts'
@@ -199,6 +200,7 @@ export {
   BATCH_ID_PATTERN,
   isRecord,
   type JsonSchema,
+  jsonIn,
   NAME_PATTERN,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,

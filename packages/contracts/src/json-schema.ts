@@ -10,6 +10,15 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The value of a JSON text; undefined for what is none. No error: the parser's words have some of the text, which can be a secret. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** The closed object schema with the given properties; those in `required` must be present. */
 export function objectSchema(
   properties: Readonly<Record<string, JsonSchema>>,

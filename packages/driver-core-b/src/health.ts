@@ -1,4 +1,4 @@
-import type { ComponentHealth, Log } from '@steeple/contracts'
+import { type ComponentHealth, type Log, messageOf } from '@steeple/contracts'
 import { type CoreFiles, workJudged } from '@steeple/southbound'
 import type { AmfClient } from './amf/amf-client.ts'
 import type { Uncharged } from './charging/uncharged.ts'
@@ -166,6 +166,6 @@ async function asked(
     return ['ok', 'its OAM service answers']
   } catch (error) {
     signal.throwIfAborted()
-    return [fault, `${lost}: ${error instanceof Error ? error.message : String(error)}`]
+    return [fault, `${lost}: ${messageOf(error)}`]
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, statSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { rowsHidden, type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
+import { messageOf, rowsHidden, type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
 import type { Backend, Savepoint, WriterSession } from './backend.ts'
 import { type CommitNote, commitAfter, commitNote } from './commit-note.ts'
 import { type SqlCompiler, StatementCache, sqlCompiler, valuesOf } from './compiler.ts'
@@ -247,7 +247,7 @@ function openError(path: string, error: unknown): unknown {
   if (code === 'store_corrupt')
     return storeInvalid(`${path} is damaged or no database; restore a backup (svc restore)`, { cause: error })
   if (code === 'store_unavailable') return translated
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   return storeInvalid(`${path} cannot be opened (${reason}); check store.url and the data directory`, {
     cause: error,
   })

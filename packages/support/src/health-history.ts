@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ComponentState, HealthBoard } from '@steeple/contracts'
 import { cleanText, LEFT_OUT, type Scrub } from './bundle/clean-text.ts'
 
@@ -55,9 +55,7 @@ function shownComponent(component: ComponentState, scrub: Scrub): ShownComponent
   const isNamed = kind !== 'peer'
   return {
     // A peer is called as its people call it.
-    name: isNamed
-      ? cleanText(name, scrub)
-      : `peer-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`,
+    name: isNamed ? cleanText(name, scrub) : `peer-${hash('sha256', name).slice(0, 8)}`,
     kind,
     status,
     detail: isNamed ? cleanText(detail, scrub) : LEFT_OUT,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import type { Clock, Outcome, Reconciler } from '@steeple/contracts'
+import { type Clock, messageOf, type Outcome, type Reconciler } from '@steeple/contracts'
 
 /** What the kernel makes of one call with one key: its outcome, converged without one, `failed` when the call throws. */
 export async function reconcileOne(
@@ -12,7 +12,7 @@ export async function reconcileOne(
     const outcomes = await reconciler.reconcile([key], signal)
     return 'state' in outcomes ? outcomes : (outcomes.get(key) ?? { state: 'converged' })
   } catch (error) {
-    return { state: 'failed', reason: error instanceof Error ? error.message : String(error) }
+    return { state: 'failed', reason: messageOf(error) }
   }
 }
 

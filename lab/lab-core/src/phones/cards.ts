@@ -1,4 +1,4 @@
-import type { ImsiHash } from '@steeple/contracts'
+import { type ImsiHash, jsonIn } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 
 /** What a phone needs of a card. Keys are 32 hex digits. */
@@ -20,7 +20,7 @@ const CARDS_MAX = 10_000
  */
 export function readCards(text: string): readonly LabCard[] {
   const start = /^\[/m.exec(text)?.index
-  const list = start === undefined ? undefined : parsed(text.slice(start))
+  const list = start === undefined ? undefined : jsonIn(text.slice(start))
   if (!Array.isArray(list))
     throw new CardsError('expected the JSON that svc sim export BATCH --format json prints')
   if (list.length > CARDS_MAX) throw new CardsError(`at most ${CARDS_MAX} cards at a time`)
@@ -45,12 +45,4 @@ function cardOf(item: unknown, index: number): LabCard {
     KEY.test(opc)
   if (!isCard) throw new CardsError(`card ${index + 1} needs imsi, ki and opc (32 hex digits each)`)
   return { imsi, ki: ki.toLowerCase(), opc: opc.toLowerCase() }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

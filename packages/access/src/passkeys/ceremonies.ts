@@ -4,7 +4,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { validationFailed } from '@steeple/contracts'
+import { messageOf, validationFailed } from '@steeple/contracts'
 import { CHALLENGE_LIFE_MS } from './challenge.ts'
 import type { PasskeyRow } from './passkey-store.ts'
 import type { RelyingParty } from './relying-party.ts'
@@ -95,7 +95,7 @@ export async function madePasskey(
       transports: JSON.stringify(transports.slice(0, MOST_TRANSPORTS)),
     }
   } catch (cause) {
-    const message = `is no passkey that can be taken: ${cause instanceof Error ? cause.message : String(cause)}`
+    const message = `is no passkey that can be taken: ${messageOf(cause)}`
     throw validationFailed(`/response ${message}`, { details: [{ pointer: '/response', message }], cause })
   }
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { Clock, Vault } from '@steeple/contracts'
 import type { RelyingParty } from './relying-party.ts'
 
@@ -46,7 +46,7 @@ export function createChallenges(vault: Vault, clock: Clock): Challenges {
 
 /** The name of a used challenge in the store. */
 export function challengeSha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }
 
 function opened(vault: Vault, sealed: Uint8Array): Challenge | undefined {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { ClosedItems, Reader, Tx, Vault } from '@steeple/contracts'
 import { Secret, TOTP } from 'otpauth'
 import { RECOVERY_CODE } from '../closed-kinds.ts'
@@ -128,5 +128,5 @@ function drawRecoveryCode(): string {
 }
 
 function recoverySha256(code: string): string {
-  return createHash('sha256').update(code.replaceAll('-', '').toUpperCase()).digest('hex')
+  return hash('sha256', code.replaceAll('-', '').toUpperCase())
 }

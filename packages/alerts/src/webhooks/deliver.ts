@@ -1,4 +1,4 @@
-import { backoffMs, type Outcome, type Reconciler } from '@steeple/contracts'
+import { backoffMs, messageOf, type Outcome, type Reconciler } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
 import { DELIVERIES, type DeliveryRow, dueDeliveries, nextDueMs } from '../store/delivery-store.ts'
@@ -127,7 +127,7 @@ export async function failureOf(
     await sendMail(target, outgoing.mail, sending)
     return undefined
   } catch (error) {
-    return { why: safeText(without(secrets, textOf(error))), retryAfterMs: undefined }
+    return { why: safeText(without(secrets, messageOf(error))), retryAfterMs: undefined }
   }
 }
 
@@ -160,8 +160,4 @@ function without(secrets: readonly string[], text: string): string {
   return secrets
     .toSorted((a, b) => b.length - a.length)
     .reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { G_PDU, GTPU_PORT } from '../packet/g-pdu.ts'
 import {
   agree,
@@ -316,7 +316,7 @@ const INSIDE_COUNTERS = ['offered', 'left'] as const
 
 /** Whether two places have the same rules. */
 export function layoutOf(place: TapPlace): string {
-  return createHash('sha256').update(generation(place, 0)).digest('hex').slice(0, 16)
+  return hash('sha256', generation(place, 0)).slice(0, 16)
 }
 
 /** The table with nothing in it. `id` names this life of it. */

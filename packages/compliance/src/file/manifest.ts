@@ -8,7 +8,7 @@ const PIECE = 65_536
 /** What of a manifest is known only when all rows are written. */
 type Ending = Omit<Manifest, 'rows' | 'sha256'>
 
-interface Closer {
+export interface Closer {
   /** Asked behind the last row. */
   ending(): Promise<Ending>
   /** Signs with the node's key: ECDSA over SHA-256, DER. */

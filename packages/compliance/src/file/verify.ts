@@ -1,4 +1,4 @@
-import { createHash, type Hash, verify, X509Certificate } from 'node:crypto'
+import { createHash, type Hash, hash, verify, X509Certificate } from 'node:crypto'
 import { countText, msFromTimestamp } from '@steeple/contracts'
 import { cellsOf, HEADER, plainCell } from './csv.ts'
 import { manifestFrom, manifestLine, type SignedManifest, signedText } from './manifest.ts'
@@ -228,5 +228,5 @@ function octetsFrom(base64: string): Buffer | undefined {
 }
 
 function sha256Of({ raw }: X509Certificate): string {
-  return createHash('sha256').update(raw).digest('hex')
+  return hash('sha256', raw)
 }

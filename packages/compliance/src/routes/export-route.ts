@@ -25,7 +25,8 @@ import {
   visitorsRef,
 } from '@steeple/contracts'
 import { carriersOf } from '@steeple/telecom'
-import { type Closer, type ExportRow, writeFile } from '../file/csv.ts'
+import type { ExportRow } from '../file/csv.ts'
+import { type Closer, writeFile } from '../file/manifest.ts'
 import type { ComplianceParts } from '../parts.ts'
 import { type CheckpointRow, checkpointsWithin, type MoveRow, moveNumbers, movesBetween } from '../store.ts'
 

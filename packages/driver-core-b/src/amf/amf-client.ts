@@ -1,8 +1,8 @@
-import { type Imsi, southboundUnavailable } from '@steeple/contracts'
+import { type Imsi, jsonIn, southboundUnavailable } from '@steeple/contracts'
 import type { Registration, SmContext } from '@steeple/southbound'
 import { formatPlmn, parseImsi, parsePlmn } from '@steeple/telecom'
 import type { Caller, Service } from '../sbi/caller.ts'
-import { fieldOf, parseJson, textOf } from '../sbi/http-client.ts'
+import { fieldOf, textOf } from '../sbi/http-client.ts'
 
 /** What is asked of the AMF. Everything throws `southbound_unavailable` when it cannot be asked. */
 export interface AmfClient {
@@ -66,7 +66,7 @@ function unexpected(status: number): Error {
  * that is no such list, since phones must not be taken for absent because their entry cannot be read.
  */
 export function parseRegistrations(text: string): readonly Registration[] {
-  const value = parseJson(text)
+  const value = jsonIn(text)
   if (value === null) return []
   if (!Array.isArray(value))
     throw southboundUnavailable('the AMF answers something else than a list of phones')

@@ -1,4 +1,4 @@
-import { southboundUnavailable } from '@steeple/contracts'
+import { messageOf, southboundUnavailable } from '@steeple/contracts'
 import type { HttpAnswer } from '@steeple/http-client'
 import type { HttpCall, HttpClient } from './http-client.ts'
 import type { TokenSource, TokenTarget } from './token-source.ts'
@@ -50,7 +50,7 @@ export function createCaller(http: HttpClient, tokens: TokenSource): Caller {
       // The core may have given tokens up meanwhile.
       wanting.delete(keyOf(service))
       throw southboundUnavailable(
-        `the ${service.nfType} asks for a token (OAuth2 is on) and there is none: ${wordsOf(error)}; see core_b.nrf_url`,
+        `the ${service.nfType} asks for a token (OAuth2 is on) and there is none: ${messageOf(error)}; see core_b.nrf_url`,
         { cause: error },
       )
     }
@@ -90,8 +90,4 @@ function refused({ nfType, file }: Service): string {
     `the ${nfType} does not take the NRF's token (401): nrfCertPem in ${file} must name the certificate that the NRF ` +
     'uses now, and the clocks must agree'
   )
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

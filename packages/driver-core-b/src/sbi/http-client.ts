@@ -1,15 +1,6 @@
 import { southboundUnavailable } from '@steeple/contracts'
 import { AnswerTooLong, codeOf, type HttpAnswer, httpClient } from '@steeple/http-client'
 
-/** A JSON text's value; undefined when it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** A field of an object; undefined when there is no such object or field. */
 export function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined

@@ -1,6 +1,6 @@
-import { type Clock, southboundUnavailable, untilAborted } from '@steeple/contracts'
+import { type Clock, jsonIn, southboundUnavailable, untilAborted } from '@steeple/contracts'
 import type { HttpAnswer } from '@steeple/http-client'
-import { fieldOf, type HttpClient, parseJson } from './http-client.ts'
+import { fieldOf, type HttpClient } from './http-client.ts'
 
 /** Who a token is for, and for which of its services. */
 export interface TokenTarget {
@@ -63,7 +63,7 @@ function nrfAt(http: HttpClient, clock: Clock, nrfUrl: () => string) {
 
 /** `nowMs`: monotonic. */
 function grantOf({ status, text }: HttpAnswer, nowMs: number): Grant {
-  const answer = parseJson(text)
+  const answer = jsonIn(text)
   const token = fieldOf(answer, 'access_token')
   if (status === 200 && typeof token === 'string' && /^[A-Za-z0-9._~+/=-]{1,8192}$/.test(token)) {
     const seconds = Number(fieldOf(answer, 'expires_in'))

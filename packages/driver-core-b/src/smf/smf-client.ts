@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net'
-import { southboundUnavailable } from '@steeple/contracts'
+import { jsonIn, southboundUnavailable } from '@steeple/contracts'
 import type { SmfSession } from '@steeple/southbound'
 import type { Caller, Service } from '../sbi/caller.ts'
-import { parseJson, textOf } from '../sbi/http-client.ts'
+import { textOf } from '../sbi/http-client.ts'
 
 /** What is asked of the SMF. Everything throws `southbound_unavailable` when it cannot be asked. */
 export interface SmfClient {
@@ -49,7 +49,7 @@ export function createSmfClient(caller: Caller, url: () => string): SmfClient {
 
 /** A session without an address has the text `<nil>` for one. */
 function sessionFrom(text: string): SmfSession {
-  const address = textOf(parseJson(text), 'PDUAddress')
+  const address = textOf(jsonIn(text), 'PDUAddress')
   if (address === '')
     throw southboundUnavailable('the SMF tells of a session in a way that this driver does not know')
   return { address: isIPv4(address) && address !== '0.0.0.0' ? address : undefined }

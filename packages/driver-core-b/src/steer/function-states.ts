@@ -1,4 +1,4 @@
-import type { CoreObserved } from '@steeple/contracts'
+import { type CoreObserved, messageOf } from '@steeple/contracts'
 import { codeOf } from '@steeple/http-client'
 import { abortable } from '@steeple/southbound'
 import type { CoreUrls } from '../places.ts'
@@ -38,7 +38,7 @@ export async function problemOf(
     signal.throwIfAborted()
     const { cause } = error as { cause?: unknown } // checked by codeOf
     const isUnknownName = ['ENOTFOUND', 'EAI_AGAIN'].includes(codeOf(cause))
-    return { words: error instanceof Error ? error.message : String(error), isUnknownName }
+    return { words: messageOf(error), isUnknownName }
   }
 }
 

@@ -1,9 +1,9 @@
-import type { Clock } from '@steeple/contracts'
+import { type Clock, jsonIn } from '@steeple/contracts'
 import { type Engine, lastWords, newLinesOfOutput } from '@steeple/southbound'
 import { plainLine } from '../diagnose/diagnose.ts'
 import type { NetworkFunction } from '../render/functions.ts'
 import type { Caller, Service } from '../sbi/caller.ts'
-import { fieldOf, parseJson, textOf } from '../sbi/http-client.ts'
+import { fieldOf, textOf } from '../sbi/http-client.ts'
 
 /** Lines of a function that say how one of its interfaces does: the last one of either kind holds. Texts of 3.4 and 4.2. */
 interface Telling {
@@ -128,7 +128,7 @@ export async function instancesOf(
   const query = `target-nf-type=${nf.toUpperCase()}&requester-nf-type=${requester}`
   const call = { method: 'GET', path: `${DISCOVERY}?${query}` } as const
   const { status, text } = await caller.call(service, call, signal)
-  const found = fieldOf(parseJson(text), 'nfInstances')
+  const found = fieldOf(jsonIn(text), 'nfInstances')
   const there = Array.isArray(found) ? found.filter((one) => textOf(one, 'nfStatus') === 'REGISTERED') : []
   return { status, ids: there.map((one) => textOf(one, 'nfInstanceId')) }
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type SubscriberSource, southboundUnavailable } from '@steeple/contracts'
+import { jsonIn, type SubscriberSource, southboundUnavailable } from '@steeple/contracts'
 import { type HttpClient, type HttpClientOptions, httpClient } from '@steeple/http-client'
 import { ellaSource } from './ella.ts'
 import { pyhssSource } from './pyhss.ts'
@@ -85,15 +85,6 @@ function getOf(
     if (value === undefined)
       throw southboundUnavailable(`${words} answers no JSON; hss.other_url is its API's address`)
     return value
-  }
-}
-
-/** Undefined for what is none. The parser's words have some of it, which can be a key. */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-import { secretLines, southboundUnavailable } from '@steeple/contracts'
+import { messageOf, secretLines, southboundUnavailable } from '@steeple/contracts'
 
 /** What turns a cell on and off that runs by itself. Every call throws `southbound_unavailable` when it is not certain. */
 export interface CellSwitch {
@@ -117,7 +117,7 @@ export async function linesOf(path: string): Promise<readonly string[]> {
   try {
     return await secretLines(path)
   } catch (error) {
-    throw southboundUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
+    throw southboundUnavailable(messageOf(error), { cause: error })
   }
 }
 

@@ -2,6 +2,7 @@ import {
   type Context,
   coreDriverRef,
   createTurns,
+  messageOf,
   msFromDuration,
   type Outcome,
   southboundUnavailable,
@@ -280,7 +281,7 @@ export class ExternalCell {
     try {
       await this.#parts.cell.turn(false, AbortSignal.timeout(CALL_MS))
     } catch (error) {
-      this.#problem = wordsOf(error)
+      this.#problem = messageOf(error)
     }
   }
 
@@ -322,7 +323,7 @@ export class ExternalCell {
   async #lookNow(): Promise<void> {
     const signal = AbortSignal.timeout(CALL_MS)
     const [reading, sighting] = await Promise.all([
-      this.#parts.cell.read(signal).catch((error: unknown) => ({ unknown: wordsOf(error) })),
+      this.#parts.cell.read(signal).catch((error: unknown) => ({ unknown: messageOf(error) })),
       this.#sighting(signal),
     ])
     const noted = await this.#noted(sighting)
@@ -362,7 +363,7 @@ export class ExternalCell {
       return isKnocking ? 'knocking' : 'closed'
     } catch (error) {
       this.#tries = undefined
-      this.#openBecause = wordsOf(error)
+      this.#openBecause = messageOf(error)
       return seen
     }
   }
@@ -379,7 +380,7 @@ export class ExternalCell {
       )
       return isThere ? 'seen' : 'gone'
     } catch (error) {
-      return { unknown: wordsOf(error) }
+      return { unknown: messageOf(error) }
     }
   }
 
@@ -394,7 +395,7 @@ export class ExternalCell {
       this.#tries = await this.#parts.closing.close(address, AbortSignal.timeout(CALL_MS))
       this.#openBecause = undefined
     } catch (error) {
-      this.#openBecause = wordsOf(error)
+      this.#openBecause = messageOf(error)
     }
   }
 
@@ -434,8 +435,4 @@ export class ExternalCell {
   #now(): number {
     return this.#parts.context.clock.monotonicMs()
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,4 +1,4 @@
-import { southboundUnavailable } from '@steeple/contracts'
+import { messageOf, southboundUnavailable } from '@steeple/contracts'
 import type { HttpAnswer } from '@steeple/http-client'
 import {
   type CellChannel,
@@ -35,7 +35,7 @@ export function httpSwitch(config: HttpConfig): CellSwitch {
     try {
       return cellChannel(await valueAt(url, pointer, signal), `the cell at ${pointer}`)
     } catch (error) {
-      return { unknown: error instanceof Error ? error.message : String(error) }
+      return { unknown: messageOf(error) }
     }
   }
   return {

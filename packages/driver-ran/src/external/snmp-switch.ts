@@ -1,4 +1,4 @@
-import { southboundUnavailable } from '@steeple/contracts'
+import { messageOf, southboundUnavailable } from '@steeple/contracts'
 import snmp, { type Session, type Varbind } from 'net-snmp'
 import { type CellSwitch, powerMeter, type SnmpConfig, type SwitchReading, secretOf } from './cell-switch.ts'
 
@@ -28,7 +28,7 @@ export function snmpSwitch(config: SnmpConfig): CellSwitch {
       return await work(session)
     } catch (error) {
       const isUnanswered = signal.aborted || (error instanceof Error && error.name === 'RequestTimedOutError')
-      const why = isUnanswered ? 'no answer: see its address, community and keys' : wordsOf(error)
+      const why = isUnanswered ? 'no answer: see its address, community and keys' : messageOf(error)
       throw southboundUnavailable(`the switch ${host} cannot be asked by SNMP: ${why}`, { cause: error })
     } finally {
       signal.removeEventListener('abort', end)
@@ -105,10 +105,6 @@ async function openSession(config: SnmpConfig): Promise<Session> {
 /** An error of the socket without a listener would end the service; the request says it by its timeout. */
 function watched(session: Session): Session {
   return session.on('error', () => undefined)
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** The values of an answer. Rejects with what the agent said against it. */

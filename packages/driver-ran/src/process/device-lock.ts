@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 import { southboundUnavailable } from '@steeple/contracts'
 
@@ -11,7 +11,7 @@ interface DeviceLock {
 /** What a device is called in the lock: the same settings mean the same device. */
 export function deviceName(ran: { readonly device_name: string; readonly device_args: string }): string {
   const text = `${ran.device_name.toLowerCase()}\n${ran.device_args}`
-  return createHash('sha256').update(text).digest('hex').slice(0, 24)
+  return hash('sha256', text).slice(0, 24)
 }
 
 /**

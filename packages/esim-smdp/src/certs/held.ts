@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, hash, type KeyObject } from 'node:crypto'
 import type { Vault } from '@steeple/contracts'
 import { type Certificate, readCertificate } from '@steeple/sgp22'
 import type { CertRow } from '../store/rows.ts'
@@ -24,7 +24,7 @@ export interface NewCertificate {
 
 /** SHA-256 of the DER, hexadecimal: what certificates are called in the store and the API. */
 export function certificateId(der: Uint8Array): string {
-  return createHash('sha256').update(der).digest('hex')
+  return hash('sha256', der)
 }
 
 /** Whether the key, private or public, is that of the certificate. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Metrics, type MutationTx, type Principal, systemPrincipal } from '@steeple/contracts'
 import { boundEid } from '../codes/bound-eid.ts'
 import type { ListenedClient } from '../listen/exchange.ts'
@@ -69,15 +69,11 @@ export function callerOf({
     .replaceAll(/[^\x20-\x7e]/g, '?')
     .slice(0, MOST_SUBJECT)
   return {
-    owner: sha256Of(`${name}\n${authority}`),
-    formerOwner: sha256Of(name),
+    owner: hash('sha256', `${name}\n${authority}`),
+    formerOwner: hash('sha256', name),
     subject: line,
     principal: systemPrincipal(`es2+ ${line}`),
   }
-}
-
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }
 
 /** One call, as far as it is understood. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { backoffMs, type ComponentHealth, type ImsiHash } from '@steeple/contracts'
+import { backoffMs, type ComponentHealth, type ImsiHash, messageOf } from '@steeple/contracts'
 import { requestOnce } from '@steeple/http-client'
 import type { Handler } from '../listen/exchange.ts'
 import { type KeptListener, keptListener } from '../listen/kept-listener.ts'
@@ -144,7 +144,7 @@ async function attempt(
     const status = await post(body, signal)
     return status >= 200 && status < 300 ? undefined : `HTTP ${status}`
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }
 

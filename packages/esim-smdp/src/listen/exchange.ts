@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 
@@ -132,7 +132,7 @@ function send(
 function authorityOf(socket: TLSSocket): string {
   const { issuerCertificate } = socket.getPeerCertificate(true)
   const key = issuerCertificate?.pubkey
-  return key === undefined ? '' : createHash('sha256').update(key).digest('hex')
+  return key === undefined ? '' : hash('sha256', key)
 }
 
 function clientOf(incoming: IncomingMessage): ListenedCall['client'] {

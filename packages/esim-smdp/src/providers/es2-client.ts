@@ -1,4 +1,4 @@
-import type { Vault } from '@steeple/contracts'
+import { isRecord, type Vault } from '@steeple/contracts'
 import { codeOf, requestOnce } from '@steeple/http-client'
 import type { ProviderRow } from '../store/provider-store.ts'
 
@@ -118,7 +118,7 @@ function wordsIn(message: unknown): string | undefined {
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -126,9 +126,5 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 
 /** A member of an object; undefined when it is none or has none. */
 export function memberOf(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import {
   isServiceError,
   type ObservedTx,
@@ -190,7 +190,7 @@ async function take(
   const nowMs = Math.floor(parts.context.clock.nowMs())
   const [known] = await heldOfCodes(tx, [code.token])
   const by = {
-    eid: known?.eid_hash ?? sha256(`provider ${provider.id} ${told.eid ?? code.token}`),
+    eid: known?.eid_hash ?? hash('sha256', `provider ${provider.id} ${told.eid ?? code.token}`),
     eidLast4: told.eid?.slice(-4) ?? code.eid_last4 ?? '',
   }
   const { point, failure } = told
@@ -278,8 +278,4 @@ async function codeOf(
   const found = await codeOfProvider(tx, provider, await lookup.mac(iccid))
   if (found !== undefined || iccid.length === 20) return found
   return await codeOfProvider(tx, provider, await lookup.mac(`${iccid}${luhnCheckDigit(iccid) ?? ''}`))
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

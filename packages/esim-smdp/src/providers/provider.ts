@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, hash, X509Certificate } from 'node:crypto'
 import {
   defineError,
   type ErrorFactory,
@@ -90,5 +90,5 @@ export function subjectOf(text: string): string {
 
 /** What a password of notifications is kept as. It has 130 random bits, so a plain hash is enough. */
 export function notifyHash(password: string): string {
-  return createHash('sha256').update(password, 'utf8').digest('hex')
+  return hash('sha256', password)
 }

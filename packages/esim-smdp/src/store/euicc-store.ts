@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Tx, Vault } from '@steeple/contracts'
 import type { Authority } from '../certs/authority.ts'
 import type { ProfileVersion } from '../parts.ts'
@@ -28,8 +28,8 @@ export interface NamedEuicc {
  * its own, and SHA-256 of that behind the authority where another one does. Versions before had the first for all.
  */
 export function euiccId(authority: Authority, eid: string): string {
-  const plain = sha256(eid)
-  return authority === 'own' ? plain : sha256(`${authority} ${plain}`)
+  const plain = hash('sha256', eid)
+  return authority === 'own' ? plain : hash('sha256', `${authority} ${plain}`)
 }
 
 /** The 32 digits of the EID of a row. Throws `store_corrupt`. */
@@ -45,11 +45,7 @@ export function versionOfRow(row: EuiccRow | undefined): ProfileVersion | undefi
 
 /** The first 12 characters of SHA-256 of an EID, as answers and events show it. */
 export function shownEid(eid: string): string {
-  return sha256(eid).slice(0, 12)
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', eid).slice(0, 12)
 }
 
 /** The row of an eUICC that has proved who it is, with the time of this visit; a new one at its first. */

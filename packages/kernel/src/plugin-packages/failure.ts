@@ -1,4 +1,4 @@
-import { isServiceError, pluginFailed, type ServiceError } from '@steeple/contracts'
+import { isServiceError, messageOf, pluginFailed, type ServiceError } from '@steeple/contracts'
 import { scrubText } from '../telemetry/log-redaction.ts'
 import type { FoundPlugin } from './manifest.ts'
 
@@ -38,7 +38,7 @@ const REASON_CHARACTERS = 500
 
 /** One line that says what went wrong, without the secrets that a log line would not have either. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
+  const text = messageOf(error)
   return scrubText(text).replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARACTERS) || 'no reason given'
 }
 

@@ -1,8 +1,8 @@
 import {
-  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hash,
   type KeyObject,
   sign,
   verify,
@@ -82,7 +82,7 @@ function isSignedWith(publicKey: string, text: string, signature: string): boole
 
 /** How people tell keys apart: the first 64 bits of the SHA-256 of the public key's text, in groups of four hex digits. */
 export function keyId(publicKey: string): string {
-  const hex = createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
+  const hex = hash('sha256', publicKey).slice(0, 16)
   return hex.replaceAll(/(.{4})(?=.)/g, '$1-')
 }
 
@@ -103,7 +103,7 @@ export type FileHashes = ReadonlyMap<string, string>
 
 /** SHA-256 (hex) of some bytes. */
 export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+  return hash('sha256', bytes)
 }
 
 /** The hashes of files in `dir`. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import {
   type Context,
   invalidTransition,
@@ -142,7 +142,7 @@ function attachRoute({ clock }: Context, policy: CurrentPolicy): Route {
       const kind = KINDS.find(({ magic }) => magic.equals(content.subarray(0, magic.length)))
       if (kind === undefined)
         throw validationFailed('the file is no PDF, PNG or JPEG; scan the licence or take a photo of it')
-      const sha256 = createHash('sha256').update(content).digest('hex')
+      const sha256 = hash('sha256', content)
       return request.mutate('policy', async (tx): Promise<Reply> => {
         const { reference, holder } = (await policy.read(tx)).spectrum.license
         if (reference === null)

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type JsonSchema,
+  messageOf,
   objectSchema,
   ok,
   type Principal,
@@ -68,18 +69,14 @@ async function recordInTime(control: DisarmParts['control'], record: Promise<unk
 
 function unconfirmed(reason: unknown, unstored: string | undefined): Error {
   const record = unstored ?? 'TX is disarmed'
-  return southboundUnavailable(`${textOf(reason)}. The record: ${record}`, { cause: reason })
+  return southboundUnavailable(`${messageOf(reason)}. The record: ${record}`, { cause: reason })
 }
 
 function unstoredText(reason: unknown, isNoted: boolean): string {
   const restart = isNoted
     ? 'a restart before that does not put it on air either'
     : 'it could not be noted on the disk within a second, so do not restart the service before that: it would put TX on air again'
-  return `the disarm is not in the store: ${textOf(reason)}. Nothing goes on air until it is stored, by itself; ${restart}`
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return `the disarm is not in the store: ${messageOf(reason)}. Nothing goes on air until it is stored, by itself; ${restart}`
 }
 
 interface ArmBody {

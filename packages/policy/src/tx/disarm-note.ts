@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { createTurns, DISARM_NOTE } from '@steeple/contracts'
+import { createTurns, DISARM_NOTE, jsonIn } from '@steeple/contracts'
 import type { UnstoredDisarm } from './gate-memory.ts'
 
 /**
@@ -118,17 +118,9 @@ async function textOf(path: string): Promise<string | undefined> {
 
 /** Throws for a text that is no disarm: there may have been one. */
 function disarmFrom(text: string, path: string): NotedDisarm {
-  const { intervalId, atMs, by } = Object(valueIn(text)) as Partial<Record<keyof UnstoredDisarm, unknown>> // checked below
+  const { intervalId, atMs, by } = Object(jsonIn(text)) as Partial<Record<keyof UnstoredDisarm, unknown>> // checked below
   const isInterval = intervalId === null || typeof intervalId === 'string'
   const isTime = atMs === undefined || (typeof atMs === 'number' && !Number.isNaN(new Date(atMs).getTime()))
   if (isInterval && isTime && typeof by === 'string') return { intervalId, atMs, by }
   throw new Error(`${path} is damaged`)
-}
-
-function valueIn(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

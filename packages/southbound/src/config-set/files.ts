@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isServiceError, type Rendered, southboundUnavailable } from '@steeple/contracts'
 
 /** SHA-256 of a text's UTF-8, 64 hex characters. */
 export function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }
 
 /** A set of files with the hash over their names and bytes, whatever their order. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -153,7 +153,7 @@ async function headOf(path: string, known: number): Promise<Omit<FilePosition, '
 }
 
 function hashOf(octets: Buffer): string {
-  return createHash('sha256').update(octets).digest('hex').slice(0, 32)
+  return hash('sha256', octets).slice(0, 32)
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '@steeple/contracts'
 import { isMap, isScalar, isSeq, parse, stringify } from 'yaml'
 import { redacted } from '../redact.ts'
 import { documentOf, editedYaml, type YamlEdit, type YamlPath } from './yaml-edit.ts'
@@ -63,10 +64,6 @@ function isSameText(found: unknown, after: unknown): boolean {
 /** The same as a text, as the cores read it. */
 function isLike(one: unknown, other: unknown): boolean {
   return one === undefined || String(one) === String(other)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A key that is written otherwise here and there. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import {
   auditTrailRef,
@@ -92,7 +92,7 @@ function shown(name: string, value: unknown, scrub: Scrub): unknown {
 
 /** An id that a client chose: the same one for all of its lines. */
 function digestOf(id: string): string {
-  return `given-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`
+  return `given-${hash('sha256', id).slice(0, 8)}`
 }
 
 const DEEPEST_CAUSE = 4

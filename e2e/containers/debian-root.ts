@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { IMAGE_FOLDER, machineFolder } from './own-machine.ts'
 
 /** How a command in the root ended. */
-export interface Ended {
+interface Ended {
   readonly code: number | null
   readonly said: string
 }

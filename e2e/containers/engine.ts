@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const IMAGE = 'steeple-test:bookworm-1'
 
 /** A container to start. It shares the network of the test and has Node.js in its path. */
-export interface ContainerSpec {
+interface ContainerSpec {
   readonly name: string
   readonly command: readonly string[]
   /** Paths on this machine by path inside, all read-only. */
@@ -21,7 +21,7 @@ export interface ContainerSpec {
 }
 
 /** How a container is. Times are ISO 8601 with nine digits. */
-export interface ContainerState {
+interface ContainerState {
   readonly isRunning: boolean
   readonly startedAt: string
   readonly exitCode: number

@@ -104,7 +104,7 @@ export function findBrowser(): string | undefined {
 }
 
 /** The browser as people have it, with the policies of its machine and certificates of its user; undefined when there is none. */
-export function findWholeBrowser(): string | undefined {
+function findWholeBrowser(): string | undefined {
   return BROWSERS.find((path) => existsSync(path))
 }
 

@@ -10,7 +10,7 @@ export type TokenRole = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'ad
  * What a route asks for at least; `none` needs no credential. `bootstrap` is an unused bootstrap token, `node` the certificate of a
  * node: neither is held by any role.
  */
-export type Minimum = TokenRole | 'none' | 'bootstrap' | 'node'
+type Minimum = TokenRole | 'none' | 'bootstrap' | 'node'
 
 /** One route as the contract has it. Typed from contract section 1 and the specification's endpoint table. */
 export interface ContractRoute {

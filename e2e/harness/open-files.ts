@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /** What a process has open: `/proc/<pid>/fd`, the links as they are. A handle that closes meanwhile is left out. */
-export function openFiles(pid: number | undefined): readonly string[] {
+function openFiles(pid: number | undefined): readonly string[] {
   const dir = `/proc/${pid}/fd`
   return readdirSync(dir).flatMap((name) => {
     try {

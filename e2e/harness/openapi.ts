@@ -9,7 +9,7 @@ export interface OpenApi {
   readonly tags: readonly { readonly name: string }[]
 }
 
-export interface OperationObject {
+interface OperationObject {
   readonly operationId: string
   readonly summary?: string
   /** Whose route it is; the service's own have none. */

@@ -14,7 +14,7 @@ import { type ShiftedClock, shiftedClock } from './shifted-clock.ts'
 import { memoryDisk } from './small-disk.ts'
 
 /** What can happen to a box, and how it is mended. */
-export interface Outage {
+interface Outage {
   cause(): Promise<void> | void
   mend(): Promise<void> | void
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ROOT } from './launch.ts'
 
 /** What a plugin of this checkout says of itself, as far as tests ask. */
-export interface PluginManifest {
+interface PluginManifest {
   readonly id: string
   readonly essential?: boolean
   readonly config?: string

@@ -45,7 +45,7 @@ function announcedIn(paragraphs: string): readonly string[] {
 }
 
 /** A text with what differs from run to run left out, and blanks as one. */
-export function plain(text: string): string {
+function plain(text: string): string {
   return (
     text
       .replaceAll(/\b[0-9a-f]{12}\b/g, '<sim>')

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 /** How a receiver treats a message. */
 export type Treatment = 'take' | 'fail' | 'hang' | 'reset' | 'redirect'
 
-export interface Delivery {
+interface Delivery {
   readonly id: string
   readonly body: string
   readonly treatment: Treatment

@@ -13,7 +13,7 @@ export function manifestOf(name) {
 }
 
 /** What can be in a build or not: `{optional, essential}`, names of packages, sorted. */
-export function partsOfAll() {
+function partsOfAll() {
   const plugins = readdirSync(packages)
     .sort()
     .filter((name) => existsSync(join(packages, name, 'package.json')))

@@ -15,7 +15,7 @@ if [ "$words" = batch ]; then input=$(cat); words=$(sed -n 's/^\\["\\([a-z_]*\\)
 for word in $words; do echo "NAME $(date +%s%3N) $word" >> NOTES; done`
 
 /** Who leads, as an instance says. */
-export interface Seen {
+interface Seen {
   readonly name: string
   readonly role: string
   readonly leader: string | null
@@ -23,7 +23,7 @@ export interface Seen {
 }
 
 /** A call by which an instance changes the HSS. */
-export interface HssCall {
+interface HssCall {
   readonly instance: string
   readonly atMs: number
   readonly verb: string

@@ -83,7 +83,7 @@ function pagesOfDocs(): readonly string[] {
 }
 
 /** The blocks of commands of a page, in its order. */
-export function blocksOf(page: string, text: string): readonly Block[] {
+function blocksOf(page: string, text: string): readonly Block[] {
   const fences = [...text.matchAll(FENCE)]
   return fences.flatMap(([all, indent = '', language = '', body = ''], at) => {
     if (!SHELLS.includes(language)) return []

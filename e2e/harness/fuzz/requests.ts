@@ -16,7 +16,7 @@ import {
 type Fields = Readonly<Record<string, string>>
 
 /** How a request was made up. */
-export type Kind = 'fitting' | 'mutated' | 'hostile' | 'stray'
+type Kind = 'fitting' | 'mutated' | 'hostile' | 'stray'
 
 export interface FuzzRequest extends Sent {
   readonly kind: Kind

@@ -132,7 +132,7 @@ export function words(text: TemplateStringsArray): Arbitrary<string> {
 }
 
 /** One of the lines of a text as it is. */
-export function lines(text: TemplateStringsArray): Arbitrary<string> {
+function lines(text: TemplateStringsArray): Arbitrary<string> {
   return fc.constantFrom(
     ...(text.raw[0] ?? '')
       .split('\n')
@@ -146,7 +146,7 @@ function listed(text = ''): readonly string[] {
 }
 
 /** Texts that parsers, stores and logs have tripped over. All of them can stand in a JSON string. */
-export const HOSTILE_TEXTS: readonly string[] = [
+const HOSTILE_TEXTS: readonly string[] = [
   ...['', ' ', '\u0000', 'a\u0000b', '\n\r\t', '\u001b[31mred', '\ud800', '\udc00\ud800', '\u202e\u2066'],
   ...['\ufeff', '\uffff', 'é'.normalize('NFD'), '𝒳'.repeat(50), 'A'.repeat(5_000), '\\'],
   ...["' or '1'='1", '"; drop table access_token; --', '$\u007bjndi:ldap://localhost/a}'],

@@ -11,7 +11,7 @@ import { runsWith } from '../compatibility/runs.ts'
 const CACHE = join(homedir(), '.cache', 'steeple-test')
 const LIBRARY = join(CACHE, 'mongo-java-server-1.47.0')
 /** The shell of the database, as `get-test-mongo.sh` has put it into the cache. */
-export const MONGOSH: string = join(CACHE, 'mongosh-2.12.0', 'node_modules/.bin/mongosh')
+const MONGOSH: string = join(CACHE, 'mongosh-2.12.0', 'node_modules/.bin/mongosh')
 /** Integers as stored, and no surprises when the server is away. */
 export const CLIENT = { promoteValues: false, promoteLongs: false, serverSelectionTimeoutMS: 5_000 } as const
 

@@ -133,7 +133,7 @@ export async function untilReaches(box: Box, overlayAddress: string): Promise<vo
 }
 
 /** What keeps these boxes from being one mesh in which each reaches each; undefined when nothing does. */
-export async function whyApart(boxes: readonly Box[]): Promise<string | undefined> {
+async function whyApart(boxes: readonly Box[]): Promise<string | undefined> {
   const names = boxes.map(({ name }) => name).toSorted()
   for (const box of boxes) {
     const members = await membersAt(box)

@@ -1,5 +1,5 @@
 /** Milliseconds that the slow route takes. */
-export const SLOW_MS = 200
+const SLOW_MS = 200
 
 /**
  * Source of a feature plugin that opens one of everything: routes (read, slow read, mutation, stream), a table, a

@@ -116,7 +116,7 @@ async function isServed(path: string): Promise<boolean> {
 }
 
 /** What listens: the daemons that have a metrics server, and the control API. */
-export type Place = 'mme' | 'smf' | 'upf' | 'hss' | 'pcrf' | 'control'
+type Place = 'mme' | 'smf' | 'upf' | 'hss' | 'pcrf' | 'control'
 
 /** How a lab core is set up. */
 export interface LabOptions {

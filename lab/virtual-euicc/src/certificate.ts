@@ -96,7 +96,7 @@ export const ROLE = {
 } as const
 
 /** First bits of keyUsage. RFC 5280 §4.2.1.3. */
-export const KEY_USAGE = { digitalSignature: 0x80, keyCertSign: 0x04 } as const
+const KEY_USAGE = { digitalSignature: 0x80, keyCertSign: 0x04 } as const
 
 const EC_PUBLIC_KEY = '2a8648ce3d0201'
 const ECDSA_SHA256 = '2a8648ce3d040302'

@@ -5,7 +5,7 @@ export type Es9Transport = (
   body: string,
 ) => Promise<Es9Answer>
 
-export interface Es9Answer {
+interface Es9Answer {
   readonly status: number
   readonly contentType: string | undefined
   readonly body: string

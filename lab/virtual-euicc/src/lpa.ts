@@ -98,7 +98,7 @@ export function retrieveOn(euicc: Euicc, sequence: number): Uint8Array | undefin
 }
 
 /** Removes a notification that was delivered. */
-export function removeOn(euicc: Euicc, sequence: number): void {
+function removeOn(euicc: Euicc, sequence: number): void {
   euicc.execute(tlv(0xbf30, tlv(0x80, integerOctets(sequence))))
 }
 
@@ -155,7 +155,7 @@ export interface DownloadOptions {
 }
 
 /** Why an LPA cancels. */
-export type CancelReason = Code<typeof CANCEL_REASON>
+type CancelReason = Code<typeof CANCEL_REASON>
 
 export interface Download {
   readonly profile: InstalledProfile

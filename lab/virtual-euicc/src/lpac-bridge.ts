@@ -193,7 +193,7 @@ export type LpacHttp = (
 ) => Promise<{ readonly status: number; readonly body: Uint8Array }>
 
 /** What lpac said at its end. */
-export interface LpacResult {
+interface LpacResult {
   readonly code: number
   readonly message: string
   readonly data: unknown

@@ -6,7 +6,7 @@ import { nibblesSwapped, toHex, utf8From } from './octets.ts'
 export type NotifiedEvent = 'install' | 'enable' | 'disable' | 'delete'
 
 /** Whom to tell of what. */
-export interface NotificationTarget {
+interface NotificationTarget {
   readonly events: readonly NotifiedEvent[]
   readonly address: string
 }

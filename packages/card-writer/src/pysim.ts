@@ -7,14 +7,14 @@ import { defineError, type ErrorFactory, type ImsiHash } from '@steeple/contract
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { MODELS, missingOf, namesIn, READ_SCRIPT, withAdm } from './script.ts'
 
-export const cardWriterMissing: ErrorFactory = defineError('card_writer_missing', 409, '%s')
-export const cardMissing: ErrorFactory = defineError(
+const cardWriterMissing: ErrorFactory = defineError('card_writer_missing', 409, '%s')
+const cardMissing: ErrorFactory = defineError(
   'card_missing',
   409,
   'there is no card in the reader, or it does not answer; put the card in with the contacts down',
 )
 export const cardConflict: ErrorFactory = defineError('card_conflict', 409, '%s')
-export const cardWriteFailed: ErrorFactory = defineError('card_write_failed', 409, '%s')
+const cardWriteFailed: ErrorFactory = defineError('card_write_failed', 409, '%s')
 
 export interface Writer {
   /** pySim-shell: a path, or a name in the PATH. */

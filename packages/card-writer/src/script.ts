@@ -91,7 +91,7 @@ export function withAdm(script: string, adm: string): string {
 }
 
 /** The lines of an output by the file that they are about. */
-export function partsOf(output: string): ReadonlyMap<string, readonly string[]> {
+function partsOf(output: string): ReadonlyMap<string, readonly string[]> {
   const parts = new Map<string, string[]>()
   let part: string[] = []
   for (const line of output.split(/\r?\n/)) {

@@ -70,7 +70,7 @@ export type ClientCode =
   | 'not_modified'
 
 /** One broken rule of a request. */
-export interface ProblemDetail {
+interface ProblemDetail {
   readonly pointer: string
   readonly message: string
   /** The JSON Schema keyword that is broken, `maximum`, where a schema says it. */

@@ -357,7 +357,7 @@ export interface SubscriberHeld {
   readonly isBlocked: boolean
 }
 /** An APN of a slice, as an HSS holds it. */
-export interface FoundApn {
+interface FoundApn {
   readonly name: string
   /** Undefined when it cannot be read. */
   readonly ambrBps: Ambr | undefined

@@ -3,7 +3,7 @@ import { htmlOf, slugger, targetOf, wayTo } from './links.ts'
 import type { Documentation, Page } from './pages.ts'
 
 /** A heading of a page, and the text below it up to the next one. */
-export interface Section {
+interface Section {
   readonly level: number
   readonly title: string
   /** Its name in the address; '' before the first heading. */

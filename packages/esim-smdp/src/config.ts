@@ -44,7 +44,7 @@ function loopbackOf(listen: string): string {
 }
 
 /** Configuration at `esim.es2`. */
-export interface Es2Config {
+interface Es2Config {
   /** Listener for order systems, with mutual TLS; empty: none. */
   readonly listen: string
   /** File (PEM). */

@@ -51,19 +51,14 @@ interface QuotaSpan {
 }
 
 /** The present period of a quota. */
-export function spanOf(calendar: Calendar, quota: QuotaRow, atMs: number): QuotaSpan {
+function spanOf(calendar: Calendar, quota: QuotaRow, atMs: number): QuotaSpan {
   if (quota.period === 'none') return { startMs: quota.since_ms, endMs: undefined, firstMs: quota.first_ms }
   const span = calendar.spanOf(quota.period, atMs)
   return { ...span, firstMs: span.startMs }
 }
 
 /** The account of a quota whose counts are among `rows`. */
-export function accountOf(
-  quota: QuotaRow,
-  rows: readonly UsedRow[],
-  calendar: Calendar,
-  moment: Moment,
-): Account {
+function accountOf(quota: QuotaRow, rows: readonly UsedRow[], calendar: Calendar, moment: Moment): Account {
   const { startMs, endMs, firstMs } = spanOf(calendar, quota, moment.atMs)
   const kind = kindOf(quota.period)
   const isOpen = endMs === undefined || moment.isDoubted

@@ -175,7 +175,7 @@ function titleOf(kind: IncidentKind, { box }: ComponentState, count: number): st
 const BEFORE_MS = 60_000
 
 /** Remembers how many phones were on before an incident began. */
-export function phoneMemory(): (
+function phoneMemory(): (
   attached: number | undefined,
   isKeptOff: boolean,
   nowMs: number,
@@ -190,7 +190,7 @@ export function phoneMemory(): (
 }
 
 /** Whether one of these components is not well in a way that keeps phones off. */
-export function keepsPhonesOff(components: readonly ComponentState[]): boolean {
+function keepsPhonesOff(components: readonly ComponentState[]): boolean {
   return components.some((one) => one.status !== 'ok' && keepsOff(one))
 }
 

@@ -46,7 +46,7 @@ export interface OverlayRow {
 }
 
 /** A state that a node was forced into: what it lacks for it does not move it back. */
-export interface ForcedRow {
+interface ForcedRow {
   readonly node_id: string
   readonly state: LifecycleState
   readonly since_ms: number

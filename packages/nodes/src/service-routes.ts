@@ -36,7 +36,7 @@ import { type NodeStatus, statusOf } from './lifecycle.ts'
 import { listHeartbeats, nodeNames } from './node-store.ts'
 
 /** What the status says of radio and phones. Null is not known: neither the core nor an own radio tells. */
-export interface RadioView {
+interface RadioView {
   readonly isConnected: boolean | null
   readonly mode: 'lte' | 'nr' | 'none' | null
   readonly attachedUes: number | null

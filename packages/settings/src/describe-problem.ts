@@ -236,7 +236,7 @@ function choices(error: ErrorObject): string | undefined {
 }
 
 /** A value as a message may show it: short, one line, no user or password of a URL, nothing under a secret key. */
-export function shownValue(value: unknown, key: string): string {
+function shownValue(value: unknown, key: string): string {
   if (SECRET_KEY.test(key) && !key.endsWith('_ttl')) return 'this'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return 'a map'

@@ -192,7 +192,7 @@ function withoutEchoes(errors: readonly ErrorObject[]): readonly ErrorObject[] {
 }
 
 /** Whether a rule is one between keys, which stand in `allOf` at the root. */
-export function isRelation(schemaPath: string): boolean {
+function isRelation(schemaPath: string): boolean {
   return schemaPath.startsWith('#/allOf/')
 }
 

@@ -2,7 +2,7 @@ import { type KeyObject, sign, verify } from 'node:crypto'
 import { readOne, tlv } from './tlv.ts'
 
 /** Tag of a signature. SGP.22 §2.6.7.2. */
-export const SIGNATURE = 0x5f37
+const SIGNATURE = 0x5f37
 const OCTETS = 64
 const HALF = 32
 const INTEGER = 0x02

@@ -69,7 +69,7 @@ export function oneTimeKey(curve: RspCurve, privateKey?: Uint8Array): OneTimeKey
 }
 
 /** `length` octets out of a shared secret. ANSI X9.63 §5.6.3 with SHA-256, BSI TR-03111 §4.3.3. */
-export function x963(secret: Uint8Array, sharedInfo: Uint8Array, length: number): Uint8Array {
+function x963(secret: Uint8Array, sharedInfo: Uint8Array, length: number): Uint8Array {
   const octets = new Uint8Array(Math.ceil(length / SECRET) * SECRET)
   const counter = new Uint8Array(4)
   for (let block = 1; (block - 1) * SECRET < length; block++) {
@@ -181,7 +181,7 @@ function doubled(block: Uint8Array): Uint8Array {
 /** Encrypted segments: of the profile (`86`) and of commands (`87`). SGP.22 §2.5.3. */
 export type EncryptedTag = 0x86 | 0x87
 /** The segments of metadata, which are in the clear. */
-export const MAC_ONLY = 0x88
+const MAC_ONLY = 0x88
 
 /**
  * One instance of the BSP (SCP03t): its MAC chain and its block counter, which starts at 1 and grows with every segment,
@@ -201,9 +201,9 @@ export interface Bsp {
 /** Octets of a segment with tag and length. SGP.22 §2.5.3. */
 export const MAX_SEGMENT = 1020
 /** Octets of plain text in a segment of `MAX_SEGMENT`: the padding takes at least one. */
-export const MAX_ENCRYPTED = 1007
+const MAX_ENCRYPTED = 1007
 /** Octets of data in a segment without encryption. */
-export const MAX_MAC_ONLY = 1008
+const MAX_MAC_ONLY = 1008
 const MAC = 8
 
 /** An instance with these keys, which it copies. */

@@ -180,7 +180,7 @@ export interface VerifiedCertificates {
   find(id: string): VerifiedCertificate | undefined
   keep(id: string, verified: VerifiedCertificate): void
 }
-export interface VerifiedCertificate {
+interface VerifiedCertificate {
   readonly certificate: Certificate
   readonly key: KeyObject
 }

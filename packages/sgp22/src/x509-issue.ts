@@ -24,7 +24,7 @@ import {
 } from './x509.ts'
 
 /** Attributes of a name that is to be written; written in this order. */
-export interface NameParts {
+interface NameParts {
   readonly country?: string
   readonly organization?: string
   readonly unit?: string

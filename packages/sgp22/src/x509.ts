@@ -157,7 +157,7 @@ export const KEY_USAGES = [
 export type KeyUsage = (typeof KEY_USAGES)[number]
 
 /** What the extensions of a certificate say. RFC 5280 §4.2, SGP.22 §4.5.2.1. */
-export interface Extensions {
+interface Extensions {
   /** Hexadecimal, lower case, as all key identifiers here. */
   readonly subjectKeyId: string | undefined
   readonly authorityKeyId: string | undefined
@@ -334,7 +334,7 @@ function ascii(octets: Uint8Array): string {
 }
 
 /** Object identifiers of the curves. RFC 5480 §2.1.1.1, RFC 5639 §4.1. */
-export const CURVE_OIDS: Readonly<Record<RspCurve, string>> = {
+const CURVE_OIDS: Readonly<Record<RspCurve, string>> = {
   'P-256': '1.2.840.10045.3.1.7',
   brainpoolP256r1: '1.3.36.3.3.2.8.1.1.7',
 }
@@ -363,7 +363,7 @@ export interface Certificate extends Extensions {
 }
 
 /** RFC 5480: id-ecPublicKey, ecdsa-with-SHA256. */
-export const EC_PUBLIC_KEY = '1.2.840.10045.2.1'
+const EC_PUBLIC_KEY = '1.2.840.10045.2.1'
 export const ECDSA_SHA256 = '1.2.840.10045.4.3.2'
 
 /** No certificate of this field has a thousand octets; a chain of a server may be larger. */

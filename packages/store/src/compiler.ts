@@ -28,7 +28,7 @@ export class StatementCache<Prepared> {
 }
 
 /** A SQL text in the dialect's own placeholders, and the names of the values in their order. */
-export interface CompiledSql {
+interface CompiledSql {
   readonly text: string
   readonly names: readonly string[]
 }

@@ -7,7 +7,7 @@ export type ConstraintKind = 'unique' | 'not_null' | 'foreign_key' | 'check' | '
  * A statement that a constraint of its table refused. Prefer `on conflict … do nothing` and the count of rows: on
  * PostgreSQL nothing but the end of the transaction works after this error. Test it by `constraint`.
  */
-export class ConstraintError extends Error {
+class ConstraintError extends Error {
   readonly constraint: ConstraintKind
 
   constructor(constraint: ConstraintKind, cause: unknown) {

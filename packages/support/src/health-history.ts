@@ -6,7 +6,7 @@ import { cleanText, LEFT_OUT, type Scrub } from './bundle/clean-text.ts'
 const MOST_CHANGES = 1_000
 
 /** A component as a bundle shows it. */
-export interface ShownComponent {
+interface ShownComponent {
   readonly name: string
   readonly kind: ComponentState['kind']
   readonly status: ComponentState['status']

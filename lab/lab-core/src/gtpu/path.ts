@@ -4,7 +4,7 @@ import type { LabClock } from '../clock.ts'
 import { type Direction, isGpdu } from './frame.ts'
 
 /** What went over the path so far, in frames. */
-export interface PathCounts {
+interface PathCounts {
   readonly sent: number
   readonly arrived: number
   /** Sent, and nothing of them came out at the other end. */

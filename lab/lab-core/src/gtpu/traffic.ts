@@ -5,7 +5,7 @@ import { type Ends, ipv4Packet, ipv6Packet, LEAST_IPV4, LEAST_IPV6 } from './inn
 import type { GtpuPath } from './path.ts'
 
 /** Octets of inner packets, and packets, that one phone has moved since the lab core began. */
-export interface Moved {
+interface Moved {
   readonly upBytes: number
   readonly downBytes: number
   readonly upPackets: number
@@ -13,7 +13,7 @@ export interface Moved {
 }
 
 /** A phone as traffic needs it. */
-export interface Mover {
+interface Mover {
   readonly imsi: string
   readonly phone: {
     /** Brings it back from idle; false when it is not attached. */

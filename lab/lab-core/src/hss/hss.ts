@@ -42,7 +42,7 @@ export function delayedCounts(counts: S6aCounts, nowUs: () => number, everyUs: n
 export type S6aError = 'user_unknown' | 'unknown_eps_subscription' | 'unable_to_deliver'
 
 /** Who serves a subscriber, as an Update-Location-Request says. */
-export interface ServingMme {
+interface ServingMme {
   readonly host: string
   readonly realm: string
   readonly imeisv: string

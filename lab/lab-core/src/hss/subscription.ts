@@ -48,7 +48,7 @@ export function subscriptionOf(doc: Doc): Subscription | undefined {
   return { ambr: ambrOf(doc.ambr), apns: sessions.map(apnOf) }
 }
 
-export function ambrOf(value: Value | undefined): Ambr {
+function ambrOf(value: Value | undefined): Ambr {
   const ambr = docOf(value)
   return { downlink: rateOf(ambr?.downlink), uplink: rateOf(ambr?.uplink) }
 }

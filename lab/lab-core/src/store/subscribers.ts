@@ -24,7 +24,7 @@ export interface Subscribers {
 }
 
 /** What an update found and changed. */
-export interface Updated {
+interface Updated {
   readonly matched: number
   readonly modified: number
 }

@@ -23,7 +23,7 @@ export interface Holder {
 }
 
 /** Looks users up by id; undefined when there is none. */
-export type FindHolder = (reader: Reader, userId: string) => Promise<Holder | undefined>
+type FindHolder = (reader: Reader, userId: string) => Promise<Holder | undefined>
 
 export interface OperatorCertificateParts {
   readonly reader: Reader

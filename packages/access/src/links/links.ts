@@ -14,7 +14,7 @@ import { sourceNow } from '../derived/source.ts'
 import { findLink, insertLink, type LinkRow } from './link-store.ts'
 
 /** A link that opens the console as who made it, once. */
-export interface Link {
+interface Link {
   readonly id: string
   /** What stands behind # in the link. Shown once; its SHA-256 alone is kept. */
   readonly token: string
@@ -24,7 +24,7 @@ export interface Link {
 }
 
 /** A link that is good still. */
-export interface OpenLink {
+interface OpenLink {
   readonly id: string
   /** Who made it, as they are now. */
   readonly maker: Principal

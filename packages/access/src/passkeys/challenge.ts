@@ -3,7 +3,7 @@ import type { Clock, Vault } from '@steeple/contracts'
 import type { RelyingParty } from './relying-party.ts'
 
 /** What a browser is asked to sign, and for what. */
-export interface Challenge {
+interface Challenge {
   readonly purpose: 'register' | 'login'
   readonly party: RelyingParty
   /** Whose passkey is to be registered; empty for a login, which tells nobody who has one. */

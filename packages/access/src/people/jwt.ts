@@ -6,7 +6,7 @@ import { errors, jwtVerify, SignJWT } from 'jose'
 export const JWT_LIFE_MS = 900_000
 
 /** What a JWT of ours says, once its signature is checked. */
-export interface JwtClaims {
+interface JwtClaims {
   readonly userId: string
   readonly sessionId: string
   readonly expiresAtMs: number

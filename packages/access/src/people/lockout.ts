@@ -34,7 +34,7 @@ export interface Attempt {
 }
 
 /** What an attempt did to the counts. */
-export interface AttemptState {
+interface AttemptState {
   /** It was the one that locks if it fails: of the name (at a known network: there) or of the network. */
   readonly locks: 'name' | 'network' | undefined
 }

@@ -28,7 +28,7 @@ export interface OwnProof {
 }
 
 /** A credential that is not that of a person. */
-export const personNeeded: ErrorFactory = defineError(
+const personNeeded: ErrorFactory = defineError(
   'person_needed',
   409,
   'a token has no password and no recovery codes; log in as a person first',

@@ -2,7 +2,7 @@ import { overLimit } from '@steeple/contracts'
 import { SCRYPT_COST, type ScryptCost } from './password.ts'
 
 /** Who wants to have a password checked. */
-export interface Visitor {
+interface Visitor {
   readonly network: string
   /** Has been here before: let in ahead of strangers, however many there are. */
   readonly isKnown: boolean

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { SessionKeys } from '@steeple/contracts'
 
 /** Which exchange of which session a refresh token is for. */
-export interface RefreshClaim {
+interface RefreshClaim {
   readonly sessionId: string
   readonly generation: number
 }

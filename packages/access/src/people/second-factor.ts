@@ -20,7 +20,7 @@ export interface FactorProof {
 }
 
 /** What a person gets once: to scan, to type, and to put away. */
-export interface FactorShown {
+interface FactorShown {
   readonly totp_uri: string
   readonly recovery_codes: readonly string[]
 }

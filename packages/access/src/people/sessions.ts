@@ -21,7 +21,7 @@ export const SESSION_IDLE_MS: number = 86_400_000
 const MAX_AGENT_CHARS = 200
 
 /** What a login is made of, once it is known to be good. */
-export interface Entry {
+interface Entry {
   readonly user: UserRow
   readonly method: LoginMethod
   /** Uses up what proved it, in the transaction that opens the session. Throws `login_failed` when it was used before. */

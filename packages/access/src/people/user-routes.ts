@@ -37,7 +37,7 @@ import { findUser, isLastAdmin, listUsers, putUser, type UserRow } from './user-
 import { UUID_PATTERN } from './uuid.ts'
 
 /** The last administrator among the users: without one, only the environment's token is left. */
-export const lastAdmin: ErrorFactory = defineError(
+const lastAdmin: ErrorFactory = defineError(
   'last_admin',
   409,
   '%s is the only user with the role admin; give it to another first, or repeat with force=true',

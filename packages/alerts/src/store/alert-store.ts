@@ -1,7 +1,7 @@
 import { defineTable, type Page, type Reader, type SqlParams, type Table, type Tx } from '@steeple/contracts'
 import type { Severity } from '../rules/rule.ts'
 
-export type AlertState = 'pending' | 'firing' | 'resolved'
+type AlertState = 'pending' | 'firing' | 'resolved'
 
 /** An alert as it is stored. Times are ms since the epoch. */
 export interface AlertRow {

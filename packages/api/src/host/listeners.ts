@@ -147,7 +147,7 @@ export interface ListenerParts {
 }
 
 /** Where to listen; `plain` is empty for nowhere. */
-export interface ListenWishes {
+interface ListenWishes {
   readonly main: string
   readonly plain: string
 }

@@ -112,7 +112,7 @@ const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 const BOOTSTRAP_PREFIX = 'svcb_'
 
 /** Who authenticated with an unused bootstrap token. */
-export interface BootstrapPrincipal extends Principal {
+interface BootstrapPrincipal extends Principal {
   readonly isBootstrap: true
 }
 
@@ -227,13 +227,13 @@ function isOwn(endpoint: Endpoint, principal: Principal, params: unknown): boole
 }
 
 /** The node that a path names; undefined when it names none. */
-export function nodeIdFrom(params: unknown): string | undefined {
+function nodeIdFrom(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null || !('id' in params)) return undefined
   return typeof params.id === 'string' ? params.id : undefined
 }
 
 /** The role that a refusal names. */
-export function neededRole(endpoint: Endpoint): Role | 'bootstrap token' {
+function neededRole(endpoint: Endpoint): Role | 'bootstrap token' {
   const access = endpoint.route.role
   return access === 'public' || access === 'bootstrap' ? 'bootstrap token' : access
 }

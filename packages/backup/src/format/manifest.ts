@@ -1,11 +1,11 @@
 import { backupInvalid, backupVersionUnsupported, type StateFacts } from '@steeple/contracts'
 
 /** The version of what this file and its neighbours read and write. */
-export const FORMAT = 1
+const FORMAT = 1
 export const MANIFEST_NAME = 'manifest.json'
 export const MANIFEST_LIMIT_BYTES: number = 16 * 1_048_576
 /** Each is made durable by itself when it is restored. */
-export const MOST_MEMBERS = 50_000
+const MOST_MEMBERS = 50_000
 
 export interface Member {
   readonly name: string

@@ -65,7 +65,7 @@ function decimals(octet: number): number | undefined {
 }
 
 /** One report of a session's use in a record: what one rating group used since the report before. */
-export interface Report {
+interface Report {
   readonly ratingGroup: number
   readonly upBytes: number
   readonly downBytes: number
@@ -116,7 +116,7 @@ export function isOldName(name: string): boolean {
 }
 
 /** Whose file this may be, told by its name: both that a CHF gives (release 4.2.2 changed it). */
-export function isNameOf(name: string, supi: string): boolean {
+function isNameOf(name: string, supi: string): boolean {
   return name === `chf-${hash('sha256', supi)}.cdr` || name === `${supi}.cdr`
 }
 

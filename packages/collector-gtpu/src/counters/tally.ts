@@ -3,7 +3,7 @@ import type { Frame } from '../packet/g-pdu.ts'
 import type { TapCounter } from '../upf-tap.ts'
 
 /** Addresses that are told apart. What further ones move is unmatched. */
-export const MOST_ADDRESSES = 65_536
+const MOST_ADDRESSES = 65_536
 
 /** Octets of one row: family, two words of the address, spare; up, down, first, last as doubles. */
 const ROW_BYTES = 48

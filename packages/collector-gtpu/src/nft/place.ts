@@ -41,7 +41,7 @@ export function insideName(index: number): string {
 export const BACK = 'back'
 
 /** The name of that chain at the TUN interface of that index. */
-export function backName(index: number): string {
+function backName(index: number): string {
   return index === 0 ? BACK : `${BACK}_${index}`
 }
 

@@ -68,7 +68,7 @@ export interface SignedManifest extends Manifest {
 }
 
 /** The format and its version, the first member of the manifest. */
-export const FORMAT = 'svc-compliance-export/1'
+const FORMAT = 'svc-compliance-export/1'
 /** So that a signature over something else of the same key is none over a manifest. */
 const PURPOSE = 'svc compliance export\n'
 

@@ -49,7 +49,7 @@ export function watchTransmitter(): () => void {
 }
 
 /** Whether it may be sending: what the lamp and the button go by. */
-export function isMaybeOnAir(state: Tx | undefined): boolean {
+function isMaybeOnAir(state: Tx | undefined): boolean {
   return state !== undefined && (state.armed || state.transmitter !== 'off')
 }
 

@@ -35,7 +35,7 @@ export async function followSims(parts: EsimParts): Promise<void> {
 }
 
 /** Looks at the SIM of each open code. */
-export async function revokeOrphans(parts: EsimParts, signal: AbortSignal): Promise<void> {
+async function revokeOrphans(parts: EsimParts, signal: AbortSignal): Promise<void> {
   const pause = createPause()
   for (let after = ''; !signal.aborted; ) {
     const rows = await openCodes(parts.context.db, after, AT_ONCE)

@@ -350,7 +350,7 @@ const FUNCTIONS: Readonly<Record<Es2FunctionName, Es2Function>> = {
 }
 
 /** An answer of ES2+: HTTP status and JSON. */
-export interface Es2Answer {
+interface Es2Answer {
   readonly status: 200 | 429
   readonly body: object
 }

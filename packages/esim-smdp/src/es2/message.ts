@@ -73,7 +73,7 @@ export interface Es2Message {
 }
 
 /** Octets; a request has some hundred. */
-export const MOST_BODY_OCTETS = 16_384
+const MOST_BODY_OCTETS = 16_384
 const MOST_IDENTIFIER = 128
 
 /** Reads a request. Throws `Es2Refused`. */

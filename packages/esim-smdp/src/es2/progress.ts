@@ -5,7 +5,7 @@ import { REFUSALS, type RefusalName } from '../rsp/refusal.ts'
 import { ORDERS, PROGRESS } from '../store/es2-store.ts'
 
 /** Steps of a download that an order system is told of. SGP.22 §5.3.5. */
-export const POINTS = { eligibility: 1, confirmation: 2, download: 3, installation: 4 } as const
+const POINTS = { eligibility: 1, confirmation: 2, download: 3, installation: 4 } as const
 
 export interface Step {
   readonly token: string

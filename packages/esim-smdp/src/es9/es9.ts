@@ -265,7 +265,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** An answer of ES9+: HTTP status, headers, and its JSON, if it has one. */
-export interface Es9Answer {
+interface Es9Answer {
   readonly status: 200 | 204 | 429
   readonly headers: Readonly<Record<string, string>>
   readonly body?: object

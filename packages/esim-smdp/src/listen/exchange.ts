@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 
 /** One call as a handler gets it. */
-export interface ListenedCall {
+interface ListenedCall {
   readonly octets: Uint8Array
   /** The address at the other end. */
   readonly peerAddress: string
@@ -23,7 +23,7 @@ export interface ListenedClient {
 }
 
 /** What it answers: `body` is sent as JSON. */
-export interface ListenedAnswer {
+interface ListenedAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body?: object
@@ -31,7 +31,7 @@ export interface ListenedAnswer {
 export type Handler = (call: ListenedCall) => Promise<ListenedAnswer>
 
 /** The largest request is about 3 KiB. Facts section 7. */
-export const MAX_BODY = 65_536
+const MAX_BODY = 65_536
 /** What is still read of a refused request, so that its client gets to the answer: octets and ms. */
 const REST_OCTETS = 262_144
 const REST_MS = 2_000

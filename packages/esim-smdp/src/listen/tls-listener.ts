@@ -217,7 +217,7 @@ export interface TlsListener {
 }
 
 /** Some hundred phones at once, behind one address of an operator too. */
-export const LIMITS: ListenerLimits = {
+const LIMITS: ListenerLimits = {
   connections: 1_024,
   ofOneNetwork: 256,
   headMs: 10_000,

@@ -65,7 +65,7 @@ export function createCancels(parts: EsimParts): Cancels {
 }
 
 /** Tells what is due. Gives why the last one failed, `before` when none was due. */
-export async function tellCancels(
+async function tellCancels(
   parts: EsimParts,
   before: string | undefined,
   signal: AbortSignal,

@@ -74,7 +74,7 @@ function whyUnreached(cause: unknown): string {
 }
 
 /** The members of an answer that says it was done. Throws `ProviderFailure`. SGP.22 §6.5.1.4. */
-export function executed(name: string, text: string): Readonly<Record<string, unknown>> {
+function executed(name: string, text: string): Readonly<Record<string, unknown>> {
   const body = objectIn(text)
   const status = memberOf(memberOf(body, 'header'), 'functionExecutionStatus')
   const said = memberOf(status, 'status')

@@ -143,7 +143,7 @@ interface Progress {
 }
 
 /** Reads one. Throws `validation_failed`. */
-export function progressIn(octets: Uint8Array | undefined): Progress {
+function progressIn(octets: Uint8Array | undefined): Progress {
   const body = jsonIn(octets)
   const [iccid, eid, id] = ['iccid', 'eid', 'notificationPointId'].map((name) => memberOf(body, name))
   if (typeof iccid !== 'string' || !/^[0-9]{18,20}[Ff]?$/.test(iccid))

@@ -9,7 +9,7 @@ import {
 import { PROVIDERS, type ProviderRow } from '../store/provider-store.ts'
 
 /** There is no such provider. */
-export const providerNotFound: ErrorFactory = defineError(
+const providerNotFound: ErrorFactory = defineError(
   'esim_provider_not_found',
   404,
   'there is no eSIM provider %s; look for it in the list of providers',

@@ -43,7 +43,7 @@ const EVENTS: ReadonlyMap<number, NoticeEvent> = new Map([
 ])
 
 /** What both kinds of notification say. */
-export interface NoticeMetadata {
+interface NoticeMetadata {
   readonly seq: number
   readonly event: NoticeEvent
   /** Digits; empty when it names no profile. */
@@ -51,7 +51,7 @@ export interface NoticeMetadata {
 }
 
 /** Why an installation failed: step and reason. SGP.22 §5.7.6. */
-export interface InstallFailure {
+interface InstallFailure {
   readonly command: number
   readonly reason: number
 }

@@ -55,7 +55,7 @@ export async function providerOfSubject(reader: Reader, subject: string): Promis
 /** How far the provider was asked for a profile; by file alone: `none`. `sent`: a call went out, and nobody knows whether it arrived. */
 export type ProvidedStep = 'none' | 'sent' | 'ordered' | 'confirmed'
 /** Whether the provider knows that the code is revoked. `by_hand`: it has no ES2+, so a person tells it. */
-export type CancelState = 'none' | 'due' | 'done' | 'refused' | 'by_hand'
+type CancelState = 'none' | 'due' | 'done' | 'refused' | 'by_hand'
 
 /** That a code is a provider's, and not of this SM-DP+. */
 export interface ProvidedRow {

@@ -4,7 +4,7 @@ import type { SqlParams } from '@steeple/contracts'
 const LENGTHS = [1, 10, 100] as const
 
 /** Values that one statement takes. */
-export const AT_ONCE = 100
+const AT_ONCE = 100
 
 /**
  * A condition that `hash` is one of some values. Statements are kept by their text: a list has one of few lengths, and

@@ -234,7 +234,7 @@ export function isSameSignature(one: string, other: string): boolean {
 }
 
 /** What a new entry says; place and hashes are the chain's. */
-export interface NewAuditEntry {
+interface NewAuditEntry {
   readonly atMs: number
   readonly principal: Principal
   readonly action: string

@@ -107,7 +107,7 @@ async function newestEntryMs(reader: Reader): Promise<number | undefined> {
 }
 
 /** Where it is written down that the clock came into doubt and out of it: the mutation path. */
-export interface ClockAudit {
+interface ClockAudit {
   run(mutation: {
     readonly principal: Principal
     readonly action: string

@@ -12,7 +12,7 @@ export const START_TOLERANCE_MS = 3_600_000
 const FORGIVEN = TOLERANCE_MS / 86_400_000
 
 /** What the machine's clock should say, and how far it may be ahead of that. */
-export interface Expectation {
+interface Expectation {
   readonly expectedMs: number
   readonly aheadMs: number
   /** What the expectation comes from, for people: `the last commit`. */
@@ -27,7 +27,7 @@ export interface Doubt {
 }
 
 /** A change of the service's time that was believed, other than by its passing. */
-export interface ClockStep {
+interface ClockStep {
   readonly atMs: number
   readonly byMs: number
 }

@@ -197,7 +197,7 @@ export interface Subscriptions {
 }
 
 /** One call of `Context.on`. No `wake` comes after `retiring`. */
-export interface SubscriptionRequest {
+interface SubscriptionRequest {
   readonly plugin: string
   readonly type: string
   readonly handler: EventHandler

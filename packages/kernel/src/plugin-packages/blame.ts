@@ -23,7 +23,7 @@ export interface Blame {
 }
 
 /** What a process noted of itself that was ended since its event loop did not turn. */
-export interface Hang {
+interface Hang {
   readonly uptimeMs: number
   /** Functions, the innermost first, each with the URL of its file. */
   readonly frames: readonly string[]

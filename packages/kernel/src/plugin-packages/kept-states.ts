@@ -5,7 +5,7 @@ import type { FoundPlugin } from './manifest.ts'
 import { installedName } from './sources.ts'
 
 /** What is kept of a plugin over restarts. */
-export interface KeptState {
+interface KeptState {
   /** Somebody has switched it off. */
   readonly isDisabled?: boolean
   /** The version that a rollback chose, or that stayed because a later one failed: no start goes forward by itself. */

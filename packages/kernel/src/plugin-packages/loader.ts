@@ -20,7 +20,7 @@ export interface Loader {
 const CONTRACTS = '@steeple/contracts'
 
 /** The module URL of an entry whose content has that hash: another content is another module. */
-export function moduleUrl(entry: string, hash: string): string {
+function moduleUrl(entry: string, hash: string): string {
   return `${pathToFileURL(entry).href}?sha=${hash}`
 }
 
@@ -29,7 +29,7 @@ export function moduleUrl(entry: string, hash: string): string {
  * not Node's own: an installed plugin is one file, and its hash covers all of it. `modules` holds the checked bytes of
  * each such module until it is loaded, so that what was checked is what runs. Returns what takes the hooks away.
  */
-export function installHooks(contractsUrl: string, modules: Map<string, Uint8Array | undefined>): () => void {
+function installHooks(contractsUrl: string, modules: Map<string, Uint8Array | undefined>): () => void {
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {
       if (context.parentURL === undefined || !modules.has(context.parentURL)) return next(specifier, context)
@@ -74,7 +74,7 @@ export function createLoader(contractsUrl: string): Loader {
 }
 
 /** The `plugin` export of a module. Throws when it has none. */
-export function pluginOf(module: unknown): Plugin {
+function pluginOf(module: unknown): Plugin {
   const plugin: unknown = typeof module === 'object' && module !== null && Reflect.get(module, 'plugin')
   if (typeof plugin !== 'object' || plugin === null || typeof Reflect.get(plugin, 'setup') !== 'function') {
     throw new TypeError('the module exports no `plugin` with a `setup` function')

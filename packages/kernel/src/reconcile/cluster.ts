@@ -243,7 +243,7 @@ export interface SharedStore {
 }
 
 /** What of the kernel hears of the other instances. */
-export interface ClusterListeners {
+interface ClusterListeners {
   readonly reconciler: {
     follow(): Promise<void>
     placeOf(resource: string): RunsOn | undefined

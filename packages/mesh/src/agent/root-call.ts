@@ -5,7 +5,7 @@ import { codeIn, type MeshAnswer, type MeshCall, type MeshClient } from './mesh-
 const TIMEOUT_MS = 10_000
 
 /** A question that is for the root, wherever that is. */
-export interface RootCall
+interface RootCall
   extends Pick<MeshCall, 'method' | 'path' | 'isAnonymous' | 'signal'>,
     Partial<Pick<MeshCall, 'timeoutMs'>> {
   readonly body?: object

@@ -86,7 +86,7 @@ async function deviceOf(ip: (args: readonly string[]) => Promise<string>): Promi
 }
 
 /** Resource and key of the reconciler. */
-export const BREAKOUT_RESOURCE = 'mesh_breakout'
+const BREAKOUT_RESOURCE = 'mesh_breakout'
 const KEY = 'breakout'
 /** Whoever flushes the tables tells nobody; the look costs one process while there is something to look at. */
 const RESYNC_MS = 5_000

@@ -65,7 +65,7 @@ export interface KnownCertificate {
 }
 
 /** A node that is let in, or comes back. */
-export interface Admission {
+interface Admission {
   readonly nodeId: string
   readonly name: string
   readonly keySha256: string

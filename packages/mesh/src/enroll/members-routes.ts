@@ -355,7 +355,7 @@ function caRoute(parts: EnrollParts): Route {
 }
 
 /** The mesh that this node is in, as far as it knows. */
-export function viewOf(parts: EnrollParts): MeshView {
+function viewOf(parts: EnrollParts): MeshView {
   const membership = parts.identity.membership()
   if (membership === undefined) return rootView(parts)
   const known = parts.membershipState.view()

@@ -6,7 +6,7 @@ import type { SignedList } from './revocation-list.ts'
 import { putNote, readNote } from './store.ts'
 
 /** Why this node is not in a mesh any more that it was in. */
-export interface Expulsion {
+interface Expulsion {
   readonly mesh: string
   readonly atMs: number
 }

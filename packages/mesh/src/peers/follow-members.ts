@@ -57,7 +57,7 @@ function tellRefused({ context, board }: PeersParts, refused: readonly RefusedMe
  * those whose address is none that the mesh may use here (`strange` says why). One that keeps the address that it has is
  * not asked again: the network of a mesh may change.
  */
-export function refusedMembers(
+function refusedMembers(
   rows: readonly PeerRow[],
   members: readonly Member[],
   strange: (address: string) => string | undefined,

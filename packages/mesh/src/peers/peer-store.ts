@@ -1,7 +1,7 @@
 import { defineTable, type Migration, type Reader, type Table } from '@steeple/contracts'
 
 /** Where a peer comes from: an operator, what was heard by mDNS, or the list of members. */
-export type PeerSource = 'static' | 'mdns' | 'mesh'
+type PeerSource = 'static' | 'mdns' | 'mesh'
 
 /** One peer as it is wanted. Times in ms since the epoch. */
 export interface PeerRow {

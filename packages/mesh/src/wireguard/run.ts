@@ -22,7 +22,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 }
 
 /** What one run of a program needs beside its arguments. */
-export interface RunOptions {
+interface RunOptions {
   readonly signal: AbortSignal
   /** A secret, or much, that the program reads from `/dev/stdin`, and the directory (0700) in which it lies for a moment. */
   readonly secret?: { readonly text: string; readonly dir: string }

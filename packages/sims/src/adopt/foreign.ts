@@ -26,7 +26,7 @@ import { takenAmong } from '../store/sim-store.ts'
 const CHUNK = 500
 
 /** A driver that can list whom its HSS holds. */
-export type ListingDriver = HssDriver & Required<Pick<HssDriver, 'everybody' | 'whole'>>
+type ListingDriver = HssDriver & Required<Pick<HssDriver, 'everybody' | 'whole'>>
 
 /** Where subscribers are looked for: the HSS that is written to, or one that is only looked at. */
 export interface Chosen {
@@ -67,7 +67,7 @@ export function chosenSource(parts: SimsParts, { source = 'core', documents }: S
 }
 
 /** The driver, when it can list whom its HSS holds; otherwise why it cannot. Throws `southbound_unavailable` for one that is away. */
-export function listingDriver({ hss }: SimsParts): ListingDriver | string {
+function listingDriver({ hss }: SimsParts): ListingDriver | string {
   const driver = hss.driver()
   const { driver: name, problem } = hss.view()
   if (driver === undefined || hss.restMs() !== undefined)

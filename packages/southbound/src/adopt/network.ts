@@ -55,7 +55,7 @@ export function plmnAt(part: Part): FoundNetwork['plmn'] {
 }
 
 /** A slice, TS 23.003 §28.4.2; undefined where its type is none. */
-export function sliceAt(part: Part): { readonly sst: number; readonly sd?: string } | undefined {
+function sliceAt(part: Part): { readonly sst: number; readonly sd?: string } | undefined {
   const [sst, sd] = [Number(textAt(part, 'sst') ?? Number.NaN), textAt(part, 'sd')]
   if (!Number.isInteger(sst)) return undefined
   return sd === undefined ? { sst } : { sst, sd: sd.padStart(6, '0').toLowerCase() }

@@ -27,7 +27,7 @@ export interface Overlays {
 const isEither = (path: string): boolean => isSafePath(`${RENDERED}/${path}`)
 
 /** The overlays of a directory for those files. Throws `southbound_unavailable`. */
-export async function overlaysIn(dir: string, paths: Iterable<string>): Promise<Overlays> {
+async function overlaysIn(dir: string, paths: Iterable<string>): Promise<Overlays> {
   const safe = [...paths].filter(isEither)
   const found = await readFiles(dir, [
     ABSENT,

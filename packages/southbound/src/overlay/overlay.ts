@@ -67,7 +67,7 @@ function isLike(one: unknown, other: unknown): boolean {
 }
 
 /** A key that is written otherwise here and there. */
-export interface Difference {
+interface Difference {
   /** Dotted, with the place in a list: `mme.tai.0.tac`. */
   readonly key: string
   /** As the operator's file has it; undefined when it has none. */

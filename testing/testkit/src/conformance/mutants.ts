@@ -30,7 +30,7 @@ export function wrongDriver<Driver extends object>(
 }
 
 /** The fixture with a wrong driver in place of its own. */
-export function mutated<Driver extends object, Fixture extends DriverFixture<Driver>>(
+function mutated<Driver extends object, Fixture extends DriverFixture<Driver>>(
   fixture: Fixture,
   mutant: Mutant<Driver, Fixture>,
 ): Fixture {
@@ -51,7 +51,7 @@ function replaced<T extends object>(object: T, members: Partial<T>): T {
 }
 
 /** The sentence of the first check that a mutant fails; undefined for one that passes all. */
-export async function firstBite<Driver extends object, Fixture extends DriverFixture<Driver>>(
+async function firstBite<Driver extends object, Fixture extends DriverFixture<Driver>>(
   checks: readonly Check<Fixture>[],
   make: () => Promise<Fixture>,
   mutant: Mutant<Driver, Fixture>,

@@ -16,7 +16,7 @@ const NAME: Column<Sim> = {
 }
 
 /** What a plugin adds to the list: columns, and the events after which what they show is another. */
-export interface SimColumns {
+interface SimColumns {
   readonly columns: () => readonly Column<Sim>[]
   readonly on: readonly string[]
 }

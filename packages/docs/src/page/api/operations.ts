@@ -11,7 +11,7 @@ export interface Parameter {
   readonly schema: Json
 }
 
-export interface Failure {
+interface Failure {
   readonly status: string
   readonly codes: readonly string[]
 }

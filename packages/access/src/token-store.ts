@@ -41,7 +41,7 @@ export interface TokenPosition {
   readonly id: string
 }
 
-const TOKENS: Table<TokenRow> = defineTable<TokenRow>(
+const TOKENS: Table<TokenRow> = defineTable(
   'access_token',
   [
     'id',
@@ -59,11 +59,7 @@ const TOKENS: Table<TokenRow> = defineTable<TokenRow>(
   ],
   ['id'],
 )
-const USES: Table<UseRow> = defineTable<UseRow>(
-  'access_token_use',
-  ['token_id', 'last_used_at_ms'],
-  ['token_id'],
-)
+const USES: Table<UseRow> = defineTable('access_token_use', ['token_id', 'last_used_at_ms'], ['token_id'])
 
 /** The tables of this package, for the integrity scan. */
 export const TABLES: readonly TableSpec[] = [TOKENS, USES]

@@ -10,7 +10,7 @@ export interface WrittenRow {
   readonly iccid_last4: string
 }
 
-export const WRITTEN: Table<WrittenRow> = defineTable<WrittenRow>(
+export const WRITTEN: Table<WrittenRow> = defineTable(
   'card_writer_written',
   ['hash', 'written_at_ms', 'written_by', 'iccid_last4'],
   ['hash'],

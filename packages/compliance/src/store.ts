@@ -56,22 +56,22 @@ export interface ErasureRow {
   readonly asked_by: string
 }
 
-export const MOVES: Table<MoveRow> = defineTable<MoveRow>(
+export const MOVES: Table<MoveRow> = defineTable(
   'compliance_move',
   ['seq', 'at_ms', 'kind', 'subject', 'from_state', 'to_state', 'reason', 'how'],
   ['seq'],
 )
-export const STANDINGS: Table<StandingRow> = defineTable<StandingRow>(
+export const STANDINGS: Table<StandingRow> = defineTable(
   'compliance_standing',
   ['subject', 'state', 'reason'],
   ['subject'],
 )
-export const CHECKPOINTS: Table<CheckpointRow> = defineTable<CheckpointRow>(
+export const CHECKPOINTS: Table<CheckpointRow> = defineTable(
   'compliance_checkpoint',
   ['id', 'at_ms', 'kind', 'before_ms', 'first_id', 'last_id', 'removed', 'sha256', 'signature'],
   ['id'],
 )
-export const ERASURES: Table<ErasureRow> = defineTable<ErasureRow>(
+export const ERASURES: Table<ErasureRow> = defineTable(
   'compliance_erasure',
   ['subject', 'asked_at_ms', 'asked_by'],
   ['subject'],

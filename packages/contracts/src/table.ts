@@ -197,8 +197,8 @@ function changeTexts(name: string, byKey: string): (columns: readonly string[]) 
 /** Declares a table of checksummed rows. `key` are the columns of its primary key. */
 export function defineTable<Row extends object>(
   name: string,
-  columns: readonly (keyof Row & string)[],
-  key: readonly (keyof Row & string)[],
+  columns: readonly (keyof NoInfer<Row> & string)[],
+  key: readonly (keyof NoInfer<Row> & string)[],
 ): Table<Row> {
   const { insert, insertNew, put, remove, byKey } = changesOf(name, columns, key)
   let stored: readonly string[] = columns

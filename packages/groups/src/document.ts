@@ -177,7 +177,7 @@ export interface BoxReport {
 
 const MOST_ROWS = 50
 const LONGEST = 500
-export const SHORT_TEXT: JsonSchema = { type: 'string', maxLength: LONGEST }
+const SHORT_TEXT: JsonSchema = { type: 'string', maxLength: LONGEST }
 export const PARTS_SCHEMA: JsonSchema = {
   type: 'array',
   maxItems: PARTS.length,

@@ -1,7 +1,7 @@
 export { isRestorePending } from '@steeple/store'
 export { isSynchronised } from './clock/clock-keeper.ts'
 export { systemClock, systemTimers } from './clock/deadline.ts'
-export { fileOfStore, storeUrlOf } from './composition/data-dir-lock.ts'
+export { fileOfStore } from './composition/data-dir-lock.ts'
 export { acceptStoreLoss, missingStore, permitNewStore } from './composition/kernel-base.ts'
 export {
   type OfflineOptions,
@@ -12,18 +12,11 @@ export {
   pluginsHere,
 } from './composition/offline.ts'
 export type { Kernel } from './create-kernel.ts'
-export {
-  type AuditedRotation,
-  createKernel,
-  type KernelOptions,
-  rotateVaultAudited,
-} from './create-kernel.ts'
-export { KERNEL_TABLES, kernelMigrations } from './mutation/idempotency.ts'
+export { createKernel, rotateVaultAudited } from './create-kernel.ts'
 export type {
   IdempotencyClaim,
   Mutation,
   MutationResult,
-  Mutations,
   Outbox,
   OutboxEvent,
   RateState,
@@ -36,10 +29,7 @@ export { createManifestReader } from './plugin-packages/manifest.ts'
 export { packPlugin } from './plugin-packages/pack.ts'
 export { keyId, makeSigningKey, readSigningKey } from './plugin-packages/signature.ts'
 export type { EdgeGeneration, HttpEdge, RouteSet } from './plugins/host.ts'
-export type { LoadRequest } from './plugins/moves.ts'
 export type { PluginRecord } from './plugins/plugin-entries.ts'
-export type { SecretState } from './plugins/plugin-secrets.ts'
-export type { PluginRegistry } from './plugins/registry.ts'
 export { disableOffline, uninstallOffline } from './plugins/registry.ts'
 export { readLease } from './reconcile/election.ts'
 export { completeRestore } from './state/complete-restore.ts'

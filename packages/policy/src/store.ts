@@ -66,17 +66,17 @@ export interface Arm {
   readonly armedBy: string
 }
 
-const BUNDLES: Table<BundleRow> = defineTable<BundleRow>(
+const BUNDLES: Table<BundleRow> = defineTable(
   'policy_bundle',
   ['revision', 'updated_at_ms', 'updated_by', 'content'],
   ['revision'],
 )
-const ARMS: Table<ArmRow> = defineTable<ArmRow>(
+const ARMS: Table<ArmRow> = defineTable(
   'policy_tx_arm',
   ['id', 'interval_id', 'profile_id', 'profile', 'country', 'armed_at_ms', 'armed_by'],
   ['id'],
 )
-const INTERVALS: Table<IntervalRow> = defineTable<IntervalRow>(
+const INTERVALS: Table<IntervalRow> = defineTable(
   'policy_tx_interval',
   [
     'id',
@@ -98,7 +98,7 @@ interface ProfileRow {
   readonly id: string
   readonly profile: string
 }
-const PROFILES: Table<ProfileRow> = defineTable<ProfileRow>('policy_radio_profile', ['id', 'profile'], ['id'])
+const PROFILES: Table<ProfileRow> = defineTable('policy_radio_profile', ['id', 'profile'], ['id'])
 
 /** A document of a licence, without its content; open ends are null. The licence is the one that was in the rules when it was attached. */
 export interface DocumentRow {
@@ -119,7 +119,7 @@ interface ContentRow {
   readonly part: number
   readonly content: Uint8Array
 }
-const DOCUMENTS: Table<DocumentRow> = defineTable<DocumentRow>(
+const DOCUMENTS: Table<DocumentRow> = defineTable(
   'policy_license_document',
   [
     'id',
@@ -135,7 +135,7 @@ const DOCUMENTS: Table<DocumentRow> = defineTable<DocumentRow>(
   ],
   ['id'],
 )
-const CONTENTS: Table<ContentRow> = defineTable<ContentRow>(
+const CONTENTS: Table<ContentRow> = defineTable(
   'policy_license_content',
   ['sha256', 'part', 'content'],
   ['sha256', 'part'],

@@ -74,7 +74,7 @@ function isSealedColumns(value: unknown): value is SealedColumns {
 const KEY_ID_BYTES = 4
 
 /** One key of the vault. `id` is 8 hex characters derived from it. */
-export interface VaultKey {
+interface VaultKey {
   readonly id: string
   readonly key: KeyObject
 }

@@ -8,13 +8,12 @@ export {
   settingsInForce,
   writeSettings,
 } from './change-settings.ts'
-export { lineOf, refuse } from './config-error.ts'
-export { type ConfigFlags, DEFAULT_CONFIG_FILE } from './config-sources.ts'
-export { type Problem, valueAt } from './config-tree.ts'
-export { findSections, readSection, type SectionSources } from './find-sections.ts'
+export { lineOf } from './config-error.ts'
+export { DEFAULT_CONFIG_FILE } from './config-sources.ts'
+export { valueAt } from './config-tree.ts'
+export { findSections, readSection } from './find-sections.ts'
 export {
   type CertificateFiles,
-  type FileProblem,
   isLoopback,
   type ListenAddress,
   parseListenAddress,

@@ -91,7 +91,7 @@ export interface BatchRow {
   readonly files_at_ms: number | null
 }
 
-export const BATCHES: Table<BatchRow> = defineTable<BatchRow>(
+export const BATCHES: Table<BatchRow> = defineTable(
   'sims_batch',
   ['id', 'created_at_ms', 'sims', 'profile', 'plmn', 'label', 'key_sealed', 'issued_by', 'files_at_ms'],
   ['id'],

@@ -1,16 +1,12 @@
-export { type Daemons, findDaemons, type LookPlaces } from './adopt/find-daemons.ts'
+export { findDaemons, type LookPlaces } from './adopt/find-daemons.ts'
 export { type CoreReading, readCore, withKeys } from './adopt/found-core.ts'
 export type { FoundCore, FoundDaemon } from './adopt/programs.ts'
-export type { ApplyOptions } from './config-set/apply.ts'
-export { applyConfigSet } from './config-set/apply.ts'
-export type { DaemonChange, FileChange } from './config-set/changes.ts'
-export type { ConfigSet, Daemon, Drops } from './config-set/daemon.ts'
+export type { Daemon } from './config-set/daemon.ts'
 export { renderedOf } from './config-set/files.ts'
-export { type ConfigSetPlan, planConfigSet } from './config-set/plan.ts'
-export type { Limits, Probe } from './config-set/verify.ts'
+export type { Limits } from './config-set/verify.ts'
 export { type CoreFiles, createCoreFiles, restartedOf } from './core-files/core-files.ts'
 export { errorWords } from './core-files/core-plan.ts'
-export type { CoreFilesParts, CorePlace, PlacedDesired } from './core-files/core-set.ts'
+export type { CoreFilesParts, PlacedDesired } from './core-files/core-set.ts'
 export {
   coreEngine,
   looksOf,
@@ -18,7 +14,6 @@ export {
   phonesOfOurs,
   recordRecall,
   runnersOf,
-  type WorkJudged,
   workJudged,
 } from './core-parts.ts'
 export {

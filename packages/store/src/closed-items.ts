@@ -13,7 +13,7 @@ interface ClosedRow {
 export const CLOSED_DDL = `create table kernel_closed (kind text not null, id text not null, until_ms bigint,
   at_ms bigint not null, row_sum bigint not null, primary key (kind, id))`
 /** What restores have closed: see `ClosedItems`. */
-export const CLOSED: Table<ClosedRow> = defineTable<ClosedRow>(
+export const CLOSED: Table<ClosedRow> = defineTable(
   'kernel_closed',
   ['kind', 'id', 'until_ms', 'at_ms'],
   ['kind', 'id'],

@@ -1,23 +1,19 @@
 export { CLOSED, CLOSED_DDL, closedItems, closeItems } from './closed-items.ts'
 export type { CommitGroup, Database, SideConnection, StoreMigration, WriterTx } from './database.ts'
 export { leaveOut } from './leave-out.ts'
-export { openDatabase, type StoreOptions } from './open.ts'
-export { loadPostgres, type PostgresLoad } from './postgres-load.ts'
+export { openDatabase } from './open.ts'
+export { loadPostgres } from './postgres-load.ts'
 export {
   fullPace,
   gentlePace,
   type IntegrityProblem,
-  type IntegrityReport,
   type ScanMemory,
-  type ScanOptions,
   type ScanPace,
   type ScanPosition,
-  type ScanState,
   scanIntegrity,
   scanMemory,
 } from './scan-memory.ts'
-export { openSqliteConnection, type SqliteConnection, type SqliteStatement } from './sqlite-binding.ts'
-export type { StoreCopy } from './sqlite-copy.ts'
+export { openSqliteConnection } from './sqlite-binding.ts'
 export {
   asFullDisk,
   COMING,

@@ -223,7 +223,7 @@ function keyOf(spec: TableSpec, row: Raw): SqlParams {
 }
 
 /** What is written down of the checks of the store, so that a restart goes on where the last one ended. */
-export interface ScanState {
+interface ScanState {
   /** Where the check that is under way stands; undefined when none is, or when it has found something. */
   readonly position?: ScanPosition
   /** Rows of the last whole check. */

@@ -24,7 +24,7 @@ export interface CertificatePosition {
   readonly serial: string
 }
 
-const CERTIFICATES: Table<CertificateRow> = defineTable<CertificateRow>(
+const CERTIFICATES: Table<CertificateRow> = defineTable(
   'access_certificate',
   [
     'serial',

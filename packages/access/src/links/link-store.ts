@@ -12,7 +12,7 @@ export interface LinkRow {
   readonly expires_at_ms: number
 }
 
-const LINKS: Table<LinkRow> = defineTable<LinkRow>(
+const LINKS: Table<LinkRow> = defineTable(
   'access_link',
   ['id', 'token_sha256', 'maker', 'parent', 'created_at_ms', 'expires_at_ms'],
   ['id'],

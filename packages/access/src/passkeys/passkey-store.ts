@@ -25,7 +25,7 @@ interface UsedRow {
   readonly expires_at_ms: number
 }
 
-const PASSKEYS: Table<PasskeyRow> = defineTable<PasskeyRow>(
+const PASSKEYS: Table<PasskeyRow> = defineTable(
   'access_passkey',
   [
     'id',
@@ -41,7 +41,7 @@ const PASSKEYS: Table<PasskeyRow> = defineTable<PasskeyRow>(
   ],
   ['id'],
 )
-const USED: Table<UsedRow> = defineTable<UsedRow>(
+const USED: Table<UsedRow> = defineTable(
   'access_passkey_used',
   ['challenge_sha256', 'expires_at_ms'],
   ['challenge_sha256'],

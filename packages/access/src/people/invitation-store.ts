@@ -15,7 +15,7 @@ export interface InvitationRow {
   readonly parent: string | null
 }
 
-const INVITATIONS: Table<InvitationRow> = defineTable<InvitationRow>(
+const INVITATIONS: Table<InvitationRow> = defineTable(
   'access_invitation',
   ['id', 'token_sha256', 'name', 'roles', 'created_at_ms', 'expires_at_ms', 'created_by', 'parent'],
   ['id'],

@@ -67,12 +67,12 @@ const LIMIT = { name: 'failed_logins', limit: MOST_FAILURES, windowS: WINDOW_MS 
 /** For so long a network from which somebody has logged in is known. */
 const KNOWN_MS = 90 * 86_400_000
 
-const FAILURES: Table<FailureRow> = defineTable<FailureRow>(
+const FAILURES: Table<FailureRow> = defineTable(
   'access_login_failure',
   ['network', 'name_hash', 'failures', 'last_at_ms'],
   ['network', 'name_hash'],
 )
-const KNOWN: Table<KnownRow> = defineTable<KnownRow>(
+const KNOWN: Table<KnownRow> = defineTable(
   'access_known_network',
   ['user_id', 'network', 'at_ms'],
   ['user_id', 'network'],

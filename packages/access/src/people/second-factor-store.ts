@@ -20,12 +20,12 @@ export interface RecoveryRow {
 
 const CLOSED = -1
 
-const TOTPS: Table<TotpRow> = defineTable<TotpRow>(
+const TOTPS: Table<TotpRow> = defineTable(
   'access_totp',
   ['user_id', 'secret', 'last_step', 'created_at_ms'],
   ['user_id'],
 )
-const CODES: Table<RecoveryRow> = defineTable<RecoveryRow>(
+const CODES: Table<RecoveryRow> = defineTable(
   'access_recovery_code',
   ['user_id', 'code_sha256', 'used_at_ms'],
   ['user_id', 'code_sha256'],

@@ -27,7 +27,7 @@ export interface SessionPosition {
   readonly id: string
 }
 
-const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
+const SESSIONS: Table<SessionRow> = defineTable(
   'access_session',
   [
     'id',

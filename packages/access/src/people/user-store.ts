@@ -32,7 +32,7 @@ export interface UserPosition {
   readonly id: string
 }
 
-const USERS: Table<UserRow> = defineTable<UserRow>(
+const USERS: Table<UserRow> = defineTable(
   'access_user',
   ['id', 'name', 'name_key', 'roles', 'password_hash', 'created_at_ms', 'created_by', 'last_login_at_ms'],
   ['id'],

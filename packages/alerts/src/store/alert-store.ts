@@ -31,7 +31,7 @@ export interface AlertRow {
 }
 
 /** All alerts: open ones and the history. */
-export const ALERTS: Table<AlertRow> = defineTable<AlertRow>(
+export const ALERTS: Table<AlertRow> = defineTable(
   'alerts_alert',
   [
     'id',

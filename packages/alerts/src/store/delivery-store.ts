@@ -21,7 +21,7 @@ export interface DeliveryRow {
 }
 
 /** Messages that nobody has taken yet. */
-export const DELIVERIES: Table<DeliveryRow> = defineTable<DeliveryRow>(
+export const DELIVERIES: Table<DeliveryRow> = defineTable(
   'alerts_delivery',
   [
     'id',

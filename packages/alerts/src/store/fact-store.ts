@@ -7,8 +7,4 @@ export interface FactRow {
   readonly subject: string
 }
 
-export const FACTS: Table<FactRow> = defineTable<FactRow>(
-  'alerts_fact',
-  ['name', 'at_ms', 'subject'],
-  ['name'],
-)
+export const FACTS: Table<FactRow> = defineTable('alerts_fact', ['name', 'at_ms', 'subject'], ['name'])

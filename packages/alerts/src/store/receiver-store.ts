@@ -20,7 +20,7 @@ export interface ReceiverRow {
 }
 
 /** The receivers that somebody has added. */
-export const RECEIVERS: Table<ReceiverRow> = defineTable<ReceiverRow>(
+export const RECEIVERS: Table<ReceiverRow> = defineTable(
   'alerts_receiver',
   [
     'name',

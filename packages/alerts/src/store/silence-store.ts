@@ -9,7 +9,7 @@ export interface SilenceRow {
 }
 
 /** The silences that were asked for. */
-export const SILENCES: Table<SilenceRow> = defineTable<SilenceRow>(
+export const SILENCES: Table<SilenceRow> = defineTable(
   'alerts_silence',
   ['open_key', 'until_ms', 'silenced_by'],
   ['open_key'],

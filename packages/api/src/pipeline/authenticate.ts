@@ -233,7 +233,7 @@ function nodeIdFrom(params: unknown): string | undefined {
 }
 
 /** The role that a refusal names. */
-function neededRole(endpoint: Endpoint): Role | 'bootstrap token' {
+export function neededRole(endpoint: Endpoint): Role | 'bootstrap token' {
   const access = endpoint.route.role
   return access === 'public' || access === 'bootstrap' ? 'bootstrap token' : access
 }

@@ -10,7 +10,7 @@ interface OrderRow {
   readonly profile_type: string
   readonly created_at_ms: number
 }
-export const ORDERS: Table<OrderRow> = defineTable<OrderRow>(
+export const ORDERS: Table<OrderRow> = defineTable(
   'esim_smdp_order',
   ['token', 'owner', 'profile_type', 'created_at_ms'],
   ['token'],
@@ -24,11 +24,7 @@ interface CallRow {
   readonly answer_sealed: Uint8Array
   readonly at_ms: number
 }
-export const CALLS: Table<CallRow> = defineTable<CallRow>(
-  'esim_smdp_call',
-  ['id', 'answer_sealed', 'at_ms'],
-  ['id'],
-)
+export const CALLS: Table<CallRow> = defineTable('esim_smdp_call', ['id', 'answer_sealed', 'at_ms'], ['id'])
 
 /** What is still to be told to the order system of a download. SGP.22 §5.3.5. */
 export interface ProgressRow {
@@ -51,7 +47,7 @@ export interface ProgressRow {
   readonly next_at_ms: number
 }
 /** The queue of it. */
-export const PROGRESS: Table<ProgressRow> = defineTable<ProgressRow>(
+export const PROGRESS: Table<ProgressRow> = defineTable(
   'esim_smdp_progress',
   [
     'id',

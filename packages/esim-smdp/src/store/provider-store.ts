@@ -26,7 +26,7 @@ export interface ProviderRow {
   /** Subject of the client certificate that its notifications may come with, as `subjectOf` writes it; null or empty: none. */
   readonly notify_subject: string | null
 }
-export const PROVIDERS: Table<ProviderRow> = defineTable<ProviderRow>(
+export const PROVIDERS: Table<ProviderRow> = defineTable(
   'esim_smdp_provider',
   [
     'id',
@@ -70,7 +70,7 @@ export interface ProvidedRow {
   readonly cancel_failures: number
   readonly cancel_next_at_ms: number
 }
-export const PROVIDED: Table<ProvidedRow> = defineTable<ProvidedRow>(
+export const PROVIDED: Table<ProvidedRow> = defineTable(
   'esim_smdp_provided',
   ['token', 'provider', 'step', 'confirmation_sealed', 'cancel', 'cancel_failures', 'cancel_next_at_ms'],
   ['token'],

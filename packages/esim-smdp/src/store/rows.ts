@@ -49,7 +49,7 @@ export interface CodeRow {
   readonly expires_at_ms: number
   readonly changed_at_ms: number
 }
-export const CODES: Table<CodeRow> = defineTable<CodeRow>(
+export const CODES: Table<CodeRow> = defineTable(
   'esim_smdp_code',
   [
     'token',
@@ -108,7 +108,7 @@ export interface SessionRow {
   readonly created_at_ms: number
   readonly expires_at_ms: number
 }
-export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
+export const SESSIONS: Table<SessionRow> = defineTable(
   'esim_smdp_session',
   [
     'tid',
@@ -148,7 +148,7 @@ export interface EuiccRow {
   /** Version of profile packages that it takes, such as 2.3; null when it has not said. */
   readonly profile_version: string | null
 }
-export const EUICCS: Table<EuiccRow> = defineTable<EuiccRow>(
+export const EUICCS: Table<EuiccRow> = defineTable(
   'esim_smdp_euicc',
   [
     'eid_hash',
@@ -179,7 +179,7 @@ export interface HeldRow {
   readonly disabled_at_ms: number | null
   readonly deleted_at_ms: number | null
 }
-export const HELD: Table<HeldRow> = defineTable<HeldRow>(
+export const HELD: Table<HeldRow> = defineTable(
   'esim_smdp_held',
   [
     'eid_hash',
@@ -206,7 +206,7 @@ export interface NoticeRow {
   readonly detail: string | null
   readonly received_at_ms: number
 }
-export const NOTICES: Table<NoticeRow> = defineTable<NoticeRow>(
+export const NOTICES: Table<NoticeRow> = defineTable(
   'esim_smdp_notice',
   ['eid_hash', 'seq', 'event', 'token', 'detail', 'received_at_ms'],
   ['eid_hash', 'seq'],
@@ -229,7 +229,7 @@ export interface CertRow {
   readonly not_after_ms: number
   readonly added_at_ms: number
 }
-export const CERTS: Table<CertRow> = defineTable<CertRow>(
+export const CERTS: Table<CertRow> = defineTable(
   'esim_smdp_cert',
   [
     'id',
@@ -252,7 +252,7 @@ export interface KeyRow {
   /** AAD `esim_smdp_key/<id>`. */
   readonly key_sealed: Uint8Array
 }
-export const KEYS: Table<KeyRow> = defineTable<KeyRow>('esim_smdp_key', ['id', 'key_sealed'], ['id'])
+export const KEYS: Table<KeyRow> = defineTable('esim_smdp_key', ['id', 'key_sealed'], ['id'])
 
 /** A certificate that was removed by hand: `esim.certs_dir` does not bring it back. */
 export interface DroppedRow {
@@ -260,11 +260,7 @@ export interface DroppedRow {
   readonly id: string
   readonly at_ms: number
 }
-export const DROPPED: Table<DroppedRow> = defineTable<DroppedRow>(
-  'esim_smdp_dropped',
-  ['id', 'at_ms'],
-  ['id'],
-)
+export const DROPPED: Table<DroppedRow> = defineTable('esim_smdp_dropped', ['id', 'at_ms'], ['id'])
 
 /** A certificate that is not believed any more, whoever shows it. */
 export interface RevokedRow {
@@ -274,8 +270,4 @@ export interface RevokedRow {
   readonly source: 'list' | 'hand'
   readonly at_ms: number
 }
-export const REVOKED: Table<RevokedRow> = defineTable<RevokedRow>(
-  'esim_smdp_revoked',
-  ['id', 'source', 'at_ms'],
-  ['id'],
-)
+export const REVOKED: Table<RevokedRow> = defineTable('esim_smdp_revoked', ['id', 'source', 'at_ms'], ['id'])

@@ -26,7 +26,7 @@ export interface QuotaRow {
   readonly free_from_ms: number | null
 }
 
-export const QUOTAS: Table<QuotaRow> = defineTable<QuotaRow>(
+export const QUOTAS: Table<QuotaRow> = defineTable(
   'fair_use_quota',
   [
     'hash',

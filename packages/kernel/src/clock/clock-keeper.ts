@@ -81,7 +81,7 @@ interface ClockRow {
 const CLOCK_TABLE = 'kernel_clock'
 export const CLOCK_DDL: string = `create table ${CLOCK_TABLE} (node_id text not null primary key, at_ms bigint not null,
     boot_id text, up_ms bigint not null, step_at_ms bigint, step_by_ms bigint, row_sum bigint not null)`
-const CLOCK: Table<ClockRow> = defineTable<ClockRow>(
+const CLOCK: Table<ClockRow> = defineTable(
   CLOCK_TABLE,
   ['node_id', 'at_ms', 'boot_id', 'up_ms', 'step_at_ms', 'step_by_ms'],
   ['node_id'],

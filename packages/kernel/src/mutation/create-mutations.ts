@@ -36,7 +36,7 @@ interface RateRow {
   readonly used: number
 }
 
-const RATE: Table<RateRow> = defineTable<RateRow>('kernel_rate', ['name', 'started_at_ms', 'used'], ['name'])
+const RATE: Table<RateRow> = defineTable('kernel_rate', ['name', 'started_at_ms', 'used'], ['name'])
 /** The limits of the policy are per hour. */
 const WINDOW_MS = 3_600_000
 const REMOVE_EXPIRED = 'delete from kernel_rate where started_at_ms <= :before'

@@ -25,7 +25,7 @@ interface OutboxRow {
   readonly data: string
 }
 
-const OUTBOX: Table<OutboxRow> = defineTable<OutboxRow>(
+const OUTBOX: Table<OutboxRow> = defineTable(
   'kernel_outbox',
   ['id', 'at_ms', 'type', 'subject', 'data'],
   ['id'],
@@ -171,7 +171,7 @@ interface SubscriptionRow {
 export const SUBSCRIPTION_DDL = `create table kernel_subscription (plugin text not null, type text not null,
   event_id bigint not null, row_sum bigint not null, primary key (plugin, type))`
 /** The cursors, one for each plugin and type of event. */
-export const SUBSCRIPTIONS: Table<SubscriptionRow> = defineTable<SubscriptionRow>(
+export const SUBSCRIPTIONS: Table<SubscriptionRow> = defineTable(
   'kernel_subscription',
   ['plugin', 'type', 'event_id'],
   ['plugin', 'type'],

@@ -95,7 +95,7 @@ export interface LedgerRow {
   readonly spans: string | null
 }
 
-export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
+export const SESSIONS: Table<SessionRow> = defineTable(
   'sessions_session',
   [
     'id',
@@ -117,37 +117,33 @@ export const SESSIONS: Table<SessionRow> = defineTable<SessionRow>(
   ['id'],
 )
 
-export const LINKS: Table<LinkRow> = defineTable<LinkRow>(
+export const LINKS: Table<LinkRow> = defineTable(
   'sessions_link',
   ['source', 'reference', 'session_id', 'is_live', 'state', 'technology', 'cell', 'started_at_ms'],
   ['source', 'reference'],
 )
 
-export const COUNTERS: Table<CounterRow> = defineTable<CounterRow>(
+export const COUNTERS: Table<CounterRow> = defineTable(
   'sessions_counter',
   ['source', 'counter', 'generation', 'up_bytes', 'down_bytes', 'to_ms'],
   ['source', 'counter', 'generation'],
 )
 
-export const HELD: Table<HeldRow> = defineTable<HeldRow>(
+export const HELD: Table<HeldRow> = defineTable(
   'sessions_held',
   ['source', 'whose', 'from_ms', 'to_ms', 'up_bytes', 'down_bytes', 'is_incomplete', 'held_at_ms'],
   ['source', 'whose', 'from_ms', 'to_ms'],
 )
 
-export const SOURCES: Table<SourceRow> = defineTable<SourceRow>(
+export const SOURCES: Table<SourceRow> = defineTable(
   'sessions_source',
   ['source', 'position', 'at_ms', 'until_ms'],
   ['source'],
 )
 
-export const ROUND: Table<RoundRow> = defineTable<RoundRow>(
-  'sessions_round',
-  ['id', 'round', 'next_session'],
-  ['id'],
-)
+export const ROUND: Table<RoundRow> = defineTable('sessions_round', ['id', 'round', 'next_session'], ['id'])
 
-export const LEDGER: Table<LedgerRow> = defineTable<LedgerRow>(
+export const LEDGER: Table<LedgerRow> = defineTable(
   'sessions_ledger',
   [
     'imsi',

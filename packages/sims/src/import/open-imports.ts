@@ -9,7 +9,7 @@ interface OpenImportRow {
 }
 
 /** Imports of several transactions that have begun and have no audit entry yet. */
-export const OPEN_IMPORTS: Table<OpenImportRow> = defineTable<OpenImportRow>(
+export const OPEN_IMPORTS: Table<OpenImportRow> = defineTable(
   'sims_import',
   ['id', 'started_at_ms', 'principal', 'request_id'],
   ['id'],

@@ -78,7 +78,7 @@ interface IndexRow {
 }
 
 /** The keys of the index: the one in force, and the one of versions up to 0.2.0 as long as rows may be under it. */
-export const ICCID_INDEX: Table<IndexRow> = defineTable<IndexRow>(
+export const ICCID_INDEX: Table<IndexRow> = defineTable(
   'sims_iccid_index',
   ['id', 'key_sealed', 'indexed_to'],
   ['id'],

@@ -121,7 +121,7 @@ export const FRESH: Pick<SimRow, Fresh> = {
   generation: 1,
 }
 
-export const SIMS: Table<SimRow> = defineTable<SimRow>(
+export const SIMS: Table<SimRow> = defineTable(
   'sims_sim',
   [
     'hash',

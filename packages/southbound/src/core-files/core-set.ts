@@ -7,7 +7,7 @@ import type { Limits, Probe } from '../config-set/verify.ts'
 import type { Engine } from '../engine/engine.ts'
 
 /** Where a core's files and daemons are. Roles are the keys: `mme`, `smf`, … */
-export interface CorePlace {
+interface CorePlace {
   /** Absolute path of the directory; empty when none is configured. */
   readonly configDir: string
   /** Role → container. */

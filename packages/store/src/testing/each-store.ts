@@ -22,7 +22,7 @@ export const TOY_MIGRATIONS: readonly Migration[] = [
     ],
   },
 ]
-export const TOY: Table<ToyRow> = defineTable<ToyRow>('toy_item', ['id', 'n', 'label'], ['id'])
+export const TOY: Table<ToyRow> = defineTable('toy_item', ['id', 'n', 'label'], ['id'])
 
 export function toy(id: string, n = 0, label: string | null = null): ToyRow {
   return { id, n, label }

@@ -2,7 +2,7 @@ import type { AlertRule } from '@steeple/contracts'
 import type { Severity } from './rules/rule.ts'
 
 /** A rule of `alerts.rules`. */
-export interface RuleConfig extends AlertRule {
+interface RuleConfig extends AlertRule {
   /** The value that ends it; the threshold when absent. */
   readonly clear?: number
   /** How long it is well before it is over; as `for` when absent. */

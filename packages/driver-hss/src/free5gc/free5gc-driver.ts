@@ -54,7 +54,7 @@ import {
 } from './read.ts'
 
 /** The database that free5GC reads. */
-export const FREE5GC_DATABASE = 'free5gc'
+const FREE5GC_DATABASE = 'free5gc'
 /** Collections with one document for each subscriber. */
 const ONE_EACH: readonly string[] = [COLLECTIONS.auth, COLLECTIONS.policyAm, COLLECTIONS.policySm]
 

@@ -78,7 +78,7 @@ function at(doc: Doc, path: string): unknown {
 }
 
 /** The database and collection that Open5GS reads. */
-export const OPEN5GS_DATABASE = 'open5gs'
+const OPEN5GS_DATABASE = 'open5gs'
 const COLLECTION = 'subscribers'
 /** The HSS looks a changed document up when it hears of it: a removal waits so long after a block, ms. */
 const CANCEL_MS = 1_100

@@ -107,8 +107,9 @@ export async function breakout(
 ): Promise<Instance> {
   const kernel = seams.kernel ?? systemKernel()
   const keeper = breakoutKeeper(kernel)
-  let seen: Breakout = { mode: 'off', reason: 'not looked at yet', isBroken: false }
+  let seen: Breakout = { mode: 'off', reason: 'not looked at yet', isBroken: false, isInPlace: false }
   const look = async (): Promise<Surroundings> => ({
+    isDriven: context.settings.southbound.driver !== 'none',
     isLocal: context.settings.policy.local_breakout,
     pools: (await context.maybe(coreDriverRef)?.pools?.()) ?? [],
     routes: await (seams.routes ?? kernelRoutes)(),
@@ -168,10 +169,11 @@ function breakoutReconciler(
     } catch (error) {
       signal.throwIfAborted()
       const reason = error instanceof Error ? error.message : String(error)
-      tell({ mode: 'off', reason, isBroken: true })
+      tell({ mode: 'off', reason, isBroken: true, isInPlace: false })
       return { state: 'failed', reason }
     }
-    tell({ mode: wanted.mode, reason: wanted.reason, isBroken: false })
+    const isInPlace = wanted.table !== undefined
+    tell({ mode: wanted.mode, reason: wanted.reason, isBroken: false, isInPlace })
     return { state: 'converged' }
   }
   return {
@@ -201,7 +203,7 @@ function meshStanding(members: Members, links: Links, seen: () => Breakout): Pee
   }
 }
 
-function healthOf({ mode, reason, isBroken }: Breakout): ComponentHealth {
+function healthOf({ mode, reason, isBroken, isInPlace }: Breakout): ComponentHealth {
   const words = {
     local: 'phones get out here',
     peer: 'phones get out at a peer',
@@ -211,7 +213,10 @@ function healthOf({ mode, reason, isBroken }: Breakout): ComponentHealth {
     name: 'breakout',
     kind: 'feature',
     status: isBroken ? 'degraded' : 'ok',
-    detail: reason === undefined ? words : `${words}: ${reason}`,
+    detail: [
+      reason === undefined ? words : `${words}: ${reason}`,
+      ...(isInPlace ? ['translation and forwarding by this box'] : []),
+    ].join('; '),
   }
 }
 
@@ -222,6 +227,8 @@ interface Breakout {
   readonly reason: string | undefined
   /** Whether something that was asked of the kernel could not be had. */
   readonly isBroken: boolean
+  /** Whether the table of this box is in the kernel. */
+  readonly isInPlace: boolean
 }
 
 /** The kernel's part of breakout. */

@@ -3,6 +3,8 @@ import type { KernelRoute } from './routing-table.ts'
 
 /** What decides how phones get out. */
 export interface Surroundings {
+  /** Whether this box drives the core: `southbound.driver` is not `none`. */
+  readonly isDriven: boolean
   /** `policy.local_breakout`. */
   readonly isLocal: boolean
   /** CIDR; as the core driver has them. */
@@ -57,10 +59,12 @@ export interface TableWanted {
 /**
  * What is to be so. Only pools that the kernel has a route to count: the core's user plane is on this machine then. A way
  * out of this box is preferred to a peer's; `policy.local_breakout` says whether it may be used.
+ * The way out of a core that this box does not drive is for its operator to keep; `policy.local_breakout: false` asks for a peer's.
  */
 export function wantedOf(around: Surroundings): Wanted {
   const { isLocal, routes, device } = around
-  const pools = outermost(here(around.pools, routes, device))
+  const isOurs = around.isDriven || !isLocal
+  const pools = isOurs ? outermost(here(around.pools, routes, device)) : []
   const pools4 = pools.filter(is4)
   const mesh = meshOf(around, pools4)
   const hasUplink = routes.some((route) => isDefault(route.network) && route.device !== device)
@@ -124,6 +128,9 @@ function outermost(networks: readonly string[]): readonly string[] {
 }
 
 function reasonOf(around: Surroundings, pools: readonly string[], hasUplink: boolean): string {
+  if (!around.isDriven && around.isLocal) {
+    return 'southbound.driver is none: this box does not drive the core, and translates and forwards nothing for it'
+  }
   if (around.pools.length === 0) return 'no core driver tells the addresses of phones'
   if (pools.length === 0) {
     return `this machine has no route to ${around.pools.join(', ')}: the core's user plane is not here, or not up`

@@ -222,7 +222,7 @@ async function box(over: Partial<Turned> = {}, seams: BreakoutSeams = {}) {
     },
     services: new Map([[coreDriverRef.id, core]]),
   })
-  fake.changeSettings({ policy: { local_breakout: turned.isLocal } })
+  fake.changeSettings({ policy: { local_breakout: turned.isLocal }, southbound: { driver: 'container' } })
   const part = await breakout(fake.context, members, links, seams)
   const [reconciler] = part.reconcilers ?? []
   const handshakeState = part.services?.get(peeringRef.id) as Peering | undefined
@@ -334,6 +334,26 @@ out(
     assert.equal([await mode(), tables(), forwarding()], ['off', '', '0'])
     assert.match((await health())?.detail ?? '', /policy\.local_breakout is false/)
     await end('unload')
+  },
+  LIMIT,
+)
+
+out(
+  'touches nothing for a core that the box does not drive, and takes all away again when it stops driving',
+  async () => {
+    const { pass, mode, health, fake, end } = await box()
+    fake.changeSettings({ southbound: { driver: 'none' } })
+    await pass()
+    assert.equal([await mode(), tables(), forwarding()], ['off', '', '0'])
+    assert.match((await health())?.detail ?? '', /does not drive the core/)
+    fake.changeSettings({ southbound: { driver: 'container' } })
+    await pass()
+    assert.equal([await mode(), forwarding()], ['local', '1'])
+    assert.match((await health())?.detail ?? '', /translation and forwarding by this box/)
+    fake.changeSettings({ southbound: { driver: 'none' } })
+    await pass()
+    assert.equal([tables(), forwarding()], ['', '0'])
+    await end('shutdown')
   },
   LIMIT,
 )

@@ -11,6 +11,7 @@ const route = (cidr: string, device: string) => ({ network: net(cidr), device })
 const TUN = route(POOL, 'ogstun')
 const UPLINK = route('0.0.0.0/0', 'eth0')
 const AROUND: Surroundings = {
+  isDriven: true,
   isLocal: true,
   pools: [POOL],
   routes: [TUN, UPLINK],
@@ -47,6 +48,16 @@ wanted('touches nothing when no core driver tells of pools', () => {
   const { mode, table, reason } = wantedOf({ ...AROUND, pools: [] })
   assert.equal([mode, table], ['off', undefined])
   assert.match(reason ?? '', /no core driver/)
+})
+
+wanted('touches nothing for a core that this box does not drive, unless a peer is asked for', () => {
+  const watched = { ...AROUND, ...MESH, isDriven: false, device: undefined }
+  const { mode, table, isForwarding, reason } = wantedOf(watched)
+  assert.equal([mode, table, isForwarding], ['off', undefined, false])
+  assert.match(reason ?? '', /southbound\.driver is none/)
+  const approved = { ...AROUND, ...MESH, isDriven: false, hasWayOut: true }
+  assert.equal([wantedOf(approved).mode, wantedOf(approved).table], ['off', undefined])
+  assert.equal(wantedOf({ ...approved, isLocal: false }).viaPeer, [POOL])
 })
 
 wanted('takes a part of the pool that is routed here for the pool', () => {

@@ -190,4 +190,26 @@ observe(
   },
 )
 
+observe('asks by GTP with another sequence number each time', async () => {
+  await using control = createSocket('udp4')
+  const asked: string[] = []
+  control.on('message', (request, { port, address }) => {
+    asked.push(request.toString('hex'))
+    control.send(Buffer.from('4002000900000100', 'hex'), port, address)
+  })
+  control.bind(2123, '127.0.7.78')
+  await once(control, 'listening')
+  const { context } = fakeContext({ id: 'driver-core-a', config: {} })
+  const core_a = { ...context.settings.core_a, addresses: { sgwc: '127.0.7.78' } }
+  const places = corePlaces({ ...context.settings, core_a })
+  const look = daemonLook(async () => undefined, { isAlive: async () => false })
+  for (let turn = 0; turn < 3; turn += 1) assert.is(await look.one('sgwc', places, patient()), 'up')
+  const numbers = asked.map((text) => text.slice(8, 14))
+  assert.is(new Set(numbers).size, 3, numbers.join())
+  assert.equal(
+    new Set(asked.map((text) => text.slice(0, 8) + text.slice(14))),
+    new Set(['40010009000300010000']),
+  )
+})
+
 observe.run()

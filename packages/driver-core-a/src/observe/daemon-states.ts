@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { httpGet, pause } from '@steeple/southbound'
@@ -9,11 +10,13 @@ import type { Bus } from '../sbi/bus.ts'
 interface Echo {
   readonly port: number
   readonly from: number
-  readonly request: Buffer
+  readonly request: string
+  /** The octets of its sequence number: where they begin, and how many. */
+  readonly sequence: readonly [at: number, count: number]
 }
 
 /** GTP-U Echo Request, TS 29.281 §7.2.1. */
-const GTPU_ECHO: Echo = { port: 2152, from: 0, request: Buffer.from('320100040000000000010000', 'hex') }
+const GTPU_ECHO: Echo = { port: 2152, from: 0, request: '320100040000000000010000', sequence: [8, 2] }
 /**
  * GTP-C Echo Request, TS 29.274 §7.1.1, with a recovery counter. Always from one port: the core remembers each address and port
  * that it was spoken to from, and its table of them is small.
@@ -21,7 +24,8 @@ const GTPU_ECHO: Echo = { port: 2152, from: 0, request: Buffer.from('32010004000
 const GTPC_ECHO: Echo = {
   port: 2123,
   from: 21_230,
-  request: Buffer.from('40010009000001000300010000', 'hex'),
+  request: '40010009000001000300010000',
+  sequence: [4, 3],
 }
 
 /** What daemons without a server of HTTP are asked by. */
@@ -42,7 +46,7 @@ async function echoes(echo: Echo, address: string, limitMs: number, signal: Abor
 }
 
 async function asked(
-  { port, from, request }: Echo,
+  { port, from, request, sequence }: Echo,
   address: string,
   limit: AbortSignal,
 ): Promise<'answered' | 'silent' | 'taken'> {
@@ -53,8 +57,10 @@ async function asked(
   // Of both protocols an Echo Response is message 2.
   socket.on('message', (answer) => answer[1] === 2 && resolve('answered'))
   socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'EADDRINUSE' ? 'taken' : 'silent'))
+  // With the number of another look the core takes it for a repetition of that, and logs it.
+  const message = randomFillSync(Buffer.from(request, 'hex'), ...sequence)
   // Connected, it hears that nobody listens there.
-  socket.on('connect', () => socket.send(request))
+  socket.on('connect', () => socket.send(message))
   socket.bind(from, () => socket.connect(port, address))
   try {
     return limit.aborted ? 'silent' : await promise

@@ -125,7 +125,13 @@ http(
     const seen = (isConnected: boolean, state: string, detail: RegExp): Promise<unknown> =>
       eventually(async () => {
         const now = await status()
-        assert.equal(now.enb, { connected: isConnected, mode: 'lte', s1_setup: isConnected, known: true, other_networks: [] })
+        assert.equal(now.enb, {
+          connected: isConnected,
+          mode: 'lte',
+          s1_setup: isConnected,
+          known: true,
+          other_networks: [],
+        })
         assert.is(now.state, state)
         assert.match(JSON.stringify(now.components), detail)
         return true

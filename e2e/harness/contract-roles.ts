@@ -85,18 +85,18 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   change('POST', '/v1/alerts/webhooks/test', 'operator', 404, { webhook: 'nobody' }),
   read('/v1/mesh/members', 'operator'),
   read('/v1/mesh/backhaul', 'viewer'),
-  read('/v1/mesh/groups', 'operator'),
-  read('/v1/mesh/groups/{name}', 'operator', 404),
-  change('PUT', '/v1/mesh/groups/{name}', 'admin', 400, {}),
-  change('DELETE', '/v1/mesh/groups/{name}', 'admin', 404, undefined, '/v1/mesh/groups/none'),
-  read('/v1/mesh/desired', 'operator'),
-  read('/v1/mesh/desired/{id}', 'operator', 404),
-  change('PUT', '/v1/mesh/desired/{id}/report', 'node', 200, {
+  read('/v1/groups', 'operator'),
+  read('/v1/groups/{name}', 'operator', 404),
+  change('PUT', '/v1/groups/{name}', 'admin', 400, {}),
+  change('DELETE', '/v1/groups/{name}', 'admin', 404, undefined, '/v1/groups/none'),
+  read('/v1/desired-state', 'operator'),
+  read('/v1/desired-state/{id}', 'operator', 404),
+  change('PUT', '/v1/desired-state/{id}/report', 'node', 200, {
     ...{ version: 0, digest: '', permitted: [], parts: [] },
   }),
-  read('/v1/mesh/steering', 'admin'),
+  read('/v1/steering', 'admin'),
   // A box without a hub permits nobody anything.
-  change('PUT', '/v1/mesh/steering', 'admin', 409, { permitted: [] }),
+  change('PUT', '/v1/steering', 'admin', 409, { permitted: [] }),
   change('PUT', '/v1/mesh/members/{id}/wireguard', 'node', 400, {}),
   // Other boxes join over TLS alone, and this node serves none.
   change('POST', '/v1/mesh/invite', 'admin', 409, {}),

@@ -90,8 +90,8 @@ const FOR_NODES_TOO = new Set([
   'POST /v1/mesh/sims/asked',
   'POST /v1/nodes/{id}/enroll',
   'POST /v1/nodes/{id}/leave',
-  'GET /v1/mesh/desired/{id}',
-  'PUT /v1/mesh/desired/{id}/report',
+  'GET /v1/desired-state/{id}',
+  'PUT /v1/desired-state/{id}/report',
   'POST /v1/roaming/calls',
   'POST /v1/roaming/leases',
 ])

@@ -35,11 +35,11 @@ async function ask(at: Box, method: string, path: string, body?: unknown) {
 
 async function set(hours: number, more: object = {}): Promise<void> {
   const state = { policy: { sim_swap_cooldown_hours: hours }, ...more }
-  await ask(hub, 'PUT', '/v1/mesh/groups/villages', { members: { all: true }, state })
+  await ask(hub, 'PUT', '/v1/groups/villages', { members: { all: true }, state })
 }
 
 async function standing(of: Box) {
-  const { boxes } = await ask(hub, 'GET', '/v1/mesh/desired')
+  const { boxes } = await ask(hub, 'GET', '/v1/desired-state')
   return boxes.find(({ node_id: id }: { node_id: string }) => id === of.nodeId)
 }
 
@@ -60,7 +60,7 @@ groups(
   'a box applies what it permits within a heartbeat, and one that permits nothing stays as it is',
   async () => {
     await ask(box, 'POST', '/v1/users', { name: 'ada', roles: ['viewer'] })
-    await ask(box, 'PUT', '/v1/mesh/steering', { permitted: PARTS })
+    await ask(box, 'PUT', '/v1/steering', { permitted: PARTS })
     await set(48, {
       radio_profiles: { mast: PROFILE },
       alert_rules: { disabled_rules: ['session_surge'] },
@@ -116,7 +116,7 @@ groups(
 groups(
   'an end of the permit holds at once, and both sides have it in their audit trail',
   async () => {
-    await ask(box, 'PUT', '/v1/mesh/steering', { permitted: [] })
+    await ask(box, 'PUT', '/v1/steering', { permitted: [] })
     await set(100)
     await untilStanding(box, 'not_permitted')
     assert.is(await hours(box), 7)

@@ -74,7 +74,7 @@ function driverOf(core: OtherCore): CoreDriver {
           },
           restoreOriginal: async () => {
             core.overlays = { text: '', mark: undefined, isNew: true }
-            return { copy: 'a', changed: [], restarted: [] }
+            return { copy: 'a', changed: [], restarted: [], problem: undefined }
           },
         }),
     ...(core.takeOver === undefined ? {} : { takeOver: core.takeOver }),
@@ -202,7 +202,7 @@ test('forgets the files of the operator once everything is as it was before', ()
     async ({ core, instance, fake, pass }) => {
       await pass()
       const restore = instance.routes?.find(({ path }) => path === '/v1/core/restore-original')
-      const mutate = (_target: string, work: (tx: MutationTx) => Promise<unknown>) =>
+      const mutate = (_target: string, work: (tx: MutationTx) => Promise<void>) =>
         fake.context.mutate(systemPrincipal('test'), 'core.restore_original', 'core', work)
       await restore?.handle({ body: {}, signal, mutate } as never)
       await pass()

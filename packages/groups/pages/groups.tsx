@@ -23,10 +23,10 @@ import {
   word,
 } from '@steeple/console/kit'
 
-type Group = AnswerOf<'GET', '/v1/mesh/groups'>['groups'][number]
-type Box = AnswerOf<'GET', '/v1/mesh/desired'>['boxes'][number]
-type Wanted = RequestOf<'PUT', '/v1/mesh/groups/{name}'>['body']['state']
-type Steering = AnswerOf<'GET', '/v1/mesh/steering'>
+type Group = AnswerOf<'GET', '/v1/groups'>['groups'][number]
+type Box = AnswerOf<'GET', '/v1/desired-state'>['boxes'][number]
+type Wanted = RequestOf<'PUT', '/v1/groups/{name}'>['body']['state']
+type Steering = AnswerOf<'GET', '/v1/steering'>
 
 const CHANGES = ['groups.*', 'mesh.*', 'node.*'] as const
 const LOOK_MS = 30_000
@@ -41,19 +41,15 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 /** At a root: groups of boxes, and how each box stands. At a member: what its root may set here. */
 export function Panel() {
-  const steering = useQuery(
-    may('admin') ? '/v1/mesh/steering' : undefined,
-    {},
-    { on: CHANGES, everyMs: LOOK_MS },
-  )
+  const steering = useQuery(may('admin') ? '/v1/steering' : undefined, {}, { on: CHANGES, everyMs: LOOK_MS })
   if (steering.data !== undefined && steering.data.hub !== null)
     return <Steered steering={steering.data} onChange={steering.reload} />
   return <Groups />
 }
 
 function Groups() {
-  const groups = useQuery('/v1/mesh/groups', { query: { limit: 200 } }, { on: CHANGES })
-  const boxes = useQuery('/v1/mesh/desired', { query: { limit: 500 } }, { on: CHANGES, everyMs: LOOK_MS })
+  const groups = useQuery('/v1/groups', { query: { limit: 200 } }, { on: CHANGES })
+  const boxes = useQuery('/v1/desired-state', { query: { limit: 500 } }, { on: CHANGES, everyMs: LOOK_MS })
   const [open, setOpen] = useState<Group | 'new' | undefined>(undefined)
   const [box, setBox] = useState<string | undefined>(undefined)
   const rows = groups.data?.groups ?? []
@@ -140,7 +136,7 @@ function groupColumns(open: (group: Group) => void, onChange: () => void): reado
               button={{ kind: 'quiet', children: t('groups.remove') }}
               title={group.name}
               confirm={t('groups.remove')}
-              act={() => api.delete('/v1/mesh/groups/{name}', { path: { name: group.name } })}
+              act={() => api.delete('/v1/groups/{name}', { path: { name: group.name } })}
               done={t('groups.removed')}
               onDone={onChange}
             >
@@ -234,7 +230,7 @@ function GroupDialog({ group, boxes, onDone, onClose }: GroupDialogProps) {
       what={t('groups.save.what')}
       isDisabled={state === undefined || name === ''}
       act={() =>
-        api.put('/v1/mesh/groups/{name}', {
+        api.put('/v1/groups/{name}', {
           path: { name },
           body: { members, state: state ?? {}, rank: group?.rank ?? 0 },
         })
@@ -319,9 +315,7 @@ function PermitDialog({ permitted, onDone, onClose }: PermitProps) {
       title={t('groups.permit')}
       confirm={t('groups.permit.apply')}
       what={t('groups.permit.what')}
-      act={() =>
-        api.put('/v1/mesh/steering', { body: { permitted: PARTS.filter((part) => chosen.has(part)) } })
-      }
+      act={() => api.put('/v1/steering', { body: { permitted: PARTS.filter((part) => chosen.has(part)) } })}
       done={() => t('groups.permitted')}
       onDone={onDone}
       onClose={onClose}

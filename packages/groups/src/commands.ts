@@ -12,14 +12,14 @@ export const commands: Commands = {
     })
     const body = isJson(text) ? (JSON.parse(text) as object) : undefined
     if (body === undefined) throw host.usage(`${path} is no JSON`)
-    host.printRecord(await host.call('PUT /v1/mesh/groups/{name}', { path: { name }, body }))
+    host.printRecord(await host.call('PUT /v1/groups/{name}', { path: { name }, body }))
   },
   'group permit': async (host) => {
     const { part, none } = host.typed
     const permitted = Array.isArray(part) ? part : []
     if ((permitted.length === 0) !== (none === true))
       throw host.usage('name the parts that the hub may set, or give --none')
-    host.printRecord(await host.call('PUT /v1/mesh/steering', { body: { permitted } }))
+    host.printRecord(await host.call('PUT /v1/steering', { body: { permitted } }))
   },
 }
 

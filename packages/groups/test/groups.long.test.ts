@@ -24,20 +24,20 @@ groups('a box takes what its hub wants and applies nothing before its own admin 
   const { hub } = all
   const [box] = all.boxes as [Box]
   const state = { policy: { sim_swap_cooldown_hours: 48 }, radio_profiles: { mast: PROFILE } }
-  await hub.ask('PUT', '/v1/mesh/groups/villages', { members: { all: true }, state })
+  await hub.ask('PUT', '/v1/groups/villages', { members: { all: true }, state })
   const before = await stands(hub, box, 'not_permitted')
   assert.equal(before.permitted, [])
   const [{ drift = [] } = {}] = before.parts
   assert.equal(drift, [{ pointer: '/policy/sim_swap_cooldown_hours', desired: '48', actual: '24' }])
   assert.is((await box.ask('GET', '/v1/policy')).sim_swap_cooldown_hours, 24)
 
-  await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+  await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
   await eventually(async () => assert.equal((await standingAt(hub, box)).permitted, ['policy']))
   assert.is((await standingAt(hub, box)).standing, 'not_permitted')
   assert.is((await box.ask('GET', '/v1/policy')).sim_swap_cooldown_hours, 48)
   assert.equal((await box.ask('GET', '/v1/tx/profiles')).profiles, [])
 
-  await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy', 'radio_profiles'] })
+  await box.ask('PUT', '/v1/steering', { permitted: ['policy', 'radio_profiles'] })
   await stands(hub, box, 'in_step')
   assert.is((await box.ask<{ profiles: object[] }>('GET', '/v1/tx/profiles')).profiles.length, 1)
   assert.is((await box.ask('GET', '/v1/tx/arm')).armed, false)
@@ -60,11 +60,11 @@ groups(
     const { hub } = all
     const [box] = all.boxes as [Box]
     const set = (hours: number) =>
-      hub.ask('PUT', '/v1/mesh/groups/villages', {
+      hub.ask('PUT', '/v1/groups/villages', {
         members: { nodes: [box.id] },
         state: { policy: { sim_swap_cooldown_hours: hours } },
       })
-    await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+    await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
     await set(48)
     await stands(hub, box, 'in_step')
     await box.ask('PUT', '/v1/policy', { sim_swap_cooldown_hours: 1 })
@@ -84,7 +84,7 @@ groups('allow-list and licence are refused when a group is set', async () => {
   const spectrum = { license: { acknowledged: true, reference: 'thief', holder: 'thief' } }
   const { error } = await all.hub.ask<{ error: { details: { pointer: string }[] } }>(
     'PUT',
-    '/v1/mesh/groups/villages',
+    '/v1/groups/villages',
     { members: { all: true }, state: { policy: { spectrum } } },
     400,
   )
@@ -95,9 +95,9 @@ groups('a part that the box refuses says the own error of the box, and the other
   await using all = await world(1)
   const { hub } = all
   const [box] = all.boxes as [Box]
-  await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy', 'plugins'] })
+  await box.ask('PUT', '/v1/steering', { permitted: ['policy', 'plugins'] })
   const state = { policy: { sim_swap_cooldown_hours: 48 }, plugins: { nowhere: { enabled: true } } }
-  await hub.ask('PUT', '/v1/mesh/groups/villages', { members: { all: true }, state })
+  await hub.ask('PUT', '/v1/groups/villages', { members: { all: true }, state })
   const { parts } = await stands(hub, box, 'refused')
   const [policy, plugins] = parts
   assert.equal([policy?.status, plugins?.status], ['applied', 'refused'])
@@ -112,7 +112,7 @@ groups('what no route of the hub would take is refused when the group is set, at
   const bad = { members: { all: true }, state: { policy: { sim_swap_cooldown_hours: -1 } } }
   const { error } = await all.hub.ask<{ error: { details: { pointer: string }[] } }>(
     'PUT',
-    '/v1/mesh/groups/villages',
+    '/v1/groups/villages',
     bad,
     400,
   )
@@ -123,10 +123,10 @@ groups('of two groups of a box the higher rank has the last word', async () => {
   await using all = await world(2)
   const { hub } = all
   const [one, two] = all.boxes as [Box, Box]
-  for (const box of [one, two]) await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+  for (const box of [one, two]) await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
   const state = (hours: number) => ({ policy: { sim_swap_cooldown_hours: hours } })
-  await hub.ask('PUT', '/v1/mesh/groups/special', { members: { nodes: [two.id] }, rank: 1, state: state(2) })
-  await hub.ask('PUT', '/v1/mesh/groups/zzz', { members: { all: true }, state: state(1) })
+  await hub.ask('PUT', '/v1/groups/special', { members: { nodes: [two.id] }, rank: 1, state: state(2) })
+  await hub.ask('PUT', '/v1/groups/zzz', { members: { all: true }, state: state(1) })
   for (const box of [one, two]) await stands(hub, box, 'in_step')
   assert.is((await one.ask('GET', '/v1/policy')).sim_swap_cooldown_hours, 1)
   assert.is((await two.ask('GET', '/v1/policy')).sim_swap_cooldown_hours, 2)
@@ -136,9 +136,9 @@ groups('a hub that has forgotten issues above what its boxes know', async () => 
   await using all = await world(1)
   const { hub } = all
   const [box] = all.boxes as [Box]
-  await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+  await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
   const set = (hours: number) =>
-    hub.ask('PUT', '/v1/mesh/groups/villages', {
+    hub.ask('PUT', '/v1/groups/villages', {
       members: { all: true },
       state: { policy: { sim_swap_cooldown_hours: hours } },
     })
@@ -150,7 +150,7 @@ groups('a hub that has forgotten issues above what its boxes know', async () => 
   const { has_version: version } = await standingAt(hub, box)
   const token = hub.bed.credential({ kind: 'node', id: box.id, roles: ['node'] })
   const report = { version: 9, digest: 'a'.repeat(64), permitted: ['policy'], parts: [] }
-  const answer = await hub.bed.request('PUT', `/v1/mesh/desired/${box.id}/report`, { token, body: report })
+  const answer = await hub.bed.request('PUT', `/v1/desired-state/${box.id}/report`, { token, body: report })
   assert.is(answer.status, 200)
   const after = await stands(hub, box, 'in_step')
   assert.equal([version, after.has_version], [3, 10])
@@ -160,11 +160,11 @@ groups('another hub has no permit of the one before', async () => {
   await using all = await world(1)
   await using others = await world(0)
   const [box] = all.boxes as [Box]
-  await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+  await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
   await joins(box, others.hub)
   const { permitted, hub } = await box.ask<{ permitted: string[]; hub: { node_id: string } }>(
     'GET',
-    '/v1/mesh/steering',
+    '/v1/steering',
   )
   assert.equal([permitted, hub.node_id], [[], others.hub.id])
 })
@@ -173,11 +173,11 @@ groups('a member sets no groups, a hub permits nobody, and a box gets no documen
   await using all = await world(2)
   const { hub } = all
   const [one, two] = all.boxes as [Box, Box]
-  await one.ask('PUT', '/v1/mesh/groups/villages', { members: { all: true }, state: {} }, 409)
-  await hub.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] }, 409)
-  await hub.ask('PUT', '/v1/mesh/groups/villages', { members: { all: true }, state: {} })
+  await one.ask('PUT', '/v1/groups/villages', { members: { all: true }, state: {} }, 409)
+  await hub.ask('PUT', '/v1/steering', { permitted: ['policy'] }, 409)
+  await hub.ask('PUT', '/v1/groups/villages', { members: { all: true }, state: {} })
   const token = hub.bed.credential({ kind: 'node', id: one.id, roles: ['node'] })
-  const other = await hub.bed.request('GET', `/v1/mesh/desired/${two.id}`, { token })
+  const other = await hub.bed.request('GET', `/v1/desired-state/${two.id}`, { token })
   assert.is(other.status, 403)
 })
 
@@ -187,7 +187,7 @@ groups(
     await using all = await world(1, [{ dir: fileURLToPath(new URL('../../alerts', import.meta.url)) }])
     const { hub } = all
     const [box] = all.boxes as [Box]
-    await box.ask('PUT', '/v1/mesh/steering', { permitted: ['alert_rules'] })
+    await box.ask('PUT', '/v1/steering', { permitted: ['alert_rules'] })
     const rule = {
       name: 'warm',
       metric: 'svc_policy_tx_armed',
@@ -199,7 +199,7 @@ groups(
     const set = (rules: object[], status = 200) =>
       hub.ask(
         'PUT',
-        '/v1/mesh/groups/villages',
+        '/v1/groups/villages',
         { members: { all: true }, state: { alert_rules: { rules, disabled_rules: ['session_surge'] } } },
         status,
       )
@@ -216,9 +216,9 @@ groups('a profile is made, changed and removed, each time as the hub wants it', 
   await using all = await world(1)
   const { hub } = all
   const [box] = all.boxes as [Box]
-  await box.ask('PUT', '/v1/mesh/steering', { permitted: ['radio_profiles'] })
+  await box.ask('PUT', '/v1/steering', { permitted: ['radio_profiles'] })
   const set = (profile: object | null) =>
-    hub.ask('PUT', '/v1/mesh/groups/villages', {
+    hub.ask('PUT', '/v1/groups/villages', {
       members: { all: true },
       state: { radio_profiles: { mast: profile } },
     })

@@ -51,7 +51,7 @@ order(
     await using all = await world(1)
     const { hub } = all
     const [box] = all.boxes as [Box]
-    await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+    await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
     let base = 0
     let newest = 0
     await fc.assert(
@@ -86,7 +86,7 @@ order(
     await using others = await world(0)
     const { hub } = all
     const [box, other] = all.boxes as [Box, Box]
-    await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+    await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
     await deliver(box, issued(hub, box, 5, stateOf(5)), 5)
     assert.is(await applied(box), 5)
     const good = issued(hub, box, 6, stateOf(6))
@@ -112,7 +112,7 @@ order(
       await serviceOf(box.bed, desiredNewsRef).heard(6)
       // It is asked for again, so that nothing settles: what counts is what is kept.
       await box.ask('POST', '/v1/plugins/groups/reload')
-      const { version } = await box.ask<{ version: number }>('GET', '/v1/mesh/steering')
+      const { version } = await box.ask<{ version: number }>('GET', '/v1/steering')
       assert.equal([version, await applied(box)], [5, 5], what)
     }
     await deliver(box, good, 6)
@@ -127,7 +127,7 @@ order('a hub in the hands of a thief opens no layer of the gate', async () => {
   const { hub } = all
   const [box] = all.boxes as [Box]
   const permitted = ['policy', 'plugins', 'alert_rules', 'radio_profiles', 'users']
-  await box.ask('PUT', '/v1/mesh/steering', { permitted })
+  await box.ask('PUT', '/v1/steering', { permitted })
   const spectrum = {
     license: { acknowledged: true, reference: 'x', holder: 'x', expires_at: '2099-01-01T00:00:00.000Z' },
     allow_list: [{ technology: 'lte', band: 'b3', country: 'DE' }],
@@ -143,7 +143,7 @@ order('a hub in the hands of a thief opens no layer of the gate', async () => {
     plugins: { mesh: { enabled: false } },
   }
   await deliver(box, issued(hub, box, 1, state), 1)
-  const { parts } = await box.ask<{ parts: { part: string; status: string }[] }>('GET', '/v1/mesh/steering')
+  const { parts } = await box.ask<{ parts: { part: string; status: string }[] }>('GET', '/v1/steering')
   assert.equal(
     parts.filter(({ status }) => status === 'applied').map(({ part }) => part),
     [],
@@ -171,7 +171,7 @@ order(
     const [restored, present] = all.boxes as [Box, Box]
     const [stranger] = strangers.boxes as [Box]
     for (const box of [restored, present, stranger])
-      await box.ask('PUT', '/v1/mesh/steering', { permitted: ['policy'] })
+      await box.ask('PUT', '/v1/steering', { permitted: ['policy'] })
     await deliver(restored, issued(hub, restored, 5, stateOf(5)), 5)
     await deliver(present, issued(hub, present, 7, stateOf(7)), 7)
     await deliver(stranger, issued(strangers.hub, stranger, 9, stateOf(9)), 9)
@@ -180,7 +180,7 @@ order(
         const store = { db: before.db, reseal: () => undefined }
         await plugin.restored?.(tx, { takenAtMs: 0, nowMs: 0, present: store, close: () => undefined })
       })
-    const version = async () => (await restored.ask('GET', '/v1/mesh/steering')).version
+    const version = async () => (await restored.ask('GET', '/v1/steering')).version
     await restore(stranger)
     assert.is(await version(), 5, 'a document of another hub came over')
     await restore(present)

@@ -1,5 +1,6 @@
 import { suite } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
+import { valueAt } from '../src/config-tree.ts'
 import { environmentTable } from '../src/environment.ts'
 import { leavesOf, mergedSchema } from '../src/schema-tree.ts'
 import { load, SECTIONS } from './load-helper.ts'
@@ -122,10 +123,16 @@ environment('reads lists, numbers and the six words of a boolean', () => {
   assert.is(settings.telemetry.metrics, false)
   for (const word of ['true', '1', 'yes', 'TRUE', 'Yes']) {
     assert.is(load('', { env: { SVC_POLICY_LOCAL_BREAKOUT: word } }).settings.policy.local_breakout, true)
-    assert.is(load('', { env: { SVC_PEERING_DISABLED: word } }).settings.peering.enabled, false)
+    assert.is(
+      valueAt(load('', { env: { SVC_PEERING_DISABLED: word } }).settings, ['peering', 'enabled']),
+      false,
+    )
   }
   for (const word of ['false', '0', 'no']) {
-    assert.is(load('', { env: { SVC_PEERING_DISABLED: word } }).settings.peering.enabled, true)
+    assert.is(
+      valueAt(load('', { env: { SVC_PEERING_DISABLED: word } }).settings, ['peering', 'enabled']),
+      true,
+    )
   }
 })
 

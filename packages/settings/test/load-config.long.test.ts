@@ -86,7 +86,7 @@ config('reads JSON, comments, empty groups and an empty file', () => {
     env: { SVC_ESIM_ENABLED: 'yes', SVC_ESIM_SMDP_ADDRESS: 'a.example' },
   })
   assert.is(settings.server.listen, ':8080')
-  assert.is(settings.esim.enabled, true)
+  assert.is(valueAt(settings, ['esim', 'enabled']), true)
 })
 
 config('names file, line, column, key and what is allowed, one line for each problem', () => {

@@ -131,7 +131,7 @@ class Asker {
     const [own] = unsteerable(state)
     if (own !== undefined) return { pointer: own.pointer, code: 'forbidden', message: own.message }
     try {
-      await this.#own.check({ method: 'PUT', path: '/v1/mesh/groups/any', body: { members: {}, state } })
+      await this.#own.check({ method: 'PUT', path: '/v1/groups/any', body: { members: {}, state } })
       return undefined
     } catch (error) {
       return problemOf(`/${this.#part}`, error)

@@ -77,7 +77,7 @@ async function reportOf(parts: Parts, hub: Hub, signal: AbortSignal): Promise<Bo
 /** Gets the document; there may be none. */
 async function fetch(parts: Parts, hub: Hub, signal: AbortSignal): Promise<void> {
   const { context, node } = parts
-  const path = `/v1/mesh/desired/${node.nodeId}`
+  const path = `/v1/desired-state/${node.nodeId}`
   const { status, body } = await context.use(boxCallsRef).call(hub.id, { method: 'GET', path }, signal)
   if (status === 404) return
   if (status !== 200)
@@ -93,7 +93,7 @@ async function fetch(parts: Parts, hub: Hub, signal: AbortSignal): Promise<void>
 }
 
 async function tell({ context, node }: Parts, hub: Hub, body: BoxReport, signal: AbortSignal): Promise<void> {
-  const question = { method: 'PUT', path: `/v1/mesh/desired/${node.nodeId}/report`, body } as const
+  const question = { method: 'PUT', path: `/v1/desired-state/${node.nodeId}/report`, body } as const
   const { status, body: said } = await context.use(boxCallsRef).call(hub.id, question, signal)
   // A hub of an earlier version has no such route.
   if (status !== 200 && status !== 404)

@@ -28,13 +28,13 @@ const STEERING: JsonSchema = recordSchema({
   parts: PARTS_SCHEMA,
 })
 
-/** `/v1/mesh/steering`: what the hub may set on this box. */
+/** `/v1/steering`: what the hub may set on this box. */
 export function steeringRoutes(parts: Parts): readonly Route[] {
   const { context } = parts
   return [
     route({
       method: 'GET',
-      path: '/v1/mesh/steering',
+      path: '/v1/steering',
       role: 'admin',
       summary: 'Show what the hub wants this box to have, what it may set here, and where this box differs',
       schema: { response: STEERING },
@@ -42,7 +42,7 @@ export function steeringRoutes(parts: Parts): readonly Route[] {
     }),
     route<unknown, unknown, { readonly permitted: readonly PartName[] }>({
       method: 'PUT',
-      path: '/v1/mesh/steering',
+      path: '/v1/steering',
       role: 'admin',
       summary: 'Permit the hub to set parts of this box, or end that',
       description:

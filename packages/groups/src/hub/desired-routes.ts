@@ -46,7 +46,7 @@ const DESIRED_BOX: JsonSchema = recordSchema({
 })
 const OF_NODE: JsonSchema = recordSchema({ id: NODE_ID })
 
-/** `/v1/mesh/desired`: what each box is to have, and has. */
+/** `/v1/desired-state`: what each box is to have, and has. */
 export function desiredRoutes(parts: Parts): readonly Route[] {
   return [listRoute(parts), documentRoute(parts), reportRoute(parts)]
 }
@@ -55,7 +55,7 @@ function listRoute(parts: Parts): Route {
   const { db } = parts.context
   return route<unknown, { readonly group?: string }, unknown>({
     method: 'GET',
-    path: '/v1/mesh/desired',
+    path: '/v1/desired-state',
     role: 'operator',
     summary: 'List what each box is to have by its groups, and where it differs',
     description: 'As each box has told last: parts, its own errors, and drift field by field.',
@@ -93,7 +93,7 @@ function listRoute(parts: Parts): Route {
 function documentRoute({ context, identity }: Parts): Route {
   return route<{ readonly id: string }, unknown, unknown>({
     method: 'GET',
-    path: '/v1/mesh/desired/:id',
+    path: '/v1/desired-state/:id',
     role: 'operator',
     nodeToo: true,
     summary: 'Get what one box is to have, signed by the hub',
@@ -112,7 +112,7 @@ function reportRoute(parts: Parts): Route {
   const { context } = parts
   return route<{ readonly id: string }, unknown, BoxReport>({
     method: 'PUT',
-    path: '/v1/mesh/desired/:id/report',
+    path: '/v1/desired-state/:id/report',
     role: 'node',
     nodeToo: true,
     summary: 'Tell the hub what became of the desired state of this box',

@@ -64,7 +64,7 @@ interface Body {
   readonly rank?: number
 }
 
-/** `/v1/mesh/groups` */
+/** `/v1/groups` */
 export function groupRoutes(parts: Parts): readonly Route[] {
   return [listRoute(parts), showRoute(parts), setRoute(parts), removeRoute(parts)]
 }
@@ -72,7 +72,7 @@ export function groupRoutes(parts: Parts): readonly Route[] {
 function listRoute(parts: Parts): Route {
   return route({
     method: 'GET',
-    path: '/v1/mesh/groups',
+    path: '/v1/groups',
     role: 'operator',
     summary: 'List the groups of boxes and what they are to have',
     schema: { response: pageSchema('groups', GROUP) },
@@ -98,7 +98,7 @@ function listRoute(parts: Parts): Route {
 function showRoute(parts: Parts): Route {
   return route<{ readonly name: string }, unknown, unknown>({
     method: 'GET',
-    path: '/v1/mesh/groups/:name',
+    path: '/v1/groups/:name',
     role: 'operator',
     summary: 'Show a group of boxes',
     schema: { params: NAMED, response: GROUP },
@@ -116,12 +116,12 @@ function setRoute(parts: Parts): Route {
   const { context } = parts
   return route<{ readonly name: string }, unknown, Body>({
     method: 'PUT',
-    path: '/v1/mesh/groups/:name',
+    path: '/v1/groups/:name',
     role: 'admin',
     summary: 'Set what a group of boxes is to have',
     description:
       'Each box hears of it with its next heartbeat, and applies the parts that its own admin permits. What is particular to a ' +
-      'box stays its own: country, licence, allow-list, and whether it transmits. GET /v1/mesh/desired shows what became of it.',
+      'box stays its own: country, licence, allow-list, and whether it transmits. GET /v1/desired-state shows what became of it.',
     example: { members: { all: true }, state: { policy: { sim_swap_cooldown_hours: 48 } } },
     schema: {
       params: NAMED,
@@ -157,7 +157,7 @@ function setRoute(parts: Parts): Route {
 function removeRoute(parts: Parts): Route {
   return route<{ readonly name: string }, unknown, unknown>({
     method: 'DELETE',
-    path: '/v1/mesh/groups/:name',
+    path: '/v1/groups/:name',
     role: 'admin',
     summary: 'Remove a group; its boxes stay as they are',
     schema: { params: NAMED, status: 204 },

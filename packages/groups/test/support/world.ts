@@ -167,7 +167,7 @@ function meshPlugin(self: () => Box, all: readonly Box[]): InlinePlugin {
 
 /** How a box stands, as the hub has heard it. */
 export async function standingAt(hub: Box, box: Box): Promise<Standing> {
-  const { boxes } = await hub.ask<{ boxes: readonly Standing[] }>('GET', '/v1/mesh/desired')
+  const { boxes } = await hub.ask<{ boxes: readonly Standing[] }>('GET', '/v1/desired-state')
   const found = boxes.find(({ node_id }) => node_id === box.id)
   if (found === undefined) throw new Error(`the hub does not know ${box.name}`)
   return found

@@ -169,19 +169,37 @@ function Differing({
       )}
       <ul class="plain">
         {differences.map(({ key, found, written }) => {
-          const label = `${key}: ${found ?? '–'} → ${written}`
-          if (onTurn === undefined) return <li key={key}>{label}</li>
+          const whole = `${key}: ${found ?? '–'} → ${written}`
+          const isLong = whole.length > MOST_IN_LINE
+          const label = isLong ? `${key}: ${shortened(found ?? '–')} → ${shortened(written)}` : whole
           return (
             <li key={key}>
-              <Checkbox
-                label={label}
-                isChecked={ours.some((line) => line.path === path && line.key === key)}
-                onChange={(isOurs) => onTurn({ path, key }, isOurs)}
-              />
+              {onTurn === undefined ? (
+                label
+              ) : (
+                <Checkbox
+                  label={label}
+                  isChecked={ours.some((line) => line.path === path && line.key === key)}
+                  onChange={(isOurs) => onTurn({ path, key }, isOurs)}
+                />
+              )}
+              {isLong ? (
+                <details>
+                  <summary>{t('core.found.whole')}</summary>
+                  <pre>{`- ${found ?? '–'}\n+ ${written}`}</pre>
+                </details>
+              ) : null}
             </li>
           )
         })}
       </ul>
     </details>
   )
+}
+
+/** Longer ones are folded, and stand beneath as a whole. */
+const MOST_IN_LINE = 160
+
+function shortened(value: string): string {
+  return value.length > MOST_IN_LINE / 2 ? `${value.slice(0, MOST_IN_LINE / 2)}…` : value
 }

@@ -49,6 +49,8 @@ export async function adopt(host: CommandHost): Promise<void> {
     return host.answer(found.core === null ? 1 : 0)
   }
   if (found.core === null) throw host.failure('not_found', 'no daemon of a core was found on this machine')
+  // All that can be refused is refused before anything is written.
+  const ours = linesIn(host, typed.ours, found)
   const driver = typed.yes === true ? driverOf(host, found) : 'none'
   const { driver: now } = await call('GET /v1/core/plan')
   const wanted = { ...found.settings, ...(now === driver ? {} : { 'southbound.driver': driver }) }
@@ -58,7 +60,7 @@ export async function adopt(host: CommandHost): Promise<void> {
     host.err('The service watches this core now, and writes nothing. Look: svc health; svc sessions\n')
     return
   }
-  host.printRecord(await call('POST /v1/core/adopt', { body: { ours: linesIn(host, typed.ours) } }))
+  host.printRecord(await call('POST /v1/core/adopt', { body: { ours } }))
 }
 
 /** Which daemons restart, and how many phones that cuts off. */
@@ -76,17 +78,29 @@ function driverOf(host: CommandHost, { daemons }: Found): string {
   )
 }
 
+/** The lines of `--ours`. Throws for one that does not differ. */
 function linesIn(
-  { usage }: CommandHost,
+  { usage, failure }: CommandHost,
   typed: unknown,
+  { files, problems }: Found,
 ): readonly { readonly path: string; readonly key: string }[] {
   const all = typeof typed === 'string' ? typed.split(',').filter((line) => line !== '') : []
-  return all.map((line) => {
+  const lines = all.map((line) => {
     const at = line.indexOf(':')
     if (at < 1)
       throw usage(`--ours takes FILE:KEY, such as hss.yaml:hss.use_mongodb_change_stream, not ${line}`)
     return { path: line.slice(0, at), key: line.slice(at + 1) }
   })
+  const known = new Set(
+    files.flatMap(({ path, differences }) => differences.map(({ key }) => `${path}:${key}`)),
+  )
+  const unknown = lines.map(({ path, key }) => `${path}:${key}`).filter((line) => !known.has(line))
+  if (unknown.length > 0)
+    throw failure(
+      'validation_failed',
+      `--ours: ${unknown.join(', ')} is no line that the service would write otherwise: svc core adopt lists them. Nothing was changed${files.length === 0 ? `; ${problems.join('; ')}` : ''}`,
+    )
+  return lines
 }
 
 function show(host: CommandHost, found: Found): void {

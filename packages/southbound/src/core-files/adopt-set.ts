@@ -200,6 +200,8 @@ export async function adoptSet(
   const held = await heldFiles(plan, set.files, copies)
   if (found.size === 0) throw validationFailed(`${set.dir} has no file that this core reads`)
   const { files, absent } = overlaysOf(found, rendered)
+  const stray = ours.find(({ path }) => !files.has(path))
+  if (stray !== undefined) throw validationFailed(`${stray.path}: ${set.dir} has no such file of this core`)
   const overlays = {
     files: new Map([...files].map(([path, overlay]) => [path, oursIn(path, overlay, ours)])),
     absent,

@@ -71,8 +71,6 @@ export async function droppedBy(
   }
 }
 
-const MOST_CHARACTERS = 32_768
-
 /** What changes in a file, as a unified diff without secrets; undefined when nothing does. */
 async function fileDiff({ path, before, after }: FileChange): Promise<string | undefined> {
   if (before === after) return undefined
@@ -88,8 +86,7 @@ async function fileDiff({ path, before, after }: FileChange): Promise<string | u
   })
   if (patch === undefined) return '(too different to be shown)'
   const shown = patch.replace(/^=+\n/, '')
-  if (from === to) return `${shown}(a secret value changes)\n`
-  return shown.length > MOST_CHARACTERS ? `${shown.slice(0, MOST_CHARACTERS)}\n(cut off)\n` : shown
+  return from === to ? `${shown}(a secret value changes)\n` : shown
 }
 
 interface PlanParts {

@@ -134,14 +134,11 @@ function plain(node: unknown): unknown {
   return isScalar(node) ? String(node.value ?? '') : undefined
 }
 
-const MOST_SHOWN = 120
-
 function shownValue(path: readonly string[], value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   // What must not be shown is told by its name too.
   const prefix = `${path.at(-1) ?? ''}: `
-  const safe = redacted(prefix + text).slice(prefix.length)
-  return safe.length > MOST_SHOWN ? `${safe.slice(0, MOST_SHOWN)}…` : safe
+  return redacted(prefix + text).slice(prefix.length)
 }
 
 /** The operator's file with these keys as this service writes them. Throws `Error` for a key that does not differ. */

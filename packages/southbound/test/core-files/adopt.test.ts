@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import { renderedOf } from '../../src/config-set/files.ts'
 import type { CoreFilesParts } from '../../src/core-files/core-set.ts'
+import { compared } from '../../src/overlay/overlay.ts'
 import { type FakeCore, fakeCore, phones, settingsOf } from '../support/small-core.ts'
 import { failureOf, makeWorld, type World } from '../support/world.ts'
 
@@ -121,6 +122,21 @@ test('writes the lines that it is told to write, and no other', () =>
     const wrong = await failureOf(one.core.adopt(desired(one), [{ path: 'hss.yaml', key: 'other' }], never))
     assert.match(wrong.message, /hss\.yaml: other is no key/)
   }))
+
+test('refuses lines of a file that is not there before it writes anything', () =>
+  inTheirs(async (world, one) => {
+    const before = await readdir(world.root.path, { recursive: true })
+    const wrong = await failureOf(one.core.adopt(desired(one), [{ path: 'amf.yaml', key: 'max' }], never))
+    assert.match(wrong.message, /amf\.yaml: .* has no such file of this core/)
+    assert.equal(await readdir(world.root.path, { recursive: true }), before)
+  }))
+
+test('cuts nothing of a long value', () => {
+  const long = Array.from({ length: 40 }, (_, at) => `10.${at}.0.0/16`)
+  const theirs = `upf: { session: [${long.join(', ')}] }\n`
+  const [one] = compared(theirs, 'upf: { session: [10.45.0.0/16] }\n').differences
+  assert.is(one?.found, JSON.stringify(long))
+})
 
 test('follows what the operator writes into an overlay, and forgets one that is removed', () =>
   inTheirs(async (world, one) => {

@@ -232,7 +232,7 @@ export function engineHost(socket: string, container: string): ShellHost {
     start: async (command, listener, signal) => {
       if ((await leftRunning()) >= LEFT_MAX) {
         throw southboundUnavailable(
-          `${where}: ${LEFT_MAX} mongosh of earlier looks still run in it, and another one starts when one has ended. Give the machine less to do, or restart the container`,
+          `${where}: ${LEFT_MAX} mongosh of earlier looks still run in it; restart it, or give the machine less to do`,
         )
       }
       signal.throwIfAborted()

@@ -44,6 +44,7 @@ import { listUes, type ObserveParts, observeCore, otherNetworks, stationsOf } fr
 import { hasDiameterAt, tunLook } from './observe/proc-net.ts'
 import { registrationReader } from './observe/registration-watch.ts'
 import { homeKeys, renderSettings } from './render/core-plan.ts'
+import { keptPools } from './render/kept-pools.ts'
 import { planNotes } from './render/plan-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
 import { DAEMONS, type Daemon, type Generation } from './render/roles.ts'
@@ -325,7 +326,8 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       return probeDaemon(daemon, now, work, signal)
     },
     ues: (technology, signal, at) => listUes(at === undefined ? info : infoAt(at), signal, technology),
-    notes: planNotes(context),
+    fit: keptPools,
+    ...planNotes(context),
     isOutage: isDatabaseAway,
     engine: withHints(engine),
     ...(seams.limits === undefined ? {} : { limits: seams.limits }),

@@ -10,6 +10,11 @@ export interface AddressRange {
   /** The first address, which the UPF's TUN device has. */
   readonly gateway: string
   has(address: string): boolean
+  /** Its first and last address as numbers. */
+  readonly low: bigint
+  readonly high: bigint
+  /** The one of the same size behind it; undefined at the end of all addresses. */
+  next(): AddressRange | undefined
   /** So many equal parts for sessions; in IPv6 each session gets a /64. */
   parts(count: number): RangeParts
 }
@@ -44,7 +49,12 @@ export function parseRange(text: string): AddressRange | undefined {
   const list = new BlockList()
   const network = textFrom(first, family)
   list.addSubnet(network, prefix, family === 4 ? 'ipv4' : 'ipv6')
+  const size = 1n << hostBits
   return {
+    low: first,
+    high: first + size - 1n,
+    next: () =>
+      first + size >= 1n << width ? undefined : parseRange(`${textFrom(first + size, family)}/${prefix}`),
     family,
     prefix,
     network,

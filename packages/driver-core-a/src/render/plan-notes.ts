@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { BlockList, isIPv4 } from 'node:net'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { type Context, type HssSurvey, hssDriverRef, type Settings } from '@steeple/contracts'
 import type { CoreFilesParts } from '@steeple/southbound'
-import { parse } from 'yaml'
+import { parseRange } from './address-range.ts'
 import { maxUeOf, renderSettings } from './core-plan.ts'
+import { type Pool, poolNotes, poolsIn } from './kept-pools.ts'
 import { daemonsOf, generationsOf } from './roles.ts'
 
 /**
@@ -42,26 +44,38 @@ const SURVEY_MS = 3_000
 const FRESH_MS = 300_000
 const FILE = 'smf.yaml'
 
-/** A pool of smf.yaml: which APN its addresses are for; every APN's when it names none. */
-interface Pool {
-  readonly subnet: string
-  readonly dnn: string | undefined
-  readonly ranges: readonly string[]
-}
+type Files = Parameters<NonNullable<CoreFilesParts['refusal']>>[0]
 
-/** What people should know of a change besides what it restarts: memory, static addresses, IPv6. */
-export function planNotes(context: Context): NonNullable<CoreFilesParts['notes']> {
+/** What people should know of a change besides what it restarts (memory, pools, static addresses, IPv6), and what forbids it. */
+export function planNotes(context: Context): Required<Pick<CoreFilesParts, 'notes' | 'refusal'>> {
   const addresses = staticAddresses(context)
-  return async (settings, files, signal) => {
+  const pools = (files: Files): Record<'before' | 'after', readonly Pool[]> => {
     const file = files.find(({ path }) => path === FILE)
-    const [before, after] = [poolsIn(file?.before), poolsIn(file?.after)]
-    const isV6 = ({ subnet }: Pool): boolean => subnet.includes(':')
-    const isLost = before.some(isV6) && !after.some(isV6)
-    return [
-      ...machineNotes(settings),
-      ...(isLost ? [`${FILE} has IPv6 pools, which go: sessions get addresses of core_a.subnet alone`] : []),
-      ...strangers(after, await addresses(signal)),
-    ]
+    return { before: poolsIn(file?.before), after: poolsIn(file?.after) }
+  }
+  return {
+    notes: async (settings, files, signal) => {
+      const { before, after } = pools(files)
+      const isV6 = ({ subnet }: Pool): boolean => subnet.includes(':')
+      const isLost = before.some(isV6) && !after.some(isV6)
+      return [
+        ...machineNotes(settings),
+        ...(isLost
+          ? [`${FILE} has IPv6 pools, which go: sessions get addresses of core_a.subnet alone`]
+          : []),
+        ...poolNotes(before, after),
+        ...strangers(after, await addresses(signal)),
+      ]
+    },
+    refusal: async (files, signal) => {
+      const { before, after } = pools(files)
+      if (before.length === 0 || isDeepStrictEqual(before, after)) return undefined
+      const known = await addresses(signal)
+      // What lies wrong already is no fault of the change.
+      const right = known.filter((one) => !before.some((pool) => isStrange(pool, one)))
+      const [found] = strangers(after, right)
+      return found === undefined ? undefined : `nothing is written: ${found}`
+    },
   }
 }
 
@@ -86,19 +100,25 @@ function staticAddresses({
 
 /** Static addresses of an APN that the pool of another may give to somebody else as well. */
 function strangers(pools: readonly Pool[], addresses: HssSurvey['addresses']): readonly string[] {
-  return pools.flatMap(({ dnn, ranges }) => {
-    const list = listOf(ranges)
-    const theirs = addresses.filter(
-      ({ apn, address }) => dnn !== undefined && apn !== dnn && isIPv4(address) && list.check(address),
-    )
+  // Of one pool for all nobody's address is another's.
+  if (pools.length < 2) return []
+  return pools.flatMap((pool) => {
+    const theirs = addresses.filter((one) => isStrange(pool, one))
     if (theirs.length === 0) return []
+    const { dnn, subnet, ranges } = pool
     const shown = theirs.slice(0, 3).map(({ apn, address }) => `${address} of ${apn}`)
     const more = theirs.length > shown.length ? ` and ${theirs.length - shown.length} more` : ''
     return [
-      `${ranges.join(', ')} becomes the range of the APN ${dnn}, and static addresses of other APNs lie in it, so that two phones ` +
+      `${ranges.join(', ') || subnet} becomes the range of the APN ${dnn}, and static addresses of other APNs lie in it, so that two phones ` +
         `may get one: ${shown.join(', ')}${more}. Move them into the range of their APN, or choose another core_a.subnet`,
     ]
   })
+}
+
+function isStrange({ dnn, subnet, ranges }: Pool, { apn, address }: HssSurvey['addresses'][number]): boolean {
+  if (dnn === undefined || apn === dnn || !isIPv4(address)) return false
+  const list = listOf(ranges)
+  return ranges.length === 0 ? parseRange(subnet)?.has(address) === true : list.check(address)
 }
 
 function listOf(ranges: readonly string[]): BlockList {
@@ -108,25 +128,4 @@ function listOf(ranges: readonly string[]): BlockList {
     if (isIPv4(low) && isIPv4(high)) list.addRange(low, high)
   }
   return list
-}
-
-function poolsIn(text: string | undefined): readonly Pool[] {
-  let smf: unknown
-  try {
-    smf = (parse(text ?? '') as { smf?: unknown } | null)?.smf // of anybody: each part is checked below
-  } catch {
-    return [] // a file of somebody else that is no YAML
-  }
-  const session = (smf as { session?: unknown } | null | undefined)?.session
-  return (Array.isArray(session) ? session : []).flatMap((one: unknown) => {
-    const { subnet, dnn, range } = (one ?? {}) as { subnet?: unknown; dnn?: unknown; range?: unknown }
-    if (typeof subnet !== 'string') return []
-    return [
-      {
-        subnet,
-        dnn: typeof dnn === 'string' ? dnn : undefined,
-        ranges: (Array.isArray(range) ? range : [range]).filter((part) => typeof part === 'string'),
-      },
-    ]
-  })
 }

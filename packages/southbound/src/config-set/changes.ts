@@ -78,14 +78,17 @@ export function changeReasons(
 export function unseenReasons(
   { files, daemons }: ConfigSet,
   manifest: Manifest,
+  isUnderWay: boolean,
 ): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>()
+  const begun = isUnderWay
+    ? 'its files are being changed now'
+    : 'an earlier change of its files was cut short'
   for (const daemon of daemons) {
     const isUnseen = daemon.files.some(
       (path) => manifest.files[path]?.sha256 !== sha256Of(files.get(path) ?? ''),
     )
-    if (manifest.pending?.daemons.includes(daemon.name) === true)
-      reasons.set(daemon.name, 'an earlier change of its files was cut short')
+    if (manifest.pending?.daemons.includes(daemon.name) === true) reasons.set(daemon.name, begun)
     else if (isUnseen) reasons.set(daemon.name, 'it was not seen well with the files that are there')
   }
   return reasons

@@ -40,6 +40,8 @@ export interface ConfigSetPlan {
 interface PlanOptions {
   /** Somebody else writes the files and restarts the daemons: files alone count, whatever the manifest says. */
   readonly comparesOnly?: boolean
+  /** A change is being made right now: what has begun was not cut short. */
+  readonly isUnderWay?: boolean
 }
 
 /**
@@ -49,7 +51,7 @@ interface PlanOptions {
  */
 export async function planConfigSet(
   set: ConfigSet,
-  { comparesOnly = false }: PlanOptions = {},
+  { comparesOnly = false, isUnderWay = false }: PlanOptions = {},
 ): Promise<ConfigSetPlan> {
   const { dir, files, daemons } = set
   const { manifest, isBroken } = await readManifest(dir)
@@ -59,7 +61,7 @@ export async function planConfigSet(
     .sort()
     .map((path) => fileChange(path, set, manifest, found))
   const reasons = new Map([
-    ...(comparesOnly ? [] : unseenReasons(set, manifest)),
+    ...(comparesOnly ? [] : unseenReasons(set, manifest, isUnderWay)),
     ...changeReasons(daemons, changes),
   ])
   const restarts = restartsOf(daemons, reasons)

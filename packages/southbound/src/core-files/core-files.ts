@@ -52,8 +52,11 @@ async function applySet(
   signal.throwIfAborted()
   if (set.obstacle !== undefined) throw southboundUnavailable(set.obstacle)
   const place = copyPlaceOf(context, parts.core)
-  const held = await heldFiles(await planConfigSet(set), set.files, copiesIn(place))
+  const plan = await planConfigSet(set)
+  const held = await heldFiles(plan, set.files, copiesIn(place))
   if (held.length > 0) throw southboundUnavailable(heldWords(set.dir, held))
+  const refusal = await parts.refusal?.(plan.files, signal)
+  if (refusal !== undefined) throw southboundUnavailable(refusal)
   return await applyConfigSet(
     {
       ...set,
@@ -111,6 +114,7 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
   const work: ApplyParts = { context, parts, engine, restarted: restartCounter(context) }
   /** One apply at a time: two would restart each other's daemons. */
   const inTurn = createTurns()
+  let isUnderWay = false
   let inForce: Readonly<Record<string, string>> | undefined
   const applied = async () => await planConfigSet({ ...coreSetOf(context, parts, NOTHING), daemons: [] })
   const usableDir = (): string => {
@@ -121,9 +125,13 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
   return {
     render: async (desired) => {
       const { settings } = context
-      return await overlaid(parts.place(settings).configDir, await parts.rendered(desired, settings))
+      const set = await parts.rendered(desired, settings)
+      return await overlaid(parts.place(settings).configDir, set, (theirs) =>
+        parts.fit?.(desired, settings, theirs),
+      )
     },
-    plan: (config, signal) => makePlan(coreSetOf(context, parts, config), { context, parts, engine }, signal),
+    plan: (config, signal) =>
+      makePlan(coreSetOf(context, parts, config), { context, parts, engine, isUnderWay }, signal),
     takeOver: async (config, named, signal) => {
       signal.throwIfAborted()
       return await inTurn(() => takeOverSet(coreSetOf(context, parts, config), named, work))
@@ -153,7 +161,14 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
       signal.throwIfAborted()
       if (context.settings.southbound.driver === 'none')
         throw southboundUnavailable('southbound.driver is none: nothing is written and nobody is restarted')
-      return await inTurn(() => applySet(coreSetOf(context, parts, config), work, signal))
+      return await inTurn(async () => {
+        isUnderWay = true
+        try {
+          return await applySet(coreSetOf(context, parts, config), work, signal)
+        } finally {
+          isUnderWay = false
+        }
+      })
     },
     appliedSha256: async () => {
       if (coreSetOf(context, parts, NOTHING).obstacle !== undefined) return undefined

@@ -93,6 +93,8 @@ interface PlanParts {
   readonly context: Pick<Context, 'settings'>
   readonly parts: CoreFilesParts
   readonly engine: Engine
+  /** See `PlanOptions.isUnderWay`. */
+  readonly isUnderWay?: boolean
 }
 
 interface Looked
@@ -103,19 +105,20 @@ interface Looked
 /** What an apply would do now, for people. What stands in its way is said in it. */
 export async function makePlan(
   set: CoreSet,
-  { context, parts, engine }: PlanParts,
+  { context, parts, engine, isUnderWay = false }: PlanParts,
   signal: AbortSignal,
 ): Promise<CorePlan> {
   signal.throwIfAborted()
   const { settings } = context
   const driver = settings.southbound.driver
-  const looked = await look(set, context, parts.core)
+  const looked = await look(set, context, parts.core, isUnderWay)
   const { plan, state, problems, notes, refused, held, originals, overlays } = looked
   const isKnown = state === 'in_sync' || state === 'changes'
   const restarting = plan.daemons.filter(({ action }) => action === 'restart')
-  const [dropped, standing] = await Promise.all([
+  const [dropped, standing, refusal] = await Promise.all([
     droppedBy(isKnown ? restarting.map(({ drops }) => drops) : [], parts, signal),
     isKnown && driver !== 'none' ? obstacles(plan, context.settings, parts, engine, signal) : [],
+    isKnown ? parts.refusal?.(plan.files, signal) : undefined,
   ])
   return {
     dir: set.dir,
@@ -134,7 +137,12 @@ export async function makePlan(
     })),
     ...(isKnown ? costOf(plan, restarting, dropped) : { dropped: undefined, expectedS: undefined }),
     notes: isKnown ? [...notes, ...((await parts.notes?.(settings, plan.files, signal)) ?? [])] : [],
-    problems: [...problems, ...standing, ...(dropped.problem === undefined ? [] : [dropped.problem])],
+    problems: [
+      ...problems,
+      ...(refusal === undefined ? [] : [refusal]),
+      ...standing,
+      ...(dropped.problem === undefined ? [] : [dropped.problem]),
+    ],
   }
 }
 
@@ -153,12 +161,17 @@ function costOf(
   return { dropped: count, expectedS: restarting.length * RESTART_S + returning }
 }
 
-async function look(set: CoreSet, context: Pick<Context, 'settings'>, core: string): Promise<Looked> {
+async function look(
+  set: CoreSet,
+  context: Pick<Context, 'settings'>,
+  core: string,
+  isUnderWay: boolean,
+): Promise<Looked> {
   const nothing = { plan: planOfNothing(set), refused: undefined, notes: [] }
   if (set.obstacle !== undefined) return { ...nothing, state: 'unconfigured', problems: [set.obstacle] }
   const comparesOnly = context.settings.southbound.driver === 'none'
   try {
-    const plan = await planConfigSet(set, { comparesOnly })
+    const plan = await planConfigSet(set, { comparesOnly, isUnderWay })
     const { refused } = plan.state.manifest
     const isRefused = !comparesOnly && !plan.isInSync && refused?.key === set.key
     const others = await lookAtOthers(set, plan, copyPlaceOf(context, core))

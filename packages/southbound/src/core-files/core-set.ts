@@ -5,6 +5,7 @@ import type { ConfigSet, Daemon } from '../config-set/daemon.ts'
 import { sha256Of } from '../config-set/files.ts'
 import type { Limits, Probe } from '../config-set/verify.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { FitList } from '../overlay/overlay.ts'
 
 /** Where a core's files and daemons are. Roles are the keys: `mme`, `smf`, … */
 interface CorePlace {
@@ -39,6 +40,13 @@ export interface CoreFilesParts {
    * its files back. The engine starts it again until it is there.
    */
   isOutage?(words: string): boolean
+  /**
+   * How lists in files of the operator's own follow what is desired; `theirs`: those files, by path. Without it a list that
+   * becomes another one is replaced as a whole. May throw `validation_failed`.
+   */
+  fit?(desired: CoreDesired, settings: Settings, theirs: ReadonlyMap<string, string>): FitList
+  /** Why a change of these files must not be applied, and what to do; undefined where it may. */
+  refusal?(files: readonly FileChange[], signal: AbortSignal): Promise<string | undefined>
   /** What else people should know of a change of these files: memory that it takes, addresses that move. */
   notes?(settings: Settings, files: readonly FileChange[], signal: AbortSignal): Promise<readonly string[]>
   /** Instead of the engine of `hss.engine_socket`. */

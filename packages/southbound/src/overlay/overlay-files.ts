@@ -1,10 +1,10 @@
 import { readdir, rm } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
-import { type CoreOverlays, type Rendered, southboundUnavailable } from '@steeple/contracts'
+import { type CoreOverlays, isServiceError, type Rendered, southboundUnavailable } from '@steeple/contracts'
 import { codeOf, diskError, isSafePath, renderedOf } from '../config-set/files.ts'
 import { readFiles } from '../config-set/read-set.ts'
 import { stageFiles } from '../config-set/write-set.ts'
-import { compared, isYaml, merged, type Overlay } from './overlay.ts'
+import { compared, type FitList, isYaml, merged, type Overlay } from './overlay.ts'
 
 /** Folder in the configuration directory with the operator's own files: what they say stays, whatever the service changes. */
 const THEIRS = 'overlays'
@@ -113,19 +113,29 @@ export async function dropOverlays(dir: string, originals: ReadonlyMap<string, s
  * A rendered set with the operator's overlays in it. A file that no other one names any more is left out: where an operator's
  * file names one of its own instead, ours would be read by nobody.
  *
- * Throws `southbound_unavailable` for an overlay that is no YAML.
+ * Throws `southbound_unavailable` for an overlay that is no YAML, and what `fitOf` throws.
  */
-export async function overlaid(dir: string, rendered: Rendered): Promise<Rendered> {
+export async function overlaid(
+  dir: string,
+  rendered: Rendered,
+  fitOf?: (theirs: ReadonlyMap<string, string>) => FitList | undefined,
+): Promise<Rendered> {
   if (!isAbsolute(dir)) return rendered
   const overlays = await overlaysIn(dir, rendered.files.keys())
-  return overlays.files.size === 0 ? rendered : withOverlays(rendered, overlays)
+  if (overlays.files.size === 0) return rendered
+  const theirs = new Map([...overlays.files].map(([path, overlay]) => [path, overlay.theirs]))
+  return withOverlays(rendered, overlays, fitOf?.(theirs))
 }
 
 /** The set as `overlaid` gives it, with these. */
-export function withOverlays({ files }: Rendered, { files: overlays, absent }: Overlays): Rendered {
+export function withOverlays(
+  { files }: Rendered,
+  { files: overlays, absent }: Overlays,
+  fit?: FitList,
+): Rendered {
   const all = new Map(
     [...files].flatMap(([path, content]) =>
-      absent.has(path) ? [] : [[path, mergedFile(path, overlays.get(path), content)] as const],
+      absent.has(path) ? [] : [[path, mergedFile(path, overlays.get(path), content, fit)] as const],
     ),
   )
   const mains = (set: ReadonlyMap<string, string>) =>
@@ -141,11 +151,17 @@ export function withOverlays({ files }: Rendered, { files: overlays, absent }: O
   return renderedOf(new Map([...all].filter(([path]) => !isLeftOut(path))))
 }
 
-function mergedFile(path: string, overlay: Overlay | undefined, content: string): string {
+function mergedFile(
+  path: string,
+  overlay: Overlay | undefined,
+  content: string,
+  fit: FitList | undefined,
+): string {
   if (overlay === undefined) return content
   try {
-    return merged(path, overlay, content)
+    return merged(path, overlay, content, fit)
   } catch (cause) {
+    if (isServiceError(cause)) throw cause
     const words = cause instanceof Error ? cause.message : String(cause)
     throw southboundUnavailable(`the overlay ${THEIRS}/${path} cannot be read: ${words}`, { cause })
   }

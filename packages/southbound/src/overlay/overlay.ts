@@ -10,29 +10,48 @@ export interface Overlay {
   readonly rendered: string
 }
 
+/**
+ * What an operator's list becomes where ours becomes another: its own entries, as they are, and new ones behind them. Undefined
+ * where ours takes its place. All values are texts.
+ */
+export type FitList = (
+  path: YamlPath,
+  list: Readonly<Record<'before' | 'after' | 'found', readonly unknown[]>>,
+) => readonly unknown[] | undefined
+
 /** Whether overlays are merged key by key in it; others are kept as a whole while nothing of ours changes in them. */
 export function isYaml(path: string): boolean {
   return path.endsWith('.yaml')
 }
 
 /** The operator's file with what `after` renders otherwise than it was rendered then. Throws for one that is no YAML. */
-export function merged(path: string, { theirs, rendered }: Overlay, after: string): string {
+export function merged(path: string, { theirs, rendered }: Overlay, after: string, fit?: FitList): string {
   // One that no daemon could read must not become its file.
   const found = isYaml(path) ? textValue(theirs) : undefined
   if (rendered === after) return theirs
   if (!isYaml(path)) return after
-  return editedYaml(theirs, editsBetween([], parse(rendered), parse(after), found))
+  return editedYaml(theirs, editsBetween([], parse(rendered), parse(after), found, fit))
 }
 
 /** What is to be done to `found`, which was like `before`, for it to follow to `after`. */
-function editsBetween(path: YamlPath, before: unknown, after: unknown, found: unknown): readonly YamlEdit[] {
+function editsBetween(
+  path: YamlPath,
+  before: unknown,
+  after: unknown,
+  found: unknown,
+  fit: FitList | undefined,
+): readonly YamlEdit[] {
   if (isRecord(before) && isRecord(after)) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)])
     const inner = isRecord(found) ? found : {}
-    return [...keys].flatMap((key) => editsBetween([...path, key], before[key], after[key], inner[key]))
+    return [...keys].flatMap((key) => editsBetween([...path, key], before[key], after[key], inner[key], fit))
   }
   if (JSON.stringify(before) === JSON.stringify(after) || (found !== undefined && isSameText(found, after)))
     return []
+  if (Array.isArray(before) && Array.isArray(after) && Array.isArray(found)) {
+    const fitted = fit?.(path, { before, after, found })
+    if (fitted !== undefined) return listEdits(path, found, fitted)
+  }
   if (
     Array.isArray(before) &&
     Array.isArray(after) &&
@@ -40,13 +59,27 @@ function editsBetween(path: YamlPath, before: unknown, after: unknown, found: un
     before.length === after.length
   ) {
     const edits = after.flatMap((item: unknown, at) =>
-      editsBetween([...path, at], before[at], item, found[at]),
+      editsBetween([...path, at], before[at], item, found[at], fit),
     )
     // An entry that is not the one that was rendered is somebody else's: ours does not go into its lines.
     if (edits.every((edit) => isLike(at(before, edit.path, path.length), at(found, edit.path, path.length))))
       return edits
   }
   return [{ path, value: after }]
+}
+
+/** Entries that go, the last first, and those that come behind the others. */
+function listEdits(
+  path: YamlPath,
+  found: readonly unknown[],
+  fitted: readonly unknown[],
+): readonly YamlEdit[] {
+  const gone = found.flatMap((item, at) => (fitted.includes(item) ? [] : [at]))
+  const added = fitted.filter((item) => !found.includes(item))
+  return [
+    ...gone.toReversed().map((at) => ({ path: [...path, at], value: undefined })),
+    ...added.map((value, at) => ({ path: [...path, found.length - gone.length + at], value })),
+  ]
 }
 
 /** What stands at the rest of a path. */

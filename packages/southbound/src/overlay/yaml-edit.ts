@@ -61,7 +61,8 @@ function splice(text: string, { path, value }: YamlEdit): string | undefined {
   const above = document.getIn(path.slice(0, -1), true)
   if (isSeq(above) && typeof name === 'number') {
     const item = above.items[name]
-    return value === undefined || isCollection(value) ? undefined : replacedScalar(text, item, value)
+    if (value === undefined || item === undefined) return respacedList(text, above, name, value)
+    return isCollection(value) ? undefined : replacedScalar(text, item, value)
   }
   if (!isMap(above) || typeof name !== 'string') return undefined
   const pair = above.items.find(({ key }) => isScalar(key) && key.value === name)
@@ -69,6 +70,30 @@ function splice(text: string, { path, value }: YamlEdit): string | undefined {
   const same =
     value === undefined || isCollection(value) ? undefined : replacedScalar(text, pair.value, value)
   return same ?? replacedPair(text, above, pair, value)
+}
+
+/** The text without the lines of an entry of a list, or with those of a new one behind the last. */
+function respacedList(
+  text: string,
+  { items, flow }: { readonly items: readonly unknown[]; readonly flow?: boolean },
+  at: number,
+  value: unknown,
+): string | undefined {
+  const item = items[value === undefined ? at : at - 1]
+  const start = isNode(item) ? item.range?.[0] : undefined
+  const end = lineEnd(text, lastOfItem(item))
+  if (flow === true || start === undefined || end === undefined) return undefined
+  const line = text.lastIndexOf('\n', start - 1) + 1
+  const dash = /^( *)- *$/.exec(text.slice(line, start))
+  if (dash === null) return undefined
+  if (value === undefined) return text.slice(0, line) + text.slice(end)
+  const before = text.slice(0, end)
+  const lines = stringify([value], {
+    lineWidth: 0,
+    defaultStringType: 'QUOTE_DOUBLE',
+    defaultKeyType: 'PLAIN',
+  })
+  return `${before}${before.endsWith('\n') ? '' : '\n'}${lines.replaceAll(/^(?=.)/gm, dash[1] ?? '')}${text.slice(end)}`
 }
 
 function isCollection(value: unknown): boolean {
@@ -138,7 +163,10 @@ function columnOf(text: string, pair: Pair | undefined): number | undefined {
 
 /** Where the line ends on which the last word of a pair is: comments below belong to what follows. */
 function endOf(text: string, pair: Pair | undefined): number | undefined {
-  const last = lastOf(pair)
+  return lineEnd(text, lastOf(pair))
+}
+
+function lineEnd(text: string, last: number | undefined): number | undefined {
   if (last === undefined) return undefined
   const line = text.indexOf('\n', last)
   return line === -1 ? text.length : line + 1

@@ -43,6 +43,26 @@ test('puts a set in force, tells what it has done, and does it once', () =>
     assert.is(world.engine.restarts.length, 4)
   }))
 
+test('does not call a change that is being made one that was cut short', () => {
+  const reasons: string[] = []
+  const parts: Partial<CoreFilesParts> = {
+    probe: async () => {
+      for (const { reason } of (await look()).daemons) reasons.push(reason)
+      return undefined
+    },
+  }
+  let look: FakeCore['plan'] = async () => assert.unreachable()
+  return inCore(
+    async (_world, { apply, plan }) => {
+      look = plan
+      await apply()
+      assert.ok(reasons.includes('its files are being changed now'))
+      assert.not.match(reasons.join(), /cut short/)
+    },
+    { parts },
+  )
+})
+
 test('restarts only what another PLMN concerns', () =>
   inCore(async (world, { apply, change }) => {
     await apply()

@@ -1,6 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
 import { renderedOf } from '../../src/config-set/files.ts'
-import { compared, merged, withOurs } from '../../src/overlay/overlay.ts'
+import { compared, type FitList, merged, withOurs } from '../../src/overlay/overlay.ts'
 import { withOverlays } from '../../src/overlay/overlay-files.ts'
 
 const test = suite('southbound/overlay')
@@ -122,6 +122,27 @@ test('does not write into an entry that is somebody else’s', () => {
     merged('a.yaml', { theirs, rendered }, rendered.replace('10.45', '10.44')),
     's:\n  - subnet: "10.44.0.0/16"\n  - subnet: 2001:db8::/48\n',
   )
+})
+
+test('keeps entries of a list in their lines where new ones come behind them, and takes single ones away', () => {
+  const theirs =
+    'smf:\n  session:\n    # ours\n    - subnet: 10.45.0.0/16   # all\n      dnn: internet\n    - { subnet: 10.46.0.0/16, dnn: corp } # of Ada\n\n  # resolvers\n  dns: [ 8.8.8.8 ]\n'
+  const rendered = 'smf:\n  session:\n    - dnn: "corp"\n    - dnn: "internet"\n'
+  const fit: FitList = (path, { found }) => {
+    assert.equal(path, ['smf', 'session'])
+    return [
+      ...found.filter((one) => (one as { dnn?: string }).dnn !== 'internet'),
+      { subnet: '10.47.0.0/16', dnn: 'iot' },
+    ]
+  }
+  const after = rendered.replace('internet', 'iot')
+  assert.is(
+    merged('smf.yaml', { theirs, rendered }, after, fit),
+    'smf:\n  session:\n    # ours\n    - { subnet: 10.46.0.0/16, dnn: corp } # of Ada\n    - subnet: "10.47.0.0/16"\n      dnn: "iot"\n\n  # resolvers\n  dns: [ 8.8.8.8 ]\n',
+  )
+  assert.is(merged('smf.yaml', { theirs, rendered }, rendered, fit), theirs)
+  const flow = { theirs: 'smf: {session: [{dnn: corp}, {dnn: internet}]}\n', rendered }
+  assert.match(merged('smf.yaml', flow, after, fit), /dnn: corp.*10\.47\.0\.0\/16/s)
 })
 
 test('leaves out a file of ours that the operator’s files do not name', () => {

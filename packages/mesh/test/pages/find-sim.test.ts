@@ -39,7 +39,7 @@ find('shows on which box it is, and which boxes did not answer', async () => {
     ['harbour 1', 'hill', 'suspended', '…1234'],
     ['0123456789ab', 'vale', 'suspended', '…1234'],
   ])
-  for (const says of ['2 SIMs found.', '7 boxes of 10 did not answer:', 'n0, n1, n2, n3, n4', 'and 2 more'])
+  for (const says of ['2 SIMs found.', '7 boxes of 10 did not answer:', 'n0, n1, n2, n3, n4', 'and 2 others'])
     assert.match(page.text(), says)
 })
 

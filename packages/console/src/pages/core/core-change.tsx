@@ -1,8 +1,6 @@
-import type { ComponentType } from 'preact'
+import type { ComponentChild, ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import { usePanels } from '../../app/plugin-pages.tsx'
-import { t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
 
 /** What of the core's settings would be otherwise. */
 export interface CoreChange {
@@ -15,18 +13,37 @@ export interface CoreChange {
 /** Shows what a change would do to the core, before it is made; says when that stands there. */
 type Effect = ComponentType<{ readonly change: CoreChange; readonly onKnown?: () => void }>
 
-/** What can show the effect of a change on the core; undefined while it is not known whether anything can. */
-export function useCoreEffect(): { readonly Effect: Effect | undefined } | undefined {
-  const panels = usePanels<{ readonly Panel: Effect }>('core.change')
-  return panels && { Effect: panels[0]?.Panel }
+/** A look at what a change does to the core, before it is made. */
+interface LookFirst {
+  /** Whether anything can show it; undefined while that is not known. */
+  readonly canLook: boolean | undefined
+  /** Whether exactly this change was looked at. */
+  readonly isLooked: boolean
+  /** The effect does not stand there yet, or it is not known whether any will. */
+  readonly isWaiting: boolean
+  /** The effect, once it was asked for. */
+  readonly effect: ComponentChild
+  look(): void
+  leave(): void
 }
 
-/** A button that shows what a change does to the core, and that until another one is typed. */
-export function AskCore({ change }: { readonly change: CoreChange }) {
-  const [asked, setAsked] = useState<string | undefined>(undefined)
-  const Effect = useCoreEffect()?.Effect
-  const key = JSON.stringify(change)
-  if (Effect === undefined) return null
-  if (asked === key) return <Effect key={key} change={change} />
-  return <Button onClick={() => setAsked(key)}>{t('core.whatIf.look')}</Button>
+/** Of another change, which is to be looked at anew, nothing is shown; of none, nothing ever. */
+export function useLookFirst(change: CoreChange | undefined): LookFirst {
+  const [looked, setLooked] = useState<string | undefined>(undefined)
+  const [known, setKnown] = useState<string | undefined>(undefined)
+  const panels = usePanels<{ readonly Panel: Effect }>('core.change')
+  const Effect = panels?.[0]?.Panel
+  const key = change && JSON.stringify(change)
+  const isLooked = Effect !== undefined && key !== undefined && looked === key
+  return {
+    canLook: change === undefined ? false : panels && Effect !== undefined,
+    isLooked,
+    isWaiting: change !== undefined && (panels === undefined || (isLooked && known !== key)),
+    effect: isLooked && change ? <Effect key={key} change={change} onKnown={() => setKnown(key)} /> : null,
+    look: () => setLooked(key),
+    leave: () => {
+      setLooked(undefined)
+      setKnown(undefined)
+    },
+  }
 }

@@ -8,7 +8,7 @@ import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoOf } from '../../ui/who.ts'
-import { AskCore } from '../core/core-change.tsx'
+import { useLookFirst } from '../core/core-change.tsx'
 import { type Ranges, spanText, technologyOf } from '../radio/spectrum.ts'
 import { LicenseDocument } from './license-document.tsx'
 import {
@@ -58,7 +58,9 @@ interface Rules {
   readonly keep: () => void
   /** Gives up what is typed. */
   readonly drop: () => void
+  /** Saves; a change of what the core is told is only looked at first. */
   readonly save: () => Promise<undefined>
+  readonly look: ReturnType<typeof useLookFirst>
   readonly isSaving: boolean
   readonly error: Problem | undefined
   /** What cannot be sent as it is typed, by path. */
@@ -77,6 +79,8 @@ function useRules(): Rules {
     api.put('/v1/policy', { body: patch, ...(etag === undefined ? {} : { ifMatch: etag }) }),
   )
   const own = base === undefined ? [] : changedPaths(base.draft, draft)
+  const apns = namesOf(draft.apns).join(',')
+  const look = useLookFirst(own.includes('apns') && apns !== '' ? { apns } : undefined)
   // What was read before a save says nothing of what is in force after it.
   const outdated = useRef<Policy | undefined>(undefined)
   const { etag } = query
@@ -99,6 +103,8 @@ function useRules(): Rules {
     const sent = patchOf(base.draft, draft)
     setWrong(sent.wrong)
     if (sent.wrong.size > 0) return
+    if (look.canLook === true && !look.isLooked) return void look.look()
+    look.leave()
     const result = await change.run(sent.patch, base.etag)
     if (result === undefined) return
     // Refused as stale: what is in force now is read, and shown beside what is typed.
@@ -128,6 +134,7 @@ function useRules(): Rules {
       if (now !== undefined) adopt(now, data === undefined ? base?.etag : etag, draftOf(now))
     },
     save,
+    look,
     isSaving: change.isBusy,
     error: change.error,
     wrong,
@@ -376,14 +383,14 @@ function namesOf(typed: unknown): readonly string[] {
 /** What is about to change, and what somebody else has changed meanwhile. */
 function SaveBar({ rules }: { readonly rules: Rules }) {
   const id = useId()
-  const { own, theirs, before, draft, error, isSaving } = rules
+  const { own, theirs, before, draft, error, isSaving, look } = rules
   if (own.length === 0) return null
   const isConflict = error?.code === 'policy_conflict'
   return (
     <section class="card save" aria-labelledby={id}>
       <h2 id={id}>{t('rules.changes', { count: own.length })}</h2>
       <Difference paths={own} before={before} after={draft} />
-      {own.includes('apns') ? <AskCore change={{ apns: namesOf(draft.apns).join(',') }} /> : null}
+      {look.effect}
       {theirs === undefined ? null : (
         <StaleChoice told={t('rules.stale')} onKeep={rules.keep} onDrop={rules.drop}>
           <p>{t('rules.stale.help')}</p>
@@ -394,8 +401,8 @@ function SaveBar({ rules }: { readonly rules: Rules }) {
       {theirs === undefined ? (
         <div class="actions">
           <Button onClick={rules.drop}>{t('rules.drop')}</Button>
-          <Button type="submit" kind="primary" isBusy={isSaving}>
-            {t('rules.save')}
+          <Button type="submit" kind="primary" isBusy={isSaving || look.isWaiting}>
+            {t(look.canLook === true && !look.isLooked ? 'core.whatIf.look' : 'rules.save')}
           </Button>
         </div>
       ) : null}

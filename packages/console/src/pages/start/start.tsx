@@ -17,7 +17,7 @@ import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
-import { type CoreChange, useCoreEffect } from '../core/core-change.tsx'
+import { type CoreChange, useLookFirst } from '../core/core-change.tsx'
 import { PERSON_NAME } from '../people/roles.tsx'
 import { Profiles } from '../radio/profiles.tsx'
 import { RadioHealth, RadioOutages, sentenceOf } from '../radio/radio-health.tsx'
@@ -414,34 +414,29 @@ function LookFirst({
   readonly isDisabled: boolean
   readonly children: ComponentChildren
 }) {
-  const [looked, setLooked] = useState<string | undefined>(undefined)
-  const [known, setKnown] = useState<string | undefined>(undefined)
-  const effect = useCoreEffect()
-  const key = JSON.stringify(change)
-  const Effect = effect?.Effect
-  const isLooked = Effect !== undefined && looked === key && !isDisabled && form.isStale !== true
+  const { canLook, isLooked: isSeen, isWaiting, effect, look, leave } = useLookFirst(change)
+  const isLooked = isSeen && !isDisabled && form.isStale !== true
   const submit = async (): Promise<undefined> => {
-    if (Effect !== undefined && !isLooked) {
-      if (await (isAllowed?.() ?? true)) setLooked(key)
+    if (canLook === true && !isLooked) {
+      if (await (isAllowed?.() ?? true)) look()
       return
     }
-    setLooked(undefined)
-    setKnown(undefined)
+    leave()
     await apply()
   }
   return (
     <Form
       {...form}
-      submit={t(isLooked ? 'start.apply' : Effect === undefined ? 'start.save' : 'core.whatIf.look')}
+      submit={t(isLooked ? 'start.apply' : canLook === true ? 'core.whatIf.look' : 'start.save')}
       kind={isLooked ? 'primary' : 'plain'}
-      isBusy={form.isBusy === true || effect === undefined || (isLooked && known !== key)}
+      isBusy={form.isBusy === true || isWaiting}
       isDisabled={isDisabled}
       act={submit}
-      onCancel={isLooked ? () => setLooked(undefined) : undefined}
+      onCancel={isLooked ? leave : undefined}
       cancel={t('start.look.back')}
     >
       {children}
-      {isLooked ? <Effect key={key} change={change} onKnown={() => setKnown(key)} /> : null}
+      {isLooked ? effect : null}
     </Form>
   )
 }

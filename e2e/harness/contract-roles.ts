@@ -131,6 +131,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/sims/handout', 'sim:issuer', 404, '/v1/sims/handout?batch_id=b-20260101-000000000000'),
   change('POST', '/v1/sims/find', 'viewer', 400, {}),
   change('POST', '/v1/sims/{imsi}/label', 'sim:issuer', 404, { label: null }),
+  change('POST', '/v1/sims/{imsi}/subscription', 'sim:issuer', 404, { uplink_bps: 1 }),
   read('/v1/sessions', 'viewer'),
   read('/v1/usage', 'viewer'),
   read('/v1/usage/export', 'viewer'),

@@ -120,6 +120,7 @@ const COMMANDS: Readonly<
   'POST /v1/sims': ['sim issue', { apns: '--apn', ambr: '--downlink-bps' }],
   'POST /v1/sims/{imsi}/forget': ['sim forget'],
   'POST /v1/sims/{imsi}/label': ['sim label', { label: '[text]' }],
+  'POST /v1/sims/{imsi}/subscription': ['sim subscription', { apns: '--apn' }],
   'POST /v1/sims/{imsi}/quota': ['sim quota', { quota_bytes: '--bytes', add_bytes: '--add' }],
   'PUT /v1/sims/{imsi}/reach': ['sim reach', { boxes: '--box' }],
   'POST /v1/roaming/reach': ['roaming reach', { ids: '[hash…]', batch_id: '--batch', boxes: '--box' }],

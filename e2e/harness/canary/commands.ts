@@ -187,6 +187,7 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('sim resume', world.simHash),
     call('sim revoke', world.simHash),
     call('sim label', world.simHash, 'from the command'),
+    call('sim subscription', world.simHash, '--uplink-bps', '1000000'),
     call('sim find', 'the command'),
     { ...call('sim find', '-'), input: world.imsi },
     call('sim why', world.simHash),

@@ -68,6 +68,21 @@ subscriber('offers with each SIM what its state and the roles of who looks allow
   }
 })
 
+subscriber('changes the APNs and the speed of a SIM, and says nothing of what was not touched', async () => {
+  const changed = { [`POST ${SIM}/subscription`]: sim(), 'GET /v1/policy': { apns: ['internet', 'corp'] } }
+  const page = await shown({}, undefined, changed)
+  await page.press('APNs and speed')
+  assert.match(page.text(), 'No phone is disconnected.')
+  assert.ok(page.isDisabled('Change'), 'nothing was touched')
+  await page.tick('corp')
+  await page.put('Upload, Mbit/s', '2,5')
+  await page.press('Change')
+  assert.equal(page.changes(), [
+    [`POST ${SIM}/subscription`, { apns: ['internet', 'corp'], uplink_bps: 2_500_000 }],
+  ])
+  assert.match(page.text(), 'APNs and speed are changed.')
+})
+
 subscriber('suspends at once, and takes that back at once', async () => {
   const page = await shown()
   const suspended = sim({ state: 'suspended', suspend_reason: 'operator' })

@@ -40,7 +40,7 @@ import {
 } from './provision/hss-breaker.ts'
 import { simProvisioning } from './provision/provisioning.ts'
 import { ratesReconciler, simReconciler } from './provision/sim-reconciler.ts'
-import { bulkRoute, labelRoute } from './routes/change-routes.ts'
+import { bulkRoute, labelRoute, subscriptionRoute } from './routes/change-routes.ts'
 import { handoutRoute } from './routes/handout-route.ts'
 import { diagnosisRoute, exportRoute, findRoute, readRoutes } from './routes/read-routes.ts'
 import { stateRoutes } from './routes/state-routes.ts'
@@ -99,6 +99,7 @@ export const plugin: Plugin<SimsConfig> = {
         findRoute(parts),
         diagnosisRoute(parts),
         labelRoute(parts),
+        subscriptionRoute(parts),
         exportRoute(parts),
         handoutRoute(parts),
         issueRoute(parts),

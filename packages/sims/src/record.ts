@@ -146,7 +146,11 @@ export function simRecord(
 
 /** What of a SIM people and rules change, for `changeTag`: not what is seen of its phone, nor what the HSS holds. */
 export function changedPart(row: SimRow): readonly unknown[] {
-  return [row.state, row.suspend_reason, row.label, row.quota_bytes, row.expires_at_ms]
+  const { downlink_bps, uplink_bps } = row
+  return [
+    ...[row.state, row.suspend_reason, row.label, row.quota_bytes, row.expires_at_ms],
+    ...[row.apns, downlink_bps, uplink_bps],
+  ]
 }
 
 /** What the HSS holds of a SIM, as far as it is known. */

@@ -21,7 +21,7 @@ import { MIGRATIONS } from '../src/migrations.ts'
 import { plugin } from '../src/plugin.ts'
 import { SIMS } from '../src/store/sim-store.ts'
 import { networkHealth } from '../src/subscribers.ts'
-import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import { bodyOf, codeOf, type IssueAnswer, type SimBody } from './support/answers.ts'
 import { simRow } from './support/rows.ts'
 
 const provisioning = suite('sims/provisioning')
@@ -64,6 +64,7 @@ interface ImportAnswer {
   readonly hss?: string
   readonly results: readonly {
     readonly status: string
+    readonly kept?: readonly string[]
     readonly overwrites?: readonly {
       readonly field: string
       readonly before: string | null
@@ -118,6 +119,30 @@ scene('tells of a SIM that the HSS takes, holds otherwise, refuses, and of its p
   assert.equal((await told()).slice(-2), [`sim.pending ${HASH}`, `sim.refused ${HASH}`])
   hss.failsFor = () => false
   await last('sim.synced')
+})
+
+scene('gives a SIM other APNs and another speed, and tells the HSS at once', async () => {
+  await issue({ imsi: IMSI, apns: ['internet'] })
+  await synced()
+  const path = `/v1/sims/${HASH}/subscription`
+  const change = (body: object, headers = {}) => bed.request('POST', path, { body, headers })
+  const read = await bed.request('GET', `/v1/sims/${HASH}`)
+  const seen = read.headers.get('etag') ?? ''
+  const { apns, ambr } = bodyOf<SimBody>(await change({ apns: ['ims'], uplink_bps: 5_000_000 }))
+  assert.equal([apns, ambr.uplink_bps], [['ims'], 5_000_000])
+  await synced()
+  const held = hss.held.get(IMSI)
+  assert.equal([held?.apns, held?.ambrBps.up], [['ims'], 5_000_000])
+  assert.is(codeOf(await change({ apns: ['internet'] }, { 'if-match': seen }), 412), 'stale_change')
+  assert.is(codeOf(await change({ apns: ['nowhere'] }), 400), 'validation_failed')
+  assert.is(codeOf(await change({}), 400), 'validation_failed')
+  const { results } = await importCsv(`imsi,ki,opc,apns,msisdn\n${IMSI}${OF_ROW},internet;ims,4917012345\n`)
+  assert.equal(
+    results.map(({ status, kept }) => [status, kept]),
+    [['exists', ['apns', 'msisdn']]],
+  )
+  await move('revoke')
+  assert.is(codeOf(await change({ apns: ['internet'] }), 409), 'sim_state_conflict')
 })
 
 const KEYS = 'ki,opc\n'

@@ -55,7 +55,7 @@ const OUTCOME: ApiCommand['note'] = [
   { says: 'asked: the core cannot be reached; it will be done when it is back' },
 ]
 
-/** `svc sim issue|list|show|suspend|resume|revoke|quota|forget|find|why|label|import|foreign|adopt|export` */
+/** `svc sim issue|list|show|suspend|resume|revoke|quota|forget|find|why|label|subscription|import|foreign|adopt|export` */
 export const SIM_COMMANDS: readonly CommandEntry[] = [
   { group: 'sim', summary: 'subscribers and their SIM cards' },
   (program, terminal) =>
@@ -140,6 +140,24 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
     arguments: { hash: SIM_ARGUMENT, text: { to: 'body.label' } },
     options: { '--none': { summary: 'remove the label', to: 'body.label', value: null } },
     exactlyOne: 'give either a label or --none',
+  },
+  {
+    usage: 'sim subscription <hash>',
+    summary: 'change the APNs and the speed of a SIM; what is not given stays',
+    operation: 'POST /v1/sims/{imsi}/subscription',
+    arguments: { hash: SIM_ARGUMENT },
+    options: {
+      '--apn <apn>': {
+        summary: 'an APN of the policy that it has from now on, may be given several times',
+        to: 'body.apns',
+        takes: 'list',
+      },
+      '--downlink-bps <rate>': { summary: 'highest downlink rate, bit/s', takes: 'count' },
+      '--uplink-bps <rate>': { summary: 'highest uplink rate, bit/s', takes: 'count' },
+    },
+    note: {
+      says: 'asked: no phone is disconnected; it gets other APNs when it registers next, another speed with its next session',
+    },
   },
   addImportCommand,
   addForeignCommand,
@@ -341,6 +359,7 @@ function report(terminal: Terminal, body: Report, { source, isDry }: Told): void
   } else terminal.out(fields(totals))
   const where = ({ line, row }: Result): string => `${source.name}:${line === null ? ` row ${row}` : line}`
   if (isDry) showOverwritten(terminal, rows, where)
+  showKept(terminal, rows, where)
   const faults = rows.filter((row) => row.status === 'error')
   if (faults.length === 0) return
   const columns = [
@@ -353,6 +372,22 @@ function report(terminal: Terminal, body: Report, { source, isDry }: Told): void
 }
 
 type Result = Report['results'][number]
+
+/** What rows have otherwise than the SIMs that are there, which stay as they are. */
+function showKept(terminal: Terminal, rows: readonly Result[], where: (row: Result) => string): void {
+  const kept = rows.filter((row) => row.kept !== undefined)
+  if (kept.length === 0) return
+  const columns = [
+    { value: where, title: 'WHERE', fit: 'whole' },
+    { title: 'SIM', value: 'imsi_sha256_12', fit: 'whole' },
+    { title: 'NOT TAKEN OVER', value: 'kept', fit: 'wrap' },
+  ] as const
+  const more = kept.length > MOST_CHANGES ? `and ${kept.length - MOST_CHANGES} more; --json shows all\n` : ''
+  terminal.out(
+    `\nThese SIMs are there and stay as they are; svc sim subscription changes APNs and speed:\n` +
+      `${table(kept.slice(0, MOST_CHANGES), columns, terminal.columns)}${more}`,
+  )
+}
 
 /** What the HSS has already and would have otherwise afterwards; the first rows, since all may be there. */
 function showOverwritten(terminal: Terminal, rows: readonly Result[], where: (row: Result) => string): void {

@@ -2,9 +2,10 @@ import type { Imsi, Pause, Reader, Tx } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import type { SimsParts } from '../parts.ts'
 import { firstHss } from '../provision/hss-breaker.ts'
+import { AS_IS, type AsIs } from '../provision/push.ts'
 import { openImsi, sealSim, wipeCard } from '../secrets/card.ts'
 import type { IccidMac, IndexedIccid } from '../secrets/iccid-index.ts'
-import { FRESH, SIMS, type SimRow } from '../store/sim-store.ts'
+import { apnsOf, FRESH, SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords, replaceWords } from '../store/word-store.ts'
 import type { PlannedRow } from './import-plan.ts'
 import { type ImportDraft, type ImportFacts, importRow } from './import-row.ts'
@@ -21,6 +22,8 @@ interface RowResult {
   readonly error: string | null
   /** In a dry run, of a subscriber that the HSS has already. */
   readonly overwrites?: readonly Overwritten[]
+  /** Of a SIM that is there: fields that the row has otherwise and that stay. */
+  readonly kept?: readonly AsIs[]
 }
 
 /** How many rows came to what. */
@@ -33,7 +36,7 @@ interface Totals {
 
 /** The report of an import while it grows. Rows may come in any order. */
 export interface Results {
-  set(row: PlannedRow, status: RowStatus, error?: string): void
+  set(row: PlannedRow, verdict: Verdict): void
   /** What importing a row would change in the HSS. */
   overwrites(row: PlannedRow, changes: readonly Overwritten[]): void
   /** Takes back what an atomic import was about to do. */
@@ -49,13 +52,14 @@ export function createResults(rows: number): Results {
   const count = (...wanted: readonly RowStatus[]): number =>
     results.reduce((sum, { status }) => sum + (wanted.includes(status) ? 1 : 0), 0)
   return {
-    set: ({ number, place, hash }, status, error) => {
+    set: ({ number, place, hash }, { status, error, kept }) => {
       results[number - 1] = {
         row: number,
         line: place.line,
         imsi_sha256_12: hash ?? null,
         status,
         error: error ?? null,
+        ...(kept === undefined ? {} : { kept }),
       }
     },
     overwrites: ({ number }, changes) => {
@@ -105,8 +109,7 @@ interface ImportPart {
   readonly indexedTo: string
 }
 
-interface Verdict {
-  readonly status: RowStatus
+interface Verdict extends Pick<RowResult, 'status' | 'kept'> {
   readonly error?: string
 }
 
@@ -134,14 +137,14 @@ export class ImportRows {
     const { rows, facts, results } = this.#of
     const read = importRow(rows.cells(planned.place) ?? new Map(), facts, planned.hash)
     if (!('draft' in read)) {
-      results.set(planned, 'error', read.error)
+      results.set(planned, { status: 'error', error: read.error })
       return undefined
     }
     const { draft, hash } = read
     try {
       const before = this.#seen.get(hash)
       if (before !== undefined) {
-        results.set(planned, 'error', `has the same IMSI as ${nameOf(before)}`)
+        results.set(planned, { status: 'error', error: `has the same IMSI as ${nameOf(before)}` })
         return undefined
       }
       if (this.#of.mayHaveTwins) this.#seen.set(hash, planned)
@@ -196,9 +199,9 @@ export class ImportRows {
     this.#planned = 0
   }
 
-  #report({ planned, iccid }: Ready, { status, error }: Verdict): void {
-    this.#of.results.set(planned, status, error)
-    if (status !== 'imported') return
+  #report({ planned, iccid }: Ready, verdict: Verdict): void {
+    this.#of.results.set(planned, verdict)
+    if (verdict.status !== 'imported') return
     this.#planned += 1
     if (iccid !== undefined && this.#of.mayHaveTwins) this.#seenIccids.set(iccid.iccid, planned)
   }
@@ -222,14 +225,30 @@ export class ImportRows {
       : { status: 'error', error: `iccid is the ICCID of the SIM ${holder}; revoke that one first` }
   }
 
-  /** The SIM is stored already; then it does not matter what else the row says. */
+  /** The SIM is stored already; then nothing but its label is taken from the row. */
   async #known(reader: Reader, { row, imsi, label }: Ready): Promise<Verdict | undefined> {
     const known = await SIMS.find(reader, { hash: row.hash })
     if (known === undefined) return undefined
     if (openImsi(this.#of.parts.vault, known) !== imsi)
       return { status: 'error', error: 'another IMSI has the same identifier' }
-    return { status: label === undefined || label === known.label ? 'exists' : 'updated' }
+    const kept = keptOf(known, row)
+    return {
+      status: label === undefined || label === known.label ? 'exists' : 'updated',
+      ...(kept.length === 0 ? {} : { kept }),
+    }
   }
+}
+
+/** What a row says of a SIM otherwise than it is. */
+function keptOf(known: SimRow, row: SimRow): readonly AsIs[] {
+  const open = (row.as_is ?? '').split(' ')
+  const isSame: Readonly<Record<AsIs, boolean>> = {
+    apns: apnsOf(known).toSorted().join() === apnsOf(row).toSorted().join(),
+    ambr: known.downlink_bps === row.downlink_bps && known.uplink_bps === row.uplink_bps,
+    msisdn: known.msisdn === row.msisdn,
+    expires_at: known.expires_at_ms === row.expires_at_ms,
+  }
+  return AS_IS.filter((what) => !open.includes(what) && !isSame[what])
 }
 
 /** What a draft becomes that an import, or a taking over, stores. */

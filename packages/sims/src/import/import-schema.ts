@@ -74,6 +74,12 @@ export const IMPORT_REPORT: JsonSchema = objectSchema(
               'imported, updated (it was there, with another label), exists, error, or not_imported when another row stopped an atomic import.',
           },
           error: { type: ['string', 'null'] },
+          kept: {
+            type: 'array',
+            description:
+              'Of a SIM that is there: what the row has otherwise and is not taken over (apns, ambr, msisdn, expires_at; more may come). Absent where nothing.',
+            items: { type: 'string' },
+          },
           overwrites: {
             type: 'array',
             description:

@@ -38,19 +38,21 @@ export const NAME_SCHEMA: JsonSchema = {
   maxLength: LABEL_CHARACTERS,
   pattern: NAME_PATTERN,
 }
-const BPS: JsonSchema = { type: 'integer', minimum: 1, maximum: MAX_BPS }
+/** A rate, bit/s. */
+export const BPS_SCHEMA: JsonSchema = { type: 'integer', minimum: 1, maximum: MAX_BPS }
+/** APNs of a SIM. */
+export const APNS_SCHEMA: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 4,
+  uniqueItems: true,
+  items: { type: 'string', minLength: 1, maxLength: 63 },
+}
 
 export const ISSUE_BODY: JsonSchema = objectSchema({
   count: { type: 'integer', minimum: 1, maximum: 1000, default: 1 },
   profile: { ...NAME_SCHEMA, description: 'default when absent.' },
-  apns: {
-    type: 'array',
-    minItems: 1,
-    maxItems: 4,
-    uniqueItems: true,
-    items: { type: 'string', minLength: 1, maxLength: 63 },
-    description: "Some of the policy's APNs; all of them when absent.",
-  },
+  apns: { ...APNS_SCHEMA, description: "Some of the policy's APNs; all of them when absent." },
   expires_in: {
     type: 'string',
     pattern: DURATION_PATTERN,
@@ -58,7 +60,7 @@ export const ISSUE_BODY: JsonSchema = objectSchema({
     description: 'Such as 30d; 1y when absent.',
   },
   expires_at: TIMESTAMP_SCHEMA,
-  ambr: recordSchema({ downlink_bps: BPS, uplink_bps: BPS }),
+  ambr: recordSchema({ downlink_bps: BPS_SCHEMA, uplink_bps: BPS_SCHEMA }),
   quota_bytes: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
   msin_start: {
     type: 'string',

@@ -24,12 +24,13 @@ import {
   TIMESTAMP_SCHEMA,
   validationFailed,
 } from '@steeple/contracts'
-import { EXPIRY_RULE, isExpiry } from '../issue/draw-sims.ts'
-import { NAME_SCHEMA } from '../issue/issue-schema.ts'
-import type { SimsParts } from '../parts.ts'
+import { apnProblems, EXPIRY_RULE, isExpiry } from '../issue/draw-sims.ts'
+import { policyApns } from '../issue/issue.ts'
+import { APNS_SCHEMA, BPS_SCHEMA, NAME_SCHEMA } from '../issue/issue-schema.ts'
+import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
-import { type Changed, transitionSim } from '../states/change.ts'
-import { SIMS, type SimFilter } from '../store/sim-store.ts'
+import { type Changed, transitionSim, unsynced, wantedInHss } from '../states/change.ts'
+import { apnsOf, SIMS, type SimFilter, type SimRow } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { type BulkChange, KINDS, outlookOf } from './bulk-outlook.ts'
 import { FILTER_PROPERTIES, filterFrom, matchingHashes } from './filter.ts'
@@ -363,4 +364,83 @@ export function labelRoute(parts: SimsParts): Route {
       })
     },
   })
+}
+
+interface SubscriptionBody {
+  readonly apns?: readonly string[]
+  readonly downlink_bps?: number
+  readonly uplink_bps?: number
+}
+
+const SUBSCRIPTION_BODY: JsonSchema = objectSchema(
+  {
+    apns: { ...APNS_SCHEMA, description: "All that it has from now on, each one of the policy's." },
+    downlink_bps: BPS_SCHEMA,
+    uplink_bps: BPS_SCHEMA,
+  },
+  [],
+  { minProperties: 1 },
+)
+
+/** `POST /v1/sims/{imsi}/subscription` */
+export function subscriptionRoute(parts: SimsParts): Route {
+  return route<SimParams, unknown, SubscriptionBody>({
+    method: 'POST',
+    path: '/v1/sims/:imsi/subscription',
+    role: 'sim:issuer',
+    example: { apns: ['internet'] },
+    summary: 'Change the APNs and the speed of a SIM',
+    description:
+      'What the body does not say stays. The HSS is told at once and no phone is disconnected: it gets other APNs when it registers ' +
+      'next, another speed with its next session.',
+    schema: { params: SIM_PARAMS, body: SUBSCRIPTION_BODY, response: SIM_SCHEMA },
+    errors: ['validation_failed', 'sim_not_found', 'sim_state_conflict', staleChange.code, 'store_corrupt'],
+    audit: 'sim.subscription',
+    guarded: true,
+    handle: async (request) => {
+      const { imsi: hash } = request.params
+      return await request.mutate(hash, async (tx) => {
+        const { before, after } = await resubscribe(parts, tx, hash, request.body)
+        refuseStale(request.header('if-match'), changedPart(before), `the SIM ${hash}`)
+        tx.audit({ detail: { is_changed: before !== after, ...request.body } })
+        tx.event({ type: 'sim.subscription', subject: hash, data: {} })
+        const body = await recordOf(parts, after, tx)
+        return { body, headers: { etag: changeTag(changedPart(after), body) } }
+      })
+    },
+  })
+}
+
+/** Gives a SIM other APNs or rates. Throws `sim_not_found`, `sim_state_conflict`, `validation_failed`. */
+async function resubscribe(
+  parts: SimsParts,
+  tx: MutationTx,
+  hash: string,
+  { apns, ...rates }: SubscriptionBody,
+): Promise<Changed> {
+  const before = await SIMS.find(tx, { hash })
+  if (before === undefined) throw simNotFound(hash)
+  if (before.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; issue another one`)
+  // One that was taken over may have an APN that the policy does not name.
+  const [problem] = apnProblems(apns ?? [], [...policyApns(parts), ...apnsOf(before)])
+  if (problem !== undefined) throw fieldRefused(problem.pointer, problem.message)
+  const next = { ...before, ...rates, ...(apns === undefined ? {} : { apns: JSON.stringify(apns) }) }
+  const hasOtherRates = next.downlink_bps !== before.downlink_bps || next.uplink_bps !== before.uplink_bps
+  if (!hasOtherRates && next.apns === before.apns) return { before, after: before }
+  const after: SimRow = {
+    ...next,
+    ...unsynced(before),
+    as_is: stillOpen(before, [...(apns === undefined ? [] : ['apns']), ...(hasOtherRates ? ['ambr'] : [])]),
+    reach: hasOtherRates ? (before.reach ?? 'wait') : before.reach,
+  }
+  await SIMS.put(tx, after)
+  tx.dirty(SIM_RESOURCE, hash, wantedInHss(after.state) !== 'open')
+  if (hasOtherRates) tx.dirty(RATES_RESOURCE, hash)
+  return { before, after }
+}
+
+/** What its import left open, without what was said since. */
+function stillOpen({ as_is }: SimRow, said: readonly string[]): string | null {
+  const open = (as_is ?? '').split(' ').filter((what) => !said.includes(what))
+  return open.join(' ') || null
 }

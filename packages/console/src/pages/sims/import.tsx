@@ -96,7 +96,9 @@ function ImportResults({
     status,
     count: results.filter((result) => result.status === status).length,
   }))
-  const told = [...refused, ...results.filter(({ overwrites = [] }) => overwrites.length > 0)]
+  const isTold = ({ overwrites = [], kept = [] }: ImportResult): boolean =>
+    overwrites.length + kept.length > 0
+  const told = [...refused, ...results.filter(isTold)]
   const shown = isAll ? [...told, ...results.filter((result) => !told.includes(result))] : told
   return (
     <>
@@ -134,9 +136,10 @@ function ImportResults({
             {
               key: 'why',
               title: t('sims.why'),
-              cell: ({ error, overwrites }) => (
-                <Said>{error ?? (overwrites ?? []).map(changeText).join('; ')}</Said>
-              ),
+              cell: ({ error, overwrites = [], kept = [] }) => {
+                const stays = kept.length === 0 ? [] : [t('import.kept', { fields: kept.join(', ') })]
+                return <Said>{error ?? [...overwrites.map(changeText), ...stays].join('; ')}</Said>
+              },
             },
             {
               key: 'sim',

@@ -47,7 +47,11 @@ export function OrderFields({
         />
       </div>
       <Life order={order} onChange={onChange} />
-      <Apns order={order} onChange={onChange} />
+      <ApnChoice
+        legend={t('order.apns')}
+        chosen={order.apns}
+        onChange={(apns) => onChange({ ...order, apns })}
+      />
       <details>
         <summary>{t('order.more')}</summary>
         <div class="stack">
@@ -83,7 +87,8 @@ export function OrderFields({
   )
 }
 
-function Speed(props: Pick<FieldProps, 'label' | 'value' | 'onInput'>) {
+/** A speed in Mbit/s. */
+export function Speed(props: Pick<FieldProps, 'label' | 'value' | 'onInput' | 'isRequired'>) {
   return <Field {...props} inputMode="decimal" pattern="\d+([.,]\d+)?" />
 }
 
@@ -113,23 +118,29 @@ function Life({ order, onChange }: { readonly order: Order; readonly onChange: (
   )
 }
 
-function Apns({ order, onChange }: { readonly order: Order; readonly onChange: (order: Order) => void }) {
-  const apns = useQuery('/v1/policy').data?.apns ?? []
+/** Which APNs of the network; nothing where there is no choice. `also`: those that are offered besides. */
+export function ApnChoice({
+  legend,
+  also = [],
+  chosen,
+  onChange,
+}: {
+  readonly legend: string
+  readonly also?: readonly string[]
+  readonly chosen: readonly string[]
+  readonly onChange: (chosen: readonly string[]) => void
+}) {
+  const apns = [...new Set([...(useQuery('/v1/policy').data?.apns ?? []), ...also])]
   if (apns.length < 2) return null
   return (
     <fieldset>
-      <legend>{t('order.apns')}</legend>
+      <legend>{legend}</legend>
       {apns.map((apn) => (
         <Checkbox
           key={apn}
           label={apn}
-          isChecked={order.apns.includes(apn)}
-          onChange={(isIn) =>
-            onChange({
-              ...order,
-              apns: isIn ? [...order.apns, apn] : order.apns.filter((one) => one !== apn),
-            })
-          }
+          isChecked={chosen.includes(apn)}
+          onChange={(isIn) => onChange(isIn ? [...chosen, apn] : chosen.filter((one) => one !== apn))}
         />
       ))}
     </fieldset>

@@ -12,10 +12,12 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
+import { ApnChoice, Speed } from '../sims/order.tsx'
+import { numberOf } from '../sims/order-body.ts'
 import { nameOf, pageOf, type Sim } from '../sims/sim.tsx'
 import { follow, type SimDialogProps } from './follow.ts'
 
-type Open = 'resume' | 'revoke' | 'label' | 'replace'
+type Open = 'resume' | 'revoke' | 'label' | 'replace' | 'subscription'
 
 /** What may be done with a SIM, by its state and by who looks. */
 export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'>) {
@@ -74,6 +76,11 @@ function FurtherButtons({ sim, onOpen }: { readonly sim: Sim; readonly onOpen: (
         </Button>
       ) : null}
       {may('sim:issuer') && !isOver ? (
+        <Button icon="waypoints" onClick={() => onOpen('subscription')}>
+          {t('sim.subscription')}
+        </Button>
+      ) : null}
+      {may('sim:issuer') && !isOver ? (
         <Button icon="refresh-cw" onClick={() => onOpen('replace')}>
           {t('sim.replace')}
         </Button>
@@ -96,6 +103,8 @@ function OpenDialog({ open, ...dialog }: SimDialogProps & { readonly open: Open 
       return <RevokeDialog {...dialog} />
     case 'label':
       return <LabelDialog {...dialog} />
+    case 'subscription':
+      return <SubscriptionDialog {...dialog} />
     case 'replace':
       return <ReplaceDialog {...dialog} />
     case undefined:
@@ -218,6 +227,57 @@ function LabelDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
           <StaleNotice draft={draft} text={String} onChosen={clear} />
         </>
       )}
+    </FormDialog>
+  )
+}
+
+const MEGA = 1_000_000
+
+/** Gives a SIM other APNs and another speed. */
+function SubscriptionDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
+  const [apns, setApns] = useState<readonly string[] | undefined>(undefined)
+  const [down, setDown] = useState<string | undefined>(undefined)
+  const [up, setUp] = useState<string | undefined>(undefined)
+  const bps = (typed: string): number => Math.round(numberOf(typed) * MEGA)
+  // What is not touched is not said: it stays as others have set it.
+  const body = {
+    ...(apns === undefined ? {} : { apns }),
+    ...(down === undefined ? {} : { downlink_bps: bps(down) }),
+    ...(up === undefined ? {} : { uplink_bps: bps(up) }),
+  }
+  const change = async () => {
+    const path = { imsi: sim.imsi_sha256_12 }
+    const answer = await api.post('/v1/sims/{imsi}/subscription', { path, body, ifMatch: etag })
+    // Refused as stale: what is there now is read.
+    if (!answer.ok) onChanged()
+    return answer
+  }
+  return (
+    <FormDialog
+      title={t('sim.subscription')}
+      confirm={t('sim.subscription.go')}
+      what={t('sim.subscription.what')}
+      isDisabled={apns?.length === 0 || Object.keys(body).length === 0}
+      act={change}
+      done={t('sim.subscription.done')}
+      onDone={onChanged}
+      onClose={onClose}
+    >
+      <ApnChoice legend={t('sim.apns')} also={sim.apns} chosen={apns ?? sim.apns} onChange={setApns} />
+      <div class="pair">
+        <Speed
+          label={t('order.down')}
+          value={down ?? String(sim.ambr.downlink_bps / MEGA)}
+          onInput={setDown}
+          isRequired
+        />
+        <Speed
+          label={t('order.up')}
+          value={up ?? String(sim.ambr.uplink_bps / MEGA)}
+          onInput={setUp}
+          isRequired
+        />
+      </div>
     </FormDialog>
   )
 }

@@ -69,6 +69,7 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'DELETE /v1/tokens/{id}': victims.map((victim) => victim.id),
       'GET /v1/nodes/{id}/enroll': nodeIds,
       'GET /v1/nodes/{id}/leave': nodeIds,
+      'GET /v1/desired-state/{id}': nodeIds,
       'GET /docs/{page}': ['index.html', 'llms.txt', 'icon.svg'],
       'GET /docs/{folder}/{page} folder': ['how-to'],
       'GET /docs/{folder}/{page} page': ['sims.html', 'core.html'],

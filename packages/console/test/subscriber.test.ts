@@ -11,7 +11,7 @@ const sim = (more: object = {}) => ({
   ...{ imsi_sha256_12: HASH, label: 'village 07', state: 'in-use', suspend_reason: null, attached: true },
   ...{ iccid_last4: '1234', msisdn: null, profile: 'default', apns: ['internet'], batch_id: null },
   ...{ issued_at: '2026-01-01T00:00:00Z', expires_at: '2030-01-01T00:00:00Z', first_attach_at: null },
-  ...{ last_seen_at: null, replaces: null, ambr: { downlink_bps: 1e9, uplink_bps: 5e7 } },
+  ...{ last_seen_at: null, adopted_at: null, replaces: null, ambr: { downlink_bps: 1e9, uplink_bps: 5e7 } },
   ...{ provisioning: { status: 'synced', waits_for: null, last_error: null, driver: 'hss' }, ...more },
 })
 const ANSWERS: Answers = {
@@ -81,6 +81,15 @@ subscriber('changes the APNs and the speed of a SIM, and says nothing of what wa
     [`POST ${SIM}/subscription`, { apns: ['internet', 'corp'], uplink_bps: 2_500_000 }],
   ])
   assert.match(page.text(), 'APNs and speed are changed.')
+})
+
+subscriber('says of a SIM that was taken over when that was, and that it has no end', async () => {
+  const adopted_at = '2026-01-01T00:00:00Z'
+  const page = await shown({ adopted_at, expires_at: '9999-12-31T23:59:59.000Z' })
+  const text = page.text()
+  assert.match(text, 'Taken over')
+  assert.match(text, 'no end')
+  assert.not.match(text, 'Issued')
 })
 
 subscriber('suspends at once, and takes that back at once', async () => {
@@ -284,6 +293,16 @@ subscriber(
     assert.is(page.rows().length, 1)
   },
 )
+
+subscriber('forgets an old search when a link leads to some SIMs', async () => {
+  const page = await open('/sims?q=anna', { ...ANSWERS, ...LIST })
+  assert.is(page.field('Search').value, 'anna')
+  const { navigate } = await import('../src/app/router.ts')
+  navigate('/sims?batch_id=b-7')
+  await page.settled()
+  assert.is(page.field('Search').value, '')
+  assert.ok(page.buttons().some((name) => name.includes('Batch: b-7')))
+})
 
 const TRIED = {
   ...{ batch_id: null, columns: [{ name: 'colour', read_as: null }], first_rows: [] },

@@ -37,6 +37,11 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   label: NULLABLE_TEXT,
   batch_id: NULLABLE_TEXT,
   issued_at: TIMESTAMP_SCHEMA,
+  adopted_at: {
+    ...NULLABLE_TIMESTAMP_SCHEMA,
+    description:
+      'When it was taken over from a core that had it already; null for one that was issued or imported.',
+  },
   first_attach_at: NULLABLE_TIMESTAMP_SCHEMA,
   attached: {
     type: ['boolean', 'null'],
@@ -130,6 +135,7 @@ export function simRecord(
     label: row.label,
     batch_id: row.batch_id,
     issued_at: timestampOrNull(row.issued_at_ms),
+    adopted_at: row.found_sealed === null ? null : timestampOrNull(row.issued_at_ms),
     first_attach_at: timestampOrNull(row.attached_at_ms),
     attached: attachState.attached,
     last_seen_at: timestampOrNull(attachState.lastSeenAtMs),

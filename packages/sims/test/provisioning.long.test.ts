@@ -121,6 +121,15 @@ scene('tells of a SIM that the HSS takes, holds otherwise, refuses, and of its p
   await last('sim.synced')
 })
 
+scene('knows the phone of an imported SIM that was on already', async () => {
+  core.attached.add(IMSI)
+  await looked(1)
+  await importCsv(`imsi,${KEYS}${IMSI}${OF_ROW}\n`)
+  await eventually(async () =>
+    assert.equal([(await show()).state, (await show()).attached], ['in-use', true]),
+  )
+})
+
 scene('gives a SIM other APNs and another speed, and tells the HSS at once', async () => {
   await issue({ imsi: IMSI, apns: ['internet'] })
   await synced()

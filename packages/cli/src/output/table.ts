@@ -28,7 +28,10 @@ function shown<Row>(column: Column<Row>): Shown<Row> {
     value: (row) => {
       const found = read(row)
       if (as === 'bytes') return octets(found)
-      return words?.[String(found)] ?? (as === 'day' ? String(found).slice(0, 10) : moment(found))
+      return (
+        words?.[String(found)] ??
+        (as === 'day' ? String(moment(found)).replace(/ \d\d:.*/, '') : moment(found))
+      )
     },
   }
 }
@@ -187,11 +190,14 @@ export function cell(value: unknown): string {
   return printable(JSON.stringify(value))
 }
 
+/** The day of an end that never comes. RFC 5280 §4.1.2.5. */
+const NEVER = '9999-12-31T'
+
 /** A timestamp as people read it in a table: `2026-11-21 18:52:00Z`. The whole one is in the JSON. */
 export function moment(value: unknown): unknown {
-  return typeof value === 'string'
-    ? value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, '$1 $2Z')
-    : value
+  if (typeof value !== 'string') return value
+  if (value.startsWith(NEVER)) return 'no end'
+  return value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, '$1 $2Z')
 }
 
 function cells<Row>(row: Row, columns: readonly Shown<Row>[]): readonly string[] {

@@ -28,6 +28,8 @@ export function Time({
   readonly relative?: boolean
   readonly dateOnly?: boolean
 }) {
+  // An end that never comes: RFC 5280 §4.1.2.5.
+  if (at.startsWith('9999-12-31T')) return <>{t('ui.noEnd')}</>
   const date = new Date(at)
   const text = relative
     ? // What has happened since the last half minute is not ahead.

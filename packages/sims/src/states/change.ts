@@ -159,8 +159,8 @@ export function moveFeed(): MoveFeed {
   return {
     add: (move) => {
       kept.push(move)
-      // New ones cannot be attached yet.
-      if (move.from !== undefined) moved.add(move.imsi)
+      // The phone of one that was taken over or imported may be on already.
+      moved.add(move.imsi)
       // Cut in one go now and then: a shift for each move would cost more.
       if (kept.length > 2 * KEPT) first += kept.splice(0, KEPT).length
       const told = news

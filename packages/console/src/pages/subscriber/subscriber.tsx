@@ -144,7 +144,7 @@ function Details({ sim }: { readonly sim: Sim }) {
             t('sims.filter.profile'),
             <a href={`/sims?profile=${encodeURIComponent(sim.profile)}`}>{sim.profile}</a>,
           ],
-          [t('sim.issued'), <Time at={sim.issued_at} />],
+          [t(sim.adopted_at === null ? 'sim.issued' : 'sim.adopted'), <Time at={sim.issued_at} />],
           [
             t('sim.firstAttach'),
             sim.first_attach_at === null ? t('sims.never') : <Time at={sim.first_attach_at} />,

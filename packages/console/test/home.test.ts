@@ -68,6 +68,20 @@ home(
   },
 )
 
+home('says of a network with base stations of others that this box drives no radio', async () => {
+  const off = { ...TX, armed: false, transmitter: 'off', gates: { ...TX.gates, country_code: 'missing' } }
+  const said = async (connected: boolean): Promise<string> => {
+    const page = await shown({ enb: { known: true, connected, other_networks: [] } }, [])
+    tx.value = off as never
+    await page.settled()
+    return page.text()
+  }
+  const others = await said(true)
+  assert.match(others, 'This box drives no radio. A base station of others is connected to the core.')
+  assert.not.match(others, 'The box is not on the air')
+  assert.match(await said(false), 'The box is not on the air')
+})
+
 home('says for some minutes that an outage is over, how long it lasted, and who is back', async () => {
   const recovering = await shown({}, [over(20)], on(4))
   assert.match(recovering.text('To do now'), 'Over: No core, lasted 2 min.')

@@ -229,7 +229,12 @@ export function Page() {
     <Needs key="needs" board={board}>
       <Over past={past} online={online} incidents={board.incidents} />
     </Needs>,
-    <Truth key="truth" state={tx.value} incidents={board.incidents} />,
+    <Truth
+      key="truth"
+      state={tx.value}
+      incidents={board.incidents}
+      isForeign={board.status.data?.enb.connected === true}
+    />,
   ]
   return (
     <>
@@ -246,9 +251,14 @@ export function Page() {
   )
 }
 
-/** One sentence: on the air or not, because …; the lights of the three gates; Stop. */
-function Truth({ state, incidents }: { readonly state: Tx | undefined } & Pick<Board, 'incidents'>) {
+/** One sentence: on the air or not, because …; the lights of the three gates; Stop. `isForeign`: a base station is at the core. */
+function Truth({
+  state,
+  incidents,
+  isForeign,
+}: { readonly state: Tx | undefined; readonly isForeign: boolean } & Pick<Board, 'incidents'>) {
   if (state === undefined) return null
+  const isOthers = isForeign && !state.armed && state.transmitter === 'off'
   const isSilent = state.armed && state.transmitter === 'off'
   const why = isSilent ? incidents.find(({ kind }) => pageThatMends(kind)?.path === '/radio') : undefined
   const worst = incidents.find(({ severity }) => severity === 'critical')
@@ -256,16 +266,16 @@ function Truth({ state, incidents }: { readonly state: Tx | undefined } & Pick<B
     <section class="card truth" aria-label={t('home.title')}>
       <p class="sentence">
         {worst === undefined ? null : <>{t('home.outage', { name: nameOf(worst) })} </>}
-        {sentenceOf(state)}
+        {isOthers ? t('home.radio.others') : sentenceOf(state)}
       </p>
       {why === undefined ? null : (
         <p>
           <Said>{why.detail}</Said>
         </p>
       )}
-      {worst !== undefined && closedGates(state).length === 0 ? null : <Gates state={state} />}
+      {isOthers || (worst !== undefined && closedGates(state).length === 0) ? null : <Gates state={state} />}
       <div class="actions">
-        <Ahead state={state} />
+        {isOthers ? null : <Ahead state={state} />}
         <StopButton />
       </div>
     </section>

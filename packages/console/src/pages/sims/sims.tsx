@@ -261,6 +261,13 @@ export function Page() {
       one: (imsi) => api.get('/v1/sims/{imsi}', { path: { imsi } }),
     },
   )
+  const linked = LINKED.map((name) => filter[name] ?? '').join()
+  // A link to some SIMs shows these, whatever was searched for before.
+  useEffect(() => {
+    if (linked.replaceAll(',', '') === '') return
+    setDigits(undefined)
+    setRound((now) => now + 1)
+  }, [linked])
   const [choice, setChoice] = useState<Choice>(NO_CHOICE)
   // Another filter means others.
   useEffect(() => setChoice(NO_CHOICE), [given, digits])

@@ -178,8 +178,7 @@ const ACCEPTED_SCHEMA = objectSchema(
     next_in_s: { type: 'integer', description: 'Send the next heartbeat after this many seconds.' },
     desired_version: {
       type: 'integer',
-      description:
-        'Of what this node is to have (GET /v1/desired-state/{id}); absent: nothing in particular.',
+      description: 'Of what this node is to have; absent: nothing in particular.',
     },
   },
   ['accepted', 'next_in_s'],

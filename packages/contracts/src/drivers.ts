@@ -25,6 +25,8 @@ export interface CoreApplied {
   readonly changed: readonly string[]
   /** Daemons that were restarted, in that order. */
   readonly restarted: readonly string[]
+  /** Files that somebody had edited by hand and that are as they were again, and the folder that keeps the edits; absent when none. */
+  readonly undone?: { readonly files: readonly string[]; readonly copy: string } | undefined
 }
 /** What an apply would do now. No secret is in it. */
 export interface CorePlan {

@@ -1,4 +1,4 @@
-import { api, Button, ErrorNotice, Form, may, Notice, t, useQuery } from '@steeple/console/kit'
+import { api, Button, ErrorNotice, Form, may, Notice, Time, t, useQuery } from '@steeple/console/kit'
 import { Lines, Planned } from './planned.tsx'
 
 /** What a change of the core's configuration would do now, before it is done. */
@@ -11,6 +11,7 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
       {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
       {data === undefined ? null : <Start driver={data.driver} />}
       {data === undefined ? null : <Planned plan={data} isLab={isLab} />}
+      <Undone />
       {data === undefined || data.held.length === 0 || data.driver === 'none' ? null : (
         <TakeOver files={data.held} onDone={reload} />
       )}
@@ -18,6 +19,32 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
         <Button onClick={reload}>{t('core.plan.again')}</Button>
       </div>
     </section>
+  )
+}
+
+const UNDONE = 'core.edit_undone'
+
+/** Edits by hand of files of the core that the service has put right, and where they are kept. */
+function Undone() {
+  const { data } = useQuery('/v1/audit', { query: { action: UNDONE, limit: 3 } }, { on: [UNDONE] })
+  if (data === undefined || data.entries.length === 0) return null
+  return (
+    <>
+      <h3>{t('core.undone')}</h3>
+      <ul class="plain">
+        {data.entries.map(({ seq, at, detail }) => {
+          const { files = [], copy = '' } = detail as { readonly files?: string[]; readonly copy?: string } // as it is told
+          return (
+            <li key={seq}>
+              {t('core.undone.kept', { files: files.join(', '), copy })}{' '}
+              <span class="fine">
+                <Time at={at} relative />
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </>
   )
 }
 

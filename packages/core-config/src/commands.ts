@@ -14,14 +14,16 @@ interface Plan {
   readonly overlays?: readonly { readonly path: string; readonly keys: readonly string[] }[]
 }
 
-const planOf = async ({ call }: CommandHost): Promise<Plan> =>
-  (await call('GET /v1/core/plan')) as unknown as Plan // as the route documents it
+/** With settings that would be others, the plan of that change. */
+const planOf = async ({ call }: CommandHost, change: Readonly<Record<string, unknown>> = {}): Promise<Plan> =>
+  (await call('GET /v1/core/plan', { query: change })) as unknown as Plan // as the route documents it
 
 /** `svc core plan`, `svc core adopt`, `svc core take-over`, `svc core release` */
 export const commands: Commands = {
   'core plan': async (host) => {
-    const { out, err, printable, fields, table } = host
-    const plan = await planOf(host)
+    const { out, err, printable, fields, table, typed } = host
+    const { apns, mcc, mnc, tac } = typed
+    const plan = await planOf(host, { apns, mcc, mnc, tac })
     if (host.isJson) return host.printRecord(plan)
     const { files, daemons, problems = [], notes = [], overlays = [], ...short } = plan
     out(fields(short))

@@ -54,6 +54,8 @@ function createApplier(context: Context) {
         const facts = { core: core(), ...factsOf(done) }
         context.log.info(facts, 'core configuration applied')
         await audit(context, 'core.config_apply', facts)
+        if (done?.undone !== undefined)
+          await audit(context, 'core.edit_undone', { core: core(), ...done.undone })
       } catch (error) {
         signal.throwIfAborted()
         const isRefused = isServiceError(error) && error.code === coreConfigRefused.code

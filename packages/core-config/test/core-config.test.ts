@@ -33,6 +33,8 @@ interface OtherCore {
   /** Keeps what it has refused in force, as a driver without a way back does. */
   keepsRefused: boolean
   plan: CoreDriver['plan']
+  /** Where it keeps an edit by hand that each apply undoes. */
+  undone?: string
   takeOver?: CoreDriver['takeOver']
   /** The operator's own files, where its directory is. */
   overlays?: { text: string; mark: string | undefined; isNew: boolean }
@@ -62,7 +64,10 @@ function driverOf(core: OtherCore): CoreDriver {
       const isRefused = text.startsWith('666')
       if (!isRefused || core.keepsRefused) core.text = text
       if (isRefused) throw coreConfigRefused('it does not start with password=s3cret-word')
-      return { changed: ['core.txt'], restarted: [] }
+      return {
+        ...{ changed: ['core.txt'], restarted: [] },
+        ...(core.undone === undefined ? {} : { undone: { files: ['core.txt'], copy: core.undone } }),
+      }
     },
     ...(core.plan === undefined ? {} : { plan: core.plan }),
     ...(core.overlays === undefined
@@ -165,6 +170,18 @@ test('sets a core of somebody else to what settings and policy ask for, at each 
       Array.from({ length: 3 }, () => ['core.config_apply', ['core.txt']]),
     )
   }))
+
+test('tells of an edit by hand that was undone, and where it is kept', () =>
+  inBed(
+    async ({ fake, pass }) => {
+      await pass()
+      assert.equal(
+        fake.mutations.slice(1).map(({ action, detail }) => [action, detail.files, detail.copy]),
+        [['core.edit_undone', ['core.txt'], '/data/core-originals/core_a/1']],
+      )
+    },
+    { undone: '/data/core-originals/core_a/1' },
+  ))
 
 test("keeps the operator's own files sealed in the store, and has them back in an empty place", () =>
   inBed(
@@ -497,6 +514,19 @@ test('looks at the core at once when another driver comes, and says when there i
       ['unknown', ['no driver for core core_a is running: GET /v1/plugins says why']],
     )
   }))
+
+test('asks for the plan of a change before it is made', async () => {
+  const asked: unknown[] = []
+  const host = {
+    ...{ typed: { apns: 'internet,iot', tac: '9' }, isJson: true, printRecord: () => undefined },
+    call: async (_operation: string, { query }: { readonly query: object }) => {
+      asked.push(JSON.parse(JSON.stringify(query)))
+      return { state: 'in_sync', files: [], daemons: [] }
+    },
+  }
+  await commands['core plan']?.(host as unknown as CommandHost)
+  assert.equal(asked, [{ apns: 'internet,iot', tac: '9' }])
+})
 
 test('names the folder of a core that it would leave, and none where no folder is known', async () => {
   const told = async (

@@ -84,6 +84,17 @@ core(
   },
 )
 
+core('says which edits by hand were undone, and where they are kept', async () => {
+  const detail = { core: 'core_a', files: ['smf.yaml', 'scp.yaml'], copy: '/data/core-originals/core_a/1' }
+  const entry = { seq: 9, at: '2026-01-01T12:00:00Z', action: 'core.edit_undone', detail }
+  const page = await shown({ 'GET /v1/audit': { entries: [entry], next_cursor: null } })
+  assert.match(
+    page.text('Planned change'),
+    /smf\.yaml, scp\.yaml: .* is kept in \/data\/core-originals\/core_a\/1/,
+  )
+  assert.not.match((await shown()).text('Planned change'), 'undone')
+})
+
 core('shows the plan to who may read it, where the box keeps its core', async () => {
   assert.not.match((await shown({}, ['viewer'])).text(), 'Planned change')
   assert.not.match((await shown({}, undefined, [])).text(), 'Planned change')

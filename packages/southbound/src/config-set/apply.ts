@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type Clock, coreConfigRefused, southboundUnavailable } from '@steeple/contracts'
 import type { Engine } from '../engine/engine.ts'
 import { isRestartable } from './changes.ts'
@@ -17,6 +18,8 @@ interface ApplyResult {
   readonly restarted: readonly string[]
   /** Daemons whose files changed, but that nobody restarts: no container is named. */
   readonly unmanaged: readonly string[]
+  /** Files of ours that somebody had edited and that are as they were again, and the folder with the edits; undefined when none. */
+  readonly undone?: { readonly files: readonly string[]; readonly copy: string } | undefined
 }
 
 /**
@@ -32,7 +35,7 @@ interface ApplyResult {
  */
 export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal): Promise<ApplyResult> {
   signal.throwIfAborted()
-  const plan = await planConfigSet(options)
+  const plan = await planConfigSet(options, { engine: options.engine, signal })
   const { manifest } = plan.state
   if (plan.isInSync) {
     await settle(options, manifest)
@@ -42,7 +45,7 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
   for (const restart of restarts) await expectContainer(options.engine, restart, signal)
   const bystanders = await bystandersOf(options, plan, signal)
   const copies = copiesIn(options)
-  const fallback = await fallbackOf(plan, options.files, copies, options.clock)
+  const { fallback, undone } = await fallbackOf(plan, options, copies)
   // Before anything is touched: what fails only afterwards would have the core restarted again and again.
   const copy = await copies.keep(options.files, options.clock.nowMs())
   const touched = plan.files.filter(({ change }) => change !== 'same')
@@ -71,6 +74,7 @@ export async function applyConfigSet(options: ApplyOptions, signal: AbortSignal)
     changed: touched.map(({ path }) => path),
     restarted: restarted.map(({ daemon }) => daemon.name),
     unmanaged: plan.state.restarts.filter((one) => !isRestartable(one)).map(({ daemon }) => daemon.name),
+    undone,
   }
 }
 
@@ -143,21 +147,26 @@ async function rollBack(
   return `The last good files are back, but ${unwell.restart.daemon.name} does not get well with them either: ${unwell.words}`
 }
 
-/** The name of the copy to go back to; undefined when there is nothing to go back to. What others have written is kept first. */
+/** The name of the copy to go back to; undefined when there is nothing. What others have written is kept first, edits of files of ours too. */
 async function fallbackOf(
   plan: ConfigSetPlan,
-  files: ReadonlyMap<string, string>,
+  { files, clock: { nowMs }, originalsDir }: ApplyOptions,
   copies: Copies,
-  { nowMs }: Clock,
-): Promise<string | undefined> {
+): Promise<Pick<ApplyResult, 'undone'> & { readonly fallback: string | undefined }> {
   const { manifest, found } = plan.state
   const known = manifest.applied?.backup ?? manifest.pending?.fallback
   const isKnown = known !== undefined && (await copies.read(known)) !== undefined
   const others = await othersIn(plan.state, files, copies)
   const original = others.length === 0 ? undefined : await copies.keepOriginal(found, nowMs())
-  if (isKnown) return known
-  if (original !== undefined) return original.name
-  return appliedFiles(plan) === undefined ? undefined : (await copies.keep(found, nowMs())).name
+  const edited = others.filter((path) => manifest.files[path] !== undefined)
+  const undone =
+    original === undefined || edited.length === 0
+      ? undefined
+      : { files: edited, copy: join(originalsDir, original.name) }
+  if (isKnown) return { fallback: known, undone }
+  if (original !== undefined) return { fallback: original.name, undone }
+  const fallback = appliedFiles(plan) === undefined ? undefined : (await copies.keep(found, nowMs())).name
+  return { fallback, undone }
 }
 
 /** Puts the files in place; writes down before what is about to happen, and gives that. */

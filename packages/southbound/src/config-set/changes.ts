@@ -59,17 +59,24 @@ export function readerOf(path: string, daemons: readonly Daemon[]): string | und
   return daemons.find(({ files }) => files.includes(path))?.name
 }
 
-/** Daemons whose files differ. */
+/** The files of a daemon that differ. */
+export function touchedOf({ name, files }: Daemon, changes: readonly FileChange[]): readonly FileChange[] {
+  return changes.filter(
+    ({ path, change, daemon }) => change !== 'same' && (daemon === name || files.includes(path)),
+  )
+}
+
+/** Daemons whose files differ, but for those that never read what differs. */
 export function changeReasons(
   daemons: readonly Daemon[],
   changes: readonly FileChange[],
+  unread: ReadonlySet<string>,
 ): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>()
-  for (const { name, files } of daemons) {
-    const touched = changes.filter(
-      ({ path, change, daemon }) => change !== 'same' && (daemon === name || files.includes(path)),
-    )
-    if (touched.length > 0) reasons.set(name, touched.map(wordsOf).join(', '))
+  for (const daemon of daemons) {
+    const { name } = daemon
+    const touched = touchedOf(daemon, changes)
+    if (touched.length > 0 && !unread.has(name)) reasons.set(name, touched.map(wordsOf).join(', '))
   }
   return reasons
 }
@@ -103,6 +110,7 @@ export function daemonChanges(
   daemons: readonly Daemon[],
   restarts: readonly Restart[],
   comparesOnly: boolean,
+  unread: ReadonlySet<string>,
 ): readonly DaemonChange[] {
   const restarting = restarts.map(({ daemon, reason }): DaemonChange => {
     const isLeft = daemon.container === undefined && !comparesOnly
@@ -114,7 +122,13 @@ export function daemonChanges(
   })
   const others = daemons
     .filter(({ name }) => !restarts.some(({ daemon }) => daemon.name === name))
-    .map((daemon): DaemonChange => ({ ...shownDaemon(daemon), action: 'none', reason: 'nothing changed' }))
+    .map(
+      (daemon): DaemonChange => ({
+        ...shownDaemon(daemon),
+        action: 'none',
+        reason: unread.has(daemon.name) ? 'it has not read the edit of its file' : 'nothing changed',
+      }),
+    )
   return [...restarting, ...others]
 }
 

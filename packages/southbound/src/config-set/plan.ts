@@ -1,3 +1,6 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Engine } from '../engine/engine.ts'
 import {
   changeReasons,
   type DaemonChange,
@@ -7,6 +10,7 @@ import {
   isRestartable,
   readerOf,
   shownDaemon,
+  touchedOf,
   unseenReasons,
 } from './changes.ts'
 import type { Copies } from './copies.ts'
@@ -42,6 +46,9 @@ interface PlanOptions {
   readonly comparesOnly?: boolean
   /** A change is being made right now: what has begun was not cut short. */
   readonly isUnderWay?: boolean
+  /** Tells since when daemons run. Without it every daemon is taken to have read what is in its files. */
+  readonly engine?: Pick<Engine, 'inspect'>
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -51,7 +58,7 @@ interface PlanOptions {
  */
 export async function planConfigSet(
   set: ConfigSet,
-  { comparesOnly = false, isUnderWay = false }: PlanOptions = {},
+  { comparesOnly = false, isUnderWay = false, engine, signal }: PlanOptions = {},
 ): Promise<ConfigSetPlan> {
   const { dir, files, daemons } = set
   const { manifest, isBroken } = await readManifest(dir)
@@ -60,9 +67,10 @@ export async function planConfigSet(
   const changes = [...new Set([...files.keys(), ...found.keys()])]
     .sort()
     .map((path) => fileChange(path, set, manifest, found))
+  const unread = engine === undefined ? NOBODY : await unreadBy(set, changes, manifest, engine, signal)
   const reasons = new Map([
     ...(comparesOnly ? [] : unseenReasons(set, manifest, isUnderWay)),
-    ...changeReasons(daemons, changes),
+    ...changeReasons(daemons, changes, unread),
   ])
   const restarts = restartsOf(daemons, reasons)
   const isSeenWell =
@@ -70,12 +78,51 @@ export async function planConfigSet(
   const applied = manifest.pending === undefined ? manifest.applied?.sha256 : undefined
   return {
     files: changes,
-    daemons: daemonChanges(daemons, restarts, comparesOnly),
+    daemons: daemonChanges(daemons, restarts, comparesOnly, unread),
     drops: dropsOf(restarts.filter((one) => comparesOnly || isRestartable(one)).map(({ daemon }) => daemon)),
     isInSync: (comparesOnly || isSeenWell) && changes.every(({ change }) => change === 'same'),
     appliedSha256: applied === undefined || !isAsApplied(manifest, found) ? undefined : applied,
     state: { manifest, isManifestBroken: isBroken, restarts, found },
   }
+}
+
+const NOBODY: ReadonlySet<string> = new Set()
+/** A daemon has read its files so long after its start, ms. */
+const READ_MS = 10_000
+
+/** Daemons of whose files only edits by hand differ, that were made after they had read them: put right, nothing is new to them. */
+async function unreadBy(
+  { dir, daemons }: ConfigSet,
+  changes: readonly FileChange[],
+  { files, pending }: Manifest,
+  engine: Pick<Engine, 'inspect'>,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ReadonlySet<string>> {
+  const unread = new Set<string>()
+  for (const daemon of daemons) {
+    const { name, container } = daemon
+    const touched = touchedOf(daemon, changes)
+    const isUndone = touched.every(
+      ({ path, isDrift, before, after }) =>
+        isDrift && before !== undefined && after !== undefined && files[path]?.sha256 === sha256Of(after),
+    )
+    if (touched.length === 0 || !isUndone || container === undefined) continue
+    if (pending?.daemons.includes(name) === true) continue
+    // Where nobody tells, it has read them.
+    const state = await engine.inspect(container, signal).catch(() => undefined)
+    signal.throwIfAborted()
+    if (state?.isRunning !== true || state.startedAtMs === undefined) continue
+    const edits = await Promise.all(touched.map(({ path }) => changedAt(join(dir, path))))
+    const readAtMs = state.startedAtMs + READ_MS
+    if (edits.every((at) => at > readAtMs)) unread.add(name)
+  }
+  return unread
+}
+
+/** When a file was written at the earliest, ms since the epoch: one that was moved there keeps an older time. */
+async function changedAt(path: string): Promise<number> {
+  const { mtimeMs, ctimeMs } = await stat(path).catch(() => ({ mtimeMs: 0, ctimeMs: 0 }))
+  return Math.min(mtimeMs, ctimeMs)
 }
 
 /** What a directory would get when nothing is known of it: every file, and no restart. */

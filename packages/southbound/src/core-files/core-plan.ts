@@ -111,7 +111,7 @@ export async function makePlan(
   signal.throwIfAborted()
   const { settings } = context
   const driver = settings.southbound.driver
-  const looked = await look(set, context, parts.core, isUnderWay)
+  const looked = await look(set, context, parts.core, { engine, isUnderWay, signal })
   const { plan, state, problems, notes, refused, held, originals, overlays } = looked
   const isKnown = state === 'in_sync' || state === 'changes'
   const restarting = plan.daemons.filter(({ action }) => action === 'restart')
@@ -165,13 +165,13 @@ async function look(
   set: CoreSet,
   context: Pick<Context, 'settings'>,
   core: string,
-  isUnderWay: boolean,
+  options: Parameters<typeof planConfigSet>[1],
 ): Promise<Looked> {
   const nothing = { plan: planOfNothing(set), refused: undefined, notes: [] }
   if (set.obstacle !== undefined) return { ...nothing, state: 'unconfigured', problems: [set.obstacle] }
   const comparesOnly = context.settings.southbound.driver === 'none'
   try {
-    const plan = await planConfigSet(set, { comparesOnly, isUnderWay })
+    const plan = await planConfigSet(set, { comparesOnly, ...options })
     const { refused } = plan.state.manifest
     const isRefused = !comparesOnly && !plan.isInSync && refused?.key === set.key
     const others = await lookAtOthers(set, plan, copyPlaceOf(context, core))

@@ -98,6 +98,43 @@ test('heals a file that was edited by hand and one that was deleted, and keeps t
     assert.is(await readFile(join(world.originalsDir, name, 'mme.yaml'), 'utf8'), 'tac: edited\n')
   }))
 
+test('restarts nobody for an edit that no daemon has read, and tells of it', () =>
+  inWorld(async (world) => {
+    const options = world.options(filesOf('1'))
+    await applyConfigSet(options, never)
+    const edit = async (startedAtMs: number, path = 'mme.yaml') => {
+      for (const name of ['c-mme', 'c-smf']) world.engine.container(name).startedAtMs = startedAtMs
+      await writeFile(join(world.dir, path), `tac: edited ${startedAtMs}\n`)
+      const count = world.engine.restarts.length
+      const plan = await planConfigSet(options, { engine: options.engine })
+      const done = await applyConfigSet(options, never)
+      assert.is(await world.read(path), filesOf('1').get(path))
+      const copy = await readFile(join(done.undone?.copy ?? '', path), 'utf8')
+      assert.is(copy, `tac: edited ${startedAtMs}\n`)
+      assert.equal([done.changed, done.undone?.files], [[path], [path]])
+      assert.equal(
+        plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name),
+        done.restarted,
+      )
+      return [done.restarted, world.engine.restarts.slice(count), plan.daemons] as const
+    }
+    const [none, nobody, planned] = await edit(Date.now() - 60_000)
+    assert.equal([none, nobody], [[], []])
+    assert.is(planned.find(({ name }) => name === 'mme')?.reason, 'it has not read the edit of its file')
+    assert.ok((await planConfigSet(options)).isInSync)
+    // Started since: it may have read it.
+    assert.equal((await edit(Date.now() + 60_000)).slice(0, 2), [
+      ['mme', 'smf'],
+      ['c-mme', 'c-smf'],
+    ])
+    // Other settings restart it all the same, and the edit is told of.
+    world.engine.container('c-mme').startedAtMs = Date.now() - 60_000
+    await writeFile(join(world.dir, 'mme.yaml'), 'tac: again\n')
+    const next = await applyConfigSet(world.options(filesOf('2')), never)
+    assert.ok(next.restarted.includes('mme'))
+    assert.equal(next.undone?.files, ['mme.yaml'])
+  }))
+
 test('writes the files of a daemon without a container, and says that nobody restarts it', () =>
   inWorld(async (world) => {
     const daemons = world

@@ -56,7 +56,7 @@ export async function startEngine(): Promise<StandInEngine> {
       container.isRunning = false
       return refusal
     }
-    ticks += 1_000
+    ticks = Math.max(ticks + 1_000, Date.now())
     container.starts += 1
     container.startedAtMs = ticks
     container.log = log === '' ? container.log : `${container.log}${log}\n`

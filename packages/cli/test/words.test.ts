@@ -8,6 +8,12 @@ import { assign, patchFromAssignments } from '../src/program.ts'
 
 const words = suite('cli/words')
 
+words('says of an end that never comes that it is none, as a day and as a moment', () => {
+  const rows = [{ day: '9999-12-31T23:59:59.000Z', moment: '9999-12-31T23:59:59.000Z' }]
+  const text = table(rows, [{ value: 'day', as: 'day' }, 'moment'])
+  assert.match(text, /no end\s+no end/)
+})
+
 words('takes JSON as JSON and everything else as text', () => {
   assert.equal(patchFromAssignments(['a.b=1', 'a.c=true', 'd=null', 'e=x=y', 'f=', 'g="1"']), {
     a: { b: 1, c: true },

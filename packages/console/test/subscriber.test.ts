@@ -85,9 +85,12 @@ subscriber('changes the APNs and the speed of a SIM, and says nothing of what wa
 
 subscriber('says of a SIM that was taken over when that was, and that it has no end', async () => {
   const adopted_at = '2026-01-01T00:00:00Z'
-  const page = await shown({ adopted_at, expires_at: '9999-12-31T23:59:59.000Z' })
+  const in_core = { slices: ['1-0000ff'], fixed_addresses: ['10.45.7.4'] }
+  const page = await shown({ adopted_at, in_core, expires_at: '9999-12-31T23:59:59.000Z' })
   const text = page.text()
   assert.match(text, 'Taken over')
+  assert.match(text, 'Fixed address')
+  assert.match(text, '10.45.7.4')
   assert.match(text, 'no end')
   assert.not.match(text, 'Issued')
 })

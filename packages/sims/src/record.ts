@@ -76,6 +76,22 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 
 export const SIM_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
+/** Schema of a SIM that is shown alone. */
+export const SHOWN_SIM_SCHEMA: JsonSchema = recordSchema({
+  ...PROPERTIES,
+  in_core: {
+    type: ['object', 'null'],
+    additionalProperties: false,
+    required: ['slices', 'fixed_addresses'],
+    description:
+      'Of one that was taken over: its slices (`1-0000ff`) and its fixed addresses as the core holds them. Null for others, and while the core does not tell.',
+    properties: {
+      slices: { type: 'array', items: { type: 'string' } },
+      fixed_addresses: { type: 'array', items: { type: 'string' } },
+    },
+  },
+})
+
 /** Schema of a SIM record as suspend, resume and revoke answer it. */
 export const MOVED_SIM_SCHEMA: JsonSchema = objectSchema(
   {

@@ -228,7 +228,13 @@ http('takes over those that are named, with all that they have, and writes nothi
     ...{ imsi_sha256_12: hashOf(21), status: 'adopted', error: null, changes: [], is_unchanged: true },
   })
   const sim = bodyOf<
-    SimBody & { msisdn: string; ambr: object; adopted_at: string | null; issued_at: string }
+    SimBody & {
+      msisdn: string
+      ambr: object
+      in_core: object | null
+      adopted_at: string | null
+      issued_at: string
+    }
   >(await bed.request('GET', `/v1/sims/${hashOf(21)}`))
   assert.equal(
     [sim.state, sim.apns, sim.msisdn, sim.label, sim.expires_at, sim.ambr, sim.batch_id],
@@ -239,6 +245,7 @@ http('takes over those that are named, with all that they have, and writes nothi
     ],
   )
   assert.is(sim.provisioning.status, 'synced')
+  assert.equal(sim.in_core, { slices: ['1-0000ff'], fixed_addresses: ['10.45.0.66'] })
   assert.ok(sim.adopted_at !== null && sim.adopted_at === sim.issued_at, 'it was taken over then, not issued')
   assert.equal(
     (await foreign()).subscribers.map((one) => one.imsi_sha256_12),

@@ -28,10 +28,7 @@ function shown<Row>(column: Column<Row>): Shown<Row> {
     value: (row) => {
       const found = read(row)
       if (as === 'bytes') return octets(found)
-      return (
-        words?.[String(found)] ??
-        (as === 'day' ? String(moment(found)).replace(/ \d\d:.*/, '') : moment(found))
-      )
+      return words?.[String(found)] ?? (as === 'day' ? String(found).slice(0, 10) : moment(found))
     },
   }
 }
@@ -181,23 +178,23 @@ export function printable(value: string): string {
   return value.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\uFFFD')
 }
 
+/** The day of an end that never comes. RFC 5280 §4.1.2.5. */
+const NEVER = '9999-12-31'
+
 /** How a value is written in a table. */
 export function cell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-'
-  if (typeof value === 'string') return printable(value)
+  if (typeof value === 'string') return value.startsWith(NEVER) ? 'no end' : printable(value)
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return value.length === 0 ? '-' : printable(value.join(', '))
   return printable(JSON.stringify(value))
 }
 
-/** The day of an end that never comes. RFC 5280 §4.1.2.5. */
-const NEVER = '9999-12-31T'
-
 /** A timestamp as people read it in a table: `2026-11-21 18:52:00Z`. The whole one is in the JSON. */
 export function moment(value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  if (value.startsWith(NEVER)) return 'no end'
-  return value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, '$1 $2Z')
+  return typeof value === 'string'
+    ? value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d+Z$/, '$1 $2Z')
+    : value
 }
 
 function cells<Row>(row: Row, columns: readonly Shown<Row>[]): readonly string[] {

@@ -20,7 +20,8 @@ import { MAX_BPS } from '../config.ts'
 import { withoutSecrets } from '../import/columns.ts'
 import type { SimsParts } from '../parts.ts'
 import { MSISDN } from '../provision/push.ts'
-import { takenAmong } from '../store/sim-store.ts'
+import { openImsi } from '../secrets/card.ts'
+import { type SimRow, takenAmong } from '../store/sim-store.ts'
 
 /** Hashes in one question to the store. */
 const CHUNK = 500
@@ -127,6 +128,31 @@ export function problemOf({ context }: SimsParts, imsi: Imsi, found: SubscriberF
 /** A text of somebody else's HSS, without what may be a key in the wrong place. */
 function shown(text: string): string {
   return withoutSecrets(text).slice(0, 100)
+}
+
+/** How long a SIM that is shown waits for the HSS, ms. */
+const SHOWN_MS = 1_000
+
+/** Slices and fixed addresses of a SIM that was taken over, as its HSS holds them; null for others, and while it does not tell. */
+export async function inCoreOf(
+  { hss, vault }: SimsParts,
+  row: SimRow,
+  left: AbortSignal,
+): Promise<{ readonly slices: readonly string[]; readonly fixed_addresses: readonly string[] } | null> {
+  const driver = hss.driver()
+  if (row.found_sealed === null || driver?.whole === undefined || hss.restMs() !== undefined) return null
+  const imsi = openImsi(vault, row)
+  const signal = AbortSignal.any([left, AbortSignal.timeout(SHOWN_MS)])
+  const held = await hss
+    .call(signal, async (bound) => await driver.whole?.([imsi], 'without keys', bound))
+    .catch(() => undefined)
+  const found = held?.get(imsi)
+  if (found === undefined) return null
+  const addresses = found.slices.flatMap(({ apns }) => apns.flatMap((apn) => apn.addresses))
+  return {
+    slices: found.slices.map(({ sst, sd }) => (sd === undefined ? `${sst}` : `${sst}-${shown(sd)}`)),
+    fixed_addresses: [...new Set(addresses.map(shown))],
+  }
 }
 
 function subscriberRecord(parts: SimsParts, hash: string, imsi: Imsi, found: SubscriberFound): object {

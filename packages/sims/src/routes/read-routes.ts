@@ -15,6 +15,7 @@ import {
   timestampOrNull,
 } from '@steeple/contracts'
 import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
+import { inCoreOf } from '../adopt/foreign.ts'
 import { attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
 import { diagnose } from '../diagnosis/diagnose.ts'
 import { hashesByLongIccidEnd } from '../find/search.ts'
@@ -25,6 +26,7 @@ import {
   type HssView,
   provisioningOf,
   recordOf,
+  SHOWN_SIM_SCHEMA,
   SIM_SCHEMA,
   simRecord,
   type UsedBytes,
@@ -145,13 +147,17 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       role: 'viewer',
       summary: 'Show a SIM',
       description: 'By the hash of its IMSI. Its keys and its IMSI are in no answer.',
-      schema: { params: SIM_PARAMS, response: SIM_SCHEMA },
+      schema: { params: SIM_PARAMS, response: SHOWN_SIM_SCHEMA },
       conditional: true,
       errors: ['sim_not_found', 'store_corrupt'],
       handle: async (request) => {
         const row = await SIMS.find(parts.context.db, { hash: request.params.imsi })
         if (row === undefined) throw simNotFound(request.params.imsi)
-        const body = await recordOf(parts, row)
+        const [record, in_core] = await Promise.all([
+          recordOf(parts, row),
+          inCoreOf(parts, row, request.signal),
+        ])
+        const body = { ...record, in_core }
         return { ...ok(body), headers: { etag: changeTag(changedPart(row), body) } }
       },
     }),

@@ -1,4 +1,5 @@
 import './subscriber.css'
+import type { AnswerOf } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
 import { useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
@@ -17,6 +18,8 @@ import { Attached, nameOf, pageOf, type Sim, SimState } from '../sims/sim.tsx'
 import { Actions } from './actions.tsx'
 import { OwnSessions } from './own-sessions.tsx'
 import { Why } from './why.tsx'
+
+type ShownSim = AnswerOf<'GET', '/v1/sims/{imsi}'>
 
 /** Octets grow without an event. */
 const LOOK_MS = 15_000
@@ -120,7 +123,7 @@ function Now({ sim }: { readonly sim: Sim }) {
   )
 }
 
-function Details({ sim }: { readonly sim: Sim }) {
+function Details({ sim }: { readonly sim: ShownSim }) {
   const {
     imsi_sha256_12: hash,
     ambr,
@@ -139,6 +142,8 @@ function Details({ sim }: { readonly sim: Sim }) {
           ],
           [t('sims.iccid'), sim.iccid_last4 === null ? undefined : `…${sim.iccid_last4}`],
           [t('sim.apns'), sim.apns.join(', ')],
+          [t('sim.slices'), sim.in_core?.slices.join(', ')],
+          [t('sim.fixed'), sim.in_core?.fixed_addresses.join(', ') || undefined],
           [t('sim.speed'), `↓ ${rateText(ambr.downlink_bps)} ↑ ${rateText(ambr.uplink_bps)}`],
           [
             t('sims.filter.profile'),

@@ -33,7 +33,7 @@ const COMMANDS: Readonly<
   'POST /v1/cards/written': ['sim write', { imsi: '[hashes', iccid: '- that of the card' }],
   'POST /v1/clock/confirm': ['clock confirm', { time: '- the time of this moment' }],
   'POST /v1/sims/release': ['core release', { dry_run: '- without --yes' }],
-  'POST /v1/core/restart': ['core restart'],
+  'POST /v1/core/restart': ['core restart', { dry_run: '- without --yes' }],
   'POST /v1/core/restore-original': ['core restore-original'],
   'POST /v1/core/adopt': ['core adopt', { ours: '--ours' }],
   'POST /v1/core/take-over': ['core take-over', { files: '- those that the plan shows' }],

@@ -89,6 +89,13 @@ export interface CoreLine {
   readonly path: string
   readonly key: string
 }
+/** What would restart. */
+export interface CoreRestartPlan {
+  /** Daemons in their order, those that follow another one too. */
+  readonly restarts: readonly string[]
+  /** Phones that lose their connection by it; undefined when the core does not tell. */
+  readonly dropped: number | undefined
+}
 /** Files of others that were put back. */
 export interface CoreRestored {
   /** The name of the copy. */
@@ -101,15 +108,11 @@ export interface CoreRestored {
   readonly problem: string | undefined
 }
 /** What putting files of others back would do. */
-export interface CoreRestorePlan {
+export interface CoreRestorePlan extends CoreRestartPlan {
   /** The name of the copy. */
   readonly copy: string
   /** Paths of the files that would be written or removed. */
   readonly changed: readonly string[]
-  /** Daemons that would restart, in that order. */
-  readonly restarts: readonly string[]
-  /** Phones that would be cut off by it; undefined when the core does not tell. */
-  readonly dropped: number | undefined
 }
 /** One file of a plan. */
 export interface PlannedFile {
@@ -255,10 +258,12 @@ export interface CoreDriver {
   /** What `restoreOriginal` would do. Never changes anything. Throws `not_found`. Absent where that is not known before. */
   planRestore?(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestorePlan>
   /**
-   * Restarts the daemons that are down, where this service manages them; gives which. None where nobody is down, or somebody else
+   * Restarts the daemons that are down, where this service manages them, and those that follow one; gives all of them. None where nobody is down, or somebody else
    * starts them. Throws `southbound_unavailable` when one does not get well. Absent where the driver restarts nobody.
    */
   restartDown?(signal: AbortSignal): Promise<readonly string[]>
+  /** What `restartDown` would restart. Never changes anything. Absent where that is not known before. */
+  planRestartDown?(signal: AbortSignal): Promise<CoreRestartPlan>
   /**
    * Compares the files that are there with what would be written, if the settings were these. Never changes anything; throws
    * `validation_failed` where such settings cannot be rendered. Absent where `plan` never holds anything.
@@ -312,6 +317,7 @@ export const coreDriverRef: ServiceRef<CoreDriver> = serviceRef<CoreDriver>('cor
   restoreOriginal: 'function?',
   planRestore: 'function?',
   restartDown: 'function?',
+  planRestartDown: 'function?',
   compare: 'function?',
   adopt: 'function?',
   overlays: 'function?',

@@ -71,6 +71,7 @@ export {
   type CoreObserved,
   type CoreOverlays,
   type CorePlan,
+  type CoreRestartPlan,
   type CoreRestored,
   type CoreRestorePlan,
   coreDriverRef,

@@ -1,4 +1,20 @@
-import { api, Button, ErrorNotice, Form, may, Notice, Time, t, useQuery } from '@steeple/console/kit'
+import {
+  type AnswerOf,
+  api,
+  Button,
+  DialogButton,
+  ErrorNotice,
+  Form,
+  may,
+  Notice,
+  Progress,
+  Time,
+  t,
+  useAction,
+  useEffect,
+  useQuery,
+  useState,
+} from '@steeple/console/kit'
 import { Lines, Planned } from './planned.tsx'
 
 /** What a change of the core's configuration would do now, before it is done. */
@@ -60,13 +76,38 @@ function Start({ driver }: { readonly driver: string }) {
     <Notice tone="bad">
       <p>{t(isOurs ? 'core.start.here' : 'core.start.elsewhere')}</p>
       {isOurs && may('admin') ? (
-        <Form
-          submit={t('core.start')}
+        <DialogButton
+          button={{ children: t('core.start') }}
+          title={t('core.start')}
+          confirm={t('core.start')}
+          isDanger
           act={() => api.post('/v1/core/restart', { body: {} })}
           done={({ restarted }) => t('core.started', { daemons: restarted.join(', ') })}
-        />
+        >
+          <Restarting />
+        </DialogButton>
       ) : null}
     </Notice>
+  )
+}
+
+/** What would restart, those that follow another one too, and whom it costs the network. */
+function Restarting() {
+  const ask = useAction(() => api.post('/v1/core/restart', { body: { dry_run: true } }))
+  const [plan, setPlan] = useState<AnswerOf<'POST', '/v1/core/restart'> | undefined>(undefined)
+  useEffect(() => {
+    void ask.run().then((answer) => {
+      if (answer?.ok === true) setPlan(answer.data)
+    })
+  }, [])
+  if (ask.error !== undefined) return <ErrorNotice error={ask.error} />
+  if (plan === undefined) return <Progress label={t('app.loading')} />
+  const { restarted, subscribers_dropped: dropped } = plan
+  return (
+    <>
+      <p>{t('core.start.does', { daemons: restarted.join(', ') })}</p>
+      <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
+    </>
   )
 }
 

@@ -18,7 +18,7 @@ interface Plan {
 const planOf = async ({ call }: CommandHost, change: Readonly<Record<string, unknown>> = {}): Promise<Plan> =>
   (await call('GET /v1/core/plan', { query: change })) as unknown as Plan // as the route documents it
 
-/** `svc core plan`, `svc core adopt`, `svc core take-over`, `svc core release` */
+/** `svc core plan`, `svc core adopt`, `svc core take-over`, `svc core release`, `svc core restart` */
 export const commands: Commands = {
   'core plan': async (host) => {
     const { out, err, printable, fields, table, typed } = host
@@ -69,6 +69,21 @@ export const commands: Commands = {
     host.printRecord(await call('POST /v1/core/take-over', { body: { files } }))
   },
   'core release': release,
+  'core restart': async (host) => {
+    const { typed, call, err, printable } = host
+    if (typed.yes !== true) {
+      const { restarted, subscribers_dropped: dropped } = (await call('POST /v1/core/restart', {
+        body: { dry_run: true },
+      })) as unknown as { readonly restarted: readonly string[]; readonly subscribers_dropped: number | null } // as the route documents it
+      if (dropped !== 0) {
+        err(
+          `${cutWords(restarted.map(printable), dropped)}. Nothing was changed. To do it: svc core restart --yes\n`,
+        )
+        return host.answer(1)
+      }
+    }
+    host.printRecord(await call('POST /v1/core/restart', { body: {} }))
+  },
 }
 
 const WRAPPED_REASON = { value: 'reason', fit: 'wrap' } as const

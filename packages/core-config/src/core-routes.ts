@@ -125,28 +125,46 @@ function restoreRoute(context: Context, wake: () => void): Route {
 }
 
 function restartRoute(context: Context): Route {
-  return route({
+  return route<unknown, unknown, { readonly dry_run?: boolean }>({
     method: 'POST',
     path: '/v1/core/restart',
     role: 'admin',
     summary: 'Restart the daemons of the core that are down',
     description:
       'Only where the service manages them (`southbound.driver` is not `none`, and it has applied a configuration). Those that ' +
-      'work go on, but for the ones that follow a restarted one.',
-    schema: { body: objectSchema({}), response: recordSchema({ restarted: PATHS }) },
+      'work go on, but for the ones that follow a restarted one: `restarted` has them too.',
+    schema: {
+      body: objectSchema({
+        dry_run: { type: 'boolean', description: 'Restarts nothing: the answer says what would be.' },
+      }),
+      response: recordSchema({
+        restarted: PATHS,
+        subscribers_dropped: {
+          type: ['integer', 'null'],
+          description: 'Phones that the restarts cut off; null when the core does not tell.',
+        },
+      }),
+    },
     errors: ['southbound_unavailable', 'node_state_conflict'],
     audit: 'core.restart_down',
     handle: async (request) => {
-      const restarted = (await driverOf(context).restartDown?.(request.signal)) ?? []
-      if (restarted.length === 0)
+      const driver = driverOf(context)
+      const planned = await driver.planRestartDown?.(request.signal)
+      const isDry = request.body.dry_run === true
+      if (isDry && planned === undefined)
+        throw southboundUnavailable('this core driver does not tell before what it restarts')
+      const restarted = isDry ? planned?.restarts : await driver.restartDown?.(request.signal)
+      if (restarted === undefined || restarted.length === 0)
         throw nodeStateConflict(
           'no daemon is down that this service may restart; start the core on its machine',
         )
+      const answer = { restarted, subscribers_dropped: planned?.dropped ?? null }
+      if (isDry) return ok(answer)
       await request.mutate('core', async (tx) => {
         tx.audit({ detail: { core: context.settings.core, daemons: [...restarted] } })
         return { status: 204 }
       })
-      return ok({ restarted })
+      return ok(answer)
     },
   })
 }

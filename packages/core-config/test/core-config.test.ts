@@ -528,6 +528,31 @@ test('asks for the plan of a change before it is made', async () => {
   assert.equal(asked, [{ apns: 'internet,iot', tac: '9' }])
 })
 
+test('restarts only after a yes where phones lose the network by it', async () => {
+  const calls = async (dropped: number | null, yes?: true): Promise<readonly [string, ...unknown[]]> => {
+    const [said, bodies]: [string[], unknown[]] = [[], []]
+    const host = {
+      ...{ typed: { yes }, answer: (code: number) => said.push(` ${code}`), printRecord: () => undefined },
+      ...{ printable: (text: string) => text, err: (text: string) => said.push(text) },
+      call: async (_operation: string, { body }: { readonly body: object }) => {
+        bodies.push(body)
+        return { restarted: ['sgwu', 'smf'], subscribers_dropped: dropped }
+      },
+    }
+    await commands['core restart']?.(host as unknown as CommandHost)
+    return [said.join(''), ...bodies]
+  }
+  const dry = { dry_run: true }
+  assert.equal(await calls(0), ['', dry, {}])
+  assert.equal(await calls(2, true), ['', {}])
+  const words = 'Nothing was changed. To do it: svc core restart --yes\n 1'
+  assert.equal(await calls(2), [`sgwu, smf restart, which cuts off 2 phones. ${words}`, dry])
+  assert.equal(await calls(null), [
+    `sgwu, smf restart, which cuts off an unknown number of phones. ${words}`,
+    dry,
+  ])
+})
+
 test('names the folder of a core that it would leave, and none where no folder is known', async () => {
   const told = async (
     plan: { readonly config_dir: string; readonly originals?: string[] },

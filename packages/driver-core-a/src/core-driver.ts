@@ -29,7 +29,7 @@ import {
   type RegistrationWatch,
   recordRecall,
   registrationWatch,
-  restartedOf,
+  restartsDown,
   runnersOf,
 } from '@steeple/southbound'
 import { parseImsi } from '@steeple/telecom'
@@ -366,8 +366,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       takeOver: files.takeOver,
       restoreOriginal: files.restoreOriginal,
       planRestore: files.planRestore,
-      restartDown: async (signal) =>
-        await restartedOf(files, (await observeCore(observeParts, signal)).services, signal),
+      ...restartsDown(files, async (signal) => (await observeCore(observeParts, signal)).services),
       compare: files.compare,
       adopt: files.adopt,
       overlays: files.overlays,
@@ -435,8 +434,8 @@ function menders(
     if (context.settings.southbound.driver === 'none') return 'southbound.driver is none'
     return (seams.mayMend ?? context.settings.core_a.mend) ? undefined : 'core_a.mend is off'
   }
-  const restart = (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
-    files.restart([daemon], why, signal)
+  const restart = async (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
+    (await files.restart([daemon], why, signal)).length > 0
   const deaf = deafHss({
     clock,
     log,

@@ -10,8 +10,8 @@ import { unfoundIn, type WorkWatch } from './work/work-watch.ts'
 interface RegistryMenderParts {
   readonly log: Log
   mayMend(): boolean
-  /** Restarts functions with the files that they have, and those that follow them; false when it is not for us to do that. */
-  restart(functions: readonly NetworkFunction[], why: string, signal: AbortSignal): Promise<boolean>
+  /** Restarts functions with the files that they have, and those that follow them; none when it is not for us to do that. */
+  restart(functions: readonly NetworkFunction[], why: string, signal: AbortSignal): Promise<readonly string[]>
 }
 
 /** Brings functions back that the NRF has forgotten: nobody registers there a second time by himself. */
@@ -41,7 +41,8 @@ export function registryMender({ log, mayMend, restart }: RegistryMenderParts): 
       if (looks < LOOKS || restarts >= MOST_RESTARTS || !mayMend()) return
       looks = 0
       try {
-        if (!(await restart(missing, 'the NRF does not have it any more', signal))) return
+        const restarted = await restart(missing, 'the NRF does not have it any more', signal)
+        if (restarted.length === 0) return
         restarts += 1
         log.warn({ functions: missing }, 'functions restarted that the NRF had forgotten')
       } catch (error) {

@@ -4,7 +4,7 @@ export type { FoundCore, FoundDaemon } from './adopt/programs.ts'
 export type { Daemon } from './config-set/daemon.ts'
 export { renderedOf } from './config-set/files.ts'
 export type { Limits } from './config-set/verify.ts'
-export { type CoreFiles, createCoreFiles, restartedOf } from './core-files/core-files.ts'
+export { type CoreFiles, createCoreFiles, restartsDown } from './core-files/core-files.ts'
 export { errorWords } from './core-files/core-plan.ts'
 export type { CoreFilesParts, PlacedDesired } from './core-files/core-set.ts'
 export {

@@ -137,8 +137,13 @@ core('shows the effect of a change of APNs before it is made, where the box keep
 core('starts a core that is down where the box manages it, and says who does where it does not', async () => {
   const incidents = [{ kind: 'no_core', severity: 'critical' }]
   const down = { 'GET /v1/health': { components: [], incidents } }
-  const ours = await shown({ ...down, 'POST /v1/core/restart': { restarted: ['mme', 'smf'] } })
+  const answer = { restarted: ['mme', 'smf'], subscribers_dropped: 2 }
+  const ours = await shown({ ...down, 'POST /v1/core/restart': answer })
   await ours.press('Restart the core')
+  assert.match(ours.text(), 'These parts restart, one after the other: mme, smf.')
+  assert.match(ours.text(), '2 phones lose the network')
+  assert.equal(ours.changes(), [['POST /v1/core/restart', { dry_run: true }]])
+  await ours.press('Restart the core', 'Restart the core')
   assert.equal(ours.changes(), [['POST /v1/core/restart', {}]])
   assert.match(ours.text(), 'Restarted: mme, smf.')
   const theirs = await shown({ ...down, 'GET /v1/core/plan': { ...PLAN, driver: 'none' } })

@@ -4,9 +4,11 @@ import {
   type CoreApplied,
   type CoreComparison,
   type CoreDesired,
+  type CoreDriver,
   type CoreLine,
   type CoreOverlays,
   type CorePlan,
+  type CoreRestartPlan,
   type CoreRestored,
   type CoreRestorePlan,
   createTurns,
@@ -20,7 +22,7 @@ import {
 import { applyConfigSet } from '../config-set/apply.ts'
 import { isRestartable } from '../config-set/changes.ts'
 import { copiesIn } from '../config-set/copies.ts'
-import { type Daemon, dropsOf, type Restart, restartsOf } from '../config-set/daemon.ts'
+import { dropsOf, type Restart, restartsOf } from '../config-set/daemon.ts'
 import { heldFiles, planConfigSet } from '../config-set/plan.ts'
 import { readManifest } from '../config-set/read-set.ts'
 import { restartAll } from '../config-set/restart-set.ts'
@@ -102,10 +104,12 @@ export interface CoreFiles {
    */
   addresses(): Readonly<Record<string, string>>
   /**
-   * Restarts daemons and those that follow them with the files that they have, in turn with applies. False when nobody restarts
-   * one of them: nothing was applied, no container is named, or `southbound.driver` is `none`. Throws `southbound_unavailable`.
+   * Restarts daemons and those that follow them with the files that they have, in turn with applies; gives all of them. None when nobody
+   * restarts one of them: nothing was applied, no container is named, or `southbound.driver` is `none`. Throws `southbound_unavailable`.
    */
-  restart(daemons: readonly string[], why: string, signal: AbortSignal): Promise<boolean>
+  restart(daemons: readonly string[], why: string, signal: AbortSignal): Promise<readonly string[]>
+  /** What `restart` would restart, and how many phones that cuts off; undefined when the core does not tell. */
+  planRestart(daemons: readonly string[], signal: AbortSignal): Promise<CoreRestartPlan>
 }
 
 /** Call it in `setup`; it opens nothing. `Rendered` sets must be made by `renderedOf`, so that hashes are those of `appliedSha256`. */
@@ -121,6 +125,16 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
     const { dir, obstacle } = coreSetOf(context, parts, NOTHING)
     if (obstacle !== undefined) throw southboundUnavailable(obstacle)
     return dir
+  }
+  const restartsNow = async (names: readonly string[], why: string): Promise<readonly Restart[]> => {
+    const isOurs = context.settings.southbound.driver !== 'none'
+    if (!isOurs || coreSetOf(context, parts, NOTHING).obstacle !== undefined) return []
+    const { applied: before, files } = (await applied()).state.manifest
+    if (before === undefined) return []
+    const paths = new Map(Object.keys(files).map((path) => [path, '']))
+    const { daemons } = coreSetOf(context, parts, { ...NOTHING, files: paths })
+    const all = restartsOf(daemons, new Map(names.map((name) => [name, why]))).filter(isRestartable)
+    return names.every((name) => all.some(({ daemon }) => daemon.name === name)) ? all : []
   }
   return {
     render: async (desired) => {
@@ -178,26 +192,30 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
     },
     addresses: () => inForce ?? parts.place(context.settings).addresses,
     restart: async (names, why, signal) => {
-      if (coreSetOf(context, parts, NOTHING).obstacle !== undefined) return false
-      const { applied: before, files } = (await applied()).state.manifest
-      if (before === undefined) return false
-      const paths = new Map(Object.keys(files).map((path) => [path, '']))
-      const { daemons } = coreSetOf(context, parts, { ...NOTHING, files: paths })
-      return await inTurn(() => restartDaemons(daemons, names, why, work, signal))
+      const restarts = await restartsNow(names, why)
+      return restarts.length === 0 ? [] : await inTurn(() => restartDaemons(restarts, why, work, signal))
+    },
+    planRestart: async (names, signal) => {
+      const daemons = (await restartsNow(names, '')).map(({ daemon }) => daemon)
+      const drops = daemons.map((daemon) => daemon.drops)
+      const dropped = await droppedBy(drops, parts, signal)
+      return { restarts: daemons.map(({ name }) => name), dropped: dropped.count(dropsOf(daemons)) }
     },
   }
 }
 
-/** For `CoreDriver.restartDown`, of daemons as they were just seen. */
-export async function restartedOf(
-  files: Pick<CoreFiles, 'restart'>,
-  services: ReadonlyMap<string, string>,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const down = [...services].flatMap(([daemon, state]) => (state === 'down' ? [daemon] : []))
-  return down.length > 0 && (await files.restart(down, 'it was down, and somebody asked for it', signal))
-    ? down
-    : []
+/** For a `CoreDriver`; `look` tells how the daemons are now. */
+export function restartsDown(
+  files: Pick<CoreFiles, 'restart' | 'planRestart'>,
+  look: (signal: AbortSignal) => Promise<ReadonlyMap<string, string>>,
+): Required<Pick<CoreDriver, 'restartDown' | 'planRestartDown'>> {
+  const down = async (signal: AbortSignal): Promise<readonly string[]> =>
+    [...(await look(signal))].flatMap(([daemon, state]) => (state === 'down' ? [daemon] : []))
+  return {
+    restartDown: async (signal) =>
+      await files.restart(await down(signal), 'it was down, and somebody asked for it', signal),
+    planRestartDown: async (signal) => await files.planRestart(await down(signal), signal),
+  }
 }
 
 /** No set: what is in a directory is looked at for its own sake. */
@@ -214,27 +232,23 @@ function restartCounter({ metrics, plugin }: Context): (daemon: string) => void 
 }
 
 /**
- * Restarts daemons with the files that they have, and those that follow them. False when nobody restarts one of them. Throws
- * `southbound_unavailable` when the engine does not answer, or one of them does not stay up.
+ * Restarts daemons with the files that they have; gives their names. Throws `southbound_unavailable` when the engine does not
+ * answer, or one of them does not stay up.
  */
 async function restartDaemons(
-  daemons: readonly Daemon[],
-  names: readonly string[],
+  restarts: readonly Restart[],
   why: string,
   { context, parts, engine, restarted: count }: ApplyParts,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<readonly string[]> {
   signal.throwIfAborted()
-  const restarts = restartsOf(daemons, new Map(names.map((name) => [name, why]))).filter(isRestartable)
-  const isOurs = context.settings.southbound.driver !== 'none'
-  if (!isOurs || !names.every((name) => restarts.some(({ daemon }) => daemon.name === name))) return false
   const limits = { ...DEFAULT_LIMITS, ...parts.limits }
   const { restarted, unwell } = await restartAll(restarts, { engine, limits, restarted: count }, signal)
-  const facts = { core: parts.core, daemons: restarted.map(({ daemon }) => daemon.name), reason: why }
-  await audit(context, facts)
+  const names = restarted.map(({ daemon }) => daemon.name)
+  await audit(context, { core: parts.core, daemons: names, reason: why })
   if (unwell !== undefined)
     throw southboundUnavailable(`${unwell.restart.daemon.name} does not get well: ${unwell.words}`)
-  return true
+  return names
 }
 
 /** What cannot be written into the trail now is in the log. */

@@ -94,12 +94,15 @@ test('says what the core has refused, also after a restart of the service, until
 
 test('restarts a daemon and who follows it with the files that are in force, and nobody before there are any', () =>
   inCore(async (world, { core, fake, apply, change }) => {
-    assert.is(await core.restart(['mme'], 'a test', never), false)
+    assert.equal(await core.restart(['mme'], 'a test', never), [])
+    assert.equal((await core.planRestart(['mme'], never)).restarts, [])
     await apply()
     const count = world.engine.restarts.length
     // What the settings ask for by now is not what runs.
     change({ tac: 666 })
-    assert.is(await core.restart(['mme'], 'a test', never), true)
+    assert.equal(await core.planRestart(['mme'], never), { restarts: ['mme', 'smf'], dropped: undefined })
+    assert.equal(world.engine.restarts.length, count)
+    assert.equal(await core.restart(['mme'], 'a test', never), ['mme', 'smf'])
     assert.equal(world.engine.restarts.slice(count), ['c-mme', 'c-smf'])
     assert.is(await world.read('mme.yaml'), 'plmn: 99999\ntac: 7\n')
     assert.equal(

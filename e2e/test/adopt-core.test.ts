@@ -132,6 +132,15 @@ adopt(
       assert.is(wrong.code, 1)
       assert.match(wrong.stderr, /mme\.yaml:mme\.nonsense is no line.*Nothing was changed/)
       assert.equal([stateOfFiles(), readFileSync(config, 'utf8')], [files, before])
+      // What the page does: the same settings over the API, which takes no other value of these keys.
+      const { body: found } = await service.request('GET', '/v1/core/found')
+      assert.equal(found.drive, { 'southbound.driver': 'container' })
+      const put = (wanted: object) =>
+        service.request('PUT', '/v1/settings?found=true', { body: { settings: wanted } })
+      assert.is((await put({ ...found.settings, 'core_a.config_dir': '/etc' })).status, 400)
+      assert.is((await put(found.settings)).status, 200)
+      assert.equal((await service.request('GET', '/v1/core/found')).body.settings, {})
+      assert.equal(stateOfFiles(), files)
       const done = await svc('core', 'adopt', '--yes')
       assert.is(done.code, 0, done.stderr + done.stdout)
       assert.match(done.stdout, /core-originals\/core_a/)

@@ -363,12 +363,12 @@ function edgeOptions(
     adminToken,
     cursorSecret: kernel.cursorSecret(),
     settingsFile: {
-      plan: (changes) => {
+      plan: (changes, found) => {
         // A file that has gone since the start is one to be written again.
         const readable = existsSync(source.file ?? DEFAULT_CONFIG_FILE)
           ? source
           : { ...source, readFile: () => '' }
-        return planSettings({ ...readable, sections: sectionsHere(readable) }, changes)
+        return planSettings({ ...readable, sections: sectionsHere(readable) }, changes, found)
       },
       digest: () => fileDigest(source, kernel),
       write: writeSettings,

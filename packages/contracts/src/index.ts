@@ -300,6 +300,8 @@ export {
   type AgentWatch,
   type AlertSource,
   agentWatchRef,
+  type FoundSettings,
+  foundSettingsRef,
   type HandoutCodes,
   handoutCodesRef,
   type MetricReading,

@@ -286,6 +286,17 @@ export const policyHistoryRef: ServiceRef<PolicyHistory> = serviceRef<PolicyHist
   documents: 'function',
 })
 
+// ---- provided by core-config ----
+
+/** Keys of the configuration with values that the box has read from its own machine: no caller has a say in them. */
+export interface FoundSettings {
+  /** Key, dotted → value. Looks each time. */
+  found(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>
+}
+export const foundSettingsRef: ServiceRef<FoundSettings> = serviceRef<FoundSettings>('settings.found', {
+  found: 'function',
+})
+
 const REFS: readonly ServiceRef<object>[] = [
   agentWatchRef,
   authenticatorRef,
@@ -300,6 +311,7 @@ const REFS: readonly ServiceRef<object>[] = [
   boxCallsRef,
   peeringRef,
   desiredNewsRef,
+  foundSettingsRef,
   moveRecorderRef,
   nodeCertificatesRef,
   nodeRegistryRef,

@@ -1,13 +1,15 @@
 import {
   type AnswerOf,
   api,
+  ByHand,
   Checkbox,
   type Column,
-  Copy,
   DataTable,
+  DialogButton,
   Form,
   may,
   Notice,
+  type Planned,
   t,
   useState,
   word,
@@ -26,17 +28,27 @@ interface Line {
 /** A core that somebody else has set up on this machine: what is there, and how the box would drive it. */
 export function Panel() {
   const [found, setFound] = useState<Found | undefined>(undefined)
+  const [said, setSaid] = useState<string | undefined>(undefined)
   return (
     <section class="card" aria-labelledby="core-found">
       <h2 id="core-found">{t('core.found')}</h2>
       <p>{t('core.found.about')}</p>
       <Form act={() => api.get('/v1/core/found')} submit={t('core.found.look')} onDone={setFound} />
-      {found === undefined ? null : <Shown found={found} onDone={() => setFound(undefined)} />}
+      {said === undefined ? null : <Notice tone="ok">{said}</Notice>}
+      {found === undefined ? null : (
+        <Shown
+          found={found}
+          onDone={(words) => {
+            setFound(undefined)
+            setSaid(words)
+          }}
+        />
+      )}
     </section>
   )
 }
 
-function Shown({ found, onDone }: { readonly found: Found; readonly onDone: () => void }) {
+function Shown({ found, onDone }: { readonly found: Found; readonly onDone: (said: string) => void }) {
   const { unseen, problems, notes } = found
   return (
     <>
@@ -53,7 +65,7 @@ function Shown({ found, onDone }: { readonly found: Found; readonly onDone: () =
         </Notice>
       )}
       <Lines lines={notes} />
-      {found.core === null ? null : <TakeIn found={found} onDone={onDone} />}
+      {found.core === null ? null : <Ways found={found} onDone={onDone} />}
     </>
   )
 }
@@ -68,17 +80,7 @@ function Core({ found: { daemons, network, lines, apns } }: { readonly found: Fo
         keyOf={({ kind, name, role }) => `${kind} ${name} ${role}`}
       />
       {network === null ? null : <Network network={network} />}
-      {lines === '' ? (
-        <p>{t('core.found.fits')}</p>
-      ) : (
-        <>
-          <p>{t('core.found.settings')}</p>
-          <pre>{lines}</pre>
-          <p>
-            <Copy text={lines} />
-          </p>
-        </>
-      )}
+      {lines === '' ? <p>{t('core.found.fits')}</p> : null}
       {apns === null ? null : <p>{t('core.found.apns', { apns: apns.join(', ') })}</p>}
     </>
   )
@@ -115,37 +117,139 @@ function columns(): readonly Column<Daemon>[] {
   ]
 }
 
-/** All lines stay but those that are ticked. */
-function TakeIn({ found, onDone }: { readonly found: Found; readonly onDone: () => void }) {
+/** The two ways in: to watch the core, and to drive it with all lines but those that are ticked. */
+function Ways({ found, onDone }: { readonly found: Found; readonly onDone: (said: string) => void }) {
   const [ours, setOurs] = useState<readonly Line[]>([])
-  const isReady = found.lines === '' && may('admin')
+  const [byHand, setByHand] = useState<Planned | undefined>(undefined)
+  const { settings, apns, drive } = found
+  const isAdmin = may('admin')
   const turn = (line: Line, isOurs: boolean): void =>
     setOurs([
       ...ours.filter(({ path, key }) => path !== line.path || key !== line.key),
       ...(isOurs ? [line] : []),
     ])
-  const lines = (
+  const isDriven = drive !== null && !('southbound.driver' in drive)
+  const hand = byHand === undefined ? null : <ByHand planned={byHand} />
+  return (
     <>
+      <p>
+        <strong>{t('core.found.nothing')}</strong>
+      </p>
       <p>{t('core.found.lines')}</p>
       <ul class="plain">
         {found.files.map((file) => (
           <li key={file.path}>
-            <Differing file={file} ours={ours} onTurn={isReady ? turn : undefined} />
+            <Differing file={file} ours={ours} onTurn={isAdmin && drive !== null ? turn : undefined} />
           </li>
         ))}
       </ul>
+      {isAdmin ? (
+        <div class="actions">
+          {isDriven || (found.lines === '' && apns === null) ? null : (
+            <DialogButton
+              button={{ children: t('core.found.watch') }}
+              title={t('core.found.watch')}
+              confirm={t('core.found.watch')}
+              what={t('core.found.watch.what')}
+              act={() => fitted(settings, apns, setByHand)}
+              onDone={() => onDone(t('core.found.watch.done'))}
+            >
+              <Settings found={found} />
+              {hand}
+            </DialogButton>
+          )}
+          {drive === null ? null : (
+            <DialogButton
+              button={{ kind: 'primary', children: t('core.found.adopt') }}
+              title={t('core.found.adopt')}
+              confirm={t('core.found.adopt')}
+              what={t('core.found.adopt.what')}
+              act={async () => {
+                const fits = await fitted({ ...settings, ...drive }, apns, setByHand)
+                return fits?.ok === true
+                  ? await api.post('/v1/core/adopt', { body: { ours: [...ours] } })
+                  : fits
+              }}
+              onDone={(data) => onDone(t('core.found.done', { copy: copyOf(data) }))}
+            >
+              <Cost found={found} ours={ours} />
+              <Settings found={found} />
+              {hand}
+            </DialogButton>
+          )}
+        </div>
+      ) : null}
+      {isAdmin && drive === null ? <p>{t('core.found.cannotDrive')}</p> : null}
     </>
   )
-  if (!isReady) return lines
+}
+
+function copyOf(data: unknown): string {
+  return typeof data === 'object' && data !== null && 'copy' in data ? String(data.copy) : ''
+}
+
+/** Has these settings and APNs in force; undefined where a person has to write the settings. */
+async function fitted(
+  settings: Found['settings'],
+  apns: Found['apns'],
+  onByHand: (planned: Planned | undefined) => void,
+): Promise<Awaited<ReturnType<typeof api.get>> | undefined> {
+  onByHand(undefined)
+  if (Object.keys(settings).length > 0) {
+    const body = { settings }
+    const planned = await api.put('/v1/settings', { query: { found: true, dry_run: true }, body })
+    if (!planned.ok) return planned
+    if (!planned.data.writable || planned.data.fixed.length > 0) {
+      onByHand(planned.data)
+      return undefined
+    }
+    const written = await api.put('/v1/settings', { query: { found: true }, body })
+    if (!written.ok) return written
+  }
+  return apns === null
+    ? await api.get('/v1/core/plan')
+    : await api.put('/v1/policy', { body: { apns: [...apns] } })
+}
+
+/** What is written into the configuration file of the box. */
+function Settings({ found: { lines, apns } }: { readonly found: Found }) {
   return (
-    <Form
-      act={() => api.post('/v1/core/adopt', { body: { ours: [...ours] } })}
-      submit={t('core.found.adopt')}
-      done={t('core.found.done')}
-      onDone={onDone}
-    >
-      {lines}
-    </Form>
+    <>
+      {lines === '' ? null : (
+        <details>
+          <summary>{t('core.found.settings')}</summary>
+          <pre>{lines}</pre>
+        </details>
+      )}
+      {apns === null ? null : <p>{t('core.found.apns', { apns: apns.join(', ') })}</p>}
+    </>
+  )
+}
+
+/** Whom taking over cuts off: nobody, unless lines are ticked. */
+function Cost({
+  found: { adopted, files },
+  ours,
+}: {
+  readonly found: Found
+  readonly ours: readonly Line[]
+}) {
+  const ticked = files.filter(({ path }) => ours.some((line) => line.path === path))
+  const daemons = [
+    ...new Set([...(adopted?.restarts ?? []), ...ticked.flatMap(({ daemon }) => daemon ?? [])]),
+  ]
+  if (daemons.length === 0) return <Notice tone="ok">{t('core.found.cost.none')}</Notice>
+  const counts = [adopted?.subscribers_dropped ?? 0, ...ticked.map((one) => one.subscribers_dropped)]
+  const known = counts.filter((count) => count !== null)
+  return (
+    <Notice tone="warn">
+      <p>{t('core.found.cost', { daemons: daemons.join(', ') })}</p>
+      <p>
+        {known.length < counts.length
+          ? t('core.plan.drops.unknown')
+          : t('core.plan.drops', { count: Math.max(...known) })}
+      </p>
+    </Notice>
   )
 }
 
@@ -165,7 +269,10 @@ function Differing({
       </summary>
       {kept.length === 0 ? null : <p>{t('core.found.kept', { keys: kept.join(', ') })}</p>}
       {differences.length === 0 ? null : (
-        <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
+        <p>
+          {t('core.found.ifTicked')}{' '}
+          {dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}
+        </p>
       )}
       <ul class="plain">
         {differences.map(({ key, found, written }) => {

@@ -16,11 +16,13 @@ import {
   useState,
 } from '@steeple/console/kit'
 import { Lines, Planned } from './planned.tsx'
+import { Release } from './release.tsx'
 
 /** What a change of the core's configuration would do now, before it is done. */
 export function Panel({ isLab }: { readonly isLab: boolean }) {
   const query = useQuery('/v1/core/plan', {}, { on: ['core.*', 'config.*', 'policy.*'] })
   const { data, error, reload } = query
+  const [released, setReleased] = useState<string | undefined>(undefined)
   return (
     <section class="card" aria-labelledby="core-plan">
       <h2 id="core-plan">{t('core.plan')}</h2>
@@ -34,6 +36,16 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
       <div class="toolbar again">
         <Button onClick={reload}>{t('core.plan.again')}</Button>
       </div>
+      {released === undefined ? null : <Notice tone="ok">{released}</Notice>}
+      {data === undefined || data.driver === 'none' || !may('admin') ? null : (
+        <Release
+          plan={data}
+          onDone={(words) => {
+            setReleased(words)
+            reload()
+          }}
+        />
+      )}
     </section>
   )
 }

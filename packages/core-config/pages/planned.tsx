@@ -32,6 +32,8 @@ export function Planned({
   readonly words?: 'core.plan.state' | 'core.whatIf.state'
 }) {
   const { state, driver, notes, problems } = plan
+  // Of a core that is only looked at nothing has to change.
+  if (driver === 'none' && state === 'changes' && words === 'core.plan.state') return <Looking plan={plan} />
   return (
     <>
       <p>
@@ -48,6 +50,24 @@ export function Planned({
       )}
       <Lines lines={notes} />
       {state === 'unconfigured' ? null : <Compared plan={plan} />}
+    </>
+  )
+}
+
+/** What the box would write, for who wants to know. */
+function Looking({ plan }: { readonly plan: CorePlan }) {
+  return (
+    <>
+      <p>
+        <Lamp tone="ok" label={t('core.plan.looking')} />
+      </p>
+      <p>{t('core.plan.looking.about')}</p>
+      <details>
+        <summary>{t('core.plan.looking.would')}</summary>
+        <Lines lines={plan.problems} />
+        <Lines lines={plan.notes} />
+        <Compared plan={plan} />
+      </details>
     </>
   )
 }

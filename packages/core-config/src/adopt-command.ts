@@ -13,6 +13,7 @@ interface Found {
   }[]
   readonly network: Readonly<Record<string, unknown>> | null
   readonly settings: Readonly<Record<string, unknown>>
+  readonly drive: Readonly<Record<string, unknown>> | null
   readonly apns: readonly string[] | null
   readonly lines: string
   readonly files: readonly {
@@ -51,9 +52,9 @@ export async function adopt(host: CommandHost): Promise<void> {
   if (found.core === null) throw host.failure('not_found', 'no daemon of a core was found on this machine')
   // All that can be refused is refused before anything is written.
   const ours = linesIn(host, typed.ours, found)
-  const driver = typed.yes === true ? driverOf(host, found) : 'none'
   const { driver: now } = await call('GET /v1/core/plan')
-  const wanted = { ...found.settings, ...(now === driver ? {} : { 'southbound.driver': driver }) }
+  const looking = now === 'none' ? {} : { 'southbound.driver': 'none' }
+  const wanted = { ...found.settings, ...(typed.yes === true ? drivingOf(host, found) : looking) }
   if (Object.keys(wanted).length > 0 && !(await settle(host, wanted))) return host.answer(1)
   if (found.apns !== null) await call('PUT /v1/policy', { body: { apns: found.apns } })
   if (typed.yes !== true) {
@@ -69,9 +70,8 @@ export function cutWords(daemons: readonly string[], dropped: number | null): st
   return `${daemons.join(', ')} ${daemons.length === 1 ? 'restarts' : 'restart'}, which cuts off ${phones}`
 }
 
-function driverOf(host: CommandHost, { daemons }: Found): string {
-  if (daemons.some(({ kind }) => kind === 'container')) return 'container'
-  if (daemons.some(({ kind }) => kind === 'unit')) return 'systemd'
+function drivingOf(host: CommandHost, { drive }: Found): Readonly<Record<string, unknown>> {
+  if (drive !== null) return drive
   throw host.failure(
     'southbound_unavailable',
     'these daemons run without systemd and without containers, so nobody can restart them: use --look',

@@ -111,14 +111,25 @@ async function restoreWords({ call, printable }: CommandHost, copy: string): Pro
     : `${files}; ${cutWords(restarted.map(printable), dropped)}`
 }
 
+/** Who of the suspended stays blocked, and how they are let on first. */
+function blockedWords(found: Readonly<Record<string, unknown>>, isUnblocking: boolean): string {
+  const ids = Array.isArray(found.blocked_ids) ? found.blocked_ids.map(String).join(', ') : ''
+  const who = `${countText(Number(found.blocked), 'suspended SIM')} (${ids})`
+  return isUnblocking
+    ? `let on again first: ${who}`
+    : `blocked in the core for good, since nobody lets them on after it: ${who}. To let them on first: --unblock`
+}
+
 async function release(host: CommandHost): Promise<void> {
   const { typed, call, err, out, printable, fields, answer, isJson } = host
   const { originals = [], config_dir: dir } = await planOf(host)
   const found = await call('POST /v1/sims/release', { body: { dry_run: true } })
   const { lines, writable } = await call('PUT /v1/settings', { query: { dry_run: true }, body: LOOKING })
+  const blocked = Number(found.blocked)
   const steps = [
-    `${countText(Number(found.subscribers), 'subscriber')} will stay in the core, ${printable(String(found.blocked))} of them blocked; ` +
+    `${countText(Number(found.subscribers), 'subscriber')} of this service will stay in the core; ` +
       `${printable(String(found.rates))} that were slowed down get their AMBR back`,
+    ...(blocked === 0 ? [] : [blockedWords(found, typed.unblock === true)]),
     originals.length === 0
       ? `${dir === '' ? "the core's files" : `the files in ${printable(dir)}`} stay as they are`
       : await restoreWords(host, originals[0] ?? ''),
@@ -138,7 +149,9 @@ async function release(host: CommandHost): Promise<void> {
   // Files first: while southbound.driver is none nothing restarts. Subscribers last, right before nobody writes to them any more.
   const files =
     originals.length === 0 ? undefined : await call('POST /v1/core/restore-original', { body: {} })
-  const left = await call('POST /v1/sims/release', { body: {} })
+  const left = await call('POST /v1/sims/release', {
+    body: typed.unblock === true ? { unblock: true } : {},
+  })
   await call('PUT /v1/settings', { body: LOOKING })
   const done = { ...left, files_restored: files?.changed ?? [], restarted: files?.restarted ?? [] }
   if (isJson) return host.printRecord(done)

@@ -75,6 +75,12 @@ const FOUND: JsonSchema = recordSchema({
     description:
       'What `apns` of the policy has to be, see `PUT /v1/policy`. null: as it is, or the files name none.',
   },
+  drive: {
+    type: ['object', 'null'],
+    additionalProperties: { description: 'Any JSON that the key takes.' },
+    description:
+      'Keys that have to be these beside `settings` for the service to drive it. null: nobody can restart its daemons.',
+  },
   lines: { ...TEXT, description: 'YAML of `settings`, for the configuration file.' },
   files: {
     type: 'array',
@@ -160,6 +166,7 @@ function foundRecord(found: FoundOnMachine): object {
             addresses: network.addresses,
           },
     settings,
+    drive: found.drive ?? null,
     apns: found.apns ?? null,
     lines: Object.keys(settings).length === 0 ? '' : withKeys('', settings),
     files: (comparison?.files ?? []).map(({ path, daemon = null, differences, kept }) => ({

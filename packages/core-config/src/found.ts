@@ -22,8 +22,12 @@ export interface FoundOnMachine {
   readonly daemons: readonly FoundDaemon[]
   /** Undefined where no daemon of a core was found. */
   readonly reading: CoreReading | undefined
-  /** Keys of `reading` that have another value now. */
+  /** Keys that fit the core, whatever is in force. */
+  readonly fitting: Readonly<Record<string, unknown>>
+  /** Of `fitting`, those that have another value now. */
   readonly settings: Readonly<Record<string, unknown>>
+  /** With these the service drives it, those that have another value now; undefined where nobody can restart its daemons. */
+  readonly drive: Readonly<Record<string, unknown>> | undefined
   /** What the policy's APNs have to be; undefined where they are so, or the files name none. */
   readonly apns: readonly string[] | undefined
   /** Undefined where its files cannot be compared; `problems` says why. */
@@ -47,7 +51,9 @@ export async function foundNow(
     return {
       daemons,
       reading: undefined,
+      fitting: {},
       settings: {},
+      drive: undefined,
       apns: undefined,
       comparison: undefined,
       problems: [],
@@ -55,19 +61,51 @@ export async function foundNow(
     }
   const reading = await readCore(core, daemons)
   const { comparison, problems } = await comparedWith(context, reading, signal)
+  const { [HSS_DRIVER]: hssDriver = USUAL_HSS_DRIVER, ...rest } = reading.settings
+  // Subscribers are left alone after a release, until the service is to drive the core again.
+  const isHssLeft = sectionOf(settings, 'hss').driver === 'none'
+  const fitting = { ...(isHssLeft ? rest : reading.settings), 'collector.enabled': true }
+  const runner = runnerOf(daemons)
+  const differing = (all: object): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(
+      Object.entries(all).filter(
+        ([key, value]) => isKnown(settings, key) && !isInForce(settings, key, value),
+      ),
+    )
   return {
     daemons,
     reading,
-    settings: Object.fromEntries(
-      Object.entries({ ...reading.settings, 'collector.enabled': true }).filter(
-        ([key, value]) => isKnown(settings, key) && !isInForce(settings, key, value),
-      ),
-    ),
+    fitting,
+    settings: differing(fitting),
+    drive:
+      runner === undefined
+        ? undefined
+        : differing({ 'southbound.driver': runner, ...(isHssLeft ? { [HSS_DRIVER]: hssDriver } : {}) }),
     apns: otherApns(context, reading),
     comparison,
     problems: [...reading.problems, ...problems],
     unseen,
   }
+}
+
+const HSS_DRIVER = 'hss.driver'
+/** Where the core does not say which one it takes. */
+const USUAL_HSS_DRIVER = 'docdb_shell'
+
+/** What restarts the daemons, as `southbound.driver` names it. */
+function runnerOf(daemons: readonly FoundDaemon[]): 'container' | 'systemd' | undefined {
+  if (daemons.some(({ runner }) => runner.kind === 'container')) return 'container'
+  return daemons.some(({ runner }) => runner.kind === 'unit') ? 'systemd' : undefined
+}
+
+/** All keys that may be set over the API because they were found here: those that fit the core, and those that drive it. */
+export async function settingsFound(
+  context: Context,
+  signal: AbortSignal,
+  places: Partial<LookPlaces> = {},
+): Promise<Readonly<Record<string, unknown>>> {
+  const { fitting, drive } = await foundNow(context, signal, places)
+  return { ...fitting, ...drive }
 }
 
 function otherApns(context: Context, { network }: CoreReading): readonly string[] | undefined {

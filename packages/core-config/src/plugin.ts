@@ -1,6 +1,7 @@
 import {
   type Context,
   coreDriverRef,
+  foundSettingsRef,
   type Instance,
   nodeIdentityRef,
   type Plugin,
@@ -9,6 +10,7 @@ import {
 } from '@steeple/contracts'
 import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
 import { planRoute, takeOverRoutes } from './core-routes.ts'
+import { settingsFound } from './found.ts'
 import { adoptRoutes } from './found-route.ts'
 import { MIGRATIONS, registerOverlays, TABLES } from './kept-overlays.ts'
 
@@ -28,6 +30,9 @@ export const plugin: Plugin = {
     context.onChange(policyRef, wake)
     context.onChange(coreDriverRef, wake)
     return {
+      services: new Map<string, object>([
+        [foundSettingsRef.id, { found: (signal: AbortSignal) => settingsFound(context, signal) }],
+      ]),
       reconcilers: [control.reconciler],
       routes: [
         planRoute(context),

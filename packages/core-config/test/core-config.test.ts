@@ -561,7 +561,7 @@ test('names the folder of a core that it would leave, and none where no folder i
     const said: string[] = []
     const answers: Readonly<Record<string, object>> = {
       'GET /v1/core/plan': { state: 'unknown', held: [], files: [], daemons: [], ...plan },
-      'POST /v1/sims/release': { subscribers: 2, blocked: 1, rates: 0 },
+      'POST /v1/sims/release': { subscribers: 2, blocked: 1, blocked_ids: ['0123456789ab'], rates: 0 },
       'POST /v1/core/restore-original': back,
       'PUT /v1/settings': { lines: '', writable: true },
     }
@@ -573,6 +573,10 @@ test('names the folder of a core that it would leave, and none where no folder i
     await commands['core release']?.(host as unknown as CommandHost)
     return said.join('')
   }
+  assert.match(
+    await told({ config_dir: '/srv/core' }),
+    /1 suspended SIM \(0123456789ab\)\. To let .*--unblock/,
+  )
   assert.match(await told({ config_dir: '/srv/core' }), '- the files in /srv/core stay as they are\n')
   const kept = { config_dir: '/srv/core', originals: ['/data/a'] }
   assert.match(

@@ -161,9 +161,10 @@ export interface PlannedSettings {
 /**
  * Looks what `changes` would make of the file. What stands there otherwise stays, comments too.
  *
- * Throws `validation_failed` for a key that may not be changed so, and for a configuration that would be refused.
+ * Throws `validation_failed` for a key that may not be changed so, and for a configuration that would be refused. A key may have the
+ * value that `found` has of it, since that is of this machine and of no caller's choice.
  */
-export function planSettings(options: ConfigOptions, changes: Changes): PlannedSettings {
+export function planSettings(options: ConfigOptions, changes: Changes, found: Changes = {}): PlannedSettings {
   const file = options.file ?? DEFAULT_CONFIG_FILE
   const before = textOf(file)
   const known = new Map(
@@ -172,7 +173,11 @@ export function planSettings(options: ConfigOptions, changes: Changes): PlannedS
   for (const key of Object.keys(changes)) {
     const leaf = known.get(key)
     if (leaf === undefined) throw refused(key, `there is no key ${key}`)
-    refuseUnsettable(key, changes[key], leaf.schema, file)
+    const isFound =
+      leaf.schema['x-secret'] !== true &&
+      Object.hasOwn(found, key) &&
+      isDeepStrictEqual(changes[key], found[key])
+    if (!isFound) refuseUnsettable(key, changes[key], leaf.schema, file)
   }
   const text = edited(before, changes, file)
   const loaded = loadedAs(text, options, changes)

@@ -121,6 +121,15 @@ change('takes a program and a file with a secret only from where its key says', 
   assert.is(readFileSync(file, 'utf8'), 'tac: 9\n')
 })
 
+change('takes what was found on the machine for a key of the file alone, and no other value', () => {
+  writeFileSync(file, 'tac: 9\n')
+  const found = { 'server.data_dir': '/srv/svc' }
+  const planned = planSettings(optionsOf(), { 'server.data_dir': '/srv/svc' }, found)
+  assert.is(planned.lines, 'server:\n  data_dir: /srv/svc\n')
+  const other = refusal(() => planSettings(optionsOf(), { 'server.data_dir': '/etc' }, found))
+  assert.match(other.message, 'is changed in')
+})
+
 change('says who decides a key in the place of the file', () => {
   writeFileSync(file, '')
   const planned = planSettings(optionsOf({ env: { SVC_PLMN_MCC: '999' } }), { 'plmn.mcc': '262', tac: 3 })

@@ -1,5 +1,6 @@
 import {
   changeTag,
+  foundSettingsRef,
   type JsonSchema,
   objectSchema,
   ok,
@@ -92,11 +93,11 @@ const CHANGED: JsonSchema = objectSchema(
 
 /** What of the configuration is read and changed over HTTP. */
 export function settingsRoutes(core: EdgeCore): readonly Route[] {
-  const { settingsFile } = core
+  const { settingsFile, kernel } = core
   const change: UnderWay = { isInForce: Promise.resolve() }
   return [
     settingsRoute(core, change),
-    ...(settingsFile === undefined ? [] : [changeRoute(settingsFile, change)]),
+    ...(settingsFile === undefined ? [] : [changeRoute(settingsFile, change, kernel)]),
   ]
 }
 
@@ -106,10 +107,10 @@ interface UnderWay {
 }
 
 /** `PUT /v1/settings`: the file stays the one place that says what is configured; it is written and read again. */
-function changeRoute(file: SettingsFile, change: UnderWay): Route {
+function changeRoute(file: SettingsFile, change: UnderWay, kernel: EdgeCore['kernel']): Route {
   return route<
     unknown,
-    { readonly dry_run?: boolean },
+    { readonly dry_run?: boolean; readonly found?: boolean },
     { readonly settings: Readonly<Record<string, unknown>> }
   >({
     method: 'PUT',
@@ -119,11 +120,12 @@ function changeRoute(file: SettingsFile, change: UnderWay): Route {
     summary: 'Write keys into the configuration file and apply them',
     description:
       'Only keys that are `settable`, such as the country, the number of the network and the program of the radio; of the ' +
-      'driver of the core only that there is none. The whole ' +
+      'driver of the core only that there is none. With `found`, other keys too, but only to what the box itself reads from ' +
+      'this machine now (`GET /v1/core/found`). The whole ' +
       'file is checked before anything is written; everything else in it stays. A dry run changes nothing and shows ' +
       'what would be written. With If-Match, a request is refused when the file has changed, no matter by whom.',
     schema: {
-      query: objectSchema({ dry_run: { type: 'boolean' } }),
+      query: objectSchema({ dry_run: { type: 'boolean' }, found: { type: 'boolean' } }),
       body: CHANGE_BODY,
       response: CHANGED,
     },
@@ -133,16 +135,20 @@ function changeRoute(file: SettingsFile, change: UnderWay): Route {
       const { settings } = request.body
       const guard = (): void =>
         refuseStale(request.header('if-match'), file.digest(), 'the configuration file')
+      const found =
+        request.query.found === true
+          ? await kernel.service(foundSettingsRef)?.found(request.signal)
+          : undefined
       if (request.query.dry_run === true) {
         guard()
-        return tagged(file, { applied: false, ...told(file.plan(settings)) })
+        return tagged(file, { applied: false, ...told(file.plan(settings, found)) })
       }
       const { promise, resolve } = Promise.withResolvers<void>()
       const work = request.mutate('settings', async (tx) => {
         tx.audit({ detail: { ...settings } })
         // Nothing is waited for from here to the write: of two at once the second sees what the first has written.
         guard()
-        const planned = file.plan(settings)
+        const planned = file.plan(settings, found)
         file.write(planned)
         change.isInForce = promise
         return tagged(file, { applied: true, ...told(planned) })

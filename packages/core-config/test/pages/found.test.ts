@@ -20,7 +20,7 @@ const FOUND = {
     ...{ plmn: '999-70', tacs: ['1'], pools: [{ apn: 'internet', subnet: '10.45.0.0/16' }] },
     ...{ slices: [{ sst: 1 }], dns: ['8.8.8.8'], addresses: {} },
   },
-  ...{ settings: {}, apns: null, lines: '', adopted: COST, replaced: COST },
+  ...{ settings: {}, drive: {}, apns: null, lines: '', adopted: COST, replaced: COST },
   files: [
     {
       ...{ path: 'mme.yaml', daemon: 'mme', kept: ['mme.metrics'], subscribers_dropped: 3 },
@@ -30,7 +30,7 @@ const FOUND = {
   ...{ notes: [], problems: [], unseen: ['containers were not looked at: no engine answers'] },
 }
 
-function shown(answer: object, roles?: readonly string[]) {
+function shown(answer: object, roles?: readonly string[], writable = true) {
   return open(
     '/core',
     {
@@ -45,12 +45,20 @@ function shown(answer: object, roles?: readonly string[]) {
       },
       'GET /v1/core/plan': {
         ...{ state: 'in_sync', driver: 'none', notes: [], problems: [], held: [], files: [], daemons: [] },
-        ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0 },
+        ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0, originals: [] },
       },
       'GET /v1/nodes': { nodes: [], next_cursor: null },
       'GET /v1/audit': { entries: [], next_cursor: null },
       'GET /v1/core/found': answer,
-      'POST /v1/core/adopt': {},
+      'POST /v1/core/adopt': { copy: '/data/core-originals/a' },
+      'PUT /v1/settings': {
+        applied: true,
+        file: '/etc/svc/control.yaml',
+        writable,
+        lines: 'tac: 1\n',
+        fixed: [],
+      },
+      'PUT /v1/policy': {},
     },
     { runs: ['core-config'], ...(roles && { roles }) },
   )
@@ -72,21 +80,70 @@ found(
     ])
       assert.match(text, says)
     await page.tick('mme.tai.0.tac: 1 → 7')
-    await page.press('Take over and keep the lines')
+    await page.press('Let the box drive it')
+    assert.match(page.text('Let the box drive it'), 'These parts restart: mme.')
+    assert.match(page.text('Let the box drive it'), '3 phones lose the network')
+    await page.press('Let the box drive it')
+    assert.match(page.text('A core that already runs'), 'a copy of the files is in /data/core-originals/a')
     assert.equal(page.changes(), [
       ['POST /v1/core/adopt', { ours: [{ path: 'mme.yaml', key: 'mme.tai.0.tac' }] }],
     ])
   },
 )
 
-found('gives the settings that fit where others are in force, and takes nothing over before', async () => {
-  const page = await shown({ ...FOUND, settings: { tac: 1 }, lines: 'tac: 1\n' })
+const OTHER = {
+  ...FOUND,
+  ...{
+    settings: { tac: 1 },
+    drive: { 'southbound.driver': 'systemd' },
+    apns: ['internet'],
+    lines: 'tac: 1\n',
+  },
+}
+
+found('only watches a core with its settings, which nobody has to write', async () => {
+  const page = await shown(OTHER)
   await page.press('Look for it')
-  assert.match(page.text('A core that already runs'), 'tac: 1')
-  assert.not(page.buttons().includes('Take over and keep the lines'))
-  const operator = await shown(FOUND, ['viewer', 'operator'])
-  await operator.press('Look for it')
-  assert.not(operator.buttons().includes('Take over and keep the lines'))
+  assert.match(page.text('A core that already runs'), 'Nothing is changed. These are your settings.')
+  await page.press('Only watch it')
+  await page.press('Only watch it')
+  assert.equal(page.changes(), [
+    ['PUT /v1/settings', { settings: { tac: 1 } }],
+    ['PUT /v1/settings', { settings: { tac: 1 } }],
+    ['PUT /v1/policy', { apns: ['internet'] }],
+  ])
+  assert.match(page.text('A core that already runs'), 'The box watches this core.')
+})
+
+found('says that nobody loses the network before it drives a core, and sets what that needs', async () => {
+  const page = await shown(OTHER)
+  await page.press('Look for it')
+  await page.press('Let the box drive it')
+  assert.match(page.text('Let the box drive it'), 'No part restarts, and no phone loses the network.')
+  await page.press('Let the box drive it')
+  const settings = { tac: 1, 'southbound.driver': 'systemd' }
+  assert.equal(page.changes().slice(-3), [
+    ['PUT /v1/settings', { settings }],
+    ['PUT /v1/policy', { apns: ['internet'] }],
+    ['POST /v1/core/adopt', { ours: [] }],
+  ])
+})
+
+found('gives the lines where the box may not write its file, and shows others no way in', async () => {
+  const page = await shown(OTHER, undefined, false)
+  await page.press('Look for it')
+  await page.press('Only watch it')
+  await page.press('Only watch it')
+  assert.match(page.text('Only watch it'), '/etc/svc/control.yaml')
+  assert.equal(page.changes(), [['PUT /v1/settings', { settings: { tac: 1 } }]])
+  for (const [answer, roles] of [
+    [OTHER, ['viewer', 'operator']],
+    [{ ...OTHER, drive: null }, undefined],
+  ] as const) {
+    const other = await shown(answer, roles)
+    await other.press('Look for it')
+    assert.not(other.buttons().includes('Let the box drive it'))
+  }
 })
 
 found('says that no core was found, and what could not be looked at', async () => {

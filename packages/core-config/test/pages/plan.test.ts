@@ -16,6 +16,7 @@ const STATUS = {
 }
 const PLAN = {
   ...{ state: 'in_sync', driver: 'container', notes: [], problems: [], held: [], files: [], daemons: [] },
+  originals: [],
   ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0 },
 }
 
@@ -55,6 +56,49 @@ core('says of a change whom it costs the network, for how long, and what it does
   }
   const kinds = [...document.querySelectorAll('.diff span')].map((line) => line.getAttribute('class'))
   assert.equal(kinds, ['removed', 'added'])
+})
+
+core(
+  'says of a core that is only looked at that nothing is changed, and folds what it would write',
+  async () => {
+    const files = [{ path: 'smf.yaml', change: 'changed', daemon: 'smf', diff: '-a: 1\n+a: 2' }]
+    const held = ['smf.yaml']
+    const plan = { ...PLAN, state: 'changes', driver: 'none', files, held, subscribers_dropped: 2 }
+    const page = await shown({ 'GET /v1/core/plan': plan })
+    const text = page.text('Planned change')
+    assert.match(text, 'Nothing is changed. These are your settings.')
+    assert.not.match(text, /must change|loses? the network/)
+    assert.is(
+      [...document.querySelectorAll('details')].every(({ open: isOpen }) => !isOpen),
+      true,
+    )
+    assert.not(page.buttons().includes('Show what a release does'))
+  },
+)
+
+core('releases the core after it has shown what that does, and whom it leaves blocked', async () => {
+  const file = { file: '/etc/svc/control.yaml', writable: true, lines: '', fixed: [], applied: false }
+  const page = await shown({
+    'GET /v1/core/plan': { ...PLAN, originals: ['/data/a'] },
+    'POST /v1/sims/release': { subscribers: 200, blocked: 1, blocked_ids: ['0123456789ab'], rates: 0 },
+    'POST /v1/core/restore-original': {
+      ...{ copy: 'a', changed: ['smf.yaml'], restarted: ['smf'], subscribers_dropped: 2, problem: null },
+    },
+    'PUT /v1/settings': file,
+  })
+  await page.press('Show what a release does')
+  page.changes()
+  for (const says of ['200 subscribers stay', 'smf.yaml', '2 phones lose'])
+    assert.match(page.text('Release the core'), says)
+  await page.tick('Let the suspended on again first (1)')
+  await page.press('Release')
+  const settings = { 'hss.driver': 'none', 'southbound.driver': 'none' }
+  assert.equal(page.changes(), [
+    ['POST /v1/core/restore-original', {}],
+    ['POST /v1/sims/release', { unblock: true }],
+    ['PUT /v1/settings', { settings }],
+  ])
+  assert.match(page.text('Planned change'), 'The core is yours again. 200 subscribers stay in it.')
 })
 
 core('tells the lab, a box that writes nothing, and one that cannot be compared apart', async () => {

@@ -10,7 +10,7 @@ import {
 import type { SimsParts } from '../parts.ts'
 import { upsertRows } from '../provision/push.ts'
 import { openImsi } from '../secrets/card.ts'
-import { wantedInHss } from '../states/change.ts'
+import { transitionSim, wantedInHss } from '../states/change.ts'
 import { type ComparedSim, comparedBetween, simsOf } from '../store/sim-store.ts'
 import { answered } from './foreign.ts'
 
@@ -19,18 +19,33 @@ const CHUNK = 250
 /** Sorts behind every hash. */
 const END = 'g'
 
+/** Suspended SIMs that are named. */
+const NAMED = 100
+
 const BODY: JsonSchema = objectSchema({
   dry_run: { type: 'boolean', description: 'Changes nothing: the answer says what would be done.' },
+  unblock: {
+    type: 'boolean',
+    description: 'Resumes those that are suspended here: without it they stay blocked in the core.',
+  },
 })
 const REPORT: JsonSchema = recordSchema({
   subscribers: { type: 'integer', description: 'Subscribers that stay in the core.' },
-  blocked: { type: 'integer', description: 'Of these: suspended here. They stay blocked.' },
+  blocked: {
+    type: 'integer',
+    description: 'Of these: suspended here. They stay blocked, but with `unblock`.',
+  },
+  blocked_ids: {
+    type: 'array',
+    items: { type: 'string' },
+    description: `The first ${NAMED} of these, by imsi_sha256_12.`,
+  },
   rates: { type: 'integer', description: 'Of these: slowed down here. They have their own AMBR back.' },
 })
 
 /** `POST /v1/sims/release` */
 export function releaseRoute(parts: SimsParts): Route {
-  return route<unknown, unknown, { readonly dry_run?: boolean }>({
+  return route<unknown, unknown, { readonly dry_run?: boolean; readonly unblock?: boolean }>({
     method: 'POST',
     path: '/v1/sims/release',
     role: 'admin',
@@ -46,6 +61,7 @@ export function releaseRoute(parts: SimsParts): Route {
       const { body, signal } = request
       const isDry = body.dry_run === true
       const totals = { subscribers: 0, blocked: 0, rates: 0 }
+      const suspended: string[] = []
       let isOurs = false
       for await (const rows of chunks(parts)) {
         isOurs ||= rows.length > 0
@@ -55,9 +71,12 @@ export function releaseRoute(parts: SimsParts): Route {
         totals.subscribers += open.length + blocked.length
         totals.blocked += blocked.length
         totals.rates += slow.length
-        if (!isDry) await leave(parts, open, slow, signal)
+        suspended.push(...blocked.map(({ hash }) => hash))
+        const lifted = body.unblock === true ? [...open, ...blocked] : open
+        if (!isDry) await leave(parts, lifted, slow, signal)
       }
-      if (isDry) return ok(totals)
+      const report = { ...totals, blocked_ids: suspended.slice(0, NAMED) }
+      if (isDry) return ok(report)
       const { release } = parts.hss.driver() ?? {}
       if (release !== undefined && isOurs)
         await answered(parts, signal, async (bound) => {
@@ -65,9 +84,13 @@ export function releaseRoute(parts: SimsParts): Route {
           return true
         })
       return await request.mutate('sims', async (tx) => {
-        tx.audit({ detail: totals })
+        if (body.unblock === true)
+          for (const hash of suspended)
+            await transitionSim(parts, tx, hash, { action: 'resume', lift: 'override' })
+        const detail = { ...totals, unblock: body.unblock === true }
+        tx.audit({ detail })
         tx.event({ type: 'sim.release', subject: 'sims', data: totals })
-        return { body: totals }
+        return { body: report }
       })
     },
   })

@@ -1,18 +1,40 @@
-import { Notice, t, useQuery } from '@steeple/console/kit'
+import { ButtonLink, Notice, Progress, t, useQuery } from '@steeple/console/kit'
 
-/** Where a new box is set up: that a core runs here already, and where it is taken over. Nothing where the settings fit it. */
-export function Panel() {
-  const { data } = useQuery('/v1/core/found', {}, { on: ['config.*', 'core.*'] })
-  if (data === undefined || data.core === null || (data.lines === '' && data.apns === null)) return null
+/**
+ * Where a new box is set up, and on the overview of one without a core: that a core runs here already, and where the way in is. Nothing
+ * where the settings fit it.
+ */
+export function Panel({ isKnown }: { readonly isKnown?: (subject: string) => boolean }) {
+  if (isKnown === undefined) return <Look isOverview={false} />
+  return <OnOverview />
+}
+
+/** A look at the whole machine is worth it only while the box has no core. */
+function OnOverview() {
+  const { data } = useQuery('/v1/core/plan', {}, { on: ['config.*', 'settings.*'] })
+  return data?.state === 'unconfigured' ? <Look isOverview /> : null
+}
+
+function Look({ isOverview }: { readonly isOverview: boolean }) {
+  const { data } = useQuery('/v1/core/found', {}, { on: ['config.*', 'core.*', 'settings.*'] })
+  // The look takes a while, and who reads the page meanwhile must not take it for done.
+  if (data === undefined) return isOverview ? null : <Progress label={t('core.found.looking')} />
+  if (data.core === null || (data.lines === '' && data.apns === null)) return null
   const { daemons, network } = data
+  const words = t('core.found.start', {
+    daemons: daemons.map(({ role }) => role).join(', '),
+    plmn: network?.plmn ?? t('core.untold'),
+  })
+  if (isOverview)
+    return (
+      <li class="hint">
+        <span class="words">{words}</span>
+        <ButtonLink href="/core">{t('core.found.start.look')}</ButtonLink>
+      </li>
+    )
   return (
     <Notice tone="none">
-      <p>
-        {t('core.found.start', {
-          daemons: daemons.map(({ role }) => role).join(', '),
-          plmn: network?.plmn ?? t('core.untold'),
-        })}
-      </p>
+      <p>{words}</p>
       <p>
         <a href="/core">{t('core.found.start.look')}</a>
       </p>

@@ -21,12 +21,16 @@ export interface WriteBackDriver extends HssDriver {
   close(): Promise<void>
 }
 
+const NO_CORE_YET =
+  'no core is set up yet: look for one that runs here (the Core page, or svc core adopt), or set one up'
+
 /** What was seen of the other side, and since when it is away. */
 interface OutageWatch {
   answered(probe: Probe): void
   failed(why: string): void
   isAway(): boolean
-  health(): ComponentHealth
+  /** `isNew`: nobody has a SIM here, and no core is configured. */
+  health(isNew?: boolean): ComponentHealth
 }
 
 /**
@@ -41,10 +45,12 @@ export function outageWatch(
   let seen: Pick<ComponentHealth, 'status' | 'detail'> = { status: 'ok', detail: `${driver}: not asked yet` }
   let away: { readonly cause: string; readonly sinceMs: number; last: string } | undefined
   let known = 0
+  let hasAnswered = false
   return {
     answered: ({ isOk, detail, changes = 0 }) => {
       const isOther = away !== undefined || changes !== known
       known = changes
+      hasAnswered = true
       const isNews = away !== undefined || isOk !== (seen.status === 'ok')
       away = undefined
       seen = { status: isOk ? 'ok' : 'degraded', detail }
@@ -59,8 +65,11 @@ export function outageWatch(
       away.last = why
     },
     isAway: () => away !== undefined,
-    health: () => {
+    health: (isNew = false) => {
       if (away === undefined) return { name: 'hss', kind: 'hss', ...seen }
+      // What was never there is no outage.
+      if (isNew && !hasAnswered)
+        return { name: 'hss', kind: 'hss', status: 'degraded', incident: 'part', detail: NO_CORE_YET }
       const { cause, last, sinceMs } = away
       const since = `away for ${Math.round((clock.monotonicMs() - sinceMs) / 1_000)} s`
       // What came first is the cause: the later words can be its consequence.

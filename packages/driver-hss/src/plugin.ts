@@ -6,6 +6,7 @@ import {
   type Instance,
   type Plugin,
   type SubscriberSources,
+  simProvisioningRef,
   subscriberSourcesRef,
 } from '@steeple/contracts'
 import { errorOf } from './batch.ts'
@@ -74,13 +75,26 @@ export const plugin: Plugin = {
         [hssDriverRef.id, counted(driver, context, heard)],
         [subscriberSourcesRef.id, sources],
       ]),
-      health: async () => [watch.health()],
+      health: async () => [watch.health(watch.isAway() && (await isNew(context)))],
       start: async () => {
         // Not awaited: a database that is down must not keep the service from starting.
         look(context.retiring).catch(() => undefined)
       },
     }
   },
+}
+
+/** No core is configured, and nobody would miss a database: there is no SIM. */
+async function isNew(context: Context): Promise<boolean> {
+  const { settings } = context
+  if (
+    settings.core_a.config_dir !== '' ||
+    settings.core_b.config_dir !== '' ||
+    hssOf(settings).mongo_url !== ''
+  )
+    return false
+  const sims = await context.maybe(simProvisioningRef)?.list('', 1)
+  return sims?.length === 0
 }
 
 /** The driver with its calls counted. `heard` gets whether the other side answered, after each call that was not aborted. */

@@ -162,6 +162,13 @@ found(
     const other = { ...FOUND, settings: { tac: 1 }, lines: 'tac: 1\n' }
     assert.match(await told(other), /A core runs on this machine already \(mme; network 999-70\)/)
     assert.not.match(await told(FOUND), 'A core runs')
+    const overview = async (state: string): Promise<string> => {
+      const plan = { state, driver: 'none' }
+      const answers = { 'GET /v1/core/found': other, 'GET /v1/core/plan': plan }
+      return (await show(() => h(AtStart, { isKnown: () => false }), answers)).text()
+    }
+    assert.match(await overview('unconfigured'), 'Look at this core')
+    assert.not.match(await overview('changes'), 'Look at this core')
     assert.not.match(await told({ ...other, core: null, daemons: [], network: null }), 'A core runs')
   },
 )

@@ -45,7 +45,7 @@ export function Release({
           <Steps outlook={outlook} />
           {outlook.sims.blocked === 0 ? null : (
             <Checkbox
-              label={t('core.release.unblock', { count: outlook.sims.blocked })}
+              label={t('core.release.unblock', { number: outlook.sims.blocked })}
               help={t('core.release.unblock.help')}
               isChecked={isUnblocking}
               onChange={setUnblocking}

@@ -177,7 +177,7 @@ export function changedPart(row: SimRow): readonly unknown[] {
 
 /** What the HSS holds of a SIM, as far as it is known. */
 export function provisioningOf(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
-  const isForeign = row.hss_status === 'synced' && row.hss_driver !== hss.driver
+  const isForeign = row.hss_status === 'synced' && hss.driver !== 'none' && row.hss_driver !== hss.driver
   const unfixable = row.hss_status === 'synced' ? hss.unfixable(row.hash, row.generation) : undefined
   const status = isForeign ? 'pending' : unfixable === undefined ? row.hss_status : 'failed'
   const reason = status === 'synced' ? null : (unfixable ?? row.hss_error ?? hss.problem ?? null)

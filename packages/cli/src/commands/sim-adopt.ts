@@ -151,7 +151,7 @@ function reportText(terminal: Terminal, report: Report, isDry: boolean): string 
   )
   const columns = [
     { title: 'SUBSCRIBER', value: 'imsi_sha256_12', fit: 'whole' },
-    { title: isDry ? 'WHAT WOULD HAPPEN' : 'WHAT HAPPENED', value: whatOf, fit: 'wrap' },
+    { title: isDry ? 'WHAT WOULD HAPPEN' : 'WHAT HAPPENED', value: (one) => whatOf(one, isDry), fit: 'wrap' },
   ] as const
   const more = told.length > MOST_SHOWN ? `and ${told.length - MOST_SHOWN} more; --json shows all\n` : ''
   const rows =
@@ -159,11 +159,12 @@ function reportText(terminal: Terminal, report: Report, isDry: boolean): string 
   return `${fields(totals)}${rows}`
 }
 
-function whatOf({ error, changes, is_unchanged: isSame }: Report['results'][number]): string {
+function whatOf({ error, changes, is_unchanged: isSame }: Report['results'][number], isDry: boolean): string {
   if (error !== null) return `left alone: ${error}`
   if (isSame === false)
     return changes.length > 0
       ? `adopted; the core of this node holds otherwise: ${changes.join(', ')}`
       : 'adopted, but the core holds it otherwise than before; svc audit list tells who changed it'
-  return `mended, because the core cannot read it as it is: ${changes.join(', ')}`
+  const fields = changes.map((one) => (one === 'AMBR' ? 'speed (AMBR)' : one)).join(', ')
+  return `${isDry ? 'would be' : 'was'} written anew with the same value, since the core cannot read it as it is: ${fields}`
 }

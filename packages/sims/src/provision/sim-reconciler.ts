@@ -46,7 +46,8 @@ export function simReconciler(parts: SimsParts): Reconciler {
     reconcile: async (keys, signal) => {
       const driver = hss.driver()
       if (driver === undefined) return hss.later()
-      const isDone = (row: SimRow): boolean => row.hss_status === 'synced' && row.hss_driver === driver.name
+      const isDone = (row: SimRow): boolean =>
+        row.hss_status === 'synced' && (driver.name === 'none' || row.hss_driver === driver.name)
       const isCut = (row: SimRow): boolean => !isOpen(row) && !isDone(row)
       const { rows, outcomes, unread } = await readKeys(context.db, keys, { rows: CUTS_AT_ONCE, of: isCut })
       for (const hash of unread) outcomes.set(hash, NEXT_CUTS)

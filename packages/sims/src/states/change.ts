@@ -202,6 +202,17 @@ export interface Changed {
   readonly after: SimRow
 }
 
+/** Nobody would write it into the HSS that holds the SIM, and a phone would go on as before: an operator is not told that it is done. */
+function refuseUnwritten({ hss }: SimsParts, { hash, hss_driver: holder }: SimRow, change: Change): void {
+  const isOperator = change.reason === undefined || change.reason === 'operator'
+  const isOfHss = ['suspend', 'resume'].includes(change.action) && isOperator && change.lift !== 'keeper'
+  if (!isOfHss || hss.driver()?.name !== 'none' || holder === null || holder === 'none') return
+  throw simStateConflict(
+    `hss.driver is none, so nobody writes into the HSS that holds the SIM ${hash}, and it cannot ${WORDS[change.action]}: ` +
+      'set hss.driver (svc core adopt --yes puts it back), or change it in the core itself',
+  )
+}
+
 /**
  * Moves a SIM inside a transaction: its row, the counters, and what the HSS must hear of it.
  * Throws `sim_not_found`, `sim_state_conflict`.
@@ -218,6 +229,7 @@ export async function transitionSim(
   if (lifecycle === undefined)
     throw simStateConflict(`the SIM ${hash} is ${before.state}; it cannot ${WORDS[change.action]}`)
   if (lifecycle === before) return { before, after: before }
+  refuseUnwritten(parts, before, change)
   if (change.action === 'resume' && change.lift !== 'keeper') await askKeeper(parts, tx, before, change)
   const isHeard = wantedInHss(lifecycle.state) !== wantedInHss(before.state)
   const after: SimRow = {

@@ -349,9 +349,10 @@ interface UnsyncedSim {
   readonly state: SimState
 }
 
-/** Every SIM that `driver` has yet to push. */
+/** Every SIM that `driver` has yet to push. Without an HSS those stay as they are that one holds: it is still theirs. */
 export async function unsyncedSims(reader: Reader, driver: string): Promise<readonly UnsyncedSim[]> {
   const waiting = await reader.all<UnsyncedSim>(NOT_SYNCED)
+  if (driver === 'none') return waiting
   const found = [waiting]
   for (const sql of OF_ANOTHER) found.push(await reader.all<UnsyncedSim>(sql, { driver }))
   return found.flat()

@@ -102,7 +102,7 @@ export function Page() {
           {action.error === undefined ? null : <ErrorNotice error={action.error} />}
         </div>
       ) : null}
-      <Outcome report={done ?? tried} isDry={done === undefined} />
+      <Outcome report={done ?? tried} isDry={done === undefined} isOwn={source === 'core'} />
     </>
   )
 }
@@ -181,7 +181,15 @@ function Nobody({ source }: { readonly source: Source }) {
 }
 
 /** What would be done, or was: counts, and each subscriber that something is to be said of. */
-function Outcome({ report, isDry }: { readonly report: Report | undefined; readonly isDry: boolean }) {
+function Outcome({
+  report,
+  isDry,
+  isOwn,
+}: {
+  readonly report: Report | undefined
+  readonly isDry: boolean
+  readonly isOwn: boolean
+}) {
   if (report === undefined) return null
   const { results, adopted, failed, batch_id: batch } = report
   const same = results.filter((one) => one.is_unchanged === true).length
@@ -205,10 +213,9 @@ function Outcome({ report, isDry }: { readonly report: Report | undefined; reado
             { key: 'sim', title: t('sims.hash'), cell: (row) => <Whose row={row} isDry={isDry} /> },
             {
               key: 'why',
-              title: t('sims.why'),
-              cell: ({ error, changes }) => (
-                <Said>{error ?? (changes.length === 0 ? t('foreign.changed') : changes.join(', '))}</Said>
-              ),
+              title: t(isDry ? 'foreign.whatWould' : 'foreign.what'),
+              cell: ({ error, changes }) =>
+                error === null ? whatText(changes, isDry, isOwn) : <Said>{error}</Said>,
             },
           ]}
         />
@@ -220,6 +227,14 @@ function Outcome({ report, isDry }: { readonly report: Report | undefined; reado
       )}
     </section>
   )
+}
+
+/** What changes of one that is taken over, in words. */
+function whatText(changes: readonly string[], isDry: boolean, isOwn: boolean): string {
+  if (changes.length === 0) return t('foreign.changed')
+  const fields = changes.map((one) => (one === 'AMBR' ? t('foreign.ambr') : one)).join(', ')
+  if (!isOwn) return t('foreign.lacks', { fields })
+  return t(isDry ? 'foreign.anew.would' : 'foreign.anew', { fields })
 }
 
 function Whose({ row, isDry }: { readonly row: Report['results'][number]; readonly isDry: boolean }) {

@@ -200,12 +200,15 @@ real(
   async () => {
     const good = files()
     const before = await starts()
-    appendFileSync(join(core.configDir, 'hss.yaml'), '# faster\n')
-    assert.equal(restartsIn(await plan()), ['hss'])
+    // It restarts only if it may have read the edit, as it may in its first seconds.
+    await eventually(async () => {
+      appendFileSync(join(core.configDir, 'hss.yaml'), '# faster\n')
+      return restartsIn(await plan()).length === 0
+    }, PATIENCE_MS)
     service.child.kill('SIGHUP')
     await eventually(async () => isDeepStrictEqual(files(), good), PATIENCE_MS)
     await coreInForce(service, PATIENCE_MS)
-    assert.equal(await restartedSince(before), ['hss'])
+    assert.equal(await restartedSince(before), [])
   },
   { limitMs: 2 * PATIENCE_MS },
 )

@@ -1,6 +1,7 @@
 import {
   type Context,
   coreDriverRef,
+  type FoundSettings,
   foundSettingsRef,
   type Instance,
   nodeIdentityRef,
@@ -29,10 +30,9 @@ export const plugin: Plugin = {
     })
     context.onChange(policyRef, wake)
     context.onChange(coreDriverRef, wake)
+    const foundSettings: FoundSettings = { found: (signal) => settingsFound(context, signal) }
     return {
-      services: new Map<string, object>([
-        [foundSettingsRef.id, { found: (signal: AbortSignal) => settingsFound(context, signal) }],
-      ]),
+      services: new Map<string, object>([[foundSettingsRef.id, foundSettings]]),
       reconcilers: [control.reconciler],
       routes: [
         planRoute(context),

@@ -151,7 +151,11 @@ function reportText(terminal: Terminal, report: Report, isDry: boolean): string 
   )
   const columns = [
     { title: 'SUBSCRIBER', value: 'imsi_sha256_12', fit: 'whole' },
-    { title: isDry ? 'WHAT WOULD HAPPEN' : 'WHAT HAPPENED', value: (one) => whatOf(one, isDry), fit: 'wrap' },
+    {
+      title: isDry ? 'WHAT WOULD HAPPEN' : 'WHAT HAPPENED',
+      value: (one: Report['results'][number]) => whatOf(one, isDry),
+      fit: 'wrap',
+    },
   ] as const
   const more = told.length > MOST_SHOWN ? `and ${told.length - MOST_SHOWN} more; --json shows all\n` : ''
   const rows =

@@ -158,7 +158,7 @@ found(
   'says where a new box is set up that a core runs already, until its settings are taken over',
   async () => {
     const told = async (answer: object): Promise<string> =>
-      (await show(() => h(AtStart, {}), { 'GET /v1/core/found': answer })).text()
+      (await show(() => h(AtStart as never, {}), { 'GET /v1/core/found': answer })).text()
     const other = { ...FOUND, settings: { tac: 1 }, lines: 'tac: 1\n' }
     assert.match(await told(other), /A core runs on this machine already \(mme; network 999-70\)/)
     assert.not.match(await told(FOUND), 'A core runs')

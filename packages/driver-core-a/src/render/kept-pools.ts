@@ -93,8 +93,8 @@ function placesBeside(
     const pool = range === undefined ? networkBeside(base, taken, Object.values(desired.addresses)) : base
     if (pool === undefined)
       throw validationFailed(
-        `there is no free range beside the pools of the core's files for the APN ${dnn}: write its pool into ` +
-          'overlays/smf.yaml and overlays/upf.yaml, or choose another core_a.subnet',
+        `the pools of the core's files leave no free range for the APN ${dnn}: write one into overlays/smf.yaml and ` +
+          'overlays/upf.yaml, or choose another core_a.subnet',
       )
     taken.push({ subnet: `${pool.network}/${pool.prefix}`, dnn, ranges: range === undefined ? [] : [range] })
     return { dnn, pool, range }

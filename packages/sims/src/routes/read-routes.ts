@@ -158,7 +158,9 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
           inCoreOf(parts, row, request.signal),
         ])
         const body = { ...record, in_core }
-        return { ...ok(body), headers: { etag: changeTag(changedPart(row), body) } }
+        // Without what the core alone has, the tag is that of the answer to the last change.
+        const tag = changeTag(changedPart(row), in_core === null ? record : body)
+        return { ...ok(body), headers: { etag: tag } }
       },
     }),
   ]

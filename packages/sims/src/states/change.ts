@@ -208,8 +208,8 @@ function refuseUnwritten({ hss }: SimsParts, { hash, hss_driver: holder }: SimRo
   const isOfHss = ['suspend', 'resume'].includes(change.action) && isOperator && change.lift !== 'keeper'
   if (!isOfHss || hss.driver()?.name !== 'none' || holder === null || holder === 'none') return
   throw simStateConflict(
-    `hss.driver is none, so nobody writes into the HSS that holds the SIM ${hash}, and it cannot ${WORDS[change.action]}: ` +
-      'set hss.driver (svc core adopt --yes puts it back), or change it in the core itself',
+    `hss.driver is none, so the SIM ${hash} cannot ${WORDS[change.action]}: nobody writes into its HSS. ` +
+      'svc core adopt --yes sets it again',
   )
 }
 

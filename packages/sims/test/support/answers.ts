@@ -6,6 +6,7 @@ export interface SimBody {
   readonly state: string
   readonly profile: string
   readonly apns: readonly string[]
+  readonly ambr: { readonly uplink_bps: number; readonly downlink_bps: number }
   readonly expires_at: string
   readonly suspend_reason: string | null
   readonly batch_id: string

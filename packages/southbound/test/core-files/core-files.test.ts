@@ -51,7 +51,7 @@ test('does not call a change that is being made one that was cut short', () => {
       return undefined
     },
   }
-  let look: FakeCore['plan'] = async () => assert.unreachable()
+  let look: FakeCore['plan'] = () => Promise.reject(new Error('it is looked at before it is there'))
   return inCore(
     async (_world, { apply, plan }) => {
       look = plan

@@ -27,6 +27,7 @@ card.erase card-writer: which card an erased SIM was on is forgotten
 compliance.export compliance: somebody took the regulator's file
 core.config_apply core-config: a configuration of the core is in force
 core.config_refused core-config: the core refused its configuration
+core.overlays_restored core-config: the operator's own lines of the core's files were put back from the store
 core.edit_undone core-config: an edit by hand of a file of the core was undone, and a copy kept
 core.recall driver-core-a: phones without a session must attach again
 core.restart southbound: a daemon of the core was restarted

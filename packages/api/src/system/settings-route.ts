@@ -121,7 +121,7 @@ function changeRoute(file: SettingsFile, change: UnderWay, kernel: EdgeCore['ker
     description:
       'Only keys that are `settable`, such as the country, the number of the network and the program of the radio; of the ' +
       'driver of the core only that there is none. With `found`, other keys too, but only to what the box itself reads from ' +
-      'this machine now (`GET /v1/core/found`). The whole ' +
+      'this machine now. The whole ' +
       'file is checked before anything is written; everything else in it stays. A dry run changes nothing and shows ' +
       'what would be written. With If-Match, a request is refused when the file has changed, no matter by whom.',
     schema: {

@@ -37,6 +37,7 @@ export function steeringRoutes(parts: Parts): readonly Route[] {
       path: '/v1/steering',
       role: 'admin',
       summary: 'Show what the hub wants this box to have, what it may set here, and where this box differs',
+      description: 'Part by part, with the error of this box where it refused one.',
       schema: { response: STEERING },
       handle: async (request) => ok(await shown(parts, request.signal)),
     }),

@@ -116,6 +116,7 @@ function reportRoute(parts: Parts): Route {
     role: 'node',
     nodeToo: true,
     summary: 'Tell the hub what became of the desired state of this box',
+    description: 'For members of the mesh. A box tells after each change and every ten minutes.',
     schema: { params: OF_NODE, body: REPORT_SCHEMA, response: recordSchema({ taken: { type: 'boolean' } }) },
     audit: 'groups.report',
     handle: async (request) => {

@@ -75,6 +75,7 @@ function listRoute(parts: Parts): Route {
     path: '/v1/groups',
     role: 'operator',
     summary: 'List the groups of boxes and what they are to have',
+    description: 'By name. GET /v1/desired-state says how each box stands to it.',
     schema: { response: pageSchema('groups', GROUP) },
     paged: true,
     handle: async (request) => {
@@ -101,6 +102,7 @@ function showRoute(parts: Parts): Route {
     path: '/v1/groups/:name',
     role: 'operator',
     summary: 'Show a group of boxes',
+    description: 'Its members, its rank among other groups, and what they are to have.',
     schema: { params: NAMED, response: GROUP },
     errors: ['not_found'],
     handle: async ({ params: { name } }) => {
@@ -160,6 +162,7 @@ function removeRoute(parts: Parts): Route {
     path: '/v1/groups/:name',
     role: 'admin',
     summary: 'Remove a group; its boxes stay as they are',
+    description: 'What it has set stays on each box until somebody there changes it.',
     schema: { params: NAMED, status: 204 },
     audit: 'groups.remove',
     errors: ['not_found'],

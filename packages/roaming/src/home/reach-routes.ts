@@ -70,6 +70,7 @@ function getRoute(parts: RoamingParts): Route {
     path: '/v1/sims/:imsi/reach',
     role: 'viewer',
     summary: 'Get where a SIM works besides this box',
+    description: 'Its reach, the boxes that it names, and the leases that other boxes hold.',
     schema: { params: SIM_PARAMS, response: RESPONSE },
     errors: ['sim_not_found'],
     handle: async ({ params }) => {
@@ -125,6 +126,7 @@ function manyRoute(parts: RoamingParts): Route {
     path: '/v1/roaming/reach',
     role: 'operator',
     summary: 'Choose where many SIMs work: those of a batch, or those that are named',
+    description: 'As for one SIM, for all of them at once.',
     example: { batch_id: 'b-20261121-abcdefghjkmn', reach: 'mesh' },
     schema: {
       body: objectSchema(

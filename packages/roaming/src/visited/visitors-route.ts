@@ -20,6 +20,7 @@ export function visitorsRoute({ context }: RoamingParts): Route {
     path: '/v1/roaming/visitors',
     role: 'viewer',
     summary: 'List the SIMs of other boxes that this one serves',
+    description: 'Each with its home and the end of its lease.',
     schema: {
       response: pageSchema(
         'visitors',

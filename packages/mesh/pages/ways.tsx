@@ -18,7 +18,8 @@ export function Panel() {
     { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
   )
   const backhaul = useQuery('/v1/mesh/backhaul', { query: { months: 1 } }, { everyMs: BACKHAUL_LOOK_MS })
-  const status = useQuery('/v1/status', {}, { on: ['node.*'], everyMs: LOOK_MS })
+  // The Overview looks at it by itself.
+  const status = useQuery('/v1/status', {}, { on: ['node.*'] })
   // A service of an earlier version does not tell it.
   const sum = status.data?.boxes
   const peers = links.data?.peers ?? []

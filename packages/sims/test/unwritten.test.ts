@@ -27,10 +27,7 @@ test('refuses to suspend and resume a SIM that an HSS holds into which nobody wr
         (reason: ServiceError) => reason,
       )
     assert.is(error?.code, 'sim_state_conflict')
-    assert.match(
-      error?.message ?? '',
-      /hss\.driver is none, so the SIM [0-9a-f]+ cannot/,
-    )
+    assert.match(error?.message ?? '', /hss\.driver is none, so the SIM [0-9a-f]+ cannot/)
     assert.is((await SIMS.find(db, { hash }))?.state, state)
   }
   db.close()

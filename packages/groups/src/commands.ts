@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Commands } from '@steeple/contracts'
+import { type Commands, jsonIn } from '@steeple/contracts'
 
 /** What the commands of this plugin do, by their words. */
 export const commands: Commands = {
@@ -10,9 +10,9 @@ export const commands: Commands = {
     const text = await readFile(path, 'utf8').catch((cause: unknown) => {
       throw host.unreadable(path, cause)
     })
-    const body = isJson(text) ? (JSON.parse(text) as object) : undefined
+    const body = jsonIn(text)
     if (body === undefined) throw host.usage(`${path} is no JSON`)
-    host.printRecord(await host.call('PUT /v1/groups/{name}', { path: { name }, body }))
+    host.printRecord(await host.call('PUT /v1/groups/{name}', { path: { name }, body: body as object }))
   },
   'group permit': async (host) => {
     const { part, none } = host.typed
@@ -21,13 +21,4 @@ export const commands: Commands = {
       throw host.usage('name the parts that the hub may set, or give --none')
     host.printRecord(await host.call('PUT /v1/steering', { body: { permitted } }))
   },
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

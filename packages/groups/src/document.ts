@@ -1,7 +1,8 @@
-import { createHash, verify, X509Certificate } from 'node:crypto'
+import { hash, verify, X509Certificate } from 'node:crypto'
 import {
   isRecord,
   type JsonSchema,
+  jsonIn,
   msFromTimestamp,
   type NodeCredentials,
   objectSchema,
@@ -50,7 +51,7 @@ export function documentText(document: BoxDocument): string {
 }
 
 export function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }
 
 export function signed(identity: Pick<NodeCredentials, 'sign' | 'tls'>, text: string): SignedDocument {
@@ -110,7 +111,7 @@ function isIssuedBy(certificate: X509Certificate, ca: X509Certificate): boolean 
 
 /** A document by its text. Throws `validation_failed`. */
 export function readDocument(text: string): BoxDocument {
-  const value: unknown = parsed(text)
+  const value = jsonIn(text)
   if (!isRecord(value) || value.form !== FORM) throw wrong('has another form than this box knows')
   const { hub, node, version, issued_at, groups, state } = value
   const isWhole =
@@ -131,14 +132,6 @@ function isState(value: unknown): value is State {
   if (!isRecord(value)) return false
   const known: readonly string[] = PARTS
   return Object.entries(value).every(([part, values]) => known.includes(part) && isRecord(values))
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function wrong(what: string): Error {

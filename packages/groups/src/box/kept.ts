@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import { type Membership, systemPrincipal, type Tx } from '@steeple/contracts'
 import { ALL, BOX, type Parts } from '../context.ts'
 import { type BoxDocument, digestOf, type Kept, orderOf, readDocument, verified } from '../document.ts'
@@ -17,7 +17,7 @@ export function hubOf({ identity }: Pick<Parts, 'identity'>): Hub | undefined {
   const membership = identity.membership()
   if (membership === undefined) return undefined
   const { raw } = new X509Certificate(membership.caPem)
-  return { membership, id: membership.rootNodeId, caSha256: createHash('sha256').update(raw).digest('hex') }
+  return { membership, id: membership.rootNodeId, caSha256: hash('sha256', raw) }
 }
 
 function isOf(hub: Hub, row: { readonly hub_id: string; readonly ca_sha256: string }): boolean {

@@ -70,13 +70,13 @@ function listRoute(parts: Parts): Route {
       const after = String(page.after?.[0] ?? '')
       const boxes = (await boxesOf(parts)).filter(({ nodeId }) => nodeId > after)
       const sorted = boxes.toSorted((a, b) => (a.nodeId < b.nodeId ? -1 : 1))
-      const records = await Promise.all(
-        (group === undefined ? sorted.slice(0, page.limit + 1) : sorted).map(async ({ nodeId, name }) => {
-          const document = await DOCUMENTS.find(db, { node_id: nodeId })
-          return recordOf(nodeId, name, document, await REPORTS.find(db, { node_id: nodeId }))
-        }),
-      )
-      const rows = records.filter(({ groups }) => group === undefined || groups.includes(group))
+      const rows: ReturnType<typeof recordOf>[] = []
+      for (const { nodeId, name } of sorted) {
+        if (rows.length > page.limit) break
+        const document = await DOCUMENTS.find(db, { node_id: nodeId })
+        const row = recordOf(nodeId, name, document, await REPORTS.find(db, { node_id: nodeId }))
+        if (group === undefined || row.groups.includes(group)) rows.push(row)
+      }
       return ok(
         await pageFrom(
           page,

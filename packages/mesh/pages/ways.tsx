@@ -10,18 +10,14 @@ const BACKHAUL_LOOK_MS = 60_000
 const MOST = 6
 const TONES: Readonly<Record<string, Tone>> = { active: 'ok', stale: 'bad' }
 
-/** The links to other boxes, and what the way out has carried this month. */
-export function Panel() {
+/** The links to other boxes, and what the way out has carried this month. `boxes`: their sum; none is told by a service of an earlier version. */
+export function Panel({ boxes: sum }: { readonly boxes?: AnswerOf<'GET', '/v1/status'>['boxes'] }) {
   const links = useQuery(
     '/v1/peers',
     { query: { limit: 500 } },
     { on: ['peer.*', 'mesh.*'], everyMs: LOOK_MS },
   )
   const backhaul = useQuery('/v1/mesh/backhaul', { query: { months: 1 } }, { everyMs: BACKHAUL_LOOK_MS })
-  // The Overview looks at it by itself.
-  const status = useQuery('/v1/status', {}, { on: ['node.*'] })
-  // A service of an earlier version does not tell it.
-  const sum = status.data?.boxes
   const peers = links.data?.peers ?? []
   const lost = peers.filter(({ state }) => state !== 'active')
   // Of many, those that somebody may have to look at.

@@ -127,7 +127,7 @@ function Machinery({ status, past }: { readonly status: Query<Status>; readonly 
         {status.data === undefined ? null : (
           <>
             <Internet status={status.data} />
-            <Panels on="overview.ways" />
+            <Panels on="overview.ways" boxes={status.data.boxes} />
           </>
         )}
       </section>

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
@@ -32,10 +32,8 @@ pages.before(async () => {
   if (executable === undefined) return
   makeLan()
   air = await openAir(folder)
-  const config = join(folder, 'mast.yaml')
   const core = join(folder, 'core')
   mkdirSync(core)
-  writeFileSync(config, `${radioConfig(air.binary)}core_a: {config_dir: ${core}}\n`)
   const env = { SVC_PEERING_MDNS: 'false' }
   const place = await boxPlace(1)
   mast = await makeBox({
@@ -43,7 +41,7 @@ pages.before(async () => {
     place,
     folder: join(folder, 'mast'),
     env,
-    flags: ['--config', config],
+    config: `${radioConfig(air.binary)}core_a: {config_dir: ${core}}\n`,
   })
   hill = await makeBox({
     ...{ name: 'hill', place: await boxPlace(2), folder: join(folder, 'hill') },

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
@@ -20,13 +20,11 @@ let hill: Box
 lifecycle.before(async () => {
   makeLan()
   air = await openAir(folder)
-  const config = join(folder, 'mast.yaml')
-  writeFileSync(config, radioConfig(air.binary))
   const place = await boxPlace(1)
   const quiet = { SVC_PEERING_MDNS: 'false' }
   mast = await makeBox({
     ...{ name: 'mast', place, folder: join(folder, 'mast') },
-    ...{ env: quiet, flags: ['--config', config] },
+    ...{ env: quiet, config: radioConfig(air.binary) },
   })
   hill = await makeBox({
     ...{ name: 'hill', place: await boxPlace(2), folder: join(folder, 'hill') },

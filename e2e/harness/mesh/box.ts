@@ -53,17 +53,26 @@ export interface BoxOptions {
   readonly folder: string
   /** More environment (`SVC_…`). */
   readonly env?: Readonly<Record<string, string>>
+  /** Its configuration (YAML), which it may write. */
+  readonly config?: string
   /** More flags of the service. */
   readonly flags?: readonly string[]
 }
 
 /** Initialises a box; its service does not run yet. */
-export async function makeBox({ name, place, folder, env = {}, flags = [] }: BoxOptions): Promise<Box> {
+export async function makeBox({
+  name,
+  place,
+  folder,
+  env = {},
+  config: yaml = '',
+  flags = [],
+}: BoxOptions): Promise<Box> {
   const dataDir = join(folder, 'data')
   mkdirSync(folder, { recursive: true })
-  // Its own, which it may write; what the machine has is none of its business.
+  // Its own: what the machine has is none of its business.
   const config = join(folder, 'control.yaml')
-  writeFileSync(config, '')
+  writeFileSync(config, yaml)
   const adminToken = randomBytes(24).toString('hex')
   const url = `https://${place.address}:${PORT}`
   const clock = fakedClock(folder)

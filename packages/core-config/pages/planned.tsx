@@ -31,9 +31,10 @@ export function Planned({
   readonly isLab?: boolean
   readonly words?: 'core.plan.state' | 'core.whatIf.state'
 }) {
-  const { state, driver, notes, problems } = plan
-  // Of a core that is only looked at nothing has to change.
-  if (driver === 'none' && state === 'changes' && words === 'core.plan.state') return <Looking plan={plan} />
+  const { state, driver, held, notes, problems } = plan
+  // Files of others are their core's settings: nothing has to change while the box only looks at it.
+  if (driver === 'none' && held.length > 0 && state === 'changes' && words === 'core.plan.state')
+    return <Looking plan={plan} />
   return (
     <>
       <p>

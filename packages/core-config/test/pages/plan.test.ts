@@ -76,6 +76,18 @@ core(
   },
 )
 
+core(
+  'says of files that nobody has copied to the core yet what must change, and who copies them',
+  async () => {
+    const files = [{ path: 'smf.yaml', change: 'added', daemon: 'smf', diff: '+a: 2' }]
+    const page = await shown({ 'GET /v1/core/plan': { ...PLAN, state: 'changes', driver: 'none', files } })
+    const text = page.text('Planned change')
+    for (const says of ['The core must change', 'Who runs the core makes this change'])
+      assert.match(text, says)
+    assert.not.match(text, 'These are your settings.')
+  },
+)
+
 core('releases the core after it has shown what that does, and whom it leaves blocked', async () => {
   const file = { file: '/etc/svc/control.yaml', writable: true, lines: '', fixed: [], applied: false }
   const page = await shown({

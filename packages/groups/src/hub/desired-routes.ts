@@ -1,6 +1,7 @@
 import {
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
+  nodeNotFound,
   notFound,
   objectSchema,
   ok,
@@ -90,7 +91,8 @@ function listRoute(parts: Parts): Route {
   })
 }
 
-function documentRoute({ context, identity }: Parts): Route {
+function documentRoute(parts: Parts): Route {
+  const { context, identity } = parts
   return route<{ readonly id: string }, unknown, unknown>({
     method: 'GET',
     path: '/v1/desired-state/:id',
@@ -99,11 +101,12 @@ function documentRoute({ context, identity }: Parts): Route {
     summary: 'Get what one box is to have, signed by the hub',
     description: 'A box gets its own.',
     schema: { params: OF_NODE, response: SIGNED_SCHEMA },
-    errors: ['not_found'],
+    errors: ['node_not_found', 'not_found'],
     handle: async ({ params: { id } }) => {
       const row = await DOCUMENTS.find(context.db, { node_id: id })
-      if (row === undefined) throw notFound('desired state of that box')
-      return ok(signed(identity, row.document))
+      if (row !== undefined) return ok(signed(identity, row.document))
+      if (!(await boxesOf(parts)).some(({ nodeId }) => nodeId === id)) throw nodeNotFound(id)
+      throw notFound(`desired state of box ${id}: it is in no group`)
     },
   })
 }

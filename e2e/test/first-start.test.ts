@@ -309,6 +309,10 @@ first('uses the data directory that a configuration names, not the default one',
   assert.match(await introduced(run), new RegExp(`${join(dir, 'own')}`))
   assert.ok(readdirSync(join(dir, 'own')).includes('svc.db'))
   await ended(run, 'SIGTERM')
+  const flag = ['--data-dir', join(dir, 'flag')]
+  const other = started.launch(['start', '--config', config, ...flag], AS_ROOT_COMMAND)
+  assert.match(await introduced(other), new RegExp(`${join(dir, 'flag')}`), 'what is said at the start holds')
+  await ended(other, 'SIGTERM')
 })
 
 /** Where the introduction says that the phones are. */

@@ -47,18 +47,18 @@ const CORE_PATIENCE_MS = 2_000
  * something has ended it. Resolves with the service's exit code. All end with this process, however that ends.
  */
 export async function runLab(terminal: Terminal, options: LabOptions, programs?: string): Promise<number> {
-  const flags = ['--first-start', ...serviceFlags(options)]
-  // A configuration says itself where its data is and which core it has.
-  if (options.config !== undefined) return await supervise(flags, { ...logFormat(), ...terminal.env })
+  // A configuration says itself which core it has, and where its data is when no flag does.
+  if (options.config !== undefined)
+    return await supervise(serviceFlags(options), { ...logFormat(), ...terminal.env })
   const dataDir = resolve(terminal.cwd, options.dataDir ?? terminal.env.SVC_SERVER_DATADIR ?? 'data')
   const config = ownConfig(dataDir)
   const isAsked = options.core && terminal.env.SVC_HSS_DRIVER === undefined && programs !== undefined
   const lab = isAsked ? await startLabCore(terminal.env, { dataDir, config, programs }) : undefined
   // A newcomer has no core: without a word on the HSS there is none to push to.
   const env = { SVC_HSS_DRIVER: 'none', ...logFormat(), ...terminal.env, ...lab?.env }
-  const more = [...(config === undefined ? [] : ['--config', config]), '--data-dir', dataDir]
+  const flags = serviceFlags({ ...options, dataDir, ...(config === undefined ? {} : { config }) })
   try {
-    return await supervise([...flags, ...more], env)
+    return await supervise(flags, env)
   } finally {
     if (lab !== undefined) await endLabCore(lab)
   }
@@ -69,9 +69,10 @@ function logFormat(): NodeJS.ProcessEnv {
   return process.stdout.isTTY === true ? { SVC_SERVER_LOGFORMAT: 'console' } : {}
 }
 
-function serviceFlags({ config, listen, logLevel, safeMode }: LabOptions): readonly string[] {
-  const named = { '--config': config, '--listen': listen, '--log-level': logLevel }
+function serviceFlags({ config, dataDir, listen, logLevel, safeMode }: LabOptions): readonly string[] {
+  const named = { '--config': config, '--data-dir': dataDir, '--listen': listen, '--log-level': logLevel }
   return [
+    '--first-start',
     ...Object.entries(named).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
     ...(safeMode === true ? ['--safe-mode'] : []),
   ]

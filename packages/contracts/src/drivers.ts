@@ -96,24 +96,25 @@ export interface CoreRestartPlan {
   /** Phones that lose their connection by it; undefined when the core does not tell. */
   readonly dropped: number | undefined
 }
-/** Files of others that were put back. */
+/** Files of others that were put back. A driver that does not look for edits leaves `edits`, `kept` and `left` out. */
 export interface CoreRestored {
   /** The name of the copy. */
   readonly copy: string
   /** Paths of the files that were written or removed. */
   readonly changed: readonly string[]
+  /** Paths of the files, overlays too, of which an edit by hand is undone. */
+  readonly edits?: readonly string[]
+  /** The folder of the copy of these; before there is one, where it will lie. Undefined without edits. */
+  readonly kept?: string | undefined
+  /** Paths among the overlays that the service did not make: they stay. */
+  readonly left?: readonly string[]
   /** Daemons that were restarted, in that order. */
   readonly restarted: readonly string[]
   /** Why daemons have not restarted, or do not get well with them, in words; undefined when all are well. */
   readonly problem: string | undefined
 }
 /** What putting files of others back would do. */
-export interface CoreRestorePlan extends CoreRestartPlan {
-  /** The name of the copy. */
-  readonly copy: string
-  /** Paths of the files that would be written or removed. */
-  readonly changed: readonly string[]
-}
+export type CoreRestorePlan = CoreRestartPlan & Omit<CoreRestored, 'restarted' | 'problem'>
 /** One file of a plan. */
 export interface PlannedFile {
   readonly path: string

@@ -58,30 +58,15 @@ export function Release({
 }
 
 function Steps({ outlook: { sims, files, settings } }: { readonly outlook: Outlook }) {
-  const changed = files?.changed ?? []
-  const restarted = files?.restarted ?? []
   return (
     <>
       <ul>
         <li>{t('core.release.stay', { count: sims.subscribers })}</li>
+        {sims.others === null || sims.others === 0 ? null : (
+          <li>{t('core.release.others', { count: sims.others })}</li>
+        )}
         {sims.rates === 0 ? null : <li>{t('core.release.rates', { count: sims.rates })}</li>}
-        <li>
-          {changed.length === 0
-            ? t('core.release.files.same')
-            : t('core.release.files', { files: changed.join(', ') })}
-        </li>
-        <li>
-          {restarted.length === 0 ? (
-            t('core.found.cost.none')
-          ) : (
-            <>
-              {t('core.found.cost', { daemons: restarted.join(', ') })}{' '}
-              {typeof files?.subscribers_dropped === 'number'
-                ? t('core.plan.drops', { count: files.subscribers_dropped })
-                : t('core.plan.drops.unknown')}
-            </>
-          )}
-        </li>
+        {files === undefined ? <li>{t('core.release.files.same')}</li> : <Files files={files} />}
         <li>{t('core.release.looks')}</li>
       </ul>
       {settings.writable && settings.fixed.length === 0 ? null : (
@@ -90,6 +75,37 @@ function Steps({ outlook: { sims, files, settings } }: { readonly outlook: Outlo
           <pre>{settings.lines}</pre>
         </>
       )}
+    </>
+  )
+}
+
+/** Which files come back, which edits that undoes, and whom it costs the network. */
+function Files({
+  files: { changed, restarted, subscribers_dropped: dropped, edits, kept, left },
+}: {
+  readonly files: NonNullable<Outlook['files']>
+}) {
+  return (
+    <>
+      <li>
+        {changed.length === 0
+          ? t('core.release.files.same')
+          : t('core.release.files', { files: changed.join(', ') })}
+      </li>
+      {edits.length === 0 ? null : (
+        <li>{t('core.release.edits', { files: edits.join(', '), copy: kept ?? '' })}</li>
+      )}
+      {left.length === 0 ? null : <li>{t('core.release.left', { files: left.join(', ') })}</li>}
+      <li>
+        {restarted.length === 0 ? (
+          t('core.found.cost.none')
+        ) : (
+          <>
+            {t('core.found.cost', { daemons: restarted.join(', ') })}{' '}
+            {dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}
+          </>
+        )}
+      </li>
     </>
   )
 }

@@ -91,24 +91,57 @@ const WRAPPED_REASON = { value: 'reason', fit: 'wrap' } as const
 /** With these the service looks at the core, and writes nothing. */
 const LOOKING = { settings: { 'hss.driver': 'none', 'southbound.driver': 'none' } }
 
-/** What comes back of the files from before, and whom that cuts off. */
-async function restoreWords({ call, printable }: CommandHost, copy: string): Promise<string> {
+/** `POST /v1/core/restore-original` as it answers. */
+interface Restored {
+  readonly changed: readonly string[]
+  readonly restarted: readonly string[]
+  readonly subscribers_dropped: number | null
+  readonly problem: string | null
+  readonly edits: readonly string[]
+  readonly kept: string | null
+  readonly left: readonly string[]
+}
+
+const restored = async ({ call }: CommandHost, body: object): Promise<Restored> =>
+  (await call('POST /v1/core/restore-original', { body })) as unknown as Restored // as the route documents it
+
+/** What comes back of the files from before, whom that cuts off, and which edits by hand it undoes. */
+async function restoreSteps(host: CommandHost, copy: string): Promise<readonly string[]> {
+  const { printable } = host
   const {
     changed,
     restarted,
     subscribers_dropped: dropped,
-  } = (await call('POST /v1/core/restore-original', {
-    body: { dry_run: true },
-  })) as unknown as {
-    readonly changed: readonly string[]
-    readonly restarted: readonly string[]
-    readonly subscribers_dropped: number | null
-  } // as the route documents it
-  if (changed.length === 0) return 'the files are as they were before, and nothing restarts'
+    edits,
+    kept,
+    left,
+  } = await restored(host, { dry_run: true })
   const files = `files that come back as they were: ${changed.map(printable).join(', ')} (${printable(copy)})`
-  return restarted.length === 0
-    ? `${files}, and nothing restarts`
-    : `${files}; ${cutWords(restarted.map(printable), dropped)}`
+  const cost =
+    restarted.length === 0 ? ', and nothing restarts' : `; ${cutWords(restarted.map(printable), dropped)}`
+  return [
+    changed.length === 0 ? 'the files are as they were before, and nothing restarts' : `${files}${cost}`,
+    ...(edits.length === 0
+      ? []
+      : [
+          `edits by hand that are undone: ${edits.map(printable).join(', ')}; a copy is kept in ${printable(kept ?? '')}`,
+        ]),
+    ...(left.length === 0 ? [] : [`files that are yours and stay: ${left.map(printable).join(', ')}`]),
+  ]
+}
+
+/** Who is in the core afterwards. */
+function subscribersWords({ subscribers, others, rates }: Readonly<Record<string, unknown>>): string {
+  const own = countText(Number(subscribers), 'subscriber')
+  const foreign =
+    typeof others === 'number'
+      ? `and ${others} that ${others === 1 ? 'is' : 'are'} not of this service`
+      : 'and all that are not of this service'
+  const slow =
+    Number(rates) === 0
+      ? ''
+      : `; ${Number(rates)} of them get back the AMBR that they had before they were slowed down`
+  return `${own} of this service will stay in the core, ${foreign}${slow}`
 }
 
 /** Who of the suspended stays blocked, and how they are let on first. */
@@ -127,12 +160,11 @@ async function release(host: CommandHost): Promise<void> {
   const { lines, writable } = await call('PUT /v1/settings', { query: { dry_run: true }, body: LOOKING })
   const blocked = Number(found.blocked)
   const steps = [
-    `${countText(Number(found.subscribers), 'subscriber')} of this service will stay in the core; ` +
-      `${printable(String(found.rates))} that were slowed down get their AMBR back`,
+    subscribersWords(found),
     ...(blocked === 0 ? [] : [blockedWords(found, typed.unblock === true)]),
-    originals.length === 0
-      ? `${dir === '' ? "the core's files" : `the files in ${printable(dir)}`} stay as they are`
-      : await restoreWords(host, originals[0] ?? ''),
+    ...(originals[0] === undefined
+      ? [`${dir === '' ? "the core's files" : `the files in ${printable(dir)}`} stay as they are`]
+      : await restoreSteps(host, originals[0])),
     'the service then only looks: hss.driver and southbound.driver become none. The SIMs stay here as records',
   ]
   if (typed.yes !== true) {
@@ -147,13 +179,18 @@ async function release(host: CommandHost): Promise<void> {
       `the service may not write its configuration file. Write these lines into it, then run this again:\n${printable(String(lines))}`,
     )
   // Files first: while southbound.driver is none nothing restarts. Subscribers last, right before nobody writes to them any more.
-  const files =
-    originals.length === 0 ? undefined : await call('POST /v1/core/restore-original', { body: {} })
+  const files = originals.length === 0 ? undefined : await restored(host, {})
   const left = await call('POST /v1/sims/release', {
     body: typed.unblock === true ? { unblock: true } : {},
   })
   await call('PUT /v1/settings', { body: LOOKING })
-  const done = { ...left, files_restored: files?.changed ?? [], restarted: files?.restarted ?? [] }
+  const { changed = [], restarted = [], edits = [], kept, left: staying = [] } = files ?? {}
+  const done = {
+    ...left,
+    ...{ files_restored: changed, restarted },
+    ...(edits.length === 0 ? {} : { edits_undone: edits, edits_kept_in: kept }),
+    ...(staying.length === 0 ? {} : { files_left: staying }),
+  }
   if (isJson) return host.printRecord(done)
   out(fields(done))
   if (typeof files?.problem !== 'string') return

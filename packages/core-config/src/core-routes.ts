@@ -2,6 +2,8 @@ import {
   type Context,
   type CoreDriver,
   type CorePlan,
+  type CoreRestored,
+  type CoreRestorePlan,
   coreDriverRef,
   type JsonSchema,
   nodeStateConflict,
@@ -75,7 +77,7 @@ function restoreRoute(context: Context, wake: () => void): Route {
     summary: 'Restore files of the core from before the service replaced them',
     description:
       'Restores the copy of that name, or the oldest (`originals` of the plan). Files that only the service wrote are ' +
-      'removed, and the daemons restart. Nothing is applied again before `POST /v1/core/take-over`. With ' +
+      'removed, and the daemons restart. Edits by hand are copied first, and overlays go. Nothing is applied again before `POST /v1/core/take-over`. With ' +
       '`southbound.driver: none` no daemon is restarted.',
     schema: {
       body: objectSchema({
@@ -94,6 +96,18 @@ function restoreRoute(context: Context, wake: () => void): Route {
           type: ['string', 'null'],
           description: 'Why daemons have not restarted or are not well; null when all are.',
         },
+        edits: {
+          ...PATHS,
+          description: 'Files and overlays that somebody has edited by hand: that is undone.',
+        },
+        kept: {
+          type: ['string', 'null'],
+          description: 'Folder of the copy of these; in a dry run, where it will lie. null without edits.',
+        },
+        left: {
+          ...PATHS,
+          description: 'Files among the overlays that this service did not make: they stay.',
+        },
       }),
     },
     errors: ['validation_failed', 'not_found', 'southbound_unavailable'],
@@ -108,20 +122,27 @@ function restoreRoute(context: Context, wake: () => void): Route {
       if (isDry === true) {
         if (planned === undefined)
           throw southboundUnavailable('this core driver does not tell before what putting files back does')
-        const { copy, changed, restarts, dropped = null } = planned
-        return ok({ copy, changed, restarted: restarts, subscribers_dropped: dropped, problem: null })
+        const { restarts, dropped = null } = planned
+        const cost = { restarted: restarts, subscribers_dropped: dropped, problem: null }
+        return ok({ ...backRecord(planned), ...cost })
       }
       const done = await driver.restoreOriginal(set, named, request.signal)
-      const { copy, changed, restarted, problem = null } = done
+      const { restarted, problem = null } = done
+      const back = { ...backRecord(done), restarted, problem }
       await request.mutate('core', async (tx) => {
         await forgetOverlays(tx, context.settings.core)
-        tx.audit({ detail: { core: context.settings.core, copy, changed, restarted, problem } })
+        tx.audit({ detail: { core: context.settings.core, ...back } })
         return { status: 204 }
       })
       wake()
-      return ok({ copy, changed, restarted, subscribers_dropped: planned?.dropped ?? null, problem })
+      return ok({ ...back, subscribers_dropped: planned?.dropped ?? null })
     },
   })
+}
+
+/** What comes back, and what becomes of what people have written since. */
+function backRecord({ copy, changed, edits = [], kept, left = [] }: CoreRestored | CoreRestorePlan) {
+  return { copy, changed, edits, kept: kept ?? null, left }
 }
 
 function restartRoute(context: Context): Route {

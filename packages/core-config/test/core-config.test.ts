@@ -557,12 +557,13 @@ test('names the folder of a core that it would leave, and none where no folder i
   const told = async (
     plan: { readonly config_dir: string; readonly originals?: string[] },
     back: object = { changed: ['hss.yaml'], restarted: ['hss', 'pcrf'], subscribers_dropped: 3 },
+    subscribers: object = { subscribers: 2, others: null, rates: 0 },
   ): Promise<string> => {
     const said: string[] = []
     const answers: Readonly<Record<string, object>> = {
       'GET /v1/core/plan': { state: 'unknown', held: [], files: [], daemons: [], ...plan },
-      'POST /v1/sims/release': { subscribers: 2, blocked: 1, blocked_ids: ['0123456789ab'], rates: 0 },
-      'POST /v1/core/restore-original': back,
+      'POST /v1/sims/release': { blocked: 1, blocked_ids: ['0123456789ab'], ...subscribers },
+      'POST /v1/core/restore-original': { edits: [], kept: null, left: [], ...back },
       'PUT /v1/settings': { lines: '', writable: true },
     }
     const host = {
@@ -588,6 +589,19 @@ test('names the folder of a core that it would leave, and none where no folder i
     '- the files are as they were before, and nothing restarts\n',
   )
   assert.match(await told({ config_dir: '' }), "- the core's files stay as they are\n")
+  const edited = { edits: ['smf.yaml', 'overlays/upf.yaml'], kept: '/data/copies', left: ['overlays/a.txt'] }
+  const words = await told(kept, { changed: [], restarted: [], subscribers_dropped: 0, ...edited })
+  assert.match(
+    words,
+    '- edits by hand that are undone: smf.yaml, overlays/upf.yaml; a copy is kept in /data/copies\n',
+  )
+  assert.match(words, '- files that are yours and stay: overlays/a.txt\n')
+  assert.match(words, '- 2 subscribers of this service will stay in the core, and all that are not of this')
+  const before = { subscribers: 0, others: 200, rates: 0, blocked: 0 }
+  assert.match(
+    await told({ config_dir: '' }, {}, before),
+    '- 0 subscribers of this service will stay in the core, and 200 that are not of this service\n',
+  )
 })
 
 test.run()

@@ -16,7 +16,6 @@ import {
   type Daemon as ConfigDaemon,
   type CoreFiles,
   type CoreInfo,
-  containerLook,
   coreEngine,
   coreInfo,
   createCoreFiles,
@@ -38,9 +37,16 @@ import { type DiagnoseParts, daemonLog, diagnoser, newLinesOf, WRITERS } from '.
 import { COLOURS, textOf } from './diagnose/refusals.ts'
 import { batchCancel, type KickLimits, kicker } from './kick/kick.ts'
 import { type SessionMender, sessionFaults, sessionMender } from './mend/session-mender.ts'
-import { type ContainerState, daemonLook } from './observe/daemon-states.ts'
+import { containerStateOf, daemonLook } from './observe/daemon-states.ts'
 import { logTales } from './observe/log-tales.ts'
-import { listUes, type ObserveParts, observeCore, otherNetworks, stationsOf } from './observe/observe-core.ts'
+import {
+  countedUes,
+  listUes,
+  type ObserveParts,
+  observeCore,
+  otherNetworks,
+  stationsOf,
+} from './observe/observe-core.ts'
 import { hasDiameterAt, tunLook } from './observe/proc-net.ts'
 import { registrationReader } from './observe/registration-watch.ts'
 import { homeKeys, renderSettings } from './render/core-plan.ts'
@@ -297,9 +303,10 @@ export interface CoreA {
 
 export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const { clock, retiring } = context
+  const placesOf = seams.places ?? corePlaces
   const placesAt = (addresses: Readonly<Record<string, string>>): CorePlaces => {
     const { settings } = context
-    return (seams.places ?? corePlaces)({ ...settings, core_a: { ...settings.core_a, addresses } })
+    return placesOf({ ...settings, core_a: { ...settings.core_a, addresses } })
   }
   const places = (): CorePlaces => placesAt(files.addresses())
   const engine = seams.engine ?? coreEngine(() => context.settings, 'core_a')
@@ -307,10 +314,11 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
   const infos = new WeakMap<Settings, CoreInfo>()
   /** Of a core that is where the settings do not say yet. */
   const infoAt = (at: Settings): CoreInfo => {
-    const found = infos.get(at) ?? coreInfo(clock, retiring, () => (seams.places ?? corePlaces)(at))
+    const found = infos.get(at) ?? coreInfo(clock, retiring, () => placesOf(at))
     infos.set(at, found)
     return found
   }
+  const stateOf = containerStateOf(engine, places)
   const work = workParts(context, engine, places)
   const files = createCoreFiles(context, {
     core: 'core_a',
@@ -325,19 +333,17 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       const now = placesAt(addresses)
       return probeDaemon(daemon, now, work, signal)
     },
-    ues: (technology, signal, at) => listUes(at === undefined ? info : infoAt(at), signal, technology),
+    ues: (technology, signal, at) => {
+      const there = at && { info: infoAt(at), places: () => placesOf(at) }
+      return countedUes({ info, places, clock, stateOf, ...there }, technology, signal)
+    },
     fit: keptPools,
     ...planNotes(context),
     isOutage: isDatabaseAway,
     engine: withHints(engine),
     ...(seams.limits === undefined ? {} : { limits: seams.limits }),
   })
-  const observeParts: ObserveParts = {
-    info,
-    places,
-    work,
-    appliedSha256: () => files.appliedSha256(),
-  }
+  const observeParts: ObserveParts = { info, places, work, appliedSha256: files.appliedSha256 }
   const cancelLocation = batchCancel(() => context.maybe(hssDriverRef), retiring)
   const { deaf, sessions } = menders(context, seams, { info, files, places, cancelLocation })
   const kick = kicker({
@@ -492,13 +498,4 @@ const DROPS: Readonly<Partial<Record<Daemon, ConfigDaemon['drops']>>> = {
 const STALE_AFTER: Readonly<Partial<Record<Daemon, readonly Daemon[]>>> = {
   sgwc: ['mme', 'sgwu'],
   smf: ['mme', 'amf', 'upf', 'sgwc', 'sgwu'],
-}
-
-/** The state of what runs the daemons, where it is named. */
-function containerStateOf(engine: Engine, places: () => CorePlaces): ContainerState {
-  return async (daemon, signal) => {
-    const container = places().containers[daemon]
-    if (container === undefined) return undefined
-    return await containerLook(engine, container, signal)
-  }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { assert, fakeContext, suite } from '@steeple/testkit'
 import { corePlaces } from '../src/core-places.ts'
 import { daemonLook } from '../src/observe/daemon-states.ts'
-import { desiredOf } from './support/desired.ts'
+import { DESIRED, desiredOf } from './support/desired.ts'
 import { phone } from './support/phones.ts'
 import { type World, world } from './support/world.ts'
 
@@ -61,6 +61,20 @@ observe('says that it does not know, not that there are none, when the core cann
     assert.is(seen.radios, undefined)
     assert.is(seen.attachedUes, undefined)
   }),
+)
+
+observe(
+  'counts nobody at a daemon that does not run, and does not guess at one that does and is silent',
+  () =>
+    withWorld('epc', async (it) => {
+      const dropped = async () => (await it.a.files.plan(await it.a.files.render(DESIRED), patient())).dropped
+      assert.is(await dropped(), 0, 'the MME has no phones')
+      await it.core.stop('mme')
+      await it.fake.clock.advance(2_000)
+      assert.is(await dropped(), undefined)
+      it.engine.ended.set('core-mme', 'exited')
+      assert.is(await dropped(), 0)
+    }),
 )
 
 observe('does not know the counts of a release that cannot be asked, whose daemons are up', () =>

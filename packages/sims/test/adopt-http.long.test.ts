@@ -319,6 +319,10 @@ http(
     const release = async (body: object): Promise<Record<string, number>> =>
       bodyOf(await bed.request('POST', '/v1/sims/release', { body }))
     const dry = await release({ dry_run: true })
+    stranger(54)
+    const other = await release({ dry_run: true })
+    assert.equal(other, { ...dry, others: Number(dry.others) + 1 }, 'who is not taken over is of others')
+    hss.held.delete(imsi(54))
     assert.equal([51, 52, 53].map(of), before)
     assert.equal(marks, ['the mark'])
     const done = await release({})

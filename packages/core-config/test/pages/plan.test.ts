@@ -92,15 +92,22 @@ core('releases the core after it has shown what that does, and whom it leaves bl
   const file = { file: '/etc/svc/control.yaml', writable: true, lines: '', fixed: [], applied: false }
   const page = await shown({
     'GET /v1/core/plan': { ...PLAN, originals: ['/data/a'] },
-    'POST /v1/sims/release': { subscribers: 200, blocked: 1, blocked_ids: ['0123456789ab'], rates: 0 },
+    'POST /v1/sims/release': {
+      ...{ subscribers: 200, others: 3, rates: 0 },
+      blocked: 1,
+      blocked_ids: ['0123456789ab'],
+    },
     'POST /v1/core/restore-original': {
+      ...{ edits: ['overlays/smf.yaml'], kept: '/data/core-originals/core_a', left: ['overlays/notes.txt'] },
       ...{ copy: 'a', changed: ['smf.yaml'], restarted: ['smf'], subscribers_dropped: 2, problem: null },
     },
     'PUT /v1/settings': file,
   })
   await page.press('Show what a release does')
   page.changes()
-  for (const says of ['200 subscribers stay', 'smf.yaml', '2 phones lose'])
+  const undone = 'overlays/smf.yaml. A copy is kept in /data/core-originals/core_a'
+  const yours = 'yours and stay: overlays/notes.txt'
+  for (const says of ['200 subscribers stay', '3 other', 'smf.yaml', undone, yours, '2 phones lose'])
     assert.match(page.text('Release the core'), says)
   await page.tick('Let the suspended on again first (1)')
   await page.press('Release')

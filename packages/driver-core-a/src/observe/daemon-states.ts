@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
-import { httpGet, pause } from '@steeple/southbound'
+import { containerLook, type Engine, httpGet, pause } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import { type Daemon, FACTS } from '../render/roles.ts'
 import type { Bus } from '../sbi/bus.ts'
@@ -78,6 +78,18 @@ const ALIVE_MS = 800
 
 /** Asks the containers of daemons; undefined for one that is none. */
 export type ContainerState = (daemon: Daemon, signal: AbortSignal) => Promise<DaemonState | undefined>
+
+/** The state of what runs the daemons, where it is named. */
+export function containerStateOf(
+  engine: Engine,
+  places: () => Pick<CorePlaces, 'containers'>,
+): ContainerState {
+  return async (daemon, signal) => {
+    const container = places().containers[daemon]
+    if (container === undefined) return undefined
+    return await containerLook(engine, container, signal)
+  }
+}
 
 type LookPlaces = Pick<CorePlaces, 'daemons' | 'urlOf' | 'busOf' | 'at' | 'addresses' | 'containers'>
 

@@ -10,6 +10,7 @@ import {
 import type { CoreInfo, SharedWalk, UeList } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import { type WorkParts, workProblems } from '../verify/probe.ts'
+import type { ContainerState } from './daemon-states.ts'
 
 /** Registered phones: those of this network or of none that the core names, and those of others (MCC and MNC). */
 interface PhonesByNetwork {
@@ -120,24 +121,49 @@ async function daemonsAt(
   return { services, problems }
 }
 
-/**
- * Every phone that MME and AMF list, or those of one technology. Callers within a second share one walk. Throws
- * `southbound_unavailable`.
- */
-export async function listUes(
-  info: CoreInfo,
-  signal: AbortSignal,
-  technology?: Technology,
-): Promise<readonly ObservedUe[]> {
-  const { value } = await info.ues.recent(SHARED_MS, signal)
-  for (const [missing, problem] of value.problems) if ((technology ?? missing) === missing) throw problem
-  const entries = [...value.ues.values()].filter((ue) => (technology ?? ue.technology) === ue.technology)
+/** Every phone that MME and AMF list. Callers within a second share one walk. Throws `southbound_unavailable`. */
+export async function listUes(info: CoreInfo, signal: AbortSignal): Promise<readonly ObservedUe[]> {
+  return uesOf((await info.ues.recent(SHARED_MS, signal)).value)
+}
+
+/** Those of a list, or of one technology. Throws why it is not whole. */
+function uesOf({ ues, problems }: UeList, technology?: Technology): readonly ObservedUe[] {
+  for (const [missing, problem] of problems) if ((technology ?? missing) === missing) throw problem
+  const entries = [...ues.values()].filter((ue) => (technology ?? ue.technology) === ue.technology)
   return entries.map(({ imsi, isRegistered, isConnected, apns }) => ({
     imsi,
     isRegistered,
     apns,
     ...(isConnected === undefined ? {} : { isConnected }),
   }))
+}
+
+interface CountParts {
+  readonly info: CoreInfo
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly stateOf: ContainerState
+  readonly places: () => Pick<CorePlaces, 'daemons'>
+}
+
+/**
+ * As `listUes`, for who needs a count now: an earlier failure does not stand for it, and nobody is
+ * on at a daemon that does not run.
+ */
+export async function countedUes(
+  { info, clock, stateOf, places }: CountParts,
+  technology: Technology,
+  signal: AbortSignal,
+): Promise<readonly ObservedUe[]> {
+  try {
+    const { value } = await info.ues.since(clock.monotonicMs() - SHARED_MS, signal)
+    return uesOf(value, technology)
+  } catch (error) {
+    signal.throwIfAborted()
+    const daemon = technology === 'lte' ? 'mme' : 'amf'
+    const isThere = places().daemons.includes(daemon) && (await stateOf(daemon, signal)) !== 'down'
+    if (isThere) throw error
+    return []
+  }
 }
 
 /** The base stations that MME or AMF lists, in a walk of this call. Throws `southbound_unavailable`. */

@@ -12,7 +12,7 @@ import { upsertRows } from '../provision/push.ts'
 import { openImsi } from '../secrets/card.ts'
 import { transitionSim, wantedInHss } from '../states/change.ts'
 import { type ComparedSim, comparedBetween, simsOf } from '../store/sim-store.ts'
-import { answered } from './foreign.ts'
+import { answered, chosenSource, foreignImsis } from './foreign.ts'
 
 /** SIMs in one call of the driver. */
 const CHUNK = 250
@@ -30,7 +30,15 @@ const BODY: JsonSchema = objectSchema({
   },
 })
 const REPORT: JsonSchema = recordSchema({
-  subscribers: { type: 'integer', description: 'Subscribers that stay in the core.' },
+  subscribers: {
+    type: 'integer',
+    description: 'Subscribers that this service has written or taken over, and that stay in the core.',
+  },
+  others: {
+    type: ['integer', 'null'],
+    description:
+      'Subscribers of the core that are not of this service, and stay too. null: nobody can list them.',
+  },
   blocked: {
     type: 'integer',
     description: 'Of these: suspended here. They stay blocked, but with `unblock`.',
@@ -63,7 +71,8 @@ export function releaseRoute(parts: SimsParts): Route {
       const totals = { subscribers: 0, blocked: 0, rates: 0 }
       const suspended: string[] = []
       let isOurs = false
-      for await (const rows of chunks(parts)) {
+      for await (const all of chunks(parts)) {
+        const rows = all.filter(isInHss)
         isOurs ||= rows.length > 0
         const open = rows.filter(({ state }) => wantedInHss(state) === 'open')
         const slow = open.filter(({ cap_bps: cap }) => cap !== null)
@@ -75,7 +84,8 @@ export function releaseRoute(parts: SimsParts): Route {
         const lifted = body.unblock === true ? [...open, ...blocked] : open
         if (!isDry) await leave(parts, lifted, slow, signal)
       }
-      const report = { ...totals, blocked_ids: suspended.slice(0, NAMED) }
+      const others = await othersIn(parts, signal)
+      const report = { ...totals, others, blocked_ids: suspended.slice(0, NAMED) }
       if (isDry) return ok(report)
       const { release } = parts.hss.driver() ?? {}
       if (release !== undefined && isOurs)
@@ -94,6 +104,21 @@ export function releaseRoute(parts: SimsParts): Route {
       })
     },
   })
+}
+
+/** Whether an HSS was told of it, or had it first. */
+function isInHss({ hss_driver: driver, found_sealed: found }: ComparedSim): boolean {
+  return found !== null || (driver !== null && driver !== 'none')
+}
+
+/** How many of the core are of no SIM here; null while nobody can tell. */
+async function othersIn(parts: SimsParts, signal: AbortSignal): Promise<number | null> {
+  try {
+    return (await foreignImsis(parts, chosenSource(parts, {}), signal)).size
+  } catch {
+    signal.throwIfAborted()
+    return null
+  }
 }
 
 async function* chunks({ context }: SimsParts): AsyncGenerator<readonly ComparedSim[]> {

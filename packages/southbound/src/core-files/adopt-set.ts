@@ -6,6 +6,7 @@ import {
   type Context,
   type CoreComparison,
   type CoreLine,
+  type CoreRestored,
   notFound,
   type Rendered,
   type Settings,
@@ -27,7 +28,14 @@ import { readFiles, readManifest } from '../config-set/read-set.ts'
 import { stageFiles, writeManifest } from '../config-set/write-set.ts'
 import type { Engine } from '../engine/engine.ts'
 import { compared, isYaml, type Overlay, withOurs } from '../overlay/overlay.ts'
-import { dropOverlays, type Overlays, withOverlays, writeOverlays } from '../overlay/overlay-files.ts'
+import {
+  dropOverlays,
+  isOverlay,
+  type Overlays,
+  overlaysLeft,
+  withOverlays,
+  writeOverlays,
+} from '../overlay/overlay-files.ts'
 import { copyPlaceOf, errorWords, makePlan } from './core-plan.ts'
 import { type CoreFilesParts, type CoreSet, coreSetOf } from './core-set.ts'
 
@@ -55,26 +63,26 @@ export async function takeOver(set: KeptSet, named: readonly string[]): Promise<
 }
 
 /** What a restore has put back. */
-interface Restored {
-  /** The name of the copy. */
-  readonly copy: string
-  /** Paths that were written or removed. */
-  readonly changed: readonly string[]
-}
+type Restored = Required<Omit<CoreRestored, 'restarted' | 'problem'>>
 
 /** What `restoreOriginal` would write or remove. Throws as it does; changes nothing. */
 export async function planRestore(set: KeptSet, named: string | undefined): Promise<Restored> {
-  const { copy, after, found } = await lookForCopy(set, named)
-  return { copy, changed: [...changedIn(after, found).keys()].toSorted() }
+  const { copy, changed, edits, left } = await lookForCopy(set, named)
+  return {
+    copy,
+    changed: [...changed.keys()].toSorted(),
+    edits,
+    kept: edits.length === 0 ? undefined : set.originalsDir,
+    left,
+  }
 }
 
-/** The copy, the files that are there, and what they become: undefined for one that goes. */
-interface CopyFound {
-  readonly copy: string
-  readonly files: ReadonlyMap<string, string>
-  readonly found: ReadonlyMap<string, string>
-  readonly after: ReadonlyMap<string, string | undefined>
-  readonly manifest: Manifest
+/** The copy, and what putting it back does. */
+interface CopyFound extends Pick<Restored, 'copy' | 'edits' | 'left'> {
+  /** Files that become others: undefined for one that goes. */
+  readonly changed: ReadonlyMap<string, string | undefined>
+  /** What has to be kept before that: nobody could make it again. */
+  readonly keeping: ReadonlyMap<string, string> | undefined
 }
 
 async function lookForCopy(set: KeptSet, named: string | undefined): Promise<CopyFound> {
@@ -83,17 +91,25 @@ async function lookForCopy(set: KeptSet, named: string | undefined): Promise<Cop
   const copy = named ?? names[0]
   if (copy === undefined || !names.includes(copy))
     throw notFound(`such copy of files that were not written here (there are: ${names.join(', ') || 'none'})`)
-  const files = await copies.read(copy)
-  if (files === undefined) throw southboundUnavailable(`the copy ${copy} is damaged; nothing was changed`)
+  const whole = await copies.read(copy)
+  if (whole === undefined) throw southboundUnavailable(`the copy ${copy} is damaged; nothing was changed`)
+  // Overlays in it are there to be read.
+  const files = new Map([...whole].filter(([path]) => !isOverlay(path)))
   const { manifest } = await readManifest(set.dir)
   const found = await readFiles(set.dir, new Set([...ownPaths(manifest), ...files.keys()]))
   const after = new Map([...found.keys(), ...files.keys()].map((path) => [path, files.get(path)] as const))
-  return { copy, files, found, after, manifest }
+  const changed = changedIn(after, found)
+  const others = await othersIn({ manifest, found }, new Map(), copies)
+  const all = await Promise.all(names.map(async (name) => (await copies.read(name)) ?? new Map()))
+  const { edited, left } = await overlaysLeft(set.dir, all)
+  const edits = [...others.filter((path) => changed.has(path)), ...edited.keys()].toSorted()
+  const isKeeping = others.length > 0 || edited.size > 0
+  return { copy, changed, edits, left, keeping: isKeeping ? new Map([...found, ...edited]) : undefined }
 }
 
 function changedIn(
-  after: CopyFound['after'],
-  found: CopyFound['found'],
+  after: ReadonlyMap<string, string | undefined>,
+  found: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string | undefined> {
   return new Map([...after].filter(([path, content]) => found.get(path) !== content))
 }
@@ -106,22 +122,26 @@ function changedIn(
  */
 export async function restoreOriginal(set: KeptSet, named: string | undefined): Promise<Restored> {
   const copies = copiesIn(set)
-  const { copy, files, found, after, manifest } = await lookForCopy(set, named)
-  if ((await othersIn({ manifest, found }, new Map(), copies)).length > 0)
-    await copies.keepOriginal(found, set.clock.nowMs())
-  const changed = changedIn(after, found)
+  const { copy, changed, edits, left, keeping } = await lookForCopy(set, named)
+  const kept = keeping && (await copies.keepOriginal(keeping, set.clock.nowMs())).name
   const staged = await stageFiles(set.dir, changed)
   try {
     // First: what is put back must never be taken for an edit of ours.
     await writeManifest(set.dir, NO_MANIFEST)
     await staged.commit()
-    await dropOverlays(set.dir, files)
+    await dropOverlays(set.dir)
     // Nothing of ours is left in there.
     await rm(join(set.dir, MANIFEST_NAME), { force: true })
   } finally {
     await staged.abandon()
   }
-  return { copy, changed: [...changed.keys()].toSorted() }
+  return {
+    copy,
+    changed: [...changed.keys()].toSorted(),
+    edits,
+    kept: kept === undefined || edits.length === 0 ? undefined : join(set.originalsDir, kept),
+    left,
+  }
 }
 
 /** What files are compared and taken in with. */

@@ -281,16 +281,11 @@ async function restoreSet(
   signal: AbortSignal,
 ): Promise<CoreRestored> {
   signal.throwIfAborted()
-  const { copy, changed } = await restoreOriginal(keptSetOf(set, work), named)
+  const back = await restoreOriginal(keptSetOf(set, work), named)
   const { context, parts, engine, restarted: count } = work
   if (context.settings.southbound.driver === 'none')
-    return {
-      copy,
-      changed,
-      restarted: [],
-      problem: 'southbound.driver is none: restart the daemons yourself',
-    }
-  const restarts = restartsFor(set, changed)
+    return { ...back, restarted: [], problem: 'southbound.driver is none: restart the daemons yourself' }
+  const restarts = restartsFor(set, back.changed)
   const limits = { ...DEFAULT_LIMITS, ...parts.limits }
   try {
     const { restarted, unwell } = await restartAll(restarts, { engine, limits, restarted: count }, signal)
@@ -299,12 +294,11 @@ async function restoreSet(
       unwell === undefined
         ? undefined
         : `${unwell.restart.daemon.name} does not get well with them: ${errorWords(unwell.words)}`
-    return { copy, changed, restarted: names, problem }
+    return { ...back, restarted: names, problem }
   } catch (error) {
     signal.throwIfAborted()
     return {
-      copy,
-      changed,
+      ...back,
       restarted: [],
       problem: `not all daemons were restarted, restart those that read these files: ${errorWords(error)}`,
     }
@@ -326,17 +320,16 @@ async function planRestoreSet(
   signal: AbortSignal,
 ): Promise<CoreRestorePlan> {
   signal.throwIfAborted()
-  const { copy, changed } = await planRestore(keptSetOf(set, work), named)
+  const back = await planRestore(keptSetOf(set, work), named)
   const isRestarting = work.context.settings.southbound.driver !== 'none'
-  const daemons = isRestarting ? restartsFor(set, changed).map(({ daemon }) => daemon) : []
+  const daemons = isRestarting ? restartsFor(set, back.changed).map(({ daemon }) => daemon) : []
   const dropped = await droppedBy(
     daemons.map(({ drops }) => drops),
     work.parts,
     signal,
   )
   return {
-    copy,
-    changed,
+    ...back,
     restarts: daemons.map(({ name }) => name),
     dropped: dropped.count(dropsOf(daemons)),
   }

@@ -1,10 +1,10 @@
-import { readdir, rm } from 'node:fs/promises'
-import { isAbsolute, join, relative } from 'node:path'
+import { readdir, rm, rmdir } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative } from 'node:path'
 import { type CoreOverlays, isServiceError, type Rendered, southboundUnavailable } from '@steeple/contracts'
 import { codeOf, diskError, isSafePath, renderedOf } from '../config-set/files.ts'
 import { readFiles } from '../config-set/read-set.ts'
 import { stageFiles } from '../config-set/write-set.ts'
-import { compared, type FitList, isYaml, merged, type Overlay } from './overlay.ts'
+import { compared, type FitList, isYaml, merged, type Overlay, withOurs } from './overlay.ts'
 
 /** Folder in the configuration directory with the operator's own files: what they say stays, whatever the service changes. */
 const THEIRS = 'overlays'
@@ -61,12 +61,18 @@ async function written(dir: string, files: ReadonlyMap<string, string | undefine
 
 /** The paths of all overlays of a directory, whatever they are for. Throws `southbound_unavailable`. */
 async function overlayPaths(dir: string): Promise<readonly string[]> {
+  const found = await filesBelow(dir, RENDERED)
+  return found.filter((path) => ![ABSENT, MARK].includes(`${RENDERED}/${path}`))
+}
+
+/** Paths of all files of a folder, relative to it; none where it is not there. Throws `southbound_unavailable`. */
+async function filesBelow(dir: string, folder: string): Promise<readonly string[]> {
+  const root = join(dir, folder)
   try {
-    const found = await readdir(join(dir, RENDERED), { recursive: true, withFileTypes: true })
-    const paths = found.flatMap((one) =>
-      one.isFile() ? [relative(join(dir, RENDERED), join(one.parentPath, one.name))] : [],
-    )
-    return paths.filter((path) => ![ABSENT, MARK].includes(`${RENDERED}/${path}`)).toSorted()
+    const found = await readdir(root, { recursive: true, withFileTypes: true })
+    return found
+      .flatMap((one) => (one.isDirectory() ? [] : [relative(root, join(one.parentPath, one.name))]))
+      .toSorted()
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return []
     throw diskError(dir, error)
@@ -102,11 +108,60 @@ interface OverlaysText {
   readonly absent: readonly string[]
 }
 
-/** Takes overlays out of use. Those that are as `originals` has them go; what an operator wrote into one since stays to be read. */
-export async function dropOverlays(dir: string, originals: ReadonlyMap<string, string>): Promise<void> {
-  const { files: overlays } = await overlaysIn(dir, originals.keys())
-  const isEdited = [...overlays].some(([path, { theirs }]) => originals.get(path) !== theirs)
-  await rm(join(dir, isEdited ? RENDERED : THEIRS), { recursive: true, force: true })
+/** Whether a path is one below the folder of overlays. */
+export function isOverlay(path: string): boolean {
+  return path.startsWith(`${THEIRS}/`)
+}
+
+/** Paths in the folder of overlays. */
+interface OverlaysLeft {
+  /** Those with lines that nobody has in `originals`, nor this service wrote: their content. */
+  readonly edited: ReadonlyMap<string, string>
+  /** Those that this service did not make. */
+  readonly left: readonly string[]
+}
+
+/** What an operator has in the folder of overlays that is not in these sets. Throws `southbound_unavailable`. */
+export async function overlaysLeft(
+  dir: string,
+  originals: readonly ReadonlyMap<string, string>[],
+): Promise<OverlaysLeft> {
+  const { files } = await overlaysIn(dir, await overlayPaths(dir))
+  const edited = [...files].filter(
+    ([path, overlay]) => !originals.some((set) => isAsTaken(path, overlay, set.get(path))),
+  )
+  const there = await filesBelow(dir, THEIRS)
+  return {
+    edited: new Map(edited.map(([path, { theirs }]) => [`${THEIRS}/${path}`, theirs])),
+    left: there
+      .filter((path) => !path.startsWith('rendered/') && !files.has(path))
+      .map((path) => `${THEIRS}/${path}`),
+  }
+}
+
+/** Whether an overlay is that file, but for lines that this service was asked to write. */
+function isAsTaken(path: string, { theirs, rendered }: Overlay, original: string | undefined): boolean {
+  if (original === undefined || original === theirs) return original !== undefined
+  if (!isYaml(path)) return false
+  try {
+    const left = new Set(compared(theirs, rendered).differences.map(({ key }) => key))
+    const written = compared(original, rendered).differences.filter(({ key }) => !left.has(key))
+    const keys = written.map(({ key }) => key)
+    return withOurs({ theirs: original, rendered }, keys) === theirs
+  } catch {
+    return false // one that cannot be read was edited
+  }
+}
+
+/** Takes overlays out of use and away; what this service did not make stays. Throws `southbound_unavailable`. */
+export async function dropOverlays(dir: string): Promise<void> {
+  const paths = await overlayPaths(dir)
+  await written(dir, new Map(paths.map((path) => [`${THEIRS}/${path}`, undefined])))
+  await rm(join(dir, RENDERED), { recursive: true, force: true })
+  const folders = new Set(paths.map((path) => dirname(`${THEIRS}/${path}`)).concat(THEIRS))
+  // The innermost first; one with something in it stays.
+  for (const folder of [...folders].toSorted().toReversed())
+    await rmdir(join(dir, folder)).catch(() => undefined)
 }
 
 /**

@@ -196,6 +196,37 @@ test('puts everything back as it was, overlays too', () =>
     )
   }))
 
+test('names the edits that it undoes and where they are kept, and leaves no overlays of its own behind', () =>
+  inTheirs(async (world, one) => {
+    const ours = [{ path: 'hss.yaml', key: 'max' }]
+    await one.core.adopt(desired(one), ours, never)
+    await one.core.apply(await one.core.render(desired(one)), never)
+    const set = () => one.core.render(desired(one))
+    const untouched = await one.core.planRestore(await set(), undefined, never)
+    // What `--ours` wrote is no edit of anybody.
+    assert.equal([untouched.edits, untouched.kept, untouched.left], [[], undefined, []])
+    await writeFile(join(world.dir, 'overlays/smf.yaml'), 'apns: internet # mine\n')
+    await one.core.apply(await set(), never)
+    await writeFile(join(world.dir, 'mme.yaml'), `${THEIRS['mme.yaml']}# by hand\n`)
+    await writeFile(join(world.dir, 'overlays/notes.txt'), 'of mine\n')
+    const planned = await one.core.planRestore(await set(), undefined, never)
+    const edits = ['mme.yaml', 'overlays/smf.yaml']
+    const originals = join(world.root.path, 'core-originals/core_a')
+    assert.equal([planned.edits, planned.kept, planned.left], [edits, originals, ['overlays/notes.txt']])
+    const done = await one.core.restoreOriginal(await set(), undefined, never)
+    assert.equal([done.edits, done.left], [edits, ['overlays/notes.txt']])
+    const copy = (path: string) => readFile(join(done.kept ?? '', path), 'utf8')
+    assert.is(await copy('overlays/smf.yaml'), 'apns: internet # mine\n')
+    assert.match(await copy('mme.yaml'), /# by hand/)
+    assert.equal(await readdir(join(world.dir, 'overlays'), { recursive: true }), ['notes.txt'])
+    for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
+    // By its name it brings the files back, and no overlay that nobody would read.
+    const kept = done.kept?.split('/').at(-1)
+    await one.core.restoreOriginal(await set(), kept, never)
+    assert.match(await text(world, 'mme.yaml'), /# by hand/)
+    assert.equal(await readdir(join(world.dir, 'overlays'), { recursive: true }), ['notes.txt'])
+  }))
+
 test('goes back to the operator’s files when the core refuses a change, and writes nothing under none', () =>
   inTheirs(async (world, one) => {
     await one.core.adopt(desired(one), [], never)

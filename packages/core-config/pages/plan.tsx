@@ -37,9 +37,10 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
         <Button onClick={reload}>{t('core.plan.again')}</Button>
       </div>
       {released === undefined ? null : <Notice tone="ok">{released}</Notice>}
-      {data === undefined || data.driver === 'none' || !may('admin') ? null : (
-        <Release
+      {data === undefined || !may('admin') ? null : (
+        <Leaving
           plan={data}
+          isLab={isLab}
           onDone={(words) => {
             setReleased(words)
             reload()
@@ -48,6 +49,29 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
       )}
     </section>
   )
+}
+
+interface LeavingProps {
+  readonly plan: AnswerOf<'GET', '/v1/core/plan'>
+  readonly isLab: boolean
+  readonly onDone: (said: string) => void
+}
+
+/** The way out, while the box drives the core or something of it is left in there. */
+function Leaving({ plan, isLab, onDone }: LeavingProps) {
+  const { driver, originals, overlays, held } = plan
+  // Files that others wrote are held: after a release all are.
+  const isLeft = overlays.length > 0 || (originals.length > 0 && held.length === 0)
+  if (driver !== 'none' || isLeft) return <Release plan={plan} onDone={onDone} />
+  return isLab ? null : <WhileWriting plan={plan} onDone={onDone} />
+}
+
+/** The same while the box writes SIMs into the HSS of a core that it only looks at. */
+function WhileWriting(props: Pick<LeavingProps, 'plan' | 'onDone'>) {
+  const { data } = useQuery('/v1/settings', {}, { on: ['config.*', 'settings.*'] })
+  const { data: page } = useQuery('/v1/sims', { query: { limit: 1 } }, { on: ['sim.*'] })
+  const isWriting = data?.settings.some(({ key, value }) => key === 'hss.driver' && value !== 'none')
+  return isWriting === true && page !== undefined && page.sims.length > 0 ? <Release {...props} /> : null
 }
 
 const UNDONE = 'core.edit_undone'

@@ -16,7 +16,7 @@ const STATUS = {
 }
 const PLAN = {
   ...{ state: 'in_sync', driver: 'container', notes: [], problems: [], held: [], files: [], daemons: [] },
-  originals: [],
+  ...{ originals: [], overlays: [] },
   ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0 },
 }
 
@@ -119,6 +119,33 @@ core('releases the core after it has shown what that does, and whom it leaves bl
   ])
   assert.match(page.text('Planned change'), 'The core is yours again. 200 subscribers stay in it.')
 })
+
+core(
+  'releases also a core that the box only looks at, while something of the box is left in it',
+  async () => {
+    const writing = { settings: [{ key: 'hss.driver', value: 'docdb_shell' }], next_cursor: null }
+    const sims = { sims: [{ imsi_sha256_12: '0123456789ab' }], next_cursor: null }
+    const overlays = [{ path: 'smf.yaml', keys: ['smf.p-cscf'] }]
+    const offered = async (plan: object, more: Answers = {}): Promise<boolean> => {
+      const looking = { ...PLAN, driver: 'none', ...plan }
+      const page = await shown({
+        'GET /v1/core/plan': looking,
+        'GET /v1/settings': writing,
+        'GET /v1/sims': { ...sims, sims: [] },
+        ...more,
+      })
+      return page.buttons().includes('Show what a release does')
+    }
+    const [originals, held] = [['/data/a'], ['smf.yaml']]
+    assert.is(await offered({}), false, 'nothing is left')
+    assert.is(await offered({ originals, overlays }), true)
+    assert.is(await offered({ originals }), true, 'the files are still those of the box')
+    assert.is(await offered({ originals, held }), false, 'after a release they are those of others')
+    assert.is(await offered({ held }, { 'GET /v1/sims': sims }), true, 'the box writes its SIMs into the HSS')
+    const looks = { settings: [{ key: 'hss.driver', value: 'none' }], next_cursor: null }
+    assert.is(await offered({ held }, { 'GET /v1/sims': sims, 'GET /v1/settings': looks }), false)
+  },
+)
 
 core('tells the lab, a box that writes nothing, and one that cannot be compared apart', async () => {
   const without = { ...PLAN, state: 'unconfigured' }

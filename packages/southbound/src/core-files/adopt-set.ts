@@ -31,6 +31,7 @@ import { compared, isYaml, type Overlay, withOurs } from '../overlay/overlay.ts'
 import {
   dropOverlays,
   isOverlay,
+  keptOverlays,
   type Overlays,
   overlaysLeft,
   withOverlays,
@@ -97,13 +98,20 @@ async function lookForCopy(set: KeptSet, named: string | undefined): Promise<Cop
   const files = new Map([...whole].filter(([path]) => !isOverlay(path)))
   const { manifest } = await readManifest(set.dir)
   const found = await readFiles(set.dir, new Set([...ownPaths(manifest), ...files.keys()]))
-  const after = new Map([...found.keys(), ...files.keys()].map((path) => [path, files.get(path)] as const))
-  const changed = changedIn(after, found)
   const others = await othersIn({ manifest, found }, new Map(), copies)
   const all = await Promise.all(names.map(async (name) => (await copies.read(name)) ?? new Map()))
+  const isOurs = ([path, content]: readonly [string, string]): boolean =>
+    !others.includes(path) && all.every((one) => one.get(path) !== content)
+  const isNothingOurs = found.size > 0 && ownPaths(manifest).size === 0 && ![...found].some(isOurs)
+  const isLeft = isNothingOurs && named === undefined && (await keptOverlays(set.dir)).text === ''
+  // Where nothing is of this service any more, the files may be newer than each copy.
+  const after = isLeft
+    ? found
+    : new Map([...found.keys(), ...files.keys()].map((path) => [path, files.get(path)]))
+  const changed = changedIn(after, found)
   const { edited, left } = await overlaysLeft(set.dir, all)
   const edits = [...others.filter((path) => changed.has(path)), ...edited.keys()].toSorted()
-  const isKeeping = others.length > 0 || edited.size > 0
+  const isKeeping = !isLeft && (others.length > 0 || edited.size > 0)
   return { copy, changed, edits, left, keeping: isKeeping ? new Map([...found, ...edited]) : undefined }
 }
 

@@ -220,6 +220,11 @@ test('names the edits that it undoes and where they are kept, and leaves no over
     assert.match(await copy('mme.yaml'), /# by hand/)
     assert.equal(await readdir(join(world.dir, 'overlays'), { recursive: true }), ['notes.txt'])
     for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
+    // Nothing of this service is left in there: what the operator writes from now on is nobody's to undo.
+    await writeFile(join(world.dir, 'smf.yaml'), 'apns: new\n')
+    const again = await one.core.restoreOriginal(await set(), undefined, never)
+    assert.equal([again.changed, again.edits, again.restarted], [[], [], []])
+    assert.is(await text(world, 'smf.yaml'), 'apns: new\n')
     // By its name it brings the files back, and no overlay that nobody would read.
     const kept = done.kept?.split('/').at(-1)
     await one.core.restoreOriginal(await set(), kept, never)

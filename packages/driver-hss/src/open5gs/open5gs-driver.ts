@@ -115,7 +115,9 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     signal: AbortSignal,
   ): Promise<void> => {
     const imsis = batch.map(({ imsi }) => imsi)
-    const held = await read(link, imsis, signal)
+    // Those that were taken over keep their keys as they are written, OP too.
+    const keysToo = batch.some(({ found }) => found !== undefined) ? KEY_FIELDS : {}
+    const held = await read(link, imsis, signal, { ...READ_FIELDS, ...keysToo })
     // A database that holds nobody may have been emptied, and its index with it.
     if (held.size === 0) index = undefined
     await prepare(signal)

@@ -3,9 +3,9 @@ import type { Imsi, Subscriber, SubscriberFound } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { Double, EJSON, Int32, Long } from 'bson'
 import fc from 'fast-check'
-import type { Doc, WriteOp } from '../../src/links/document-link.ts'
+import type { Doc, DocumentLink, WriteOp } from '../../src/links/document-link.ts'
 import { foundOf } from '../../src/open5gs/found.ts'
-import { differencesOf } from '../../src/open5gs/open5gs-driver.ts'
+import { differencesOf, open5gsDriver } from '../../src/open5gs/open5gs-driver.ts'
 import { blockWrites, unblockWrites, upsertWrites } from '../../src/open5gs/writes.ts'
 
 const keep = suite('driver-hss/open5gs/keep')
@@ -245,6 +245,55 @@ keep('tells what a subscriber may, and why one cannot be taken over', () => {
   assert.match(found(keyless).problem ?? '', /its K, OPc or OP cannot be read/)
   assert.is(foundOf(keyless, 'without keys')?.problem, undefined)
   assert.is(foundOf({ imsi: IMSI, imeisv: [] }, 'with keys'), undefined)
+})
+
+/** A database of one document, which gives only the fields that it is asked for. */
+function databaseOf(doc: Doc): { readonly link: DocumentLink; readonly doc: () => Doc } {
+  let held = doc
+  const given = (projection: Doc): Doc => {
+    const paths = Object.keys(projection)
+    if (paths.length === 0) return held
+    const security = Object.entries(held.security as Doc).filter(([leaf]) =>
+      paths.includes(`security.${leaf}`),
+    )
+    const rest = Object.entries(held).filter(([name]) => paths.includes(name))
+    return { ...Object.fromEntries(rest), security: Object.fromEntries(security) }
+  }
+  return {
+    doc: () => held,
+    link: {
+      ...{ where: 'memory', writes: 0, pace: { everyMs: 1_000, awayMs: 1_000 } },
+      find: async (_collection, _filter, projection) => [given(projection)],
+      write: async (_collection, ops) => {
+        held = after(held, ops)
+        return ops.map(() => undefined)
+      },
+      count: async () => 1,
+      ensureIndex: async () => 'ok',
+      drop: async () => undefined,
+      close: async () => undefined,
+    },
+  }
+}
+
+keep('keeps OP as OP in the document of one that was taken over, whenever it is pushed', async () => {
+  const security = { k: KEYS.k, op: KEYS.op, opc: null, amf: '9001', sqn: Long.fromNumber(97_000) }
+  const slice = [{ sst: new Int32(1), session: [{ name: 'internet', ambr: {} }] }]
+  const ambr = {
+    downlink: { value: new Int32(5), unit: new Int32(2) },
+    uplink: { value: new Int32(1), unit: new Int32(2) },
+  }
+  const { link, doc } = databaseOf({ imsi: IMSI, schema_version: new Int32(1), security, ambr, slice })
+  const driver = open5gsDriver({ name: 'docdb_shell', link, slices: () => SLICES })
+  const { signal } = new AbortController()
+  const one = taken(doc())
+  assert.equal([...(await driver.upsert([one], signal)).values()], [undefined])
+  assert.equal(doc().security, security)
+  await driver.upsert([{ ...one, ambrBps: { up: 2_000_000, down: 6_000_000 } }], signal)
+  assert.equal([doc().security, found(doc()).ambrBps?.up], [security, 2_000_000])
+  const other = { ...one, opc: new Uint8Array(16).fill(7) }
+  await driver.upsert([other], signal)
+  assert.equal((doc().security as Doc).op, null, 'other keys are written as OPc')
 })
 
 keep('leaves one that its operator blocked by taking its slices away', () => {

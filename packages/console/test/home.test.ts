@@ -70,9 +70,9 @@ home(
 
 home('says of a network with base stations of others that this box drives no radio', async () => {
   const off = { ...TX, armed: false, transmitter: 'off', gates: { ...TX.gates, country_code: 'missing' } }
-  const said = async (connected: boolean): Promise<string> => {
+  const said = async (connected: boolean, armed = false): Promise<string> => {
     const page = await shown({ enb: { known: true, connected, other_networks: [] } }, [])
-    tx.value = off as never
+    tx.value = { ...off, armed, gates: armed ? TX.gates : off.gates } as never
     await page.settled()
     return page.text()
   }
@@ -80,6 +80,8 @@ home('says of a network with base stations of others that this box drives no rad
   assert.match(others, 'This box drives no radio. A base station of others is connected to the core.')
   assert.not.match(others, 'The box is not on the air')
   assert.match(await said(false), 'The box is not on the air')
+  assert.match(await said(true, true), 'its transmitter is off. A base station of others')
+  assert.match(await said(false, true), 'its transmitter is off. Phones have no network.')
 })
 
 home('says for some minutes that an outage is over, how long it lasted, and who is back', async () => {

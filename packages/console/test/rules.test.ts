@@ -1,4 +1,4 @@
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import {
   changedPaths,
@@ -227,6 +227,23 @@ rules('lets choose when somebody else was first, and loses nothing that was type
   assert.is(lastIfMatch(page), '"4"')
   assert.equal(page.changes(), [['PUT /v1/policy', { apns: ['mine'], retention_days: { audit: 30 } }]])
 })
+
+rules(
+  'asks nobody to choose when another rule has changed than what is typed, and guards with its tag',
+  async () => {
+    const page = await open('/rules', PAGE)
+    await page.put('Keep audit trail, days', '30')
+    page.answer({ 'GET /v1/policy': tagged(CHANGED, '"4"') })
+    await page.happens('policy.update', 'policy')
+    await eventually(() => page.field('APN names').value === 'theirs')
+    assert.is(page.field('Keep audit trail, days').value, '30')
+    assert.not.match(page.text(), 'Somebody else')
+    page.answer({ 'PUT /v1/policy': tagged({ ...CHANGED, revision: 5 }, '"5"') })
+    await page.press('Save rules')
+    assert.is(lastIfMatch(page), '"4"')
+    assert.equal(page.changes(), [['PUT /v1/policy', { retention_days: { audit: 30 } }]])
+  },
+)
 
 rules(
   'begins an entry of the allow-list in the country of the box, and takes the right one away',

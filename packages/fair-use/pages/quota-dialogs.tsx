@@ -34,6 +34,11 @@ interface DialogProps {
   readonly onChanged: () => void
 }
 
+interface TightProps {
+  readonly usage: Usage
+  readonly wish: Wish
+}
+
 /** A quota as it is typed. */
 interface Wish {
   readonly amount: string
@@ -77,6 +82,7 @@ export function QuotaDialog(props: DialogProps) {
           {isOff(usage) ? <CountingOff why={usage.unknown_reason ?? undefined} /> : null}
           <WishFields wish={draft.value} onChange={(part) => draft.set({ ...draft.value, ...part })} />
           {jump.question}
+          <Tight usage={usage} wish={draft.value} />
           <StaleNotice draft={draft} text={wishText} onChosen={clear} />
           {quota === null || draft.isStale ? null : (
             <Button
@@ -91,6 +97,13 @@ export function QuotaDialog(props: DialogProps) {
       )}
     </FormDialog>
   )
+}
+
+/** Says of a quota that is used up already what happens at once. */
+function Tight({ usage: { total_bytes: used, period, added_bytes: added }, wish }: TightProps) {
+  const isUsedUp = wish.amount !== '' && wish.period === period && bytesOf(wish) + added <= used
+  if (!isUsedUp || wish.action === 'alert') return null
+  return <Notice tone="warn">{t(`quota.tight.${wish.action}`, { used: bytesText(used) })}</Notice>
 }
 
 /** Asks once before an amount that is a hundred times more or less than the one before: the unit may be the wrong one. */
@@ -175,7 +188,7 @@ export function TopUpDialog(props: DialogProps) {
       what={t('quota.add.what')}
       isStale={isStale}
       act={async () => (jump.asks() ? undefined : await change(props, { add_bytes: added }))}
-      done={({ remaining_bytes: left }) => t('quota.isAdded', { left: bytesText(left ?? 0) })}
+      done={saidOfTopUp}
       onDone={onChanged}
       onClose={onClose}
     >
@@ -200,6 +213,14 @@ export function TopUpDialog(props: DialogProps) {
       )}
     </FormDialog>
   )
+}
+
+/** What is left; or what is still missing. */
+function saidOfTopUp(now: Usage): string {
+  const left = now.remaining_bytes ?? 0
+  if (left > 0) return t('quota.isAdded', { left: bytesText(left) })
+  const over = now.total_bytes - (now.quota_bytes ?? 0) - now.added_bytes
+  return t('quota.isAdded.over', { over: bytesText(over) })
 }
 
 function toppedUp({ quota_bytes: quota, added_bytes: added }: Usage): string {

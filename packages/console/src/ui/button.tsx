@@ -30,12 +30,18 @@ export function Button({
   isDisabled = false,
   label,
 }: ButtonProps) {
+  // A button that is disabled loses the focus: while it is busy it takes no press, and stays where people are.
+  const press = (event: MouseEvent): void => {
+    if (isBusy) event.preventDefault()
+    else onClick?.(event)
+  }
   return (
     <button
       type={type}
       class={`button ${kind} ${size}`}
-      onClick={onClick}
-      disabled={isDisabled || isBusy}
+      onClick={press}
+      disabled={isDisabled}
+      aria-disabled={isDisabled || isBusy}
       aria-busy={isBusy}
       aria-label={label}
     >

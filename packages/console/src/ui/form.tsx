@@ -97,7 +97,7 @@ export function Form<Data>({
       onInput={({ currentTarget }) => typedIn.add(currentTarget)}
       onSubmit={(event) => {
         event.preventDefault()
-        void send(act)
+        if (!isBusy) void send(act)
       }}
     >
       <FormProblems.Provider value={known}>

@@ -265,7 +265,7 @@ const SCREEN: Screen = {
       [...row.querySelectorAll('td')].map((cell) => textOf(cell)),
     ),
   buttons: (name) => pressable(name).map(nameOf),
-  isDisabled: (name) => buttonOf(name).hasAttribute('disabled'),
+  isDisabled: (name) => buttonOf(name).getAttribute('aria-disabled') === 'true',
   escape: async () => {
     const Cancelled = Reflect.get(window, 'Event') as unknown as typeof Event
     document.querySelector('dialog[open]')?.dispatchEvent(new Cancelled('cancel', { cancelable: true }))

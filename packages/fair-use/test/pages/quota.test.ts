@@ -87,6 +87,23 @@ quota(
   },
 )
 
+quota('says of a quota that is used up already what happens at once', async () => {
+  const page = await dialogOf(QuotaDialog, { total_bytes: 26 * MB, quota_bytes: 30 * MB }).page
+  assert.not.match(page.text(), 'at once')
+  await page.put('Amount', '20')
+  assert.match(page.text(), 'This SIM has used 26 MB already: it is suspended at once.')
+  await page.put('Amount', '26.5')
+  assert.not.match(page.text(), 'at once')
+})
+
+quota('says of a top-up that is not enough how much is still missing', async () => {
+  const over = { total_bytes: 26 * MB, quota_bytes: 20 * MB, remaining_bytes: 0 }
+  const page = await dialogOf(TopUpDialog, over, usage({ ...over, added_bytes: MB })).page
+  await page.put('Amount', '1')
+  await page.press('Top up')
+  assert.match(page.text(), 'Topped up, but 5 MB more than that is used.')
+})
+
 quota('keeps the rate of its own when something else of the quota is changed', async () => {
   for (const [bps, shown] of [
     [64_000, '64'],

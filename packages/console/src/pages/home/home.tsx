@@ -266,7 +266,7 @@ function Truth({
     <section class="card truth" aria-label={t('home.title')}>
       <p class="sentence">
         {worst === undefined ? null : <>{t('home.outage', { name: nameOf(worst) })} </>}
-        {isOthers ? t('home.radio.others') : sentenceOf(state)}
+        {isOthers ? t('home.radio.others') : sentenceOf(state, isForeign)}
       </p>
       {why === undefined ? null : (
         <p>
@@ -307,10 +307,11 @@ function Ahead({ state }: { readonly state: Tx }) {
   return <ButtonLink href={href}>{t(text[href as keyof typeof text])}</ButtonLink>
 }
 
-function sentenceOf(state: Tx): string {
+function sentenceOf(state: Tx, isForeign: boolean): string {
   if (state.transmitter === 'on') return t('home.onAir')
   if (state.transmitter === 'unconfirmed') return t('home.unconfirmed')
   const missing = closedGates(state).map((gate) => t(`home.because.${gate}`))
   if (missing.length > 0) return t('home.offAir.gates', { reasons: missing.join(t('home.and')) })
-  return t(state.armed ? 'home.offAir.armed' : 'home.offAir.ready')
+  if (!state.armed) return t('home.offAir.ready')
+  return t(isForeign ? 'home.offAir.armedOthers' : 'home.offAir.armed')
 }

@@ -52,7 +52,7 @@ interface Rules {
   /** The rules that were touched here, and what they were. */
   readonly own: readonly string[]
   readonly before: Draft
-  /** What is in force now, when somebody else was first; undefined when nobody was. */
+  /** What is in force now, when somebody else has changed what is typed here; undefined when nobody has. */
   readonly theirs: Draft | undefined
   /** Keeps what is typed on top of what is in force now. */
   readonly keep: () => void
@@ -91,13 +91,16 @@ function useRules(): Rules {
     setWrong(new Set())
     change.clear()
   }
+  const theirs = base !== undefined && data !== undefined ? draftOf(data) : undefined
+  const touched = theirs === undefined ? [] : changedPaths(base?.draft ?? NOTHING, theirs)
+  const isStale = touched.some((path) => own.includes(path))
   useEffect(() => {
     if (data === undefined || data.revision === base?.policy.revision) return
-    // Nothing is typed: the form simply follows.
-    if (own.length === 0) adopt(data, etag, draftOf(data))
+    // Nobody else has touched what is typed here: the form simply follows.
+    if (base === undefined) adopt(data, etag, draftOf(data))
+    else if (!isStale) adopt(data, etag, rebased(draft, base.draft, draftOf(data)))
   }, [data, own.length])
   useLeavingGuard(own.length > 0 ? t('rules.leave') : undefined)
-  const isStale = base !== undefined && data !== undefined && data.revision !== base.policy.revision
   const save = async (): Promise<undefined> => {
     if (base === undefined) return
     const sent = patchOf(base.draft, draft)
@@ -124,7 +127,7 @@ function useRules(): Rules {
     set: (path, typed) => setDraft((known) => ({ ...known, [path]: typed })),
     own,
     before: base?.draft ?? NOTHING,
-    theirs: isStale && own.length > 0 ? draftOf(data) : undefined,
+    theirs: isStale ? theirs : undefined,
     keep: () => {
       if (base !== undefined && data !== undefined)
         adopt(data, etag, rebased(draft, base.draft, draftOf(data)))

@@ -42,19 +42,16 @@ export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'
   return (
     <>
       <div class="toolbar">
-        {isLive && may('operator') ? (
-          <Button icon="pause" onClick={() => void stop()} isBusy={suspend.isBusy}>
-            {t('sims.bulk.suspend')}
-          </Button>
-        ) : null}
-        {sim.state === 'suspended' && may('operator') ? (
+        {(isLive || sim.state === 'suspended') && may('operator') ? (
+          // One button, which keeps the focus as it turns into the other.
           <Button
-            icon="play"
-            kind="primary"
-            onClick={() => (sim.suspend_reason === 'operator' ? void goOn() : setOpen('resume'))}
-            isBusy={resume.isBusy}
+            {...(isLive ? { icon: 'pause' } : { icon: 'play', kind: 'primary' })}
+            onClick={() =>
+              void (isLive ? stop() : sim.suspend_reason === 'operator' ? goOn() : setOpen('resume'))
+            }
+            isBusy={suspend.isBusy || resume.isBusy}
           >
-            {t('sims.bulk.resume')}
+            {t(isLive ? 'sims.bulk.suspend' : 'sims.bulk.resume')}
           </Button>
         ) : null}
         <FurtherButtons sim={sim} onOpen={setOpen} />

@@ -1,5 +1,7 @@
 import { ButtonLink, Notice, Progress, t, useQuery } from '@steeple/console/kit'
 
+const FOUND = '/core?found'
+
 /**
  * Where a new box is set up, and on the overview of one without a core: that a core runs here already, and where the way in is. Nothing
  * where the settings fit it.
@@ -29,14 +31,14 @@ function Look({ isOverview }: { readonly isOverview: boolean }) {
     return (
       <li class="hint">
         <span class="words">{words}</span>
-        <ButtonLink href="/core">{t('core.found.start.look')}</ButtonLink>
+        <ButtonLink href={FOUND}>{t('core.found.start.look')}</ButtonLink>
       </li>
     )
   return (
     <Notice tone="none">
       <p>{words}</p>
       <p>
-        <a href="/core">{t('core.found.start.look')}</a>
+        <a href={FOUND}>{t('core.found.start.look')}</a>
       </p>
     </Notice>
   )

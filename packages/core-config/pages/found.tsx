@@ -11,6 +11,8 @@ import {
   Notice,
   type Planned,
   t,
+  useEffect,
+  useRef,
   useState,
   word,
 } from '@steeple/console/kit'
@@ -29,8 +31,15 @@ interface Line {
 export function Panel() {
   const [found, setFound] = useState<Found | undefined>(undefined)
   const [said, setSaid] = useState<string | undefined>(undefined)
+  const section = useRef<HTMLElement>(null)
+  // Who comes for it need not look for the button.
+  useEffect(() => {
+    if (!new URLSearchParams(location.search).has('found')) return
+    section.current?.scrollIntoView()
+    section.current?.querySelector('button')?.click()
+  }, [])
   return (
-    <section class="card" aria-labelledby="core-found">
+    <section class="card" aria-labelledby="core-found" ref={section}>
       <h2 id="core-found">{t('core.found')}</h2>
       <p>{t('core.found.about')}</p>
       <Form act={() => api.get('/v1/core/found')} submit={t('core.found.look')} onDone={setFound} />

@@ -112,7 +112,7 @@ function coreBoard(context: Context) {
   let status: ComponentHealth['status'] = 'ok'
   let detail = 'its configuration was not looked at yet'
   const say = (next: ComponentHealth['status'], words: string): void => {
-    const isOther = next !== status
+    const isOther = next !== status || words !== detail
     status = next
     detail = words
     if (isOther) context.healthChanged()
@@ -123,9 +123,7 @@ function coreBoard(context: Context) {
     inForce: (set: Rendered, { dir, problems, originals = [] }: CorePlan): void => {
       const where = dir === '' ? '' : ` in ${dir}`
       const kept =
-        originals.length === 0
-          ? ''
-          : `; files that were there before are kept in ${originals.join(', ')} (svc core restore-original)`
+        originals.length === 0 ? '' : `; files that were there before are kept in ${originals.join(', ')}`
       if (problems.length === 0) say('ok', `${countText(set.files.size, 'file')} in force${where}${kept}`)
       else say('degraded', `${problems.join('; ')}${kept}`)
     },

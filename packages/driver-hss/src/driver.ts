@@ -46,6 +46,9 @@ export function outageWatch(
   let away: { readonly cause: string; readonly sinceMs: number; last: string } | undefined
   let known = 0
   let hasAnswered = false
+  /** Failures, and how many there were when it was still new: those say nothing of the core that is configured since. */
+  let failures = 0
+  let failuresOfNew = 0
   return {
     answered: ({ isOk, detail, changes = 0 }) => {
       const isOther = away !== undefined || changes !== known
@@ -58,6 +61,7 @@ export function outageWatch(
       if (isNews) healthChanged()
     },
     failed: (why) => {
+      failures += 1
       if (away === undefined) {
         away = { cause: why, sinceMs: clock.monotonicMs(), last: why }
         healthChanged()
@@ -68,8 +72,12 @@ export function outageWatch(
     health: (isNew = false) => {
       if (away === undefined) return { name: 'hss', kind: 'hss', ...seen }
       // What was never there is no outage.
-      if (isNew && !hasAnswered)
+      if (isNew && !hasAnswered) {
+        failuresOfNew = failures
         return { name: 'hss', kind: 'hss', status: 'degraded', incident: 'part', detail: NO_CORE_YET }
+      }
+      if (failures === failuresOfNew)
+        return { name: 'hss', kind: 'hss', status: 'ok', detail: `${driver}: not asked yet` }
       const { cause, last, sinceMs } = away
       const since = `away for ${Math.round((clock.monotonicMs() - sinceMs) / 1_000)} s`
       // What came first is the cause: the later words can be its consequence.

@@ -18,4 +18,13 @@ test('calls a database that was never there on a new box no outage, and one that
   assert.is(watch.health(true).status, 'down')
 })
 
+test('asks again a core that was configured meanwhile, before it calls its database gone', () => {
+  const watch = watchNow()
+  watch.failed('there is no container mongo')
+  watch.health(true)
+  assert.is(watch.health(false).status, 'ok')
+  watch.failed('there is no container other')
+  assert.is(watch.health(false).status, 'down')
+})
+
 test.run()

@@ -30,9 +30,9 @@ const FOUND = {
   ...{ notes: [], problems: [], unseen: ['containers were not looked at: no engine answers'] },
 }
 
-function shown(answer: object, roles?: readonly string[], writable = true) {
+function shown(answer: object, roles?: readonly string[], writable = true, address = '/core') {
   return open(
-    '/core',
+    address,
     {
       'GET /v1/status': {
         ...{ core: 'core_a', plmn: '00101', tac: 7, apns: ['internet'], node_id: 'n1', mode: 'normal' },
@@ -100,6 +100,11 @@ const OTHER = {
     lines: 'tac: 1\n',
   },
 }
+
+found('looks by itself for who comes from where a core was found', async () => {
+  const page = await shown(OTHER, undefined, true, '/core?found')
+  assert.match(page.text('A core that already runs'), 'Only watch it')
+})
 
 found('only watches a core with its settings, which nobody has to write', async () => {
   const page = await shown(OTHER)

@@ -175,14 +175,21 @@ function isComingBack(incidents: Status['incidents'], past: readonly Outage[]): 
   return radioOutage(incidents) === undefined && recoveringFrom(past, 0) !== undefined
 }
 
-/** Null: nobody knows. */
-function RadioLamp({ radio, isBack }: { readonly radio: boolean | null; readonly isBack: boolean }) {
-  if (radio === null) return <Lamp tone="none" label={t('home.radio.unknown')} />
-  if (radio) return <Lamp tone="ok" label={t('home.radio.connected')} />
-  return <Lamp tone={isBack ? 'none' : 'bad'} label={t(isBack ? 'home.radio.back' : 'home.radio.gone')} />
+/** Red is an outage alone: a box that has seen no base station yet may look at another part of the core than they are at. */
+function RadioLamp({ status: { enb, incidents }, past }: PartsProps) {
+  if (!enb.known) return <Lamp tone="none" label={t('home.radio.unknown')} />
+  if (enb.connected) return <Lamp tone="ok" label={t('home.radio.connected')} />
+  if (isComingBack(incidents, past)) return <Lamp tone="none" label={t('home.radio.back')} />
+  const isGone = incidents.some(({ kind }) => kind === 'no_radio')
+  return <Lamp tone={isGone ? 'bad' : 'none'} label={t(isGone ? 'home.radio.gone' : 'home.radio.none')} />
 }
 
-function Parts({ status, past }: { readonly status: Status; readonly past: readonly Outage[] }) {
+interface PartsProps {
+  readonly status: Status
+  readonly past: readonly Outage[]
+}
+
+function Parts({ status, past }: PartsProps) {
   const { enb, ue, components, incidents } = status
   const core = coreOutage(incidents)
   if (core !== undefined)
@@ -197,15 +204,14 @@ function Parts({ status, past }: { readonly status: Status; readonly past: reado
         <Lamp tone="warn" label={t('home.radio.other', { others: enb.other_networks.join(', ') })} />
       </p>
     )
-  const radio = enb.known ? enb.connected : null
   // What is not well stands above, with the outage that it belongs to.
   const well = components.filter(({ kind, status: state }) => KINDS.includes(kind) && state === 'ok').length
   return (
     <>
       <p>
-        <RadioLamp radio={radio} isBack={isComingBack(incidents, past)} />
+        <RadioLamp status={status} past={past} />
       </p>
-      {radio === false ? null : (
+      {enb.known && !enb.connected ? null : (
         <p>
           {ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}
         </p>

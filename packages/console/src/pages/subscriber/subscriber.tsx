@@ -83,9 +83,10 @@ function Missing({ error }: { readonly error: Parameters<typeof ErrorNotice>[0][
 }
 
 function NotKnown() {
+  const foreign = useQuery('/v1/status', {}).data?.foreign_subscribers ?? 0
   return (
     <EmptyState title={t('sim.missing')} action={<ButtonLink href="/sims">{t('sims.title')}</ButtonLink>}>
-      {t('sim.missing.help')}
+      {t(foreign > 0 ? 'sim.missing.foreign' : 'sim.missing.help')}
     </EmptyState>
   )
 }

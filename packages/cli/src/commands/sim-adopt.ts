@@ -70,7 +70,7 @@ export function addAdoptCommand(program: Command, terminal: Terminal): void {
     .option('--all', 'all of them')
     .option('--other', OTHER)
     .option('--file <path...>', 'those in files that mongoexport wrote of Open5GS or free5GC')
-    .option('--label <text>', 'label for all of them')
+    .option('--label <text>', 'label for all of them; #### becomes the last four digits of each IMSI')
     .option('--dry-run', 'show what would be done, and do not ask')
     .option('--yes', 'do it without asking')
     .addHelpText(

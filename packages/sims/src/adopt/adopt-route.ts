@@ -61,6 +61,8 @@ const MOST = 10_000
 /** Read, compared and looked at again together. */
 const CHUNK = 250
 
+/** In a label: people know who has which number. */
+const IMSI_END = '####'
 const BODY: JsonSchema = objectSchema({
   ids: {
     type: 'array',
@@ -82,7 +84,10 @@ const BODY: JsonSchema = objectSchema({
     items: { type: 'string' },
     description: 'Instead of a core: what mongoexport wrote of Open5GS or free5GC, one text for each file.',
   },
-  label: { ...NAME_SCHEMA, description: 'For all of them.' },
+  label: {
+    ...NAME_SCHEMA,
+    description: `For all of them. ${IMSI_END} in it becomes the last four digits of the IMSI of each.`,
+  },
   dry_run: { type: 'boolean', description: 'Changes nothing: the answer says what would be done.' },
 })
 const REPORT: JsonSchema = recordSchema({
@@ -293,7 +298,7 @@ function adoptedRow(parts: SimsParts, { hash, subscriber, id, label }: NewRow): 
       profile: 'default',
       apns,
       ambrBps,
-      label: label ?? null,
+      label: label?.replaceAll(IMSI_END, imsi.slice(-IMSI_END.length)) ?? null,
     },
     ...{ expiresAtMs: NEVER_MS, asIs: [] },
   }

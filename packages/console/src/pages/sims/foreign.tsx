@@ -92,7 +92,13 @@ export function Page() {
       {may('sim:issuer') && (list.data?.length ?? 0) > 0 ? (
         <div class="card stack">
           <Checkbox label={t('foreign.all')} isChecked={isAll} onChange={(is) => again(() => setAll(is))} />
-          <Field label={t('foreign.label')} maxLength={64} value={label} onInput={setLabel} />
+          <Field
+            label={t('foreign.label')}
+            help={t('foreign.label.help')}
+            maxLength={64}
+            value={label}
+            onInput={setLabel}
+          />
           <Buttons
             isReady={(isAll || chosen.size > 0) && !action.isBusy}
             isBusy={action.isBusy}

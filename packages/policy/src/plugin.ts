@@ -71,7 +71,7 @@ export const plugin: Plugin = {
     followChanges(context, policy)
     return {
       routes: [
-        ...policyRoutes(policy, control, clock),
+        ...policyRoutes(context, policy, control),
         ...spectrumRoutes(context, policy, (isAllowed) =>
           checks.inc({ result: isAllowed ? 'allowed' : 'blocked' }),
         ),

@@ -1,5 +1,8 @@
 import {
-  type Clock,
+  type Context,
+  type CoreDriver,
+  coreDriverRef,
+  isServiceError,
   namesTag,
   type PolicyBundle,
   policyConflict,
@@ -7,10 +10,12 @@ import {
   type Request,
   type Route,
   route,
+  type Settings,
+  validationFailed,
 } from '@steeple/contracts'
 import { BUNDLE_PATCH_SCHEMA, BUNDLE_SCHEMA } from '../bundle/bundle-schema.ts'
 import { changeBundle } from '../bundle/change-bundle.ts'
-import type { ChangedKey } from '../bundle/changed-keys.ts'
+import { type ChangedKey, isSame } from '../bundle/changed-keys.ts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
 import { principalText } from '../store.ts'
 import { TX_KEY, TX_RESOURCE } from '../tx/gate-memory.ts'
@@ -35,9 +40,11 @@ export function namesRevision(header: string, revision: number): boolean {
 const AUDITED_LENGTH = 2_000
 
 /** `GET` and `PUT /v1/policy`. */
-export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: Clock): readonly Route[] {
-  const update = (request: Request<unknown, unknown, unknown>): Promise<Reply> =>
-    request.mutate('policy', async (tx) => {
+export function policyRoutes(context: Context, policy: CurrentPolicy, control: TxControl): readonly Route[] {
+  const { clock } = context
+  const update = async (request: Request<unknown, unknown, unknown>): Promise<Reply> => {
+    await refuseUnplaced(context, policy, request)
+    return await request.mutate('policy', async (tx) => {
       const before = await policy.read(tx)
       refuseStale(request.header('if-match'), before.revision)
       const author = { by: principalText(request.principal), nowMs: clock.nowMs() }
@@ -49,6 +56,7 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       tx.dirty(TX_RESOURCE, TX_KEY)
       return bundleReply(bundle)
     })
+  }
   return [
     route({
       method: 'GET',
@@ -69,7 +77,8 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       summary: 'Change the policy',
       description:
         'The changed keys alone, merged by RFC 7396; the result is validated as a whole and answered. With If-Match a ' +
-        'stale revision is refused. It takes effect at once. Read-only keys are refused.',
+        'stale revision is refused. It takes effect at once. Read-only keys are refused, and APNs for which the pools of a core ' +
+        'that the service drives have no room.',
       schema: { body: BUNDLE_PATCH_SCHEMA, response: BUNDLE_SCHEMA },
       errors: ['validation_failed', 'policy_conflict', 'store_corrupt'],
       audit: 'policy.update',
@@ -77,6 +86,44 @@ export function policyRoutes(policy: CurrentPolicy, control: TxControl, clock: C
       handle: update,
     }),
   ]
+}
+
+/** A core that is driven must be able to take other APNs: its driver knows whether its pools leave them addresses. */
+async function refuseUnplaced(
+  context: Context,
+  policy: CurrentPolicy,
+  { body, principal }: Request<unknown, unknown, unknown>,
+): Promise<void> {
+  const { southbound } = context.settings
+  const driver = southbound.driver === 'none' ? undefined : context.maybe(coreDriverRef)
+  if (driver === undefined) return
+  const before = await policy.refresh()
+  const author = { by: principalText(principal), nowMs: context.clock.nowMs() }
+  const { content } = changeBundle(before, body, author)
+  if (isSame(before.apns, content.apns)) return
+  const [problem, known] = [
+    await problemOf(driver, context.settings, content.apns),
+    await problemOf(driver, context.settings, before.apns),
+  ]
+  // One that was there before may go with these APNs, or with others.
+  if (problem !== undefined && problem !== known)
+    throw validationFailed(`the core cannot take these APNs: ${problem}`, {
+      details: [{ pointer: '/apns', message: problem }],
+    })
+}
+
+/** Why a core cannot be set to these APNs, in the driver's words. What is no fault of theirs is said by the core. */
+async function problemOf(
+  driver: CoreDriver,
+  { plmn, tac, policy }: Settings,
+  apns: readonly string[],
+): Promise<string | undefined> {
+  try {
+    await driver.render({ plmn, tac, apns, maxUes: policy.max_ues })
+    return undefined
+  } catch (error) {
+    return isServiceError(error) && error.code === validationFailed.code ? error.message : undefined
+  }
 }
 
 function refuseStale(ifMatch: string | undefined, revision: number): void {

@@ -1,4 +1,11 @@
-import { type PolicyReader, policyRef } from '@steeple/contracts'
+import {
+  type CoreDriver,
+  coreDriverRef,
+  type PolicyReader,
+  policyRef,
+  southboundUnavailable,
+  validationFailed,
+} from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { OPEN_POLICY, settingsOf, type World, world } from '../support/world.ts'
 
@@ -67,6 +74,41 @@ routes('refuse a stale If-Match and take a fresh one', async () => {
   assert.is(stale.error, 'policy_conflict')
   assert.is(reader().bundle().sim_swap_cooldown_hours, 1)
 })
+
+routes(
+  'refuse APNs that the core driver cannot place, and ask nobody for a core that is not driven',
+  async () => {
+    const asked: (readonly string[])[] = []
+    let failing: (error: string) => Error = validationFailed
+    const driver: Pick<CoreDriver, 'render'> = {
+      render: async ({ apns }) => {
+        asked.push(apns)
+        if (apns.includes('iot')) throw failing('no free range for the APN iot: choose another core_a.subnet')
+        return { files: new Map(), sha256: '' }
+      },
+    }
+    here.fake.services.set(coreDriverRef.id, driver)
+    const put = (body: object) => here.call('PUT', '/v1/policy', body)
+    assert.is((await put({ apns: ['internet', 'iot'] })).status, 200, 'southbound.driver is none')
+    assert.equal(asked, [])
+    await put({ apns: ['internet'] })
+    here.fake.changeSettings({ ...settingsOf('DE'), southbound: { driver: 'container' } })
+    const refused = await put({ apns: ['internet', 'iot'] })
+    assert.is(refused.error, 'validation_failed')
+    assert.equal(refused.details, [
+      { pointer: '/apns', message: 'no free range for the APN iot: choose another core_a.subnet' },
+    ])
+    assert.equal(reader().bundle().apns, ['internet'])
+    asked.length = 0
+    assert.is((await put({ sim_swap_cooldown_hours: 3 })).status, 200)
+    assert.equal(asked, [], 'the APNs stay as they are')
+    // What is no fault of these APNs is said by the core, and can be mended by others.
+    failing = southboundUnavailable
+    assert.is((await put({ apns: ['internet', 'iot'] })).status, 200)
+    failing = validationFailed
+    assert.is((await put({ apns: ['voice', 'internet', 'iot'] })).status, 200)
+  },
+)
 
 routes('change nothing when one of several keys is wrong', async () => {
   const answer = await here.call('PUT', '/v1/policy', { sim_swap_cooldown_hours: 1, apns: ['bad apn'] })

@@ -404,6 +404,8 @@ export interface HssSurvey {
   readonly subscribers: number
   /** Addresses that are given to one subscriber for good, at most 1,000 of them, by APN. */
   readonly addresses: readonly { readonly apn: string; readonly address: string }[]
+  /** What the core does not bear of what they hold, and what to do, in words without an identity. */
+  readonly problems?: readonly string[]
 }
 /** How what an HSS holds of a subscriber differs from what an `upsert` of it would leave there. */
 export interface SubscriberDifference {

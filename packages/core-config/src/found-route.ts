@@ -3,6 +3,7 @@ import {
   type CoreLine,
   type CorePlan,
   coreDriverRef,
+  hssDriverRef,
   type JsonSchema,
   objectSchema,
   ok,
@@ -136,11 +137,31 @@ function foundRoute(context: Context, places: Partial<LookPlaces>): Route {
       'slices, addresses. Says which settings make the service say the same, and which lines it would write otherwise. ' +
       'Starts, stops and writes nothing, whatever is configured.',
     schema: { response: FOUND },
-    handle: async ({ signal }) => ok(foundRecord(await foundNow(context, signal, places))),
+    handle: async ({ signal }) => {
+      const [found, problems] = await Promise.all([
+        foundNow(context, signal, places),
+        subscriberProblems(context, signal),
+      ])
+      return ok(foundRecord(found, problems))
+    },
   })
 }
 
-function foundRecord(found: FoundOnMachine): object {
+/** How long the HSS may take to look through its subscribers, ms. */
+const SURVEY_MS = 3_000
+
+/** What the core does not bear of its subscribers; nothing while the HSS does not tell. */
+async function subscriberProblems(context: Context, signal: AbortSignal): Promise<readonly string[]> {
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(SURVEY_MS)])
+  const survey = await context
+    .maybe(hssDriverRef)
+    ?.survey?.(bound)
+    .catch(() => undefined)
+  signal.throwIfAborted()
+  return survey?.problems ?? []
+}
+
+function foundRecord(found: FoundOnMachine, subscriberNotes: readonly string[]): object {
   const { daemons, reading, settings, comparison, problems, unseen } = found
   const network = reading?.network
   const dropped = new Map(comparison?.replaced.daemons.map((daemon) => [daemon.name, daemon.dropped]))
@@ -182,7 +203,7 @@ function foundRecord(found: FoundOnMachine): object {
     })),
     adopted: costOf(comparison?.adopted),
     replaced: costOf(comparison?.replaced),
-    notes: [...(network?.notes ?? []), ...(comparison?.adopted.notes ?? [])],
+    notes: [...(network?.notes ?? []), ...(comparison?.adopted.notes ?? []), ...subscriberNotes],
     problems: [...problems, ...(comparison?.adopted.problems ?? [])],
     unseen,
   }

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { policyRef } from '@steeple/contracts'
+import { type HssSurvey, hssDriverRef, policyRef } from '@steeple/contracts'
 import { assert, fakeContext, memoryDb, suite, tempDir } from '@steeple/testkit'
 import { foundNow } from '../src/found.ts'
+import { adoptRoutes } from '../src/found-route.ts'
 
 const test = suite('core-config/found-now')
 const { signal } = new AbortController()
@@ -41,5 +42,31 @@ test('asks to have sessions looked for, and for no key of a part that is not the
   assert.is(settings['collector.enabled'], true)
   assert.not('hss.driver' in settings)
 })
+
+test('says what the core does not bear of its subscribers, and nothing while the HSS does not tell', async () => {
+  const fake = fakeContext<unknown>({ id: 'core-config', config: {}, settings: {} })
+  let survey = async (): Promise<HssSurvey> => ({ ...NOBODY, problems: ['1 subscriber has too many APNs'] })
+  fake.services.set(hssDriverRef.id, { survey: () => survey() })
+  const places = { proc: '/nowhere', packages: '/nowhere', engineSocket: '', units: async () => [] }
+  const notes = async () => {
+    const [route] = adoptRoutes(fake.context, () => undefined, places)
+    assert.ok(route !== undefined)
+    const { body } = await route.handle({ signal } as never) // all that it looks at
+    return (body as { readonly notes: readonly string[] }).notes
+  }
+  try {
+    assert.equal(await notes(), ['1 subscriber has too many APNs'])
+    survey = async () => NOBODY
+    assert.equal(await notes(), [])
+    survey = async () => {
+      throw new Error('it is away')
+    }
+    assert.equal(await notes(), [])
+  } finally {
+    await fake.dispose()
+  }
+})
+
+const NOBODY: HssSurvey = { subscribers: 0, addresses: [] }
 
 test.run()

@@ -1,6 +1,7 @@
 import {
   type BatchResult,
   chunksOf,
+  countText,
   type HssSurvey,
   type Imsi,
   notFound,
@@ -210,7 +211,22 @@ async function surveyOf(link: DocumentLink, signal: AbortSignal): Promise<HssSur
       const address = (ue as Doc | undefined)?.ipv4
       return typeof address === 'string' ? [{ apn: String(name), address }] : []
     })
-  return { subscribers, addresses: addresses.slice(0, MOST_ADDRESSES) }
+  const crowded = await link.count(COLLECTION, CROWDED, signal)
+  return { subscribers, addresses: addresses.slice(0, MOST_ADDRESSES), problems: crowdedWords(crowded) }
+}
+
+/** Open5GS has room for so many APNs in a slice (OGS_MAX_NUM_OF_SESS), and aborts at one more. */
+const MOST_APNS = 4
+const CROWDED: Doc = {
+  $or: ['slice', 'suspended_slice'].map((list) => ({ [`${list}.session.${MOST_APNS}`]: { $exists: true } })),
+}
+
+function crowdedWords(count: number): readonly string[] {
+  if (count === 0) return []
+  return [
+    `${countText(count, 'subscriber has', 'subscribers have')} a slice with more than ${MOST_APNS} APNs: HSS and UDR of Open5GS end ` +
+      'when they read it. Take APNs away from it, or put them into another slice',
+  ]
 }
 
 async function compare(

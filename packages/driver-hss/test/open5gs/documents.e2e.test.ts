@@ -231,7 +231,32 @@ documents('takes over as it is what an operator has made in the web interface', 
       ['OPc', 'OP'],
     )
     const survey = await driver.survey?.(patient())
-    assert.equal(survey, { subscribers: 1, addresses: [{ apn: 'corp', address: '10.45.0.77' }] })
+    assert.equal(survey, {
+      subscribers: 1,
+      addresses: [{ apn: 'corp', address: '10.45.0.77' }],
+      problems: [],
+    })
+  })
+})
+
+documents('says that Open5GS ends at more APNs in a slice than it has room for, blocked or not', async () => {
+  await withDriver(async (driver, look) => {
+    const problems = async () => (await driver.survey?.(patient()))?.problems ?? []
+    const all = look.collection('subscribers')
+    const sessions = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `apn${at}` }))
+    const insert = async (number: number, ...slices: readonly number[]) => {
+      const slice = slices.map((count, at) => ({ sst: at + 1, session: sessions(count) }))
+      await all.insertOne({ imsi: subscriber(number).imsi, security: {}, slice })
+    }
+    await insert(1, 4, 4)
+    assert.equal(await problems(), [])
+    await insert(2, 1, 5)
+    assert.match((await problems()).join(), /^1 subscriber has a slice with more than 4 APNs: .*(HSS|UDR)/)
+    await all.updateOne(
+      { imsi: subscriber(1).imsi },
+      { $set: { suspended_slice: [{ session: sessions(6) }] } },
+    )
+    assert.match((await problems()).join(), /^2 subscribers have a slice with more than 4 APNs/)
   })
 })
 

@@ -126,6 +126,9 @@ function columns(): readonly Column<Daemon>[] {
   ]
 }
 
+/** Listeners that base stations are set to: s1ap and ngap, and that of their user plane. */
+const OF_RADIOS = /\b(s1ap|ngap|gtpu)\b.*address/i
+
 /** The two ways in: to watch the core, and to drive it with all lines but those that are ticked. */
 function Ways({ found, onDone }: { readonly found: Found; readonly onDone: (said: string) => void }) {
   const [ours, setOurs] = useState<readonly Line[]>([])
@@ -295,6 +298,7 @@ function Differing({
               ) : (
                 <Checkbox
                   label={label}
+                  {...(OF_RADIOS.test(key) ? { help: t('core.found.radios') } : {})}
                   isChecked={ours.some((line) => line.path === path && line.key === key)}
                   onChange={(isOurs) => onTurn({ path, key }, isOurs)}
                 />

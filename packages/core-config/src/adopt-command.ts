@@ -42,6 +42,8 @@ interface Cost {
 /** `svc core adopt`: looks, and says what is there; with `--look` or `--yes` it sets the service to it. */
 export async function adopt(host: CommandHost): Promise<void> {
   const { typed, call, isJson } = host
+  if (typed.look === true && typed.yes === true)
+    throw host.usage('--look only watches the core, and --yes takes it over: name one of them')
   const found = (await call('GET /v1/core/found')) as unknown as Found // as the route documents it
   const isTold = typed.look === true || typed.yes === true
   if (!isTold) {
@@ -61,7 +63,23 @@ export async function adopt(host: CommandHost): Promise<void> {
     host.err('The service watches this core now, and writes nothing. Look: svc health; svc sessions\n')
     return
   }
-  host.printRecord(await call('POST /v1/core/adopt', { body: { ours } }))
+  const done = await call('POST /v1/core/adopt', { body: { ours } })
+  if (isJson) return host.printRecord(done)
+  const { printable } = host
+  const files = new Set(ours.map(({ path }) => path))
+  const daemons = found.files.flatMap(({ path, daemon }) =>
+    files.has(path) && daemon !== null ? [daemon] : [],
+  )
+  const phones = found.adopted?.subscribers_dropped ?? null
+  host.out(
+    'The service drives this core now. ' +
+      (ours.length === 0
+        ? 'All lines of its files stay.'
+        : `Its own are now: ${ours.map(({ path, key }) => printable(`${path}:${key}`)).join(', ')}. All others stay.`) +
+      ` A copy of the files is in ${printable(String(done.copy))}.\n` +
+      (daemons.length === 0 ? '' : `${cutWords(daemons.map(printable), phones)}.\n`) +
+      'To be rid of it again: svc core release\n',
+  )
 }
 
 /** Which daemons restart, and how many phones that cuts off. */

@@ -7,6 +7,7 @@ import {
   type JsonSchema,
   objectSchema,
   ok,
+  peeringRef,
   type Route,
   recordSchema,
   route,
@@ -142,7 +143,7 @@ function foundRoute(context: Context, places: Partial<LookPlaces>): Route {
         foundNow(context, signal, places),
         subscriberProblems(context, signal),
       ])
-      return ok(foundRecord(found, problems))
+      return ok(foundRecord(found, [...problems, ...wayOutNotes(context)]))
     },
   })
 }
@@ -161,7 +162,16 @@ async function subscriberProblems(context: Context, signal: AbortSignal): Promis
   return survey?.problems ?? []
 }
 
-function foundRecord(found: FoundOnMachine, subscriberNotes: readonly string[]): object {
+/** What comes with a core that is driven: whoever has set up the machine is told before. */
+function wayOutNotes(context: Context): readonly string[] {
+  if (context.settings.southbound.driver !== 'none' || context.maybe(peeringRef) === undefined) return []
+  return [
+    'once the service drives the core, it also lets its phones out: it turns on net.ipv4.ip_forward, and has a table of ' +
+      'nftables of its own. Both end when it drives the core no more',
+  ]
+}
+
+function foundRecord(found: FoundOnMachine, otherNotes: readonly string[]): object {
   const { daemons, reading, settings, comparison, problems, unseen } = found
   const network = reading?.network
   const dropped = new Map(comparison?.replaced.daemons.map((daemon) => [daemon.name, daemon.dropped]))
@@ -203,7 +213,7 @@ function foundRecord(found: FoundOnMachine, subscriberNotes: readonly string[]):
     })),
     adopted: costOf(comparison?.adopted),
     replaced: costOf(comparison?.replaced),
-    notes: [...(network?.notes ?? []), ...(comparison?.adopted.notes ?? []), ...subscriberNotes],
+    notes: [...(network?.notes ?? []), ...(comparison?.adopted.notes ?? []), ...otherNotes],
     problems: [...problems, ...(comparison?.adopted.problems ?? [])],
     unseen,
   }

@@ -45,7 +45,7 @@ function shown(answer: object, roles?: readonly string[], writable = true, addre
       },
       'GET /v1/core/plan': {
         ...{ state: 'in_sync', driver: 'none', notes: [], problems: [], held: [], files: [], daemons: [] },
-        ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0, originals: [] },
+        ...{ config_dir: '/etc/open5gs', subscribers_dropped: 0, expected_s: 0, originals: [], overlays: [] },
       },
       'GET /v1/nodes': { nodes: [], next_cursor: null },
       'GET /v1/audit': { entries: [], next_cursor: null },

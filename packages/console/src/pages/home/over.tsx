@@ -10,6 +10,8 @@ export type Outage = AnswerOf<'GET', '/v1/incidents'>['incidents'][number]
 
 /** So long the overview says that an outage is over. */
 const NEWS_MS = 10 * 60_000
+/** So many of them are said one by one. */
+const MOST_SAID = 3
 /** So long phones may take to come back. */
 const RECOVERY_MS = 2 * 60_000
 
@@ -46,7 +48,7 @@ export function Over({
   const recovering = recoveringFrom(past, online)
   return (
     <>
-      {recent.map((one) => (
+      {recent.slice(0, MOST_SAID).map((one) => (
         <p key={`${one.id}${one.since}`}>
           <Lamp
             tone={one === recovering ? 'warn' : 'none'}
@@ -56,6 +58,9 @@ export function Over({
           />
         </p>
       ))}
+      {recent.length <= MOST_SAID ? null : (
+        <p class="fine">{t('home.over.more', { count: recent.length - MOST_SAID })}</p>
+      )}
     </>
   )
 }

@@ -80,6 +80,8 @@ adopt(
     const refused = await svc('core', 'adopt', '--yes')
     assert.is(refused.code, 1)
     assert.match(refused.stderr, /nobody can restart them: use --look/)
+    assert.match((await svc('core', 'adopt', '--look', '--yes')).stderr, /name one of them/)
+    assert.equal(stateOfFiles(), files)
     const done = await svc('core', 'adopt', '--look')
     assert.is(done.code, 0, done.stderr)
     const text = readFileSync(config, 'utf8')

@@ -85,10 +85,7 @@ export interface CoreOverlays {
   readonly isNew: boolean
 }
 /** A line that is to be written as this service writes it. */
-export interface CoreLine {
-  readonly path: string
-  readonly key: string
-}
+export type CoreLine = Readonly<Record<'path' | 'key', string>>
 /** What would restart. */
 export interface CoreRestartPlan {
   /** Daemons in their order, those that follow another one too. */
@@ -144,11 +141,10 @@ export interface PlannedDaemon {
 export interface CoreObserved {
   readonly configSha256: string | undefined
   readonly services: ReadonlyMap<string, 'up' | 'down' | 'unknown'>
-  /**
-   * What keeps functions that answer from doing their work, in words that follow their name: `smf` → `it has no PFCP association
-   * with the UPF`. Absent where the driver does not look for that.
-   */
+  /** What keeps functions that answer from their work, in words behind their name: `it has no PFCP association`. Absent: nobody looks. */
   readonly problems?: ReadonlyMap<string, string>
+  /** Functions that are started over and over, in words behind their name. Absent: nobody counts. */
+  readonly restarted?: ReadonlyMap<string, string>
   /** Connected base stations; undefined when the core did not tell. */
   readonly radios: number | undefined
   /** Networks (`999-99`) that connected base stations announce instead of this one; absent when there is none or the core does not tell. */

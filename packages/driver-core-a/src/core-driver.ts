@@ -18,6 +18,7 @@ import {
   type CoreInfo,
   coreEngine,
   coreInfo,
+  countingEngine,
   createCoreFiles,
   type Engine,
   type Limits,
@@ -309,7 +310,8 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     return placesOf({ ...settings, core_a: { ...settings.core_a, addresses } })
   }
   const places = (): CorePlaces => placesAt(files.addresses())
-  const engine = seams.engine ?? coreEngine(() => context.settings, 'core_a')
+  const engine = countingEngine(seams.engine ?? coreEngine(() => context.settings, 'core_a'), clock)
+  const { restarted } = engine
   const info = coreInfo(clock, retiring, places)
   const infos = new WeakMap<Settings, CoreInfo>()
   /** Of a core that is where the settings do not say yet. */
@@ -343,7 +345,7 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     engine: withHints(engine),
     ...(seams.limits === undefined ? {} : { limits: seams.limits }),
   })
-  const observeParts: ObserveParts = { info, places, work, appliedSha256: files.appliedSha256 }
+  const observeParts: ObserveParts = { info, places, work, restarted, appliedSha256: files.appliedSha256 }
   const cancelLocation = batchCancel(() => context.maybe(hssDriverRef), retiring)
   const { deaf, sessions } = menders(context, seams, { info, files, places, cancelLocation })
   const kick = kicker({

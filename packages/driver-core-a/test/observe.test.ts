@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { workJudged } from '@steeple/southbound'
 import { assert, fakeContext, suite } from '@steeple/testkit'
 import { corePlaces } from '../src/core-places.ts'
 import { daemonLook } from '../src/observe/daemon-states.ts'
@@ -75,6 +76,22 @@ observe(
       it.engine.ended.set('core-mme', 'exited')
       assert.is(await dropped(), 0)
     }),
+)
+
+observe('says of a daemon that is started over and over how often, whether it answers just now or not', () =>
+  withWorld('epc', async (it) => {
+    const work = async () => workJudged(await it.a.driver.observe(patient()))[1]
+    await work()
+    for (const started of [2, 3, 4]) {
+      it.engine.started.set('core-mme', started)
+      await work()
+    }
+    assert.match(await work(), /^mme: it was restarted 3 times in 1 minute/)
+    await it.core.stop('mme')
+    it.engine.ended.set('core-mme', 'exited')
+    it.engine.ended.set('core-sgwc', 'exited')
+    assert.match(await work(), /sgwc: it does not answer; mme: it was restarted 3 times in 1 minute/)
+  }),
 )
 
 observe('does not know the counts of a release that cannot be asked, whose daemons are up', () =>

@@ -13,6 +13,7 @@ import {
   type CoreFiles,
   type CoreFilesParts,
   coreEngine,
+  countingEngine,
   createCoreFiles,
   type Daemon,
   type Engine,
@@ -112,7 +113,14 @@ function createDriver({
         attached(signal),
       ])
       // No interface of free5GC lists the gNBs.
-      return { configSha256, services, problems, radios: undefined, attachedUes }
+      return {
+        configSha256,
+        services,
+        problems,
+        restarted: watched.restarted(),
+        radios: undefined,
+        attachedUes,
+      }
     },
   }
 }
@@ -247,12 +255,14 @@ export function createCoreB(
   const caller = createCaller(http, tokens)
   const amf = createAmfClient(caller, urls.amf)
   const smf = createSmfClient(caller, urls.smf)
-  const engine = more.engine ?? coreEngine(settings, 'core_b')
+  const engine = countingEngine(more.engine ?? coreEngine(settings, 'core_b'), context.clock)
+  const containers = () => runnersOf(context.settings.southbound, section())
   const watched: WatchedCore = {
     http,
     urls,
     hasCharging: () => section().charging,
     container: containerState(settings, engine),
+    restarted: () => engine.restarted(containers()),
     answered: new Map(),
   }
   const kick = createKick(amf, smf)
@@ -262,7 +272,7 @@ export function createCoreB(
     caller,
     nrfUrl: urls.nrf,
     hasCharging: watched.hasCharging,
-    containers: () => runnersOf(context.settings.southbound, context.settings.core_b),
+    containers,
   }
   const work = workOf(context, reached, uncharged)
   const files = createCoreFiles(context, {

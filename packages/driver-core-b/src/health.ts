@@ -123,7 +123,7 @@ async function functionsSeen(
 ): Promise<Readonly<Record<'daemons' | 'work', Judgement>>> {
   const [services, problems] = await Promise.all([functionStates(watched, signal), work.problems(0, signal)])
   for (const [nf, state] of services) if (state !== 'unknown') seen(nf, state === 'up')
-  const [status, words] = workJudged({ services, problems })
+  const [status, words] = workJudged({ services, problems, restarted: watched.restarted() })
   const more = unfoundIn(problems).length === 0 ? '' : mender.words()
   return { daemons: daemonsIn(services), work: [status, more === '' ? words : `${words}; ${more}`] }
 }

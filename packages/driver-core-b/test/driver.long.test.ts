@@ -412,6 +412,21 @@ driver('counts kicks by their result and says in its health who cannot be asked'
   }),
 )
 
+driver('says of a function that is started over and over how often', () =>
+  inWorld(async ({ b, engine }) => {
+    const work = async () => {
+      await b.health.look(patient())
+      return b.health.components().find(({ name }) => name === 'work')?.detail
+    }
+    await work()
+    for (const started of [2, 3, 4]) {
+      engine.started.set('c-amf', started)
+      await work()
+    }
+    assert.match((await work()) ?? '', /amf: it was restarted 3 times in 1 minute/)
+  }),
+)
+
 driver('writes no IMSI and no token into logs, errors, metrics and health', () =>
   inWorld(async ({ b, core, fake }) => {
     const texts: string[] = []

@@ -52,14 +52,16 @@ export type WorkJudged = readonly [status: ComponentHealth['status'], detail: st
 export function workJudged({
   services,
   problems = new Map(),
-}: Pick<CoreObserved, 'services' | 'problems'>): WorkJudged {
+  restarted = new Map(),
+}: Pick<CoreObserved, 'services' | 'problems' | 'restarted'>): WorkJudged {
   const known = [...services].filter(([, state]) => state !== 'unknown')
   const down = known.filter(([, state]) => state === 'down').map(([daemon]) => daemon)
   // Of a core that is away as a whole `daemons` tells.
   if (down.length === known.length && known.length > 0) return ['degraded', 'none of its daemons answers']
   const byWords = Map.groupBy(problems.keys(), (daemon) => problems.get(daemon) ?? '')
   const lost = [
-    ...down.map((daemon) => `${daemon}: it does not answer`),
+    ...down.filter((daemon) => !restarted.has(daemon)).map((daemon) => `${daemon}: it does not answer`),
+    ...[...restarted].map(([daemon, words]) => `${daemon}: ${words}`),
     ...[...byWords].map(([words, daemons]) => `${daemons.join(', ')}: ${words}`),
   ]
   if (lost.length > 0) return ['down', lost.join('; ')]

@@ -26,6 +26,7 @@ export {
   lastWords,
   statusOf,
 } from './engine/engine.ts'
+export { type CountingEngine, countingEngine } from './engine/start-count.ts'
 export { systemdEngine } from './engine/systemd.ts'
 export type {
   ChargingRun,

@@ -7,7 +7,7 @@ import {
   southboundUnavailable,
   type Technology,
 } from '@steeple/contracts'
-import type { CoreInfo, SharedWalk, UeList } from '@steeple/southbound'
+import type { CoreInfo, CountingEngine, SharedWalk, UeList } from '@steeple/southbound'
 import type { CorePlaces } from '../core-places.ts'
 import { type WorkParts, workProblems } from '../verify/probe.ts'
 import type { ContainerState } from './daemon-states.ts'
@@ -62,6 +62,7 @@ export interface ObserveParts {
   readonly info: CoreInfo
   readonly places: () => CorePlaces
   readonly work: WorkParts
+  readonly restarted: CountingEngine['restarted']
   /** SHA-256 of the configuration that the core was last seen well with. */
   readonly appliedSha256: () => Promise<string | undefined>
 }
@@ -100,6 +101,7 @@ export async function observeCore(parts: ObserveParts, signal: AbortSignal): Pro
     configSha256,
     services,
     problems,
+    restarted: parts.restarted(places.containers),
     radios: radios?.count,
     attachedUes,
     ...(technology === undefined ? {} : { technology }),

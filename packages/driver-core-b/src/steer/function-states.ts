@@ -15,6 +15,8 @@ export interface WatchedCore {
   hasCharging(): boolean
   /** Whether the container of a function runs; undefined when none is named or nobody can be asked. */
   container(nf: NetworkFunction, signal: AbortSignal): Promise<'up' | 'down' | undefined>
+  /** For `CoreObserved.restarted`. */
+  restarted(): ReadonlyMap<string, string>
   /** Where each function has answered: one that was there once is missed there. */
   readonly answered: Map<NetworkFunction, string>
 }

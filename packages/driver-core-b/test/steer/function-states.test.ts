@@ -13,7 +13,14 @@ states('misses a function where it has answered before, although nobody said whe
   const of = (): string => core.urls.amf
   const urls: CoreUrls = { of, amf: of, smf: of, nrf: of, isNamed: () => false }
   const container = async () => undefined
-  const watched: WatchedCore = { http, urls, hasCharging: () => false, container, answered: new Map() }
+  const watched: WatchedCore = {
+    http,
+    urls,
+    hasCharging: () => false,
+    container,
+    restarted: () => new Map<string, string>(),
+    answered: new Map(),
+  }
   const seen = async (by: WatchedCore) => [...new Set((await functionStates(by, patient())).values())]
   try {
     assert.equal(await seen(watched), ['up', 'unknown'], 'the UPF answers nobody')

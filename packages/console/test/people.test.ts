@@ -158,6 +158,39 @@ people('deletes the token that was chosen, and says so when it is gone', async (
   assert.match(page.text(), 'The token is deleted.')
 })
 
+people('deletes no token that is the only way in, and says which one is one’s own', async () => {
+  const own = token('1', 'test', { roles: ['admin'] })
+  const other = token('2', 'spare', { roles: ['admin'] })
+  const never = [user('1', 'ada', { roles: ['admin'] })]
+  const here = [
+    user('1', 'ada', { roles: ['admin'], last_login_at: '2026-01-01T12:00:00Z' }),
+    user('2', 'bo', { last_login_at: '2026-01-01T12:00:00Z' }),
+  ]
+  for (const [tokens, users, isRefused] of [
+    [[own], never, true],
+    [[own], [here[1] ?? {}], true],
+    [[own, token('2', 'spare')], never, true],
+    [[own, { ...other, expires_at: '2026-01-02T12:00:00Z' }], never, true],
+    [[own, other], never, false],
+    [[own], here, false],
+  ] as const) {
+    const page = await open('/people?tab=tokens', {
+      'GET /v1/tokens': list('tokens', tokens),
+      'GET /v1/users': list('users', users),
+      'DELETE /v1/tokens/1': {},
+    })
+    await page.press('Delete: test')
+    assert.match(page.text(), 'This is your own sign-in')
+    assert.is(!page.buttons().includes('Delete'), isRefused, JSON.stringify([tokens, users]))
+    if (isRefused) continue
+    await page.press('Delete')
+    assert.equal(page.changes(), [['DELETE /v1/tokens/1', undefined]])
+  }
+  const page = await open('/people?tab=tokens', { 'GET /v1/tokens': list('tokens', [own, other]) })
+  await page.press('Delete: spare')
+  assert.not.match(page.text(), 'your own')
+})
+
 people('shows no failure of one thing in the question about another', async () => {
   const lists: readonly (readonly [string, Answers, string, string])[] = [
     ['tokens', { 'GET /v1/tokens': list('tokens', [token('1', 'a'), token('2', 'b')]) }, 'Delete', 'Delete'],

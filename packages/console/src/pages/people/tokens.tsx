@@ -1,13 +1,17 @@
 import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
+import { me } from '../../api/session.ts'
 import { usePages } from '../../api/use-pages.ts'
+import { useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
@@ -94,19 +98,72 @@ export function Tokens() {
         />
       ) : null}
       {chosen === undefined ? null : (
-        <FormDialog
-          title={t('people.token.delete.title', { name: chosen.name })}
-          confirm={t('people.token.delete')}
-          what={t('people.token.delete.what')}
-          isDanger
-          act={() => api.delete('/v1/tokens/{id}', { path: { id: chosen.id } })}
-          done={t('people.token.deleted')}
+        <DeleteDialog
+          token={chosen}
+          tokens={tokens.data ?? []}
           onDone={tokens.reload}
           onClose={() => setChosen(undefined)}
         />
       )}
     </>
   )
+}
+
+/** Whether this page speaks by a token: no list says which one that is but by its name. */
+function isOwn({ name, kind }: Token): boolean {
+  return me.value?.kind === 'token' && me.value.name === name && kind === 'api'
+}
+
+/** No page asks for more. */
+const LOOKED_THROUGH = 500
+
+/** Takes a token away; not the one that this page speaks by, while it is the only way in that anybody has shown to work. */
+function DeleteDialog({
+  token,
+  tokens,
+  onDone,
+  onClose,
+}: {
+  readonly token: Token
+  readonly tokens: readonly Token[]
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const isOurs = isOwn(token)
+  const users = useQuery(isOurs ? '/v1/users' : undefined, { query: { limit: LOOKED_THROUGH } })
+  const isOnly =
+    users.data !== undefined &&
+    !users.data.users.some((user) => isAdmin(user) && user.last_login_at !== null) &&
+    !tokens.some((other) => other.id !== token.id && isAdmin(other) && other.expires_at === null)
+  const title = t('people.token.delete.title', { name: token.name })
+  if (isOurs && isOnly)
+    return (
+      <Dialog isOpen title={title} onClose={onClose}>
+        <Notice tone="warn">{t('people.token.delete.only')}</Notice>
+        <div class="actions">
+          <Button onClick={onClose}>{t('ui.close')}</Button>
+        </div>
+      </Dialog>
+    )
+  return (
+    <FormDialog
+      title={title}
+      confirm={t('people.token.delete')}
+      what={t('people.token.delete.what')}
+      isDanger
+      isDisabled={isOurs && users.isLoading}
+      act={() => api.delete('/v1/tokens/{id}', { path: { id: token.id } })}
+      done={t('people.token.deleted')}
+      onDone={onDone}
+      onClose={onClose}
+    >
+      {isOurs ? <Notice tone="warn">{t('people.token.delete.own')}</Notice> : null}
+    </FormDialog>
+  )
+}
+
+function isAdmin({ roles }: { readonly roles: readonly string[] }): boolean {
+  return roles.includes('admin')
 }
 
 function columns(onDelete: (token: Token) => void): readonly Column<Token>[] {

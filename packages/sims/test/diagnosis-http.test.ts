@@ -99,7 +99,7 @@ http('says why the core refused it, and what to do about each cause', async () =
     wrong_network: /999-99/,
     unknown_subscriber: /hss\.\*/,
     out_of_step: /off and on/,
-    unanswered: /svc sim show/,
+    unanswered: /comes back by itself/,
     not_allowed: /restrictions/,
     other: /TS 24\.301/,
   } as const

@@ -73,7 +73,7 @@ export function StopButton() {
       button={{ icon: 'power', kind: 'danger', size: 'large', children: t('tx.stop') }}
       title={t('tx.stop.title')}
       confirm={t('tx.stop')}
-      what={t('tx.stop.what')}
+      what={t(tx.value?.transmitter === 'off' ? 'tx.stop.what.off' : 'tx.stop.what')}
       isDanger
       act={() => api.post('/v1/tx/disarm')}
       onDone={(state) => {

@@ -27,6 +27,9 @@ export function Notice({
 /** Of these the sentence says all: what the service adds is for programs. */
 const SAID_WHOLE: readonly string[] = ['unauthenticated', 'login_failed', 'token_expired']
 
+/** No answer came: of a change nobody knows whether it was made. */
+const LOST: readonly string[] = ['connection_lost', 'no_answer_in_time']
+
 /**
  * An error of the API: what its code means in the reader's language, the API's own words, each broken rule, and the request id to find
  * it in the log. Of a code that is not known the API's words say all. Of values that are refused the field's label and words say all.
@@ -48,8 +51,10 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Problem; reado
         </ul>
       </Notice>
     )
-  const sentence = error.status === 412 ? t('error.stale') : word('problem', error.code)
-  const isKnown = sentence !== error.code
+  // What was only read changed nothing.
+  const code = onRetry !== undefined && LOST.includes(error.code) ? `${error.code}.read` : error.code
+  const sentence = error.status === 412 ? t('error.stale') : word('problem', code)
+  const isKnown = sentence !== code
   return (
     <Notice tone="bad">
       {isKnown ? <p>{sentence}</p> : null}

@@ -122,7 +122,7 @@ function taken(
 
 function refusal(name: string, cost: number, rate: RateState): RateLimitedError {
   const error = rateLimited(
-    `${name} is ${rate.limit}, ${rate.remaining} are left for ${rate.resetS} s and ${cost} were asked for; PUT /v1/policy raises it`,
+    `${name}: ${cost} were asked for, and ${rate.remaining} of ${rate.limit} an hour are left for the next ${rate.resetS} s; the rules (PUT /v1/policy) raise it`,
     { retryAfterS: rate.resetS },
   )
   return Object.assign(error, { rate })

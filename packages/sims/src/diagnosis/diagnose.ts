@@ -193,7 +193,7 @@ const ADVICE: Readonly<Record<UeRefusal, (facts: Facts) => string>> = {
     "look into the subscriber's restrictions in the core's database: nothing of this service sets any",
   unanswered: ({ row: { hash }, subscriber }) =>
     subscriber.status === 'ok'
-      ? `the HSS holds it with its service now (svc sim show ${hash}): switch the phone off and on`
+      ? 'the HSS holds it with its service now: the phone comes back by itself within some minutes, at once when it is switched off and on'
       : `its subscriber has no service in the HSS: svc sim show ${hash} says whether it is provisioned; then switch the phone off and on`,
   other: () =>
     "look the cause up in TS 24.301 §9.9.3.9 (LTE) or TS 24.501 §9.11.3.2 (NR), and in the core's log",

@@ -2,6 +2,9 @@ import { type AnswerOf, api, Checkbox, Form, FormDialog, t, useState } from '@st
 
 type Plan = AnswerOf<'GET', '/v1/core/plan'>
 
+/** Daemons restart, and phones come back. */
+const LIMIT_MS = 180_000
+
 /** With these the box looks at the core, and writes nothing. */
 const LOOKING = { settings: { 'hss.driver': 'none', 'southbound.driver': 'none' } }
 
@@ -123,7 +126,9 @@ async function lookedAt(isKept: boolean) {
 
 /** Files first, since nothing restarts without a driver; subscribers last, right before nobody writes to them any more. */
 async function released(isKept: boolean, isUnblocking: boolean) {
-  const files = isKept ? await api.post('/v1/core/restore-original', { body: {} }) : undefined
+  const files = isKept
+    ? await api.post('/v1/core/restore-original', { body: {}, timeoutMs: LIMIT_MS })
+    : undefined
   if (files?.ok === false) return files
   const sims = await api.post('/v1/sims/release', { body: isUnblocking ? { unblock: true } : {} })
   if (!sims.ok) return sims

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import {
   type Context,
   type CoreDriver,
@@ -5,6 +6,7 @@ import {
   type CoreRestored,
   type CoreRestorePlan,
   coreDriverRef,
+  healthBoardRef,
   type JsonSchema,
   nodeStateConflict,
   objectSchema,
@@ -68,6 +70,23 @@ function takeOverRoute(context: Context, wake: () => void): Route {
   })
 }
 
+/** A core that was restarted is looked at anew within that, ms; its phones are called back soon after. */
+const FIRST_LOOK_MS = 10_000
+const LOOK_MS = 1_000
+const MOST_MS = 45_000
+
+/** Waits until the core is well again, though not for ever. */
+async function coreIsWell(context: Context, signal: AbortSignal): Promise<void> {
+  const board = context.maybe(healthBoardRef)
+  if (board === undefined) return
+  const { monotonicMs } = context.clock
+  const end = monotonicMs() + MOST_MS
+  await setTimeout(FIRST_LOOK_MS, undefined, { signal })
+  const isIll = (): boolean =>
+    board.components().some(({ kind, status }) => kind === 'core' && status !== 'ok')
+  while (isIll() && monotonicMs() < end) await setTimeout(LOOK_MS, undefined, { signal })
+}
+
 function restoreRoute(context: Context, wake: () => void): Route {
   return route<unknown, unknown, RestoreBody>({
     method: 'POST',
@@ -77,7 +96,7 @@ function restoreRoute(context: Context, wake: () => void): Route {
     summary: 'Restore files of the core from before the service replaced them',
     description:
       'Restores the copy of that name, or the oldest (`originals` of the plan). Files that only the service wrote are ' +
-      'removed, and the daemons restart. Edits by hand are copied first, and overlays go. Nothing is applied again before `POST /v1/core/take-over`. With ' +
+      'removed, and the daemons restart; the answer waits until the core is well, for a minute at most. Edits by hand are copied first, and overlays go. Nothing is applied again before `POST /v1/core/take-over`. With ' +
       '`southbound.driver: none` no daemon is restarted.',
     schema: {
       body: objectSchema({
@@ -127,6 +146,8 @@ function restoreRoute(context: Context, wake: () => void): Route {
         return ok({ ...backRecord(planned), ...cost })
       }
       const done = await driver.restoreOriginal(set, named, request.signal)
+      // Whoever releases the core ends its care right after this: its phones are to have their sessions again before.
+      if (done.restarted.length > 0) await coreIsWell(context, request.signal)
       const { restarted, problem = null } = done
       const back = { ...backRecord(done), restarted, problem }
       await request.mutate('core', async (tx) => {

@@ -194,5 +194,22 @@ export async function heldFiles(
   const { manifest } = plan.state
   const agreed = new Set([...ownPaths(manifest), ...manifest.takenOver])
   const others = await othersIn(plan.state, files, copies)
-  return others.filter((path) => !agreed.has(path)).toSorted()
+  const back = agreed.size === 0 ? await filesBack(plan.state.found, files, copies) : []
+  return [...new Set([...others, ...back])].filter((path) => !agreed.has(path)).toSorted()
+}
+
+/**
+ * Where no place is ours any more: files that stand as others had them. Taken over with all of their lines, ours were the same,
+ * octet by octet.
+ */
+async function filesBack(
+  found: ReadonlyMap<string, string>,
+  files: ReadonlyMap<string, string>,
+  copies: Copies,
+): Promise<readonly string[]> {
+  const originals = await Promise.all((await copies.originals()).map((name) => copies.read(name)))
+  return [...found]
+    .filter(([path, content]) => files.get(path) !== content)
+    .filter(([path, content]) => originals.some((one) => one?.get(path) === content))
+    .map(([path]) => path)
 }

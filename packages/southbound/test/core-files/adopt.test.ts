@@ -232,6 +232,15 @@ test('names the edits that it undoes and where they are kept, and leaves no over
     assert.equal(await readdir(join(world.dir, 'overlays'), { recursive: true }), ['notes.txt'])
   }))
 
+test('takes files that it gave back for those of others, though its own were the same', () =>
+  inTheirs(async (_, one) => {
+    await one.core.adopt(desired(one), [], never)
+    await one.core.apply(await one.core.render(desired(one)), never)
+    await one.core.restoreOriginal(await one.core.render(desired(one)), undefined, never)
+    const { held } = await one.core.plan(await one.core.render(desired(one)), never)
+    assert.equal(held, Object.keys(THEIRS).toSorted())
+  }))
+
 test('goes back to the operator’s files when the core refuses a change, and writes nothing under none', () =>
   inTheirs(async (world, one) => {
     await one.core.adopt(desired(one), [], never)

@@ -361,4 +361,12 @@ subscriber(
   },
 )
 
+subscriber('says of a box that writes to no core that a change reaches no phone', async () => {
+  const provisioning = { status: 'synced', waits_for: null, last_error: null, driver: 'none' }
+  const page = await shown(sim({ provisioning }))
+  assert.match(page.text(), 'What you change here reaches no phone.')
+  assert.not.match(page.text(), '(none)')
+  assert.not.match((await shown(sim())).text(), 'reaches no phone')
+})
+
 subscriber.run()

@@ -66,9 +66,13 @@ export function Page({ params: { hash = '' } }: PageProps) {
   )
 }
 
-/** What the last change still waits for. */
+/** What writes to no core: SIMs are records alone. */
+const NO_HSS = 'none'
+
+/** What the last change still waits for, or that no core hears of any. */
 function Waiting({ sim: { provisioning } }: { readonly sim: Sim }) {
-  const { status, waits_for: waitsFor } = provisioning
+  const { status, waits_for: waitsFor, driver } = provisioning
+  if (driver === NO_HSS) return <Notice tone="warn">{t('sim.step.nowhere')}</Notice>
   if (status === 'failed' || waitsFor === null) return null
   return <Notice tone="warn">{t(waitsFor === 'phone' ? 'sim.step.blocked' : 'sim.step.away')}</Notice>
 }
@@ -156,7 +160,7 @@ function Details({ sim }: { readonly sim: ShownSim }) {
             sim.first_attach_at === null ? t('sims.never') : <Time at={sim.first_attach_at} />,
           ],
           [t('sims.expires'), <Time at={sim.expires_at} />],
-          [t('sim.hss'), `${word('sim.hss', status)} (${driver})`],
+          [t('sim.hss'), driver === NO_HSS ? t('sim.hss.nowhere') : `${word('sim.hss', status)} (${driver})`],
           ...linked(sim),
         ]}
       />

@@ -1,5 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
-import { type Answers, inBrowser, open, Refusal } from './support/page.ts'
+import { type Answers, h, inBrowser, open, Refusal, show } from './support/page.ts'
+
+const { leave } = await import('../src/api/session.ts')
+const { Accept } = await import('../src/pages/signin/accept.tsx')
 
 /** Accounts, invitations, tokens and sessions, as an admin has them before them. */
 const people = suite('console/people')
@@ -85,6 +88,50 @@ people('keeps what was filled in when the service refuses it, and says why', asy
   for (const said of ['seven words', 'otpauth://totp/bo', 'one', 'two', 'viewer'])
     assert.ok(page.text().split('\n').includes(said), said)
 })
+
+people(
+  'tries the app of who was invited before they leave, and says afterwards that the link is used up',
+  async () => {
+    const logins: unknown[] = []
+    const answers: Answers = {
+      'POST /v1/auth/invitation': { name: 'bo', roles: ['viewer'], ...DRAWN },
+      'POST /v1/auth/links/close': {},
+      'POST /v1/auth/login': ({ body }) => {
+        logins.push(body)
+        return logins.length === 1
+          ? new Refusal(401, 'login_failed', 'wrong')
+          : { token: 'jwt', expires_at: null }
+      },
+      'GET /v1/auth/me': { kind: 'user', name: 'test', roles: ['viewer'] },
+    }
+    history.replaceState(null, '', '/invitation#svci_x')
+    const page = await show(() => h(Accept, {}), answers)
+    await leave()
+    for (const label of ['New password', 'Repeat new password']) await page.put(label, 'seven long words')
+    await page.press('Accept')
+    assert.is(page.dialog(), 'New credentials of bo')
+    assert.ok(page.buttons().includes('Open in the authenticator app on this device'))
+    assert.not(page.buttons().includes('I have saved it'), 'nobody leaves untried')
+    const again = await show(() => h(Accept, {}), answers)
+    assert.match(again.text(), 'This invitation is used up: the account bo is there.')
+    // As pasted over the address: the document stays.
+    location.hash = '#svci_y'
+    await again.settled()
+    await leave()
+    for (const label of ['New password', 'Repeat new password']) await again.put(label, 'seven long words')
+    await again.press('Accept')
+    await again.put('Code of the app', '000 000')
+    await again.press('Sign in')
+    assert.is(again.dialog(), 'New credentials of bo')
+    assert.match(again.text(), 'Open in the authenticator app')
+    await again.put('Code of the app', '123 456')
+    await again.press('Sign in')
+    assert.equal(logins.at(-1), { username: 'bo', password: 'seven long words', code: '123456' })
+    assert.is(again.address(), '/')
+    const none = await show(() => h(Accept, {}), answers)
+    assert.match(none.text(), 'This link is not complete')
+  },
+)
 
 people('offers nobody a role that they do not have', async () => {
   const roles = ['viewer', 'sim:issuer', 'admin']

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
@@ -7,26 +8,34 @@ import { Notice } from '../../ui/notice.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
 import { rolesText } from './roles.tsx'
 
-/** Something that is shown now and never again: closed by saying that it is kept, and by nothing else. */
-export function ShownOnce({
-  title,
-  onClose,
-  children,
-}: {
+interface ShownOnceProps {
   readonly title: string
   readonly onClose: () => void
   readonly children: ComponentChildren
-}) {
+  /** How it ends otherwise than by saying that it is kept. */
+  readonly end?: ComponentChildren
+}
+
+/** Something that is shown now and never again: closed by saying that it is kept, and by nothing else without a question. */
+export function ShownOnce({ title, onClose, children, end }: ShownOnceProps) {
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [])
   return (
     <Dialog isOpen isFirm title={title} onClose={onClose}>
       <Notice tone="warn">{t('people.once')}</Notice>
       {children}
       <div class="actions">
         <Button onClick={() => print()}>{t('ui.print')}</Button>
-        <Button kind="primary" onClick={onClose}>
-          {t('people.once.kept')}
-        </Button>
+        {end === undefined ? (
+          <Button kind="primary" onClick={onClose}>
+            {t('people.once.kept')}
+          </Button>
+        ) : null}
       </div>
+      {end}
     </Dialog>
   )
 }
@@ -54,13 +63,10 @@ export interface Drawn {
 /** Password, authenticator and recovery codes of a person, shown once. */
 export function DrawnCredentials({
   drawn,
-  onClose,
-}: {
-  readonly drawn: Drawn
-  readonly onClose: () => void
-}) {
+  ...dialog
+}: Pick<ShownOnceProps, 'onClose' | 'end'> & { readonly drawn: Drawn }) {
   return (
-    <ShownOnce title={t('people.drawn', { name: drawn.name ?? '' })} onClose={onClose}>
+    <ShownOnce {...dialog} title={t('people.drawn', { name: drawn.name ?? '' })}>
       {drawn.roles === undefined ? null : (
         <p>
           <strong>{t('people.roles')}</strong>
@@ -75,6 +81,9 @@ export function DrawnCredentials({
         {t('people.authenticator.help')}
       </p>
       <QrCode text={drawn.totp_uri} what={t('people.authenticator')} />
+      <p>
+        <a href={drawn.totp_uri}>{t('people.authenticator.open')}</a>
+      </p>
       <details>
         <summary>{t('people.authenticator.text')}</summary>
         <code>{drawn.totp_uri}</code>

@@ -1,12 +1,19 @@
+import type { Problem } from '@steeple/client'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
+import { signedIn } from '../../api/session.ts'
+import { byPassword } from '../../api/ways-in.ts'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
+import { ButtonLink } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { LEAST_CHARACTERS } from '../account/account.tsx'
 import { type Drawn, DrawnCredentials } from '../people/shown-once.tsx'
+
+/** In this tab: whose invitation was accepted here. What it showed is gone with a reload, and its link is used up. */
+const ACCEPTED = 'steeple.accepted'
 
 /** An invitation: who has its link chooses a password, and alone sees authenticator and recovery codes. */
 export function Accept() {
@@ -20,8 +27,17 @@ export function Accept() {
     addEventListener('hashchange', take)
     return () => removeEventListener('hashchange', take)
   }, [])
-  if (token === undefined) return <Notice tone="warn">{t('signin.accept.none')}</Notice>
-  if (drawn !== undefined) return <DrawnCredentials drawn={drawn} onClose={() => navigate('/')} />
+  if (token === undefined) return <NoToken />
+  if (drawn !== undefined)
+    return (
+      <DrawnCredentials
+        drawn={drawn}
+        onClose={() => navigate('/')}
+        {...(signedIn.value === 'in'
+          ? {}
+          : { end: <FirstSignIn name={drawn.name ?? ''} password={password} /> })}
+      />
+    )
   const isOther = again !== '' && again !== password
   return (
     <Form
@@ -30,7 +46,10 @@ export function Accept() {
       act={async () =>
         again === password ? await api.post('/v1/auth/invitation', { body: { token, password } }) : undefined
       }
-      onDone={setDrawn}
+      onDone={(made) => {
+        sessionStorage.setItem(ACCEPTED, made.name)
+        setDrawn(made)
+      }}
     >
       <Field
         label={t('account.password.new')}
@@ -49,6 +68,53 @@ export function Accept() {
         autocomplete="new-password"
         value={again}
         onInput={setAgain}
+        isRequired
+      />
+    </Form>
+  )
+}
+
+/** Nothing to accept: the link has lost its end, or is used up. */
+function NoToken() {
+  const name = sessionStorage.getItem(ACCEPTED)
+  if (name === null) return <Notice tone="warn">{t('signin.accept.none')}</Notice>
+  return (
+    <>
+      <Notice tone="warn">{t('signin.accept.used', { name })}</Notice>
+      <ButtonLink href="/">{t('signin.go')}</ButtonLink>
+    </>
+  )
+}
+
+/** Signs in with one code of the app: whoever leaves without it may find out too late that it was never set up. */
+function FirstSignIn({ name, password }: { readonly name: string; readonly password: string }) {
+  const [code, setCode] = useState('')
+  const [error, setError] = useState<Problem | undefined>(undefined)
+  const [isBusy, setBusy] = useState(false)
+  return (
+    <Form
+      submit={t('signin.go')}
+      kind="primary"
+      error={error}
+      isBusy={isBusy}
+      act={async () => {
+        setBusy(true)
+        const failed = await byPassword({ username: name, password, code: code.replaceAll(/\s/g, '') })
+        setBusy(false)
+        setError(failed)
+        if (failed === undefined) {
+          sessionStorage.removeItem(ACCEPTED)
+          navigate('/')
+        }
+        return undefined
+      }}
+    >
+      <Field
+        label={t('signin.accept.code')}
+        help={t('signin.accept.code.help')}
+        value={code}
+        onInput={setCode}
+        autocomplete="one-time-code"
         isRequired
       />
     </Form>

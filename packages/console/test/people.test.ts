@@ -2,6 +2,7 @@ import { assert, suite } from '@steeple/testkit'
 import { type Answers, h, inBrowser, open, Refusal, show } from './support/page.ts'
 
 const { leave } = await import('../src/api/session.ts')
+const { OnlyHere } = await import('../src/ui/qr-code.tsx')
 const { Accept } = await import('../src/pages/signin/accept.tsx')
 
 /** Accounts, invitations, tokens and sessions, as an admin has them before them. */
@@ -67,6 +68,21 @@ people('invites with what was chosen, and shows the link once: Escape does not t
   await page.press('I have saved it')
   assert.is(page.dialog(), undefined)
   assert.not.match(page.text(), 'svci_x')
+})
+
+people('says where a link for a phone leads to this computer alone', async () => {
+  const links = [
+    ...['http://127.0.0.1:8080/v1#x', 'http://localhost/v1', 'http://[::1]:8080/v1'],
+    ...['LPA:1$127.0.0.1:8080$ABC', 'LPA:1$localhost$ABC'],
+  ]
+  for (const text of links) assert.is((await show(() => h(OnlyHere, { text }, 'here'))).text(), 'here', text)
+  for (const text of [
+    'http://box.example/v1#x',
+    'http://192.0.2.1/127.0.0.x',
+    'LPA:1$localhost.example$A',
+    '',
+  ])
+    assert.is((await show(() => h(OnlyHere, { text }, 'here'))).text(), '', text)
 })
 
 people('keeps what was filled in when the service refuses it, and says why', async () => {

@@ -6,6 +6,7 @@ import {
   EmptyState,
   ErrorNotice,
   filter,
+  OnlyHere,
   type Problem,
   Progress,
   QrCode,
@@ -137,6 +138,7 @@ export function Page() {
         </EmptyState>
       ) : null}
       {cards.cards.length === 0 ? null : <p class="fine no-print">{t('esim.code.secret')}</p>}
+      <OnlyHere text={cards.cards[0]?.activationCode ?? ''}>{t('esim.code.here')}</OnlyHere>
       <ul class="sheet">
         {cards.cards.map((card) => (
           <li key={card.token}>

@@ -7,6 +7,7 @@ import {
   ErrorNotice,
   FormDialog,
   Notice,
+  OnlyHere,
   Progress,
   QrCode,
   Said,
@@ -54,6 +55,7 @@ function Picture({ code }: { readonly code: Code }) {
   if (data === undefined) return <Progress label={t('app.loading')} />
   return (
     <>
+      <OnlyHere text={data.activation_code}>{t('esim.code.here')}</OnlyHere>
       <QrCode text={data.qr_text} what={t('esim.code.title', { iccid: code.iccid_last4 })} />
       <p>
         <code>{data.activation_code}</code> <Copy text={data.activation_code} />

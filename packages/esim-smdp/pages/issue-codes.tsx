@@ -9,6 +9,7 @@ import {
   FormDialog,
   Notice,
   navigate,
+  OnlyHere,
   type Order,
   OrderFields,
   orderBody,
@@ -114,6 +115,7 @@ function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: 
   const { batch_id: batch } = issued
   return (
     <div class="stack">
+      <OnlyHere text={issued.activation_code}>{t('esim.code.here')}</OnlyHere>
       {codes.length === 1 ? (
         <>
           <QrCode text={issued.activation_code} what={t('esim.code.title', { iccid: issued.iccid_last4 })} />

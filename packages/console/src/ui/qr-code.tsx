@@ -1,8 +1,24 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
+import { Notice } from './notice.tsx'
 
 /** White around it, in modules, that readers need. ISO/IEC 18004 §6.3.8. */
 const QUIET = 4
+
+/** An address of this computer alone, in a link or in an activation code. */
+const LOOPBACK = /[/$](?:localhost|127\.[\d.]+|\[::1\])(?=[:/$]|$)/
+
+/** What to do about a text that leads a phone to itself; nothing for any other text. */
+export function OnlyHere({
+  text,
+  children,
+}: {
+  readonly text: string
+  readonly children: ComponentChildren
+}) {
+  return LOOPBACK.test(text) ? <Notice tone="warn">{children}</Notice> : null
+}
 
 interface Drawing {
   /** Modules. */

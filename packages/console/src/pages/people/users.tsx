@@ -9,7 +9,7 @@ import { EmptyState } from '../../ui/empty-state.tsx'
 import { Select } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
-import { QrCode } from '../../ui/qr-code.tsx'
+import { OnlyHere, QrCode } from '../../ui/qr-code.tsx'
 import { Time } from '../../ui/time.tsx'
 import { NameAndRoles, PERSON_NAME, rolesOf, rolesText } from './roles.tsx'
 import { type Drawn, DrawnCredentials, Secret, ShownOnce } from './shown-once.tsx'
@@ -69,6 +69,7 @@ function Invitation({
   return (
     <ShownOnce title={t('people.invited', { name })} onClose={onClose}>
       <p>{t('people.invited.what', { until: new Date(made.expires_at).toLocaleString(locale()) })}</p>
+      <OnlyHere text={link}>{t('people.invited.here')}</OnlyHere>
       <QrCode text={link} what={t('people.invited.link')} />
       <Secret label={t('people.invited.link')} text={link} />
     </ShownOnce>

@@ -12,7 +12,7 @@ import { Field, Select } from '../../ui/field.tsx'
 import { Form, type FormProps } from '../../ui/form.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { QrCode } from '../../ui/qr-code.tsx'
+import { OnlyHere, QrCode } from '../../ui/qr-code.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -385,6 +385,7 @@ function FirstPerson({ isDone }: { readonly isDone: boolean }) {
       ) : (
         <Notice tone="ok">
           <p>{t('start.person.link', { name })}</p>
+          <OnlyHere text={link}>{t('people.invited.here')}</OnlyHere>
           <QrCode text={link} what={t('start.person.qr')} />
           <p>
             <Copy text={link} label={t('start.person.copy')} />

@@ -1,4 +1,4 @@
-import { ButtonLink, Notice, Progress, t, useQuery } from '@steeple/console/kit'
+import { type AnswerOf, ButtonLink, Notice, Progress, t, useQuery } from '@steeple/console/kit'
 
 const FOUND = '/core?found'
 
@@ -7,8 +7,16 @@ const FOUND = '/core?found'
  * where the settings fit it.
  */
 export function Panel({ isKnown }: { readonly isKnown?: (subject: string) => boolean }) {
+  const status = useQuery('/v1/status', {}, { on: ['config.*', 'health.*'] })
+  if (status.data === undefined || usesOther(status.data)) return null
   if (isKnown === undefined) return <Look isOverview={false} />
   return <OnOverview />
+}
+
+/** Whether the box uses a core that is none of those found here: that of the lab, or one that is away. */
+function usesOther({ mode, components, incidents }: AnswerOf<'GET', '/v1/status'>): boolean {
+  const isLab = mode === 'lab' && components.every(({ kind, status }) => kind !== 'hss' || status === 'ok')
+  return isLab || incidents.some(({ kind }) => kind === 'no_core')
 }
 
 /** A look at the whole machine is worth it only while the box has no core. */
@@ -24,7 +32,7 @@ function Look({ isOverview }: { readonly isOverview: boolean }) {
   if (data.core === null || (data.lines === '' && data.apns === null)) return null
   const { daemons, network } = data
   const words = t('core.found.start', {
-    daemons: daemons.map(({ role }) => role).join(', '),
+    daemons: [...new Set(daemons.map(({ role }) => role))].join(', '),
     plmn: network?.plmn ?? t('core.untold'),
   })
   if (isOverview)

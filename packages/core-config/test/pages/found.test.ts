@@ -162,18 +162,28 @@ found('says that no core was found, and what could not be looked at', async () =
 found(
   'says where a new box is set up that a core runs already, until its settings are taken over',
   async () => {
-    const told = async (answer: object): Promise<string> =>
-      (await show(() => h(AtStart as never, {}), { 'GET /v1/core/found': answer })).text()
-    const other = { ...FOUND, settings: { tac: 1 }, lines: 'tac: 1\n' }
+    const box = { mode: 'normal', components: [{ kind: 'hss', status: 'ok' }], incidents: [] }
+    const told = async (answer: object, status: object = box): Promise<string> => {
+      const answers = { 'GET /v1/core/found': answer, 'GET /v1/status': status }
+      return (await show(() => h(AtStart as never, {}), answers)).text()
+    }
+    // The same role in several namespaces, or as a container beside a unit.
+    const daemons = [...FOUND.daemons, { ...FOUND.daemons[0], kind: 'container' }]
+    const other = { ...FOUND, daemons, settings: { tac: 1 }, lines: 'tac: 1\n' }
     assert.match(await told(other), /A core runs on this machine already \(mme; network 999-70\)/)
     assert.not.match(await told(FOUND), 'A core runs')
     const overview = async (state: string): Promise<string> => {
       const plan = { state, driver: 'none' }
-      const answers = { 'GET /v1/core/found': other, 'GET /v1/core/plan': plan }
+      const answers = { 'GET /v1/core/found': other, 'GET /v1/core/plan': plan, 'GET /v1/status': box }
       return (await show(() => h(AtStart, { isKnown: () => false }), answers)).text()
     }
     assert.match(await overview('unconfigured'), 'Look at this core')
     assert.not.match(await overview('changes'), 'Look at this core')
+    // Others' programs beside the core that the box uses are nothing to take over.
+    assert.not.match(await told(other, { ...box, mode: 'lab' }), 'A core runs')
+    assert.not.match(await told(other, { ...box, incidents: [{ kind: 'no_core' }] }), 'A core runs')
+    const away = { ...box, mode: 'lab', components: [{ kind: 'hss', status: 'degraded' }] }
+    assert.match(await told(other, away), 'A core runs')
     assert.not.match(await told({ ...other, core: null, daemons: [], network: null }), 'A core runs')
   },
 )

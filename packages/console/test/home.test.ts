@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { type Answers, inBrowser, open } from './support/page.ts'
+import { type Answers, inBrowser, open, Refusal } from './support/page.ts'
 
 /** The overview while something is wrong, and when it is over. */
 const home = suite('console/home')
@@ -67,6 +67,16 @@ home(
     assert.match(text, 'not counted for 8 s')
   },
 )
+
+home('says nothing of how many phones are online before it is known', async () => {
+  const page = await shown({}, [], [], {
+    'GET /v1/sessions': new Refusal(503, 'not_ready'),
+    'GET /v1/sims': new Refusal(503, 'not_ready'),
+  })
+  assert.match(page.text('Subscribers'), /Online\n–[\s\S]*Suspended\n–/)
+  assert.not.match(page.text('Subscribers'), 'No phone is online')
+  assert.match((await shown({}, [])).text('Subscribers'), /Online\n0[\s\S]*No phone is online/)
+})
 
 home('says of a network with base stations of others that this box drives no radio', async () => {
   const off = { ...TX, armed: false, transmitter: 'off', gates: { ...TX.gates, country_code: 'missing' } }

@@ -30,8 +30,11 @@ const SUSPENDING = [
 
 type Sessions = Query<AnswerOf<'GET', '/v1/sessions'>>
 
-/** How many phones are online, and the list that says so. */
-function useOnline(status: Status | undefined, incidents: Board['incidents']): readonly [Sessions, number] {
+/** How many phones are online, undefined until it is known, and the list that says so. */
+function useOnline(
+  status: Status | undefined,
+  incidents: Board['incidents'],
+): readonly [Sessions, number | undefined] {
   const sessions = useQuery(
     '/v1/sessions',
     { query: { limit: PAGE } },
@@ -40,7 +43,8 @@ function useOnline(status: Status | undefined, incidents: Board['incidents']): r
   const open = new Set(sessions.data?.sessions.map(({ imsi_sha256_12: hash }) => hash)).size
   // A core keeps the sessions of phones that have lost their network.
   const lost = Math.max(0, ...incidents.map(({ phones_off }) => phones_off ?? 0))
-  return [sessions, status !== undefined && hasNoCell(status) ? 0 : Math.max(0, open - lost)]
+  if (status !== undefined && hasNoCell(status)) return [sessions, 0]
+  return [sessions, sessions.data === undefined ? undefined : Math.max(0, open - lost)]
 }
 
 /** Who is on, who is off and why, and what is used today. */
@@ -52,7 +56,7 @@ function People({
 }: {
   readonly status: Status | undefined
   readonly sessions: Sessions
-  readonly online: number
+  readonly online: number | undefined
   readonly past: readonly Outage[]
 }) {
   const suspended = useQuery('/v1/sims', { query: { state: 'suspended', limit: PAGE } }, { on: SUSPENDING })
@@ -73,7 +77,7 @@ function People({
         />
         <Figure
           name={t('home.suspended')}
-          count={off.length}
+          count={suspended.data === undefined ? undefined : off.length}
           isMore={isMore(suspended.data?.next_cursor)}
           href="/sims?state=suspended"
         />
@@ -99,12 +103,13 @@ function Figure({
   href = '',
 }: {
   readonly name: string
-  readonly count: number
+  /** Undefined until it is known: none would be a fact. */
+  readonly count: number | undefined
   readonly isMore?: boolean
   readonly href?: string
 }) {
   const [path = ''] = href.split('?')
-  const text = `${isMore ? '> ' : ''}${count.toLocaleString(locale())}`
+  const text = count === undefined ? '–' : `${isMore ? '> ' : ''}${count.toLocaleString(locale())}`
   return (
     <div>
       <dt>{ifPage(path) === undefined || path === '' ? name : <a href={href}>{name}</a>}</dt>
@@ -233,7 +238,7 @@ export function Page() {
   // What is wrong comes first; on a phone it is all there is room for.
   const parts = [
     <Needs key="needs" board={board}>
-      <Over past={past} online={online} incidents={board.incidents} />
+      {sessions.isLoading ? null : <Over past={past} online={online ?? 0} incidents={board.incidents} />}
     </Needs>,
     <Truth
       key="truth"

@@ -1,4 +1,5 @@
-import { type AnswerOf, api, Checkbox, Form, FormDialog, t, useState } from '@steeple/console/kit'
+import { type AnswerOf, api, Checkbox, Form, FormDialog, Notice, t, useState } from '@steeple/console/kit'
+import { Lines } from './planned.tsx'
 
 type Plan = AnswerOf<'GET', '/v1/core/plan'>
 
@@ -18,15 +19,22 @@ interface Outlook {
 
 /** The way out: the core is left as it works without the box. First what that does is shown, then it is done. */
 export function Release({
-  plan: { originals },
+  plan: { state, problems, originals },
   onDone,
 }: {
-  readonly plan: Pick<Plan, 'originals'>
+  readonly plan: Pick<Plan, 'state' | 'problems' | 'originals'>
   readonly onDone: (said: string) => void
 }) {
   const [outlook, setOutlook] = useState<Outlook | undefined>(undefined)
   const [isUnblocking, setUnblocking] = useState(false)
   const isKept = originals.length > 0
+  if (state === 'unknown')
+    return (
+      <Notice tone="warn">
+        <p>{t('core.release.unknown')}</p>
+        <Lines lines={problems} />
+      </Notice>
+    )
   return (
     <section aria-labelledby="core-release">
       <h3 id="core-release">{t('core.release')}</h3>

@@ -155,8 +155,14 @@ function blockedWords(found: Readonly<Record<string, unknown>>, isUnblocking: bo
 
 async function release(host: CommandHost): Promise<void> {
   const { typed, call, err, out, printable, fields, answer, isJson } = host
-  const { originals = [], config_dir: dir } = await planOf(host)
-  const found = await call('POST /v1/sims/release', { body: { dry_run: true } })
+  const { state, problems = [], originals = [], config_dir: dir } = await planOf(host)
+  if (state === 'unknown')
+    throw host.failure(
+      'southbound_unavailable',
+      `the files of the core cannot be looked at, so nothing is put back: ${problems.join('; ')}`,
+    )
+  const unblock = typed.unblock === true ? { unblock: true } : {}
+  const found = await call('POST /v1/sims/release', { body: { dry_run: true, ...unblock } })
   const { lines, writable } = await call('PUT /v1/settings', { query: { dry_run: true }, body: LOOKING })
   const blocked = Number(found.blocked)
   const steps = [
@@ -180,9 +186,7 @@ async function release(host: CommandHost): Promise<void> {
     )
   // Files first: while southbound.driver is none nothing restarts. Subscribers last, right before nobody writes to them any more.
   const files = originals.length === 0 ? undefined : await restored(host, {})
-  const left = await call('POST /v1/sims/release', {
-    body: typed.unblock === true ? { unblock: true } : {},
-  })
+  const left = await call('POST /v1/sims/release', { body: unblock })
   await call('PUT /v1/settings', { body: LOOKING })
   const { changed = [], restarted = [], edits = [], kept, left: staying = [] } = files ?? {}
   const done = {

@@ -146,8 +146,6 @@ function restoreRoute(context: Context, wake: () => void): Route {
         return ok({ ...backRecord(planned), ...cost })
       }
       const done = await driver.restoreOriginal(set, named, request.signal)
-      // Whoever releases the core ends its care right after this: its phones are to have their sessions again before.
-      if (done.restarted.length > 0) await coreIsWell(context, request.signal)
       const { restarted, problem = null } = done
       const back = { ...backRecord(done), restarted, problem }
       await request.mutate('core', async (tx) => {
@@ -156,6 +154,8 @@ function restoreRoute(context: Context, wake: () => void): Route {
         return { status: 204 }
       })
       wake()
+      // Whoever releases the core ends its care right after this: its phones are to have their sessions again before.
+      if (restarted.length > 0) await coreIsWell(context, request.signal)
       return ok({ ...back, subscribers_dropped: planned?.dropped ?? null })
     },
   })

@@ -552,13 +552,18 @@ test('restarts only after a yes where phones lose the network by it', async () =
 
 test('names the folder of a core that it would leave, and none where no folder is known', async () => {
   const told = async (
-    plan: { readonly config_dir: string; readonly originals?: string[] },
+    plan: {
+      readonly config_dir: string
+      readonly originals?: string[]
+      readonly state?: string
+      readonly problems?: string[]
+    },
     back: object = { changed: ['hss.yaml'], restarted: ['hss', 'pcrf'], subscribers_dropped: 3 },
     subscribers: object = { subscribers: 2, others: null, rates: 0 },
   ): Promise<string> => {
     const said: string[] = []
     const answers: Readonly<Record<string, object>> = {
-      'GET /v1/core/plan': { state: 'unknown', held: [], files: [], daemons: [], ...plan },
+      'GET /v1/core/plan': { state: 'in_sync', held: [], files: [], daemons: [], ...plan },
       'POST /v1/sims/release': { blocked: 1, blocked_ids: ['0123456789ab'], ...subscribers },
       'POST /v1/core/restore-original': { edits: [], kept: null, left: [], ...back },
       'PUT /v1/settings': { lines: '', writable: true },
@@ -567,10 +572,14 @@ test('names the folder of a core that it would leave, and none where no folder i
       ...{ typed: {}, isJson: false, answer: () => undefined, printable: (text: string) => text },
       call: async (operation: string) => answers[operation],
       err: (text: string) => said.push(text),
+      failure: (_: string, text: string) => new Error(text),
     }
     await commands['core release']?.(host as unknown as CommandHost)
     return said.join('')
   }
+  const unread = { config_dir: '/srv/core', state: 'unknown', problems: ['overlays/ausf.yaml is not UTF-8'] }
+  const refused = await told(unread).catch(({ message }: Error) => message)
+  assert.match(refused, /nothing is put back: overlays\/ausf\.yaml is not UTF-8/)
   assert.match(
     await told({ config_dir: '/srv/core' }),
     /1 suspended SIM \(0123456789ab\)\. To let .*--unblock/,

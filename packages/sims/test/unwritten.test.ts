@@ -9,17 +9,18 @@ const test = suite('sims/unwritten')
 const SEALED = { imsi_sealed: Buffer.of(1), secrets_sealed: Buffer.of(1) }
 const HELD = { ...SEALED, hss_status: 'synced', hss_driver: 'docdb_shell' } as const
 
-test('refuses to suspend and resume a SIM that an HSS holds into which nobody writes', async () => {
+test('refuses to suspend, resume and revoke a SIM that an HSS holds into which nobody writes', async () => {
   const db = memoryDb(MIGRATIONS)
   const parts = { hss: { driver: () => ({ name: 'none' }) } } as never
+  const suspended = { state: 'suspended', previous_state: 'in-use', suspend_reason: 'operator' } as const
   const rows = [
-    { hash: '0123456789a0', state: 'suspended', previous_state: 'in-use', suspend_reason: 'operator' },
-    { hash: '0123456789a1', state: 'in-use' },
+    [{ hash: '0123456789a0', ...suspended }, 'resume'],
+    [{ hash: '0123456789a1', state: 'in-use' }, 'suspend'],
+    [{ hash: '0123456789a2', state: 'in-use' }, 'revoke'],
   ] as const
-  for (const row of rows) {
+  for (const [row, action] of rows) {
     await db.write((tx) => SIMS.insert(tx, simRow({ ...HELD, ...row })))
     const { hash, state } = row
-    const action = state === 'suspended' ? 'resume' : 'suspend'
     const error = await db
       .write((tx) => transitionSim(parts, tx as never, hash, { action }))
       .then(

@@ -1,5 +1,6 @@
 import {
   type JsonSchema,
+  nodeStateConflict,
   objectSchema,
   ok,
   type Route,
@@ -63,11 +64,16 @@ export function releaseRoute(parts: SimsParts): Route {
       'Nobody is removed. Requests to cancel a location that are left over are taken away, and who was slowed down has the ' +
       'AMBR of the SIM. What this service keeps in the database for itself goes. Set hss.driver to none right after it: otherwise the service goes on to keep them in step.',
     schema: { body: BODY, response: REPORT },
-    errors: ['validation_failed', 'southbound_unavailable', 'store_corrupt'],
+    errors: ['validation_failed', 'node_state_conflict', 'southbound_unavailable', 'store_corrupt'],
     audit: 'sim.release',
     handle: async (request) => {
       const { body, signal } = request
       const isDry = body.dry_run === true
+      // Before anything is done, and before anybody is told that it will be.
+      if (body.unblock === true && parts.hss.driver()?.name === 'none')
+        throw nodeStateConflict(
+          'hss.driver is none, so nobody can be let on: release without unblock, or take the core over first',
+        )
       const totals = { subscribers: 0, blocked: 0, rates: 0 }
       const suspended: string[] = []
       let isOurs = false

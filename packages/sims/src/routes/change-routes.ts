@@ -29,7 +29,7 @@ import { policyApns } from '../issue/issue.ts'
 import { APNS_SCHEMA, BPS_SCHEMA, NAME_SCHEMA } from '../issue/issue-schema.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
-import { type Changed, transitionSim, unsynced, wantedInHss } from '../states/change.ts'
+import { type Changed, refuseUnwritten, transitionSim, unsynced, wantedInHss } from '../states/change.ts'
 import { apnsOf, SIMS, type SimFilter, type SimRow } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { type BulkChange, KINDS, outlookOf } from './bulk-outlook.ts'
@@ -422,11 +422,12 @@ async function resubscribe(
   if (before === undefined) throw simNotFound(hash)
   if (before.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; issue another one`)
   // One that was taken over may have an APN that the policy does not name.
-  const [problem] = apnProblems(apns ?? [], [...policyApns(parts), ...apnsOf(before)])
+  const [problem] = apnProblems(apns ?? [], [...new Set([...policyApns(parts), ...apnsOf(before)])])
   if (problem !== undefined) throw fieldRefused(problem.pointer, problem.message)
   const next = { ...before, ...rates, ...(apns === undefined ? {} : { apns: JSON.stringify(apns) }) }
   const hasOtherRates = next.downlink_bps !== before.downlink_bps || next.uplink_bps !== before.uplink_bps
   if (!hasOtherRates && next.apns === before.apns) return { before, after: before }
+  refuseUnwritten(parts, before)
   const after: SimRow = {
     ...next,
     ...unsynced(before),

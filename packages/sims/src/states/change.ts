@@ -203,14 +203,22 @@ export interface Changed {
 }
 
 /** Nobody would write it into the HSS that holds the SIM, and a phone would go on as before: an operator is not told that it is done. */
-function refuseUnwritten({ hss }: SimsParts, { hash, hss_driver: holder }: SimRow, change: Change): void {
-  const isOperator = change.reason === undefined || change.reason === 'operator'
-  const isOfHss = ['suspend', 'resume'].includes(change.action) && isOperator && change.lift !== 'keeper'
-  if (!isOfHss || hss.driver()?.name !== 'none' || holder === null || holder === 'none') return
+export function refuseUnwritten(
+  { hss }: SimsParts,
+  { hash, hss_driver: holder }: SimRow,
+  what = 'be changed',
+): void {
+  if (hss.driver()?.name !== 'none' || holder === null || holder === 'none') return
   throw simStateConflict(
-    `hss.driver is none, so the SIM ${hash} cannot ${WORDS[change.action]}: nobody writes into its HSS. ` +
+    `hss.driver is none, so the SIM ${hash} cannot ${what}: nobody writes into its HSS. ` +
       'svc core adopt --yes sets it again',
   )
+}
+
+/** Whether an operator asks for what an HSS has to be told. */
+function isOfOperator({ action, reason, lift }: Change): boolean {
+  const isOperator = reason === undefined || reason === 'operator'
+  return ['suspend', 'resume', 'revoke'].includes(action) && isOperator && lift !== 'keeper'
 }
 
 /**
@@ -229,7 +237,7 @@ export async function transitionSim(
   if (lifecycle === undefined)
     throw simStateConflict(`the SIM ${hash} is ${before.state}; it cannot ${WORDS[change.action]}`)
   if (lifecycle === before) return { before, after: before }
-  refuseUnwritten(parts, before, change)
+  if (isOfOperator(change)) refuseUnwritten(parts, before, WORDS[change.action])
   if (change.action === 'resume' && change.lift !== 'keeper') await askKeeper(parts, tx, before, change)
   const isHeard = wantedInHss(lifecycle.state) !== wantedInHss(before.state)
   const after: SimRow = {

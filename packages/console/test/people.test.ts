@@ -131,9 +131,10 @@ people(
     const again = await show(() => h(Accept, {}), answers)
     assert.match(again.text(), 'This invitation is used up: the account bo is there.')
     // As pasted over the address: the document stays.
-    location.hash = '#svci_y'
-    await again.settled()
+    history.replaceState(null, '', '/invitation#svci_y')
+    window.dispatchEvent(new (Reflect.get(window, 'Event') as typeof Event)('hashchange'))
     await leave()
+    await again.settled()
     for (const label of ['New password', 'Repeat new password']) await again.put(label, 'seven long words')
     await again.press('Accept')
     await again.put('Code of the app', '000 000')
@@ -148,6 +149,27 @@ people(
     assert.match(none.text(), 'This link is not complete')
   },
 )
+
+people('says of roles what they may do, and no more', async () => {
+  const page = await open('/people', { 'GET /v1/users': list('users', []) })
+  await page.press('Invite a person')
+  const may = (deed: string): string =>
+    new RegExp(`${deed}\\n(yes|no)`).exec(page.text())?.[1] ?? `${deed} is not said`
+  assert.equal(['See SIMs, network and alerts', 'See the audit trail', 'Stop transmitting'].map(may), [
+    'yes',
+    'no',
+    'no',
+  ])
+  await page.put('For', 'helper')
+  assert.match(page.text(), 'changes the rules of the network')
+  assert.equal(['Change the rules of the network', 'See the audit trail', 'Arm the transmitter'].map(may), [
+    ...['yes', 'yes', 'no'],
+  ])
+  // Contract §1: who stops the transmitter is an operator.
+  await page.put('For', 'viewer')
+  await page.tick('SIM administrator')
+  assert.equal(['Arm the transmitter', 'Stop transmitting'].map(may), ['yes', 'no'])
+})
 
 people('offers nobody a role that they do not have', async () => {
   const roles = ['viewer', 'sim:issuer', 'admin']

@@ -6,7 +6,7 @@ const { filter, followLinks, guardLeaving, match, navigate, path, setFilters } =
   '../src/app/router.ts'
 )
 const { PAGES } = await import('../src/app/pages.ts')
-const { ifPage, pageAt, pagesHere } = await import('../src/app/pages-here.ts')
+const { ifPage, isForOthers, pageAt, pagesHere } = await import('../src/app/pages-here.ts')
 const { plugins } = await import('../src/api/features.ts')
 
 /** Addresses: which page each is of, what filters it holds, and who may leave. */
@@ -175,6 +175,14 @@ router(
     assert.is(ifPage('/people'), undefined)
     assert.is(ifPage('/sims/import'), undefined, 'a page of its own is no value of a pattern')
     assert.is(pageAt('/sims/0123456789ab')?.path, '/sims/:hash')
+    for (const [asked, isKept] of [
+      ['/people', true],
+      ['/people/1', true],
+      ['/sims/import', true],
+      ['/sims', false],
+      ['/nowhere', false],
+    ] as const)
+      assert.is(isForOthers(asked), isKept, asked)
     await at('/settings', ['viewer', 'sim:issuer'])
     assert.is(pageAt('/sims/import')?.path, '/sims/import')
   },

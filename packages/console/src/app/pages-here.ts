@@ -28,10 +28,20 @@ function orderOf({ path, group, place = LAST }: Page): number {
   return path.includes(':') ? GROUPS.length * LAST : -1
 }
 
-/** The page at a path for who is signed in. A path of its own is no value of a pattern, for nobody: `/sims/import`. */
+/** The page at a path for who is signed in. */
 export function pageAt(path: string): Page | undefined {
+  return fitting(pagesHere(), path)
+}
+
+/** Whether there is a page at a path, which the roles of who is signed in do not open. */
+export function isForOthers(path: string): boolean {
+  return pageAt(path) === undefined && fitting([...all, ...pagesOfPlugins()], path) !== undefined
+}
+
+/** A path of its own is no value of a pattern, for nobody: `/sims/import`. */
+function fitting(pages: readonly Page[], path: string): Page | undefined {
   const isOfItsOwn = [...all, ...pagesOfPlugins()].some((page) => page.path === path)
-  return pagesHere().find((page) => (isOfItsOwn ? page.path === path : match(page.path, path) !== undefined))
+  return pages.find((page) => (isOfItsOwn ? page.path === path : match(page.path, path) !== undefined))
 }
 
 /** A path when there is a page at it for who is signed in; undefined otherwise: no link leads nowhere. */

@@ -19,7 +19,7 @@ import { whoText } from '../ui/who.ts'
 import { GROUPS } from './groups.ts'
 import { OutageStrip, outages } from './outages.tsx'
 import type { PageProps } from './pages.ts'
-import { ifPage, pageAt, pagesHere, titleOf } from './pages-here.ts'
+import { ifPage, isForOthers, pageAt, pagesHere, titleOf } from './pages-here.ts'
 import { match, navigate, path } from './router.ts'
 import { Shortcuts, ShortcutsButton } from './shortcuts.tsx'
 import { OnAirLamp, StopButton, tx, watchTransmitter } from './transmitter.tsx'
@@ -91,11 +91,12 @@ function CurrentPage() {
 }
 
 function NotFound() {
+  const isOthers = isForOthers(path.value)
   return (
     <>
-      <h1>{t('app.notFound')}</h1>
+      <h1>{t(isOthers ? 'app.notYours' : 'app.notFound')}</h1>
       <EmptyState
-        title={t('app.notFound.help')}
+        title={t(isOthers ? 'app.notYours.help' : 'app.notFound.help')}
         action={<ButtonLink href="/">{t('home.title')}</ButtonLink>}
       />
     </>

@@ -9,11 +9,13 @@ import {
   type Subscriber,
   type SubscriberDifference,
   sectionOf,
+  validationFailed,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
 import {
   BATCH,
   checkedWrites,
+  errorOf,
   gathered,
   imsiOf,
   inBatches,
@@ -123,7 +125,9 @@ export function open5gsDriver(options: Open5gsOptions): WriteBackDriver {
     if (held.size === 0) index = undefined
     await prepare(signal)
     const slices = options.slices()
-    const work = checkedWrites(batch, results, (one) => placed(upsertWrites(one, held.get(one.imsi), slices)))
+    const work = checkedWrites(batch, results, (one) =>
+      placed(bearable(upsertWrites(one, held.get(one.imsi), slices))),
+    )
     await writeInWaves(link, work, results, signal)
   }
   return {
@@ -221,6 +225,17 @@ const CROWDED: Doc = {
   $or: ['slice', 'suspended_slice'].map((list) => ({ [`${list}.session.${MOST_APNS}`]: { $exists: true } })),
 }
 
+/** The same writes. Throws `validation_failed` for those that would put a slice before the HSS at which it ends. */
+function bearable(ops: readonly WriteOp[]): readonly WriteOp[] {
+  const slices = ops.flatMap((op) =>
+    'updateOne' in op ? docsOf((op.updateOne.update.$set as Doc | undefined)?.slice) : [],
+  )
+  if (slices.every(({ session }) => docsOf(session).length <= MOST_APNS)) return ops
+  throw validationFailed(
+    `a slice of it has more than ${MOST_APNS} APNs, and the HSS of Open5GS ends when it reads that; take some away (svc sim subscription)`,
+  )
+}
+
 function crowdedWords(count: number): readonly string[] {
   if (count === 0) return []
   return [
@@ -259,9 +274,12 @@ async function change(
   for (const imsi of batch) {
     const doc = held.get(imsi)
     const ops = doc === undefined || isGhost(doc) ? undefined : opsOf(doc)
-    if (ops === undefined)
-      results.set(imsi, notFound('such subscriber in the HSS to block, unblock or cancel'))
-    else work.push({ imsi, writes: placed(ops) })
+    try {
+      if (ops === undefined) throw notFound('such subscriber in the HSS to block, unblock or cancel')
+      work.push({ imsi, writes: placed(bearable(ops)) })
+    } catch (error) {
+      results.set(imsi, errorOf(error))
+    }
   }
   await writeInWaves(link, work, results, signal)
 }

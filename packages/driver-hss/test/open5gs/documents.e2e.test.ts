@@ -260,6 +260,18 @@ documents('says that Open5GS ends at more APNs in a slice than it has room for, 
   })
 })
 
+documents('leaves a subscriber blocked at whose slices the HSS would end, and says so', async () => {
+  await withDriver(async (driver, look) => {
+    const { imsi } = subscriber(1)
+    const session = Array.from({ length: 5 }, (_, at) => ({ name: `apn${at}` }))
+    const doc = { imsi, security: { k: '00' }, slice: [], suspended_slice: [{ sst: 1, session }] }
+    await look.collection('subscribers').insertOne(doc)
+    const result = (await driver.setBlocked([imsi], false, patient())).get(imsi)
+    assert.match(result?.message ?? '', /more than 4 APNs/)
+    assert.equal((await look.collection('subscribers').findOne({ imsi }))?.slice, [])
+  })
+})
+
 documents('keeps a second MSISDN, writes the first, reports it', async () => {
   await withDriver(async (driver, look) => {
     const one = subscriber(3, { msisdn: '43660001' })

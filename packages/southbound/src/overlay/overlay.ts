@@ -24,13 +24,19 @@ export function isYaml(path: string): boolean {
   return path.endsWith('.yaml')
 }
 
-/** The operator's file with what `after` renders otherwise than it was rendered then. Throws for one that is no YAML. */
+/** The operator's file with what `after` renders otherwise than it was rendered then. Throws for one that is no YAML, or no longer of its daemon. */
 export function merged(path: string, { theirs, rendered }: Overlay, after: string, fit?: FitList): string {
   // One that no daemon could read must not become its file.
   const found = isYaml(path) ? textValue(theirs) : undefined
-  if (rendered === after) return theirs
-  if (!isYaml(path)) return after
-  return editedYaml(theirs, editsBetween([], parse(rendered), parse(after), found, fit))
+  if (!isYaml(path)) return rendered === after ? theirs : after
+  const before = parse(rendered)
+  const sections = isRecord(before) ? Object.keys(before) : []
+  const has = isRecord(found) ? found : {}
+  if (sections.length > 0 && !sections.some((key) => Object.hasOwn(has, key)))
+    throw new Error(
+      `it has none of the sections ${sections.join(', ')}: put its lines back, or remove the file`,
+    )
+  return rendered === after ? theirs : editedYaml(theirs, editsBetween([], before, parse(after), found, fit))
 }
 
 /** What is to be done to `found`, which was like `before`, for it to follow to `after`. */

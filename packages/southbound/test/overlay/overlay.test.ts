@@ -164,4 +164,11 @@ test('leaves out a file of ours that the operator’s files do not name', () => 
   assert.is(after.files.get('mme.yaml'), theirs)
 })
 
+test('refuses a file that is emptied, or of another daemon', () => {
+  const rendered = 'udm:\n  sbi: {}\n'
+  for (const theirs of ['', '# nothing\n', 'amf: 5\n', '- a\n'])
+    assert.throws(() => merged('udm.yaml', { theirs, rendered }, rendered), /none of the sections udm/)
+  assert.is(merged('udm.yaml', { theirs: 'udm: {}\n', rendered }, rendered), 'udm: {}\n')
+})
+
 test.run()

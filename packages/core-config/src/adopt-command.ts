@@ -41,16 +41,19 @@ interface Cost {
 
 /** `svc core adopt`: looks, and says what is there; with `--look` or `--yes` it sets the service to it. */
 export async function adopt(host: CommandHost): Promise<void> {
-  const { typed, call, isJson } = host
+  const { typed, call } = host
   if (typed.look === true && typed.yes === true)
     throw host.usage('--look only watches the core, and --yes takes it over: name one of them')
   const found = (await call('GET /v1/core/found')) as unknown as Found // as the route documents it
-  const isTold = typed.look === true || typed.yes === true
-  if (!isTold) {
-    if (isJson) return host.printRecord(found)
-    show(host, found)
-    return host.answer(found.core === null ? 1 : 0)
-  }
+  if (typed.look === true || typed.yes === true) return await settleOn(host, found)
+  if (host.isJson) return host.printRecord(found)
+  show(host, found)
+  host.answer(found.core === null ? 1 : 0)
+}
+
+/** Sets the service to the core that was found: to watch it, or to drive it. */
+async function settleOn(host: CommandHost, found: Found): Promise<void> {
+  const { typed, call } = host
   if (found.core === null) throw host.failure('not_found', 'no daemon of a core was found on this machine')
   // All that can be refused is refused before anything is written.
   const ours = linesIn(host, typed.ours, found)
@@ -64,22 +67,30 @@ export async function adopt(host: CommandHost): Promise<void> {
     return
   }
   const done = await call('POST /v1/core/adopt', { body: { ours } })
-  if (isJson) return host.printRecord(done)
-  const { printable } = host
+  if (host.isJson) host.printRecord(done)
+  else host.out(drivenWords(host, found, ours, String(done.copy)))
+}
+
+/** What a take-over did, and the way back. */
+function drivenWords({ printable }: CommandHost, found: Found, ours: readonly Line[], copy: string): string {
   const files = new Set(ours.map(({ path }) => path))
   const daemons = found.files.flatMap(({ path, daemon }) =>
     files.has(path) && daemon !== null ? [daemon] : [],
   )
-  const phones = found.adopted?.subscribers_dropped ?? null
-  host.out(
-    'The service drives this core now. ' +
-      (ours.length === 0
-        ? 'All lines of its files stay.'
-        : `Its own are now: ${ours.map(({ path, key }) => printable(`${path}:${key}`)).join(', ')}. All others stay.`) +
-      ` A copy of the files is in ${printable(String(done.copy))}.\n` +
-      (daemons.length === 0 ? '' : `${cutWords(daemons.map(printable), phones)}.\n`) +
-      'To be rid of it again: svc core release\n',
+  const lines = ours.map(({ path, key }) => printable(`${path}:${key}`)).join(', ')
+  const kept =
+    ours.length === 0 ? 'All lines of its files stay.' : `Its own are now: ${lines}. All others stay.`
+  const cut = cutWords(daemons.map(printable), found.adopted?.subscribers_dropped ?? null)
+  return (
+    `The service drives this core now. ${kept} A copy of the files is in ${printable(copy)}.\n` +
+    (daemons.length === 0 ? '' : `${cut}.\n`) +
+    'To be rid of it again: svc core release\n'
   )
+}
+
+interface Line {
+  readonly path: string
+  readonly key: string
 }
 
 /** Which daemons restart, and how many phones that cuts off. */
@@ -101,7 +112,7 @@ function linesIn(
   { usage, failure }: CommandHost,
   typed: unknown,
   { files, problems }: Found,
-): readonly { readonly path: string; readonly key: string }[] {
+): readonly Line[] {
   const all = typeof typed === 'string' ? typed.split(',').filter((line) => line !== '') : []
   const lines = all.map((line) => {
     const at = line.indexOf(':')

@@ -52,9 +52,14 @@ const REPORT: JsonSchema = recordSchema({
   rates: { type: 'integer', description: 'Of these: slowed down here. They have their own AMBR back.' },
 })
 
+interface ReleaseBody {
+  readonly dry_run?: boolean
+  readonly unblock?: boolean
+}
+
 /** `POST /v1/sims/release` */
 export function releaseRoute(parts: SimsParts): Route {
-  return route<unknown, unknown, { readonly dry_run?: boolean; readonly unblock?: boolean }>({
+  return route<unknown, unknown, ReleaseBody>({
     method: 'POST',
     path: '/v1/sims/release',
     role: 'admin',
@@ -69,11 +74,7 @@ export function releaseRoute(parts: SimsParts): Route {
     handle: async (request) => {
       const { body, signal } = request
       const isDry = body.dry_run === true
-      // Before anything is done, and before anybody is told that it will be.
-      if (body.unblock === true && parts.hss.driver()?.name === 'none')
-        throw nodeStateConflict(
-          'hss.driver is none, so nobody can be let on: release without unblock, or take the core over first',
-        )
+      requireHss(parts, body)
       const totals = { subscribers: 0, blocked: 0, rates: 0 }
       const suspended: string[] = []
       let isOurs = false
@@ -110,6 +111,14 @@ export function releaseRoute(parts: SimsParts): Route {
       })
     },
   })
+}
+
+/** Before anything is done, and before anybody is told that it will be. Throws `node_state_conflict`. */
+function requireHss({ hss }: SimsParts, { unblock }: ReleaseBody): void {
+  if (unblock === true && hss.driver()?.name === 'none')
+    throw nodeStateConflict(
+      'hss.driver is none, so nobody can be let on: release without unblock, or take the core over first',
+    )
 }
 
 /** Whether an HSS was told of it, or had it first. */

@@ -75,14 +75,15 @@ people('says where a link for a phone leads to this computer alone', async () =>
     ...['http://127.0.0.1:8080/v1#x', 'http://localhost/v1', 'http://[::1]:8080/v1'],
     ...['LPA:1$127.0.0.1:8080$ABC', 'LPA:1$localhost$ABC'],
   ]
-  for (const text of links) assert.is((await show(() => h(OnlyHere, { text }, 'here'))).text(), 'here', text)
+  for (const text of links)
+    assert.is((await show(() => h(OnlyHere, { text, children: 'here' }))).text(), 'here', text)
   for (const text of [
     'http://box.example/v1#x',
     'http://192.0.2.1/127.0.0.x',
     'LPA:1$localhost.example$A',
     '',
   ])
-    assert.is((await show(() => h(OnlyHere, { text }, 'here'))).text(), '', text)
+    assert.is((await show(() => h(OnlyHere, { text, children: 'here' }))).text(), '', text)
 })
 
 people('keeps what was filled in when the service refuses it, and says why', async () => {

@@ -117,6 +117,10 @@ if (executable !== undefined) {
       await typed.fill('500')
       await second.page.getByLabel('Profiles armed per hour').fill('70')
       await first.page.getByLabel('I have read the licence for this place').check()
+      const foot = await first.page.evaluate(
+        "document.querySelector('.save [type=submit]').getBoundingClientRect().bottom <= innerHeight",
+      )
+      assert.ok(foot, 'what saves a change is in sight where it was made')
       await first.page.getByLabel('Reference').fill('L-7')
       await first.page.getByRole('button', { name: 'Add entry' }).click()
       const entry = first.page.getByRole('group', { name: 'Entry 1' })

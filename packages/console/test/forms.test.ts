@@ -41,6 +41,28 @@ function refused(pointer: string, rule: string, limit?: number | string): Refusa
   return new Refusal(400, 'validation_failed', `body ${pointer}: must be <= 100`, [detail])
 }
 
+forms('says nothing any more of what a button has replaced', async () => {
+  const Filled = () => {
+    const [value, setValue] = useState('short')
+    const act = async () => undefined
+    return h(
+      Form,
+      { act, submit: 'Send' },
+      h(Field, { label: 'Passphrase', value, onInput: setValue, minLength: 12 }),
+      h('button', { type: 'button', onClick: () => setValue('drawn and long enough') }, 'Generate'),
+    )
+  }
+  const page = await show(() => h(Filled, {}))
+  const line = page.field('Passphrase')
+  // What a browser finds wrong with what was typed; this one looks at the attribute alone.
+  Object.defineProperty(line, 'validity', { value: { valid: false, tooShort: true }, configurable: true })
+  line.dispatchEvent(new (Reflect.get(window, 'Event') as typeof Event)('invalid', { cancelable: true }))
+  await page.settled()
+  assert.is(page.complaint('Passphrase'), 'At least 12 characters.')
+  await page.press('Generate')
+  assert.is(page.complaint('Passphrase'), '')
+})
+
 forms('takes a band as people write it, and offers those there are', async () => {
   for (const [technology, typed, band] of [
     ...[['lte', '7', 'b7'] as const, ['lte', ' B7 ', 'b7'] as const, ['lte', 'b07', 'b7'] as const],

@@ -13,19 +13,31 @@ export interface Complaint {
   readonly onLine: (line: Line) => void
 }
 
-/** Says at a line itself, in the reader's language, why the browser will not send it; the first such line has the focus. */
-export function useComplaint(): Complaint {
-  const [complaint, setComplaint] = useState<string | undefined>(undefined)
+interface Told {
+  readonly text: string
+  /** What was in the line then. */
+  readonly value: string
+}
+
+/**
+ * Says at a line itself, in the reader's language, why the browser will not send it; the first such line has the focus. `value` is what
+ * is in the line: of another one, which a button has put there, nothing was said.
+ */
+export function useComplaint(value?: string): Complaint {
+  const [told, setTold] = useState<Told | undefined>(undefined)
+  const tell = (line: Line): void => setTold({ text: complaintOf(line), value: line.value })
   return {
-    complaint,
+    complaint: value === undefined || told?.value === value ? told?.text : undefined,
     onInvalid: (event) => {
       event.preventDefault()
       const line = event.currentTarget
-      setComplaint(complaintOf(line))
+      tell(line)
       if (firstWrongIn(line.form) === line) line.focus()
     },
     onLine: (line) => {
-      if (complaint !== undefined) setComplaint(line.validity.valid ? undefined : complaintOf(line))
+      if (told === undefined) return
+      if (line.validity.valid) setTold(undefined)
+      else tell(line)
     },
   }
 }

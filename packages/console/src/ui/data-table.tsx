@@ -256,7 +256,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <>
       {rows.length < 2 ? null : <SortBy columns={columns} sorting={sorting} onSort={onSort} />}
-      <div class="table-frame" ref={frame}>
+      <div class={`table-frame ${sorted.length > ALL_UP_TO ? 'is-long' : ''}`} ref={frame}>
         <table class="rows" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={onKey}>
           <Head {...props} sorting={sorting} onSort={onSort} />
           <tbody>

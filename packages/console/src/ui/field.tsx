@@ -38,7 +38,7 @@ export interface FieldProps extends Labelled {
 /** A labelled line, or several, with its help and what is wrong with it. */
 export function Field({ label, help, error: given, name, onInput, lines, ...input }: FieldProps) {
   const id = useId()
-  const { complaint, onInvalid, onLine } = useComplaint()
+  const { complaint, onInvalid, onLine } = useComplaint(input.value)
   const refusal = useRefusal(name, label, input.value)
   const error = given ?? complaint ?? refusal
   const shared = {

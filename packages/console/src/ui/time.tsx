@@ -40,7 +40,11 @@ export function Time({
     .replace('T', ' ')
     .replace(/\.\d+Z$/, ' UTC')
   return (
-    <time dateTime={at} title={relative ? `${fullFormat().format(date)} · ${utc}` : utc}>
+    <time
+      dateTime={at}
+      class={relative ? 'tight' : ''}
+      title={relative ? `${fullFormat().format(date)} · ${utc}` : utc}
+    >
       {text}
     </time>
   )

@@ -6,15 +6,20 @@ const FOUND = '/core?found'
  * Where a new box is set up, and on the overview of one without a core: that a core runs here already, and where the way in is. Nothing
  * where the settings fit it.
  */
-export function Panel({ isKnown }: { readonly isKnown?: (subject: string) => boolean }) {
-  const status = useQuery('/v1/status', {}, { on: ['config.*', 'health.*'] })
-  if (status.data === undefined || usesOther(status.data)) return null
-  if (isKnown === undefined) return <Look isOverview={false} />
-  return <OnOverview />
+export function Panel({ isKnown, status }: { readonly isKnown?: unknown; readonly status?: Status }) {
+  if (isKnown === undefined) return <AtStart />
+  return status === undefined || usesOther(status) ? null : <OnOverview />
+}
+
+type Status = AnswerOf<'GET', '/v1/status'>
+
+function AtStart() {
+  const { data } = useQuery('/v1/status', {}, { on: ['config.*', 'health.*'] })
+  return data === undefined || usesOther(data) ? null : <Look isOverview={false} />
 }
 
 /** Whether the box uses a core that is none of those found here: that of the lab, or one that is away. */
-function usesOther({ mode, components, incidents }: AnswerOf<'GET', '/v1/status'>): boolean {
+function usesOther({ mode, components, incidents }: Status): boolean {
   const isLab = mode === 'lab' && components.every(({ kind, status }) => kind !== 'hss' || status === 'ok')
   return isLab || incidents.some(({ kind }) => kind === 'no_core')
 }

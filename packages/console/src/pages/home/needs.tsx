@@ -37,7 +37,7 @@ export function Needs({
       <IncidentList board={board} />
       {children}
       <ul class="home-list">
-        <Panels on="overview.needs" isKnown={isKnown} onTold={setTold} Act={Act} />
+        <Panels on="overview.needs" isKnown={isKnown} status={board.status.data} onTold={setTold} Act={Act} />
       </ul>
     </section>
   )

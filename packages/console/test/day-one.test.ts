@@ -1,9 +1,9 @@
-import { assert, suite } from '@steeple/testkit'
+import { assert, eventually, suite } from '@steeple/testkit'
 import { type Answers, inBrowser, open, Refusal, show } from './support/page.ts'
 
 const { h } = await import('preact')
 const { plugins, watchFeatures } = await import('../src/api/features.ts')
-const { Menu } = await import('../src/app/shell.tsx')
+const { Menu, Palette } = await import('../src/app/shell.tsx')
 const { DryRun } = await import('../src/pages/radio/dry-run.tsx')
 
 /** From a new box to a radio that may be armed: the licence itself, what is plugged in, what an arm would start. */
@@ -81,6 +81,22 @@ one('shows what an arm would start, and each reason why it would fail', async ()
   assert.match(page.text(), 'starts no radio program of its own')
   await show(() => h(DryRun, { id: 'gone' }), answers)
   assert.match(page.text(), 'there is no such profile')
+})
+
+one('finds SIMs in the order of their names, and says where the others are', async () => {
+  const sims = ['Dorf 02', 'Dorf 03'].map((label, n) => ({
+    ...{ imsi_sha256_12: `00000000000${n}`, label, iccid_last4: null },
+  }))
+  const answers: Answers = { 'GET /v1/sims': { sims, next_cursor: 'more' } }
+  const page = await show(() => h(Palette, { isOpen: true, onClose: () => undefined }), answers)
+  const search = globalThis.document.querySelector<HTMLInputElement>('dialog input')
+  if (search === null) throw new Error('nothing to type into')
+  search.value = 'Dorf 0'
+  search.dispatchEvent(new (Reflect.get(window, 'Event') as typeof Event)('input', { bubbles: true }))
+  await eventually(() => assert.equal(page.buttons(), ['Dorf 02 SIM', 'Dorf 03 SIM', 'More SIMs']))
+  assert.is(page.asked().findLast(({ call }) => call === 'GET /v1/sims')?.query.sort, 'label')
+  await page.press('More SIMs')
+  assert.is(page.address(), '/sims?q=Dorf+0')
 })
 
 one('shows no entry of the menu until all are known, so that none moves under the pointer', async () => {

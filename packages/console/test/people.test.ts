@@ -70,6 +70,15 @@ people('invites with what was chosen, and shows the link once: Escape does not t
   assert.not.match(page.text(), 'svci_x')
 })
 
+people('says who is invited and has not come yet where accounts are looked for', async () => {
+  const users = { 'GET /v1/users': list('users', []) }
+  const open_ = list('invitations', [invitation('1', 'bo'), invitation('2', 'cy')])
+  const page = await open('/people', { ...users, 'GET /v1/users/invitations': open_ })
+  assert.match(page.text(), 'Invited, not here yet: bo, cy.')
+  const none = await open('/people', { ...users, 'GET /v1/users/invitations': list('invitations', []) })
+  assert.not.match(none.text(), 'Invited, not here yet')
+})
+
 people('says where a link for a phone leads to this computer alone', async () => {
   const links = [
     ...['http://127.0.0.1:8080/v1#x', 'http://localhost/v1', 'http://[::1]:8080/v1'],

@@ -53,7 +53,7 @@ export function App() {
       ) : (
         <Shell />
       )}
-      <Dialog isOpen={state === 'ended'} title={t('signin.again')} onClose={() => undefined} isFirm>
+      <Dialog isOpen={state === 'ended'} title={t('signin.again')} onClose={() => undefined} isFirm isOpaque>
         <p>{t(certificateProblem.value === undefined ? 'signin.again.help' : 'signin.again.certificate')}</p>
         <SignIn />
       </Dialog>

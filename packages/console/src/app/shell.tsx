@@ -144,7 +144,7 @@ function useFound(text: string): readonly Entry[] {
     let isOver = false
     const timer = setTimeout(async () => {
       const kinds = await Promise.all([sims(asked), sessions(asked), people(asked)])
-      if (!isOver) setFound(kinds.flatMap((kind) => kind.slice(0, MOST_OF_A_KIND)))
+      if (!isOver) setFound(kinds.flat())
     }, PAUSE_MS)
     return () => {
       isOver = true
@@ -154,16 +154,19 @@ function useFound(text: string): readonly Entry[] {
   return found
 }
 
-/** By the label, the hash, the last digits of the ICCID or of the number. */
+/** By the label, the hash, the last digits of the ICCID or of the number; in the order of their labels, and where the others are. */
 async function sims(q: string): Promise<readonly Entry[]> {
-  const result = await api.get('/v1/sims', { query: { q, limit: MOST_OF_A_KIND } })
+  const result = await api.get('/v1/sims', { query: { q, sort: 'label', limit: MOST_OF_A_KIND } })
   if (!result.ok) return []
-  return result.data.sims.flatMap(({ imsi_sha256_12: hash, label, iccid_last4 }) =>
+  const found = result.data.sims.flatMap(({ imsi_sha256_12: hash, label, iccid_last4 }) =>
     entry(`/sims/${hash}`, t('app.palette.sim'), [
       label ?? hash,
       iccid_last4 === null ? '' : `…${iccid_last4}`,
     ]),
   )
+  if (result.data.next_cursor === null) return found
+  const href = `/sims?${new URLSearchParams({ q })}`
+  return [...found, { name: t('app.palette.more'), key: href, go: () => navigate(href) }]
 }
 
 /** Who has an address, for what a log or a firewall shows. */
@@ -173,6 +176,7 @@ async function sessions(text: string): Promise<readonly Entry[]> {
   if (!result.ok) return []
   return result.data.sessions
     .filter(({ ue_ip }) => ue_ip?.startsWith(text))
+    .slice(0, MOST_OF_A_KIND)
     .flatMap(({ imsi_sha256_12: hash, ue_ip, apn, id }) =>
       entry(`/sims/${hash}`, t('app.palette.session'), [ue_ip ?? '', apn], id),
     )
@@ -184,6 +188,7 @@ async function people(text: string): Promise<readonly Entry[]> {
   if (!result.ok) return []
   return result.data.users
     .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
+    .slice(0, MOST_OF_A_KIND)
     .flatMap(({ id, name }) => entry(`/people/${id}`, t('app.palette.person'), [name]))
 }
 
@@ -194,7 +199,7 @@ function entry(path: string, kind: string, words: readonly string[], id = path):
 }
 
 /** Finds a page, a subscriber, a session or a person by a part of the name. */
-function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const [text, setText] = useState('')
   const [active, setActive] = useState(0)
   const id = useId()

@@ -8,13 +8,15 @@ export interface DialogProps {
   readonly children: ComponentChildren
   /** Whether it cannot be closed by Escape. */
   readonly isFirm?: boolean
+  /** Whether nothing of the page can be read behind it. */
+  readonly isOpaque?: boolean
 }
 
 /** What had the focus before the dialog that opened last; a dialog that follows another at once has the same opener. */
 let lastOpener: Element | null = null
 
 /** A modal dialog: takes the focus, gives it back, closes by Escape. What it holds is there while it is open. */
-export function Dialog({ isOpen, title, onClose, children, isFirm = false }: DialogProps) {
+export function Dialog({ isOpen, title, onClose, children, isFirm = false, isOpaque = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => {
@@ -36,6 +38,7 @@ export function Dialog({ isOpen, title, onClose, children, isFirm = false }: Dia
   return (
     <dialog
       ref={dialog}
+      class={isOpaque ? 'opaque' : ''}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()

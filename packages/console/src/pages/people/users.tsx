@@ -11,6 +11,7 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { OnlyHere, QrCode } from '../../ui/qr-code.tsx'
 import { Time } from '../../ui/time.tsx'
+import { PendingInvitations } from './pending.tsx'
 import { NameAndRoles, PERSON_NAME, rolesOf, rolesText } from './roles.tsx'
 import { type Drawn, DrawnCredentials, Secret, ShownOnce } from './shown-once.tsx'
 import { FEW_CODES, type User } from './user.ts'
@@ -92,6 +93,7 @@ export function Users() {
         </Button>
         <Button onClick={() => setDialog('add')}>{t('people.add')}</Button>
       </div>
+      <PendingInvitations />
       <PagedTable
         query={users}
         label={t('people.users')}

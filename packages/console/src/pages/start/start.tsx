@@ -18,6 +18,7 @@ import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { type CoreChange, useLookFirst } from '../core/core-change.tsx'
+import { PendingInvitations } from '../people/pending.tsx'
 import { PERSON_NAME } from '../people/roles.tsx'
 import { Profiles } from '../radio/profiles.tsx'
 import { RadioHealth, RadioOutages, sentenceOf } from '../radio/radio-health.tsx'
@@ -365,6 +366,7 @@ function FirstPerson({ isDone }: { readonly isDone: boolean }) {
   return (
     <Step step="person" isDone={isDone}>
       <p>{t('start.person.about')}</p>
+      <PendingInvitations />
       {link === undefined ? (
         <Form
           submit={t('start.person.invite')}

@@ -257,7 +257,7 @@ onEachStore('kernel/mutation/mutations', (test, store) => {
       assert.is(error.code, 'rate_limited')
       assert.is(error.retryAfterS, 3_000)
       assert.equal(error.rate, { limit: 5, remaining: 1, resetS: 3_000 })
-      assert.match(error.message, /toy_per_hour is 5.*PUT \/v1\/policy raises it/)
+      assert.match(error.message, /toy_per_hour: .* of 5 an hour are left.*PUT \/v1\/policy/)
       assert.equal((await run('c', 1)).rate?.remaining, 0)
       bench.limits.toy_per_hour = 6
       assert.equal((await run('d', 1)).rate?.remaining, 0)

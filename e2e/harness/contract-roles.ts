@@ -97,6 +97,11 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/steering', 'admin'),
   // A box without a hub permits nobody anything.
   change('PUT', '/v1/steering', 'admin', 409, { permitted: [] }),
+  read('/v1/software', 'operator'),
+  read('/v1/software/{build}', 'operator', 404),
+  read('/v1/software/{build}/octets', 'operator', 400),
+  // Nothing has started it that would start another build.
+  change('PUT', '/v1/software', 'admin', 409, { build: '0a1b2c3d4e5f' }),
   change('PUT', '/v1/mesh/members/{id}/wireguard', 'node', 400, {}),
   // Other boxes join over TLS alone, and this node serves none.
   change('POST', '/v1/mesh/invite', 'admin', 409, {}),

@@ -92,6 +92,8 @@ const FOR_NODES_TOO = new Set([
   'POST /v1/nodes/{id}/leave',
   'GET /v1/desired-state/{id}',
   'PUT /v1/desired-state/{id}/report',
+  'GET /v1/software/{build}',
+  'GET /v1/software/{build}/octets',
   'POST /v1/roaming/calls',
   'POST /v1/roaming/leases',
 ])

@@ -129,6 +129,7 @@ const COMMANDS: Readonly<
   'PUT /v1/groups/{name}': ['group set', { members: '<file>', state: '<file>', rank: '<file>' }],
   'DELETE /v1/groups/{name}': ['group remove'],
   'PUT /v1/steering': ['group permit', { permitted: '[part…]' }],
+  'PUT /v1/software': ['software use', { hours: '- of a group' }],
   'PUT /v1/roaming/boxes/{id}': ['roaming permit', { permitted: '- permit or forbid' }],
   'POST /v1/sims/{imsi}/resume': ['sim resume'],
   'POST /v1/sims/{imsi}/revoke': ['sim revoke'],

@@ -259,6 +259,7 @@ function putPrograms(out, { has }) {
   const flags = /^#!.* node (.*)$/.exec(first)?.[1]
   if (flags === undefined) throw new Error('the command does not begin with how node runs it')
   put(out, 'bin/svc', program(`${flags} "$root/${MODULES}/@steeple/cli/dist/main.js"`))
+  copyFiles(join(root, 'packaging'), join(out, 'bin'), ['launch'])
   if (!has.includes('lab-core')) return
   put(out, 'bin/lab', program(`"$root/${MODULES}/@steeple/lab-core/dist/main.js"`))
   put(out, 'bin/open5gs-dbctl', program(`"$root/${MODULES}/@steeple/lab-core/dist/open5gs-dbctl.js"`))

@@ -1,9 +1,11 @@
-// Makes packages of a build: node scripts/builds/pack.mjs deb,oci,tar [--from DIR] [--out DIR] [--level 1-9]. Of this checkout: npm
+// Makes packages of a build: node scripts/builds/pack.mjs deb,oci,tar [--from DIR] [--out DIR] [--level 1-9] [--key FILE]. Of this checkout: npm
+// With a key of `svc plugin key`, the archive is signed.
 // A Debian package, an OCI image as one file (podman load -i FILE), a compressed archive. Each is the same twice.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { argv, stderr, stdout } from 'node:process'
+import { readSigningKey } from '../../packages/kernel/src/plugin-packages/signature.ts'
 import { root } from '../workspace.mjs'
 import { makeArchive } from './archive.mjs'
 import { makeDeb } from './deb.mjs'
@@ -17,17 +19,19 @@ const MAKERS = { deb: makeDeb, oci: makeImage, tar: makeArchive }
 // What is in a package is for everybody, whoever makes it.
 process.umask(0o022)
 try {
-  main(argv.slice(2))
+  await main(argv.slice(2))
 } catch (error) {
   stderr.write(`steeple: ${error.message}\n`)
   process.exit(2)
 }
 
-function main([kinds = '', ...args]) {
-  refuseOthers(args, ['--from', '--out', '--level'])
+async function main([kinds = '', ...args]) {
+  refuseOthers(args, ['--from', '--out', '--level', '--key'])
   const asked = kinds.split(',')
   const out = outOf(args)
   const level = levelOf(args)
+  const keyFile = listIn(args, '--key')?.join(',')
+  const key = keyFile === undefined ? undefined : await readSigningKey(resolve(keyFile))
   const wanted = asked.filter((kind) => kind !== 'npm')
   const from = wanted.length === 0 ? undefined : buildFrom(args, wanted)
   mkdirSync(out, { recursive: true })
@@ -35,7 +39,7 @@ function main([kinds = '', ...args]) {
   for (const kind of wanted) {
     const work = mkdtempSync(join(tmpdir(), 'steeple-pack-'))
     try {
-      files.push(MAKERS[kind]({ ...from, out, work, level }))
+      files.push(MAKERS[kind]({ ...from, out, work, level, key }))
     } finally {
       rmSync(work, { recursive: true, force: true })
     }

@@ -8,9 +8,13 @@ const ENDING = '.sha256'
 /** Writes `FILE.sha256` beside each of the files. */
 export function hashEach(files) {
   for (const file of files) {
-    const hash = createHash('sha256').update(readFileSync(file)).digest('hex')
-    writeFileSync(`${file}${ENDING}`, `${hash}  ${basename(file)}\n`)
+    writeFileSync(`${file}${ENDING}`, `${sha256(file)}  ${basename(file)}\n`)
   }
+}
+
+/** Hexadecimal, of what is in a file. */
+export function sha256(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex')
 }
 
 /** Writes SHA256SUMS in a folder: what lies beside the packages that are in it, those of earlier runs too, sorted by name. */

@@ -209,6 +209,8 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('group boxes'),
     call('group steering'),
     call('group permit', 'policy'),
+    call('software show'),
+    call('software use', '0a1b2c3d4e5f'),
     call('sim import', world.importFile),
     call('sim foreign'),
     call('sim adopt', '--all'),

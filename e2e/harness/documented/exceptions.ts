@@ -36,6 +36,7 @@ const BY_PAGE: Readonly<Record<string, string | Readonly<Record<string, string>>
     'svc restore FILE --adopt': 'needs a second machine; backup.test has two nodes',
   },
   'how-to/groups.md': GROUPS,
+  'how-to/software.md': 'makes builds and ends the service; software.test and software-mesh.test do the same',
   'how-to/roaming.md': {
     'svc roaming permit NODE': ROAMING,
     'svc sim reach HASH --box': ROAMING,

@@ -70,6 +70,8 @@ export async function knownThings(of: Service): Promise<FuzzWorld['known']> {
       'GET /v1/nodes/{id}/enroll': nodeIds,
       'GET /v1/nodes/{id}/leave': nodeIds,
       'GET /v1/desired-state/{id}': nodeIds,
+      'GET /v1/software/{build}': ['0a1b2c3d4e5f'],
+      'GET /v1/software/{build}/octets': ['0a1b2c3d4e5f'],
       'GET /docs/{page}': ['index.html', 'llms.txt', 'icon.svg'],
       'GET /docs/{folder}/{page} folder': ['how-to'],
       'GET /docs/{folder}/{page} page': ['sims.html', 'core.html'],

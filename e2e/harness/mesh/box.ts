@@ -57,6 +57,8 @@ export interface BoxOptions {
   readonly config?: string
   /** More flags of the service. */
   readonly flags?: readonly string[]
+  /** A build that is started by its launcher, and again when it fails, instead of this checkout. */
+  readonly build?: string
 }
 
 /** Initialises a box; its service does not run yet. */
@@ -67,6 +69,7 @@ export async function makeBox({
   env = {},
   config: yaml = '',
   flags = [],
+  build,
 }: BoxOptions): Promise<Box> {
   const dataDir = join(folder, 'data')
   mkdirSync(folder, { recursive: true })
@@ -79,8 +82,14 @@ export async function makeBox({
   let output = ''
   let running: { readonly child: ChildProcess; readonly exited: Promise<number | null> } | undefined
 
-  const launch = (args: readonly string[], more: Readonly<Record<string, string>> = {}): ChildProcess => {
-    const [file = '', ...inside] = [...place.inside, process.execPath, MAIN, ...args]
+  const program = build === undefined ? [process.execPath, MAIN] : [join(build, 'bin/svc')]
+  const launcher = build === undefined ? program : [join(build, 'bin/launch'), join(dataDir, 'builds')]
+  const launch = (
+    args: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+    command: readonly string[] = program,
+  ): ChildProcess => {
+    const [file = '', ...inside] = [...place.inside, ...command, ...args]
     return spawn(file, inside, {
       env: {
         ...withoutOwnVariables(),
@@ -100,7 +109,8 @@ export async function makeBox({
     return endOf(launch(args, { SVC_URL: `https://localhost:${PORT}`, SVC_CA: bundle }))
   }
   const start = async (): Promise<void> => {
-    const child = launch([...flags, '--config', config, '--data-dir', dataDir, '--listen', `0.0.0.0:${PORT}`])
+    const own = [...flags, '--config', config, '--data-dir', dataDir, '--listen', `0.0.0.0:${PORT}`]
+    const child = launch(own, {}, launcher)
     const from = output.length
     const take = (piece: Buffer): void => {
       output = (output + piece.toString('utf8')).slice(-OUTPUT_KEPT)
@@ -109,6 +119,9 @@ export async function makeBox({
     child.stderr?.on('data', take)
     const exited = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
     running = { child, exited }
+    // As systemd does with `Restart=on-failure`.
+    if (build !== undefined)
+      void exited.then((code) => (running?.child === child && code !== 0 ? start() : undefined))
     await eventually(async () => {
       if (child.exitCode !== null) return true
       return (await ask('GET', '/v1/healthz')).status === 200

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
-import { type Box, makeBox } from './box.ts'
+import { type Box, type BoxOptions, makeBox } from './box.ts'
 import { boxPlace, makeLan } from './places.ts'
 
 /** Waits are for conditions: this ends what hangs. */
@@ -51,6 +51,7 @@ export interface Village {
 export async function village(
   count: number,
   env: (number: number) => Readonly<Record<string, string>> = () => ({}),
+  more: Pick<BoxOptions, 'build' | 'config'> = {},
 ): Promise<Village> {
   const folder = mkdtempSync(join(tmpdir(), 'steeple-mesh-'))
   makeLan()
@@ -58,7 +59,7 @@ export async function village(
   for (let number = 1; number <= count; number += 1) {
     const place = await boxPlace(number)
     const name = `box${number}`
-    boxes.push(await makeBox({ name, place, folder: join(folder, name), env: env(number) }))
+    boxes.push(await makeBox({ name, place, folder: join(folder, name), env: env(number), ...more }))
   }
   const waiting = [...boxes]
   const next = async (): Promise<void> => {

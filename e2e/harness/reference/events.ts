@@ -49,6 +49,9 @@ health.degraded kernel: a component has a problem and still works; the subject i
 health.down kernel: a component does not work
 health.ok kernel: a component works again
 groups.take groups: the hub has told what this box is to have
+software.runs groups: the box has become well on another build
+software.went_back groups: another build was not well in time, and the box runs the one before
+software.refused groups: the state could not be copied, so another build was not tried
 incident.began nodes: an outage has begun; the subject is its id in \`GET /v1/incidents\`
 incident.over nodes: an outage is over
 node.degrade nodes: heartbeats of a node are missing

@@ -7,6 +7,7 @@ import { createEdge, type Edge, type EdgeTls, type TlsMaterial } from '@steeple/
 import {
   type ComponentHealth,
   configInvalid,
+  type Launcher,
   type Log,
   type NodeCredentials,
   nodeCredentialsRef,
@@ -196,6 +197,9 @@ function documentationHere(): string | undefined {
   )
 }
 
+/** The exit code when the launcher is to run another build: no success, so that whoever has started it does so again. EX_TEMPFAIL. */
+const LAUNCH_AGAIN = 75
+
 /** A shutdown that takes longer is cut off: plugins have 5 s to drain and 5 s to stop. */
 const SHUTDOWN_LIMIT_MS = 15_000
 
@@ -219,8 +223,8 @@ export async function serve({ flags }: ServeOptions): Promise<number> {
   const incomplete = incompleteBuild(packages)
   if (incomplete !== undefined) throw failure('incomplete_build', incomplete)
   for (let isFirst = true; ; isFirst = false) {
-    const isOver = await serveOnce({ flags, packages, watch, isFirst })
-    if (isOver) return 0
+    const code = await serveOnce({ flags, packages, watch, isFirst })
+    if (code !== undefined) return code
   }
 }
 
@@ -231,8 +235,8 @@ interface Run {
   readonly isFirst: boolean
 }
 
-/** Serves until somebody ends the process (true), or until another state is to be served (false). */
-async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<boolean> {
+/** Serves until the process is to end, with that code, or until another state is to be served (undefined). */
+async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<number | undefined> {
   const source = configSource(flags)
   const { config, kept } = await loadRestored(source)
   const adminToken = adminTokenFrom(process.env, config.settings.auth.admin_token_env)
@@ -253,6 +257,7 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     ...(built === undefined ? {} : { buildDate: built }),
     packages,
     isSafeMode: flags.safeMode === true,
+    ...launchedBy(process.env),
     watchLoop: watch.loop,
   })
   watch.blame = (error) => kernel.registry.blame(error)
@@ -279,8 +284,9 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     }
     watch.hangUp.begin(() => void reload(kernel, source, log))
     const why = await Promise.race([watch.ending, kernel.replaced])
-    log.info(why === undefined ? {} : { signal: why }, why === undefined ? 'starting anew' : 'stopping')
-    return why !== undefined
+    if (why === 'state') log.info({}, 'starting anew')
+    else log.info(why === 'build' ? { for: 'another build' } : { signal: why }, 'stopping')
+    return why === 'state' ? undefined : why === 'build' ? LAUNCH_AGAIN : 0
   } finally {
     const limit = setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
     watch.hangUp.keep()
@@ -294,6 +300,15 @@ async function serveOnce({ flags, packages, watch, isFirst }: Run): Promise<bool
     log.info({}, 'stopped')
     log.close()
   }
+}
+
+/** What `bin/launch` says of itself and of the build that it runs. */
+function launchedBy({ STEEPLE_LAUNCH: folder, STEEPLE_BUILD: running }: NodeJS.ProcessEnv): {
+  readonly launchedBy?: Omit<Launcher, 'relaunch'>
+} {
+  if (folder === undefined || running === undefined) return {}
+  // This package is in lib/node_modules/@steeple of a build.
+  return { launchedBy: { folder, running, root: fileURLToPath(new URL('../../../../', packageRoot())) } }
 }
 
 function watchedTls(kernel: Kernel, secrets: Secrets): ListenerTls {

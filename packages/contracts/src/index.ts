@@ -214,6 +214,8 @@ export {
 } from './json-schema.ts'
 export {
   type CapturedState,
+  type Launcher,
+  launcherRef,
   type NodeState,
   nodeStateRef,
   type RestoreOrder,
@@ -373,6 +375,7 @@ export {
   vaultRef,
 } from './services.ts'
 export { type AlertRule, type Settings, sectionOf } from './settings.ts'
+export { readSignature, type SignedFiles, signatureHolds, signatureText } from './signed-files.ts'
 export {
   type HomeNetworkKey,
   type OpenableSim,

@@ -89,3 +89,16 @@ export const nodeStateRef: ServiceRef<NodeState> = serviceRef<NodeState>('kernel
   capture: 'function',
   stage: 'function',
 })
+
+/** What has started this service, where that is `bin/launch`: it runs another build of it when the service ends by `relaunch`. */
+export interface Launcher {
+  /** Where builds lie, and what it is told by. */
+  readonly folder: string
+  /** The folder there that runs, by its name; `installed`: the build that the launcher itself is part of. */
+  readonly running: string
+  /** The folder of the build that runs. */
+  readonly root: string
+  /** Ends the service in order, soon. */
+  relaunch(): void
+}
+export const launcherRef: ServiceRef<Launcher> = serviceRef<Launcher>('kernel.launcher')

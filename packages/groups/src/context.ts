@@ -7,12 +7,15 @@ import {
   nodeStateConflict,
   type OtherBox,
 } from '@steeple/contracts'
+import type { GroupsConfig } from './config.ts'
+import type { BuildFolder } from './software/builds.ts'
 
 /** What the routes and reconcilers of this plugin share. */
 export interface Parts {
-  readonly context: Context
+  readonly context: Context<GroupsConfig>
   readonly node: NodeIdentity
   readonly identity: NodeCredentials
+  readonly builds: BuildFolder
   /** The hub has told of a version that this box may not have. */
   readonly news: { version?: number }
 }

@@ -1,6 +1,6 @@
 import type { Migration } from '@steeple/contracts'
 
-/** The schema: what a hub keeps (group, document, report) and what a box keeps (permit, desired, part). */
+/** The schema: what a hub keeps (group, document, report) and what a box keeps (permit, desired, part, software). */
 export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0001_groups',
@@ -49,6 +49,21 @@ export const MIGRATIONS: readonly Migration[] = [
         version bigint not null,
         status text not null,
         problems text not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+  {
+    id: '0002_software',
+    up: [
+      `create table groups_software (
+        id integer primary key,
+        build text not null,
+        terms text not null,
+        status text not null,
+        problem text,
+        at_ms bigint not null,
+        went_back text not null,
         row_sum bigint not null
       )`,
     ],

@@ -11,20 +11,24 @@ import {
 import { boxReconciler } from './box/box-reconciler.ts'
 import { hubOf, keptOf } from './box/kept.ts'
 import { steeringRoutes } from './box/steering-routes.ts'
+import type { GroupsConfig } from './config.ts'
 import { ALL, BOX, boxesOf, type Parts, PLAN } from './context.ts'
 import { desiredRoutes, standingOf } from './hub/desired-routes.ts'
 import { groupRoutes } from './hub/group-routes.ts'
 import { planReconciler, reportIn } from './hub/plan.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { SOFTWARE_BOX, softwareReconciler } from './software/box.ts'
+import { buildFolder } from './software/builds.ts'
+import { softwareRoutes } from './software/software-routes.ts'
 import { DESIRED, DOCUMENTS, ONLY, REPORTS, TABLES, versionFor } from './store.ts'
 
 const COUNT_MS = 60_000
 /** What changes something that a hub may set: then the box may differ. */
-const CHANGES = ['policy.*', 'tx.*', 'plugin.*', 'user.*', 'settings.*'] as const
+const CHANGES = ['policy.*', 'tx.*', 'plugin.*', 'user.*', 'settings.*', 'software.*'] as const
 const STANDINGS = ['in_step', 'differs', 'refused', 'not_permitted', 'waiting'] as const
 
 /** Desired state of groups of boxes: set at a hub, applied by each box as far as it permits. */
-export const plugin: Plugin = {
+export const plugin: Plugin<GroupsConfig> = {
   migrations: MIGRATIONS,
   tables: TABLES,
   restored: async (tx, { present }) => {
@@ -35,12 +39,14 @@ export const plugin: Plugin = {
     if (before === undefined || isOfOther || (now?.version ?? 0) >= before.version) return
     await DESIRED.put(tx, before)
   },
-  setup: async (context: Context): Promise<Instance> => {
+  setup: async (context: Context<GroupsConfig>): Promise<Instance> => {
     const identity = context.use(nodeCredentialsRef)
-    const parts: Parts = { context, identity, node: context.use(nodeIdentityRef), news: {} }
+    const builds = buildFolder(context.settings.server.data_dir)
+    const parts: Parts = { context, identity, node: context.use(nodeIdentityRef), builds, news: {} }
     const look = (): void => {
       context.enqueue(PLAN, ALL)
       context.enqueue(BOX, ALL)
+      context.enqueue(SOFTWARE_BOX, ALL)
     }
     return {
       services: new Map([
@@ -61,9 +67,10 @@ export const plugin: Plugin = {
         ...groupRoutes(parts),
         ...desiredRoutes(parts),
         ...steeringRoutes(parts),
+        ...softwareRoutes(parts),
         ...pageRoutes(import.meta.url, '/groups-files'),
       ],
-      reconcilers: [planReconciler(parts), boxReconciler(parts)],
+      reconcilers: [planReconciler(parts), boxReconciler(parts), softwareReconciler(parts)],
       start: async () => {
         context.defer(identity.onChange(look))
         context.onChange(boxCallsRef, look)

@@ -1,7 +1,8 @@
 import { type ErrorDetail, isRecord, type JsonSchema, objectSchema } from '@steeple/contracts'
+import { BUILD_ID, TERMS } from './software/terms.ts'
 
 /** What a hub can set of a box, in the order in which it is applied. */
-export const PARTS = ['policy', 'plugins', 'alert_rules', 'radio_profiles', 'users'] as const
+export const PARTS = ['policy', 'plugins', 'alert_rules', 'radio_profiles', 'users', 'software'] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Values = Readonly<Record<string, unknown>>
@@ -66,6 +67,9 @@ export const STATE_SCHEMA: JsonSchema = objectSchema({
     description:
       'By name, of people who are known on the box: their roles; null removes them. The roles that arm are given on the box.',
   },
+  software: objectSchema({ build: BUILD_ID, ...TERMS }, ['build'], {
+    description: 'A signed build of the hub, as GET /v1/software lists it, and how it is fetched.',
+  }),
 })
 
 /** What no hub sets, whatever the box permits; empty when there is none of it. */

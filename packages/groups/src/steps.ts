@@ -22,6 +22,8 @@ interface Part {
   seen(answer: Values, desired: Values): Values
   /** What is asked for what differs. */
   steps(desired: Values, seen: Values, answer: Values): readonly (Step | Hindrance)[]
+  /** What is still under way when all was asked, or came to nothing; nothing when absent. */
+  rest?(desired: Values, answer: Values): (Hindrance & { readonly isPassing: boolean }) | undefined
 }
 
 /** All that a hub can have a box do. */
@@ -38,6 +40,15 @@ export const HOW: Readonly<Record<PartName, Part>> = {
   alert_rules: { look: '/v1/settings', seen: alertRules, steps: alertSteps },
   radio_profiles: { look: '/v1/tx/profiles', seen: profiles, steps: profileSteps },
   users: { look: '/v1/users', seen: users, steps: userSteps },
+  software: {
+    look: '/v1/software',
+    seen: ({ running }) => ({ build: isRecord(running) ? running.build : null }),
+    steps: (desired, seen) =>
+      desired.build === seen.build
+        ? []
+        : [{ pointer: '/software', question: { method: 'PUT', path: '/v1/software', body: desired } }],
+    rest: softwareRest,
+  },
 }
 
 function same(desired: unknown, seen: unknown): boolean {
@@ -173,8 +184,18 @@ function userSteps(desired: Values, seen: Values, answer: Values): readonly (Ste
   })
 }
 
+/** A build is asked for in a moment, and is there after a night. */
+function softwareRest({ build }: Values, { running, wanted }: Values): ReturnType<Required<Part>['rest']> {
+  if (isRecord(running) && running.build === build) return undefined
+  const { status, problem } = isRecord(wanted) && wanted.build === build ? wanted : {}
+  const isPassing = status !== 'went_back' && status !== 'refused'
+  const message = typeof problem === 'string' ? problem : `build ${String(build)} does not run yet`
+  return { pointer: '/software/build', code: `software_${String(status)}`, message, isPassing }
+}
+
 /** What is to be, in the form in which it is seen: an order that nobody sees does not differ. */
 export function comparable(part: PartName, desired: Values): Values {
+  if (part === 'software') return { build: desired.build }
   if (part !== 'users') return desired
   return Object.fromEntries(
     Object.entries(desired).map(([name, value]) => {

@@ -48,6 +48,17 @@ export interface PartRow {
   readonly problems: string
 }
 
+/** The build that this box is to run, and how far that is. `terms` and `went_back` (ids of builds) are JSON. */
+export interface SoftwareRow {
+  readonly id: number
+  readonly build: string
+  readonly terms: string
+  readonly status: string
+  readonly problem: string | null
+  readonly at_ms: number
+  readonly went_back: string
+}
+
 export const GROUPS: Table<GroupRow> = defineTable<GroupRow>(
   'groups_group',
   ['name', 'rank', 'members', 'state', 'updated_at_ms', 'updated_by'],
@@ -78,9 +89,17 @@ export const PART_ROWS: Table<PartRow> = defineTable<PartRow>(
   ['part', 'version', 'status', 'problems'],
   ['part'],
 )
-export const TABLES: readonly TableSpec[] = [GROUPS, DOCUMENTS, REPORTS, PERMITS, DESIRED, PART_ROWS]
+export const SOFTWARE: Table<SoftwareRow> = defineTable<SoftwareRow>(
+  'groups_software',
+  ['id', 'build', 'terms', 'status', 'problem', 'at_ms', 'went_back'],
+  ['id'],
+)
+export const TABLES: readonly TableSpec[] = [
+  ...[GROUPS, DOCUMENTS, REPORTS, PERMITS, DESIRED, PART_ROWS],
+  SOFTWARE,
+]
 
-/** The one row of `groups_permit` and `groups_desired`. */
+/** The one row of `groups_permit`, `groups_desired` and `groups_software`. */
 export const ONLY = 1
 
 /** Groups in the order in which they are merged. */

@@ -6,6 +6,7 @@ import {
   type ClockJudge,
   type ComponentHealth,
   type HealthBoard,
+  type Launcher,
   type Log,
   type NodeIdentity,
   type Principal,
@@ -189,6 +190,8 @@ export interface KernelOptions {
   readonly packages: readonly string[]
   /** Leaves every installed plugin alone: for a service that one of them keeps from working. */
   readonly isSafeMode?: boolean
+  /** What has started the process; absent: nothing that would run another build. */
+  readonly launchedBy?: Omit<Launcher, 'relaunch'>
   /** Has the process ended when its event loop does not turn any more, with a note in that file; called before installed code runs. */
   readonly watchLoop?: (note: string) => void
 }
@@ -433,8 +436,11 @@ export interface Kernel {
   begin(options?: BeginOptions): void
   /** Puts another configuration in force as far as that goes without a restart (SIGHUP). */
   reload(next: LoadedConfig): Promise<void>
-  /** Resolves when another state was put in the place of this one: end the service, `completeRestore`, start anew. */
-  readonly replaced: Promise<void>
+  /**
+   * Resolves when another state was put in the place of this one: end the service, `completeRestore`, start anew; or when the launcher is
+   * to run another build: end the process.
+   */
+  readonly replaced: PluginHost['replaced']
   /**
    * Ends what plugins do in the world (a transmitter), before anything that an end of the service waits for. Call it first,
    * then close the edge, then `close`.

@@ -116,6 +116,12 @@ class Asker {
         problems.push(problem.said)
         isWaiting ||= problem.isPassing
       }
+      const rest = problems.length === 0 ? await this.#rest() : undefined
+      if (rest !== undefined) {
+        const { isPassing, pointer, code, message } = rest
+        problems.push({ pointer, code, message: short(message) })
+        isWaiting = isPassing
+      }
     } catch (error) {
       problems.push(problemOf(`/${this.#part}`, error))
       isWaiting = true
@@ -171,9 +177,15 @@ class Asker {
     return { answer, seen: seen(answer, this.#desired) }
   }
 
+  async #rest(): Promise<(Hindrance & { readonly isPassing: boolean }) | undefined> {
+    const { rest } = HOW[this.#part]
+    return rest?.(this.#desired, (await this.#look()).answer)
+  }
+
   async #steps(): Promise<readonly (Step | Hindrance)[]> {
     const { answer, seen } = await this.#look()
-    const desired = comparable(this.#part, this.#desired)
+    // What is not compared is asked for with what is.
+    const desired = { ...this.#desired, ...comparable(this.#part, this.#desired) }
     return HOW[this.#part].steps(desired, seen, answer)
   }
 

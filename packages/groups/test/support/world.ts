@@ -22,6 +22,7 @@ import {
   type TestbedPlugin,
   type TestResponse,
 } from '@steeple/testkit'
+import type { GroupsConfig } from '../../src/config.ts'
 import { plugin } from '../../src/plugin.ts'
 
 const DAY_MS = 86_400_000
@@ -73,7 +74,7 @@ export async function world(count: number, more: readonly TestbedPlugin[] = []):
 async function startBox(name: string, all: readonly Box[], more: readonly TestbedPlugin[]): Promise<Box> {
   const { startTestbed } = await loadTestbed()
   let own: Context | undefined
-  const watched: Plugin = {
+  const watched: Plugin<GroupsConfig> = {
     ...plugin,
     setup: (context) => {
       own = context

@@ -15,6 +15,7 @@ import {
   type InstanceView,
   type Introspection,
   introspectionRef,
+  launcherRef,
   logControlRef,
   metricsReaderRef,
   type NodeState,
@@ -202,13 +203,16 @@ function introspection({ log, settings, metrics, edge, registry }: Looked): Intr
   }
 }
 
+/** What of a node another one has taken the place of. */
+type Replaced = 'state' | 'build'
+
 /** Plugins, and what the kernel gives them. */
 export interface PluginHost {
   readonly registry: PluginRegistry
   readonly forward: ReturnType<typeof forwardingEdge>
   readonly info: ServiceInfo
-  /** Resolves when this node has been put in another state, which only a start takes up. */
-  readonly replaced: Promise<void>
+  /** Resolves when only a start takes up what this node has been given: another state of it, or another build, by its launcher. */
+  readonly replaced: Promise<Replaced>
 }
 
 /** Makes the registry, which loads nothing yet. */
@@ -232,14 +236,17 @@ export function createPluginHost(options: KernelOptions, base: KernelBase, work:
     ...hostContracts(),
   })
   const info = serviceInfo(options, registry, () => cluster.view())
-  const replaced = Promise.withResolvers<void>()
-  const restart = (): void => replaced.resolve()
+  const replaced = Promise.withResolvers<Replaced>()
+  const restart = (): void => replaced.resolve('state')
   const nodeState = nodeStateOf({ options, config, pluginsDir, db, registry, restart })
   services.set(
     'kernel',
     kernelServices({
       ...{ log, vault, audit, health, metrics, edge, timekeeper, info, nodeState },
-      ofNode: nodeServices(secrets, clock),
+      ofNode: [
+        ...nodeServices(secrets, clock),
+        ...launcherServices(options, () => replaced.resolve('build')),
+      ],
       ...{ secrets, settings, registry, closed: closedItems(db, clock) },
     }),
   )
@@ -252,6 +259,13 @@ function nodeServices(secrets: Secrets, clock: Clock): readonly (readonly [strin
     [nodeCaRef.id, openNodeCa(secrets, clock)],
     [nodeCredentialsRef.id, openNodeCredentials(secrets)],
   ]
+}
+
+function launcherServices(
+  { launchedBy }: KernelOptions,
+  relaunch: () => void,
+): readonly (readonly [string, object])[] {
+  return launchedBy === undefined ? [] : [[launcherRef.id, { ...launchedBy, relaunch }]]
 }
 
 /** An edge whose real one is attached later: the edge needs the kernel and the kernel's registry needs an edge. */

@@ -5,12 +5,17 @@ import {
   hash,
   type KeyObject,
   sign,
-  verify,
 } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeNewFile } from '@steeple/contracts'
+import {
+  readSignature,
+  type SignedFiles,
+  signatureHolds,
+  signatureText,
+  writeNewFile,
+} from '@steeple/contracts'
 import { createKeptMap, type KeptMap } from './kept-map.ts'
 
 /** What a plugin is signed with. */
@@ -67,19 +72,6 @@ function signingKey(privateKey: KeyObject): SigningKey {
   }
 }
 
-/** Whether a signature of a text was made with the private half of a public key. False, too, for what is no key. RFC 8032 §5.1.7. */
-function isSignedWith(publicKey: string, text: string, signature: string): boolean {
-  try {
-    const key = createPublicKey({
-      key: { kty: 'OKP', crv: 'Ed25519', x: publicKey.slice(ALGORITHM.length) },
-      format: 'jwk',
-    })
-    return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'))
-  } catch {
-    return false
-  }
-}
-
 /** How people tell keys apart: the first 64 bits of the SHA-256 of the public key's text, in groups of four hex digits. */
 export function keyId(publicKey: string): string {
   const hex = hash('sha256', publicKey).slice(0, 16)
@@ -99,7 +91,7 @@ function trustedName(publicKey: string, trust: readonly string[]): string | unde
 const READABLE = 0o644
 
 /** SHA-256 (hex) of the content of each file, by its name in the folder. */
-export type FileHashes = ReadonlyMap<string, string>
+export type FileHashes = SignedFiles['files']
 
 /** SHA-256 (hex) of some bytes. */
 export function sha256(bytes: Uint8Array): string {
@@ -161,17 +153,6 @@ export interface SignaturePolicy {
 const UNSIGNED =
   'it is not signed: svc plugin pack signs it, and svc plugin load --allow-unsigned takes it as it is'
 
-/** `signature.json`: what was signed, and with which key. */
-interface Signature {
-  readonly format: 1
-  /** As in `plugins.trust`, without a name. */
-  readonly key: string
-  /** SHA-256 (hex) of each file by its name. */
-  readonly files: Readonly<Record<string, string>>
-  /** Ed25519 over `signedText`, base64url. */
-  readonly signature: string
-}
-
 /** What a look at the signature of a package gave. */
 export type Signed =
   | { readonly kind: 'unsigned' }
@@ -179,35 +160,26 @@ export type Signed =
   | { readonly kind: 'signed'; readonly key: string }
   | { readonly kind: 'broken'; readonly reason: string }
 
-/** A name of a file is as long as a path may be, and a package has few. */
-const MOST_CHARACTERS = 1024 * 1024
 /** What is signed is this and nothing that was signed for another purpose. */
 const PURPOSE = 'steeple plugin package 1'
 
 /** The text of `signature.json` for files with these hashes. */
 export function signatureOf(hashes: FileHashes, key: SigningKey): string {
-  const files = Object.fromEntries(sorted(hashes))
-  const signature: Signature = {
-    format: 1,
-    key: key.publicKey,
-    files,
-    signature: key.sign(signedText(hashes)),
-  }
-  return `${JSON.stringify(signature, undefined, 2)}\n`
+  return signatureText(PURPOSE, hashes, key)
 }
 
 /** Looks at the signature in a folder whose files have these hashes. Nothing else of the folder is believed before. */
 export async function signedBy(dir: string, hashes: FileHashes): Promise<Signed> {
   if (!hashes.has(SIGNATURE_FILE)) return { kind: 'unsigned' }
   const text = await readFile(join(dir, SIGNATURE_FILE), 'utf8')
-  const signature = parsed(text)
+  const signature = readSignature(text)
   if (signature === undefined)
     return { kind: 'broken', reason: `${SIGNATURE_FILE} is none that svc plugin pack made` }
   const others = new Map([...hashes].filter(([name]) => name !== SIGNATURE_FILE))
-  const differs = namesThatDiffer(new Map(Object.entries(signature.files)), others)
+  const differs = namesThatDiffer(signature.files, others)
   if (differs.length > 0)
     return { kind: 'broken', reason: `it is not what was signed; look at ${differs.join(', ')}` }
-  if (!isSignedWith(signature.key, signedText(others), signature.signature))
+  if (!signatureHolds(PURPOSE, signature))
     return {
       kind: 'broken',
       reason: `${SIGNATURE_FILE} does not fit: it was not signed with the key that it names`,
@@ -233,37 +205,7 @@ export function judged(signed: Signed, policy: SignaturePolicy): Judged {
   }
 }
 
-/** One line per file, by name, as in a list of sums. */
-function signedText(hashes: FileHashes): string {
-  const lines = sorted(hashes).map(([name, hash]) => `${hash} ${JSON.stringify(name)}\n`)
-  return `${PURPOSE}\n${lines.join('')}`
-}
-
-function sorted(hashes: FileHashes): readonly (readonly [string, string])[] {
-  return [...hashes].toSorted(([a], [b]) => (a < b ? -1 : 1))
-}
-
 function namesThatDiffer(signed: FileHashes, there: FileHashes): readonly string[] {
   const names = [...new Set([...signed.keys(), ...there.keys()])].toSorted()
   return names.filter((name) => signed.get(name) !== there.get(name)).slice(0, 5)
-}
-
-function parsed(text: string): Signature | undefined {
-  if (text.length > MOST_CHARACTERS) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isSignature(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isSignature(value: unknown): value is Signature {
-  if (typeof value !== 'object' || value === null) return false
-  const { format, key, files, signature, ...others } = value as Partial<Signature>
-  if (format !== 1 || Object.keys(others).length > 0) return false
-  if (typeof key !== 'string' || !/^ed25519:[A-Za-z0-9_-]{43}$/.test(key)) return false
-  if (typeof signature !== 'string' || !/^[A-Za-z0-9_-]{86}$/.test(signature)) return false
-  if (typeof files !== 'object' || files === null || Array.isArray(files)) return false
-  return Object.values(files).every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash))
 }

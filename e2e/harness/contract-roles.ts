@@ -98,7 +98,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   // A box without a hub permits nobody anything.
   change('PUT', '/v1/steering', 'admin', 409, { permitted: [] }),
   read('/v1/software', 'operator'),
-  read('/v1/software/{build}', 'operator', 404),
+  read('/v1/software/{build}', 'operator', 400),
   read('/v1/software/{build}/octets', 'operator', 400),
   // Nothing has started it that would start another build.
   change('PUT', '/v1/software', 'admin', 409, { build: '0a1b2c3d4e5f' }),

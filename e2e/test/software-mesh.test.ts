@@ -52,21 +52,45 @@ async function group(state: object): Promise<void> {
   await ask(hub, 'PUT', '/v1/groups/villages', { members: { all: true }, state })
 }
 
+async function rollout(build: string): Promise<{
+  readonly stage: string
+  readonly given: readonly string[]
+  readonly stopped_by: string | null
+}> {
+  const { rollouts } = await ask(hub, 'GET', '/v1/software')
+  return rollouts.find((one: { readonly build: string }) => one.build === build)
+}
+
+function boxOf(nodeId: string | undefined): Box {
+  const found = boxes.find((box) => box.nodeId === nodeId)
+  if (found === undefined) throw new Error(`no box is ${nodeId}`)
+  return found
+}
+
+let next: string
+
 software(
-  'boxes fetch a build that the hub has, one is killed meanwhile, and all run it in the end',
+  'a build goes to one box, which is killed meanwhile, and to the others when that one is well',
   async () => {
-    const next = signedCopy(installed, join(hub.dataDir, 'builds/next'), key, { minutes: 10 })
+    next = signedCopy(installed, join(hub.dataDir, 'builds/next'), key, { minutes: 10 })
     const begun = performance.now()
-    await group({ software: { build: next } })
-    const [first] = boxes
-    if (first === undefined) throw new Error('there is no box')
+    await group({ software: { build: next, settle_minutes: 0 } })
+    const { given } = await rollout(next)
+    assert.is(given.length, 1)
+    const first = boxOf(given[0])
     await first.kill()
     await first.start()
+    await eventually(async () => {
+      const isWell = (await runningOn(first)) === next
+      const { given: now } = await rollout(next)
+      assert.ok(isWell || now.length === 1, 'others were given it before the first ran it')
+      return isWell
+    }, WAIT_MS)
+    const seconds = (): number => Math.round((performance.now() - begun) / 1_000)
+    process.stdout.write(`\n# the first box runs it after ${seconds()} s`)
     for (const box of boxes)
       await eventually(async () => assert.is(await runningOn(box), next, box.output().slice(-2_000)), WAIT_MS)
-    process.stdout.write(
-      `\n# ${boxes.length} boxes run the next build after ${Math.round((performance.now() - begun) / 1_000)} s\n`,
-    )
+    process.stdout.write(`, all ${boxes.length} after ${seconds()} s\n`)
     await eventually(async () => {
       const { boxes: told } = await ask(hub, 'GET', '/v1/desired-state')
       assert.equal(
@@ -74,6 +98,35 @@ software(
         boxes.map(() => 'in_step'),
         JSON.stringify(told),
       )
+    }, WAIT_MS)
+    assert.is((await rollout(next)).stage, 'all')
+  },
+  MESH_LIMIT,
+)
+
+software(
+  'a build that is not well goes to one box alone, which goes back; the hub says which',
+  async () => {
+    const ill = signedCopy(installed, join(hub.dataDir, 'builds/ill'), key, {
+      minutes: 20,
+      files: { 'bin/svc': '#!/bin/sh\nexit 1\n' },
+    })
+    await group({ software: { build: ill, settle_minutes: 0 } })
+    await eventually(async () => assert.is((await rollout(ill)).stage, 'stopped'), WAIT_MS)
+    const { given, stopped_by: by } = await rollout(ill)
+    assert.equal(given, [by])
+    for (const box of boxes) {
+      await eventually(async () => assert.is(await runningOn(box), next), WAIT_MS)
+      const { wanted } = await ask(box, 'GET', '/v1/software')
+      assert.is(wanted.build, box.nodeId === by ? ill : next)
+    }
+    const { parts } = (await ask(hub, 'GET', '/v1/desired-state')).boxes.find(
+      ({ node_id: id }: { readonly node_id: string }) => id === by,
+    )
+    assert.match(JSON.stringify(parts), /went back/)
+    await eventually(async () => {
+      const { components } = await ask(hub, 'GET', '/v1/health')
+      assert.match(JSON.stringify(components), /goes to no more boxes/)
     }, WAIT_MS)
   },
   MESH_LIMIT,

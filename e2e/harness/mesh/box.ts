@@ -121,7 +121,9 @@ export async function makeBox({
     running = { child, exited }
     // As systemd does with `Restart=on-failure`.
     if (build !== undefined)
-      void exited.then((code) => (running?.child === child && code !== 0 ? start() : undefined))
+      void exited.then((code) =>
+        running?.child === child && code !== 0 ? start().catch(() => undefined) : undefined,
+      )
     await eventually(async () => {
       if (child.exitCode !== null) return true
       return (await ask('GET', '/v1/healthz')).status === 200

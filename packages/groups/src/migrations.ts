@@ -1,6 +1,6 @@
 import type { Migration } from '@steeple/contracts'
 
-/** The schema: what a hub keeps (group, document, report) and what a box keeps (permit, desired, part, software). */
+/** The schema: what a hub keeps (group, document, report, rollout) and what a box keeps (permit, desired, part, software). */
 export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0001_groups',
@@ -64,6 +64,19 @@ export const MIGRATIONS: readonly Migration[] = [
         problem text,
         at_ms bigint not null,
         went_back text not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+  {
+    id: '0003_rollouts',
+    up: [
+      `create table groups_rollout (
+        build text primary key,
+        stage text not null,
+        given text not null,
+        well_since_ms bigint,
+        stopped_by text,
         row_sum bigint not null
       )`,
     ],

@@ -19,6 +19,7 @@ import { planReconciler, reportIn } from './hub/plan.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { SOFTWARE_BOX, softwareReconciler } from './software/box.ts'
 import { buildFolder } from './software/builds.ts'
+import { softwareHealth } from './software/health.ts'
 import { softwareRoutes } from './software/software-routes.ts'
 import { DESIRED, DOCUMENTS, ONLY, REPORTS, TABLES, versionFor } from './store.ts'
 
@@ -71,6 +72,7 @@ export const plugin: Plugin<GroupsConfig> = {
         ...pageRoutes(import.meta.url, '/groups-files'),
       ],
       reconcilers: [planReconciler(parts), boxReconciler(parts), softwareReconciler(parts)],
+      health: () => softwareHealth(context.db),
       start: async () => {
         context.defer(identity.onChange(look))
         context.onChange(boxCallsRef, look)

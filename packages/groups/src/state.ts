@@ -1,5 +1,5 @@
 import { type ErrorDetail, isRecord, type JsonSchema, objectSchema } from '@steeple/contracts'
-import { BUILD_ID, TERMS } from './software/terms.ts'
+import { BUILD_ID, STAGING, TERMS } from './software/terms.ts'
 
 /** What a hub can set of a box, in the order in which it is applied. */
 export const PARTS = ['policy', 'plugins', 'alert_rules', 'radio_profiles', 'users', 'software'] as const
@@ -67,8 +67,9 @@ export const STATE_SCHEMA: JsonSchema = objectSchema({
     description:
       'By name, of people who are known on the box: their roles; null removes them. The roles that arm are given on the box.',
   },
-  software: objectSchema({ build: BUILD_ID, ...TERMS }, ['build'], {
-    description: 'A signed build of the hub, as GET /v1/software lists it, and how it is fetched.',
+  software: objectSchema({ build: BUILD_ID, ...TERMS, ...STAGING }, ['build'], {
+    description:
+      'A signed build of the hub, as GET /v1/software lists it, and how it is let out and fetched.',
   }),
 })
 

@@ -43,7 +43,7 @@ export const HOW: Readonly<Record<PartName, Part>> = {
   software: {
     look: '/v1/software',
     seen: ({ running }) => ({ build: isRecord(running) ? running.build : null }),
-    steps: (desired, seen) =>
+    steps: ({ at_once, settle_minutes, ...desired }, seen) =>
       desired.build === seen.build
         ? []
         : [{ pointer: '/software', question: { method: 'PUT', path: '/v1/software', body: desired } }],

@@ -1,5 +1,6 @@
 import { defineTable, type Reader, type Table, type TableSpec } from '@steeple/contracts'
 import type { PartStatus } from './document.ts'
+import type { Stage } from './software/rollout.ts'
 
 /** A group, at the hub. `members` and `state` are JSON. */
 export interface GroupRow {
@@ -59,6 +60,15 @@ export interface SoftwareRow {
   readonly went_back: string
 }
 
+/** How far a build is let out, at the hub. `given` (node ids) is JSON. */
+export interface RolloutRow {
+  readonly build: string
+  readonly stage: Stage
+  readonly given: string
+  readonly well_since_ms: number | null
+  readonly stopped_by: string | null
+}
+
 export const GROUPS: Table<GroupRow> = defineTable<GroupRow>(
   'groups_group',
   ['name', 'rank', 'members', 'state', 'updated_at_ms', 'updated_by'],
@@ -94,9 +104,14 @@ export const SOFTWARE: Table<SoftwareRow> = defineTable<SoftwareRow>(
   ['id', 'build', 'terms', 'status', 'problem', 'at_ms', 'went_back'],
   ['id'],
 )
+export const ROLLOUTS: Table<RolloutRow> = defineTable<RolloutRow>(
+  'groups_rollout',
+  ['build', 'stage', 'given', 'well_since_ms', 'stopped_by'],
+  ['build'],
+)
 export const TABLES: readonly TableSpec[] = [
   ...[GROUPS, DOCUMENTS, REPORTS, PERMITS, DESIRED, PART_ROWS],
-  SOFTWARE,
+  ...[SOFTWARE, ROLLOUTS],
 ]
 
 /** The one row of `groups_permit`, `groups_desired` and `groups_software`. */

@@ -138,7 +138,8 @@ function reportRoute(parts: Parts): Route {
         const { version, permitted } = request.body
         const { name } = request.principal
         tx.audit({ detail: { name, version, permitted, standing: standingOf(document, request.body) } })
-        if (document !== undefined && knowsMore(document, request.body)) tx.dirty(PLAN, ALL, true)
+        const isNews = request.body.parts.some(({ part }) => part === 'software')
+        if (isNews || (document !== undefined && knowsMore(document, request.body))) tx.dirty(PLAN, ALL, true)
         return { body: { taken: true } }
       })
     },

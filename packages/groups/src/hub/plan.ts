@@ -1,8 +1,12 @@
 import { type OtherBox, type Outcome, type Reconciler, type Tx, timestampFromMs } from '@steeple/contracts'
 import { ALL, boxesOf, type Parts, PLAN } from '../context.ts'
 import { type BoxReport, digestOf, documentText } from '../document.ts'
+import { stagedStates } from '../software/staged.ts'
 import { canonical, merged, type State, type Values } from '../state.ts'
-import { DOCUMENTS, type DocumentRow, type GroupRow, groupsInOrder, REPORTS } from '../store.ts'
+import { DOCUMENTS, type DocumentRow, type GroupRow, groupsInOrder, REPORTS, ROLLOUTS } from '../store.ts'
+
+/** How often it is looked whether a stage has been well for long enough. */
+const ROLLOUT_MS = 30_000
 
 /** Whom a group is for. */
 export interface Members {
@@ -56,15 +60,20 @@ export async function issue(
 ): Promise<void> {
   const groups = await groupsInOrder(tx)
   const documents = new Map((await DOCUMENTS.select(tx, '')).map((row) => [row.node_id, row]))
-  const reports = new Map((await REPORTS.select(tx, '')).map((row) => [row.node_id, row.report]))
-  const issued_at = timestampFromMs(context.clock.nowMs())
-  for (const { nodeId: node } of boxes) {
-    const made = contentFor(node, groups)
+  const reports = new Map((await REPORTS.select(tx, '')).map((row) => [row.node_id, row]))
+  const nowMs = context.clock.nowMs()
+  const issued_at = timestampFromMs(nowMs)
+  const planned = boxes.map(({ nodeId: node }) => ({
+    ...{ node, ...contentFor(node, groups) },
+    ...{ before: documents.get(node), told: reports.get(node) },
+  }))
+  const states = await stagedStates(tx, nowMs, planned)
+  for (const { node, before, told, ...own } of planned) {
+    const made = { groups: own.groups, state: states.get(node) ?? own.state }
     const content = canonical(made)
-    const before = documents.get(node)
     // One of no group that never had any has no document.
     if (before === undefined && made.groups.length === 0) continue
-    const report = reportIn(reports.get(node))
+    const report = reportIn(told?.report)
     if (before?.content === content && !knowsMore(before, report)) continue
     const version = Math.max(before?.version ?? 0, report?.version ?? 0) + 1
     const document = documentText({ hub: hub.nodeId, node, version, issued_at, ...made })
@@ -82,7 +91,12 @@ export function planReconciler(parts: Parts): Reconciler {
     reconcile: async (): Promise<Outcome> => {
       const boxes = await boxesOf(parts)
       await context.db.write((tx) => issue(parts, tx, boxes))
-      return { state: 'converged' }
+      const isGoing = (await ROLLOUTS.select(context.db, '')).some(
+        ({ stage }) => stage === 'one' || stage === 'tenth',
+      )
+      return isGoing
+        ? { state: 'pending', afterMs: ROLLOUT_MS, reason: 'a build is let out in stages' }
+        : { state: 'converged' }
     },
   }
 }

@@ -1,8 +1,15 @@
 import { createHash, hash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, readFileSync, statSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRecord, jsonIn, msFromTimestamp, readSignature, signatureHolds } from '@steeple/contracts'
+import {
+  createPause,
+  isRecord,
+  jsonIn,
+  msFromTimestamp,
+  readSignature,
+  signatureHolds,
+} from '@steeple/contracts'
 
 /** In the data directory, beside what `bin/launch` keeps there. */
 const FOLDER = 'builds'
@@ -16,6 +23,7 @@ const PROGRAMS = ['bin', 'lib'] as const
 const FOLDER_NAME = /^(?!\.)[A-Za-z0-9._@+-]+$/
 const NAME = /^(?!\.{1,2}$)[A-Za-z0-9._@+-]+$/
 const ID_DIGITS = 12
+const SMALL_OCTETS = 1_048_576
 
 /** A signed build, as its folder says it. */
 export interface Build {
@@ -109,7 +117,9 @@ export async function wrongIn(
   { files }: Build,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const pause = createPause()
   for (const [path, sum] of files) {
+    await pause()
     signal.throwIfAborted()
     if ((await sumOf(join(root, path))) !== sum) return path
   }
@@ -123,9 +133,12 @@ export async function wrongIn(
   return undefined
 }
 
-/** SHA-256 (hex) of a file; undefined when there is none. */
+/** SHA-256 (hex) of a file; undefined when there is none. Pause between several. */
 export async function sumOf(path: string): Promise<string | undefined> {
-  if (!existsSync(path)) return undefined
+  const status = statSync(path, { throwIfNoEntry: false })
+  if (status?.isFile() !== true) return undefined
+  // Of the thousands of a build few are larger, and each wait costs more than the sum.
+  if (status.size <= SMALL_OCTETS) return hash('sha256', readFileSync(path))
   const sum = createHash('sha256')
   for await (const piece of createReadStream(path)) sum.update(piece)
   return sum.digest('hex')

@@ -1,10 +1,17 @@
 import { constants, existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { inflateRaw } from 'node:zlib'
-import { boxCallsRef, type Context, isRecord, replaceFile, southboundUnavailable } from '@steeple/contracts'
+import {
+  boxCallsRef,
+  type Context,
+  createPause,
+  isRecord,
+  replaceFile,
+  southboundUnavailable,
+} from '@steeple/contracts'
 import type { GroupsConfig } from '../config.ts'
 import { type Build, type BuildFolder, buildOf, isTrusted, SIGNATURE_FILE, sumOf } from './builds.ts'
 
@@ -47,7 +54,9 @@ export class Fetcher {
     if ('problem' in build) return { state: 'refused', problem: build.problem }
     const until = performance.now() + SLICE_MS
     let done = 0
+    const pause = createPause()
     for (const [path, sum] of build.files) {
+      await pause()
       signal.throwIfAborted()
       if (!existsSync(join(place, path))) {
         if (performance.now() >= until) return { state: 'under_way', files: done, of: build.files.size }
@@ -172,7 +181,11 @@ async function takeFrom(
     if ((await sumOf(join(root, path))) !== sum) continue
     await mkdir(dirname(join(place, path)), { recursive: true, mode: 0o755 })
     const part = `${join(place, path)}.part`
-    await copyFile(join(root, path), part, constants.COPYFILE_FICLONE)
+    // The same file where it can be: nothing is ever written into one of a build.
+    await rm(part, { force: true })
+    await link(join(root, path), part).catch(() =>
+      copyFile(join(root, path), part, constants.COPYFILE_FICLONE),
+    )
     await finish(part, join(place, path), path)
     return true
   }

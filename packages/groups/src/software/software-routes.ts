@@ -19,9 +19,11 @@ import {
   timestampOrNull,
 } from '@steeple/contracts'
 import { ALL, type Parts } from '../context.ts'
-import { ONLY, SOFTWARE, type SoftwareRow } from '../store.ts'
+import { ONLY, ROLLOUTS, SOFTWARE, type SoftwareRow } from '../store.ts'
 import { SOFTWARE_BOX, wentBack } from './box.ts'
 import { type HeldBuild, isTrusted, octetsOf, SIGNATURE_FILE } from './builds.ts'
+import { STAGES } from './rollout.ts'
+import { rolloutOf } from './staged.ts'
 import { BUILD_ID, TERMS, type Terms } from './terms.ts'
 import { readTrial } from './trial.ts'
 
@@ -65,6 +67,24 @@ const SOFTWARE_SCHEMA: JsonSchema = recordSchema({
     type: ['object', 'null'],
   },
   went_back: { type: 'array', items: BUILD_ID, description: 'Builds that were not well on this box.' },
+  rollouts: {
+    type: 'array',
+    items: recordSchema({
+      build: BUILD_ID,
+      stage: { type: 'string', enum: [...STAGES], description: 'stopped: a box refused it or went back.' },
+      given: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Node ids of boxes that are to have it.',
+      },
+      well_since: {
+        ...NULLABLE_TIMESTAMP_SCHEMA,
+        description: 'Since when all boxes of the stage are well.',
+      },
+      stopped_by: { type: ['string', 'null'], description: 'Node id of the box that did not stay with it.' },
+    }),
+    description: 'At a hub: how far builds of groups are let out.',
+  },
   builds: { type: 'array', items: BUILD, description: 'Signed builds in the folder of builds.' },
 })
 const OF_BUILD: JsonSchema = recordSchema({ build: BUILD_ID })
@@ -166,6 +186,10 @@ async function shown({ context, builds }: Parts): Promise<object> {
         ? null
         : { build: row.build, status: row.status, problem: row.problem, since: timestampOrNull(row.at_ms) },
     went_back: row === undefined ? [] : wentBack(row),
+    rollouts: (await ROLLOUTS.select(context.db, 'order by build')).map((row) => ({
+      ...{ build: row.build, stage: row.stage, given: rolloutOf(row).given },
+      ...{ well_since: timestampOrNull(row.well_since_ms), stopped_by: row.stopped_by },
+    })),
     builds: held.map((build) => ({
       build: build.id,
       version: build.version,

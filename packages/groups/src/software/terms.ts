@@ -32,3 +32,17 @@ export const TERMS: Readonly<Record<string, JsonSchema>> = {
     description: 'How fast it is fetched at most.',
   },
 }
+
+/** How a hub lets a build out: no box is told of it. */
+export const STAGING: Readonly<Record<string, JsonSchema>> = {
+  at_once: {
+    type: 'boolean',
+    description: 'To all boxes of the group now: else to one, then to a tenth, then to all.',
+  },
+  settle_minutes: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 43_200,
+    description: 'How long all boxes of a stage must be well before the next one; 60 when absent.',
+  },
+}

@@ -178,6 +178,10 @@ if (executable !== undefined) {
       for (const { id, user_name } of body.sessions)
         if (user_name === 'lin') await service.request('DELETE', `/v1/auth/sessions/${id}`)
       await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
+      const behind = await page.evaluate(
+        "getComputedStyle(document.querySelector('dialog[open]'), '::backdrop').backgroundColor",
+      )
+      assert.match(String(behind), /^rgb\(/, 'nothing of the page can be read behind it')
       await isAccessible(page, 'signing in again')
       await eventually(async () => {
         await signIn(totpAt(lin.totp_uri, Date.now() + STEP_MS))

@@ -16,6 +16,8 @@ const LONGEST_NAME = 200
 const LONGEST_DETAIL = 2_000
 /** How long a check may take. */
 const CHECK_BOUND_MS = 2_000
+/** Who was seen within so long and cannot be asked now counts as it was seen: a busy machine is no outage. */
+const UNSEEN_MS = 15_000
 
 /** What an owner works with. `again`: it is to be asked once more, now that it has answered. */
 interface WatchedParts {
@@ -32,8 +34,12 @@ class WatchedOwner {
   readonly #check: HealthCheck | undefined
   readonly #parts: WatchedParts
   #states: ReadonlyMap<string, ComponentState> = new Map()
+  /** When it has last answered, by the monotonic clock. */
+  #seenMs = Number.NEGATIVE_INFINITY
   #isAsking = false
   #isAgain = false
+  /** It has not answered within its bound. */
+  #isLate = false
   /** Another one stands in its place, or none: what it answers now is of no interest. */
   #hasLeft = false
 
@@ -53,6 +59,7 @@ class WatchedOwner {
   follow(before: WatchedOwner | undefined): void {
     if (before === undefined) return
     this.#states = before.#states
+    this.#seenMs = before.#seenMs
     before.leave()
   }
 
@@ -80,38 +87,54 @@ class WatchedOwner {
     return this.#isAsking
   }
 
-  /** Asks it. One that still hangs is not asked again on top. */
+  /** Asks it. One that still hangs is not asked again on top; what it answers late counts. */
   async ask(): Promise<void> {
     const check = this.#check
-    if (check === undefined || this.#isAsking) return
+    if (check === undefined) return
+    if (this.#isAsking) {
+      if (this.#isLate) this.#unseen()
+      return
+    }
     this.#isAsking = true
+    this.#isLate = false
     this.#isAgain = false
-    const asked = (async () => await check())().finally(() => {
+    const asked = (async () => this.#answered(await check()))().finally(() => {
       this.#isAsking = false
       if (this.#isAgain && !this.#hasLeft) this.#parts.again(this)
     })
     try {
       const { timers } = this.#parts
-      const what = `the health check of ${this.#name}`
-      const components = await within(timers, CHECK_BOUND_MS, what, () => asked)
-      if (!this.#hasLeft) this.keep(components)
+      await within(timers, CHECK_BOUND_MS, `the health check of ${this.#name}`, () => asked)
     } catch (error) {
       asked.catch(() => undefined)
-      if (!this.#hasLeft) this.#failed(error)
+      this.#isLate = true
+      if (!this.#hasLeft) this.#parts.log.warn({ owner: this.#name, err: error }, 'health check failed')
+      this.#unseen()
     }
   }
 
-  #failed(error: unknown): void {
-    this.#parts.log.warn({ owner: this.#name, err: error }, 'health check failed')
-    const failed = this.states.map(({ name, kind, required }) => ({ name, kind, required }))
-    const down = failed.length > 0 ? failed : [{ name: this.#name, ...this.#about }]
-    this.keep(
-      down.map((component) => ({
-        ...component,
-        status: 'down' as const,
-        detail: 'its health check fails',
-      })),
-    )
+  #answered(components: readonly ComponentHealth[]): void {
+    if (this.#hasLeft) return
+    this.#seenMs = this.#parts.clock.monotonicMs()
+    this.keep(components)
+  }
+
+  /** It did not say how it is. When that lasts the owner is down, and what it said of its components stays beside it. */
+  #unseen(): void {
+    const { clock } = this.#parts
+    if (this.#hasLeft || clock.monotonicMs() - this.#seenMs < UNSEEN_MS) return
+    const { kind, required } = this.#about
+    const owner: ComponentHealth = {
+      name: this.#name,
+      kind,
+      required: required || this.states.some((one) => one.required),
+      status: 'down',
+      detail: 'its health check fails',
+      // A core that nobody has looked at may serve phones: only the store is what everything else needs.
+      ...(kind !== 'store' && { incident: 'part' as const }),
+    }
+    const state = stateOf(owner, this.#states.get(this.#name), clock.nowMs())
+    this.#states = new Map([...this.#states, [this.#name, state]])
   }
 }
 

@@ -105,21 +105,51 @@ health('keeps the name of a component that is named as its owner', async () => {
   assert.is(clock.pending, 0)
 })
 
-health('counts a check that throws as down and keeps what it knew of the component', async () => {
-  const { made } = board()
-  let isBroken = false
-  made.watch('core-a', ABOUT, async () => {
-    if (isBroken) throw new Error('secret detail')
-    return one('ok')
-  })
-  await made.poll()
-  isBroken = true
-  await made.poll()
-  const [seen] = made.components()
-  assert.is(seen?.name, 'core-a.mme')
-  assert.is(seen?.status, 'down')
-  assert.is(seen?.required, true)
-  assert.is(seen?.detail, 'its health check fails')
+health(
+  'takes who was not looked at for a moment as it was, and has one part down when that lasts',
+  async () => {
+    const { clock, made } = board()
+    let isBroken = false
+    made.watch('core-a', ABOUT, async () => {
+      if (isBroken) throw new Error('secret detail')
+      return one('ok')
+    })
+    made.start()
+    await clock.advance(0)
+    isBroken = true
+    const shown = () => made.components().map(({ name, status, incident }) => [name, status, incident])
+    const mme = ['core-a.mme', 'ok', undefined]
+    await clock.advance(10_000)
+    assert.equal(shown(), [mme])
+    await clock.advance(10_000)
+    assert.equal(shown(), [mme, ['core-a', 'down', 'part']])
+    const [, owner] = made.components()
+    assert.equal([owner?.required, owner?.detail], [true, 'its health check fails'])
+    isBroken = false
+    await clock.advance(5_000)
+    assert.equal(shown(), [mme])
+    made.close()
+  },
+)
+
+health('counts what a slow check says late, and misses one that hangs', async () => {
+  const { clock, made } = board()
+  let gate = Promise.withResolvers<readonly ComponentHealth[]>()
+  gate.resolve(one('ok'))
+  made.watch('core-a', ABOUT, () => gate.promise)
+  made.start()
+  await clock.advance(0)
+  const slow = Promise.withResolvers<readonly ComponentHealth[]>()
+  gate = slow
+  await clock.advance(12_000)
+  assert.is(made.worst('core-a'), 'ok')
+  slow.resolve(one('degraded'))
+  await clock.advance(0)
+  assert.is(made.worst('core-a'), 'degraded')
+  gate = Promise.withResolvers()
+  await clock.advance(30_000)
+  assert.is(made.worst('core-a'), 'down')
+  made.close()
 })
 
 health('does not wait for a check beyond 2 s, nor asks it again while it hangs', async () => {

@@ -31,11 +31,10 @@ export interface Outage {
 const MOST = 400
 /** What is back so soon was never over: a line that flaps is one outage. */
 const BACK_MS = 20_000
-/** A part that complains no longer is no outage: it starts, or is asked again. */
+/** A part that is ill no longer is no outage, nor a core that complains no longer: it starts, or is asked again. */
 const PASSING_MS = 15_000
 /** What follows from an outage is seen so long before it at most. */
 const FIRST_MS = 30_000
-const PASSING: ReadonlySet<IncidentKind> = new Set(['part', 'core_degraded'])
 
 /** What the file is called in the data directory. It is no table: it must outlast a store that cannot be used. */
 export const OUTAGES_FILE = 'outages.json'
@@ -65,7 +64,7 @@ export function outagesAfter(before: readonly Outage[], incidents: readonly Inci
     if (one.untilMs !== undefined) return [one]
     // Nothing ends before it began: the clock may have been put right meanwhile.
     const ended = { ...one, untilMs: Math.max(nowMs, one.sinceMs) }
-    const isPassing = one.severity === 'warning' && PASSING.has(one.kind)
+    const isPassing = one.kind === 'part' || (one.severity === 'warning' && one.kind === 'core_degraded')
     if (isPassing && ended.untilMs - one.sinceMs < PASSING_MS) return []
     over.push(ended)
     return [ended]

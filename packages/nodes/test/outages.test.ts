@@ -87,9 +87,9 @@ outages('that come back within seconds go on, and later ones are others', () => 
   assert.is(after([[0, line(0)], [20_000], [90_000, line(90_000)]]).rows.length, 2)
 })
 
-outages('are not made of a warning that passes within seconds, nor end before they began', () => {
-  const warning = incident('part', 0, { severity: 'warning' })
-  assert.equal(after([[0, warning], [9_000]]).rows, [])
+outages('are not made of a part that is ill for seconds, nor end before they began', () => {
+  for (const severity of ['warning', 'critical'] as const)
+    assert.equal(after([[0, incident('part', 0, { severity })], [9_000]]).rows, [])
   assert.equal(after([[50_000, incident('clock_wrong', 50_000)], [1_000]]).rows, [
     ['clock_wrong', 50_000, 50_000, undefined],
   ])

@@ -43,12 +43,19 @@ async function fullAndFree(small: SmallDisk): Promise<void> {
   await readsGoOn(service, policy)
   await eventually(async () => (await storeHealth(service)).status !== 'ok')
   assert.match((await storeHealth(service)).detail, /disk is full/)
+  await eventually(async () => (await incidents(service)).join() === 'disk_full')
   const requests = WRITES + 10
   const grown = lines(service).length - linesBefore
   assert.ok(grown <= requests + OTHER_LINES, `${grown} log lines`)
 
   small.free()
   await eventually(async () => (await storeHealth(service)).status === 'ok')
+  await eventually(async () => (await incidents(service)).join() === '')
+  const { body: past } = await service.request('GET', '/v1/incidents')
+  assert.equal(
+    past.incidents.map(({ kind, severity }: Record<string, string>) => [kind, severity]),
+    [['disk_full', 'critical']],
+  )
   const names = await tokenNames(service)
   assert.equal(names.length, new Set(names).size)
   assert.is(names.length, 1 + kept, 'a write that answered 503 was kept, or one that answered 201 was not')
@@ -192,6 +199,12 @@ async function readsGoOn(service: Service, policy: Answer): Promise<void> {
 async function storeHealth(service: Service): Promise<{ readonly status: string; readonly detail: string }> {
   const { body } = await service.request('GET', '/v1/health')
   return body.components.find(({ name }: { name: string }) => name === 'store')
+}
+
+/** The kinds of what is wrong. */
+async function incidents(service: Service): Promise<readonly string[]> {
+  const { body } = await service.request('GET', '/v1/health')
+  return body.incidents.map(({ kind }: { kind: string }) => kind)
 }
 
 async function assertAudit(dataDir: string): Promise<void> {

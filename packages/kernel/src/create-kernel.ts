@@ -18,7 +18,7 @@ import {
 } from '@steeple/contracts'
 import { type RotationOptions, type RotationReport, rotateVault, type Secrets } from '@steeple/secrets'
 import type { LoadedConfig, SettingInForce } from '@steeple/settings'
-import { type Database, type IntegrityProblem, scanMemory } from '@steeple/store'
+import { type Database, DISK_IS_FULL, type IntegrityProblem, scanMemory } from '@steeple/store'
 import type { ClockKeeper, Machine } from './clock/clock-keeper.ts'
 import type { Timers } from './clock/deadline.ts'
 import { timeText } from './clock/judged-clock.ts'
@@ -100,7 +100,10 @@ function createHousekeeping(options: HousekeepingOptions): Housekeeping {
       const under = check.progress()
       const detail =
         silence ?? finding ?? refusal ?? `${db.dialect} answers${under === undefined ? '' : `; ${under}`}`
-      return [{ name: 'store', kind: 'store', status, detail, required: true }]
+      // Who writes sees it before the disk is looked at, and on one that still has room for others.
+      const isFull = status === 'degraded' && detail.includes(DISK_IS_FULL)
+      const incident = isFull ? 'disk_full' : 'store_gone'
+      return [{ name: 'store', kind: 'store', status, detail, required: true, incident }]
     },
   }
 }

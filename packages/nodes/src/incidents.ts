@@ -101,6 +101,11 @@ function partFollows({ kind, name }: ComponentState, cause: IncidentKind): boole
   return (isOfCore || kind === 'collector') && ['no_core', 'core_degraded', 'disk_full'].includes(cause)
 }
 
+/** It came to be ill when the store did. */
+function failsWithStore(part: ComponentState, { components }: Group): boolean {
+  return components.some(({ kind, sinceMs }) => kind === 'store' && part.sinceMs > sinceMs - TOGETHER_MS)
+}
+
 /**
  * Whether a group is explained by another. A core that is down takes its subscriber database along; one that works in part lacks that
  * database. What is a `part` follows the core where it reads from it, and the store of this box where it failed with it.
@@ -109,10 +114,7 @@ function follows(effect: Group, cause: Group): boolean {
   const first = effect.components[0]
   if (effect === cause || first === undefined) return false
   if (['cell_not_permitted', 'cell_other_channel'].includes(cause.kind)) return TX_GATE.test(first.name)
-  if (effect.kind === 'part' && cause.kind === 'store_gone')
-    return (
-      first.kind !== 'peer' && cause.components.some(({ sinceMs }) => first.sinceMs > sinceMs - TOGETHER_MS)
-    )
+  if (effect.kind === 'part' && first.kind !== 'peer' && failsWithStore(first, cause)) return true
   if (cause.kind === 'core_degraded' && !cause.components.some(isDown)) return false
   if (effect.kind === 'part') return partFollows(first, cause.kind)
   if (effect.kind === 'core_degraded' && cause.kind === 'other_network')

@@ -133,6 +133,26 @@ incidents('has the full disk first, and its store and backup behind it', () => {
   assert.equal(shown(full), [['disk_full', 'nodes.disk', 'store', 'backup']])
 })
 
+incidents('is one of a disk that is full, with all whose events the store did not take', () => {
+  const listeners = [
+    'groups.events.policy.*',
+    'alerts.events.tx.auto_disarmed',
+    'card-writer.events.sim.erase',
+  ]
+  const failed = listeners.map((name) =>
+    ill(name, { status: 'degraded', incident: 'store_gone', sinceMs: 1 }),
+  )
+  const common = { kind: 'store', status: 'degraded', incident: 'disk_full', sinceMs: 60_000 } as const
+  const sessions = ill('sessions', { status: 'degraded', sinceMs: 55_000 })
+  const store = ill('store', common)
+  for (const disk of [[], [ill('nodes.disk', { incident: 'disk_full', sinceMs: 61_000 })]]) {
+    const found = shown([...failed, sessions, store, ...disk])
+    assert.is(found.length, 1)
+    assert.equal(found[0]?.[0], 'disk_full')
+    assert.is(found[0]?.length, 3 + failed.length + disk.length)
+  }
+})
+
 incidents('keeps apart what has nothing to do with each other, the gravest first', () => {
   const both = [
     ill('esim-smdp.smdp', { status: 'degraded' }),

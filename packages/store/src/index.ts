@@ -34,6 +34,6 @@ export {
   syncFoldersBelow,
   writeStateFile,
 } from './state-files.ts'
-export { isOtherSchema, sqliteError } from './store-error.ts'
+export { DISK_IS_FULL, isOtherSchema, sqliteError } from './store-error.ts'
 export { acceptLoss } from './wal-check.ts'
 export { limitedTx, type SqlGuard, sqlGuard } from './writer.ts'

@@ -31,9 +31,12 @@ const SQLITE_CONSTRAINTS: Readonly<Record<string, ConstraintKind>> = {
   SQLITE_CONSTRAINT_CHECK: 'check',
 }
 
+/** What is said of a write for which the disk has no room. */
+export const DISK_IS_FULL = 'the disk is full; free some space, writing goes on by itself'
+
 /** Result codes of SQLite (without their extension) that end when their cause ends, and what to do about it. */
 const SQLITE_UNAVAILABLE: Readonly<Record<string, string>> = {
-  SQLITE_FULL: 'the disk is full; free some space, writing goes on by itself',
+  SQLITE_FULL: DISK_IS_FULL,
   SQLITE_IOERR: 'the disk reports an error; look at the kernel log and the free space of the data directory',
   SQLITE_READONLY: 'the database is read-only; check the mount and the owner of the data directory',
   SQLITE_CANTOPEN: 'the database file cannot be opened; check the data directory and its permissions',

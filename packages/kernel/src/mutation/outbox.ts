@@ -9,6 +9,7 @@ import {
   type RunsOn,
   type StateEvent,
   storeCorrupt,
+  storeUnavailable,
   type Table,
 } from '@steeple/contracts'
 import type { CommitGroup, Database, WriterTx } from '@steeple/store'
@@ -240,9 +241,17 @@ export function createSubscriptions(parts: {
         },
         health: () => {
           const problem = delivery.problem()
-          return problem === undefined
-            ? []
-            : [{ name: `events.${type}`, kind: 'feature', status: 'degraded', detail: problem }]
+          if (problem === undefined) return []
+          const { reason, isOfStore, isOfWrites } = problem
+          // The store takes writes again: this is tried again within seconds, and is no outage of its own.
+          if (isOfWrites && db.writeTrouble() === undefined) return []
+          const said = {
+            name: `events.${type}`,
+            kind: 'feature',
+            status: 'degraded',
+            detail: reason,
+          } as const
+          return [isOfStore ? { ...said, incident: 'store_gone' } : said]
         },
       }
     },
@@ -259,7 +268,16 @@ function isOf(wanted: string, type: string): boolean {
 
 interface Delivery {
   step(signal: AbortSignal): Promise<Outcome>
-  problem(): string | undefined
+  problem(): Problem | undefined
+}
+
+/** Why events were not taken. */
+interface Problem {
+  readonly reason: string
+  /** The store could not be used. */
+  readonly isOfStore: boolean
+  /** It took no writes. */
+  readonly isOfWrites: boolean
 }
 
 function deliveryOf(
@@ -272,7 +290,7 @@ function deliveryOf(
   firstId.catch(() => undefined)
   let cursor: number | undefined
   let epoch: number | undefined
-  let problem: string | undefined
+  let problem: Problem | undefined
 
   const begin = async (): Promise<number> => {
     const stored = isKept ? await SUBSCRIPTIONS.find(db, { plugin, type }) : undefined
@@ -336,9 +354,17 @@ function deliveryOf(
         problem = undefined
         return outcome
       } catch (error) {
-        problem = reasonOf(error)
+        const isOfStore = isStoreAway(error)
+        const isOfWrites = isOfStore && db.writeTrouble() !== undefined
+        problem = { reason: reasonOf(error), isOfStore, isOfWrites }
         throw error
       }
     },
   }
+}
+
+/** Whether the store, or what a handler asked of it, is the cause. */
+function isStoreAway(error: unknown): boolean {
+  if (isServiceError(error) && error.code === storeUnavailable.code) return true
+  return error instanceof Error && error.cause !== undefined && isStoreAway(error.cause)
 }

@@ -1,4 +1,5 @@
-import type { RunsOn } from '@steeple/contracts'
+import { type RunsOn, storeUnavailable } from '@steeple/contracts'
+import type { Database } from '@steeple/store'
 import { onEachStore } from '@steeple/store/testing'
 import { assert, eventually, fakeClock } from '@steeple/testkit'
 import { createSubscriptions, type EventHandler, type Subscription } from '../../src/mutation/outbox.ts'
@@ -126,6 +127,33 @@ onEachStore('kernel/mutation/subscriptions', (test, store) => {
       isFull = false
       await ear.settle(15_000)
       assert.equal([heard, ear.subscription.health()], [['a'], []])
+      await ear.die()
+    },
+  )
+
+  onBench(
+    'has what the store refused under its outage, and under none once it takes writes',
+    async (bench) => {
+      let isFull = true
+      let trouble: string | undefined
+      const db: Database = { ...bench.db, writeTrouble: () => trouble }
+      const ear = await listening({ ...bench, db }, async () => {
+        if (isFull) throw storeUnavailable('the disk is full')
+      })
+      trouble = 'the disk is full'
+      await make(bench, 'a')
+      await ear.settle()
+      assert.equal(
+        ear.subscription.health().map(({ name, incident }) => [name, incident]),
+        [['events.toy.*', 'store_gone']],
+      )
+      trouble = undefined
+      assert.equal(ear.subscription.health(), [])
+      await ear.settle(15_000)
+      assert.is(ear.subscription.health()[0]?.incident, 'store_gone', 'what fails on well may be seen')
+      isFull = false
+      await ear.settle(15_000)
+      assert.equal(ear.subscription.health(), [])
       await ear.die()
     },
   )

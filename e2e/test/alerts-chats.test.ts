@@ -208,7 +208,7 @@ async function withReceiver(
   await patiently(async () => {
     const shown = await server.shown()
     assert.ok(
-      shown.some((one) => /Resolved: up \(process_start_time_seconds\) on /.test(one)),
+      shown.some((one) => /Over: up \(process_start_time_seconds\) on /.test(one)),
       shown.join('\n'),
     )
   })

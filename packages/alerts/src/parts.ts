@@ -14,6 +14,8 @@ export interface AlertParts {
   readonly watches: readonly Watch[]
   /** All rules that there are now. */
   names(): ReadonlySet<string>
+  /** Why a message that needs no store could not be sent, by the name of its receiver. */
+  readonly unsent: Map<string, string>
   /** How names of receivers become addresses; as the system does when absent. */
   readonly resolve?: Resolve
 }

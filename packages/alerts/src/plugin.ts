@@ -76,7 +76,7 @@ export const plugin: Plugin<AlertsConfig> = {
     const rules = alertRules(context, metrics)
     const vault = context.use(vaultRef)
     const targets = targetsHere(targetsOf(context.config.webhooks), context, vault)
-    const parts: AlertParts = { context, metrics, targets, ...rules }
+    const parts: AlertParts = { context, metrics, targets, unsent: new Map(), ...rules }
     for (const watch of rules.watches) watch.listen?.()
     const look = oneAtATime(alertEngine(parts))
     // What is over is said to be over as soon as it is.

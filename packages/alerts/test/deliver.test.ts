@@ -70,6 +70,7 @@ async function start(webhook: object = {}): Promise<Post> {
     metrics: alertMetrics(context.metrics),
     watches: [],
     names: () => new Set(),
+    unsent: new Map(),
     targets: async () => targets,
   }
   const reconciler = deliveryReconciler(parts)

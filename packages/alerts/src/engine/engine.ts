@@ -5,6 +5,7 @@ import type { Finding, Level, Look, Rule } from '../rules/rule.ts'
 import { ALERTS, type AlertRow, openAlerts, openKey } from '../store/alert-store.ts'
 import { type SilenceRow, silencesAt } from '../store/silence-store.ts'
 import { tell } from '../webhooks/message.ts'
+import { type UrgentMessages, urgentMessages } from './urgent.ts'
 
 /** How many alerts there may be, so that one fault with many subjects is no storm. */
 interface Limits {
@@ -186,27 +187,40 @@ const MOST_CHARACTERS = 500
  * What looks once at everything, over the watches of the parts, and keeps the alerts as it is. What cannot be looked at is logged,
  * and stays as it was. All that it must not forget is in the store.
  */
-export function alertEngine(parts: AlertParts): () => Promise<void> {
-  const { context } = parts
+export function alertEngine(shared: AlertParts): () => Promise<void> {
+  const parts: EngineParts = { ...shared, urgent: urgentMessages(shared) }
   const gone: Absences = absences()
   return async () => {
-    const looks = await looksOf(parts)
-    const nowMs = Math.floor(context.clock.nowMs())
-    const open = await openAlerts(context.db)
-    const silences = await silencesAt(context.db, nowMs)
-    const monotonicMs = context.clock.monotonicMs()
-    const absent = (key: string) => gone.levelOf(key, monotonicMs)
-    const changes = planOf({ rules: parts.names(), looks, open, nowMs, limits: LIMITS, absent })
-    gone.sweep()
-    const untold = open.filter((row) => isToBeTold(row, silences, changes))
-    parts.metrics.open(open)
-    if (changes.length + untold.length === 0) return
-    await context.observe(async (tx) => {
-      for (const change of changes) await apply(parts, tx, change, nowMs, silences)
-      for (const row of untold) await tellLate(parts, tx, row, nowMs)
-    })
-    parts.metrics.open(await openAlerts(context.db))
+    try {
+      await lookOnce(parts, gone)
+    } finally {
+      await parts.urgent.see()
+    }
   }
+}
+
+interface EngineParts extends AlertParts {
+  readonly urgent: UrgentMessages
+}
+
+async function lookOnce(parts: EngineParts, gone: Absences): Promise<void> {
+  const { context } = parts
+  const looks = await looksOf(parts)
+  const nowMs = Math.floor(context.clock.nowMs())
+  const open = await openAlerts(context.db)
+  const silences = await silencesAt(context.db, nowMs)
+  const monotonicMs = context.clock.monotonicMs()
+  const absent = (key: string) => gone.levelOf(key, monotonicMs)
+  const changes = planOf({ rules: parts.names(), looks, open, nowMs, limits: LIMITS, absent })
+  gone.sweep()
+  const untold = open.filter((row) => isToBeTold(row, silences, changes))
+  parts.metrics.open(open)
+  if (changes.length + untold.length === 0) return
+  await context.observe(async (tx) => {
+    for (const change of changes) await apply(parts, tx, change, nowMs, silences)
+    for (const row of untold) await tellLate(parts, tx, row, nowMs)
+  })
+  parts.metrics.open(await openAlerts(context.db))
 }
 
 async function looksOf({ context, watches }: AlertParts): Promise<readonly Look[]> {
@@ -234,7 +248,7 @@ function isToBeTold(
 }
 
 async function apply(
-  parts: AlertParts,
+  parts: EngineParts,
   tx: ObservedTx,
   change: Change,
   nowMs: number,
@@ -257,7 +271,7 @@ async function apply(
 }
 
 async function move(
-  parts: AlertParts,
+  parts: EngineParts,
   tx: ObservedTx,
   row: AlertRow,
   { ruleState, finding }: { readonly ruleState: RuleState; readonly finding: Finding },
@@ -271,7 +285,7 @@ async function move(
 }
 
 async function fire(
-  parts: AlertParts,
+  parts: EngineParts,
   tx: ObservedTx,
   row: AlertRow,
   nowMs: number,
@@ -280,7 +294,8 @@ async function fire(
   const isSilenced = silences.has(row.open_key)
   const fired: AlertRow = { ...row, fired_at_ms: nowMs, is_told: isSilenced ? 0 : 1 }
   await ALERTS.put(tx, fired)
-  if (!isSilenced) await tell(parts, tx, 'alert.firing', fired, nowMs)
+  if (!isSilenced && !parts.urgent.has(row)) await tell(parts, tx, 'alert.firing', fired, nowMs)
+  tx.afterCommit(() => parts.urgent.handOver(row))
   say(parts, tx, 'firing', fired)
 }
 

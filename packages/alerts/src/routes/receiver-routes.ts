@@ -25,8 +25,9 @@ import {
   type Values,
 } from '../receivers/kinds.ts'
 import type { Severity } from '../rules/rule.ts'
-import { backlogs, forgetTarget, lastErrorOf } from '../store/delivery-store.ts'
+import { backlogs, forgetTarget } from '../store/delivery-store.ts'
 import { allReceivers, MOST_RECEIVERS, RECEIVERS, type ReceiverRow } from '../store/receiver-store.ts'
+import { untakenBy } from '../webhooks/health.ts'
 import { refuseUseless } from '../webhooks/judge.ts'
 import { isSigningSecret, SIGNING_SECRET } from '../webhooks/secret-file.ts'
 import { opened, sealOf, storedTarget, type Target } from '../webhooks/target.ts'
@@ -274,11 +275,11 @@ async function written(parts: AlertParts, tx: MutationTx, row: ReceiverRow, vaul
 }
 
 async function recordsOf(
-  { context }: AlertParts,
+  parts: AlertParts,
   targets: readonly Target[],
   isAdmin: boolean,
 ): Promise<readonly object[]> {
-  const all = await backlogs(context.db)
+  const all = await backlogs(parts.context.db)
   return await Promise.all(
     targets.map(
       async ({ name, kind, source, url, minSeverity, isResolvedToo, allowPrivate, link, settings }) => ({
@@ -291,9 +292,7 @@ async function recordsOf(
         allow_private: allowPrivate,
         link: link ?? null,
         settings: (isAdmin ? settings : undefined) ?? null,
-        waiting: all.get(name)?.waiting ?? 0,
-        parked: all.get(name)?.parked ?? 0,
-        last_error: (await lastErrorOf(context.db, name)) ?? null,
+        ...(await untakenBy(parts, name, all.get(name))),
       }),
     ),
   )

@@ -9,8 +9,9 @@ import {
   route,
 } from '@steeple/contracts'
 import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
-import { backlogs, DELIVERIES, lastErrorOf, parkedOf } from '../store/delivery-store.ts'
+import { backlogs, DELIVERIES, parkedOf } from '../store/delivery-store.ts'
 import { failureOf } from '../webhooks/deliver.ts'
+import { untakenBy } from '../webhooks/health.ts'
 import { messageOf } from '../webhooks/message.ts'
 import type { Target } from '../webhooks/target.ts'
 
@@ -86,14 +87,12 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
   ]
 }
 
-async function webhooksOf({ context, targets }: AlertParts): Promise<readonly object[]> {
-  const all = await backlogs(context.db)
+async function webhooksOf(parts: AlertParts): Promise<readonly object[]> {
+  const all = await backlogs(parts.context.db)
   return await Promise.all(
-    (await targets()).map(async ({ name }) => ({
+    (await parts.targets()).map(async ({ name }) => ({
       name,
-      waiting: all.get(name)?.waiting ?? 0,
-      parked: all.get(name)?.parked ?? 0,
-      last_error: (await lastErrorOf(context.db, name)) ?? null,
+      ...(await untakenBy(parts, name, all.get(name))),
     })),
   )
 }

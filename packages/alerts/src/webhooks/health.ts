@@ -24,6 +24,9 @@ export async function webhookHealth(parts: AlertParts): Promise<readonly Compone
       if (useless !== undefined)
         return { ...component, status: 'degraded', detail: `nothing can be sent: ${useless}` }
       const problem = backlog === undefined ? undefined : problemOf(backlog, nowMs)
+      const unsent = parts.unsent.get(name)
+      if (unsent !== undefined)
+        return { ...component, status: 'degraded', detail: `a message cannot be sent: ${unsent}` }
       if (problem === undefined) return { ...component, status: 'ok', detail: waitingText(backlog) }
       const why = await lastErrorOf(context.db, name)
       return { ...component, status: 'degraded', detail: why === undefined ? problem : `${problem}: ${why}` }
@@ -46,4 +49,18 @@ function problemOf({ target, waiting, parked, oldestAtMs }: Backlog, nowMs: numb
   if (parked > 0)
     return `${countText(parked, 'message was not taken for a day and is parked', 'messages were not taken for a day and are parked')} (svc alert test ${target} --resend sends again what is parked), ${countText(waiting, 'waits', 'wait')}`
   return nowMs - oldestAtMs >= LATE_MS ? countText(waiting, 'message waits', 'messages wait') : undefined
+}
+
+/** What a receiver has not taken, and why. */
+export async function untakenBy(
+  { context, unsent }: AlertParts,
+  name: string,
+  backlog: Backlog | undefined,
+): Promise<object> {
+  const why = unsent.get(name)
+  return {
+    waiting: (backlog?.waiting ?? 0) + (why === undefined ? 0 : 1),
+    parked: backlog?.parked ?? 0,
+    last_error: why ?? (await lastErrorOf(context.db, name)) ?? null,
+  }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { nodeIdentityRef, type Tx, timestampFromMs } from '@steeple/contracts'
+import { countText, nodeIdentityRef, type Tx, timestampFromMs } from '@steeple/contracts'
 import type { AlertParts } from '../parts.ts'
 import { WEBHOOK_RESOURCE } from '../parts.ts'
 import { alertRecord, outageIn } from '../record.ts'
@@ -46,9 +46,7 @@ export async function tell(
 ): Promise<void> {
   const wanting = (await parts.targets(tx)).filter((target) => target.wants(type, row.severity))
   if (wanting.length === 0) return
-  const { name } = parts.context.use(nodeIdentityRef)
-  const topic: Topic = { type, atMs, text: textOf(type, row, name), data: alertRecord(row, undefined) }
-  const { id, body } = messageOf(parts, topic)
+  const { id, body } = messageOf(parts, topicOf(parts, type, row, atMs))
   const seq = await nextSeq(tx)
   for (const target of wanting) {
     await DELIVERIES.insert(tx, {
@@ -70,17 +68,47 @@ export async function tell(
   }
 }
 
-function textOf(
-  type: MessageType,
-  { severity, rule, subject, message, acked_by }: AlertRow,
-  node: string,
-): string {
+/** What is said of an alert. */
+export function topicOf(
+  { context }: AlertParts,
+  type: Exclude<MessageType, 'alert.test'>,
+  row: AlertRow,
+  atMs: number,
+): Topic {
+  const { name } = context.use(nodeIdentityRef)
+  return { type, atMs, text: textOf(type, row, name), data: alertRecord(row, undefined) }
+}
+
+function textOf(type: MessageType, row: AlertRow, node: string): string {
+  const { severity, rule, subject, message, acked_by } = row
   const outage = outageIn(message)
+  const called = outage ?? `${rule}${subject === rule ? '' : ` (${subject})`}`
+  if (type === 'alert.resolved') return `Over: ${called} on ${node}${endOf(row)}`
   const about =
     outage === undefined
-      ? `${rule} ${subject === rule ? '' : `(${subject}) `}on ${node}: ${message}`
-      : `${outage} on ${node}${message.slice(outage.length)}`
-  if (type === 'alert.resolved') return `Resolved: ${about}`
+      ? `${called} on ${node}: ${message}`
+      : `${called} on ${node}${message.slice(outage.length)}`
   if (type === 'alert.acked') return `Acknowledged by ${acked_by ?? 'somebody'}: ${about}`
   return `${severity.toUpperCase()}: ${about}`
+}
+
+/** `, lasted 2 min; 16 phones were off` */
+function endOf({ message, started_at_ms: beganMs, resolved_at_ms: endMs }: AlertRow): string {
+  const phones = /^[^:]*, (\d+) phones? (?:is|are) off/.exec(message)?.[1]
+  const off = phones === undefined ? '' : `; ${countText(phones, 'phone was', 'phones were')} off`
+  return `, lasted ${durationText((endMs ?? beganMs) - beganMs)}${off}`
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** In its largest whole unit: `90 s`, `2 min`, `3 h`. */
+function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  const [unit, size] = UNITS.find(([, least]) => seconds >= 2 * least) ?? (['s', 1] as const)
+  return `${Math.round(seconds / size)} ${unit}`
 }

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import { countText, type Incident, incidentBoardRef } from '@steeple/contracts'
+import type { AlertParts } from '../parts.ts'
+import { type AlertRow, openAlerts, openKey } from '../store/alert-store.ts'
+import { failureOf } from '../webhooks/deliver.ts'
+import { messageOf, topicOf } from '../webhooks/message.ts'
+import type { Message } from '../webhooks/sign.ts'
+import type { Target } from '../webhooks/target.ts'
+
+/** The component that says how the store of this box is. */
+const STORE = 'store'
+/** A store that is busy for a moment is no reason to wake anybody, ms. */
+const FOR_MS = 10_000
+/** How long a receiver that did not take a message is left alone, ms, and for how long it is tried. */
+const AGAIN_MS = 30_000
+const GIVE_UP_MS = 3_600_000
+
+/** What is to be said of an outage, from memory alone. */
+interface Told {
+  readonly incident: Incident
+  readonly row: AlertRow
+  readonly message: Message
+  /** Receivers that are to have it, by name. */
+  readonly left: Set<string>
+  /** Those that have it: they are told of the end, too. */
+  readonly took: Set<string>
+  readonly begunMs: number
+  nextMs: number
+}
+
+/** Messages that need no store. */
+export interface UrgentMessages {
+  /** Tells of what is grave while the store takes no writes, once, and of its end. */
+  see(): Promise<void>
+  /** Whether all receivers have taken what this alert says. */
+  has(row: AlertRow): boolean
+  /** The store has it now: whatever else there is to say of it is said from there. */
+  handOver(row: AlertRow): void
+}
+
+/**
+ * The second way of messages: a full disk, or a database that is gone, must not keep the box from saying so. Best effort: what was not sent when
+ * the service ends is lost.
+ */
+export function urgentMessages(parts: AlertParts): UrgentMessages {
+  const { context } = parts
+  const told: Told[] = []
+  const ends: Told[] = []
+  let known: readonly Target[] = []
+
+  const targets = async (): Promise<readonly Target[]> => {
+    // One that was known counts while nobody can be asked.
+    known = await parts.targets().catch(() => known)
+    return known
+  }
+
+  const send = async (one: Told, all: readonly Target[]): Promise<void> => {
+    const nowMs = context.clock.monotonicMs()
+    if (one.left.size === 0 || nowMs < one.nextMs) return
+    one.nextMs = nowMs + AGAIN_MS
+    const isLate = nowMs - one.begunMs >= GIVE_UP_MS
+    // One that was removed meanwhile gets nothing any more.
+    const targets = all.filter(({ name }) => one.left.has(name))
+    if (isLate || targets.length === 0) one.left.clear()
+    await Promise.all(targets.map((target) => sendTo(parts, target, one)))
+  }
+
+  const beginNew = async (grave: readonly Incident[], all: readonly Target[]): Promise<void> => {
+    const open = await openAlerts(context.db).catch(() => [])
+    const nowMs = Math.floor(context.clock.nowMs())
+    for (const incident of grave) {
+      const isKnown =
+        told.some((one) => isSame(one.incident, incident)) ||
+        open.some((row) => row.state === 'firing' && isAbout(incident, row))
+      if (!isKnown && nowMs - incident.sinceMs >= FOR_MS)
+        told.push(toldOf(parts, incident, rowOf(incident, nowMs), all))
+    }
+  }
+
+  const endOver = (incidents: readonly Incident[], all: readonly Target[]): void => {
+    const nowMs = Math.floor(context.clock.nowMs())
+    for (const one of told.filter(({ incident }) => !incidents.some((now) => isSame(incident, now)))) {
+      told.splice(told.indexOf(one), 1)
+      const row: AlertRow = { ...one.row, state: 'resolved', resolved_at_ms: nowMs, updated_at_ms: nowMs }
+      const knowing = all.filter(({ name }) => one.took.has(name))
+      ends.push(toldOf(parts, one.incident, row, knowing))
+    }
+  }
+
+  return {
+    see: async () => {
+      const incidents = (await context.maybe(incidentBoardRef)?.current()) ?? []
+      const grave = incidents.some(isOfStore) ? incidents.filter(isGrave) : []
+      const all = await targets()
+      if (grave.length + told.length + ends.length === 0) return
+      if (grave.length > 0) await beginNew(grave, all)
+      endOver(incidents, all)
+      await Promise.all([...told, ...ends].map((one) => send(one, all)))
+      for (const one of ends.filter(({ left }) => left.size === 0)) ends.splice(ends.indexOf(one), 1)
+      if (told.length + ends.length === 0) parts.unsent.clear()
+    },
+    has: (row) => told.some(({ incident, left }) => left.size === 0 && isAbout(incident, row)),
+    handOver: (row) => {
+      const at = told.findIndex(({ incident }) => isAbout(incident, row))
+      if (at >= 0) told.splice(at, 1)
+    },
+  }
+}
+
+/** A message for those who want it. */
+function toldOf(parts: AlertParts, incident: Incident, row: AlertRow, all: readonly Target[]): Told {
+  const type = row.state === 'resolved' ? 'alert.resolved' : 'alert.firing'
+  const wanting = all.filter((target) => target.wants(type, row.severity))
+  const begunMs = parts.context.clock.monotonicMs()
+  return {
+    ...{ incident, row, begunMs, nextMs: begunMs, took: new Set() },
+    message: messageOf(parts, topicOf(parts, type, row, row.updated_at_ms)),
+    left: new Set(wanting.map(({ name }) => name)),
+  }
+}
+
+async function sendTo(parts: AlertParts, target: Target, { message, left, took }: Told): Promise<void> {
+  const { name } = target
+  const failed = await failureOf(parts, target, message, new AbortController().signal)
+  parts.metrics.attempted(failed === undefined ? 'delivered' : 'failed')
+  if (failed !== undefined) {
+    parts.unsent.set(name, failed.why)
+    return
+  }
+  left.delete(name)
+  took.add(name)
+  parts.unsent.delete(name)
+}
+
+function isOfStore({ cause, effects }: Incident): boolean {
+  return cause.name === STORE || effects.includes(STORE)
+}
+
+/** A box that saves nothing needs somebody, whatever its store still answers. */
+function isGrave(incident: Incident): boolean {
+  return incident.severity === 'critical' || isOfStore(incident)
+}
+
+/** A store that is gone and then turns out to be on a full disk is one outage. */
+function isSame(before: Incident, now: Incident): boolean {
+  return (
+    before.id === now.id || before.cause.name === now.cause.name || now.effects.includes(before.cause.name)
+  )
+}
+
+/** Whether an alert is about the outage. */
+function isAbout({ kind, cause, effects }: Incident, { rule, subject }: AlertRow): boolean {
+  return (kind === 'disk_full' && rule === FULL.rule) || subject === cause.name || effects.includes(subject)
+}
+
+/** As the rules would have it. */
+const FULL = { rule: 'disk_almost_full', subject: 'disk' }
+
+function rowOf({ kind, title, cause, sinceMs, phonesOff }: Incident, nowMs: number): AlertRow {
+  const { rule, subject } = kind === 'disk_full' ? FULL : { rule: 'component_down', subject: cause.name }
+  const phones = phonesOff === undefined ? '' : `, ${countText(phonesOff, 'phone is', 'phones are')} off`
+  return {
+    ...{ rule, subject, severity: 'critical', state: 'firing', open_key: openKey(rule, subject) },
+    id: `a-${randomBytes(8).toString('hex')}`,
+    message: `${title}${phones}: ${cause.detail}`.slice(0, 500),
+    ...{ value: null, threshold: null, clear_since_ms: null, resolved_at_ms: null, is_told: 1 },
+    ...{ started_at_ms: sinceMs, since_ms: sinceMs, fired_at_ms: nowMs, updated_at_ms: nowMs },
+    ...{ acked_by: null, acked_at_ms: null },
+  }
+}

@@ -1,0 +1,184 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Incident, incidentBoardRef, nodeIdentityRef, storeUnavailable } from '@steeple/contracts'
+import { assert, fakeContext, memoryDb, suite, tempDir } from '@steeple/testkit'
+import type { AlertsConfig } from '../src/config.ts'
+import { alertEngine } from '../src/engine/engine.ts'
+import { alertMetrics } from '../src/metrics.ts'
+import { MIGRATIONS } from '../src/migrations.ts'
+import type { AlertParts } from '../src/parts.ts'
+import { lookOf } from '../src/rules/rule.ts'
+import { ALERTS } from '../src/store/alert-store.ts'
+import { DELIVERIES } from '../src/store/delivery-store.ts'
+import { webhookHealth } from '../src/webhooks/health.ts'
+import { targetsOf } from '../src/webhooks/target.ts'
+import { SECRET, startReceiver } from './support/receiver.ts'
+
+/** Grave messages need no store. */
+const urgent = suite('alerts/urgent')
+
+const CONFIG: AlertsConfig = {
+  ...{ enabled: true, rules: [], webhooks: [], disabled_rules: [], interval: '5s', retention: '90d' },
+}
+const RULE = { name: 'disk_almost_full', severity: 'critical', forMs: 0, clearMs: 0 } as const
+
+function incident(
+  kind: Incident['kind'],
+  name: string,
+  sinceMs: number,
+  some: Partial<Incident> = {},
+): Incident {
+  const cause = { kind: 'feature', status: 'down', detail: `${name} is ill`, required: false } as const
+  return {
+    ...{ id: kind, kind, title: kind === 'disk_full' ? 'The disk is full' : 'No core', severity: 'critical' },
+    ...{ effects: [], sinceMs, phonesOff: undefined, ...some },
+    cause: { ...cause, name, sinceMs, lastOkAtMs: undefined },
+  }
+}
+
+/** The engine over a store that can be full, with one receiver. */
+async function world() {
+  const folder = await tempDir()
+  const secretFile = join(folder.path, 'secret')
+  await writeFile(secretFile, SECRET, { mode: 0o600 })
+  const receiver = await startReceiver(SECRET, true)
+  const db = memoryDb(MIGRATIONS)
+  const state = { incidents: [] as readonly Incident[], isFull: false }
+  const services = new Map<string, object>([
+    [nodeIdentityRef.id, { nodeId: 'n', name: 'north' }],
+    [incidentBoardRef.id, { current: async () => state.incidents }],
+  ])
+  const fake = fakeContext({ id: 'alerts', config: CONFIG, db, services })
+  const { context } = fake
+  const observe: typeof context.observe = async (work) => {
+    if (state.isFull) throw storeUnavailable('the disk is full')
+    return await context.observe(work)
+  }
+  const targets = targetsOf([
+    { name: 'ops', url: receiver.url, secret_file: secretFile, allow_private: true },
+  ])
+  const finding = (): 'bad' | 'good' =>
+    state.incidents.some(({ kind }) => kind === 'disk_full') ? 'bad' : 'good'
+  const parts: AlertParts = {
+    context: { ...context, observe },
+    metrics: alertMetrics(context.metrics),
+    watches: [
+      {
+        about: 'the disk',
+        looks: async () => [
+          lookOf(
+            RULE,
+            new Map([
+              ['disk', { level: finding(), value: 0, threshold: 0.03, message: 'The disk is full: 0 %' }],
+            ]),
+          ),
+        ],
+      },
+    ],
+    names: () => new Set([RULE.name]),
+    unsent: new Map(),
+    targets: async () => targets,
+  }
+  const look = alertEngine(parts)
+  return {
+    ...{ state, receiver, parts, db, context },
+    look: async (afterMs = 0) => {
+      await fake.clock.advance(afterMs)
+      await look().catch((error: unknown) => assert.match(String(error), /disk is full/))
+    },
+    told: () => receiver.taken.map(({ payload }) => payload.text),
+    [Symbol.asyncDispose]: async () => {
+      await fake.dispose()
+      await receiver.close()
+      db.close()
+      await folder.remove()
+    },
+  }
+}
+
+urgent('leave a box whose disk is full, once, with the end', async () => {
+  await using box = await world()
+  const nowMs = box.context.clock.nowMs()
+  const full = incident('disk_full', 'nodes.disk', nowMs, { effects: ['store', 'groups.events.sim.*'] })
+  box.state.isFull = true
+  box.state.incidents = [full]
+  await box.look()
+  assert.equal(box.told(), [], 'a store that is busy for a moment wakes nobody')
+  await box.look(10_000)
+  await box.look(5_000)
+  assert.equal(box.told(), ['CRITICAL: The disk is full on north: nodes.disk is ill'])
+  // Another fault of that time is told as well, one that was there before and passes is not.
+  box.state.incidents = [
+    full,
+    incident('no_core', 'core.daemons', box.context.clock.nowMs() - 20_000, { phonesOff: 16 }),
+  ]
+  await box.look(5_000)
+  box.state.isFull = false
+  box.state.incidents = []
+  await box.look(100_000)
+  assert.equal(box.told().toSorted().slice(1), [
+    'CRITICAL: The disk is full on north: nodes.disk is ill',
+    'Over: No core on north, lasted 2 min; 16 phones were off',
+    'Over: The disk is full on north, lasted 2 min',
+  ])
+  const ids = box.receiver.taken.map(({ payload }) => payload.data.id)
+  assert.is(new Set(ids).size, 2, 'the end is of the same alert')
+  await box.look(60_000)
+  assert.is(box.told().length, 4)
+})
+
+urgent('are not said again by the store that has come back, which says the end', async () => {
+  await using box = await world()
+  box.state.incidents = [
+    incident('disk_full', 'nodes.disk', box.context.clock.nowMs(), { effects: ['store'] }),
+  ]
+  box.state.isFull = true
+  await box.look(10_000)
+  assert.is(box.told().length, 1)
+  box.state.isFull = false
+  await box.look(5_000)
+  assert.equal(
+    (await ALERTS.select(box.db, '')).map(({ rule, state, is_told }) => [rule, state, is_told]),
+    [['disk_almost_full', 'firing', 1]],
+  )
+  box.state.incidents = []
+  await box.look(5_000)
+  assert.is(box.told().length, 1)
+  const waiting = await DELIVERIES.select(box.db, '')
+  assert.equal(
+    waiting.map(({ type }) => type),
+    ['alert.resolved'],
+  )
+})
+
+urgent('that no receiver takes are tried again, and shown', async () => {
+  await using box = await world()
+  box.receiver.answer = 500
+  box.state.incidents = [
+    incident('disk_full', 'nodes.disk', box.context.clock.nowMs(), { effects: ['store'] }),
+  ]
+  box.state.isFull = true
+  await box.look(10_000)
+  const [shown] = await webhookHealth(box.parts)
+  assert.equal([shown?.status, shown?.detail], ['degraded', 'a message cannot be sent: it answers 500'])
+  box.receiver.answer = 204
+  await box.look(5_000)
+  assert.is(box.told().length, 1, 'it is left alone for a while')
+  await box.look(30_000)
+  assert.is(box.told().length, 2)
+  assert.is((await webhookHealth(box.parts))[0]?.status, 'ok')
+})
+
+urgent('say nothing while the store takes writes, and nothing that was said already', async () => {
+  await using box = await world()
+  box.state.incidents = [incident('disk_full', 'nodes.disk', box.context.clock.nowMs())]
+  await box.look(20_000)
+  assert.equal(box.told(), [])
+  assert.is((await DELIVERIES.select(box.db, '')).length, 1)
+  box.state.isFull = true
+  box.state.incidents = [{ ...box.state.incidents[0], effects: ['store'] } as Incident]
+  await box.look(20_000)
+  assert.equal(box.told(), [])
+})
+
+urgent.run()

@@ -2,7 +2,7 @@ import { mock } from 'node:test'
 import { setImmediate as settled } from 'node:timers/promises'
 import type { Change, FollowOptions, Gap, Result } from '@steeple/client'
 import { assert, suite } from '@steeple/testkit'
-import { connected, followChanges, listen, recent } from '../src/api/changes.ts'
+import { connected, followChanges, listen, lookAgain, recent } from '../src/api/changes.ts'
 import { queryReader } from '../src/api/query-reader.ts'
 import { soonAfter } from '../src/api/soon.ts'
 import { nextLookMs } from '../src/app/next-look.ts'
@@ -50,6 +50,14 @@ live('keeps what was told lately of each type, however many of another came sinc
   assert.is(recent.value[0]?.id, 99)
   ending.abort()
   await over
+})
+
+live('has only who shows how the box is look again when a change was refused for it', () => {
+  const told: string[] = []
+  const stops = ['sim.*', 'health.*', '*'].map((type) => listen([type], () => told.push(type)))
+  lookAgain()
+  for (const stop of stops) stop()
+  assert.equal(told, ['health.*'])
 })
 
 live('tells of a change who listens to it, and everybody when changes were missed', async () => {

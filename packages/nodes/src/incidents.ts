@@ -247,7 +247,7 @@ const WORDS: Readonly<Record<IncidentKind, Words>> = {
   store_gone: {
     impact: `${PHONES_STAY} The box saves no change.`,
     advice:
-      'Put the right file back or restore a backup, then restart the service; or start the database server.',
+      'Move the same file back, or restore a backup and restart the service, or start the database server.',
     section: 'the-database-of-the-box-cannot-be-used',
   },
   database_gone: {

@@ -231,7 +231,7 @@ service('shows every component with its times', async () => {
         impact: 'Phones that are on stay on. The box saves no change.',
         phones_off: null,
         advice:
-          'Put the right file back or restore a backup, then restart the service; or start the database server.',
+          'Move the same file back, or restore a backup and restart the service, or start the database server.',
         runbook: '/docs/how-to/on-duty#the-database-of-the-box-cannot-be-used',
         since: '1970-01-01T00:00:01.000Z',
       },

@@ -56,6 +56,11 @@ export async function followChanges(events: Client['events'], signal: AbortSigna
   }
 }
 
+/** A change was refused for something that is wrong with the box: whoever shows how it is looks again, as no event may tell of it. */
+export function lookAgain(): void {
+  for (const { types, tell } of [...listeners]) if (types.includes('health.*')) tell(undefined)
+}
+
 function tellAll(change: Change | undefined): void {
   for (const { types, tell } of [...listeners]) {
     if (change === undefined || types.some((type) => fits(type, change.type))) tell(change)

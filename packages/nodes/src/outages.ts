@@ -35,6 +35,8 @@ const BACK_MS = 20_000
 const PASSING_MS = 15_000
 /** What follows from an outage is seen so long before it at most. */
 const FIRST_MS = 30_000
+/** And of what keeps phones off: the core that died is seen after its radios. */
+const FIRST_OFF_MS = 120_000
 
 /** What the file is called in the data directory. It is no table: it must outlast a store that cannot be used. */
 export const OUTAGES_FILE = 'outages.json'
@@ -60,7 +62,7 @@ export function outagesAfter(before: readonly Outage[], incidents: readonly Inci
   const taken = new Set(known.values())
   const over: Outage[] = []
   const past = before.flatMap((one) => {
-    if (taken.has(one) || isFirstSign(one, incidents)) return []
+    if (taken.has(one) || isFirstSign(one, incidents, nowMs)) return []
     if (one.untilMs !== undefined) return [one]
     // Nothing ends before it began: the clock may have been put right meanwhile.
     const ended = { ...one, untilMs: Math.max(nowMs, one.sinceMs) }
@@ -101,10 +103,13 @@ const SAME: readonly ((row: Outage, incident: Incident) => boolean)[] = [
 ]
 
 /** Whether it was only seen before its cause: who writes sees that the disk is full before it is looked at. */
-function isFirstSign({ component, sinceMs, untilMs }: Outage, incidents: readonly Incident[]): boolean {
-  return (
-    untilMs === undefined &&
-    incidents.some((one) => one.effects.includes(component) && Math.abs(one.sinceMs - sinceMs) < FIRST_MS)
+function isFirstSign(one: Outage, incidents: readonly Incident[], nowMs: number): boolean {
+  const { component, sinceMs, untilMs, phonesOff } = one
+  if (untilMs !== undefined && Math.abs(nowMs - untilMs) >= BACK_MS) return false
+  return incidents.some(
+    (cause) =>
+      cause.effects.includes(component) &&
+      Math.abs(cause.sinceMs - sinceMs) < (phonesOff === undefined ? FIRST_MS : FIRST_OFF_MS),
   )
 }
 

@@ -79,6 +79,28 @@ outages(
   },
 )
 
+outages(
+  'of a core that is seen to be dead after its radios are one, and the radio of before is another',
+  () => {
+    const radio = (sinceMs: number) => incident('no_radio', sinceMs, { phonesOff: 16 }, 'core.radios')
+    const core = (sinceMs: number) =>
+      incident('no_core', sinceMs, { effects: ['core.radios'], phonesOff: 16 }, 'core.daemons')
+    for (const between of [[radio(0)], []]) {
+      const looks = [[0, radio(0)], [50_000, ...between], [60_000, core(60_000)], [120_000]] as const
+      assert.equal(
+        after(looks).rows.map(([kind]) => kind),
+        ['no_core'],
+        JSON.stringify(between),
+      )
+    }
+    const hour = 3_600_000
+    assert.equal(
+      after([[0, radio(0)], [hour, core(hour)], [2 * hour]]).rows.map(([kind]) => kind),
+      ['no_core', 'no_radio'],
+    )
+  },
+)
+
 outages('that come back within seconds go on, and later ones are others', () => {
   const line = (sinceMs: number) => incident('no_internet', sinceMs)
   assert.equal(after([[0, line(0)], [20_000], [35_000, line(35_000)], [70_000]]).rows, [

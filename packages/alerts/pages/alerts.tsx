@@ -40,6 +40,7 @@ import {
   wellText,
   word,
 } from '@steeple/console/kit'
+import { messageText, withoutRepeats } from './message-text.ts'
 import { isOfOutage } from './of-outage.ts'
 import { ReceiverList } from './receivers.tsx'
 
@@ -100,16 +101,7 @@ function endOf(choice: string, until: string): string {
 }
 
 /** An alert that is not over, with what can be done about it. */
-function OpenAlert({
-  alert,
-  isUntold,
-  onChanged,
-}: {
-  readonly alert: Alert
-  /** There is no receiver. */
-  readonly isUntold: boolean
-  readonly onChanged: () => void
-}) {
+function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onChanged: () => void }) {
   const [isSilencing, setSilencing] = useState(false)
   const path = { id: alert.id }
   const ack = useAction(() => api.post('/v1/alerts/{id}/ack', { path, body: {} }))
@@ -131,10 +123,10 @@ function OpenAlert({
         />
       </h2>
       <p>
-        <Said>{alert.message}</Said>
+        <Said>{messageText(alert)}</Said>
       </p>
       {remedy === undefined ? null : <p>{remedy}</p>}
-      <Facts facts={factsOf(alert, isSilent, isUntold)} />
+      <Facts facts={factsOf(alert, isSilent)} />
       {error === undefined ? null : <ErrorNotice error={error} />}
       {may('operator') ? (
         <div class="actions">
@@ -159,12 +151,12 @@ function OpenAlert({
   )
 }
 
-function factsOf(alert: Alert, isSilent: boolean, isUntold: boolean) {
+function factsOf(alert: Alert, isSilent: boolean) {
   return [
     [t('alerts.subject'), subjectText(alert)],
     [
       t('alerts.state'),
-      isUntold && alert.state === 'firing' ? t('alerts.state.untold') : word('alerts.state', alert.state),
+      alert.state === 'firing' && !alert.told ? t('alerts.state.untold') : word('alerts.state', alert.state),
     ],
     [t('alerts.since'), <Time key="since" at={alert.started_at} relative />],
     [
@@ -318,7 +310,7 @@ export function Page() {
           {
             key: 'open',
             title: t('alerts.open'),
-            content: () => <OpenAlerts isUntold={receivers.data?.receivers.length === 0} />,
+            content: () => <OpenAlerts />,
           },
           { key: 'past', title: t('alerts.past'), content: () => <PastAlerts /> },
           {
@@ -334,16 +326,14 @@ export function Page() {
 
 const GRAVITY = ['critical', 'warning', 'info']
 
-function OpenAlerts({ isUntold }: { readonly isUntold: boolean }) {
+function OpenAlerts() {
   const query = { state: 'open', limit: 500 } as const
   const alerts = useQuery('/v1/alerts', { query }, { on: ['alert.*'], everyMs: 30_000 })
   const board = useBoard()
   const shown = (open: readonly Alert[]) =>
-    open
-      .toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))
-      .map((alert) => (
-        <OpenAlert key={alert.id} alert={alert} isUntold={isUntold} onChanged={alerts.reload} />
-      ))
+    withoutRepeats(open.toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))).map(
+      (alert) => <OpenAlert key={alert.id} alert={alert} onChanged={alerts.reload} />,
+    )
   return (
     <Loaded query={alerts}>
       {({ alerts: open }) => {

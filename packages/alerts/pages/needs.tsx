@@ -17,6 +17,7 @@ import {
   useQuery,
   word,
 } from '@steeple/console/kit'
+import { isOfSim, messageText, withoutRepeats } from './message-text.ts'
 import { isOfOutage } from './of-outage.ts'
 
 type Alert = AnswerOf<'GET', '/v1/alerts'>['alerts'][number]
@@ -27,8 +28,7 @@ const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn'
 /** Where every rule says what there is to do about it. */
 const RULES = '/alerts'
 const MOST_SHOWN = 8
-/** The subject is a SIM. */
-const HASH = /^[0-9a-f]{12}$/
+const GRAVITY = ['critical', 'warning', 'info']
 /** The alerts that are open and say more than the outages above them; says whom they are about. */
 export function Panel({
   Act,
@@ -42,10 +42,9 @@ export function Panel({
 }) {
   const alerts = useQuery('/v1/alerts', { query: { state: 'firing', limit: 50 } }, { on: ['alert.*'] })
   const receivers = useQuery('/v1/alerts/receivers', {}, { on: ['alert.*', 'plugin.*', 'config.*'] })
-  const firing =
-    alerts.data?.alerts.filter(
-      (alert) => alert.acked_at === null && !isOfOutage(alert) && !isKnown(alert.subject),
-    ) ?? []
+  const firing = withoutRepeats(gravestFirst(alerts.data?.alerts ?? [])).filter(
+    (alert) => alert.acked_at === null && !isOfOutage(alert) && !isKnown(alert.subject),
+  )
   const subjects = JSON.stringify(firing.map(({ subject }) => subject))
   useEffect(() => onTold(JSON.parse(subjects)), [subjects])
   return (
@@ -63,6 +62,10 @@ export function Panel({
   )
 }
 
+function gravestFirst(alerts: readonly Alert[]): readonly Alert[] {
+  return alerts.toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))
+}
+
 function AlertLine({
   alert,
   Act,
@@ -73,12 +76,12 @@ function AlertLine({
   readonly onDone: () => void
 }) {
   const acknowledge = useAction(() => api.post('/v1/alerts/{id}/ack', { path: { id: alert.id }, body: {} }))
-  const place = HASH.test(alert.subject) ? `/sims/${alert.subject}` : pageThatMends(alert.rule)?.path
+  const place = isOfSim(alert) ? `/sims/${alert.subject}` : pageThatMends(alert.rule)?.path
   return (
     <li>
       <Lamp tone={TONES[alert.severity] ?? 'none'} label={word('home.severity', alert.severity)} />
       <span class="words">
-        <Said>{alert.message}</Said>{' '}
+        <Said>{messageText(alert)}</Said>{' '}
         <span class="fine">
           <Time at={alert.started_at} relative />
         </span>

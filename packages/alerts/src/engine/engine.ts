@@ -291,19 +291,28 @@ async function fire(
   nowMs: number,
   silences: ReadonlyMap<string, SilenceRow>,
 ): Promise<void> {
-  const isSilenced = silences.has(row.open_key)
-  const fired: AlertRow = { ...row, fired_at_ms: nowMs, is_told: isSilenced ? 0 : 1 }
-  await ALERTS.put(tx, fired)
-  if (!isSilenced && !parts.urgent.has(row)) await tell(parts, tx, 'alert.firing', fired, nowMs)
+  const fired: AlertRow = { ...row, fired_at_ms: nowMs }
+  const isTold = silences.has(row.open_key) ? 0 : await tellFiring(parts, tx, fired, nowMs)
+  await ALERTS.put(tx, { ...fired, is_told: isTold })
   tx.afterCommit(() => parts.urgent.handOver(row))
   say(parts, tx, 'firing', fired)
 }
 
-async function tellLate(parts: AlertParts, tx: ObservedTx, { id }: AlertRow, nowMs: number): Promise<void> {
+/** Tells receivers that it fires, where none has heard of it yet. */
+async function tellFiring(
+  parts: EngineParts,
+  tx: ObservedTx,
+  row: AlertRow,
+  nowMs: number,
+): Promise<AlertRow['is_told']> {
+  if (parts.urgent.has(row)) return 1
+  return (await tell(parts, tx, 'alert.firing', { ...row, is_told: 1 }, nowMs)) ? 1 : 2
+}
+
+async function tellLate(parts: EngineParts, tx: ObservedTx, { id }: AlertRow, nowMs: number): Promise<void> {
   const row = await ALERTS.find(tx, { id })
-  if (row === undefined || row.state !== 'firing' || row.is_told === 1) return
-  await ALERTS.put(tx, { ...row, is_told: 1 })
-  await tell(parts, tx, 'alert.firing', row, nowMs)
+  if (row === undefined || row.state !== 'firing' || row.is_told !== 0) return
+  await ALERTS.put(tx, { ...row, is_told: await tellFiring(parts, tx, row, nowMs) })
 }
 
 async function resolve(parts: AlertParts, tx: ObservedTx, row: AlertRow, nowMs: number): Promise<void> {

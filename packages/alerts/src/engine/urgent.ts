@@ -99,7 +99,8 @@ export function urgentMessages(parts: AlertParts): UrgentMessages {
       for (const one of ends.filter(({ left }) => left.size === 0)) ends.splice(ends.indexOf(one), 1)
       if (told.length + ends.length === 0) parts.unsent.clear()
     },
-    has: (row) => told.some(({ incident, left }) => left.size === 0 && isAbout(incident, row)),
+    has: (row) =>
+      told.some(({ incident, left, took }) => left.size === 0 && took.size > 0 && isAbout(incident, row)),
     handOver: (row) => {
       const at = told.findIndex(({ incident }) => isAbout(incident, row))
       if (at >= 0) told.splice(at, 1)

@@ -24,8 +24,8 @@ export interface AlertRow {
   readonly clear_since_ms: number | null
   readonly resolved_at_ms: number | null
   readonly updated_at_ms: number
-  /** Whether the receivers were told that it fires; not while it is silenced. */
-  readonly is_told: 0 | 1
+  /** Whether receivers were told that it fires: 0 not yet, as while it is silenced; 2 there was none that wanted it. */
+  readonly is_told: 0 | 1 | 2
   readonly acked_by: string | null
   readonly acked_at_ms: number | null
 }

@@ -35,7 +35,7 @@ function asUtf8(_: string, value: unknown): unknown {
 
 /**
  * Leaves a message about an alert for each receiver that wants it, in the transaction of what it tells of; sent after the
- * commit.
+ * commit. Gives whether there is one.
  */
 export async function tell(
   parts: AlertParts,
@@ -43,9 +43,9 @@ export async function tell(
   type: Exclude<MessageType, 'alert.test'>,
   row: AlertRow,
   atMs: number,
-): Promise<void> {
+): Promise<boolean> {
   const wanting = (await parts.targets(tx)).filter((target) => target.wants(type, row.severity))
-  if (wanting.length === 0) return
+  if (wanting.length === 0) return false
   const { id, body } = messageOf(parts, topicOf(parts, type, row, atMs))
   const seq = await nextSeq(tx)
   for (const target of wanting) {
@@ -66,6 +66,7 @@ export async function tell(
     })
     tx.afterCommit(() => parts.context.enqueue(WEBHOOK_RESOURCE, target.name))
   }
+  return true
 }
 
 /** What is said of an alert. */

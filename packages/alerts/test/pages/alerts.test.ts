@@ -105,12 +105,31 @@ alerts('lists an outage that is over once, with how long it lasted and what it m
   assert.not.match(text, 'A part is down')
 })
 
-alerts('says that receivers are notified only where there is one', async () => {
-  assert.match((await open_([alert('a')])).text(), 'nobody is told')
-  const told = await open_([alert('a')], {
-    'GET /v1/alerts/receivers': { enabled: true, receivers: [receiver('duty')] },
-  })
+alerts('says that receivers are notified only where one was', async () => {
+  const receivers = { 'GET /v1/alerts/receivers': { enabled: true, receivers: [receiver('duty')] } }
+  const untold = await open_([alert('a', { told: false })], receivers)
+  assert.match(untold.text(), 'no receiver was notified')
+  const told = await open_([alert('a', { told: true })], receivers)
   assert.match(told.text(), 'receivers notified')
+})
+
+alerts('says one fact of a SIM once, by its label, as grave as it is', async () => {
+  const [subject, label] = ['f495cde24c9d', 'Anna']
+  const used = (share: number) => ({
+    subject,
+    label,
+    message: `SIM ${subject} has used ${share} % of its quota`,
+  })
+  const page = await open_([
+    alert('a', { ...used(80), severity: 'info' }),
+    alert('b', used(123)),
+    alert('c', { subject: 'aaaaaaaaaaaa', message: 'SIM aaaaaaaaaaaa has used 81 % of its quota' }),
+  ])
+  const said = page
+    .text()
+    .split('\n')
+    .filter((line) => line.includes('of its quota'))
+  assert.equal(said, ['Anna has used 123 % of its quota', 'SIM aaaaaaaaaaaa has used 81 % of its quota'])
 })
 
 alerts('says that all is well only when it knows what was looked at', async () => {

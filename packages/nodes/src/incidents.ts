@@ -159,7 +159,8 @@ function incidentOf(root: Group, all: readonly Group[], phonesOff: number | unde
     id: EACH.has(kind) ? `${kind}:${BOX.exec(cause.name)?.[0] ?? cause.name}` : kind,
     kind,
     title: titleOf(kind, cause, components.length),
-    severity: components.some(isDown) ? 'critical' : 'warning',
+    // A store that takes nothing says so as one that still answers.
+    severity: kind === 'disk_full' || components.some(isDown) ? 'critical' : 'warning',
     cause,
     effects: members.filter((one) => one !== cause).map(({ name }) => name),
     ...(boxes.length > 0 && { boxes }),

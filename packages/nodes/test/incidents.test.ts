@@ -145,6 +145,7 @@ incidents('is one of a disk that is full, with all whose events the store did no
   const common = { kind: 'store', status: 'degraded', incident: 'disk_full', sinceMs: 60_000 } as const
   const sessions = ill('sessions', { status: 'degraded', sinceMs: 55_000 })
   const store = ill('store', common)
+  assert.is(incidentsOf([store], undefined)[0]?.severity, 'critical')
   for (const disk of [[], [ill('nodes.disk', { incident: 'disk_full', sinceMs: 61_000 })]]) {
     const found = shown([...failed, sessions, store, ...disk])
     assert.is(found.length, 1)

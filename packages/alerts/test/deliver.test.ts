@@ -81,8 +81,9 @@ async function start(webhook: object = {}): Promise<Post> {
     receiver,
     secretFile,
     reconciler,
-    alert: (subject, type = 'alert.firing') =>
-      db.write((tx) => tell(parts, tx, type, alertOf(subject), Math.floor(context.clock.nowMs()))),
+    alert: async (subject, type = 'alert.firing') => {
+      await db.write((tx) => tell(parts, tx, type, alertOf(subject), Math.floor(context.clock.nowMs())))
+    },
     run: async () => (await reconciler.reconcile(['ops'], new AbortController().signal)) as Outcome,
     rows: () => DELIVERIES.select(db, 'order by seq'),
     [Symbol.asyncDispose]: async () => {

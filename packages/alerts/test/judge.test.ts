@@ -56,6 +56,7 @@ judged('says at once which receiver nothing can be sent to, and why', async () =
     metrics,
     watches: [],
     names: () => new Set(),
+    unsent: new Map(),
     targets: async () => targets,
   })
   const of = (index: number): ComponentHealth | undefined => health[index]

@@ -402,7 +402,7 @@ async function walk(tour: Tour, role: TokenRole, language: Language): Promise<re
   for (const [place, listed] of tour.pages.entries()) {
     const address = addressOf(listed, tour.named)
     await go(opened, address)
-    const isShown = (await page.getByText(tour.tongues[language].texts['app.notFound'] ?? '').count()) === 0
+    const isShown = (await page.getByText(tour.tongues[language].texts['app.notYours'] ?? '').count()) === 0
     if (isShown !== roles.includes(listed.role)) wrong.push(`${address}: shown: ${isShown}`)
     if (isShown)
       wrong.push(...(await faultsOf(tour, opened, tour.tongues[language], looksAt(role, language, place))))

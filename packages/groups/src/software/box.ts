@@ -3,6 +3,7 @@ import { uptime } from 'node:os'
 import { join } from 'node:path'
 import {
   boxCallsRef,
+  countText,
   healthBoardRef,
   introspectionRef,
   isServiceError,
@@ -95,7 +96,7 @@ async function bring(
   const roots = [root, ...(await builds.list()).map(({ folder }) => join(builds.dir, folder))]
   const fetched = await fetcher.step({ hub: hub.id, build: row.build, octetsPerS }, roots, signal)
   if (fetched.state === 'refused') return await note(parts, row, 'refused', fetched.problem)
-  const how = fetched.state === 'whole' ? null : `${fetched.files} of ${fetched.of} files are here`
+  const how = fetched.state === 'whole' ? null : `${fetched.files} of ${countText(fetched.of, 'file')} here`
   await note(parts, row, 'fetching', how)
   return { state: 'pending', afterMs: 0, reason: 'a build is fetched' }
 }

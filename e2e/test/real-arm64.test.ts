@@ -98,7 +98,7 @@ function svcOf(debian: DebianRoot): readonly string[] {
 /** What the unit starts, with its flags. */
 function startOf(debian: DebianRoot): readonly string[] {
   const unit = debian.read('/usr/lib/systemd/system/steeple.service')
-  const [, flags] = /^ExecStart=\S+\/bin\/svc (.+)$/m.exec(unit) ?? []
+  const [, flags] = /^ExecStart=\S+\/bin\/launch \S+ (.+)$/m.exec(unit) ?? []
   if (flags === undefined) throw new Error(`the unit starts nothing known:\n${unit}`)
   return [...svcOf(debian), ...flags.split(' ')]
 }

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { deflateRaw } from 'node:zlib'
 import {
+  defineError,
+  type ErrorFactory,
   type JsonSchema,
   launcherRef,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeStateConflict,
-  notFound,
   objectSchema,
   ok,
   type Route,
@@ -201,9 +202,15 @@ async function shown({ context, builds }: Parts): Promise<object> {
   }
 }
 
+const buildNotFound: ErrorFactory = defineError(
+  'build_not_found',
+  404,
+  'this box has no %s; svc software show lists what it has',
+)
+
 async function heldBuild({ builds }: Parts, id: string): Promise<HeldBuild> {
   const build = await builds.find(id)
-  if (build === undefined) throw notFound(`build ${id} on this box`)
+  if (build === undefined) throw buildNotFound(`build ${id}`)
   return build
 }
 
@@ -222,7 +229,7 @@ function signatureRoute(parts: Parts): Route {
         octets: { type: 'integer', description: 'Of all files.' },
       }),
     },
-    errors: ['not_found'],
+    errors: ['build_not_found'],
     handle: async ({ params }) => {
       const build = await heldBuild(parts, params.build)
       const root = join(parts.builds.dir, build.folder)
@@ -261,10 +268,10 @@ function octetsRoute(parts: Parts): Route {
         octets: { type: 'string', description: 'Deflated (RFC 1951), base64.' },
       }),
     },
-    errors: ['not_found'],
+    errors: ['build_not_found'],
     handle: async ({ params, query: { path, from, most } }) => {
       const build = await heldBuild(parts, params.build)
-      if (!build.files.has(path)) throw notFound(`${path} in build ${build.id}`)
+      if (!build.files.has(path)) throw buildNotFound(`${path} in build ${build.id}`)
       const file = await open(join(parts.builds.dir, build.folder, path))
       try {
         const { size } = await file.stat()

@@ -133,6 +133,7 @@ if (executable !== undefined) {
       await eventually(() => assert.not.ok(plug.state.isOn), 60_000)
       await page
         .getByText(/the cell reports channel 3400, and the profile says 3350/)
+        .filter({ visible: true })
         .first()
         .waitFor()
       await page.goto(`${service.url}/`)

@@ -38,7 +38,7 @@ function listen(lastEventId?: number | string, token: string | undefined = ADMIN
 
 /** Those of what was asked for: parts of a box that has just started come and go by themselves. */
 function asked({ events: all }: EventStream): readonly SentEvent[] {
-  return all.filter(({ type }) => !type.startsWith('health.'))
+  return all.filter(({ type }) => !/^(health|incident)\./.test(type))
 }
 
 function idsOf(list: readonly SentEvent[]): readonly number[] {

@@ -17,13 +17,13 @@ type Status = AnswerOf<'GET', '/v1/status'>
 /** One outage, as the service tells it. */
 export type Incident = AnswerOf<'GET', '/v1/health'>['incidents'][number]
 
-/** After which events the status is read again; and how often besides: a store that takes nothing takes no events. */
+/** After which events the status is read again, and how often besides; a refused change has it read at once, too. */
 const CHANGES = {
   on: [
     ...['node.*', 'plugin.*', 'core.*', 'peer.*', 'clock.*', 'tx.*', 'lifecycle.*', 'config.*'],
     ...['health.*', 'incident.*', 'ran.*', 'sim.attached', 'sim.detached', 'sim.many', 'session.*'],
   ],
-  everyMs: 10_000,
+  everyMs: 30_000,
 } as const
 /** Until the status answers, which it does after the first look at the core. */
 const EARLY_MS = 5_000

@@ -11,7 +11,7 @@ export const outages = signal<readonly Incident[]>([])
 
 /** Keeps `outages`, and shows them above each page but the one that begins with them. */
 export function OutageStrip() {
-  const { data } = useQuery('/v1/health', {}, { on: ['health.*', 'incident.*'], everyMs: 10_000 })
+  const { data } = useQuery('/v1/health', {}, { on: ['health.*', 'incident.*'], everyMs: 30_000 })
   useEffect(() => {
     if (data !== undefined) outages.value = data.incidents
   }, [data])

@@ -24,7 +24,8 @@ lifecycle.before(async () => {
   const quiet = { SVC_PEERING_MDNS: 'false' }
   mast = await makeBox({
     ...{ name: 'mast', place, folder: join(folder, 'mast') },
-    ...{ env: quiet, config: radioConfig(air.binary) },
+    // Phones are let out of a core that the box drives.
+    ...{ env: { ...quiet, SVC_SOUTHBOUND_DRIVER: 'container' }, config: radioConfig(air.binary) },
   })
   hill = await makeBox({
     ...{ name: 'hill', place: await boxPlace(2), folder: join(folder, 'hill') },

@@ -1,4 +1,4 @@
-import { type AnswerOf, ButtonLink, Notice, Progress, t, useQuery } from '@steeple/console/kit'
+import { type AnswerOf, ButtonLink, hasLabCore, Notice, Progress, t, useQuery } from '@steeple/console/kit'
 
 const FOUND = '/core?found'
 
@@ -19,9 +19,8 @@ function AtStart() {
 }
 
 /** Whether the box uses a core that is none of those found here: that of the lab, or one that is away. */
-function usesOther({ mode, components, incidents }: Status): boolean {
-  const isLab = mode === 'lab' && components.every(({ kind, status }) => kind !== 'hss' || status === 'ok')
-  return isLab || incidents.some(({ kind }) => kind === 'no_core')
+function usesOther(status: Status): boolean {
+  return hasLabCore(status) || status.incidents.some(({ kind }) => kind === 'no_core')
 }
 
 /** A look at the whole machine is worth it only while the box has no core. */

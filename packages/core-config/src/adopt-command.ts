@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, readFile, realpath, stat } from 'node:fs/promises'
-import { type CommandHost, countText, replaceFile } from '@steeple/contracts'
+import { type CommandHost, type CoreLine, countText, replaceFile } from '@steeple/contracts'
 
 /** What `GET /v1/core/found` answers. */
 interface Found {
@@ -72,7 +72,12 @@ async function settleOn(host: CommandHost, found: Found): Promise<void> {
 }
 
 /** What a take-over did, and the way back. */
-function drivenWords({ printable }: CommandHost, found: Found, ours: readonly Line[], copy: string): string {
+function drivenWords(
+  { printable }: CommandHost,
+  found: Found,
+  ours: readonly CoreLine[],
+  copy: string,
+): string {
   const files = new Set(ours.map(({ path }) => path))
   const daemons = found.files.flatMap(({ path, daemon }) =>
     files.has(path) && daemon !== null ? [daemon] : [],
@@ -86,11 +91,6 @@ function drivenWords({ printable }: CommandHost, found: Found, ours: readonly Li
     (daemons.length === 0 ? '' : `${cut}.\n`) +
     'To be rid of it again: svc core release\n'
   )
-}
-
-interface Line {
-  readonly path: string
-  readonly key: string
 }
 
 /** Which daemons restart, and how many phones that cuts off. */
@@ -112,7 +112,7 @@ function linesIn(
   { usage, failure }: CommandHost,
   typed: unknown,
   { files, problems }: Found,
-): readonly Line[] {
+): readonly CoreLine[] {
   const all = typeof typed === 'string' ? typed.split(',').filter((line) => line !== '') : []
   const lines = all.map((line) => {
     const at = line.indexOf(':')

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import {
   type Context,
   type CoreDriver,
@@ -17,6 +16,7 @@ import {
   type Settings,
   southboundUnavailable,
 } from '@steeple/contracts'
+import { pause } from '@steeple/southbound'
 import { forgetOverlays } from './kept-overlays.ts'
 import { coreDesired, noDriverWords, planNow } from './plan.ts'
 
@@ -81,10 +81,10 @@ async function coreIsWell(context: Context, signal: AbortSignal): Promise<void> 
   if (board === undefined) return
   const { monotonicMs } = context.clock
   const end = monotonicMs() + MOST_MS
-  await setTimeout(FIRST_LOOK_MS, undefined, { signal })
+  await pause(FIRST_LOOK_MS, signal)
   const isIll = (): boolean =>
     board.components().some(({ kind, status }) => kind === 'core' && status !== 'ok')
-  while (isIll() && monotonicMs() < end) await setTimeout(LOOK_MS, undefined, { signal })
+  while (isIll() && monotonicMs() < end) await pause(LOOK_MS, signal)
 }
 
 function restoreRoute(context: Context, wake: () => void): Route {

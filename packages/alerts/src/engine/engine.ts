@@ -1,8 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import type { ObservedTx } from '@steeple/contracts'
 import type { AlertParts } from '../parts.ts'
 import type { Finding, Level, Look, Rule } from '../rules/rule.ts'
-import { ALERTS, type AlertRow, openAlerts, openKey } from '../store/alert-store.ts'
+import {
+  ALERTS,
+  type AlertRow,
+  MOST_CHARACTERS,
+  newAlertId,
+  openAlerts,
+  openKey,
+} from '../store/alert-store.ts'
 import { type SilenceRow, silencesAt } from '../store/silence-store.ts'
 import { tell } from '../webhooks/message.ts'
 import { type UrgentMessages, urgentMessages } from './urgent.ts'
@@ -180,9 +186,6 @@ function keyOf(change: { readonly rule: Rule; readonly subject: string }): strin
   return openKey(change.rule.name, change.subject)
 }
 
-/** Longest message of an alert, characters. */
-const MOST_CHARACTERS = 500
-
 /**
  * What looks once at everything, over the watches of the parts, and keeps the alerts as it is. What cannot be looked at is logged,
  * and stays as it was. All that it must not forget is in the store.
@@ -338,7 +341,7 @@ function say(parts: AlertParts, tx: ObservedTx, to: 'firing' | 'resolved', row: 
 function newRow(change: Extract<Change, { readonly kind: 'begin' }>, nowMs: number): AlertRow {
   const { rule, subject, ruleState, finding } = change
   return {
-    id: `a-${randomBytes(8).toString('hex')}`,
+    id: newAlertId(),
     open_key: keyOf(change),
     rule: rule.name,
     severity: rule.severity,

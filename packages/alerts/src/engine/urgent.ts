@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { countText, type Incident, incidentBoardRef } from '@steeple/contracts'
 import type { AlertParts } from '../parts.ts'
-import { type AlertRow, openAlerts, openKey } from '../store/alert-store.ts'
+import { type AlertRow, MOST_CHARACTERS, newAlertId, openAlerts, openKey } from '../store/alert-store.ts'
 import { failureOf } from '../webhooks/deliver.ts'
 import { messageOf, topicOf } from '../webhooks/message.ts'
 import type { Message } from '../webhooks/sign.ts'
@@ -162,8 +161,8 @@ function rowOf({ kind, title, cause, sinceMs, phonesOff }: Incident, nowMs: numb
   const phones = phonesOff === undefined ? '' : `, ${countText(phonesOff, 'phone is', 'phones are')} off`
   return {
     ...{ rule, subject, severity: 'critical', state: 'firing', open_key: openKey(rule, subject) },
-    id: `a-${randomBytes(8).toString('hex')}`,
-    message: `${title}${phones}: ${cause.detail}`.slice(0, 500),
+    id: newAlertId(),
+    message: `${title}${phones}: ${cause.detail}`.slice(0, MOST_CHARACTERS),
     ...{ value: null, threshold: null, clear_since_ms: null, resolved_at_ms: null, is_told: 1 },
     ...{ started_at_ms: sinceMs, since_ms: sinceMs, fired_at_ms: nowMs, updated_at_ms: nowMs },
     ...{ acked_by: null, acked_at_ms: null },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { defineTable, type Page, type Reader, type SqlParams, type Table, type Tx } from '@steeple/contracts'
 import type { Severity } from '../rules/rule.ts'
 
@@ -55,6 +56,13 @@ export const ALERTS: Table<AlertRow> = defineTable(
   ],
   ['id'],
 )
+
+/** Longest message of an alert, characters. */
+export const MOST_CHARACTERS = 500
+
+export function newAlertId(): string {
+  return `a-${randomBytes(8).toString('hex')}`
+}
 
 /** The key by which an alert is the only open one of its rule and subject. */
 export function openKey(rule: string, subject: string): string {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import type { AnswerOf } from '@steeple/client'
 import { useEffect } from 'preact/hooks'
 import { useQuery } from '../api/use-query.ts'
 import { t, word } from '../text/index.ts'
@@ -63,4 +64,9 @@ export function unknownSince({
   if (core !== undefined && (kind === 'ran' || name.startsWith(`${plugin}.`))) return core.since
   const radio = radioOutage()
   return radio !== undefined && name.endsWith('.sessions') ? radio.since : undefined
+}
+
+/** Whether this is a lab with its core: a new box without a core has no subscriber database either. */
+export function hasLabCore({ mode, components }: AnswerOf<'GET', '/v1/status'>): boolean {
+  return mode === 'lab' && components.every(({ kind, status }) => kind !== 'hss' || status === 'ok')
 }

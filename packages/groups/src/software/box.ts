@@ -21,7 +21,7 @@ import {
 import { hubOf } from '../box/kept.ts'
 import { ALL, type Parts } from '../context.ts'
 import { ONLY, SOFTWARE, type SoftwareRow } from '../store.ts'
-import { type HeldBuild, isTrusted, wrongIn } from './builds.ts'
+import { distrustOf, type HeldBuild, wrongIn } from './builds.ts'
 import { Fetcher, sizeOf } from './fetch.ts'
 import { isWithin, type Terms } from './terms.ts'
 import {
@@ -138,8 +138,8 @@ async function refusal(
   build: HeldBuild,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!isTrusted(build, context.config.build_keys))
-    return `it is signed with ${build.key}, which is not in groups.build_keys of this box`
+  const distrust = distrustOf(build, context.config.build_keys)
+  if (distrust !== undefined) return distrust
   if (build.arch !== process.arch) return `it is for ${build.arch}, and this box is ${process.arch}`
   if (context.settings.store.url !== '')
     return 'the store of this box is not in its data directory, so it cannot be copied; upgrade by hand'

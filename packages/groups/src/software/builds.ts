@@ -59,6 +59,12 @@ export function isTrusted({ key }: Build, keys: readonly string[]): boolean {
   return keys.some((entry) => entry.split(' ')[0] === key)
 }
 
+/** Why a box whose keys these are does not run it; undefined when it may. */
+export function distrustOf(build: Build, keys: readonly string[]): string | undefined {
+  if (isTrusted(build, keys)) return undefined
+  return `it is signed with ${build.key}, which is not in groups.build_keys of this box`
+}
+
 /** The folder of builds of this box. */
 export interface BuildFolder {
   readonly dir: string

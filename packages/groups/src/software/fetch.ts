@@ -13,7 +13,7 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import type { GroupsConfig } from '../config.ts'
-import { type Build, type BuildFolder, buildOf, isTrusted, SIGNATURE_FILE, sumOf } from './builds.ts'
+import { type Build, type BuildFolder, buildOf, distrustOf, SIGNATURE_FILE, sumOf } from './builds.ts'
 
 /** How long one call goes on. */
 const SLICE_MS = 20_000
@@ -88,8 +88,8 @@ export class Fetcher {
     const build = typeof text === 'string' ? buildOf(text) : undefined
     if (build?.id !== id)
       return { problem: 'what the root of the mesh gives for it is not that build, or nobody has signed it' }
-    if (!isTrusted(build, this.#context.config.build_keys))
-      return { problem: `it is signed with ${build.key}, which is not in groups.build_keys of this box` }
+    const problem = distrustOf(build, this.#context.config.build_keys)
+    if (problem !== undefined) return { problem }
     if (there === undefined) {
       await mkdir(place, { recursive: true, mode: 0o700 })
       await replaceFile(file, String(text), { mode: 0o644 })

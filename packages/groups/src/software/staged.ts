@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isRecord, type Tx } from '@steeple/contracts'
 import { type BoxReport, digestOf, readDocument } from '../document.ts'
 import type { State, Values } from '../state.ts'
@@ -41,7 +42,7 @@ export async function stagedStates(
     const before = row === undefined ? BEGINNING : rolloutOf(row)
     const settleMs = Math.max(...boxes.map(({ state }) => settleMsOf(state)))
     const after = advanced(build, before, boxes.map(candidateOf), { nowMs, settleMs })
-    if (row === undefined || after !== before) await keep(tx, build, after)
+    if (row === undefined || !isDeepStrictEqual(after, before)) await keep(tx, build, after)
     for (const box of boxes)
       states.set(box.node, after.given.includes(box.node) ? ownTerms(box.state) : heldBack(box))
   }

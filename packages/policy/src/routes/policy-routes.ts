@@ -101,12 +101,9 @@ async function refuseUnplaced(
   const author = { by: principalText(principal), nowMs: context.clock.nowMs() }
   const { content } = changeBundle(before, body, author)
   if (isSame(before.apns, content.apns)) return
-  const [problem, known] = [
-    await problemOf(driver, context.settings, content.apns),
-    await problemOf(driver, context.settings, before.apns),
-  ]
+  const problem = await problemOf(driver, context.settings, content.apns)
   // One that was there before may go with these APNs, or with others.
-  if (problem !== undefined && problem !== known)
+  if (problem !== undefined && problem !== (await problemOf(driver, context.settings, before.apns)))
     throw validationFailed(`the core cannot take these APNs: ${problem}`, {
       details: [{ pointer: '/apns', message: problem }],
     })

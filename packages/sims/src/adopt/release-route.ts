@@ -11,7 +11,7 @@ import {
 import type { SimsParts } from '../parts.ts'
 import { upsertRows } from '../provision/push.ts'
 import { openImsi } from '../secrets/card.ts'
-import { transitionSim, wantedInHss } from '../states/change.ts'
+import { isInHss, transitionSim, wantedInHss } from '../states/change.ts'
 import { type ComparedSim, comparedBetween, simsOf } from '../store/sim-store.ts'
 import { answered, chosenSource, foreignImsis } from './foreign.ts'
 
@@ -79,7 +79,8 @@ export function releaseRoute(parts: SimsParts): Route {
       const suspended: string[] = []
       let isOurs = false
       for await (const all of chunks(parts)) {
-        const rows = all.filter(isInHss)
+        // Those that an HSS was told of, or had first.
+        const rows = all.filter((row) => row.found_sealed !== null || isInHss(row))
         isOurs ||= rows.length > 0
         const open = rows.filter(({ state }) => wantedInHss(state) === 'open')
         const slow = open.filter(({ cap_bps: cap }) => cap !== null)
@@ -119,11 +120,6 @@ function requireHss({ hss }: SimsParts, { unblock }: ReleaseBody): void {
     throw nodeStateConflict(
       'hss.driver is none, so nobody can be let on: release without unblock, or take the core over first',
     )
-}
-
-/** Whether an HSS was told of it, or had it first. */
-function isInHss({ hss_driver: driver, found_sealed: found }: ComparedSim): boolean {
-  return found !== null || (driver !== null && driver !== 'none')
 }
 
 /** How many of the core are of no SIM here; null while nobody can tell. */

@@ -205,14 +205,19 @@ export interface Changed {
 /** Nobody would write it into the HSS that holds the SIM, and a phone would go on as before: an operator is not told that it is done. */
 export function refuseUnwritten(
   { hss }: SimsParts,
-  { hash, hss_driver: holder }: SimRow,
+  row: Pick<SimRow, 'hash' | 'hss_driver'>,
   what = 'be changed',
 ): void {
-  if (hss.driver()?.name !== 'none' || holder === null || holder === 'none') return
+  if (hss.driver()?.name !== 'none' || !isInHss(row)) return
   throw simStateConflict(
-    `hss.driver is none, so the SIM ${hash} cannot ${what}: nobody writes into its HSS. ` +
+    `hss.driver is none, so the SIM ${row.hash} cannot ${what}: nobody writes into its HSS. ` +
       'svc core adopt --yes sets it again',
   )
+}
+
+/** Whether an HSS was told of it. */
+export function isInHss({ hss_driver: driver }: Pick<SimRow, 'hss_driver'>): boolean {
+  return driver !== null && driver !== 'none'
 }
 
 /** Whether an operator asks for what an HSS has to be told. */

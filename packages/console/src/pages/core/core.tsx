@@ -1,6 +1,6 @@
 import { may } from '../../api/session.ts'
 import { type Query, useQuery } from '../../api/use-query.ts'
-import { coreOutage, radioOutage, unknownSince } from '../../app/outages.tsx'
+import { coreOutage, hasLabCore, radioOutage, unknownSince } from '../../app/outages.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { t, word } from '../../text/index.ts'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -157,11 +157,6 @@ const LOOK_MS = 30_000
 /** Kinds of components that make the core. */
 const KINDS = ['core', 'hss', 'collector'] as const
 
-/** Whether there is a core: a new box without one has no subscriber database either. */
-function hasCore({ components }: AnswerOf<'GET', '/v1/status'>): boolean {
-  return components.every(({ kind, status }) => kind !== 'hss' || status === 'ok')
-}
-
 /** The core, its daemons and databases, what a change would do, and the life of the node. */
 export function Page() {
   const status = useQuery(
@@ -215,7 +210,7 @@ export function Page() {
               </section>
             ))}
           </div>
-          <Panels on="core" isLab={data.mode === 'lab' && hasCore(data)} />
+          <Panels on="core" isLab={hasLabCore(data)} />
           {may('operator') ? <Restarts /> : null}
           <Lifecycle nodeId={data.node_id} isArmed={data.tx.armed} />
         </>

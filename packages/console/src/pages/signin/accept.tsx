@@ -1,8 +1,6 @@
-import type { Problem } from '@steeple/client'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { signedIn } from '../../api/session.ts'
-import { byPassword } from '../../api/ways-in.ts'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
@@ -11,6 +9,7 @@ import { Form } from '../../ui/form.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { LEAST_CHARACTERS } from '../account/account.tsx'
 import { type Drawn, DrawnCredentials } from '../people/shown-once.tsx'
+import { useAttempt, withCode } from './sign-in.tsx'
 
 /** In this tab: whose invitation was accepted here. What it showed is gone with a reload, and its link is used up. */
 const ACCEPTED = 'steeple.accepted'
@@ -89,26 +88,17 @@ function NoToken() {
 /** Signs in with one code of the app: whoever leaves without it may find out too late that it was never set up. */
 function FirstSignIn({ name, password }: { readonly name: string; readonly password: string }) {
   const [code, setCode] = useState('')
-  const [error, setError] = useState<Problem | undefined>(undefined)
-  const [isBusy, setBusy] = useState(false)
+  const { attempt, error, isBusy } = useAttempt()
+  const enter = async () => {
+    const failed = await withCode({ username: name, password, code })
+    if (failed === undefined) {
+      sessionStorage.removeItem(ACCEPTED)
+      navigate('/')
+    }
+    return failed
+  }
   return (
-    <Form
-      submit={t('signin.go')}
-      kind="primary"
-      error={error}
-      isBusy={isBusy}
-      act={async () => {
-        setBusy(true)
-        const failed = await byPassword({ username: name, password, code: code.replaceAll(/\s/g, '') })
-        setBusy(false)
-        setError(failed)
-        if (failed === undefined) {
-          sessionStorage.removeItem(ACCEPTED)
-          navigate('/')
-        }
-        return undefined
-      }}
-    >
+    <Form submit={t('signin.go')} kind="primary" error={error} isBusy={isBusy} act={() => attempt(enter)}>
       <Field
         label={t('signin.accept.code')}
         help={t('signin.accept.code.help')}

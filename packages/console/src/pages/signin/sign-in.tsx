@@ -30,7 +30,7 @@ function ByName({ onToken }: { readonly onToken: () => void }) {
       {...state}
       submit={t('signin.go')}
       kind="primary"
-      act={() => attempt(() => byPassword({ username, password, code: code.replaceAll(/\s/g, '') }))}
+      act={() => attempt(() => withCode({ username, password, code }))}
       beside={
         <>
           {hasPasskeys() ? (
@@ -94,8 +94,13 @@ function ByToken({ onBack }: { readonly onBack: () => void }) {
   )
 }
 
+/** With a code as the app shows it, in groups. */
+export function withCode(typed: Parameters<typeof byPassword>[0]): ReturnType<typeof byPassword> {
+  return byPassword({ ...typed, code: typed.code.replaceAll(/\s/g, '') })
+}
+
 /** One try at a time; `cancelled` is a person's own will. */
-function useAttempt() {
+export function useAttempt() {
   const [error, setError] = useState<Problem | undefined>(undefined)
   const [isCancelled, setCancelled] = useState(false)
   const [isBusy, setBusy] = useState(false)

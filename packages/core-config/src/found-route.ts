@@ -143,7 +143,9 @@ function foundRoute(context: Context, places: Partial<LookPlaces>): Route {
         foundNow(context, signal, places),
         subscriberProblems(context, signal),
       ])
-      return ok(foundRecord(found, [...problems, ...wayOutNotes(context)]))
+      // Of a core that is not there nothing comes along.
+      const notes = found.reading === undefined ? [] : wayOutNotes(context)
+      return ok(foundRecord(found, [...problems, ...notes]))
     },
   })
 }

@@ -37,7 +37,7 @@ function incident(
 }
 
 /** The engine over a store that can be full, with one receiver. */
-async function world() {
+async function world(subjects: readonly string[] = ['disk']) {
   const folder = await tempDir()
   const secretFile = join(folder.path, 'secret')
   await writeFile(secretFile, SECRET, { mode: 0o600 })
@@ -51,8 +51,11 @@ async function world() {
   const fake = fakeContext({ id: 'alerts', config: CONFIG, db, services })
   const { context } = fake
   const observe: typeof context.observe = async (work) => {
-    if (state.isFull) throw storeUnavailable('the disk is full')
-    return await context.observe(work)
+    // A full disk is met at the end of what is written.
+    return await context.observe(async (tx) => {
+      await work(tx)
+      if (state.isFull) throw storeUnavailable('the disk is full')
+    })
   }
   const targets = targetsOf([
     { name: 'ops', url: receiver.url, secret_file: secretFile, allow_private: true },
@@ -68,9 +71,12 @@ async function world() {
         looks: async () => [
           lookOf(
             RULE,
-            new Map([
-              ['disk', { level: finding(), value: 0, threshold: 0.03, message: 'The disk is full: 0 %' }],
-            ]),
+            new Map(
+              subjects.map((subject) => [
+                subject,
+                { level: finding(), value: 0, threshold: 0.03, message: 'The disk is full: 0 %' },
+              ]),
+            ),
           ),
         ],
       },
@@ -150,6 +156,29 @@ urgent('are not said again by the store that has come back, which says the end',
     ['alert.resolved'],
   )
 })
+
+urgent(
+  'of one outage with several alerts are said once, and so is the end, with how long it was',
+  async () => {
+    await using box = await world(['disk', 'store'])
+    const full = incident('disk_full', 'nodes.disk', box.context.clock.nowMs(), { effects: ['store'] })
+    box.state.incidents = [full]
+    box.state.isFull = true
+    await box.look(60_000)
+    assert.is(box.told().length, 1)
+    box.state.isFull = false
+    await box.look(5_000)
+    box.state.incidents = []
+    await box.look(60_000)
+    assert.is(box.told().length, 1)
+    const waiting = await DELIVERIES.select(box.db, '')
+    assert.equal(
+      waiting.map(({ type }) => type),
+      ['alert.resolved'],
+    )
+    assert.match(waiting[0]?.body ?? '', 'Over: The disk is full on north, lasted 2 min')
+  },
+)
 
 urgent('that no receiver takes are tried again, and shown', async () => {
   await using box = await world()

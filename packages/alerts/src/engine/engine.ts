@@ -294,7 +294,9 @@ async function fire(
   nowMs: number,
   silences: ReadonlyMap<string, SilenceRow>,
 ): Promise<void> {
-  const fired: AlertRow = { ...row, fired_at_ms: nowMs }
+  // It began when the outage did, not when the store could hold it.
+  const sinceMs = Math.min(row.started_at_ms, parts.urgent.sinceOf(row) ?? row.started_at_ms)
+  const fired: AlertRow = { ...row, fired_at_ms: nowMs, started_at_ms: sinceMs }
   const isTold = silences.has(row.open_key) ? 0 : await tellFiring(parts, tx, fired, nowMs)
   await ALERTS.put(tx, { ...fired, is_told: isTold })
   tx.afterCommit(() => parts.urgent.handOver(row))
@@ -308,7 +310,7 @@ async function tellFiring(
   row: AlertRow,
   nowMs: number,
 ): Promise<AlertRow['is_told']> {
-  if (parts.urgent.has(row)) return 1
+  if (parts.urgent.sinceOf(row) !== undefined) return parts.urgent.claim(row) ? 1 : 2
   return (await tell(parts, tx, 'alert.firing', { ...row, is_told: 1 }, nowMs)) ? 1 : 2
 }
 

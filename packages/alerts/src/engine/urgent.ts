@@ -25,15 +25,20 @@ interface Told {
   readonly took: Set<string>
   readonly begunMs: number
   nextMs: number
+  /** The stored alert that says the end, by its open key; and the one that would, once it is stored. */
+  takenBy?: string | undefined
+  askedBy?: string | undefined
 }
 
 /** Messages that need no store. */
 export interface UrgentMessages {
   /** Tells of what is grave while the store takes no writes, once, and of its end. */
   see(): Promise<void>
-  /** Whether all receivers have taken what this alert says. */
-  has(row: AlertRow): boolean
-  /** The store has it now: whatever else there is to say of it is said from there. */
+  /** Since when the outage is that an alert is about, where all receivers know of it. */
+  sinceOf(row: AlertRow): number | undefined
+  /** Whether this alert says the end of what they know: the first that asks does, of several about one outage. */
+  claim(row: AlertRow): boolean
+  /** The store has it now: what not all have taken is said from there. */
   handOver(row: AlertRow): void
 }
 
@@ -80,14 +85,20 @@ export function urgentMessages(parts: AlertParts): UrgentMessages {
     const nowMs = Math.floor(context.clock.nowMs())
     for (const one of told.filter(({ incident }) => !incidents.some((now) => isSame(incident, now)))) {
       told.splice(told.indexOf(one), 1)
+      if (one.takenBy !== undefined) continue
       const row: AlertRow = { ...one.row, state: 'resolved', resolved_at_ms: nowMs, updated_at_ms: nowMs }
       const knowing = all.filter(({ name }) => one.took.has(name))
       ends.push(toldOf(parts, one.incident, row, knowing))
     }
   }
 
+  const heardOf = (row: AlertRow): Told | undefined =>
+    told.find((one) => isHeard(one) && isAbout(one.incident, row))
+
   return {
     see: async () => {
+      // What was asked for and not stored is free again.
+      for (const one of told) one.askedBy = undefined
       const incidents = (await context.maybe(incidentBoardRef)?.current()) ?? []
       const grave = incidents.some(isOfStore) ? incidents.filter(isGrave) : []
       const all = await targets()
@@ -98,13 +109,25 @@ export function urgentMessages(parts: AlertParts): UrgentMessages {
       for (const one of ends.filter(({ left }) => left.size === 0)) ends.splice(ends.indexOf(one), 1)
       if (told.length + ends.length === 0) parts.unsent.clear()
     },
-    has: (row) =>
-      told.some(({ incident, left, took }) => left.size === 0 && took.size > 0 && isAbout(incident, row)),
+    sinceOf: (row) => heardOf(row)?.incident.sinceMs,
+    claim: (row) => {
+      const one = heardOf(row)
+      if (one === undefined) return false
+      one.askedBy ??= one.takenBy ?? row.open_key
+      return one.askedBy === row.open_key
+    },
     handOver: (row) => {
-      const at = told.findIndex(({ incident }) => isAbout(incident, row))
+      const heard = heardOf(row)
+      if (heard !== undefined) heard.takenBy ??= row.open_key
+      const at = told.findIndex((one) => !isHeard(one) && isAbout(one.incident, row))
       if (at >= 0) told.splice(at, 1)
     },
   }
+}
+
+/** Whether all receivers have taken it. */
+function isHeard({ left, took }: Told): boolean {
+  return left.size === 0 && took.size > 0
 }
 
 /** A message for those who want it. */

@@ -25,7 +25,7 @@ export interface AlertRow {
   readonly clear_since_ms: number | null
   readonly resolved_at_ms: number | null
   readonly updated_at_ms: number
-  /** Whether receivers were told that it fires: 0 not yet, as while it is silenced; 2 there was none that wanted it. */
+  /** Whether receivers were told that it fires: 0 not yet, as while it is silenced; 2 there was none that wanted it, or they know by another alert. */
   readonly is_told: 0 | 1 | 2
   readonly acked_by: string | null
   readonly acked_at_ms: number | null

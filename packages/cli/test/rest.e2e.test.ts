@@ -80,15 +80,19 @@ rest('repeats a change once under the same key when the connection breaks', asyn
 })
 
 rest('changes the policy at the revision that it read, or that the file names', async () => {
-  const answer = ({ method }: Seen): Answer =>
-    method === 'GET'
+  const none = { status: 404, body: { error: { code: 'not_found', message: 'there is no such path' } } }
+  const answer = ({ method, path }: Seen): Answer => {
+    if (path === '/v1/core/plan') return none
+    return method === 'GET'
       ? { body: { revision: 4 }, headers: { etag: '"4"' } }
       : { body: { retention_days: { audit: 90 } } }
+  }
   const words = ['retention_days.audit=90', 'apns=["internet"]', 'spectrum.license.holder=ACME Ltd']
   const { code, seen } = await against(answer, ['policy', 'set', ...words])
   assert.is(code, 0)
-  assert.is(seen[1]?.headers['if-match'], '"4"')
-  assert.equal(seen[1]?.body, {
+  const put = seen.find(({ method }) => method === 'PUT')
+  assert.is(put?.headers['if-match'], '"4"')
+  assert.equal(put?.body, {
     retention_days: { audit: 90 },
     apns: ['internet'],
     spectrum: { license: { holder: 'ACME Ltd' } },
@@ -99,6 +103,35 @@ rest('changes the policy at the revision that it read, or that the file names', 
     edited.seen.map(({ method, body, headers }) => [method, body, headers['if-match']]),
     [['PUT', { sim_swap_cooldown_hours: 1 }, '"3"']],
   )
+})
+
+rest('changes no APNs that cut phones off before somebody has agreed', async () => {
+  const daemons = [
+    { name: 'upf', action: 'restart' },
+    { name: 'smf', action: 'restart' },
+    { name: 'amf', action: 'none' },
+  ]
+  const plan = { driver: 'container', daemons, subscribers_dropped: 2 }
+  const set = async (given: object, ...more: readonly string[]) => {
+    const answer = ({ method, path }: Seen): Answer => {
+      if (path === '/v1/core/plan') return { body: { ...plan, ...given } }
+      return { body: { revision: 4 }, headers: method === 'GET' ? { etag: '"4"' } : {} }
+    }
+    return await against(answer, ['policy', 'set', 'apns=["iot"]', ...more])
+  }
+  const changes = ({ seen }: Awaited<ReturnType<typeof set>>) => seen.filter(({ method }) => method === 'PUT')
+  const asked = await set({})
+  assert.is(asked.code, 1)
+  assert.match(asked.err, 'upf, smf restart, which cuts off 2 phones. Nothing was changed.')
+  assert.match(asked.err, '--yes')
+  assert.equal(changes(asked), [])
+  assert.equal(asked.seen.find(({ path }) => path === '/v1/core/plan')?.query, { apns: 'iot' })
+  assert.match((await set({ subscribers_dropped: null })).err, 'an unknown number of phones')
+  const agreed = await set({}, '--yes')
+  assert.is(agreed.code, 0)
+  assert.is(changes(agreed).length, 1)
+  for (const harmless of [{ subscribers_dropped: 0 }, { driver: 'none' }, { daemons: daemons.slice(2) }])
+    assert.is(changes(await set(harmless)).length, 1)
 })
 
 rest('says what the service answered, with details and request id, and exits 1', async () => {

@@ -183,6 +183,7 @@ kill(
         killed.service += 1
       } else if (chance < 0.8) killed['its children'] += killChildren(world.service.child.pid ?? 0)
       else {
+        await seen()
         await world.restartLab()
         killed['lab core'] += 1
         await startTraffic()
@@ -224,6 +225,34 @@ function lost(): string {
       .match(/[^\n]*(?:lost|unattributed|contradicts)[^\n]*/g)
       ?.join('\n') ?? 'nothing'
   )
+}
+
+/** Nobody can say who held an address in a core that is gone before anybody has asked it: it goes once it has been asked. */
+async function seen(): Promise<void> {
+  await eventually(async () => (await world.phones()).every(({ state }) => state === 'connected'), PATIENCE_MS)
+  // A round may be under way that has asked before: the second one has not.
+  for (const _ of [1, 2]) {
+    const { counted: before } = await measured()
+    await eventually(async () => {
+      const { counted, held, sessions } = await measured()
+      return counted > before && held === 0 && sessions === PHONES
+    }, PATIENCE_MS)
+  }
+}
+
+/** What the service says of itself: octets that it has counted, those whose session it has not seen, and sessions. */
+async function measured(): Promise<Readonly<Record<'counted' | 'held' | 'sessions', number>>> {
+  const text = String((await world.service.request('GET', '/metrics')).body)
+  const of = (name: string): number =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(name))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  return {
+    counted: of('svc_sessions_bytes_total{'),
+    held: of('svc_sessions_held_bytes '),
+    sessions: of('svc_sessions_active{'),
+  }
 }
 
 async function startTraffic(): Promise<void> {

@@ -53,8 +53,9 @@ async function world(subjects: readonly string[] = ['disk']) {
   const observe: typeof context.observe = async (work) => {
     // A full disk is met at the end of what is written.
     return await context.observe(async (tx) => {
-      await work(tx)
+      const done = await work(tx)
       if (state.isFull) throw storeUnavailable('the disk is full')
+      return done
     })
   }
   const targets = targetsOf([

@@ -8,7 +8,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   Cores: ['Open5GS', 'free5GC', 'Ella Core'],
   Databases: ['MongoDB', 'FerretDB', 'mongo-java-server', 'mongosh', 'PostgreSQL'],
   'Cards and eSIMs': ['pySim', 'lpac'],
-  'Radios and phones': ['srsRAN 4G', 'srsRAN Project', 'UERANSIM', 'phones in hardware'],
+  'Radios and phones': ['srsRAN 4G', 'srsRAN Project', 'UERANSIM', 'GenieACS', 'phones in hardware'],
   'What it runs on': ['Debian', 'systemd', 'podman', 'Docker Engine'],
   'What looks at it': ['Prometheus', 'Chromium', 'nginx', 'Caddy'],
 }

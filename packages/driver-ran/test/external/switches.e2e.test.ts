@@ -190,25 +190,64 @@ switches('GenieACS switches a cell, and leaves no order to turn on behind', asyn
     assert.equal((await one.read(patient())).meter, { of: 'transmitter', isZero: true, shown: 'RF off' })
     assert.is((await one.read(patient())).channel, undefined, 'a cell without that parameter')
     acs.channel = '3350, 3400'
-    assert.is((await one.read(patient())).channel, undefined, 'what it did not have is not asked for again')
-    const other = genieacsSwitch({ url: acs.url, device: acs.device }, 'lte')
-    assert.equal((await other.read(patient())).channel, { numbers: [3_350, 3_400] })
+    assert.equal((await one.read(patient())).channel, { numbers: [3_350, 3_400] })
     acs.isSending = true
     assert.equal((await one.read(patient())).meter?.isZero, false)
     acs.isReachable = false
     assert.match(await refusal(one.turn(true, patient())), /does not come to GenieACS/)
     assert.equal(acs.waiting, [], 'an order to turn on would come when nobody asks any more')
-    assert.match(await refusal(one.read(patient())), /is unknown/)
+    assert.match(await refusal(one.read(patient())), /does not come to GenieACS/)
     await refusal(one.turn(false, patient()))
     await refusal(one.turn(false, patient()))
-    assert.equal(
-      acs.waiting.filter(({ name }) => name === 'setParameterValues'),
-      [{ name: 'setParameterValues', value: false }],
-    )
+    assert.equal(acs.waiting, [{ name: 'setParameterValues', value: false }])
     assert.match(
       await refusal(genieacsSwitch({ url: acs.url, device: 'other' }, 'lte').read(patient())),
       /knows no device other/,
     )
+  } finally {
+    await acs.close()
+  }
+})
+
+switches('GenieACS gives a cell an order that agrees with what it knew of it', async () => {
+  const acs = await acsServer()
+  try {
+    const one = genieacsSwitch({ url: acs.url, device: acs.device }, 'lte')
+    await one.turn(true, patient())
+    await one.turn(false, patient())
+    acs.isAdmin = true
+    acs.isSending = true
+    await one.turn(false, patient())
+    assert.is(acs.isAdmin, false, 'the cell had come back by itself')
+  } finally {
+    await acs.close()
+  }
+})
+
+switches('GenieACS keeps no order that a cell refused, and says so', async () => {
+  const acs = await acsServer()
+  try {
+    const one = genieacsSwitch({ url: acs.url, device: acs.device }, 'lte')
+    acs.fault = '9003'
+    assert.match(await refusal(one.turn(true, patient())), /refuses what GenieACS asks of it: cwmp\.9003/)
+    acs.isAdmin = true
+    for (let turn = 0; turn < 3; turn += 1) await refusal(one.turn(false, patient()))
+    assert.equal([acs.waiting, acs.faults], [[], []])
+  } finally {
+    await acs.close()
+  }
+})
+
+switches('GenieACS gives no order to turn on late that nobody waited for', async () => {
+  const acs = await acsServer()
+  try {
+    const one = genieacsSwitch({ url: acs.url, device: acs.device }, 'lte')
+    acs.isReachable = false
+    acs.answers = false
+    assert.match(await refusal(one.turn(true, AbortSignal.timeout(300))), /did not answer in time/)
+    assert.is(acs.waiting.length, 1)
+    acs.comes(10_000)
+    assert.is(acs.isAdmin, false)
   } finally {
     await acs.close()
   }

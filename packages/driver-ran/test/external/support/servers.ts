@@ -7,14 +7,16 @@ interface Answer {
   readonly body?: unknown
 }
 
-/** An HTTP server on loopback. */
+/** An HTTP server on loopback. It gives no answer where `answer` has none. */
 export async function httpServer(
-  answer: (request: IncomingMessage, body: string) => Answer,
+  answer: (request: IncomingMessage, body: string) => Answer | undefined,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    const { status, body: said } = answer(request, body)
+    const given = answer(request, body)
+    if (given === undefined) return
+    const { status, body: said } = given
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(typeof said === 'string' ? said : JSON.stringify(said ?? {}))
   })
@@ -115,22 +117,35 @@ export interface Acs {
   isSending: boolean
   /** EARFCNDL as the cell says it; undefined: it has no such parameter. */
   channel: number | string | undefined
+  /** The fault that the cell has for each order. */
+  fault: string | undefined
   /** Tasks that wait, by what they would set. */
   readonly waiting: readonly { readonly name: string; readonly value: unknown }[]
+  readonly faults: readonly unknown[]
+  /** Takes tasks and gives no answer while it does not. */
+  answers: boolean
+  /** The cell comes by itself, so much later. */
+  comes(afterMs: number): void
   close(): Promise<void>
 }
 
 interface AcsTask {
   readonly _id: string
   readonly name: string
+  readonly expiry?: string
   readonly uniqueKey?: string
   readonly parameterValues?: readonly (readonly [string, boolean, string])[]
 }
 
-/** As GenieACS answers: 200 when the device has done it, 202 with the task when it waits, 404 for a device that it does not know. */
+/**
+ * As GenieACS 1.3 answers: 200 when the device has done it, 202 with the task when it waits or the device refused it, 404 for a device that
+ * it does not know. It keeps what it has read and set, and sends no order that agrees with that.
+ */
 export async function acsServer(): Promise<Acs> {
   const device = '202BC1-SmallCell-000000'
   let tasks: AcsTask[] = []
+  let faults: { readonly _id: string; readonly code: string }[] = []
+  let known: boolean | undefined
   let last = 0
   const control = 'Device.Services.FAPService.1.FAPControl.LTE'
   const document = () => {
@@ -142,35 +157,61 @@ export async function acsServer(): Promise<Acs> {
     whole.Device.Services.FAPService[1].CellConfig = { LTE: { RAN: rf } }
     return whole
   }
-  const posted = (body: string): Answer => {
+  /** The device does one task; false: it refuses it. */
+  const does = ({ parameterValues }: AcsTask): boolean => {
+    const [, value] = parameterValues?.[0] ?? []
+    known = value === undefined ? acs.isAdmin : (known ?? acs.isAdmin)
+    if (value === undefined || value === known) return true
+    if (acs.fault !== undefined) return false
+    acs.isAdmin = value
+    acs.isSending = value
+    known = value
+    return true
+  }
+  const session = (now: number): void => {
+    const due = tasks.filter(({ expiry }) => expiry === undefined || Date.parse(expiry) > now)
+    tasks = due.filter((task) => !does(task))
+    const refused = tasks.map(({ _id }) => ({ _id: `${device}:task_${_id}`, code: `cwmp.${acs.fault}` }))
+    faults = [...faults.filter(({ _id }) => !refused.some((one) => one._id === _id)), ...refused]
+  }
+  const posted = (body: string, isCalled: boolean): Answer => {
     last += 1
     const task: AcsTask = { ...JSON.parse(body), _id: `task${last}` }
-    if (!acs.isReachable) {
-      tasks = [...tasks.filter(({ uniqueKey }) => uniqueKey !== task.uniqueKey), task]
-      return { status: 202, body: task }
-    }
-    const [, value] = task.parameterValues?.[0] ?? []
-    if (value !== undefined) {
-      acs.isAdmin = value
-      acs.isSending = value
-    }
-    return { status: 200, body: task }
+    tasks = [...tasks.filter(({ uniqueKey }) => uniqueKey !== task.uniqueKey), task]
+    if (isCalled && acs.isReachable) session(Date.now())
+    return { status: !isCalled || tasks.includes(task) ? 202 : 200, body: task }
   }
-  const server = await httpServer((request, body) => {
-    const url = new URL(request.url ?? '/', 'http://acs')
-    if (url.pathname === `/devices/${device}/tasks` && request.method === 'POST') return posted(body)
-    if (url.pathname.startsWith('/tasks/') && request.method === 'DELETE') {
-      tasks = tasks.filter(({ _id }) => `/tasks/${_id}` !== url.pathname)
-      return { status: 200 }
-    }
-    if (url.pathname === '/devices/') return { status: 200, body: [document()] }
+  const removed = (id: string): Answer => {
+    tasks = tasks.filter(({ _id }) => _id !== id)
+    faults = faults.filter(({ _id }) => !_id.endsWith(`:task_${id}`))
+    return { status: 200 }
+  }
+  const found = (pathname: string, { _id: id }: { readonly _id: string }): Answer => {
+    if (pathname === '/faults/') return { status: 200, body: faults.filter(({ _id }) => _id === id) }
+    if (pathname === '/devices/') return { status: 200, body: id === device ? [document()] : [] }
     return { status: 404, body: 'No such device' }
+  }
+  const server = await httpServer(({ method, url: at = '' }, body) => {
+    const { pathname, searchParams } = new URL(at, 'http://acs')
+    if (method === 'GET') return found(pathname, JSON.parse(searchParams.get('query') ?? '{}'))
+    if (method === 'DELETE') return removed(pathname.slice('/tasks/'.length))
+    if (pathname !== `/devices/${device}/tasks`) return { status: 404, body: 'No such device' }
+    const isCalled = searchParams.has('connection_request')
+    const answer = posted(body, isCalled)
+    return isCalled && !acs.answers ? undefined : answer
   })
   const acs: Acs = {
     ...{ url: server.url, device, isReachable: true, isAdmin: false, isSending: false, channel: undefined },
+    ...{ fault: undefined, answers: true },
     get waiting() {
-      return tasks.map(({ name, parameterValues }) => ({ name, value: parameterValues?.[0]?.[1] }))
+      return tasks
+        .filter(({ name }) => name === 'setParameterValues')
+        .map(({ name, parameterValues }) => ({ name, value: parameterValues?.[0]?.[1] }))
     },
+    get faults() {
+      return faults
+    },
+    comes: (afterMs) => session(Date.now() + afterMs),
     close: server.close,
   }
   return acs

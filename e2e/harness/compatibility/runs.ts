@@ -25,7 +25,7 @@ export function runsWith(program: string, ...command: readonly [string, ...strin
   if (into === undefined) return
   const [file, ...args] = command
   const { stdout, stderr } = spawnSync(file, args, { encoding: 'utf8' })
-  const [version] = `${stdout}${stderr}`.match(/\d[\w.]*/) ?? []
+  const [version] = `${stdout}${stderr}`.match(/\d[\w.-]*/) ?? []
   if (version === undefined) throw new Error(`${command.join(' ')} prints no version`)
   const date = new Date().toISOString().slice(0, 10)
   const run: Run = { program, version, date, by: relative(ROOT, process.argv[1] ?? '') }

@@ -99,6 +99,8 @@ export class ExternalCell {
   #isIncident = false
   readonly #channel = new ChannelWatch()
   #problem: string | undefined
+  /** Why the last order to turn on was not carried out. */
+  #refusal: string | undefined
   #openBecause: string | undefined
   #tries: number | undefined
   #isCoreOpen = false
@@ -124,7 +126,7 @@ export class ExternalCell {
       desired: this.#gate.desired,
       look: this.#look,
       verdict: this.#verdict,
-      problem: this.#problem,
+      problem: this.#problem ?? this.#refusal,
       openBecause: this.#openBecause,
       isIncident: this.#isIncident,
       deviation: this.#channel.deviation,
@@ -234,10 +236,12 @@ export class ExternalCell {
     this.#toldOnMs = this.#now()
     const turning = cell.turn(true, AbortSignal.timeout(CALL_MS))
     // One that nobody has confirmed may still come: it is looked at more closely for a while.
-    this.#turning = turning.catch(() => {
+    this.#turning = turning.catch((error: unknown) => {
+      this.#refusal = messageOf(error)
       this.#closelyUntilMs = this.#now() + CLOSELY_MS
     })
     await turning
+    this.#refusal = undefined
     if (isFirst) events.started(desired.profileId)
     this.#lookedMs = Number.NEGATIVE_INFINITY
     events.wake()
@@ -246,6 +250,7 @@ export class ExternalCell {
   /** Off and looked at; on, it is told to go off. */
   async #keepOff(): Promise<void> {
     this.#toldOnMs = Number.NEGATIVE_INFINITY
+    this.#refusal = undefined
     this.#wasSeen = false
     if (!this.#isLookDue() && this.#verdict.state === 'off') return
     // What an earlier run knew to be closed says nothing by its absence.

@@ -133,6 +133,23 @@ cells('does not turn on what it cannot read', () =>
   }),
 )
 
+cells('says why the cell is not turned on, until it is', () =>
+  inWorld(async (world) => {
+    const health = () => externalHealth(world.context, world.cell.snapshot()).detail
+    world.isRefusing = true
+    world.gate.arm('mast')
+    await rejection(world.cell.step())
+    await world.cell.step()
+    assert.match(health(), /is being turned on: .*the switch says no/)
+    assert.equal(world.orders, [true], 'it was only read since')
+    world.gate.disarm()
+    await world.cell.step()
+    world.isRefusing = false
+    await onAir(world)
+    assert.not.match(health(), /the switch says no/)
+  }),
+)
+
 cells('is not off while the core has its association, and is when it is gone', () =>
   inWorld(async (world) => {
     await onAir(world)

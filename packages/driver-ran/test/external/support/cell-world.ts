@@ -30,6 +30,8 @@ export interface CellWorld {
   isStubborn: boolean
   /** Neither the switch nor a reading comes. */
   isSilent: boolean
+  /** The switch answers, and does not turn on. */
+  isRefusing: boolean
   /** It never finds the core. */
   isLost: boolean
   /** The core still lists it, as until an association has timed out. */
@@ -95,6 +97,7 @@ export async function cellWorld(
     turn: async (isOn, signal) => {
       if (world.isSilent) throw southboundUnavailable('the switch does not answer')
       orders.push(isOn)
+      if (isOn && world.isRefusing) throw southboundUnavailable('the switch says no')
       if (isOn && world.slowOnMs > 0) {
         await untilAborted(wait(world.slowOnMs), signal)
       }
@@ -142,7 +145,13 @@ export async function cellWorld(
   const world: CellWorld = {
     ...{ gate, context, fake, orders, cameBack },
     ...{ isSwitchedOn: false, isStubborn: false, isSilent: false, isLost: false, isRemembered: false },
-    ...{ isCoreMute: false, isClosingRefused: false, meter: undefined, channel: undefined },
+    ...{
+      isCoreMute: false,
+      isClosingRefused: false,
+      isRefusing: false,
+      meter: undefined,
+      channel: undefined,
+    },
     slowOnMs: 0,
     get cell() {
       return current

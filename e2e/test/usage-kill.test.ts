@@ -229,7 +229,10 @@ function lost(): string {
 
 /** Nobody can say who held an address in a core that is gone before anybody has asked it: it goes once it has been asked. */
 async function seen(): Promise<void> {
-  await eventually(async () => (await world.phones()).every(({ state }) => state === 'connected'), PATIENCE_MS)
+  await eventually(
+    async () => (await world.phones()).every(({ state }) => state === 'connected'),
+    PATIENCE_MS,
+  )
   // A round may be under way that has asked before: the second one has not.
   for (const _ of [1, 2]) {
     const { counted: before } = await measured()

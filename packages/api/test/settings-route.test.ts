@@ -1,3 +1,4 @@
+import { coreChangesRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import type { SettingsFile } from '../src/edge-options.ts'
 import { ADMIN_TOKEN, type Answer, serveRoutes, type World } from './world/serve-routes.ts'
@@ -16,8 +17,8 @@ const file: SettingsFile = {
     lines: JSON.stringify(changes),
     isWritable: true,
     fixed: [],
-    // Nobody looks at it here.
-    loaded: undefined as never,
+    // Of it only the settings are looked at here.
+    loaded: { settings: changes } as never,
   }),
   digest: () => `digest of ${text}`,
   write: (planned) => {
@@ -94,6 +95,24 @@ change('gives nobody the tag of what is written before that is in force', async 
   const { headers } = await changing
   const part = (tag: string | null) => tag?.slice(1, -1).split('.')[0]
   assert.is(part(await reading), part(headers.get('etag')))
+})
+
+change('says what a change does to the core before it is made, and as it is made', async () => {
+  const asked: unknown[] = []
+  const outlook = { restarts: ['smf'], dropped: 2, expectedS: undefined, notes: ['n'], problems: [] }
+  world.kernel.services.set(coreChangesRef.id, {
+    outlook: async (settings: unknown) => {
+      asked.push(settings)
+      return outlook
+    },
+  })
+  const core = { restarts: ['smf'], subscribers_dropped: 2, expected_s: null, notes: ['n'], problems: [] }
+  const dry = await put('DE', undefined, '?dry_run=true')
+  assert.equal([dry.body.core, text], [core, ''])
+  assert.equal((await put('DE')).body.core, core)
+  assert.equal(asked, [{ 'server.country': 'DE' }, { 'server.country': 'DE' }])
+  world.kernel.services.delete(coreChangesRef.id)
+  assert.is((await put('FR')).body.core, null)
 })
 
 change('lets one of two in that come at once', async () => {

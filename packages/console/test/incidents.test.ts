@@ -55,4 +55,19 @@ incidents('says on the page of the radio why an armed one sends nothing', async 
   assert.not.match(core.text(), 'The core announces another network')
 })
 
+incidents('names the change of the core that an outage followed on, before all advice', async () => {
+  const given = status('no_core', OTHER)
+  const change = { files: ['amf.yaml'], restarted: ['amf', 'smf'], at: SINCE }
+  const { incidents: all } = given['GET /v1/status'] as { incidents: readonly object[] }
+  const changed = all.map((one) => ({ ...one, change }))
+  const page = await open('/', {
+    ...given,
+    'GET /v1/status': { ...(given['GET /v1/status'] as object), incidents: changed },
+  })
+  assert.match(
+    page.text('To do now'),
+    /after the box changed amf\.yaml and restarted amf, smf\.[\s\S]*Start the core again/,
+  )
+})
+
 incidents.run()

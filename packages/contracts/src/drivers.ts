@@ -224,8 +224,11 @@ export interface CoreAttaches {
 }
 /** Exactly one active: config key `core`. */
 export interface CoreDriver {
-  /** Pure: same input, same bytes. Throws `validation_failed` for what the core would take silently and wrongly. */
-  render(desired: CoreDesired): Promise<Rendered>
+  /**
+   * Pure: same input, same bytes. `settings`: as if these were in force. Throws `validation_failed` for what the core would take
+   * silently and wrongly.
+   */
+  render(desired: CoreDesired, settings?: Settings): Promise<Rendered>
   /**
    * Never changes anything. A core that does not answer, or not yet, is no error: its services are `down` or `unknown`, and
    * what it did not tell is undefined. `configSha256` is of the files that the running core has read: where they were written and
@@ -233,10 +236,10 @@ export interface CoreDriver {
    */
   observe(signal: AbortSignal): Promise<CoreObserved>
   /**
-   * What `apply` would do now. Never changes anything. Absent where nothing but the hash of `observe` can tell; the owner of
+   * What `apply` would do now, or with these settings in force. Never changes anything. Absent where nothing but the hash of `observe` can tell; the owner of
    * the core's settings compares that then.
    */
-  plan?(config: Rendered, signal: AbortSignal): Promise<CorePlan>
+  plan?(config: Rendered, signal: AbortSignal, settings?: Settings): Promise<CorePlan>
   /**
    * Writes and restarts what changed; idempotent; leaves the last good files when it fails. Throws `core_config_refused`
    * for what the core does not take: it is not tried again until something else is wanted. Anything else is.

@@ -1,4 +1,5 @@
 import { type ServiceRef, serviceRef } from './service-ref.ts'
+import type { CoreWork } from './service-shapes.ts'
 import type { ComponentState } from './services.ts'
 
 /**
@@ -74,6 +75,8 @@ export interface Incident {
   readonly sinceMs: number
   /** Phones that were on before and are off now; undefined where it keeps no phone off, or nobody knows. */
   readonly phonesOff: number | undefined
+  /** The change of the core by this service that it followed on: its likely cause. */
+  readonly change?: CoreWork | undefined
 }
 
 /** The outages of now, the gravest first. */

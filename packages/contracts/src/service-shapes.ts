@@ -24,6 +24,7 @@ import {
   transmitterRef,
   txGateRef,
 } from './services.ts'
+import type { Settings } from './settings.ts'
 import {
   reachKeeperRef,
   type SubscriberState,
@@ -297,12 +298,46 @@ export const foundSettingsRef: ServiceRef<FoundSettings> = serviceRef<FoundSetti
   found: 'function',
 })
 
+/** A change of the core's files by this service, with the restarts that it took. */
+export interface CoreWork {
+  /** Paths of the files. */
+  readonly files: readonly string[]
+  /** Daemons, in the order of their restarts. */
+  readonly daemons: readonly string[]
+  /** Ms since the epoch. */
+  readonly sinceMs: number
+  /** When it is over by its plan, ms since the epoch: until then a core that is not well is being worked on. */
+  readonly untilMs: number
+}
+/** What other settings would do to the core. */
+export interface CoreOutlook {
+  /** Daemons, in the order of their restarts. */
+  readonly restarts: readonly string[]
+  /** Phones that lose the network by it; undefined when the core does not tell. */
+  readonly dropped: number | undefined
+  readonly expectedS: number | undefined
+  readonly notes: readonly string[]
+  readonly problems: readonly string[]
+}
+/** What this service changes in the core. */
+export interface CoreChanges {
+  /** The last one that restarted daemons; undefined when there was none since this service began. */
+  last(): CoreWork | undefined
+  /** What these settings would do if they were in force. Undefined: nothing, or another one drives the core. */
+  outlook(settings: Settings, signal: AbortSignal): Promise<CoreOutlook | undefined>
+}
+export const coreChangesRef: ServiceRef<CoreChanges> = serviceRef<CoreChanges>('core.changes', {
+  last: 'function',
+  outlook: 'function',
+})
+
 const REFS: readonly ServiceRef<object>[] = [
   agentWatchRef,
   authenticatorRef,
   bootstrapTokensRef,
   certificateEndsRef,
   collectionConsumerRef,
+  coreChangesRef,
   coreDriverRef,
   hssDriverRef,
   incidentBoardRef,

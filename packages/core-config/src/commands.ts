@@ -20,40 +20,7 @@ const planOf = async ({ call }: CommandHost, change: Readonly<Record<string, unk
 
 /** `svc core plan`, `svc core adopt`, `svc core take-over`, `svc core release`, `svc core restart` */
 export const commands: Commands = {
-  'core plan': async (host) => {
-    const { out, err, printable, fields, table, typed } = host
-    const { apns, mcc, mnc, tac } = typed
-    const plan = await planOf(host, { apns, mcc, mnc, tac })
-    if (host.isJson) return host.printRecord(plan)
-    const { files, daemons, problems = [], notes = [], overlays = [], ...short } = plan
-    out(fields(short))
-    for (const { path, keys } of overlays)
-      out(
-        `Yours in ${printable(path)}: ${keys.length === 0 ? 'all of it' : keys.map(printable).join(', ')}\n`,
-      )
-    for (const note of notes) out(`Note: ${printable(note)}\n`)
-    for (const problem of problems) err(`Problem: ${printable(problem)}\n`)
-    // Where nothing is compared a list of all that the core would get says nothing.
-    if (plan.state === 'unconfigured' || plan.state === 'unknown') {
-      const names = files.map(({ path }) => printable(path))
-      if (files.length > 0) out(`\nRendered: ${countText(names.length, 'file')} (${names.join(', ')}).\n`)
-      return
-    }
-    const rows = daemons.map((row) => ({ ...row, drops: row.action === 'restart' ? row.drops : undefined }))
-    const columns = [
-      { title: 'DAEMON', value: 'name' },
-      { title: 'RUNS IN', value: 'container' },
-      'action',
-      'drops',
-      WRAPPED_REASON,
-    ]
-    if (rows.length > 0) out(`\n${table(rows, columns)}`)
-    const changed = files.filter(({ change }) => change !== 'same')
-    if (changed.length > 0) out(`\n${table(changed, [{ title: 'FILE', value: 'path' }, 'change', 'daemon'])}`)
-    // A diff as it is, line by line, without anything that could move the cursor.
-    for (const { diff } of changed)
-      if (diff !== undefined) out(`\n${diff.trimEnd().split('\n').map(printable).join('\n')}\n`)
-  },
+  'core plan': async (host) => await (host.typed.reload === true ? showReload(host) : showPlan(host)),
   'core adopt': adopt,
   'core take-over': async (host) => {
     const { typed, call, err, printable } = host
@@ -84,6 +51,64 @@ export const commands: Commands = {
     }
     host.printRecord(await call('POST /v1/core/restart', { body: {} }))
   },
+}
+
+/** What a change of the core's configuration would do now: its cost, then file by file. */
+async function showPlan(host: CommandHost): Promise<void> {
+  const { out, err, printable, fields, table, typed } = host
+  const { apns, mcc, mnc, tac } = typed
+  const plan = await planOf(host, { apns, mcc, mnc, tac })
+  if (host.isJson) return host.printRecord(plan)
+  const { files, daemons, problems = [], notes = [], overlays = [], ...short } = plan
+  out(fields(short))
+  for (const { path, keys } of overlays)
+    out(`Yours in ${printable(path)}: ${keys.length === 0 ? 'all of it' : keys.map(printable).join(', ')}\n`)
+  for (const note of notes) out(`Note: ${printable(note)}\n`)
+  for (const problem of problems) err(`Problem: ${printable(problem)}\n`)
+  // Where nothing is compared a list of all that the core would get says nothing.
+  if (plan.state === 'unconfigured' || plan.state === 'unknown') {
+    const names = files.map(({ path }) => printable(path))
+    if (files.length > 0) out(`\nRendered: ${countText(names.length, 'file')} (${names.join(', ')}).\n`)
+    return
+  }
+  const rows = daemons.map((row) => ({ ...row, drops: row.action === 'restart' ? row.drops : undefined }))
+  const columns = [
+    { title: 'DAEMON', value: 'name' },
+    { title: 'RUNS IN', value: 'container' },
+    'action',
+    'drops',
+    WRAPPED_REASON,
+  ]
+  if (rows.length > 0) out(`\n${table(rows, columns)}`)
+  const changed = files.filter(({ change }) => change !== 'same')
+  if (changed.length > 0) out(`\n${table(changed, [{ title: 'FILE', value: 'path' }, 'change', 'daemon'])}`)
+  // A diff as it is, line by line, without anything that could move the cursor.
+  for (const { diff } of changed)
+    if (diff !== undefined) out(`\n${diff.trimEnd().split('\n').map(printable).join('\n')}\n`)
+}
+
+/** What the core gets once the service reads its configuration file again. */
+async function showReload(host: CommandHost): Promise<void> {
+  const { call, out, err, printable, printRecord, isJson } = host
+  const { file, core } = (await call('PUT /v1/settings', {
+    query: { dry_run: true },
+    body: { settings: {} },
+  })) as unknown as { readonly file: string; readonly core: Outlook | null } // as the route documents it
+  if (isJson) return printRecord({ file, core })
+  if (core === null) return out(`With ${printable(file)} as it is now, the core does not change.\n`)
+  const { restarts, subscribers_dropped: dropped, notes, problems } = core
+  const cost = restarts.length === 0 ? 'nothing restarts' : cutWords(restarts.map(printable), dropped)
+  out(`When the service reads ${printable(file)} again (systemctl reload steeple): ${cost}.\n`)
+  for (const note of notes) out(`Note: ${printable(note)}\n`)
+  for (const problem of problems) err(`Problem: ${printable(problem)}\n`)
+}
+
+/** What other settings do to the core, as `PUT /v1/settings` answers it. */
+interface Outlook {
+  readonly restarts: readonly string[]
+  readonly subscribers_dropped: number | null
+  readonly notes: readonly string[]
+  readonly problems: readonly string[]
 }
 
 const WRAPPED_REASON = { value: 'reason', fit: 'wrap' } as const

@@ -16,6 +16,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
+import { type ChangeRecord, restartsIn } from './core-changes.ts'
 import { syncOverlays } from './kept-overlays.ts'
 import { coreDesired, noDriverWords, planOf } from './plan.ts'
 
@@ -156,7 +157,7 @@ function comparedWords(plan: CorePlan): readonly [ComponentHealth['status'], str
     ]
   if (plan.state === 'in_sync') return ['ok', `${why}: the core's configuration${where} is as it should be`]
   const files = plan.files.filter(({ change }) => change !== 'same').length
-  const daemons = plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name)
+  const daemons = restartsIn(plan)
   const restarts =
     daemons.length === 0
       ? 'nothing restarts'
@@ -193,7 +194,7 @@ const FINAL: ReadonlySet<string> = new Set([coreConfigRefused.code, validationFa
  * is reloaded (SIGHUP); what an outage prevented is tried again with backoff. With `southbound.driver: none` it only
  * compares. Over files of others nothing is applied until an operator agrees.
  */
-export function coreReconciler(context: Context, key: () => string): CoreControl {
+export function coreReconciler(context: Context, key: () => string, work: ChangeRecord): CoreControl {
   const [board, applier] = [coreBoard(context), createApplier(context)]
   let mayRetry = false
   /** What the core refused since this process began: not every driver keeps a record. */
@@ -205,11 +206,22 @@ export function coreReconciler(context: Context, key: () => string): CoreControl
   const refusalOf = ({ refused }: CorePlan, { sha256 }: Rendered): string | undefined =>
     // What this process was told says also how the way back went.
     mayRetry ? undefined : refusedHere?.sha256 === sha256 ? refusedHere.words : refused
-  const applied = async (driver: CoreDriver, set: Rendered, signal: AbortSignal): Promise<CorePlan> => {
+  const applied = async (
+    driver: CoreDriver,
+    set: Rendered,
+    plan: CorePlan,
+    signal: AbortSignal,
+  ): Promise<CorePlan> => {
+    const files = plan.files.flatMap(({ path, change }) => (change === 'same' ? [] : [path]))
+    const daemons = restartsIn(plan)
+    const facts = { core: context.settings.core, files, restarts: daemons, phones: plan.dropped ?? null }
+    context.log.info(facts, 'core configuration is being applied')
+    work.begin({ files, daemons }, plan.expectedS)
     try {
       await applier.apply(driver, set, signal)
       refusedHere = undefined
     } catch (error) {
+      work.fail()
       if (isServiceError(error) && FINAL.has(error.code))
         refusedHere = { sha256: set.sha256, words: errorWords(error) }
       throw error
@@ -237,7 +249,7 @@ export function coreReconciler(context: Context, key: () => string): CoreControl
       if (refused !== undefined) return giveUp(refused)
       // Policy or files of the operator's own may have changed meanwhile: half of each must not restart anybody.
       if ((await driver.render(coreDesired(context))).sha256 !== set.sha256) return await step(driver, signal)
-      board.inForce(set, await applied(driver, set, signal))
+      board.inForce(set, await applied(driver, set, plan, signal))
     }
     mayRetry = false
     return { state: 'converged' }

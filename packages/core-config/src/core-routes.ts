@@ -17,6 +17,7 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import { pause } from '@steeple/southbound'
+import type { ChangeRecord } from './core-changes.ts'
 import { forgetOverlays } from './kept-overlays.ts'
 import { coreDesired, noDriverWords, planNow } from './plan.ts'
 
@@ -33,8 +34,8 @@ const PATHS: JsonSchema = { type: 'array', items: { type: 'string' } }
 const COPY = '20261128T084506994Z-7a57fc5f'
 
 /** `POST /v1/core/take-over`, `POST /v1/core/restore-original` and `POST /v1/core/restart`; `wake` has the core looked at. */
-export function takeOverRoutes(context: Context, wake: () => void): readonly Route[] {
-  return [takeOverRoute(context, wake), restoreRoute(context, wake), restartRoute(context)]
+export function takeOverRoutes(context: Context, wake: () => void, work: ChangeRecord): readonly Route[] {
+  return [takeOverRoute(context, wake), restoreRoute(context, wake, work), restartRoute(context)]
 }
 
 function takeOverRoute(context: Context, wake: () => void): Route {
@@ -87,7 +88,7 @@ async function coreIsWell(context: Context, signal: AbortSignal): Promise<void> 
   while (isIll() && monotonicMs() < end) await pause(LOOK_MS, signal)
 }
 
-function restoreRoute(context: Context, wake: () => void): Route {
+function restoreRoute(context: Context, wake: () => void, work: ChangeRecord): Route {
   return route<unknown, unknown, RestoreBody>({
     method: 'POST',
     path: '/v1/core/restore-original',
@@ -145,6 +146,7 @@ function restoreRoute(context: Context, wake: () => void): Route {
         const cost = { restarted: restarts, subscribers_dropped: dropped, problem: null }
         return ok({ ...backRecord(planned), ...cost })
       }
+      work.begin({ files: planned?.changed ?? [], daemons: planned?.restarts ?? [] }, undefined)
       const done = await driver.restoreOriginal(set, named, request.signal)
       const { restarted, problem = null } = done
       const back = { ...backRecord(done), restarted, problem }

@@ -6,6 +6,7 @@ import {
   coreDriverRef,
   policyRef,
   type Rendered,
+  type Settings,
   subscribersRef,
 } from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
@@ -19,8 +20,11 @@ interface CoreChange {
 }
 
 /** What the core must be set to: the settings, with the policy bundle's APNs, and `change`. Throws while the policy cannot be read. */
-export function coreDesired(context: Context, change: CoreChange = {}): CoreDesired {
-  const { plmn, tac, policy } = context.settings
+export function coreDesired(
+  context: Context,
+  change: CoreChange = {},
+  { plmn, tac, policy }: Settings = context.settings,
+): CoreDesired {
   const { apns } = context.use(policyRef).bundle()
   const { mcc = plmn.mcc, mnc = plmn.mnc } = change
   return {
@@ -45,8 +49,13 @@ const NOTHING: CorePlan = {
 }
 
 /** What the driver's `apply` would do with that set: the driver's own word, else by the hash of what it observes. */
-export async function planOf(driver: CoreDriver, set: Rendered, signal: AbortSignal): Promise<CorePlan> {
-  if (driver.plan !== undefined) return await driver.plan(set, signal)
+export async function planOf(
+  driver: CoreDriver,
+  set: Rendered,
+  signal: AbortSignal,
+  settings?: Settings,
+): Promise<CorePlan> {
+  if (driver.plan !== undefined) return await driver.plan(set, signal, settings)
   const { configSha256 } = await driver.observe(signal)
   const isInSync = configSha256 === set.sha256
   const notes = ['the core driver does not tell which daemons a change restarts, nor whom that drops']

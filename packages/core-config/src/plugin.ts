@@ -1,5 +1,6 @@
 import {
   type Context,
+  coreChangesRef,
   coreDriverRef,
   type FoundSettings,
   foundSettingsRef,
@@ -9,6 +10,7 @@ import {
   pageRoutes,
   policyRef,
 } from '@steeple/contracts'
+import { changeRecord } from './core-changes.ts'
 import { CORE_CONFIG_RESOURCE, coreReconciler } from './core-reconciler.ts'
 import { planRoute, takeOverRoutes } from './core-routes.ts'
 import { settingsFound } from './found.ts'
@@ -22,7 +24,8 @@ export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     registerOverlays(context)
     const key = (): string => context.maybe(nodeIdentityRef)?.nodeId ?? 'core'
-    const control = coreReconciler(context, key)
+    const work = changeRecord(context)
+    const control = coreReconciler(context, key, work)
     const wake = (): void => context.enqueue(CORE_CONFIG_RESOURCE, key())
     context.onSettings(() => {
       control.retry()
@@ -32,12 +35,15 @@ export const plugin: Plugin = {
     context.onChange(coreDriverRef, wake)
     const foundSettings: FoundSettings = { found: (signal) => settingsFound(context, signal) }
     return {
-      services: new Map<string, object>([[foundSettingsRef.id, foundSettings]]),
+      services: new Map<string, object>([
+        [foundSettingsRef.id, foundSettings],
+        [coreChangesRef.id, work.changes],
+      ]),
       reconcilers: [control.reconciler],
       routes: [
         planRoute(context),
         ...adoptRoutes(context, wake),
-        ...takeOverRoutes(context, wake),
+        ...takeOverRoutes(context, wake, work),
         ...pageRoutes(import.meta.url, '/core-config-files'),
       ],
       health: async () => control.health(),

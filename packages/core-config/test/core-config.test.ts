@@ -1,8 +1,10 @@
 import {
   type CommandHost,
+  type CoreChanges,
   type CoreDesired,
   type CoreDriver,
   type CorePlan,
+  coreChangesRef,
   coreConfigRefused,
   coreDriverRef,
   type Instance,
@@ -511,6 +513,71 @@ test('looks at the core at once when another driver comes, and says when there i
       ['unknown', ['no driver for core core_a is running: GET /v1/plugins says why']],
     )
   }))
+
+test('keeps what it changes in the core, from before the restarts, and says what other settings would do', () => {
+  const daemons = (['smf', 'amf'] as const).map((name) => ({
+    ...{ name, container: name, action: name === 'smf' ? ('restart' as const) : ('none' as const) },
+    ...{ drops: 'all' as const, reason: '', dropped: 2, expectedS: 3 },
+  }))
+  const files = [{ path: 'smf.yaml', change: 'changed' as const, daemon: 'smf', diff: undefined }]
+  const plan: CorePlan = {
+    ...{ dir: '/etc/core', state: 'changes', files, daemons, dropped: 2, expectedS: 45 },
+    ...{ notes: ['a note'], problems: [], refused: undefined },
+  }
+  const asked: (Settings | undefined)[] = []
+  return inBed(
+    async ({ core, fake, instance, pass }) => {
+      const changes = instance.services?.get(coreChangesRef.id) as CoreChanges
+      assert.is(changes.last(), undefined)
+      await pass()
+      const sinceMs = fake.clock.nowMs()
+      const work = { files: ['smf.yaml'], daemons: ['smf'], sinceMs, untilMs: sinceMs + 45_000 }
+      assert.equal(changes.last(), work)
+      core.isAway = true
+      await fake.clock.advance(1_000)
+      await pass().catch(() => undefined)
+      assert.is(changes.last()?.untilMs, sinceMs + 1_000, 'a change that fails is no work any more')
+      const other = { ...fake.context.settings, tac: 9 }
+      const outlook = { restarts: ['smf'], dropped: 2, expectedS: 45, notes: ['a note'], problems: [] }
+      assert.equal(await changes.outlook(other, signal), outlook)
+      assert.is(asked.at(-1)?.tac, 9)
+      assert.equal((await changes.outlook({ ...other, tac: 0 }, signal))?.problems, [
+        'tac 0 is not for this core',
+      ])
+      const looking = { ...other, southbound: { ...other.southbound, driver: 'none' as const } }
+      assert.is(await changes.outlook(looking, signal), undefined)
+    },
+    {
+      plan: async (_set, _signal, settings) => {
+        asked.push(settings)
+        return plan
+      },
+    },
+  )
+})
+
+test('says what a reload of the configuration file would do to the core', async () => {
+  const told = async (core: object | null): Promise<readonly [string, unknown]> => {
+    const said: string[] = []
+    let asked: unknown
+    const host = {
+      ...{ typed: { reload: true }, isJson: false, printable: (text: string) => text },
+      ...{ out: (text: string) => said.push(text), err: (text: string) => said.push(text) },
+      call: async (operation: string, request: object) => {
+        asked = [operation, request]
+        return { file: '/etc/svc/control.yaml', core }
+      },
+    }
+    await commands['core plan']?.(host as unknown as CommandHost)
+    return [said.join(''), asked]
+  }
+  const [nothing, asked] = await told(null)
+  assert.match(nothing, /the core does not change/)
+  assert.equal(asked, ['PUT /v1/settings', { query: { dry_run: true }, body: { settings: {} } }])
+  const cost = { restarts: ['smf'], subscribers_dropped: 2, notes: ['mind the pool'], problems: ['no room'] }
+  const [words] = await told(cost)
+  assert.match(words, /smf restarts, which cuts off 2 phones\.\nNote: mind the pool\nProblem: no room/)
+})
 
 test('asks for the plan of a change before it is made', async () => {
   const asked: unknown[] = []

@@ -1,6 +1,7 @@
-import { type Context, healthBoardRef, nodeIdentityRef } from '@steeple/contracts'
+import { type Context, coreChangesRef, healthBoardRef, nodeIdentityRef } from '@steeple/contracts'
 import { agentTrouble } from './agent-components.ts'
 import { findHeartbeat } from './node-store.ts'
+import { isAtWork } from './planned-work.ts'
 
 /**
  * Why a node is degraded now; undefined when it is not.
@@ -12,10 +13,11 @@ export async function degradedReason(context: Context, nodeId: string): Promise<
   const heartbeat = await findHeartbeat(context.db, nodeId)
   const trouble = heartbeat === undefined ? undefined : agentTrouble(heartbeat, context.clock.nowMs())
   if (nodeId !== context.use(nodeIdentityRef).nodeId) return trouble
+  const work = context.maybe(coreChangesRef)?.last()
   const ill = context
     .use(healthBoardRef)
     .components()
-    .filter(({ required, status }) => required && status !== 'ok')
+    .filter((one) => one.required && one.status !== 'ok' && !isAtWork(one, context.clock.nowMs(), work))
     .map(({ name }) => name)
   return ill.length === 0 ? trouble : `not ok: ${ill.join(', ')}`
 }

@@ -1,6 +1,7 @@
 import {
   type ComponentState,
   type Context,
+  type CoreWork,
   countText,
   INCIDENT_KINDS,
   INCIDENT_TITLES,
@@ -12,6 +13,7 @@ import {
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
+import { isAtWork, withChange } from './planned-work.ts'
 
 /** Of a core: `core_degraded` counts where a function is down. */
 const NO_WAY_IN = ['no_core', 'other_network', 'core_degraded'] as const
@@ -210,11 +212,14 @@ export type IncidentLook = (components: readonly ComponentState[]) => Promise<re
 export function incidentLook(
   clock: Context['clock'],
   attached: () => Promise<number | undefined>,
+  lastWork: () => CoreWork | undefined = () => undefined,
 ): IncidentLook {
   const goneOf = phoneMemory()
-  return async (components) => {
-    const now = await attached()
-    return incidentsOf(components, goneOf(now, keepsPhonesOff(components), clock.monotonicMs()))
+  return async (all) => {
+    const [now, work] = [await attached(), lastWork()]
+    const components = all.filter((one) => !isAtWork(one, clock.nowMs(), work))
+    const phonesOff = goneOf(now, keepsPhonesOff(all), clock.monotonicMs())
+    return incidentsOf(components, phonesOff).map((incident) => withChange(incident, work))
   }
 }
 
@@ -374,6 +379,15 @@ export const INCIDENT_SCHEMA: JsonSchema = objectSchema(
         'Phones that were on before and are off now; null where it keeps no phone off or nobody knows.',
     },
     advice: { type: 'string', description: 'What to do first.' },
+    change: {
+      ...recordSchema({
+        files: { type: 'array', items: { type: 'string' } },
+        restarted: { type: 'array', items: { type: 'string' }, description: 'Daemons.' },
+        at: TIMESTAMP_SCHEMA,
+      }),
+      description:
+        'What the box changed in the core right before it began: the likely cause. Absent: nothing.',
+    },
     runbook: { type: 'string', description: 'The page of the documentation with all steps.' },
     since: TIMESTAMP_SCHEMA,
   },
@@ -409,7 +423,7 @@ export function incidentRecords(incidents: readonly Incident[]): readonly object
 }
 
 function incidentRecord(incident: Incident): object {
-  const { id, kind, title, severity, cause, effects, boxes = [], sinceMs, phonesOff } = incident
+  const { id, kind, title, severity, cause, effects, boxes = [], sinceMs, phonesOff, change } = incident
   const { impact, advice } = WORDS[kind]
   return {
     id,
@@ -423,7 +437,13 @@ function incidentRecord(incident: Incident): object {
     effects: effects.slice(0, MOST_LISTED),
     impact: phonesOff === undefined ? impact : `${countText(phonesOff, 'phone is', 'phones are')} off.`,
     phones_off: phonesOff ?? null,
-    advice,
+    advice:
+      change === undefined
+        ? advice
+        : `It began after the box changed ${change.files.join(', ')}: undo that change first. ${advice}`,
+    ...(change && {
+      change: { files: change.files, restarted: change.daemons, at: timestampFromMs(change.sinceMs) },
+    }),
     runbook: runbookOf(kind),
     since: timestampFromMs(sinceMs),
   }

@@ -4,6 +4,7 @@ import {
   agentWatchRef,
   type Context,
   certificateEndsRef,
+  coreChangesRef,
   createTurns,
   healthBoardRef,
   type IncidentBoard,
@@ -91,7 +92,7 @@ export const plugin: Plugin = {
       const { isConnected, attachedUes } = await look()
       return isConnected === false ? 0 : (attachedUes ?? undefined)
     }
-    const incidentsIn = incidentLook(context.clock, attached)
+    const incidentsIn = incidentLook(context.clock, attached, () => context.maybe(coreChangesRef)?.last())
     // Who watches all the time goes by what the health polls have seen, and asks nobody again.
     const incidents: IncidentBoard = {
       current: async () => incidentsIn(await withAgents(context, context.use(healthBoardRef).components())),

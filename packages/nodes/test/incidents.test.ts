@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { type ComponentState, INCIDENT_KINDS, type IncidentKind } from '@steeple/contracts'
+import {
+  type ComponentState,
+  type CoreWork,
+  INCIDENT_KINDS,
+  type IncidentKind,
+  timestampFromMs,
+} from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
 import { certificateHealth, quietWatch } from '../src/box-health.ts'
 import { incidentLook, incidentRecords, incidentsOf, runbookOf } from '../src/incidents.ts'
@@ -245,6 +251,35 @@ incidents('counts the phones that were on before the core lost them', async () =
     incident !== undefined &&
       (incidentRecords([incident])[0] as { impact: string }).impact === '12 phones are off.',
   )
+})
+
+incidents('takes no planned restart of the core for an outage before its time is over', async () => {
+  const clock = fakeClock()
+  const sinceMs = clock.nowMs()
+  const work: CoreWork = { files: ['amf.yaml'], daemons: ['amf'], sinceMs, untilMs: sinceMs + 30_000 }
+  const look = incidentLook(
+    clock,
+    async () => 0,
+    () => work,
+  )
+  const core = (more: Partial<ComponentState> = {}) => ill('core.radios', { kind: 'core', sinceMs, ...more })
+  const radio = core({ incident: 'no_radio', sinceMs: sinceMs + 2_000 })
+  const before = core({ name: 'core.work', sinceMs: sinceMs - 1 })
+  const tx = ill('ran', { kind: 'ran', incident: 'cell_not_permitted', sinceMs: sinceMs + 1 })
+  const kinds = async (...components: readonly ComponentState[]) =>
+    (await look(components)).map(({ kind }) => kind)
+  assert.equal(await kinds(core(), radio), [])
+  assert.equal(await kinds(radio, tx), ['cell_not_permitted'])
+  assert.equal(await kinds(before), ['no_core'], 'it was not well before')
+  await clock.advance(30_000)
+  assert.equal(await kinds(radio), ['no_radio'])
+  const [record] = incidentRecords(await look([radio])) as readonly { change?: object; advice: string }[]
+  assert.equal(record?.change, { files: ['amf.yaml'], restarted: ['amf'], at: timestampFromMs(sinceMs) })
+  assert.match(record?.advice ?? '', 'after the box changed amf.yaml: undo that change first')
+  const late = { ...radio, sinceMs: sinceMs + 11 * MINUTE }
+  const [other] = incidentRecords(await look([late])) as readonly { change?: object; advice: string }[]
+  assert.is(other?.change, undefined)
+  assert.not.match(other?.advice ?? '', 'undo that change')
 })
 
 incidents('names a section of the runbook that is there, for each kind', () => {

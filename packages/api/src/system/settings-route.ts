@@ -1,11 +1,14 @@
 import {
+  type CoreOutlook,
   changeTag,
+  coreChangesRef,
   foundSettingsRef,
   type JsonSchema,
   objectSchema,
   ok,
   type Reply,
   type Route,
+  recordSchema,
   refuseStale,
   route,
   settingsFixed,
@@ -60,11 +63,10 @@ const CHANGE_BODY: JsonSchema = objectSchema(
   {
     settings: {
       type: 'object',
-      minProperties: 1,
       maxProperties: 50,
       propertyNames: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$', maxLength: 128 },
       additionalProperties: { description: 'Any JSON that the key takes.' },
-      description: 'By key, dotted.',
+      description: 'By key, dotted. None: the file as it is.',
       examples: [{ 'server.country': 'DE', 'plmn.mcc': '262', 'plmn.mnc': '98' }],
     },
   },
@@ -87,8 +89,23 @@ const CHANGED: JsonSchema = objectSchema(
       ]),
       description: 'Keys that a variable or a flag sets, so that the file has no effect on them.',
     },
+    core: {
+      ...recordSchema({
+        restarts: { type: 'array', items: TEXT, description: 'Daemons, in that order.' },
+        subscribers_dropped: {
+          type: ['integer', 'null'],
+          description: 'Phones that lose the network by it; null when the core does not tell.',
+        },
+        expected_s: { type: ['integer', 'null'] },
+        notes: { type: 'array', items: TEXT },
+        problems: { type: 'array', items: TEXT },
+      }),
+      type: ['object', 'null'],
+      description:
+        'What it does to the core that the service drives: a moment later, or once the file is read again. null: nothing.',
+    },
   },
-  ['applied', 'file', 'writable', 'lines', 'fixed'],
+  ['applied', 'file', 'writable', 'lines', 'fixed', 'core'],
 )
 
 /** What of the configuration is read and changed over HTTP. */
@@ -123,7 +140,7 @@ function changeRoute(file: SettingsFile, change: UnderWay, kernel: EdgeCore['ker
       'driver of the core only that there is none. With `found`, other keys too, but only to what the box itself reads from ' +
       'this machine now. The whole ' +
       'file is checked before anything is written; everything else in it stays. A dry run changes nothing and shows ' +
-      'what would be written. With If-Match, a request is refused when the file has changed, no matter by whom.',
+      'what would be written, and what that does to the core. With If-Match, a request is refused when the file has changed, no matter by whom.',
     schema: {
       query: objectSchema({ dry_run: { type: 'boolean' }, found: { type: 'boolean' } }),
       body: CHANGE_BODY,
@@ -139,10 +156,14 @@ function changeRoute(file: SettingsFile, change: UnderWay, kernel: EdgeCore['ker
         request.query.found === true
           ? await kernel.service(foundSettingsRef)?.found(request.signal)
           : undefined
+      const outlook = async (planned: Planned): Promise<object | null> =>
+        coreRecord(await kernel.service(coreChangesRef)?.outlook(planned.loaded.settings, request.signal))
       if (request.query.dry_run === true) {
         guard()
-        return tagged(file, { applied: false, ...told(file.plan(settings, found)) })
+        const planned = file.plan(settings, found)
+        return tagged(file, { applied: false, ...told(planned), core: await outlook(planned) })
       }
+      const core = await outlook(file.plan(settings, found))
       const { promise, resolve } = Promise.withResolvers<void>()
       const work = request.mutate('settings', async (tx) => {
         tx.audit({ detail: { ...settings } })
@@ -151,7 +172,7 @@ function changeRoute(file: SettingsFile, change: UnderWay, kernel: EdgeCore['ker
         const planned = file.plan(settings, found)
         file.write(planned)
         change.isInForce = promise
-        return tagged(file, { applied: true, ...told(planned) })
+        return tagged(file, { applied: true, ...told(planned), core })
       })
       try {
         const reply = await work
@@ -169,8 +190,16 @@ function tagged(file: SettingsFile | undefined, body: object): Reply {
   return { ...ok(body), headers: { etag: changeTag(file?.digest() ?? null, body) } }
 }
 
-function told({ file, isWritable, lines, fixed }: ReturnType<SettingsFile['plan']>): object {
+type Planned = ReturnType<SettingsFile['plan']>
+
+function told({ file, isWritable, lines, fixed }: Planned): object {
   return { file, writable: isWritable, lines, fixed }
+}
+
+function coreRecord(outlook: CoreOutlook | undefined): object | null {
+  if (outlook === undefined) return null
+  const { restarts, dropped, expectedS, notes, problems } = outlook
+  return { restarts, subscribers_dropped: dropped ?? null, expected_s: expectedS ?? null, notes, problems }
 }
 
 /** `GET /v1/settings`: the configuration in force, key by key. */

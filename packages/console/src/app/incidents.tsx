@@ -90,7 +90,7 @@ function IncidentLine({
   readonly onDone: () => void
   readonly children: ComponentChildren
 }) {
-  const { kind, severity, detail, component, boxes, effects, runbook, since } = incident
+  const { kind, severity, detail, component, boxes, effects, runbook, since, change } = incident
   const isCritical = severity === 'critical'
   const name = nameOf(incident)
   const advice = textOf('do', kind)
@@ -106,6 +106,13 @@ function IncidentLine({
           {t('incident.since')} <Time at={since} relative />
         </span>
       </p>
+      {change === undefined ? null : (
+        <p>
+          <strong>
+            {t('incident.change', { files: change.files.join(', '), parts: change.restarted.join(', ') })}
+          </strong>
+        </p>
+      )}
       <p>{advice ?? <Said>{incident.advice}</Said>}</p>
       {CAUSE_FIRST.has(kind) || boxes.count > 1 ? (
         <p>

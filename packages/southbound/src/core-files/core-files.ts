@@ -77,11 +77,11 @@ async function applySet(
 /** A core whose configuration is a directory of files and whose daemons are containers: what its driver stands on. */
 export interface CoreFiles {
   /** For `CoreDriver.render`: with the overlays of the operator's own. */
-  render(desired: CoreDesired): Promise<Rendered>
+  render(desired: CoreDesired, settings?: Settings): Promise<Rendered>
   /** For `CoreDriver.apply`. Refused with `southbound_unavailable` while `southbound.driver` is `none`. */
   apply(config: Rendered, signal: AbortSignal): Promise<CoreApplied>
   /** For `CoreDriver.plan`. */
-  plan(config: Rendered, signal: AbortSignal): Promise<CorePlan>
+  plan(config: Rendered, signal: AbortSignal, settings?: Settings): Promise<CorePlan>
   /** For `CoreDriver.takeOver`. Refused with `validation_failed` while `southbound.driver` is `none`. */
   takeOver(config: Rendered, named: readonly string[], signal: AbortSignal): Promise<string>
   /** For `CoreDriver.restoreOriginal`. Restarts nobody while `southbound.driver` is `none`. */
@@ -137,15 +137,16 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
     return names.every((name) => all.some(({ daemon }) => daemon.name === name)) ? all : []
   }
   return {
-    render: async (desired) => {
-      const { settings } = context
+    render: async (desired, settings = context.settings) => {
       const set = await parts.rendered(desired, settings)
       return await overlaid(parts.place(settings).configDir, set, (theirs) =>
         parts.fit?.(desired, settings, theirs),
       )
     },
-    plan: (config, signal) =>
-      makePlan(coreSetOf(context, parts, config), { context, parts, engine, isUnderWay }, signal),
+    plan: (config, signal, settings = context.settings) => {
+      const as = { settings }
+      return makePlan(coreSetOf(as, parts, config), { context: as, parts, engine, isUnderWay }, signal)
+    },
     takeOver: async (config, named, signal) => {
       signal.throwIfAborted()
       return await inTurn(() => takeOverSet(coreSetOf(context, parts, config), named, work))

@@ -101,7 +101,7 @@ change('says what a change does to the core before it is made, and as it is made
   const asked: unknown[] = []
   const outlook = { restarts: ['smf'], dropped: 2, expectedS: undefined, notes: ['n'], problems: [] }
   world.kernel.services.set(coreChangesRef.id, {
-    outlook: async (settings: unknown) => {
+    outlook: async ({ settings }: { readonly settings: unknown }) => {
       asked.push(settings)
       return outlook
     },

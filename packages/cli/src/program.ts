@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { ItemOf } from '@steeple/client'
+import type { AnswerOf, ItemOf } from '@steeple/client'
 import { countText } from '@steeple/contracts'
 import { Command, CommanderError, Option } from 'commander'
 import { baseUrl, bearerToken, type ConnectionOptions } from './client/credentials.ts'
 import { identityOf } from './client/identity.ts'
-import { connect, isObject, type Json, type Service } from './client/service.ts'
+import { connect, isObject, type Json } from './client/service.ts'
 import { dropSession, keepSession, sessionFor } from './client/session.ts'
-import { CommandError, failure, unreadable, usageError } from './command-error.ts'
+import { failure, unreadable, usageError } from './command-error.ts'
 import { addCommands, type CommandEntry } from './commands/api-commands.ts'
 import { arranged } from './commands/arranged.ts'
 import { addCompletionCommand } from './commands/completion.ts'
@@ -82,7 +82,10 @@ async function set(terminal: Terminal, assignments: readonly string[], options: 
   const ifMatch = typeof revision === 'number' ? `"${revision}"` : (await service.get('/v1/policy')).etag
   const changes = Object.fromEntries(Object.entries(patch).filter(([name]) => !isOwnField(name)))
   if (Object.keys(changes).length === 0) throw usageError('nothing to set; give key.path=value or --file')
-  const cut = options.yes === true ? undefined : await cutBy(service, changes.apns)
+  const isAsking = options.yes !== true && 'apns' in changes
+  const query = { dry_run: true }
+  const tried = isAsking ? await service.put('/v1/policy', { query, body: changes, ifMatch }) : undefined
+  const cut = cutBy(tried?.data.core)
   if (cut !== undefined) {
     terminal.err(`${cut}. Nothing was changed. To do it, add --yes\n`)
     return terminal.answer(1)
@@ -91,24 +94,13 @@ async function set(terminal: Terminal, assignments: readonly string[], options: 
   printRecord(terminal, options, data)
 }
 
-/** Whom other APNs cut off, in words; undefined where they cut off nobody, or nothing here says. */
-async function cutBy(service: Service, apns: unknown): Promise<string | undefined> {
-  if (!Array.isArray(apns)) return undefined
-  const query = { apns: apns.join(',') }
-  // APNs that are none are refused by the change itself; a box without a core of its own has no plan.
-  const plan = await service.get('/v1/core/plan', { query }).catch(noPlan)
-  if (plan === undefined || plan.data.driver === 'none') return undefined
-  const { daemons, subscribers_dropped: dropped } = plan.data
-  const names = daemons.flatMap(({ name, action }) => (action === 'restart' ? [name] : []))
-  if (names.length === 0 || dropped === 0) return undefined
+/** Whom a change of the policy cuts off, in words; undefined where it cuts off nobody. */
+function cutBy(core: AnswerOf<'PUT', '/v1/policy'>['core']): string | undefined {
+  // A service of an earlier version does not tell.
+  const { restarts, subscribers_dropped: dropped } = core ?? { restarts: [], subscribers_dropped: 0 }
+  if (restarts.length === 0 || dropped === 0) return undefined
   const phones = dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')
-  return `${names.join(', ')} ${names.length === 1 ? 'restarts' : 'restart'}, which cuts off ${phones}`
-}
-
-function noPlan(error: unknown): undefined {
-  if (error instanceof CommandError && ['not_found', 'validation_failed'].includes(error.code))
-    return undefined
-  throw error
+  return `${restarts.join(', ')} ${restarts.length === 1 ? 'restarts' : 'restart'}, which cuts off ${phones}`
 }
 
 async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {

@@ -80,17 +80,14 @@ rest('repeats a change once under the same key when the connection breaks', asyn
 })
 
 rest('changes the policy at the revision that it read, or that the file names', async () => {
-  const none = { status: 404, body: { error: { code: 'not_found', message: 'there is no such path' } } }
-  const answer = ({ method, path }: Seen): Answer => {
-    if (path === '/v1/core/plan') return none
-    return method === 'GET'
+  const answer = ({ method }: Seen): Answer =>
+    method === 'GET'
       ? { body: { revision: 4 }, headers: { etag: '"4"' } }
       : { body: { retention_days: { audit: 90 } } }
-  }
   const words = ['retention_days.audit=90', 'apns=["internet"]', 'spectrum.license.holder=ACME Ltd']
   const { code, seen } = await against(answer, ['policy', 'set', ...words])
   assert.is(code, 0)
-  const put = seen.find(({ method }) => method === 'PUT')
+  const put = seen.find(({ method, query }) => method === 'PUT' && query.dry_run === undefined)
   assert.is(put?.headers['if-match'], '"4"')
   assert.equal(put?.body, {
     retention_days: { audit: 90 },
@@ -106,31 +103,27 @@ rest('changes the policy at the revision that it read, or that the file names', 
 })
 
 rest('changes no APNs that cut phones off before somebody has agreed', async () => {
-  const daemons = [
-    { name: 'upf', action: 'restart' },
-    { name: 'smf', action: 'restart' },
-    { name: 'amf', action: 'none' },
-  ]
-  const plan = { driver: 'container', daemons, subscribers_dropped: 2 }
-  const set = async (given: object, ...more: readonly string[]) => {
-    const answer = ({ method, path }: Seen): Answer => {
-      if (path === '/v1/core/plan') return { body: { ...plan, ...given } }
-      return { body: { revision: 4 }, headers: method === 'GET' ? { etag: '"4"' } : {} }
+  const set = async (core: object | null, ...more: readonly string[]) => {
+    const answer = ({ method, query }: Seen): Answer => {
+      const revision = { revision: 4, ...(query.dry_run === 'true' ? { core } : {}) }
+      return { body: revision, headers: method === 'GET' ? { etag: '"4"' } : {} }
     }
     return await against(answer, ['policy', 'set', 'apns=["iot"]', ...more])
   }
-  const changes = ({ seen }: Awaited<ReturnType<typeof set>>) => seen.filter(({ method }) => method === 'PUT')
-  const asked = await set({})
+  const changes = ({ seen }: Awaited<ReturnType<typeof set>>) =>
+    seen.filter(({ method, query }) => method === 'PUT' && query.dry_run === undefined)
+  const cost = { restarts: ['upf', 'smf'], subscribers_dropped: 2 }
+  const asked = await set(cost)
   assert.is(asked.code, 1)
   assert.match(asked.err, 'upf, smf restart, which cuts off 2 phones. Nothing was changed.')
   assert.match(asked.err, '--yes')
   assert.equal(changes(asked), [])
-  assert.equal(asked.seen.find(({ path }) => path === '/v1/core/plan')?.query, { apns: 'iot' })
-  assert.match((await set({ subscribers_dropped: null })).err, 'an unknown number of phones')
-  const agreed = await set({}, '--yes')
+  assert.equal(asked.seen.find(({ query }) => query.dry_run === 'true')?.body, { apns: ['iot'] })
+  assert.match((await set({ ...cost, subscribers_dropped: null })).err, 'an unknown number of phones')
+  const agreed = await set(cost, '--yes')
   assert.is(agreed.code, 0)
   assert.is(changes(agreed).length, 1)
-  for (const harmless of [{ subscribers_dropped: 0 }, { driver: 'none' }, { daemons: daemons.slice(2) }])
+  for (const harmless of [{ ...cost, subscribers_dropped: 0 }, { ...cost, restarts: [] }, null])
     assert.is(changes(await set(harmless)).length, 1)
 })
 

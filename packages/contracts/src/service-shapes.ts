@@ -323,8 +323,11 @@ export interface CoreOutlook {
 export interface CoreChanges {
   /** The last one that restarted daemons; undefined when there was none since this service began. */
   last(): CoreWork | undefined
-  /** What these settings would do if they were in force. Undefined: nothing, or another one drives the core. */
-  outlook(settings: Settings, signal: AbortSignal): Promise<CoreOutlook | undefined>
+  /** What other settings, or other APNs of the policy, would do. Undefined: nothing, or another one drives the core. */
+  outlook(
+    change: { readonly settings?: Settings; readonly apns?: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<CoreOutlook | undefined>
 }
 export const coreChangesRef: ServiceRef<CoreChanges> = serviceRef<CoreChanges>('core.changes', {
   last: 'function',

@@ -5,7 +5,6 @@ import {
   type CorePlan,
   type CoreWork,
   coreDriverRef,
-  type Settings,
 } from '@steeple/contracts'
 import { errorWords } from '@steeple/southbound'
 import { coreDesired, planOf } from './plan.ts'
@@ -36,22 +35,24 @@ export function changeRecord(context: Context): ChangeRecord {
     },
     changes: {
       last: () => last,
-      outlook: (settings, signal) => outlookOf(context, settings, signal),
+      outlook: (change, signal) => outlookOf(context, change, signal),
     },
   }
 }
 
-/** What other settings would do to the core that this service drives, while its driver stays. */
+type Change = Parameters<CoreChanges['outlook']>[0]
+
+/** What other settings or APNs would do to the core that this service drives, while its driver stays. */
 async function outlookOf(
   context: Context,
-  settings: Settings,
+  { settings = context.settings, ...change }: Change,
   signal: AbortSignal,
 ): Promise<CoreOutlook | undefined> {
   const driver = context.maybe(coreDriverRef)
   const isOurs = settings.southbound.driver !== 'none' && settings.core === context.settings.core
   if (driver === undefined || !isOurs) return undefined
   try {
-    const set = await driver.render(coreDesired(context, {}, settings), settings)
+    const set = await driver.render(coreDesired(context, change, settings), settings)
     const plan = await planOf(driver, set, signal, settings)
     const { dropped, expectedS, notes, problems } = plan
     // Files of others are left alone until somebody agrees.

@@ -539,13 +539,13 @@ test('keeps what it changes in the core, from before the restarts, and says what
       assert.is(changes.last()?.untilMs, sinceMs + 1_000, 'a change that fails is no work any more')
       const other = { ...fake.context.settings, tac: 9 }
       const outlook = { restarts: ['smf'], dropped: 2, expectedS: 45, notes: ['a note'], problems: [] }
-      assert.equal(await changes.outlook(other, signal), outlook)
+      assert.equal(await changes.outlook({ settings: other }, signal), outlook)
       assert.is(asked.at(-1)?.tac, 9)
-      assert.equal((await changes.outlook({ ...other, tac: 0 }, signal))?.problems, [
+      assert.equal((await changes.outlook({ settings: { ...other, tac: 0 } }, signal))?.problems, [
         'tac 0 is not for this core',
       ])
       const looking = { ...other, southbound: { ...other.southbound, driver: 'none' as const } }
-      assert.is(await changes.outlook(looking, signal), undefined)
+      assert.is(await changes.outlook({ settings: looking }, signal), undefined)
     },
     {
       plan: async (_set, _signal, settings) => {

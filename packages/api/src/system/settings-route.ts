@@ -1,14 +1,14 @@
 import {
-  type CoreOutlook,
+  CORE_OUTLOOK_SCHEMA,
   changeTag,
   coreChangesRef,
+  coreOutlookRecord,
   foundSettingsRef,
   type JsonSchema,
   objectSchema,
   ok,
   type Reply,
   type Route,
-  recordSchema,
   refuseStale,
   route,
   settingsFixed,
@@ -89,21 +89,7 @@ const CHANGED: JsonSchema = objectSchema(
       ]),
       description: 'Keys that a variable or a flag sets, so that the file has no effect on them.',
     },
-    core: {
-      ...recordSchema({
-        restarts: { type: 'array', items: TEXT, description: 'Daemons, in that order.' },
-        subscribers_dropped: {
-          type: ['integer', 'null'],
-          description: 'Phones that lose the network by it; null when the core does not tell.',
-        },
-        expected_s: { type: ['integer', 'null'] },
-        notes: { type: 'array', items: TEXT },
-        problems: { type: 'array', items: TEXT },
-      }),
-      type: ['object', 'null'],
-      description:
-        'What it does to the core that the service drives: a moment later, or once the file is read again. null: nothing.',
-    },
+    core: CORE_OUTLOOK_SCHEMA,
   },
   ['applied', 'file', 'writable', 'lines', 'fixed', 'core'],
 )
@@ -157,7 +143,11 @@ function changeRoute(file: SettingsFile, change: UnderWay, kernel: EdgeCore['ker
           ? await kernel.service(foundSettingsRef)?.found(request.signal)
           : undefined
       const outlook = async (planned: Planned): Promise<object | null> =>
-        coreRecord(await kernel.service(coreChangesRef)?.outlook(planned.loaded.settings, request.signal))
+        coreOutlookRecord(
+          await kernel
+            .service(coreChangesRef)
+            ?.outlook({ settings: planned.loaded.settings }, request.signal),
+        )
       if (request.query.dry_run === true) {
         guard()
         const planned = file.plan(settings, found)
@@ -194,12 +184,6 @@ type Planned = ReturnType<SettingsFile['plan']>
 
 function told({ file, isWritable, lines, fixed }: Planned): object {
   return { file, writable: isWritable, lines, fixed }
-}
-
-function coreRecord(outlook: CoreOutlook | undefined): object | null {
-  if (outlook === undefined) return null
-  const { restarts, dropped, expectedS, notes, problems } = outlook
-  return { restarts, subscribers_dropped: dropped ?? null, expected_s: expectedS ?? null, notes, problems }
 }
 
 /** `GET /v1/settings`: the configuration in force, key by key. */

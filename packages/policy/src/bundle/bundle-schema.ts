@@ -1,4 +1,5 @@
 import {
+  CORE_OUTLOOK_SCHEMA,
   DEFAULT_RATE_LIMITS,
   isRecord,
   type JsonSchema,
@@ -123,6 +124,12 @@ const HEADER: Readonly<Record<string, JsonSchema>> = {
 
 /** The policy bundle as `GET /v1/policy` answers it. */
 export const BUNDLE_SCHEMA: JsonSchema = all({ ...CONTENT, ...HEADER })
+
+/** The bundle after a change; of one that was only tried, also what it would do to the core. */
+export const CHANGED_BUNDLE_SCHEMA: JsonSchema = {
+  ...BUNDLE_SCHEMA,
+  properties: { ...CONTENT, ...HEADER, core: CORE_OUTLOOK_SCHEMA },
+}
 
 /** A merge patch of the bundle: every member optional, `null` allowed where RFC 7396 has it mean removal. */
 export const BUNDLE_PATCH_SCHEMA: JsonSchema = {

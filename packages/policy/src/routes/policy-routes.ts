@@ -1,9 +1,12 @@
 import {
   type Context,
   type CoreDriver,
+  coreChangesRef,
   coreDriverRef,
+  coreOutlookRecord,
   isServiceError,
   namesTag,
+  objectSchema,
   type PolicyBundle,
   policyConflict,
   type Reply,
@@ -13,7 +16,7 @@ import {
   type Settings,
   validationFailed,
 } from '@steeple/contracts'
-import { BUNDLE_PATCH_SCHEMA, BUNDLE_SCHEMA } from '../bundle/bundle-schema.ts'
+import { BUNDLE_PATCH_SCHEMA, BUNDLE_SCHEMA, CHANGED_BUNDLE_SCHEMA } from '../bundle/bundle-schema.ts'
 import { changeBundle } from '../bundle/change-bundle.ts'
 import { type ChangedKey, isSame } from '../bundle/changed-keys.ts'
 import type { CurrentPolicy } from '../bundle/current-policy.ts'
@@ -42,8 +45,9 @@ const AUDITED_LENGTH = 2_000
 /** `GET` and `PUT /v1/policy`. */
 export function policyRoutes(context: Context, policy: CurrentPolicy, control: TxControl): readonly Route[] {
   const { clock } = context
-  const update = async (request: Request<unknown, unknown, unknown>): Promise<Reply> => {
+  const update = async (request: Request<unknown, PutQuery, unknown>): Promise<Reply> => {
     await refuseUnplaced(context, policy, request)
+    if (request.query.dry_run === true) return await triedReply(context, policy, request)
     return await request.mutate('policy', async (tx) => {
       const before = await policy.read(tx)
       refuseStale(request.header('if-match'), before.revision)
@@ -69,7 +73,7 @@ export function policyRoutes(context: Context, policy: CurrentPolicy, control: T
       errors: ['store_corrupt'],
       handle: async () => bundleReply(await policy.refresh()),
     }),
-    route({
+    route<unknown, PutQuery, unknown>({
       method: 'PUT',
       path: '/v1/policy',
       role: 'operator',
@@ -78,8 +82,13 @@ export function policyRoutes(context: Context, policy: CurrentPolicy, control: T
       description:
         'The changed keys alone, merged by RFC 7396; the result is validated as a whole and answered. With If-Match a ' +
         'stale revision is refused. It takes effect at once. Read-only keys are refused, and APNs for which the pools of a core ' +
-        'that the service drives have no room.',
-      schema: { body: BUNDLE_PATCH_SCHEMA, response: BUNDLE_SCHEMA },
+        'that the service drives have no room. A dry run changes nothing: the answer is what it would be, and in `core` what it ' +
+        'would do to the core.',
+      schema: {
+        query: objectSchema({ dry_run: { type: 'boolean' } }),
+        body: BUNDLE_PATCH_SCHEMA,
+        response: CHANGED_BUNDLE_SCHEMA,
+      },
       errors: ['validation_failed', 'policy_conflict', 'store_corrupt'],
       audit: 'policy.update',
       guarded: true,
@@ -88,11 +97,32 @@ export function policyRoutes(context: Context, policy: CurrentPolicy, control: T
   ]
 }
 
+interface PutQuery {
+  readonly dry_run?: boolean
+}
+
+/** What a change would make of the policy, and of the core. */
+async function triedReply(
+  context: Context,
+  policy: CurrentPolicy,
+  { body, principal, signal, header }: Request<unknown, PutQuery, unknown>,
+): Promise<Reply> {
+  const before = await policy.refresh()
+  refuseStale(header('if-match'), before.revision)
+  const author = { by: principalText(principal), nowMs: context.clock.nowMs() }
+  const { content } = changeBundle(before, body, author)
+  const isSameApns = isSame(before.apns, content.apns)
+  const outlook = isSameApns
+    ? undefined
+    : await context.maybe(coreChangesRef)?.outlook({ apns: content.apns }, signal)
+  return { status: 200, body: { ...before, ...content, core: coreOutlookRecord(outlook) } }
+}
+
 /** A core that is driven must be able to take other APNs: its driver knows whether its pools leave them addresses. */
 async function refuseUnplaced(
   context: Context,
   policy: CurrentPolicy,
-  { body, principal }: Request<unknown, unknown, unknown>,
+  { body, principal }: Request<unknown, PutQuery, unknown>,
 ): Promise<void> {
   const { southbound } = context.settings
   const driver = southbound.driver === 'none' ? undefined : context.maybe(coreDriverRef)

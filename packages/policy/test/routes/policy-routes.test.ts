@@ -1,5 +1,6 @@
 import {
   type CoreDriver,
+  coreChangesRef,
   coreDriverRef,
   type PolicyReader,
   policyRef,
@@ -109,6 +110,27 @@ routes(
     assert.is((await put({ apns: ['voice', 'internet', 'iot'] })).status, 200)
   },
 )
+
+routes('say what other APNs would do to the core, and change nothing by that', async () => {
+  const before = reader().bundle()
+  const asked: unknown[] = []
+  const outlook = { restarts: ['smf'], dropped: 2, expectedS: 21, notes: [], problems: [] }
+  here.fake.services.set(coreChangesRef.id, {
+    outlook: async (change: object) => {
+      asked.push(change)
+      return outlook
+    },
+  })
+  const tried = (body: object, headers = {}) => here.call('PUT', '/v1/policy?dry_run=true', body, headers)
+  const { status, body } = await tried({ apns: ['iot'] })
+  const core = { restarts: ['smf'], subscribers_dropped: 2, expected_s: 21, notes: [], problems: [] }
+  assert.equal([status, body.apns, body.core, body.revision], [200, ['iot'], core, 1])
+  assert.equal(asked, [{ apns: ['iot'] }])
+  assert.is((await tried({ sim_swap_cooldown_hours: 3 })).body.core, null)
+  assert.is((await tried({ apns: ['iot'] }, { 'if-match': '"9"' })).error, 'policy_conflict')
+  assert.is((await tried({ apns: ['bad apn'] })).error, 'validation_failed')
+  assert.equal([reader().bundle().apns, reader().bundle().revision], [before.apns, 1])
+})
 
 routes('change nothing when one of several keys is wrong', async () => {
   const answer = await here.call('PUT', '/v1/policy', { sim_swap_cooldown_hours: 1, apns: ['bad apn'] })

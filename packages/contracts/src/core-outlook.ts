@@ -1,0 +1,27 @@
+import { type JsonSchema, recordSchema } from './json-schema.ts'
+import type { CoreOutlook } from './service-shapes.ts'
+
+const TEXTS: JsonSchema = { type: 'array', items: { type: 'string' } }
+
+/** What a change does to the core, as answers say it; null: nothing. */
+export const CORE_OUTLOOK_SCHEMA: JsonSchema = {
+  ...recordSchema({
+    restarts: { ...TEXTS, description: 'Daemons, in that order.' },
+    subscribers_dropped: {
+      type: ['integer', 'null'],
+      description: 'Phones that lose the network by it; null when the core does not tell.',
+    },
+    expected_s: { type: ['integer', 'null'] },
+    notes: TEXTS,
+    problems: TEXTS,
+  }),
+  type: ['object', 'null'],
+  description: 'What it does to the core that the service drives. null: nothing.',
+}
+
+/** The same of an outlook. */
+export function coreOutlookRecord(outlook: CoreOutlook | undefined): object | null {
+  if (outlook === undefined) return null
+  const { restarts, dropped, expectedS, notes, problems } = outlook
+  return { restarts, subscribers_dropped: dropped ?? null, expected_s: expectedS ?? null, notes, problems }
+}

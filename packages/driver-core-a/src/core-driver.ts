@@ -37,6 +37,7 @@ import { type CorePlaces, corePlaces } from './core-places.ts'
 import { type DiagnoseParts, daemonLog, diagnoser, newLinesOf, WRITERS } from './diagnose/diagnose.ts'
 import { COLOURS, textOf } from './diagnose/refusals.ts'
 import { batchCancel, type KickLimits, kicker } from './kick/kick.ts'
+import { poolsInForce } from './mend/pool-addresses.ts'
 import { type SessionMender, sessionFaults, sessionMender } from './mend/session-mender.ts'
 import { containerStateOf, daemonLook } from './observe/daemon-states.ts'
 import { logTales } from './observe/log-tales.ts'
@@ -383,7 +384,12 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
       ues: (signal) => listUes(info, signal),
       attaches: attachTeller(logs),
       stations: (technology, signal) => stationsOf({ info, clock }, technology, signal),
-      pools: async () => [context.settings.core_a.subnet],
+      pools: async () => [
+        ...new Set([
+          context.settings.core_a.subnet,
+          ...(await poolsInForce(context.settings)).map(({ subnet }) => subnet),
+        ]),
+      ],
       diagnose: diagnoser({ info, ...logs }),
     },
   }
@@ -410,6 +416,7 @@ function workParts(context: Context, engine: Engine, places: () => CorePlaces): 
       },
     ),
     tun: tunLook(),
+    pools: () => poolsInForce(context.settings),
     upfContainer: (signal) => containerOf('upf', signal),
   }
 }

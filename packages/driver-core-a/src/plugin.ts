@@ -9,6 +9,7 @@ import {
 import { looksOf, open5gsInfoRef, pagesOf } from '@steeple/southbound'
 import { coreA } from './core-driver.ts'
 import { coreWatch } from './core-watch.ts'
+import { poolAddresses, poolsInForce } from './mend/pool-addresses.ts'
 
 /** Renders, watches and steers an Open5GS core. */
 export const plugin: Plugin = {
@@ -21,6 +22,11 @@ export const plugin: Plugin = {
     const { driver } = core
     const watch = coreWatch(context, core)
     context.every(watch.everyMs, watch.look, 'each')
+    context.every(
+      watch.everyMs,
+      poolAddresses(context, () => poolsInForce(context.settings)),
+      'machine',
+    )
     context.every(core.sessions.everyMs, core.sessions.look, 'machine')
     context.every(core.registration.everyMs, core.registration.look, 'each')
     return {

@@ -98,7 +98,7 @@ test('refuses a pool in which static addresses of another APN lie, and says what
     assert.match(plan?.problems.join('\n') ?? '', words)
     assert.match(
       plan?.notes.join('\n') ?? '',
-      /the APN iot gets addresses of 10\.47\.0\.0\/16.*10\.47\.0\.0\/16 is a new network: give the TUN device/s,
+      /the APN iot gets addresses of 10\.47\.0\.0\/16.*10\.47\.0\.0\/16 is a new network.*: ip addr add 10\.47\.0\.1\/16 dev ogstun/s,
     )
     const failure = await driver.apply(set, patient()).then(
       () => 'applied',

@@ -2,9 +2,11 @@ import { createSocket, type Socket } from 'node:dgram'
 import { createServer, type Server } from 'node:net'
 import { hssDriverRef, type Imsi } from '@steeple/contracts'
 import { containerEngine } from '@steeple/lab-core'
-import { assert, eventually, fakeContext, suite } from '@steeple/testkit'
+import { assert, eventually, fakeContext, memoryDb, suite } from '@steeple/testkit'
+import { poolAddresses } from '../src/mend/pool-addresses.ts'
 import { logTales } from '../src/observe/log-tales.ts'
 import { hasDiameterAt, tunLook } from '../src/observe/proc-net.ts'
+import { tunPools } from '../src/render/kept-pools.ts'
 import { phone } from './support/phones.ts'
 import { type World, world } from './support/world.ts'
 
@@ -303,14 +305,81 @@ const container = {
 work('misses the TUN device of a UPF that it knows, and elsewhere only one that was there', async () => {
   const files = new Map([['/proc/7/net/route', HEAD]])
   const look = tunLook(async (path) => files.get(path) ?? Promise.reject(new Error('ENOENT')))
-  assert.is(await look.problem(undefined), undefined, 'nothing can be read')
-  assert.is(await look.problem(container), undefined, 'it may be the network of another process')
+  assert.is(await look.problem(undefined, []), undefined, 'nothing can be read')
+  assert.is(await look.problem(container, []), undefined, 'it may be the network of another process')
   files.set('/proc/7/comm', 'open5gs-upfd\n')
-  assert.match((await look.problem(container)) ?? '', /^its TUN device ogstun is missing/)
+  assert.match((await look.problem(container, [])) ?? '', /^its TUN device ogstun is missing/)
   files.set('/proc/7/net/route', ROUTE)
-  assert.is(await look.problem(container), undefined)
+  assert.is(await look.problem(container, []), undefined)
   files.set('/proc/self/net/route', HEAD)
-  assert.match((await look.problem(undefined)) ?? '', /ogstun/)
+  assert.match((await look.problem(undefined, [])) ?? '', /ogstun/)
 })
+
+const UPF = `upf:
+  session:
+    - { subnet: 10.45.0.0/16, gateway: 10.45.0.1, dnn: internet }
+    - { subnet: 10.47.0.0/16, gateway: 10.47.0.9, dnn: iot, dev: ogstun }
+    - { subnet: 10.47.0.0/16, dnn: video }
+    - { subnet: '2001:db8::/48' }
+    - { subnet: 10.48.0.0/24, dev: ogstun2 }
+`
+const pools = tunPools(UPF)
+
+work('says of which pool the TUN device has no address, and the line that gives it one', async () => {
+  const files = new Map([['/proc/self/net/route', ROUTE]])
+  const look = tunLook(async (path) => files.get(path) ?? Promise.reject(new Error('ENOENT')))
+  const line = 'ip addr add 10.47.0.9/16 dev ogstun; ip addr add 10.48.0.1/24 dev ogstun2'
+  const said = await look.problem(undefined, pools)
+  assert.is(
+    said,
+    `phones of 10.47.0.0/16, 10.48.0.0/24 get no data: its TUN device has no address there. Run on its machine: ${line}`,
+  )
+  files.set('/proc/self/net/route', `${ROUTE}${routeLine('ogstun', '0000300A', '00FFFFFF')}`)
+  assert.match((await look.problem(undefined, pools)) ?? '', 'phones of 10.47.0.0/16 get no data')
+  // A default route leads nowhere near a phone.
+  files.set('/proc/self/net/route', `${ROUTE}${routeLine('lan0', '00000000', '00000000')}`)
+  assert.match((await look.problem(undefined, pools)) ?? '', '10.47.0.0/16, 10.48.0.0/24')
+  assert.is(await look.problem(undefined, pools.slice(0, 1)), undefined)
+})
+
+work('gives the TUN device its address of a new pool where it drives the core and may', async () => {
+  const fake = fakeContext<unknown>({ id: 'driver-core-a', config: {}, db: memoryDb() })
+  const added: string[] = []
+  let isAllowed = false
+  const keep = poolAddresses(fake.context, async () => pools, {
+    read: async () => ROUTE + added.map((one) => routeOf(one)).join(''),
+    add: async (address, device) => {
+      if (!isAllowed) throw new Error('Operation not permitted')
+      added.push(`${address} ${device}`)
+    },
+  })
+  const { signal } = new AbortController()
+  fake.changeSettings({ southbound: { driver: 'none' } })
+  isAllowed = true
+  await keep(signal)
+  assert.equal(added, [], 'a core that is only looked at is left alone')
+  fake.changeSettings({ southbound: { driver: 'container' } })
+  isAllowed = false
+  await keep(signal)
+  isAllowed = true
+  await keep(signal)
+  assert.equal(added, [], 'what was refused is not tried at each look')
+  await fake.clock.advance(300_000)
+  await keep(signal)
+  await keep(signal)
+  assert.equal(added, ['10.47.0.9/16 ogstun', '10.48.0.1/24 ogstun2'])
+  await fake.dispose()
+})
+
+/** A line of the table: device, destination and mask in hex, with the octets turned around. */
+function routeLine(device: string, destination: string, mask: string): string {
+  return `${device}\t${destination}\t00000000\t0001\t0\t0\t0\t${mask}\t0\t0\t0\n`
+}
+
+function routeOf(added: string): string {
+  return added.startsWith('10.47.')
+    ? routeLine('ogstun', '00002F0A', '0000FFFF')
+    : routeLine('ogstun2', '0000300A', '00FFFFFF')
+}
 
 work.run()

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import type { ContainerState } from '@steeple/southbound'
+import { addressLine, type TunPool } from '../render/kept-pools.ts'
 import type { Daemon } from '../render/roles.ts'
 import { TUN_DEVICE } from '../render/session-files.ts'
 
@@ -9,7 +10,7 @@ const IS_UP = 1
 /** Whether phones' packets have a way between the UPF and the network. */
 export interface TunLook {
   /** What is amiss, of the UPF that runs in that container, or on this machine; undefined when nothing is known to be. */
-  problem(container: ContainerState | undefined): Promise<string | undefined>
+  problem(container: ContainerState | undefined, pools: readonly TunPool[]): Promise<string | undefined>
 }
 
 /**
@@ -19,13 +20,16 @@ export interface TunLook {
 export function tunLook(read: ProcReader = readText): TunLook {
   let hasBeen = false
   return {
-    problem: async (container) => {
+    problem: async (container, pools) => {
       const of = `/proc/${container?.pid ?? 'self'}`
       const routes = await read(`${of}/net/route`).catch(() => undefined)
       if (routes === undefined) return undefined
       if (hasDevice(routes)) {
         hasBeen = true
-        return undefined
+        const missing = poolsWithout(routes, pools)
+        if (missing.length === 0) return undefined
+        const subnets = missing.map(({ subnet }) => subnet).join(', ')
+        return `phones of ${subnets} get no data: its TUN device has no address there. Run on its machine: ${missing.map(addressLine).join('; ')}`
       }
       const isCertain = container !== undefined && (await isProcessOf('upf', container, read))
       return hasBeen || isCertain
@@ -36,14 +40,42 @@ export function tunLook(read: ProcReader = readText): TunLook {
 }
 
 function hasDevice(routes: string): boolean {
-  return routes.split('\n').some((line) => {
-    const [device, , , flags = ''] = line.split(/\s+/)
-    return device === TUN_DEVICE && (Number.parseInt(flags, 16) & IS_UP) !== 0
+  return linesOf(routes).some(({ device }) => device === TUN_DEVICE)
+}
+
+/** Those to which no device has a route of its own, while the TUN device is there. */
+export function poolsWithout(routes: string, pools: readonly TunPool[]): readonly TunPool[] {
+  if (!hasDevice(routes)) return []
+  const nets = linesOf(routes).filter(({ mask }) => mask !== 0)
+  return pools.filter(({ subnet }) => {
+    const address = numberOf(subnet.split('/')[0] ?? '')
+    return !nets.some(({ destination, mask }) => (address & mask) >>> 0 === destination)
   })
 }
 
+const ADDRESS = /^[0-9A-F]{8}$/
+
+/** Routes that are up: the octets of their addresses stand in the order of the machine, which is little-endian. */
+function linesOf(routes: string) {
+  return routes.split('\n').flatMap((line) => {
+    const [device = '', destination = '', , flags = '', , , , mask = ''] = line.split(/\s+/)
+    // Not the line with the names of the columns.
+    const isRoute = ADDRESS.test(destination) && ADDRESS.test(mask)
+    if (!isRoute || (Number.parseInt(flags, 16) & IS_UP) === 0) return []
+    return [{ device, destination: turned(destination), mask: turned(mask) }]
+  })
+}
+
+function turned(text: string): number {
+  return Buffer.from(text, 'hex').readUInt32LE()
+}
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((sum, octet) => ((sum << 8) | Number(octet)) >>> 0, 0)
+}
+
 /** Reads a file of `/proc`. */
-type ProcReader = (path: string) => Promise<string>
+export type ProcReader = (path: string) => Promise<string>
 
 /** Whether the process is that daemon's: a number of the engine's machine may be another process where this service runs. */
 async function isProcessOf(
@@ -59,7 +91,7 @@ async function isProcessOf(
 }
 
 /** Text of a file. */
-async function readText(path: string): Promise<string> {
+export async function readText(path: string): Promise<string> {
   return await readFile(path, 'utf8')
 }
 

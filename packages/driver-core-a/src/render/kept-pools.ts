@@ -2,6 +2,7 @@ import { isRecord, validationFailed } from '@steeple/contracts'
 import type { CoreFilesParts, PlacedDesired } from '@steeple/southbound'
 import { parse } from 'yaml'
 import { type AddressRange, parseRange } from './address-range.ts'
+import { TUN_DEVICE } from './session-files.ts'
 
 /** A pool of smf.yaml or upf.yaml: which APN its addresses are for; every APN's when it names none. */
 export interface Pool {
@@ -13,19 +14,59 @@ export interface Pool {
 
 /** The pools of a file's text; none in a file of somebody else that is no YAML. */
 export function poolsIn(text: string | undefined): readonly Pool[] {
-  let file: unknown
+  return sectionsIn(text)
+    .flatMap(({ smf, upf }) => [smf, upf])
+    .flatMap((section) => (isRecord(section) ? poolsOf(section.session) : []))
+}
+
+function sectionsIn(text: string | undefined): readonly Readonly<Record<string, unknown>>[] {
   try {
-    file = parse(text ?? '')
+    const file: unknown = parse(text ?? '')
+    return isRecord(file) ? [file] : []
   } catch {
     return []
   }
-  const sections = isRecord(file) ? [file.smf, file.upf] : []
-  return sections.flatMap((section) => (isRecord(section) ? poolsOf(section.session) : []))
+}
+
+function entriesOf(session: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return (Array.isArray(session) ? session : []).map((one: unknown) => (isRecord(one) ? one : {}))
+}
+
+/** A network of phones as upf.yaml names it: what of it the TUN device needs. */
+export interface TunPool {
+  readonly subnet: string
+  readonly gateway: string | undefined
+  readonly device: string
+}
+
+/** The IPv4 networks of upf.yaml's text, each once. */
+export function tunPools(text: string | undefined): readonly TunPool[] {
+  const entries = sectionsIn(text).flatMap(({ upf }) => (isRecord(upf) ? entriesOf(upf.session) : []))
+  const pools = entries.flatMap(({ subnet, gateway, dev }): readonly TunPool[] =>
+    typeof subnet === 'string' && familyOf(subnet) === 4
+      ? [{ subnet, gateway: textOr(gateway, undefined), device: textOr(dev, TUN_DEVICE) }]
+      : [],
+  )
+  return pools.filter(({ subnet }, at) => pools.findIndex((one) => one.subnet === subnet) === at)
+}
+
+function textOr<T>(value: unknown, otherwise: T): string | T {
+  return typeof value === 'string' ? value : otherwise
+}
+
+/** What gives a TUN device its address of a network, for a person to run. */
+export function addressLine({ subnet, gateway, device }: TunPool): string {
+  return `ip addr add ${addressIn({ subnet, gateway })} dev ${device}`
+}
+
+/** The address of the TUN device in a network, with the prefix: `10.47.0.1/16`. */
+export function addressIn({ subnet, gateway }: Pick<TunPool, 'subnet' | 'gateway'>): string {
+  const range = parseRange(subnet)
+  return `${gateway ?? range?.gateway ?? ''}/${range?.prefix ?? ''}`
 }
 
 function poolsOf(session: unknown): readonly Pool[] {
-  return (Array.isArray(session) ? session : []).flatMap((one: unknown) => {
-    const { subnet, dnn, range } = isRecord(one) ? one : {}
+  return entriesOf(session).flatMap(({ subnet, dnn, range }) => {
     if (typeof subnet !== 'string') return []
     return [
       {
@@ -203,7 +244,8 @@ export function poolNotes(before: readonly Pool[], after: readonly Pool[]): read
   const fresh = after.filter(({ subnet }) => !before.some((pool) => pool.subnet === subnet))
   const routes = fresh.map(
     ({ subnet }) =>
-      `${subnet} is a new network: give the TUN device of the UPF its first address (ip addr add), and let it out like the others`,
+      `${subnet} is a new network, and the TUN device of the UPF needs an address of it. Where the service may, it adds it. Otherwise run ` +
+      `on the machine of the UPF: ${addressLine({ subnet, gateway: undefined, device: TUN_DEVICE })}`,
   )
   return [...new Set([...moved, ...gone, ...routes])]
 }

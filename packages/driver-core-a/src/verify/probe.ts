@@ -4,6 +4,7 @@ import type { CorePlaces } from '../core-places.ts'
 import type { DaemonLook } from '../observe/daemon-states.ts'
 import type { LogTales } from '../observe/log-tales.ts'
 import type { TunLook } from '../observe/proc-net.ts'
+import type { TunPool } from '../render/kept-pools.ts'
 import { type Daemon, FACTS, isDaemon } from '../render/roles.ts'
 import type { Bus, H2Answer } from '../sbi/bus.ts'
 
@@ -101,6 +102,8 @@ export interface WorkParts {
   readonly bus: Bus
   readonly tales: LogTales
   readonly tun: TunLook
+  /** The networks of the UPF's file. */
+  pools(): Promise<readonly TunPool[]>
   /** The container of the UPF; undefined when it has none, or nobody can be asked. */
   upfContainer(signal: AbortSignal): Promise<ContainerState | undefined>
 }
@@ -161,11 +164,13 @@ async function pfcpProblem(
 /** Every rendered file names the same device; the machine makes it, and gives it its address. */
 async function tunProblem(
   { subnet }: WorkPlaces,
-  { tun, tales, upfContainer }: WorkParts,
+  { tun, tales, upfContainer, pools }: WorkParts,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   // Only an IPv4 pool shows in the table that is read.
-  const missing = subnet.includes(':') ? undefined : await tun.problem(await upfContainer(signal))
+  const missing = subnet.includes(':')
+    ? undefined
+    : await tun.problem(await upfContainer(signal), await pools())
   return missing ?? (await tales.problem('upf', signal))
 }
 

@@ -177,6 +177,20 @@ const foreign = async (
 }> => bodyOf(await bed.request('GET', `/v1/sims/foreign${query}`))
 const writes = (): readonly string[] => hss.calls.filter((call) => !call.startsWith('observe'))
 
+http('tells numbers and static addresses only to those who may adopt', async () => {
+  stranger(1, { msisdn: '491700000001' })
+  const seenBy = async (role: 'viewer' | 'operator' | 'sim:issuer'): Promise<string> => {
+    const token = bed.credential({ kind: 'token', id: `foreign-${role}`, roles: [role] })
+    return JSON.stringify((await bed.request('GET', '/v1/sims/foreign', { token })).body)
+  }
+  for (const role of ['viewer', 'operator'] as const) {
+    const seen = await seenBy(role)
+    assert.match(seen, hashOf(1))
+    assert.not.match(seen, /491700000001|10\.45\.0\.66/)
+  }
+  assert.match(await seenBy('sim:issuer'), /491700000001.*10\.45\.0\.66/)
+})
+
 http('lists whom the core has and this node does not, page by page, without an IMSI or a key', async () => {
   for (const number of [1, 2, 3]) stranger(number, { msisdn: '491700000001' })
   const all = await foreign()

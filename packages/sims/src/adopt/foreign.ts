@@ -155,7 +155,7 @@ export async function inCoreOf(
   }
 }
 
-function subscriberRecord(parts: SimsParts, hash: string, imsi: Imsi, found: SubscriberFound): object {
+function subscriberRecord(parts: SimsParts, hash: string, imsi: Imsi, found: SubscriberFound) {
   const problem = problemOf(parts, imsi, found)
   return {
     imsi_sha256_12: hash,
@@ -219,7 +219,8 @@ export function foreignRoute(parts: SimsParts): Route {
     role: 'viewer',
     summary: 'List the subscribers of the core that are not yours yet',
     description:
-      'By the hash of their IMSI, with what they may. Nothing of them is changed until you adopt them. Their keys are not read.',
+      'By the hash of their IMSI, with what they may. Nothing of them is changed until you adopt them. Their keys are not read. ' +
+      'Numbers and static addresses are told to `sim:issuer` alone.',
     schema: {
       query: objectSchema({
         ...PAGE_QUERY,
@@ -238,16 +239,42 @@ export function foreignRoute(parts: SimsParts): Route {
     },
     errors: ['validation_failed', 'southbound_unavailable', 'store_corrupt'],
     paged: true,
-    handle: async (request) => ok(await foreignPage(parts, request.query, request.page(), request.signal)),
+    handle: async (request) => {
+      const page = await foreignPage(parts, request.query, request.page(), request.signal)
+      // Who is behind them is for those who may make them SIMs of this box.
+      return ok(request.principal.roles.has('sim:issuer') ? page : withoutPersons(page))
+    },
   })
 }
+
+/** Without what tells who a subscriber is, or where a phone is found. */
+function withoutPersons(page: ForeignPage): ForeignPage {
+  const subscribers = page.subscribers.map(({ slices, ...rest }) => ({
+    ...rest,
+    msisdn: null,
+    slices: slices.map((slice) => ({
+      ...slice,
+      apns: slice.apns.map((apn) => ({ ...apn, addresses: [] })),
+    })),
+  }))
+  return { ...page, subscribers }
+}
+
+interface ForeignPage {
+  readonly subscribers: readonly SubscriberRecord[]
+  readonly next_cursor: string | null
+  readonly total: number | null
+  readonly problem: string | null
+}
+
+type SubscriberRecord = ReturnType<typeof subscriberRecord>
 
 async function foreignPage(
   parts: SimsParts,
   asked: SourceAsked,
   page: Page,
   signal: AbortSignal,
-): Promise<object> {
+): Promise<ForeignPage> {
   const problem = asked.source === 'other' ? undefined : listingDriver(parts)
   if (typeof problem === 'string') return { subscribers: [], next_cursor: null, total: null, problem }
   const chosen = chosenSource(parts, asked)

@@ -69,8 +69,8 @@ export interface Subscribers {
   misfits?(plmn: string): Promise<string | undefined>
   /** How many subscribers the core has that are of no SIM here; undefined while that is not known. */
   foreign?(): number | undefined
-  /** How many have changes that the HSS does not have yet. */
-  backlog?(): Promise<number>
+  /** How many have changes that the HSS does not have yet; with another driver of it, how many that one has to write. */
+  backlog?(driver?: string): Promise<number>
   /** At most `limit`, newest first, as `q` of the list of SIMs finds them. Throws `validation_failed`. */
   search?(q: string, limit: number): Promise<readonly SimFound[]>
   /** The one whose phone attached last. */

@@ -79,7 +79,8 @@ function Shown({ found, onDone }: { readonly found: Found; readonly onDone: (sai
   )
 }
 
-function Core({ found: { daemons, network, lines, apns } }: { readonly found: Found }) {
+function Core({ found }: { readonly found: Found }) {
+  const { daemons, network, lines } = found
   return (
     <>
       <DataTable
@@ -90,7 +91,18 @@ function Core({ found: { daemons, network, lines, apns } }: { readonly found: Fo
       />
       {network === null ? null : <Network network={network} />}
       {lines === '' ? <p>{t('core.found.fits')}</p> : null}
-      {apns === null ? null : <p>{t('core.found.apns', { apns: apns.join(', ') })}</p>}
+      <Apns found={found} />
+    </>
+  )
+}
+
+/** What becomes of the APNs of the rules. */
+function Apns({ found: { apns, apns_gone: gone } }: { readonly found: Found }) {
+  if (apns === null) return null
+  return (
+    <>
+      <p>{t('core.found.apns', { apns: apns.join(', ') })}</p>
+      {gone.length === 0 ? null : <p>{t('core.found.apns.gone', { apns: gone.join(', ') })}</p>}
     </>
   )
 }
@@ -128,6 +140,13 @@ function columns(): readonly Column<Daemon>[] {
 
 /** Listeners that base stations are set to: s1ap and ngap, and that of their user plane. */
 const OF_RADIOS = /\b(s1ap|ngap|gtpu)\b.*address/i
+/** Tracking areas, which base stations announce. */
+const AREAS = /\b(tai|tac)\b/
+/** What base stations must be set to as well; undefined of any other line. */
+function radiosOf(key: string): string | undefined {
+  if (OF_RADIOS.test(key)) return t('core.found.radios')
+  return AREAS.test(key) ? t('core.found.areas') : undefined
+}
 
 /** The two ways in: to watch the core, and to drive it with all lines but those that are ticked. */
 function Ways({ found, onDone }: { readonly found: Found; readonly onDone: (said: string) => void }) {
@@ -185,6 +204,8 @@ function Ways({ found, onDone }: { readonly found: Found; readonly onDone: (said
               onDone={(data) => onDone(t('core.found.done', { copy: copyOf(data) }))}
             >
               <Cost found={found} ours={ours} />
+              <Pending count={found.subscribers_pending} />
+              <Radios stations={found.base_stations} ours={ours} />
               <Settings found={found} />
               {hand}
             </DialogButton>
@@ -224,7 +245,8 @@ async function fitted(
 }
 
 /** What is written into the configuration file of the box. */
-function Settings({ found: { lines, apns } }: { readonly found: Found }) {
+function Settings({ found }: { readonly found: Found }) {
+  const { lines } = found
   return (
     <>
       {lines === '' ? null : (
@@ -233,7 +255,7 @@ function Settings({ found: { lines, apns } }: { readonly found: Found }) {
           <pre>{lines}</pre>
         </details>
       )}
-      {apns === null ? null : <p>{t('core.found.apns', { apns: apns.join(', ') })}</p>}
+      <Apns found={found} />
     </>
   )
 }
@@ -261,6 +283,32 @@ function Cost({
           ? t('core.plan.drops.unknown')
           : t('core.plan.drops', { count: Math.max(...known) })}
       </p>
+    </Notice>
+  )
+}
+
+/** SIMs that the box has and the core has not: they are written with it. */
+function Pending({ count }: { readonly count: number | null }) {
+  return count === null || count === 0 ? null : <p>{t('core.found.pending', { count })}</p>
+}
+
+/** Lines that base stations are set to, among those that are ticked. */
+function Radios({
+  stations,
+  ours,
+}: {
+  readonly stations: Found['base_stations']
+  readonly ours: readonly Line[]
+}) {
+  const lines = ours
+    .filter(({ key }) => radiosOf(key) !== undefined)
+    .map(({ path, key }) => `${path}: ${key}`)
+  if (lines.length === 0) return null
+  return (
+    <Notice tone="bad">
+      <p>{t('core.found.radios.cost')}</p>
+      {stations === null ? null : <p>{t('core.found.radios.now', { count: stations })}</p>}
+      <Lines lines={lines} />
     </Notice>
   )
 }
@@ -298,7 +346,7 @@ function Differing({
               ) : (
                 <Checkbox
                   label={label}
-                  {...(OF_RADIOS.test(key) ? { help: t('core.found.radios') } : {})}
+                  help={radiosOf(key)}
                   isChecked={ours.some((line) => line.path === path && line.key === key)}
                   onChange={(isOurs) => onTurn({ path, key }, isOurs)}
                 />

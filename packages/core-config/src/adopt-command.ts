@@ -15,6 +15,8 @@ interface Found {
   readonly settings: Readonly<Record<string, unknown>>
   readonly drive: Readonly<Record<string, unknown>> | null
   readonly apns: readonly string[] | null
+  readonly apns_gone: readonly string[]
+  readonly subscribers_pending: number | null
   readonly lines: string
   readonly files: readonly {
     readonly path: string
@@ -63,6 +65,7 @@ async function settleOn(host: CommandHost, found: Found): Promise<void> {
   if (Object.keys(wanted).length > 0 && !(await settle(host, wanted))) return host.answer(1)
   if (found.apns !== null) await call('PUT /v1/policy', { body: { apns: found.apns } })
   if (typed.yes !== true) {
+    if (found.apns !== null) host.err(`${apnWords(host, found)}\n`)
     host.err('The service watches this core now, and writes nothing. Look: svc health; svc sessions\n')
     return
   }
@@ -72,12 +75,8 @@ async function settleOn(host: CommandHost, found: Found): Promise<void> {
 }
 
 /** What a take-over did, and the way back. */
-function drivenWords(
-  { printable }: CommandHost,
-  found: Found,
-  ours: readonly CoreLine[],
-  copy: string,
-): string {
+function drivenWords(host: CommandHost, found: Found, ours: readonly CoreLine[], copy: string): string {
+  const { printable } = host
   const files = new Set(ours.map(({ path }) => path))
   const daemons = found.files.flatMap(({ path, daemon }) =>
     files.has(path) && daemon !== null ? [daemon] : [],
@@ -89,8 +88,22 @@ function drivenWords(
   return (
     `The service drives this core now. ${kept} A copy of the files is in ${printable(copy)}.\n` +
     (daemons.length === 0 ? '' : `${cut}.\n`) +
+    (found.apns === null ? '' : `${apnWords(host, found)}\n`) +
+    ((found.subscribers_pending ?? 0) === 0
+      ? ''
+      : `It now writes ${pendingWords(found.subscribers_pending)} into the core.\n`) +
     'To be rid of it again: svc core release\n'
   )
+}
+
+/** The APNs that the policy gets, and those that go from it. */
+function apnWords({ printable }: CommandHost, { apns, apns_gone: gone }: Found): string {
+  const after = `APNs of the policy that fit it: ${(apns ?? []).map(printable).join(', ')}`
+  return gone.length === 0 ? after : `${after}. These go: ${gone.map(printable).join(', ')}`
+}
+
+function pendingWords(count: number | null): string {
+  return countText(count ?? 0, 'SIM that it does not have yet', 'SIMs that it does not have yet')
 }
 
 /** Which daemons restart, and how many phones that cuts off. */
@@ -177,7 +190,9 @@ function show(host: CommandHost, found: Found): void {
     )
   for (const { path, kept } of found.files)
     if (kept.length > 0) out(`Yours alone in ${printable(path)}: ${kept.map(printable).join(', ')}\n`)
-  if (found.apns !== null) out(`\nAPNs of the policy that fit it: ${found.apns.map(printable).join(', ')}\n`)
+  if (found.apns !== null) out(`\n${apnWords(host, found)}\n`)
+  if ((found.subscribers_pending ?? 0) > 0)
+    out(`\nOnce the service drives it, it writes ${pendingWords(found.subscribers_pending)} into the core.\n`)
   if (found.lines !== '') out(`\nSettings that fit it:\n${found.lines.split('\n').map(printable).join('\n')}`)
   showCosts(host, found)
 }

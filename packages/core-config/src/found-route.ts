@@ -11,10 +11,12 @@ import {
   type Route,
   recordSchema,
   route,
+  sectionOf,
   southboundUnavailable,
+  subscribersRef,
 } from '@steeple/contracts'
 import { type LookPlaces, withKeys } from '@steeple/southbound'
-import { type FoundOnMachine, foundNow } from './found.ts'
+import { type FoundOnMachine, foundNow, HSS_DRIVER } from './found.ts'
 import { coreDesired, noDriverWords } from './plan.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
@@ -83,6 +85,11 @@ const FOUND: JsonSchema = recordSchema({
     description:
       'Keys that have to be these beside `settings` for the service to drive it. null: nobody can restart its daemons.',
   },
+  apns_gone: { ...TEXTS, description: 'Of the APNs of the policy, those that go with `apns`.' },
+  subscribers_pending: {
+    ...COUNT,
+    description: 'SIMs that are written into the core once the service drives it. null: not known.',
+  },
   lines: { ...TEXT, description: 'YAML of `settings`, for the configuration file.' },
   files: {
     type: 'array',
@@ -100,6 +107,11 @@ const FOUND: JsonSchema = recordSchema({
         description: 'Phones that its restart cuts off, were one of them written.',
       },
     }),
+  },
+  base_stations: {
+    ...COUNT,
+    description:
+      'Those that are connected now: what they are set to must stay. null: the core does not tell.',
   },
   adopted: {
     ...nullable(COST),
@@ -139,18 +151,21 @@ function foundRoute(context: Context, places: Partial<LookPlaces>): Route {
       'Starts, stops and writes nothing, whatever is configured.',
     schema: { response: FOUND },
     handle: async ({ signal }) => {
-      const [found, problems] = await Promise.all([
+      const [found, problems, stations] = await Promise.all([
         foundNow(context, signal, places),
         subscriberProblems(context, signal),
+        stationsNow(context, signal),
       ])
       // Of a core that is not there nothing comes along.
       const notes = found.reading === undefined ? [] : wayOutNotes(context)
-      return ok(foundRecord(found, [...problems, ...notes]))
+      const pending = (await pendingSims(context, found)) ?? null
+      const record = foundRecord(found, [...problems, ...notes])
+      return ok({ ...record, base_stations: stations, subscribers_pending: pending })
     },
   })
 }
 
-/** How long the HSS may take to look through its subscribers, ms. */
+/** How long the HSS may take to look through its subscribers, and the core to list its base stations, ms. */
 const SURVEY_MS = 3_000
 
 /** What the core does not bear of its subscribers; nothing while the HSS does not tell. */
@@ -162,6 +177,33 @@ async function subscriberProblems(context: Context, signal: AbortSignal): Promis
     .catch(() => undefined)
   signal.throwIfAborted()
   return survey?.problems ?? []
+}
+
+/** How many base stations the core has now; null while it does not tell. */
+async function stationsNow(context: Context, signal: AbortSignal): Promise<number | null> {
+  const driver = context.maybe(coreDriverRef)
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(SURVEY_MS)])
+  const counts = await Promise.all(
+    (['lte', 'nr'] as const).map(async (technology) => {
+      const stations = await driver?.stations?.(technology, bound).catch(() => undefined)
+      return stations?.length ?? []
+    }),
+  )
+  signal.throwIfAborted()
+  const known = counts.flat()
+  return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0)
+}
+
+/** How many SIMs the core gets with the driver of the HSS that it would have then. A store that cannot be read tells none. */
+async function pendingSims(
+  { settings, maybe }: Context,
+  { drive = {}, settings: found }: FoundOnMachine,
+): Promise<number | undefined> {
+  const driver = drive[HSS_DRIVER] ?? found[HSS_DRIVER] ?? sectionOf(settings, 'hss').driver
+  if (typeof driver !== 'string' || driver === 'none') return undefined
+  return await maybe(subscribersRef)
+    ?.backlog?.(driver)
+    .catch(() => undefined)
 }
 
 /** What comes with a core that is driven: whoever has set up the machine is told before. */
@@ -201,6 +243,7 @@ function foundRecord(found: FoundOnMachine, otherNotes: readonly string[]): obje
     settings,
     drive: found.drive ?? null,
     apns: found.apns ?? null,
+    apns_gone: found.apnsGone,
     lines: Object.keys(settings).length === 0 ? '' : withKeys('', settings),
     files: (comparison?.files ?? []).map(({ path, daemon = null, differences, kept }) => ({
       path,

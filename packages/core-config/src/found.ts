@@ -30,6 +30,8 @@ export interface FoundOnMachine {
   readonly drive: Readonly<Record<string, unknown>> | undefined
   /** What the policy's APNs have to be; undefined where they are so, or the files name none. */
   readonly apns: readonly string[] | undefined
+  /** Of the policy's APNs, those that go with it. */
+  readonly apnsGone: readonly string[]
   /** Undefined where its files cannot be compared; `problems` says why. */
   readonly comparison: CoreComparison | undefined
   readonly problems: readonly string[]
@@ -55,6 +57,7 @@ export async function foundNow(
       settings: {},
       drive: undefined,
       apns: undefined,
+      apnsGone: [],
       comparison: undefined,
       problems: [],
       unseen,
@@ -66,6 +69,7 @@ export async function foundNow(
   const isHssLeft = sectionOf(settings, 'hss').driver === 'none'
   const fitting = { ...(isHssLeft ? rest : reading.settings), 'collector.enabled': true }
   const runner = runnerOf(daemons)
+  const apns = otherApns(context, reading)
   const differing = (all: object): Readonly<Record<string, unknown>> =>
     Object.fromEntries(
       Object.entries(all).filter(
@@ -81,14 +85,15 @@ export async function foundNow(
       runner === undefined
         ? undefined
         : differing({ 'southbound.driver': runner, ...(isHssLeft ? { [HSS_DRIVER]: hssDriver } : {}) }),
-    apns: otherApns(context, reading),
+    apns,
+    apnsGone: apns === undefined ? [] : coreDesired(context).apns.filter((apn) => !apns.includes(apn)),
     comparison,
     problems: [...reading.problems, ...problems],
     unseen,
   }
 }
 
-const HSS_DRIVER = 'hss.driver'
+export const HSS_DRIVER = 'hss.driver'
 /** Where the core does not say which one it takes. */
 const USUAL_HSS_DRIVER = 'docdb_shell'
 

@@ -1,6 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hssDriverRef } from '@steeple/contracts'
+import { coreDriverRef, hssDriverRef } from '@steeple/contracts'
 import { containerEngine } from '@steeple/lab-core'
 import { assert, suite } from '@steeple/testkit'
 import { hintFor, withHints } from '../src/core-driver.ts'
@@ -27,6 +27,7 @@ function asked(it: World, generation: 'epc' | '5gc', tun?: string) {
     look: daemonLook(nothing, bus),
     tales: { problem: nothing },
     tun: { problem: async () => tun },
+    pools: async () => [],
     upfContainer: nothing,
   }
   return { parts, places: { ...it.a.places(), generations: [generation] } }
@@ -132,6 +133,26 @@ verify(
       assert.equal(it.engine.restarted, ['core-mme', 'core-sgwc', 'core-smf'])
       assert.is((await driver.observe(patient())).configSha256, moved.sha256)
     }),
+)
+
+verify('says in the plan which tracking areas go, and that base stations of them lose the core', () =>
+  withWorld('epc', async (it) => {
+    const { driver } = it.a
+    const desired = desiredOf(it.fake.context.settings)
+    await driver.apply(await driver.render(desired), patient())
+    const theirs = (await readFile(join(it.dir, 'mme.yaml'), 'utf8')).replace(/tac: "7"/, 'tac: [21, 22]')
+    await writeFile(join(it.dir, 'mme.yaml'), theirs)
+    await driver.adopt?.(desired, [], patient())
+    const notes = async (tac: number): Promise<string> =>
+      ((await driver.plan?.(await driver.render({ ...desired, tac }), patient()))?.notes ?? []).join('\n')
+    assert.not.match(await notes(desired.tac), 'tracking area')
+    it.fake.services.set(coreDriverRef.id, { stations: async () => [{ id: 1, address: undefined }] })
+    assert.match(
+      await notes(22),
+      'the tracking area 21 goes from mme.yaml, which then has 22: base stations set to another one lose the core; 1 base station connected now',
+    )
+    assert.match(await notes(9), 'the tracking areas 21, 22 go from mme.yaml, which then has 9')
+  }),
 )
 
 verify('says in the plan whose static addresses land in the pool of another APN, and that IPv6 goes', () =>

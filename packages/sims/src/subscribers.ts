@@ -29,6 +29,7 @@ import {
   SIMS,
   type SimRow,
   simsWithQuota,
+  unsyncedSims,
 } from './store/sim-store.ts'
 import { removeWords } from './store/word-store.ts'
 
@@ -206,7 +207,9 @@ export function subscribers(parts: SimsParts): Subscribers {
     labels: (imsis) => labelsOf(context.db, imsis),
     counts: async () => parts.counters.states(),
     misfits: (plmn) => misfits(context.db, plmn),
-    backlog: async () => {
+    backlog: async (driver) => {
+      if (driver !== undefined)
+        return (await unsyncedSims(context.db, driver)).filter(({ state }) => state !== 'revoked').length
       const { pending, failed } = await countUnsynced(context.db)
       return pending + failed
     },

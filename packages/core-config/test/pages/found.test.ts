@@ -27,6 +27,7 @@ const FOUND = {
       differences: [{ key: 'mme.tai.0.tac', found: '1', written: '7' }],
     },
   ],
+  ...{ base_stations: 2, apns_gone: [], subscribers_pending: 0 },
   ...{ notes: [], problems: [], unseen: ['containers were not looked at: no engine answers'] },
 }
 
@@ -83,6 +84,10 @@ found(
     await page.press('Let the box drive it')
     assert.match(page.text('Let the box drive it'), 'These parts restart: mme.')
     assert.match(page.text('Let the box drive it'), '3 phones lose the network')
+    assert.match(
+      page.text('Let the box drive it'),
+      /Base stations are set to these lines.*2 base stations are connected now\..*mme\.yaml: mme\.tai\.0\.tac/s,
+    )
     await page.press('Let the box drive it')
     assert.match(page.text('A core that already runs'), 'a copy of the files is in /data/core-originals/a')
     assert.equal(page.changes(), [
@@ -96,10 +101,19 @@ const OTHER = {
   ...{
     settings: { tac: 1 },
     drive: { 'southbound.driver': 'systemd' },
-    apns: ['internet'],
+    ...{ apns: ['internet'], apns_gone: ['crane'], subscribers_pending: 3 },
     lines: 'tac: 1\n',
   },
 }
+
+found('says before it drives a core which APNs go from the rules, and how many SIMs it writes', async () => {
+  const page = await shown(OTHER)
+  await page.press('Look for it')
+  await page.press('Let the box drive it')
+  const dialog = page.text('Let the box drive it')
+  for (const says of ['These APNs go from the rules: crane.', '3 SIMs are written into the core'])
+    assert.match(dialog, says)
+})
 
 found('looks by itself for who comes from where a core was found', async () => {
   const page = await shown(OTHER, undefined, true, '/core?found')

@@ -2,8 +2,17 @@ import { existsSync } from 'node:fs'
 import { BlockList, isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type Context, type HssSurvey, hssDriverRef, type Settings } from '@steeple/contracts'
+import {
+  type Context,
+  coreDriverRef,
+  countText,
+  type HssSurvey,
+  hssDriverRef,
+  isRecord,
+  type Settings,
+} from '@steeple/contracts'
 import type { CoreFilesParts } from '@steeple/southbound'
+import { parse } from 'yaml'
 import { parseRange } from './address-range.ts'
 import { maxUeOf, renderSettings } from './core-plan.ts'
 import { type Pool, poolNotes, poolsIn } from './kept-pools.ts'
@@ -65,6 +74,7 @@ export function planNotes(context: Context): Required<Pick<CoreFilesParts, 'note
           : []),
         ...poolNotes(before, after),
         ...strangers(after, await addresses(signal)),
+        ...(await areaNotes(context, files, signal)),
       ]
     },
     refusal: async (files, signal) => {
@@ -76,6 +86,54 @@ export function planNotes(context: Context): Required<Pick<CoreFilesParts, 'note
       const [found] = strangers(after, right)
       return found === undefined ? undefined : `nothing is written: ${found}`
     },
+  }
+}
+
+/** Files with tracking areas, and the base stations that have them. */
+const AREAS = [
+  { path: 'mme.yaml', section: 'mme', technology: 'lte' },
+  { path: 'amf.yaml', section: 'amf', technology: 'nr' },
+] as const
+/** How long the core may take to list its base stations, ms. */
+const STATIONS_MS = 3_000
+
+/** Tracking areas that the core has no more, and the base stations that this may cost it. */
+async function areaNotes(
+  { maybe }: Pick<Context, 'maybe'>,
+  files: Files,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const notes: string[] = []
+  for (const { path, section, technology } of AREAS) {
+    const file = files.find((one) => one.path === path)
+    const after = tacsIn(file?.after, section)
+    const gone = tacsIn(file?.before, section).filter((tac) => !after.includes(tac))
+    if (gone.length === 0 || after.length === 0) continue
+    const bound = AbortSignal.any([signal, AbortSignal.timeout(STATIONS_MS)])
+    const stations = await maybe(coreDriverRef)
+      ?.stations?.(technology, bound)
+      .catch(() => undefined)
+    signal.throwIfAborted()
+    const now = stations === undefined ? '' : `; ${countText(stations.length, 'base station')} connected now`
+    notes.push(
+      `${gone.length === 1 ? 'the tracking area' : 'the tracking areas'} ${gone.join(', ')} ${gone.length === 1 ? 'goes' : 'go'} from ${path}, ` +
+        `which then has ${after.join(', ')}: base stations set to another one lose the core${now}`,
+    )
+  }
+  return notes
+}
+
+/** The tracking areas of a file's text; none in one that is no YAML. */
+function tacsIn(text: string | undefined, section: string): readonly string[] {
+  try {
+    const file: unknown = parse(text ?? '')
+    const part = isRecord(file) ? file[section] : undefined
+    const areas = [isRecord(part) ? part.tai : undefined].flat()
+    return [
+      ...new Set(areas.flatMap((area: unknown) => (isRecord(area) ? [area.tac].flat() : [])).map(String)),
+    ]
+  } catch {
+    return []
   }
 }
 

@@ -48,6 +48,10 @@ sim('issues what was asked for and says how the cards are had', async () => {
   assert.match(out, /^SIM +STATE +ATTACHED +LABEL +ICCID +PROFILE +EXPIRES +PROVISIONING$/m)
   assert.match(out, /^5c1b940e9d29 +issued +no +demo +…4711 +default +2030-01-01 +pending$/m)
   assert.match(err, /svc sim export b-1/)
+  assert.not.match(err, 'The core does not have them')
+  const nobody = { ...RECORD, provisioning: { ...RECORD.provisioning, status: 'synced', driver: 'none' } }
+  const unwritten = await against(() => ({ status: 201, body: { ...body, sims: [nobody] } }), args)
+  assert.match(unwritten.err, 'The core does not have them')
 })
 
 sim('lists by filter and moves one SIM, waiting when asked to', async () => {

@@ -155,9 +155,13 @@ function restoreRoute(context: Context, wake: () => void, work: ChangeRecord): R
         tx.audit({ detail: { core: context.settings.core, ...back } })
         return { status: 204 }
       })
-      wake()
-      // Whoever releases the core ends its care right after this: its phones are to have their sessions again before.
-      if (restarted.length > 0) await coreIsWell(context, request.signal)
+      try {
+        // Whoever releases the core ends its care right after this: its phones are to have their sessions again before.
+        if (restarted.length > 0) await coreIsWell(context, request.signal)
+      } finally {
+        // Not before: that files of others are in the way is no fault while they are being put back.
+        wake()
+      }
       return ok({ ...back, subscribers_dropped: planned?.dropped ?? null })
     },
   })

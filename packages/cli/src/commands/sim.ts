@@ -187,6 +187,10 @@ async function issue(terminal: Terminal, options: IssueOptions): Promise<void> {
   })
   const { sims: rows, first: _first, ...rest } = data
   printWithTable<Json>(terminal, options, data, { rest, rows }, SIM_COLUMNS)
+  if (rows.some(({ provisioning }) => provisioning.driver === 'none'))
+    terminal.err(
+      'The core does not have them: the service writes no subscribers into it now. It will once it drives the core.\n',
+    )
   terminal.err(`On the node, svc sim export ${data.batch_id} gives the cards to a card writer.\n`)
 }
 

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { argv, stderr, stdout } from 'node:process'
-import { readSigningKey } from '../../packages/kernel/src/plugin-packages/signature.ts'
+import { readSigningKey } from '../../packages/contracts/src/signed-files.ts'
 import { root } from '../workspace.mjs'
 import { makeArchive } from './archive.mjs'
 import { makeDeb } from './deb.mjs'

@@ -380,7 +380,15 @@ export {
   vaultRef,
 } from './services.ts'
 export { type AlertRule, type Settings, sectionOf } from './settings.ts'
-export { readSignature, type SignedFiles, signatureHolds, signatureText } from './signed-files.ts'
+export {
+  makeSigningKey,
+  readSignature,
+  readSigningKey,
+  type SignedFiles,
+  type SigningKey,
+  signatureHolds,
+  signatureText,
+} from './signed-files.ts'
 export {
   type HomeNetworkKey,
   type OpenableSim,

@@ -36,6 +36,8 @@ export interface Settings {
     readonly local_breakout: boolean
     readonly max_ues: number
     readonly apns: readonly string[]
+    /** Public keys with names, `ed25519:… alice`: licences for this box that they have signed count here. */
+    readonly license_keys: readonly string[]
   }
   readonly telemetry: { readonly metrics: boolean }
   /** One of those that installed plugins name in `selected_by`. */

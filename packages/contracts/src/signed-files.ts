@@ -1,4 +1,14 @@
-import { createPublicKey, verify } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { writeNewFile } from './whole-file.ts'
 
 /** Files that somebody has signed with an Ed25519 key: a plugin package, a build. */
 export interface SignedFiles {
@@ -15,11 +25,7 @@ const ALGORITHM = 'ed25519:'
 const MOST_CHARACTERS = 1024 * 1024
 
 /** The text of a file beside the others that holds their signature. What was signed for one purpose says nothing for another. */
-export function signatureText(
-  purpose: string,
-  files: SignedFiles['files'],
-  key: { readonly publicKey: string; sign(text: string): string },
-): string {
+export function signatureText(purpose: string, files: SignedFiles['files'], key: SigningKey): string {
   const signature = {
     format: 1,
     key: key.publicKey,
@@ -83,4 +89,55 @@ function isSignature(value: unknown): value is Written {
   if (typeof signature !== 'string' || !/^[A-Za-z0-9_-]{86}$/.test(signature)) return false
   if (typeof files !== 'object' || files === null || Array.isArray(files)) return false
   return Object.values(files).every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash))
+}
+
+/** What a plugin, a build or a licence is signed with. */
+export interface SigningKey {
+  /** The public half: `ed25519:` and 32 octets in base64url. */
+  readonly publicKey: string
+  /** 64 octets over a text, in base64url; the same each time. RFC 8032 §5.1.6. */
+  sign(text: string): string
+}
+
+/** A private key is one line of base64 with its armour; what is much larger is something else. */
+const MOST_BYTES = 10_000
+/** Rights of group and others. */
+const FOREIGN = 0o077
+
+/** Makes a private key in a new file (PKCS #8, PEM), which its owner alone can read. Rejects as `open` does when the file exists. */
+export async function makeSigningKey(file: string): Promise<SigningKey> {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  await writeNewFile(file, privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  return signingKey(privateKey)
+}
+
+/** Reads a private key. Throws a TypeError that says what is wrong with the file, and nothing of what is in it. */
+export async function readSigningKey(file: string): Promise<SigningKey> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: unknown) => {
+    throw new TypeError(`${file} cannot be read; svc plugin key ${file} makes a key there`, { cause })
+  })
+  try {
+    return signingKey(createPrivateKey(await privateText(handle, file)))
+  } catch (error) {
+    if (error instanceof TypeError && error.message.startsWith(file)) throw error
+    throw new TypeError(`${file} holds no Ed25519 private key (PEM)`, { cause: error })
+  } finally {
+    await handle.close()
+  }
+}
+
+async function privateText(handle: FileHandle, file: string): Promise<string> {
+  const status = await handle.stat()
+  if (!status.isFile() || status.size > MOST_BYTES) throw new TypeError(`${file} is no key file`)
+  if ((status.mode & FOREIGN) !== 0)
+    throw new TypeError(`${file} may be read by others; run: chmod 600 ${file}`)
+  return await handle.readFile('utf8')
+}
+
+function signingKey(privateKey: KeyObject): SigningKey {
+  if (privateKey.asymmetricKeyType !== 'ed25519') throw new TypeError('it is another kind of key')
+  return {
+    publicKey: `${ALGORITHM}${createPublicKey(privateKey).export({ format: 'jwk' }).x}`,
+    sign: (text) => sign(null, Buffer.from(text), privateKey).toString('base64url'),
+  }
 }

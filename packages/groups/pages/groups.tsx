@@ -30,7 +30,7 @@ type Steering = AnswerOf<'GET', '/v1/steering'>
 
 const CHANGES = ['groups.*', 'mesh.*', 'node.*'] as const
 const LOOK_MS = 30_000
-const PARTS = ['policy', 'plugins', 'alert_rules', 'radio_profiles', 'users', 'software'] as const
+const PARTS = ['policy', 'plugins', 'alert_rules', 'licenses', 'radio_profiles', 'users', 'software'] as const
 const TONES: Readonly<Record<string, Tone>> = {
   in_step: 'ok',
   differs: 'warn',

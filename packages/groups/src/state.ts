@@ -2,7 +2,15 @@ import { type ErrorDetail, isRecord, type JsonSchema, objectSchema } from '@stee
 import { BUILD_ID, STAGING, TERMS } from './software/terms.ts'
 
 /** What a hub can set of a box, in the order in which it is applied. */
-export const PARTS = ['policy', 'plugins', 'alert_rules', 'radio_profiles', 'users', 'software'] as const
+export const PARTS = [
+  'policy',
+  'plugins',
+  'alert_rules',
+  'licenses',
+  'radio_profiles',
+  'users',
+  'software',
+] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Values = Readonly<Record<string, unknown>>
@@ -43,6 +51,12 @@ export const STATE_SCHEMA: JsonSchema = objectSchema({
     [],
     { description: 'The keys of the same name of the configuration of alerts, each as a whole.' },
   ),
+  licenses: {
+    ...NAMED,
+    additionalProperties: { type: 'object' },
+    description:
+      'By node id: the body of POST /v1/policy/license/signed. A box takes its own, of one whose key its operator trusts.',
+  },
   radio_profiles: {
     ...NAMED,
     additionalProperties: { type: ['object', 'null'] },

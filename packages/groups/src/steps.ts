@@ -1,4 +1,4 @@
-import { isRecord, type OwnQuestion } from '@steeple/contracts'
+import { isRecord, jsonIn, msFromTimestamp, type OwnQuestion } from '@steeple/contracts'
 import { differences, type PartName, pointerTo, type Values } from './state.ts'
 
 /** One request by which a box comes nearer to what it is to have. */
@@ -38,6 +38,16 @@ export const HOW: Readonly<Record<PartName, Part>> = {
   },
   plugins: { look: '/v1/plugins', seen: plugins, steps: pluginSteps },
   alert_rules: { look: '/v1/settings', seen: alertRules, steps: alertSteps },
+  licenses: {
+    look: '/v1/policy',
+    seen: ({ spectrum }, desired) =>
+      Object.fromEntries(Object.keys(desired).map((node) => [node, transmittable(spectrum)])),
+    steps: (desired) =>
+      Object.entries(desired).map(([node, body]) => ({
+        pointer: at('licenses', node),
+        question: { method: 'POST', path: '/v1/policy/license/signed', body },
+      })),
+  },
   radio_profiles: { look: '/v1/tx/profiles', seen: profiles, steps: profileSteps },
   users: { look: '/v1/users', seen: users, steps: userSteps },
   software: {
@@ -101,6 +111,25 @@ function pluginSteps(desired: Values, seen: Values): readonly Step[] {
   })
 }
 
+/** What of the rules a licence says. */
+function transmittable(spectrum: unknown): Values {
+  const { allow_list, license } = isRecord(spectrum) ? spectrum : {}
+  const { reference, holder, expires_at } = isRecord(license) ? license : {}
+  return { reference, holder, expires_at: momentOf(expires_at), allow_list }
+}
+
+/** One moment is written in several ways. */
+function momentOf(timestamp: unknown): unknown {
+  return typeof timestamp === 'string' ? (msFromTimestamp(timestamp) ?? timestamp) : null
+}
+
+/** The same, of a signed licence as it is wanted. */
+function licensed(signed: unknown): Values {
+  const text = isRecord(signed) ? signed.license : undefined
+  const license = typeof text === 'string' ? jsonIn(text) : undefined
+  return transmittable(isRecord(license) ? { allow_list: license.allow_list, license } : undefined)
+}
+
 const ALERT_KEYS = { rules: 'alerts.rules', disabled_rules: 'alerts.disabled_rules' } as const
 
 function alertRules(answer: Values): Values {
@@ -160,7 +189,7 @@ const OWN_ROLES: ReadonlySet<unknown> = new Set(['admin', 'sim:admin'])
 
 function userSteps(desired: Values, seen: Values, answer: Values): readonly (Step | Hindrance)[] {
   const ids = new Map(listIn(answer, 'users').map(({ name, id }) => [name, id]))
-  return wanting(desired, seen).map(([name, value]): Step | Hindrance => {
+  return wanting(comparable('users', desired), seen).map(([name, value]): Step | Hindrance => {
     const pointer = at('users', name)
     const has = named(seen, name).roles
     if (!Array.isArray(has))
@@ -177,9 +206,7 @@ function userSteps(desired: Values, seen: Values, answer: Values): readonly (Ste
       }
     const path = `/v1/users/${String(ids.get(name))}`
     const question: OwnQuestion =
-      value === null
-        ? { method: 'DELETE', path }
-        : { method: 'POST', path: `${path}/roles`, body: named(desired, name) }
+      value === null ? { method: 'DELETE', path } : { method: 'POST', path: `${path}/roles`, body: value }
     return { pointer, question }
   })
 }
@@ -196,6 +223,8 @@ function softwareRest({ build }: Values, { running, wanted }: Values): ReturnTyp
 /** What is to be, in the form in which it is seen: an order that nobody sees does not differ. */
 export function comparable(part: PartName, desired: Values): Values {
   if (part === 'software') return { build: desired.build }
+  if (part === 'licenses')
+    return Object.fromEntries(Object.entries(desired).map(([node, signed]) => [node, licensed(signed)]))
   if (part !== 'users') return desired
   return Object.fromEntries(
     Object.entries(desired).map(([name, value]) => {

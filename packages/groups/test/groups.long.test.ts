@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { makeSigningKey, type SigningKey, signatureText } from '@steeple/contracts'
+import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { type Box, joins, type Standing, standingAt, world } from './support/world.ts'
 
 const groups = suite('groups', { limitMs: 60_000 })
@@ -13,6 +16,12 @@ async function stands(hub: Box, box: Box, standing: string): Promise<Standing> {
     assert.is(now.standing, standing, JSON.stringify(now))
   })
   return await standingAt(hub, box)
+}
+
+/** As `svc policy license sign` does. */
+function signLicense(license: string, key: SigningKey): { license: string; signature: string } {
+  const files = new Map([['licence.json', hash('sha256', license)]])
+  return { license, signature: signatureText('steeple licence 1', files, key) }
 }
 
 async function audited(box: Box, action: string) {
@@ -90,6 +99,53 @@ groups('allow-list and licence are refused when a group is set', async () => {
   )
   assert.is(error.details[0]?.pointer, '/state/policy/spectrum')
 })
+
+groups(
+  'a licence that an office has signed for a box is taken by that box alone, and by no hub changed',
+  async () => {
+    await using folder = await tempDir()
+    const key = await makeSigningKey(join(folder.path, 'office.key'))
+    const settings = { server: { country: 'DE' }, policy: { license_keys: [`${key.publicKey} office`] } }
+    await using all = await world(2, [], settings)
+    const { hub } = all
+    const [one, two] = all.boxes as [Box, Box]
+    for (const box of [one, two]) await box.ask('PUT', '/v1/steering', { permitted: ['licenses'] })
+    const license = (node: string, low_mhz: number): string =>
+      JSON.stringify({
+        ...{ node, country: 'DE', issued_at: '2026-11-01T00:00:00Z', expires_at: '2099-01-01T00:00:00Z' },
+        ...{ reference: `office ${low_mhz}`, holder: 'Village' },
+        allow_list: [{ technology: 'lte', band: 'b3', country: 'DE', low_mhz, high_mhz: low_mhz + 20 }],
+      })
+    const set = (licenses: object) =>
+      hub.ask('PUT', '/v1/groups/villages', { members: { all: true }, state: { licenses } })
+    const referenceAt = async (box: Box) =>
+      (await box.ask<{ spectrum: { license: { reference: string } } }>('GET', '/v1/policy')).spectrum.license
+        .reference
+
+    await set({
+      [one.id]: signLicense(license(one.id, 1810), key),
+      [two.id]: signLicense(license(two.id, 1840), key),
+    })
+    for (const box of [one, two]) await stands(hub, box, 'in_step')
+    assert.equal([await referenceAt(one), await referenceAt(two)], ['office 1810', 'office 1840'])
+    assert.is((await one.ask('GET', '/v1/tx/arm')).armed, false)
+
+    // What its thief writes into it, or has from elsewhere, is worth nothing.
+    const { signature } = signLicense(license(one.id, 1810), key)
+    await set({ [one.id]: { license: license(one.id, 1850), signature } })
+    const { parts } = await stands(hub, one, 'refused')
+    assert.match(parts[0]?.problems[0]?.message ?? '', 'is not what was signed')
+    assert.equal(
+      parts[0]?.drift.map(({ pointer }) => pointer.split('/').at(-1)),
+      ['reference', 'allow_list'],
+    )
+    assert.is(await referenceAt(one), 'office 1810')
+
+    await one.ask('PUT', '/v1/policy', { spectrum: { allow_list: [] } })
+    await set({ [one.id]: signLicense(license(one.id, 1810), key) })
+    await stands(hub, one, 'in_step')
+  },
+)
 
 groups('a part that the box refuses says the own error of the box, and the others are applied', async () => {
   await using all = await world(1)

@@ -74,4 +74,18 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: '0004_signed_license',
+    up: [
+      `create table policy_signed_license (
+        id bigint not null primary key,
+        license text not null,
+        signature text not null,
+        signed_by text not null,
+        issued_at_ms bigint not null,
+        taken_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
 ]

@@ -20,9 +20,18 @@ import { licenseRoutes } from './routes/license-routes.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { profileRoutes } from './routes/profile-routes.ts'
 import { shownRoutes } from './routes/shown-routes.ts'
+import { signedLicenseRoutes } from './routes/signed-license-routes.ts'
 import { spectrumRoutes } from './routes/spectrum-routes.ts'
 import { txRoutes } from './routes/tx-routes.ts'
-import { currentArm, endArm, policyHistory, principalText, TABLES } from './store.ts'
+import {
+  currentArm,
+  endArm,
+  keepLicense,
+  policyHistory,
+  principalText,
+  TABLES,
+  takenLicense,
+} from './store.ts'
 import { disarmNote } from './tx/disarm-note.ts'
 import { gateMemory, TX_KEY, TX_RESOURCE } from './tx/gate-memory.ts'
 import { transmittersOf } from './tx/transmitters.ts'
@@ -48,7 +57,12 @@ export const plugin: Plugin = {
   migrations: MIGRATIONS,
   tables: TABLES,
   // Nobody has armed the transmitter now, whoever had when the backup was taken.
-  restored: async (tx, { nowMs }) => {
+  restored: async (tx, { nowMs, present }) => {
+    // A backup makes no old licence new.
+    const before = present && (await takenLicense(present.db))
+    const after = await takenLicense(tx)
+    if (before !== undefined && (after?.issued_at_ms ?? 0) < before.issued_at_ms)
+      await keepLicense(tx, before)
     const arm = await currentArm(tx)
     const by = principalText(systemPrincipal('backup'))
     if (arm !== undefined) await endArm(tx, arm, { atMs: nowMs, by, reason: 'a backup was restored' })
@@ -79,6 +93,7 @@ export const plugin: Plugin = {
         ...shownRoutes(context, policy, control),
         ...profileRoutes(context, control),
         ...licenseRoutes(context, policy),
+        ...signedLicenseRoutes(context, policy, control),
       ],
       reconcilers: [
         txReconciler({

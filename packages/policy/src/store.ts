@@ -140,12 +140,30 @@ const CONTENTS: Table<ContentRow> = defineTable(
   ['sha256', 'part', 'content'],
   ['sha256', 'part'],
 )
+/** The newest signed licence that this box has taken: the one row has id 1. */
+export interface SignedLicenseRow {
+  readonly id: number
+  readonly license: string
+  readonly signature: string
+  /** The name of the key in `policy.license_keys`, then. */
+  readonly signed_by: string
+  readonly issued_at_ms: number
+  readonly taken_at_ms: number
+}
+const SIGNED_LICENSES: Table<SignedLicenseRow> = defineTable(
+  'policy_signed_license',
+  ['id', 'license', 'signature', 'signed_by', 'issued_at_ms', 'taken_at_ms'],
+  ['id'],
+)
 /** The checksummed tables, for the integrity scan. */
-export const TABLES: readonly TableSpec[] = [BUNDLES, ARMS, INTERVALS, PROFILES, DOCUMENTS, CONTENTS]
+export const TABLES: readonly TableSpec[] = [
+  ...[BUNDLES, ARMS, INTERVALS, PROFILES],
+  ...[DOCUMENTS, CONTENTS, SIGNED_LICENSES],
+]
 
-const ARM_ID = 1
+const ONLY = 1
 const DISARMED: ArmRow = {
-  id: ARM_ID,
+  id: ONLY,
   interval_id: null,
   profile_id: null,
   profile: null,
@@ -167,6 +185,16 @@ export async function hasBundle(reader: Reader): Promise<boolean> {
   return (await reader.get('select revision from policy_bundle limit 1')) !== undefined
 }
 
+/** The newest signed licence that was taken. Throws `store_corrupt`. */
+export function takenLicense(reader: Reader): Promise<SignedLicenseRow | undefined> {
+  return SIGNED_LICENSES.find(reader, { id: ONLY })
+}
+
+/** Keeps a signed licence in place of the one before. */
+export async function keepLicense(tx: Tx, row: Omit<SignedLicenseRow, 'id'>): Promise<void> {
+  await SIGNED_LICENSES.put(tx, { id: ONLY, ...row })
+}
+
 /** Adds a revision, which is in force from the commit on, and drops the oldest ones. */
 export async function addBundle(tx: Tx, row: BundleRow): Promise<void> {
   await BUNDLES.insert(tx, row)
@@ -175,7 +203,7 @@ export async function addBundle(tx: Tx, row: BundleRow): Promise<void> {
 
 /** The armed transmitter; undefined while disarmed. Throws `store_corrupt`. */
 export async function currentArm(reader: Reader): Promise<Arm | undefined> {
-  const row = await ARMS.find(reader, { id: ARM_ID })
+  const row = await ARMS.find(reader, { id: ONLY })
   if (row === undefined || row.interval_id === null || row.profile_id === null) return undefined
   return {
     intervalId: row.interval_id,
@@ -196,7 +224,7 @@ export async function startArm(
 ): Promise<void> {
   const profile = JSON.stringify(arm.profile)
   await ARMS.put(tx, {
-    id: ARM_ID,
+    id: ONLY,
     interval_id: arm.intervalId,
     profile_id: arm.profileId,
     profile,

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { basename, extname, resolve } from 'node:path'
-import { keyId, makeSigningKey, packPlugin, readSigningKey } from '@steeple/kernel'
+import { makeSigningKey, readSigningKey } from '@steeple/contracts'
+import { keyId, packPlugin } from '@steeple/kernel'
 import { Command } from 'commander'
 import { buildPlugin } from './build.ts'
 import { nodeProblem } from './node-version.ts'

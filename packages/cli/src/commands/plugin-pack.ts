@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
+import { makeSigningKey, readSigningKey } from '@steeple/contracts'
 import type { Command } from 'commander'
 import { failure, usageError } from '../command-error.ts'
 import { jsonText } from '../output/print.ts'
@@ -35,7 +36,7 @@ export function addPackCommands(program: Command, terminal: Terminal): void {
 }
 
 async function key(terminal: Terminal, name: string, options: KeyOptions): Promise<void> {
-  const { keyId, makeSigningKey, readSigningKey } = await import('@steeple/kernel')
+  const { keyId } = await import('@steeple/kernel')
   const file = resolve(terminal.cwd, name)
   const whose = options.name ?? basename(file, extname(file))
   if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(whose))
@@ -62,7 +63,7 @@ async function pack(terminal: Terminal, name: string, options: PackOptions): Pro
     throw usageError(
       '--key FILE says who signs (svc plugin key FILE makes one), or --unsigned that nobody does',
     )
-  const { packPlugin, readSigningKey } = await import('@steeple/kernel')
+  const { packPlugin } = await import('@steeple/kernel')
   const dir = resolve(terminal.cwd, name)
   const signing =
     options.key === undefined

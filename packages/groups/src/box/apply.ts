@@ -184,9 +184,7 @@ class Asker {
 
   async #steps(): Promise<readonly (Step | Hindrance)[]> {
     const { answer, seen } = await this.#look()
-    // What is not compared is asked for with what is.
-    const desired = { ...this.#desired, ...comparable(this.#part, this.#desired) }
-    return HOW[this.#part].steps(desired, seen, answer)
+    return HOW[this.#part].steps(this.#desired, seen, answer)
   }
 
   async #take(

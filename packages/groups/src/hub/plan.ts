@@ -32,8 +32,16 @@ export function contentFor(
 ): { readonly groups: readonly string[]; readonly state: State } {
   const own = groups.filter((group) => isIn(membersOf(group), node))
   // A merge of states has the parts of states.
-  const state = own.reduce<Values>((sum, group) => merged(sum, stateOf(group) as Values), {}) as State
-  return { groups: own.map(({ name }) => name), state }
+  const { licenses, ...state } = own.reduce<Values>(
+    (sum, group) => merged(sum, stateOf(group) as Values),
+    {},
+  ) as State
+  // Each box gets its own alone.
+  const license = licenses?.[node]
+  return {
+    groups: own.map(({ name }) => name),
+    state: license === undefined ? state : { ...state, licenses: { [node]: license } },
+  }
 }
 
 function isIn({ all, nodes }: Members, node: string): boolean {

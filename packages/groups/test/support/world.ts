@@ -11,12 +11,14 @@ import {
   nodeCredentialsRef,
   type Plugin,
   type ServiceRef,
+  type Settings,
   southboundUnavailable,
 } from '@steeple/contracts'
 import {
   assert,
   type InlinePlugin,
   loadTestbed,
+  type Overrides,
   pluginFrom,
   type Testbed,
   type TestbedPlugin,
@@ -55,10 +57,14 @@ export interface World extends AsyncDisposable {
 }
 
 /** A hub and so many boxes, each a member of its mesh. */
-export async function world(count: number, more: readonly TestbedPlugin[] = []): Promise<World> {
+export async function world(
+  count: number,
+  more: readonly TestbedPlugin[] = [],
+  settings: Overrides<Settings> = {},
+): Promise<World> {
   const all: Box[] = []
   for (const name of ['hub', ...Array.from({ length: count }, (_, at) => `box${at + 1}`)])
-    all.push(await startBox(name, all, more))
+    all.push(await startBox(name, all, more, settings))
   const [hub, ...boxes] = all
   if (hub === undefined) throw new Error('there is no hub')
   for (const box of boxes) await joins(box, hub)
@@ -71,7 +77,12 @@ export async function world(count: number, more: readonly TestbedPlugin[] = []):
   }
 }
 
-async function startBox(name: string, all: readonly Box[], more: readonly TestbedPlugin[]): Promise<Box> {
+async function startBox(
+  name: string,
+  all: readonly Box[],
+  more: readonly TestbedPlugin[],
+  settings: Overrides<Settings>,
+): Promise<Box> {
   const { startTestbed } = await loadTestbed()
   let own: Context | undefined
   const watched: Plugin<GroupsConfig> = {
@@ -82,6 +93,7 @@ async function startBox(name: string, all: readonly Box[], more: readonly Testbe
     },
   }
   const bed = await startTestbed({
+    settings,
     plugins: [
       { dir: fileURLToPath(new URL('../../../policy', import.meta.url)) },
       meshPlugin(() => box, all),

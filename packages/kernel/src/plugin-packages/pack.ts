@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { basename, join, normalize, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type Manifest, pluginFailed } from '@steeple/contracts'
+import { type Manifest, pluginFailed, type SigningKey } from '@steeple/contracts'
 import { leavesOf } from '@steeple/settings'
 import { packTar } from 'modern-tar'
 import { createManifestReader, type ReadManifest } from './manifest.ts'
@@ -12,7 +12,6 @@ import {
   keyId,
   SIGNATURE_FILE,
   type Signed,
-  type SigningKey,
   sha256,
   signatureOf,
   signedBy,

@@ -2,9 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
+import { makeSigningKey, type SigningKey } from '@steeple/contracts'
 import { unpackTar } from 'modern-tar'
 import { packPlugin, tarOf } from '../../src/plugin-packages/pack.ts'
-import { makeSigningKey, type SigningKey } from '../../src/plugin-packages/signature.ts'
 
 /** A built plugin in a folder of its own. */
 export async function writeBuilt(root: string, id: string, version = '1.0.0', more = ''): Promise<string> {

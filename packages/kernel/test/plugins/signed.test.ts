@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeSigningKey } from '@steeple/contracts'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { packPlugin } from '../../src/plugin-packages/pack.ts'
-import { makeSigningKey } from '../../src/plugin-packages/signature.ts'
 import { createTestHost, failureOf, recordOf, type TestHost } from './test-host.ts'
 import { codeOf, type PluginSpec, writePlugin } from './test-plugin.ts'
 

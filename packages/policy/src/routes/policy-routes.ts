@@ -5,6 +5,7 @@ import {
   coreDriverRef,
   coreOutlookRecord,
   isServiceError,
+  type MutationTx,
   namesTag,
   objectSchema,
   type PolicyBundle,
@@ -52,13 +53,7 @@ export function policyRoutes(context: Context, policy: CurrentPolicy, control: T
       const before = await policy.read(tx)
       refuseStale(request.header('if-match'), before.revision)
       const author = { by: principalText(request.principal), nowMs: clock.nowMs() }
-      const { content, changes } = changeBundle(before, request.body, author)
-      const bundle = changes.length === 0 ? before : await policy.write(tx, content, author)
-      await control.changeLicense(tx, before, bundle, author.by)
-      await endOfOtherLicense(tx, bundle.spectrum.license.reference, { atMs: author.nowMs, by: author.by })
-      tx.audit({ detail: { revision: bundle.revision, changes: changes.map(auditedChange) } })
-      tx.dirty(TX_RESOURCE, TX_KEY)
-      return bundleReply(bundle)
+      return bundleReply(await changePolicy({ policy, control }, tx, { before, patch: request.body, author }))
     })
   }
   return [
@@ -116,6 +111,32 @@ async function triedReply(
     ? undefined
     : await context.maybe(coreChangesRef)?.outlook({ apns: content.apns }, signal)
   return { status: 200, body: { ...before, ...content, core: coreOutlookRecord(outlook) } }
+}
+
+/** Writes a changed policy, and what follows of it. Throws `validation_failed`. */
+export async function changePolicy(
+  { policy, control }: { readonly policy: CurrentPolicy; readonly control: TxControl },
+  tx: MutationTx,
+  {
+    before,
+    patch,
+    author,
+    detail = {},
+  }: {
+    readonly before: PolicyBundle
+    readonly patch: unknown
+    readonly author: { readonly by: string; readonly nowMs: number }
+    /** Of the audit entry, besides what has changed. */
+    readonly detail?: object
+  },
+): Promise<PolicyBundle> {
+  const { content, changes } = changeBundle(before, patch, author)
+  const bundle = changes.length === 0 ? before : await policy.write(tx, content, author)
+  await control.changeLicense(tx, before, bundle, author.by)
+  await endOfOtherLicense(tx, bundle.spectrum.license.reference, { atMs: author.nowMs, by: author.by })
+  tx.audit({ detail: { ...detail, revision: bundle.revision, changes: changes.map(auditedChange) } })
+  tx.dirty(TX_RESOURCE, TX_KEY)
+  return bundle
 }
 
 /** A core that is driven must be able to take other APNs: its driver knows whether its pools leave them addresses. */

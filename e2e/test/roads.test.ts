@@ -180,7 +180,7 @@ const COMMANDS: Readonly<
   'PUT /v1/policy': ['policy set', { '*': '[assignments…]' }],
   'POST /v1/policy/license/documents': ['policy license attach'],
   'DELETE /v1/policy/license/documents/{id}': ['policy license remove'],
-  'POST /v1/policy/license/signed': ['policy license take'],
+  'POST /v1/policy/license/signed': ['policy license take', { '*': '<file>' }],
 }
 
 /** Routes without a command, and why. */

@@ -7,7 +7,7 @@ import { Input } from './input.tsx'
 interface Labelled {
   readonly label: string
   /** What to fill in, in a sentence. */
-  readonly help?: string
+  readonly help?: string | undefined
   /** Why what is filled in will not do. */
   readonly error?: string | undefined
   /** Where its value stands in what the form sends, `license/holder`: what the service refuses of it is said here. */

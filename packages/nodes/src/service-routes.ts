@@ -1,6 +1,7 @@
 import {
   type ComponentState,
   type Context,
+  type CoreObserved,
   coreDriverRef,
   healthBoardRef,
   type Incident,
@@ -14,6 +15,7 @@ import {
   type Peering,
   peeringRef,
   policyRef,
+  type RanObserved,
   type Route,
   radioLink,
   ranDriverRef,
@@ -49,12 +51,14 @@ export type RadioLook = () => Promise<RadioView>
 
 const VIEW_MS = 2_000
 const LOOK_BOUND_MS = 1_000
+/** What a driver that is late has told last counts so long: on a busy machine it is no unknown radio. */
+const LATE_MS = 30_000
 
 /**
  * Makes a look at the drivers for radio and core, whichever are loaded.
  *
- * Requests share one look; what a driver that fails or does not answer within a second would tell is not known. Its
- * own health check says why.
+ * Requests share one look. What a driver that fails would tell is not known, and so is what one has not told for half a minute that
+ * does not answer within a second. Its own health check says why.
  */
 export function createRadioLook(context: Context): RadioLook {
   let last: { readonly atMs: number; readonly view: Promise<RadioView> } | undefined
@@ -65,18 +69,21 @@ export function createRadioLook(context: Context): RadioLook {
     }
     context.on(type, forget, 'each')
   }
+  const eyes = { radio: patientEye<RanObserved>(context), core: patientEye<CoreObserved>(context) }
   return async () => {
     const nowMs = context.clock.monotonicMs()
-    if (last === undefined || nowMs - last.atMs >= VIEW_MS) last = { atMs: nowMs, view: look(context) }
+    if (last === undefined || nowMs - last.atMs >= VIEW_MS) last = { atMs: nowMs, view: look(context, eyes) }
     return last.view
   }
 }
 
-async function look(context: Context): Promise<RadioView> {
-  const signal = AbortSignal.any([context.retiring, AbortSignal.timeout(LOOK_BOUND_MS)])
+async function look(
+  context: Context,
+  eyes: { readonly radio: Eye<RanObserved>; readonly core: Eye<CoreObserved> },
+): Promise<RadioView> {
   const [driver, core] = await Promise.all([
-    seenBy(context.maybe(ranDriverRef), signal),
-    seenBy(context.maybe(coreDriverRef), signal),
+    eyes.radio(context.maybe(ranDriverRef)),
+    eyes.core(context.maybe(coreDriverRef)),
   ])
   const own = driver?.mode === 'none' ? undefined : driver
   const { isConnected = null } = radioLink(driver, core)
@@ -89,12 +96,29 @@ async function look(context: Context): Promise<RadioView> {
   }
 }
 
-/** What a driver sees; undefined when there is none, or it fails or takes too long. */
-async function seenBy<T>(
-  driver: { observe(signal: AbortSignal): Promise<T> } | undefined,
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  return driver && (await untilAborted(driver.observe(signal), signal).catch(() => undefined))
+/** What a driver sees; undefined when there is none, or it fails or says nothing for long. */
+type Eye<Seen> = (driver: Observer<Seen> | undefined) => Promise<Seen | undefined>
+
+interface Observer<Seen> {
+  observe(signal: AbortSignal): Promise<Seen>
+}
+
+/** Goes by what the same driver has told last while its answer is late. */
+function patientEye<Seen>({ clock, retiring }: Context): Eye<Seen> {
+  let last: { readonly by: Observer<Seen>; readonly atMs: number; readonly seen: Seen } | undefined
+  return async (driver) => {
+    if (driver === undefined) return undefined
+    const late = AbortSignal.timeout(LOOK_BOUND_MS)
+    const signal = AbortSignal.any([retiring, late])
+    try {
+      const seen = await untilAborted(driver.observe(signal), signal)
+      last = { by: driver, atMs: clock.monotonicMs(), seen }
+      return seen
+    } catch {
+      const isKept = late.aborted && last?.by === driver && clock.monotonicMs() - last.atMs < LATE_MS
+      return isKept ? last?.seen : undefined
+    }
+  }
 }
 
 /** At most so many agents are shown, those first that have been silent for longest: the answer stays bounded in a large mesh. */

@@ -11,6 +11,12 @@ import { codeOf, component, nodesWorld, OTHER_ID, OWN_ID, read, storedNode } fro
 
 const service = suite('nodes/service-routes')
 
+interface Seen {
+  readonly connected?: boolean
+  readonly known: boolean
+  readonly attached?: number | null
+}
+
 async function setting() {
   const world = nodesWorld()
   const { context } = world.fake
@@ -181,6 +187,23 @@ service(
     ])
   },
 )
+
+service('goes by what a core has told last while its answer is late, and not for long', async () => {
+  const { world, routes } = await setting()
+  let isLate = false
+  world.fake.services.set(coreDriverRef.id, {
+    observe: () => (isLate ? new Promise(() => undefined) : Promise.resolve({ radios: 1, attachedUes: 15 })),
+  })
+  const known = async (afterMs: number): Promise<unknown> => {
+    await world.clock.advance(afterMs)
+    const { enb, ue } = (await read(routes, '/v1/status')).body as Readonly<Record<string, Seen>>
+    return [enb?.connected, enb?.known, ue?.attached]
+  }
+  assert.equal(await known(2_001), [true, true, 15])
+  isLate = true
+  assert.equal(await known(2_001), [true, true, 15])
+  assert.equal(await known(30_000), [false, false, null])
+})
 
 service('tells the state of the SIM whose phone attached last', async () => {
   const { world, routes } = await setting()

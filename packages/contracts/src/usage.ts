@@ -174,7 +174,7 @@ export interface UsageLedger {
   submit(tx: MutationTx, imsi: ImsiHash, source: string, totals: UsageTotals, atMs: number): Promise<void>
   /** Octets of all subscribers, in both directions, since midnight in the node's time zone. */
   today?(): Promise<number>
-  /** Up to when all usage is known; undefined while no collector has worked. `reason`: why it is not now. */
+  /** Up to when all usage is known; undefined while no collector has counted any. `reason`: why it is not now. */
   knownUntil(): { readonly atMs: number | undefined; readonly reason: string | undefined }
 }
 export const usageLedgerRef: ServiceRef<UsageLedger> = serviceRef<UsageLedger>('sessions.usage', {

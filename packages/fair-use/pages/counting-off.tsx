@@ -13,7 +13,18 @@ export function CountingOff({ why }: { readonly why?: string | undefined }) {
   )
 }
 
+interface Counted {
+  readonly known_until: string | null
+  readonly unknown_reason: string | null
+  readonly total_bytes: number
+}
+
 /** Whether nothing counts what a SIM uses, and nobody has told of any. */
-export function isOff(usage: { readonly known_until: string | null; readonly total_bytes: number }): boolean {
-  return usage.known_until === null && usage.total_bytes === 0
+export function isOff(usage: Counted): boolean {
+  return isBeforeFirst(usage) && usage.unknown_reason !== null
+}
+
+/** Whether no byte was counted yet, of any SIM. */
+export function isBeforeFirst({ known_until: until, total_bytes: total }: Counted): boolean {
+  return until === null && total === 0
 }

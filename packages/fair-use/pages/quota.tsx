@@ -14,7 +14,7 @@ import {
   useState,
   word,
 } from '@steeple/console/kit'
-import { CountingOff, isOff } from './counting-off.tsx'
+import { CountingOff, isBeforeFirst, isOff } from './counting-off.tsx'
 import { forecastOf } from './forecast.ts'
 import { QuotaDialog, TopUpDialog } from './quota-dialogs.tsx'
 
@@ -36,7 +36,7 @@ export function Panel({ sim }: { readonly sim: Sim }) {
       <h2>{t('quota.title')}</h2>
       {error === undefined ? null : <ErrorNotice error={error} onRetry={read.reload} />}
       {usage === undefined ? null : <State usage={usage} />}
-      {usage !== undefined && isOff(usage) ? <CountingOff why={usage.unknown_reason ?? undefined} /> : null}
+      {usage !== undefined && isBeforeFirst(usage) ? <NoneCounted usage={usage} /> : null}
       {usage !== undefined && isLive && may('operator') ? (
         <div class="toolbar">
           <Button onClick={() => setOpen('set')}>
@@ -57,6 +57,12 @@ export function Panel({ sim }: { readonly sim: Sim }) {
       ) : null}
     </section>
   )
+}
+
+/** That no byte was counted yet: nothing counts, or no phone has used any. */
+function NoneCounted({ usage }: { readonly usage: Usage }) {
+  if (isOff(usage)) return <CountingOff why={usage.unknown_reason ?? undefined} />
+  return <p class="fine">{t('usage.noneYet')}</p>
 }
 
 function State({ usage }: { readonly usage: Usage }) {

@@ -80,9 +80,9 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   is_incomplete: { type: 'boolean', description: 'Some bytes of this period may be missing.' },
   known_until: {
     ...NULLABLE_TIMESTAMP_SCHEMA,
-    description: 'Up to when all usage is known; null while no collector has worked.',
+    description: 'Up to when all usage is known; null while no collector has counted any.',
   },
-  unknown_reason: { ...NULLABLE_TEXT, description: 'Why later usage is not known; null while it is.' },
+  unknown_reason: { ...NULLABLE_TEXT, description: 'Why later usage is not known; null while it is, and before the first byte of a box that counts.' },
   updated_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When usage was last counted against the quota.' },
   by_source: { type: 'object', additionalProperties: SOURCE, description: 'What each source saw.' },
 }

@@ -211,8 +211,8 @@ function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedge
   const off = countingOff(context.settings)
   // Collectors of others may count, too.
   const isOff = sectionOf(context.settings, 'collector').enabled !== true
-  if (isOff || counting.length === 0)
-    return { atMs: undefined, reason: off ?? 'no collector has counted octets yet' }
+  // Before the first octet of a box that counts, nothing is missing.
+  if (isOff || counting.length === 0) return { atMs: undefined, reason: off }
   // Who sees sessions counts, too: octets of an address that nobody was seen to hold are nobody's.
   const oldest = there.reduce((a, b) => (b.at_ms < a.at_ms ? b : a))
   const lateMs = LATE_AFTER * intervalMs(context)

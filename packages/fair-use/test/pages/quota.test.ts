@@ -64,6 +64,11 @@ quota('says in the box and in the dialog that nothing is counted, and why', asyn
   const answers = { [`GET /v1/sims/${HASH}/usage`]: usage({ ...off, quota_bytes: null }) }
   const page = await show(() => h(Panel, { sim }), answers)
   assert.match(page.text('Quota'), /Counting is off/)
+  // It counts, and nobody has used any.
+  const before = usage({ ...off, quota_bytes: null, unknown_reason: null })
+  const idle = await show(() => h(Panel, { sim }), { [`GET /v1/sims/${HASH}/usage`]: before })
+  assert.match(idle.text('Quota'), /Counting is on\. No phone has used data yet\./)
+  assert.not.match(idle.text(), /Counting is off/)
   const on = { ...off, known_until: '2026-11-29T12:00:00Z', unknown_reason: null }
   const well = await dialogOf(QuotaDialog, on).page
   assert.not.match(well.text(), /Counting is off/)

@@ -61,6 +61,13 @@ logins('raises the cost of a hash at the next login, and not before it', async (
   assert.is(recovery?.codes, 10)
 })
 
+logins('keeps the code of who has left while it was checked', async () => {
+  const { db, people, body, enter } = await world()
+  const left = { ...fakeRequest(db, body()), signal: AbortSignal.abort() }
+  assert.is((await login(people, left).catch((error: Error) => error.name)) as unknown, 'AbortError')
+  assert.is(await enter(body()), 'in')
+})
+
 logins('lets nobody in by what was right while it was checked, and is no more', async () => {
   const { db, people, user, body } = await world()
   const gate: People['gate'] = {

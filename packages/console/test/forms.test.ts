@@ -5,6 +5,8 @@ import { type Answers, inBrowser, open, Refusal, show } from './support/page.ts'
 
 const { h } = await import('preact')
 const { useState } = await import('preact/hooks')
+const { Button } = await import('../src/ui/button.tsx')
+const { SignIn } = await import('../src/pages/signin/sign-in.tsx')
 const { Field } = await import('../src/ui/field.tsx')
 const { Form, isSomethingTyped } = await import('../src/ui/form.tsx')
 
@@ -188,6 +190,44 @@ forms('warns of many SIMs before they are issued, and offers no more than there 
   await page.put('Number of SIMs', '500000')
   assert.is(page.complaint('Number of SIMs'), 'At most 1,000.')
   assert.not.ok(page.buttons().some((name) => name.includes('500')))
+})
+
+forms('leaves the focus where it was, and where something is to be typed', async () => {
+  const Thing = () => {
+    const [isOver, setOver] = useState(false)
+    return h(
+      'div',
+      {},
+      h(Button, { isDisabled: isOver, onClick: () => setOver(true) }, 'Save'),
+      isOver ? null : h(Button, { onClick: () => setOver(true) }, 'Discard'),
+    )
+  }
+  const saved = await show(() => h(Thing, {}), {})
+  await saved.press('Save')
+  assert.equal([saved.focus(), saved.isDisabled('Save')], ['Save', true])
+  const dropped = await show(() => h(Thing, {}), {})
+  await dropped.press('Discard')
+  assert.is(document.activeElement, document.querySelector('main'))
+  const signIn = await show(() => h(SignIn, {}), {})
+  assert.is(document.activeElement, signIn.field('Name'))
+  await signIn.press('New box? Enter its token')
+  assert.is(document.activeElement, signIn.field('Token'))
+})
+
+forms('says that a sign-in is on its way', async () => {
+  const said: string[] = []
+  const page = await show(() => h(SignIn, {}), {
+    'POST /v1/auth/login': async () => {
+      await new Promise(setImmediate)
+      said.push(page.text())
+      return new Refusal(401, 'login_failed')
+    },
+  })
+  for (const label of ['Name', 'Password', 'Code']) await page.put(label, 'ada123')
+  await page.press('Sign in')
+  assert.match(said.join(), 'Your sign-in is being checked.')
+  assert.match(page.text(), 'Name, password or code is wrong')
+  assert.not.match(page.text(), 'is being checked')
 })
 
 forms.run()

@@ -121,4 +121,25 @@ home('has one truth about the internet', async () => {
   assert.match(unknown.text('Internet and other boxes'), 'Internet: none was seen yet.')
 })
 
+home('does not say of the radio what nobody knows, nor twice', async () => {
+  const enb = { known: false, connected: false, other_networks: [] }
+  const page = await shown({ enb, ue: { attached: null } }, [], on(15))
+  assert.match(page.text('Radio and core'), 'It is not known whether a radio is connected.')
+  assert.not.match(page.text('Radio and core'), 'how many phones')
+})
+
+home('offers the country to who may set it, and tells it the others', async () => {
+  tx.value = { ...TX, profiles: [] } as never
+  const answers = {
+    'GET /v1/tx/profiles': { profiles: [] },
+    'GET /v1/spectrum/ranges': { country: 'DE', ranges: [] },
+    'GET /v1/status': STATUS,
+    'GET /v1/health': { components: [], incidents: [] },
+  }
+  const viewer = await open('/radio', answers, { roles: ['viewer'] })
+  assert.match(viewer.text('Transmission'), 'It is set to DE.')
+  assert.not.match(viewer.text(), 'Set the country')
+  assert.match((await open('/radio', answers)).text('Transmission'), 'Now DE. Set the country.')
+})
+
 home.run()

@@ -70,7 +70,9 @@ export function Page() {
         <section aria-labelledby="mesh-links">
           <h2 id="mesh-links">{t('mesh.links')}</h2>
           {links.length === 0 ? (
-            <EmptyState title={t('mesh.links.none')}>{t('mesh.links.none.help')}</EmptyState>
+            <EmptyState title={t('mesh.links.none')}>
+              {may('admin') ? t('mesh.links.none.help') : undefined}
+            </EmptyState>
           ) : (
             <>
               <ApproveAll peers={links} onChange={peers.reload} />

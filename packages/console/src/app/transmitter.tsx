@@ -55,12 +55,13 @@ function isMaybeOnAir(state: Tx | undefined): boolean {
 
 export function OnAirLamp() {
   const state = tx.value
+  // Until it is known, nothing is said.
+  if (state === undefined) return null
   const [tone, text] = lampOf(state)
   return <Lamp tone={tone} label={text} />
 }
 
-function lampOf(state: Tx | undefined): readonly [Tone, string] {
-  if (state === undefined) return ['none', t('tx.unknown')]
+function lampOf(state: Tx): readonly [Tone, string] {
   if (state.transmitter === 'on') return ['on', t('tx.on')]
   return state.transmitter === 'unconfirmed' ? ['warn', t('tx.unconfirmed')] : ['none', t('tx.off')]
 }

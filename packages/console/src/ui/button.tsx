@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 import type { IconName } from './icons.ts'
 
@@ -30,17 +31,26 @@ export function Button({
   isDisabled = false,
   label,
 }: ButtonProps) {
-  // A button that is disabled loses the focus: while it is busy it takes no press, and stays where people are.
+  const element = useRef<HTMLButtonElement>(null)
+  // A button that is disabled loses the focus: the one that has it takes no press, and stays where people are.
   const press = (event: MouseEvent): void => {
-    if (isBusy) event.preventDefault()
+    if (isBusy || isDisabled) event.preventDefault()
     else onClick?.(event)
   }
+  const hasFocus = (): boolean => element.current !== null && document.activeElement === element.current
+  useLayoutEffect(
+    () => () => {
+      if (hasFocus()) document.querySelector('main')?.focus({ preventScroll: true })
+    },
+    [],
+  )
   return (
     <button
+      ref={element}
       type={type}
       class={`button ${kind} ${size}`}
       onClick={press}
-      disabled={isDisabled}
+      disabled={isDisabled && !hasFocus()}
       aria-disabled={isDisabled || isBusy}
       aria-busy={isBusy}
       aria-label={label}

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { type Line, useComplaint } from './complaint.ts'
 import { useRefusal } from './form-problem.ts'
 import { Input } from './input.tsx'
@@ -38,11 +38,16 @@ export interface FieldProps extends Labelled {
 /** A labelled line, or several, with its help and what is wrong with it. */
 export function Field({ label, help, error: given, name, onInput, lines, ...input }: FieldProps) {
   const id = useId()
+  const line = useRef<Line>(null)
+  useEffect(() => {
+    if (input.isFocused === true) line.current?.focus()
+  }, [])
   const { complaint, onInvalid, onLine } = useComplaint(input.value)
   const refusal = useRefusal(name, label, input.value)
   const error = given ?? complaint ?? refusal
   const shared = {
     id,
+    ref: line as never,
     value: input.value,
     required: input.isRequired === true,
     disabled: input.isDisabled === true,
@@ -56,7 +61,6 @@ export function Field({ label, help, error: given, name, onInput, lines, ...inpu
     placeholder: input.placeholder,
     minLength: input.minLength,
     maxLength: input.maxLength,
-    autoFocus: input.isFocused === true,
   }
   return (
     <Around id={id} label={label} help={help} error={error}>

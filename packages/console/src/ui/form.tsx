@@ -41,6 +41,8 @@ export interface FormProps<Data> extends Pick<ButtonProps, 'kind' | 'icon' | 'is
   readonly beside?: ComponentChildren
   /** How its fields stand. */
   readonly look?: string
+  /** What is said while it is sent, where that may take seconds. */
+  readonly busy?: string
 }
 
 /** Forms in which something was typed that was not sent yet. */
@@ -66,6 +68,7 @@ export function Form<Data>({
   cancel = t('ui.cancel'),
   beside,
   look = 'stack',
+  busy,
   ...button
 }: FormProps<Data>) {
   const action = useAction((other: Act<Data>) => other())
@@ -97,7 +100,7 @@ export function Form<Data>({
       onInput={({ currentTarget }) => typedIn.add(currentTarget)}
       onSubmit={(event) => {
         event.preventDefault()
-        if (!isBusy) void send(act)
+        if (!isBusy && !isDisabled && !isStale) void send(act)
       }}
     >
       <FormProblems.Provider value={known}>
@@ -105,6 +108,7 @@ export function Form<Data>({
           ? children({ isBusy, error, clear: action.clear, send: (other) => void send(other) })
           : children}
         {error === undefined ? null : <ErrorNotice error={error} />}
+        {isBusy && busy !== undefined ? <p role="status">{busy}</p> : null}
       </FormProblems.Provider>
       {submit === undefined ? null : (
         <div class="actions">

@@ -216,11 +216,11 @@ function Parts({ status, past }: PartsProps) {
       <p>
         <RadioLamp status={status} past={past} />
       </p>
-      {enb.known && !enb.connected ? null : (
+      {enb.connected ? (
         <p>
           {ue.attached === null ? t('home.attached.unknown') : t('home.attached', { count: ue.attached })}
         </p>
-      )}
+      ) : null}
       {well === 0 ? null : (
         <p>
           <Lamp tone="ok" label={t('home.well', { count: well })} />

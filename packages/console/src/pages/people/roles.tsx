@@ -1,7 +1,8 @@
+import { useState } from 'preact/hooks'
 import { may, type Role } from '../../api/session.ts'
 import { t, word } from '../../text/index.ts'
 import { Facts } from '../../ui/facts.tsx'
-import { Checkbox, Field, Select } from '../../ui/field.tsx'
+import { Checkbox, Field, Select, type SelectProps } from '../../ui/field.tsx'
 
 /** What the service takes as the name of a person, which is part of certificates and addresses. */
 export const PERSON_NAME = '[A-Za-z0-9]([A-Za-z0-9._@\\-]*[A-Za-z0-9])?'
@@ -76,21 +77,15 @@ function presetOf(chosen: ReadonlySet<string>): string {
 }
 
 /** Roles that belong together, to be chosen at once. */
-function Presets({
-  chosen,
-  onChange,
-}: {
-  readonly chosen: ReadonlySet<string>
-  readonly onChange: (chosen: ReadonlySet<string>) => void
-}) {
+function Presets({ value, onChange }: Pick<SelectProps, 'value' | 'onChange'>) {
   const own = Object.keys(PRESETS).filter((name) => PRESETS[name]?.every(may))
   return (
     <Select
       label={t('people.preset')}
-      value={presetOf(chosen)}
-      onChange={(name) => onChange(new Set(PRESETS[name] ?? chosen))}
+      value={value}
+      onChange={onChange}
       options={[
-        ...own.map((value) => ({ value, label: word('people.preset', value) })),
+        ...own.map((name) => ({ value: name, label: word('people.preset', name) })),
         { value: '', label: t('people.preset.own') },
       ]}
     />
@@ -126,6 +121,12 @@ export function NameAndRoles({
   readonly roles: ReadonlySet<string>
   readonly onRoles: (roles: ReadonlySet<string>) => void
 }) {
+  // The roles one by one stand there for who chooses them one by one.
+  const [preset, setPreset] = useState(() => presetOf(roles))
+  const choose = (name: string): void => {
+    setPreset(name)
+    onRoles(new Set(PRESETS[name] ?? roles))
+  }
   return (
     <>
       <Field
@@ -139,8 +140,8 @@ export function NameAndRoles({
         isRequired
         isFocused
       />
-      <Presets chosen={roles} onChange={onRoles} />
-      <RoleBoxes chosen={roles} onChange={onRoles} />
+      <Presets value={preset} onChange={choose} />
+      {preset === '' ? <RoleBoxes chosen={roles} onChange={onRoles} /> : null}
       <Allowed chosen={roles} />
     </>
   )

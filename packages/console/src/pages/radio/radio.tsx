@@ -1,5 +1,6 @@
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
+import { ifPage } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
@@ -158,6 +159,13 @@ function askedFrom({ technology, band, width, country }: Typed) {
 /** The three layers of the TX gate, with where each is set. */
 const GATES = ['country_code', 'license_ack', 'allow_list'] as const
 
+/** Where one of the three is set, for who may; the others read what it is. */
+function Where({ gate, country }: { readonly gate: (typeof GATES)[number]; readonly country: string }) {
+  const href = ifPage(gate === 'country_code' ? '/start' : '/rules')
+  if (href === undefined) return <>{t('radio.check.country-code.help', { country })}</>
+  return <a href={href}>{t(`radio.gate.${gate}.where`, { country })}</a>
+}
+
 /** Whether it is on the air, what the three gates say and where each is opened, and Stop. */
 function Gates({ state, country }: { readonly state: Tx | undefined; readonly country: string | undefined }) {
   if (state === undefined) return null
@@ -175,9 +183,7 @@ function Gates({ state, country }: { readonly state: Tx | undefined; readonly co
                 label={t(`radio.gate.${gate}.${isOpen ? 'set' : 'missing'}`)}
               />
               <p class="fine">
-                <a href={gate === 'country_code' ? '/start' : '/rules'}>
-                  {t(`radio.gate.${gate}.where`, { country: country ?? '' })}
-                </a>
+                <Where gate={gate} country={country ?? ''} />
               </p>
             </li>
           )

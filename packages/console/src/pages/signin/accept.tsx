@@ -41,6 +41,7 @@ export function Accept() {
   return (
     <Form
       submit={t('signin.accept.go')}
+      busy={t('signin.busy')}
       kind="primary"
       act={async () =>
         again === password ? await api.post('/v1/auth/invitation', { body: { token, password } }) : undefined
@@ -98,7 +99,14 @@ function FirstSignIn({ name, password }: { readonly name: string; readonly passw
     return failed
   }
   return (
-    <Form submit={t('signin.go')} kind="primary" error={error} isBusy={isBusy} act={() => attempt(enter)}>
+    <Form
+      submit={t('signin.go')}
+      busy={t('signin.busy')}
+      kind="primary"
+      error={error}
+      isBusy={isBusy}
+      act={() => attempt(enter)}
+    >
       <Field
         label={t('signin.accept.code')}
         help={t('signin.accept.code.help')}

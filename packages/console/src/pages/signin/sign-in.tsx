@@ -30,6 +30,7 @@ function ByName({ onToken }: { readonly onToken: () => void }) {
       {...state}
       submit={t('signin.go')}
       kind="primary"
+      busy={t('signin.busy')}
       act={() => attempt(() => withCode({ username, password, code }))}
       beside={
         <>
@@ -44,7 +45,14 @@ function ByName({ onToken }: { readonly onToken: () => void }) {
         </>
       }
     >
-      <Field label={t('signin.name')} value={username} onInput={setName} autocomplete="username" isRequired />
+      <Field
+        label={t('signin.name')}
+        value={username}
+        onInput={setName}
+        autocomplete="username"
+        isRequired
+        isFocused
+      />
       <Field
         label={t('signin.password')}
         value={password}
@@ -89,6 +97,7 @@ function ByToken({ onBack }: { readonly onBack: () => void }) {
         onInput={setToken}
         type="password"
         isRequired
+        isFocused
       />
     </Form>
   )

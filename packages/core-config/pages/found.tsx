@@ -336,6 +336,7 @@ function Differing({
       )}
       <ul class="plain">
         {differences.map(({ key, found, written }) => {
+          const help = radiosOf(key)
           const whole = `${key}: ${found ?? '–'} → ${written}`
           const isLong = whole.length > MOST_IN_LINE
           const label = isLong ? `${key}: ${shortened(found ?? '–')} → ${shortened(written)}` : whole
@@ -346,7 +347,7 @@ function Differing({
               ) : (
                 <Checkbox
                   label={label}
-                  help={radiosOf(key)}
+                  {...(help === undefined ? {} : { help })}
                   isChecked={ours.some((line) => line.path === path && line.key === key)}
                   onChange={(isOurs) => onTurn({ path, key }, isOurs)}
                 />

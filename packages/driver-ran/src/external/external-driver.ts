@@ -6,6 +6,7 @@ import {
   type RadioFallback,
   type RadioProfile,
   type RanDriver,
+  type Settings,
   southboundUnavailable,
   txNotArmed,
 } from '@steeple/contracts'
@@ -27,26 +28,27 @@ function switchProblems(context: Pick<Context, 'maybe' | 'settings'>, { look, ve
   ]
 }
 
-/** Whether the switch turns the cell off by itself. */
-function hasTimer(refresh: string): boolean {
-  return (msFromDuration(refresh) ?? 0) > 0
+/** Whether the switch turns the cell off by itself. A cell behind GenieACS is never told again, so its timer would end it. */
+function hasTimer({ refresh, switch: how }: Settings['ran']['external']): boolean {
+  return !('genieacs' in how) && (msFromDuration(refresh) ?? 0) > 0
 }
 
 /** What the operator must have settled for the case that this machine fails while the cell is on. */
 function leaseProblems({ settings: { ran } }: Pick<Context, 'settings'>): readonly string[] {
-  const { refresh, stays_on: isAccepted } = ran.external
-  return isAccepted || hasTimer(refresh)
-    ? []
-    : [
-        'it stays on when this machine fails: set ran.external.refresh for a switch with a timer of its own, ' +
-          'or accept it with ran.external.stays_on',
-      ]
+  const { stays_on: isAccepted, switch: how } = ran.external
+  if (isAccepted || hasTimer(ran.external)) return []
+  return [
+    'genieacs' in how
+      ? 'it stays on when this machine fails: GenieACS repeats no order, so accept it with ran.external.stays_on'
+      : 'it stays on when this machine fails: set ran.external.refresh for a switch with a timer of its own, ' +
+        'or accept it with ran.external.stays_on',
+  ]
 }
 
 /** What becomes of the cell when this machine fails. */
 function fallbackOf({ settings: { ran } }: Pick<Context, 'settings'>): RadioFallback {
   const { refresh } = ran.external
-  return hasTimer(refresh)
+  return hasTimer(ran.external)
     ? {
         kind: 'timer',
         detail: `the timer of its switch turns the cell off: it is told every ${refresh} that it be on`,

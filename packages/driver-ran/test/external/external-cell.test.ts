@@ -98,6 +98,18 @@ cells('does not arm a profile whose channel a cell contradicts', () =>
   }),
 )
 
+cells('takes no timer for granted that GenieACS would never tell again', () =>
+  inWorld(
+    async (world) => {
+      await world.cell.step()
+      const driver = externalDriver(world.context, world.cell)
+      assert.is(driver.fallback?.()?.kind, 'none')
+      assert.match(driver.problems?.(PROFILE).join() ?? '', /GenieACS repeats no order/)
+    },
+    { refresh: '30s', stays_on: false, switch: { genieacs: { url: 'http://127.0.0.1:7557', device: 'x' } } },
+  ),
+)
+
 cells('says what becomes of the cell when this machine fails', () =>
   inWorld(
     async (world) => {

@@ -82,7 +82,11 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
     ...NULLABLE_TIMESTAMP_SCHEMA,
     description: 'Up to when all usage is known; null while no collector has counted any.',
   },
-  unknown_reason: { ...NULLABLE_TEXT, description: 'Why later usage is not known; null while it is, and before the first byte of a box that counts.' },
+  unknown_reason: {
+    ...NULLABLE_TEXT,
+    description:
+      'Why later usage is not known; null while it is, and before the first byte of a box that counts.',
+  },
   updated_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When usage was last counted against the quota.' },
   by_source: { type: 'object', additionalProperties: SOURCE, description: 'What each source saw.' },
 }

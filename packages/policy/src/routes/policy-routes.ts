@@ -100,10 +100,11 @@ interface PutQuery {
 async function triedReply(
   context: Context,
   policy: CurrentPolicy,
-  { body, principal, signal, header }: Request<unknown, PutQuery, unknown>,
+  request: Request<unknown, PutQuery, unknown>,
 ): Promise<Reply> {
+  const { body, principal, signal } = request
   const before = await policy.refresh()
-  refuseStale(header('if-match'), before.revision)
+  refuseStale(request.header('if-match'), before.revision)
   const author = { by: principalText(principal), nowMs: context.clock.nowMs() }
   const { content } = changeBundle(before, body, author)
   const isSameApns = isSame(before.apns, content.apns)

@@ -51,6 +51,10 @@ export interface Settings {
     readonly containers: Readonly<Record<string, string>>
     readonly units: Readonly<Record<string, string>>
     readonly addresses: Readonly<Record<string, string>>
+    /** What phones show. */
+    readonly network_name: string
+    /** Empty: those of `addresses`. */
+    readonly dns: readonly string[]
     readonly subnet: string
     readonly slices: readonly { readonly sst: number; readonly sd?: string }[]
     /** Home network keys of the UDM: `<data_dir>/keys/hnet-<id>.key`; scheme 1 is profile A, 2 profile B. */

@@ -18,9 +18,10 @@ interface Plan {
 const planOf = async ({ call }: CommandHost, change: Readonly<Record<string, unknown>> = {}): Promise<Plan> =>
   (await call('GET /v1/core/plan', { query: change })) as unknown as Plan // as the route documents it
 
-/** `svc core plan`, `svc core adopt`, `svc core take-over`, `svc core release`, `svc core restart` */
+/** `svc core plan`, `svc core set`, `svc core adopt`, `svc core take-over`, `svc core release`, `svc core restart` */
 export const commands: Commands = {
   'core plan': async (host) => await (host.typed.reload === true ? showReload(host) : showPlan(host)),
+  'core set': setTold,
   'core adopt': adopt,
   'core take-over': async (host) => {
     const { typed, call, err, printable } = host
@@ -89,16 +90,61 @@ async function showPlan(host: CommandHost): Promise<void> {
 
 /** What the core gets once the service reads its configuration file again. */
 async function showReload(host: CommandHost): Promise<void> {
-  const { call, out, err, printable, printRecord, isJson } = host
-  const { file, core } = (await call('PUT /v1/settings', {
-    query: { dry_run: true },
-    body: { settings: {} },
-  })) as unknown as { readonly file: string; readonly core: Outlook | null } // as the route documents it
+  const { out, printable, printRecord, isJson } = host
+  const { file, core } = await tried(host, {})
   if (isJson) return printRecord({ file, core })
   if (core === null) return out(`With ${printable(file)} as it is now, the core does not change.\n`)
-  const { restarts, subscribers_dropped: dropped, notes, problems } = core
-  const cost = restarts.length === 0 ? 'nothing restarts' : cutWords(restarts.map(printable), dropped)
-  out(`When the service reads ${printable(file)} again (systemctl reload steeple): ${cost}.\n`)
+  out(
+    `When the service reads ${printable(file)} again (systemctl reload steeple): ${costWords(host, core)}.\n`,
+  )
+  showRemarks(host, core)
+}
+
+/** What phones are told: shown first where it cuts off phones. */
+async function setTold(host: CommandHost): Promise<void> {
+  const { typed, call, err, answer, usage, failure, printable, printRecord } = host
+  const dns = typeof typed.dns === 'string' ? { 'core_a.dns': listIn(typed.dns) } : {}
+  const name = typeof typed.networkName === 'string' ? { 'core_a.network_name': typed.networkName } : {}
+  const settings = { ...name, ...dns }
+  if (Object.keys(settings).length === 0) throw usage('say what to change: --network-name or --dns')
+  const { core, lines, writable } = await tried(host, settings)
+  if (core !== null && core.subscribers_dropped !== 0 && core.restarts.length > 0 && typed.yes !== true) {
+    err(`${costWords(host, core)}. Nothing was changed. To do it, add --yes\n`)
+    showRemarks(host, core)
+    return answer(1)
+  }
+  if (!writable)
+    throw failure(
+      'settings_fixed',
+      `the service may not write its configuration file. Write these lines into it, then reload it:\n${printable(lines)}`,
+    )
+  const { restarts, subscribers_dropped: dropped } = core ?? { restarts: [], subscribers_dropped: 0 }
+  await call('PUT /v1/settings', { body: { settings } })
+  printRecord({ ...settings, restarts, subscribers_dropped: dropped })
+}
+
+function listIn(typed: string): readonly string[] {
+  return typed.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))
+}
+
+/** `PUT /v1/settings` as it answers a dry run. */
+interface Tried {
+  readonly file: string
+  readonly lines: string
+  readonly writable: boolean
+  readonly core: Outlook | null
+}
+
+async function tried({ call }: CommandHost, settings: object): Promise<Tried> {
+  const dry = { query: { dry_run: true }, body: { settings } }
+  return (await call('PUT /v1/settings', dry)) as unknown as Tried // as the route documents it
+}
+
+function costWords({ printable }: CommandHost, { restarts, subscribers_dropped: dropped }: Outlook): string {
+  return restarts.length === 0 ? 'nothing restarts' : cutWords(restarts.map(printable), dropped)
+}
+
+function showRemarks({ out, err, printable }: CommandHost, { notes, problems }: Outlook): void {
   for (const note of notes) out(`Note: ${printable(note)}\n`)
   for (const problem of problems) err(`Problem: ${printable(problem)}\n`)
 }

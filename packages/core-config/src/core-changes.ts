@@ -54,7 +54,9 @@ async function outlookOf(
   try {
     const set = await driver.render(coreDesired(context, change, settings), settings)
     const plan = await planOf(driver, set, signal, settings)
-    const { dropped, expectedS, notes, problems } = plan
+    const { dropped, expectedS, problems, originals = [] } = plan
+    // Where earlier files are kept is no news of a change.
+    const notes = plan.notes.filter((note) => !originals.some((folder) => note.includes(folder)))
     // Files of others are left alone until somebody agrees.
     if (plan.state === 'in_sync' || (plan.held ?? []).length > 0) return undefined
     return { restarts: restartsIn(plan), dropped, expectedS, notes, problems }

@@ -579,6 +579,45 @@ test('says what a reload of the configuration file would do to the core', async 
   assert.match(words, /smf restarts, which cuts off 2 phones\.\nNote: mind the pool\nProblem: no room/)
 })
 
+test('changes what phones are told only after a yes where phones lose the network by it', async () => {
+  const told = async (typed: object, core: object | null, writable = true) => {
+    const [said, puts]: [string[], unknown[]] = [[], []]
+    const host = {
+      ...{
+        typed,
+        isJson: false,
+        printable: (text: string) => text,
+        answer: (code: number) => said.push(` ${code}`),
+      },
+      ...{ out: (text: string) => said.push(text), err: (text: string) => said.push(text) },
+      ...{ printRecord: (record: object) => said.push(JSON.stringify(record)) },
+      ...{ usage: (text: string) => new Error(text), failure: (_: string, text: string) => new Error(text) },
+      call: async (_operation: string, request: { readonly query?: object; readonly body: object }) => {
+        if (request.query === undefined) puts.push(request.body)
+        return { file: '/f', lines: 'core_a: …', writable, core }
+      },
+    }
+    await commands['core set']?.(host as unknown as CommandHost)
+    return [said.join(''), puts] as const
+  }
+  const typed = { dns: '1.1.1.1, 9.9.9.9', networkName: 'Harbour' }
+  const cost = { restarts: ['smf'], subscribers_dropped: 2, notes: [], problems: [] }
+  const settings = { 'core_a.network_name': 'Harbour', 'core_a.dns': ['1.1.1.1', '9.9.9.9'] }
+  const [asked, nothing] = await told(typed, cost)
+  assert.match(asked, /smf restarts, which cuts off 2 phones\. Nothing was changed\. To do it, add --yes\n 1/)
+  assert.equal(nothing, [])
+  assert.equal((await told({ ...typed, yes: true }, cost))[1], [{ settings }])
+  assert.equal((await told(typed, null))[1], [{ settings }])
+  assert.equal((await told(typed, { ...cost, subscribers_dropped: 0 }))[1], [{ settings }])
+  const refused = async (...args: Parameters<typeof told>) =>
+    await told(...args).then(
+      () => '',
+      ({ message }: Error) => message,
+    )
+  assert.match(await refused(typed, null, false), 'Write these lines into it, then reload it')
+  assert.match(await refused({}, null), 'say what to change: --network-name or --dns')
+})
+
 test('asks for the plan of a change before it is made', async () => {
   const asked: unknown[] = []
   const host = {

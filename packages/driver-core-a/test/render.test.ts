@@ -51,6 +51,15 @@ for (const [name, [desired, settings]] of Object.entries(CASES)) {
   })
 }
 
+render('tells phones the name and the DNS servers that the settings have', () => {
+  const { files } = renderCore(
+    { ...DESIRED, addresses: { ...DESIRED.addresses, dns: '10.9.0.53' } },
+    settingsWith({ networkName: 'Harbour', dns: ['9.9.9.9', '2620:fe::fe'] }),
+  )
+  assert.match(files.get('mme.yaml') ?? '', /network_name:\s+full: "?Harbour"?\s+short: "?Harbour"?/)
+  assert.match(files.get('smf.yaml') ?? '', /dns:\s+- "?9\.9\.9\.9"?\s+- "?2620:fe::fe"?\s+mtu/)
+})
+
 render('gives every problem one line that names the key, the value and what is allowed', () => {
   const desired: PlacedDesired = {
     plmn: { mcc: '1', mnc: '9' },

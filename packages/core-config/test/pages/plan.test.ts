@@ -185,6 +185,37 @@ core('says which edits by hand were undone, and where they are kept', async () =
   assert.not.match((await shown()).text('Planned change'), 'undone')
 })
 
+core('changes the name of the network and its DNS servers after it has shown what that does', async () => {
+  const settings = [
+    { key: 'core', value: 'core_a' },
+    { key: 'southbound.driver', value: 'container' },
+    { key: 'core_a.network_name', value: 'Harbour' },
+    { key: 'core_a.dns', value: [] },
+    { key: 'core_a.addresses', value: { mme: '10.0.0.2', dns: '9.9.9.9' } },
+  ]
+  const cost = { restarts: ['smf'], subscribers_dropped: 2, expected_s: 21, notes: ['mind'], problems: [] }
+  const file = { file: '/etc/svc/control.yaml', writable: true, lines: '', fixed: [], applied: false }
+  const answers = (given: readonly object[]) => ({
+    'GET /v1/settings': { settings: given, next_cursor: null },
+    'PUT /v1/settings': { ...file, core: cost },
+  })
+  const page = await shown(answers(settings))
+  assert.is(page.field('Network name').value, 'Harbour')
+  assert.is(page.field('DNS servers').value, '9.9.9.9')
+  await page.put('DNS servers', '1.1.1.1, 9.9.9.9')
+  await page.press('Show effect', 'What phones are told')
+  const body = { settings: { 'core_a.dns': ['1.1.1.1', '9.9.9.9'] } }
+  const dry = page.asked().findLast(({ call }) => call === 'PUT /v1/settings')
+  assert.equal([dry?.query, page.changes()], [{ dry_run: 'true' }, [['PUT /v1/settings', body]]])
+  for (const says of ['These parts restart: smf.', '2 phones lose the network', 'mind'])
+    assert.match(page.text('Effect on the core'), says)
+  await page.press('Save', 'Effect on the core')
+  assert.equal(page.changes(), [['PUT /v1/settings', body]])
+  const looking = settings.map((one) => (one.key === 'southbound.driver' ? { ...one, value: 'none' } : one))
+  assert.not.match((await shown(answers(looking))).text(), 'What phones are told')
+  assert.not.match((await shown(answers(settings), ['viewer', 'operator'])).text(), 'What phones are told')
+})
+
 core('shows the plan to who may read it, where the box keeps its core', async () => {
   assert.not.match((await shown({}, ['viewer'])).text(), 'Planned change')
   assert.not.match((await shown({}, undefined, [])).text(), 'Planned change')

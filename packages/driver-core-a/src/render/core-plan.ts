@@ -40,6 +40,9 @@ export async function homeKeys({ server, core_a }: Settings): Promise<{
 
 /** What a rendering depends on beside the desired state: parts of the configuration. */
 export interface RenderSettings {
+  readonly networkName: string
+  /** Empty: those of the addresses. */
+  readonly dns: readonly string[]
   readonly subnet: string
   readonly slices: Settings['core_a']['slices']
   readonly containers: Readonly<Record<string, string>>
@@ -65,6 +68,8 @@ export function renderSettings(settings: Settings, homeKeys: readonly HomeKey[] 
   const collector = sectionOf(settings, 'collector')
   const urlOf = (key: 'mme_url' | 'smf_url' | 'amf_url'): string => core_a[key] || (collector[key] ?? '')
   return {
+    networkName: core_a.network_name,
+    dns: core_a.dns,
     subnet: core_a.subnet,
     slices: core_a.slices,
     containers: runnersOf(settings.southbound, settings.core_a),

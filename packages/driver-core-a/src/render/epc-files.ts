@@ -63,6 +63,11 @@ export function plmnId({ desired: { plmn } }: CorePlan): Section {
   return { mcc: plmn.mcc, mnc: plmn.mnc }
 }
 
+/** What phones show, where there is room and where there is not. */
+export function networkName({ settings: { networkName: name } }: CorePlan): Section {
+  return { full: name, short: name }
+}
+
 /** A list with one listening address. */
 export function serverAt(address: string): readonly Section[] {
   return [{ address }]
@@ -87,7 +92,7 @@ export function mmeSection(plan: CorePlan): Section {
     gummei: [{ plmn_id: plmnId(plan), mme_gid: 2, mme_code: 1 }],
     tai: [{ plmn_id: plmnId(plan), tac: String(desired.tac) }],
     security: LTE_SECURITY,
-    network_name: { full: 'Steeple', short: 'Steeple' },
+    network_name: networkName(plan),
     mme_name: 'steeple-mme',
     time: { t3412: { value: T3412_S } },
   }

@@ -2,7 +2,7 @@ import type { YamlValue } from '@steeple/southbound'
 import { hostText } from './address-range.ts'
 import type { CorePlan } from './core-plan.ts'
 import { homeKeyPath } from './core-plan.ts'
-import { plmnId, serverAt } from './epc-files.ts'
+import { networkName, plmnId, serverAt } from './epc-files.ts'
 import { type Daemon, SBI_PORT } from './roles.ts'
 
 type Section = { readonly [key: string]: YamlValue }
@@ -53,7 +53,7 @@ export function amfSection(plan: CorePlan): Section {
     tai: [{ plmn_id: plmn, tac: String(plan.desired.tac) }],
     plmn_support: [{ plmn_id: plmn, s_nssai: slices(plan) }],
     security: NR_SECURITY,
-    network_name: { full: 'Steeple', short: 'Steeple' },
+    network_name: networkName(plan),
     amf_name: 'steeple-amf',
     time: { t3512: { value: T3512_S } },
   }

@@ -17,9 +17,9 @@ export const TUN_DEVICE = 'ogstun'
 
 /** `smf` of smf.yaml: both generations share it. Diameter only toward a PCRF, the service bus only in 5G. */
 export function smfSection(plan: CorePlan): Section {
-  const { at, metrics, desired } = plan
+  const { at, metrics, desired, settings } = plan
   const { dns, dns2 } = desired.addresses
-  const named = [dns, dns2].filter((address) => address !== undefined)
+  const named = settings.dns.length > 0 ? settings.dns : [dns, dns2].filter((one) => one !== undefined)
   return {
     ...(plan.generations.includes('5gc') ? { sbi: sbiSection(plan, 'smf') } : {}),
     pfcp: { server: serverAt(at('smf')), client: { upf: serverAt(at('upf')) } },

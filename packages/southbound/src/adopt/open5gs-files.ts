@@ -46,6 +46,7 @@ export function readOpen5gs(files: ReadonlyMap<string, Part>): FoundNetwork {
     settings: {
       core: 'core_a',
       ...networkSettings({ plmn, tacs, pools, slices }),
+      ...nameSetting(mme, amf),
       'core_a.addresses': { ...addresses, ...toldAddresses(section, addresses), ...resolvers(dns) },
       ...Object.fromEntries(LISTING.flatMap((role) => listUrl(role, section(role), addresses))),
     },
@@ -97,6 +98,14 @@ function toldAddresses(section: (role: string) => Part, addresses: Readonly<Reco
   }
   const [s1u, n3] = [told('sgwu'), told('upf')]
   return { ...(s1u === undefined ? {} : { s1u }), ...(n3 === undefined ? {} : { n3 }) }
+}
+
+const NAME = /^[ -~]{1,32}$/
+
+/** What phones show. Two of one core that are not the same stay in the files. */
+function nameSetting(mme: Part, amf: Part): object {
+  const name = textAt(mme, 'network_name', 'full') ?? textAt(amf, 'network_name', 'full')
+  return name !== undefined && NAME.test(name) ? { 'core_a.network_name': name } : {}
 }
 
 function resolvers(all: readonly string[]): object {

@@ -40,7 +40,7 @@ const EACH_BOX = 'all'
 export function Panel() {
   const software = useQuery('/v1/software', {}, { on: CHANGES, everyMs: LOOK_MS })
   return (
-    <section class="card" aria-label={t('software.title')}>
+    <section class="card" aria-label={t('software.title')} style={{ gridColumn: '1 / -1' }}>
       <h2>{t('software.title')}</h2>
       <Loaded query={software}>{(known) => <Known software={known} onChange={software.reload} />}</Loaded>
     </section>

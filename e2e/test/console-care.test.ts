@@ -108,7 +108,7 @@ if (executable !== undefined) {
       const [ada, ben] = people.map(({ page }) => page)
       if (ada === undefined || ben === undefined) throw new Error('two have come')
       await ben.getByRole('button', { name: 'Suspend' }).click()
-      await ada.getByText('suspended by operator', { exact: true }).waitFor()
+      await ada.locator('.sentence').getByText('suspended by an operator').waitFor()
       await ada.getByRole('button', { name: 'Resume' }).click()
       await ben.getByRole('button', { name: 'Suspend' }).waitFor()
       assert.is((await simOf(hash)).state, 'issued')

@@ -259,7 +259,7 @@ if (executable !== undefined) {
         await page.getByRole('button', { name: 'Suspend' }).click()
         await page.getByText('ferry is suspended. It is blocked in the core. Its phone is off.').waitFor()
         assert.is(await stateOf(hash), 'suspended')
-        await page.getByText('suspended by operator', { exact: true }).waitFor()
+        await page.locator('.sentence').getByText('suspended by an operator').waitFor()
         await page.getByRole('button', { name: 'Resume', exact: true }).first().waitFor()
         assert.is(await page.getByText('svc sim').count(), 0, 'what to do is a button, and no command')
         await page.getByRole('button', { name: 'Undo' }).click()

@@ -185,8 +185,8 @@ if (executable !== undefined) {
       await dialog.getByRole('button', { name: 'Save' }).click()
       await both(
         page,
-        '5 GB, each day. Only report when it is used up.',
-        '2 GB, each month. Suspend the SIM when it is used up.',
+        '5 GB, each day. It is only reported when it is used up.',
+        '2 GB, each month. The SIM is suspended when it is used up.',
       ).waitFor()
       assert.is((await usageNow()).quota_bytes, 5_000_000_000)
       await dialog.getByRole('button', { name: 'Take their values' }).click()

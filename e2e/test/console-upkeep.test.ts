@@ -270,7 +270,7 @@ if (executable !== undefined) {
       await invite.click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Name').fill('grace')
-      await dialog.getByLabel('For').selectOption({ label: 'roles of your choice' })
+      await dialog.getByLabel('For', { exact: true }).selectOption({ label: 'roles of your choice' })
       await dialog.getByLabel('operator').check()
       await dialog.getByRole('button', { name: 'Create link' }).click()
       await dialog.getByRole('img', { name: /QR code/ }).waitFor()

@@ -22,6 +22,7 @@ import {
   Loaded,
   may,
   Notice,
+  named,
   PagedTable,
   Said,
   Select,
@@ -119,7 +120,7 @@ function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onCha
       <h2>
         <Lamp
           tone={toneOf(alert.severity)}
-          label={`${word('alerts.severity', alert.severity)}: ${ruleText(alert.rule)}`}
+          label={named(word('alerts.severity', alert.severity), ruleText(alert.rule))}
         />
       </h2>
       <p>
@@ -169,7 +170,7 @@ function factsOf(alert: Alert, isSilent: boolean) {
       t('alerts.ackedBy'),
       alert.acked_at === null ? undefined : (
         <>
-          {alert.acked_by ?? ''} · <Time at={alert.acked_at} relative />
+          {nameIn(alert.acked_by ?? '')} · <Time at={alert.acked_at} relative />
         </>
       ),
     ],
@@ -178,6 +179,11 @@ function factsOf(alert: Alert, isSilent: boolean) {
       isSilent && alert.silenced_until !== null ? <Time at={alert.silenced_until} /> : undefined,
     ],
   ] as const
+}
+
+/** The name in `<id>/<name>`, as a token is called. */
+function nameIn(by: string): string {
+  return by.replace(/^[\da-f-]{36}\//, '')
 }
 
 const SEVERITIES = ['critical', 'warning', 'info'] as const

@@ -60,7 +60,8 @@ home(
     assert.match(page.text('Radio and core'), /Not known since/)
     assert.not.match(page.text('Radio and core'), /A radio is connected/)
     const text = page.text()
-    assert.ok(text.indexOf('To do now') < text.indexOf('Outage: No core.'), 'what is wrong comes first')
+    assert.ok(text.indexOf('To do now') < text.indexOf('The box is on the air.'), 'what is wrong comes first')
+    assert.is(text.split('Outage: No core').length - 1, 1, 'and is said once')
     assert.not.match(text, 'Country: set')
     // The cause is said once, whatever follows from it.
     assert.is(text.split('mme is down').length - 1, 1, text)

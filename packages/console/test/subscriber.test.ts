@@ -264,6 +264,18 @@ subscriber('asks by itself why a phone is away, and why one is on when it is ask
   assert.is(asked(), 1)
 })
 
+subscriber('says once why a phone is off that its quota keeps off, in the words of the reader', async () => {
+  const advice = 'raise its quota or wait for the next period; svc sim resume 0 --override lifts it now'
+  const checks = [{ name: 'state', status: 'failed', detail: 'suspended by quota', advice }]
+  const page = await shown({ state: 'suspended', suspend_reason: 'quota', attached: false }, undefined, {
+    [`GET ${SIM}/diagnosis`]: { verdict: 'state: suspended by quota', checks },
+  })
+  const said = page.text('Why is this phone offline?')
+  assert.is(said.split('suspended by').length - 1, 1, said)
+  assert.match(said, /suspended by its quota[\s\S]*Top up or raise its quota, or wait/)
+  assert.not.match(said, 'state:')
+})
+
 subscriber('says that a SIM is not there, and does not when it could not be read', async () => {
   const missing = await shown({}, undefined, { [`GET ${SIM}`]: new Refusal(404, 'sim_not_found', 'none') })
   assert.match(missing.text(), 'This SIM does not exist')

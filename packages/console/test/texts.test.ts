@@ -1,3 +1,4 @@
+import './support/hooks.ts'
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LANGUAGES, type Language } from '@steeple/contracts'
@@ -7,6 +8,7 @@ import { isKeptOff } from '../src/app/kept-off.ts'
 import { happened, UNTOLD } from '../src/pages/home/untold.ts'
 import { rowsToImport } from '../src/pages/sims/import-count.ts'
 import { fill } from '../src/text/fill.ts'
+import { fragmentsOf, loadSaid, translated } from '../src/text/said.ts'
 
 /** What the console says, in each of its languages. */
 const texts = suite('console/texts')
@@ -246,6 +248,77 @@ texts('counts the rows that an import would bring in, and none where one keeps a
   assert.is(rowsToImport({ results }, false), 2)
   assert.is(rowsToImport({ results }, true), 0)
   assert.is(rowsToImport({ results: results.filter(({ status }) => status !== 'error') }, true), 2)
+})
+
+/** So many literals of the source make one sentence between two places that are filled in. */
+const MOST_PIECES = 3
+
+/** What the service says by itself, by the English sentence. */
+function saidIn(language: Language): Readonly<Record<string, string>> {
+  return JSON.parse(readFileSync(new URL(`console/texts/said/${language}.json`, PACKAGES), 'utf8'))
+}
+
+texts('has what the service says in each language, with all that it names', () => {
+  const namesIn = (text: string): string => [...text.matchAll(/\{(\w+)/g)].map(([, name]) => name).toSorted().join()
+  const english = Object.keys(saidIn('de'))
+  assert.ok(english.length > 120, String(english.length))
+  for (const language of OTHERS) {
+    const sentences = saidIn(language)
+    assert.equal(Object.keys(sentences), english, language)
+    for (const [key, text] of Object.entries(sentences))
+      for (const name of new Set(namesIn(text).split(',')))
+        assert.ok(namesIn(key).split(',').includes(name), `${language}: ${text}`)
+    const left = Object.entries(sentences).filter(([key, text]) => isUntranslated(text, key))
+    assert.equal(left, [], language)
+  }
+})
+
+texts('has of what the service says nothing that it says in other words', () => {
+  const files = globSync('*/{src/**/*.ts,package.json}', { cwd: PACKAGES })
+  const source = files.map((file) => readFileSync(new URL(file, PACKAGES), 'utf8')).join('\n')
+  // A sentence may be put together: `the licence ${isOver ? 'ended' : 'ends'} at`.
+  const piecesOf = (part: string): number => {
+    const words = part.split(/(?<= )/)
+    let taken = words.length
+    while (taken > 0 && !source.includes(words.slice(0, taken).join('').trim())) taken -= 1
+    if (taken === 0) return Number.POSITIVE_INFINITY
+    return taken === words.length ? 1 : 1 + piecesOf(words.slice(taken).join(''))
+  }
+  const unsaid = Object.keys(saidIn('de')).filter((english) =>
+    fragmentsOf(english).some((part) => part.trim() !== '' && piecesOf(part) > MOST_PIECES),
+  )
+  assert.equal(unsaid, [])
+})
+
+texts('says in the language of the reader what the service says in English, and keeps the rest', async () => {
+  await loadSaid('de')
+  const de = (text: string): string => translated(text, 'de', 'de').text
+  assert.equal(
+    [
+      'No radio, 16 phones are off: no base station is connected; one was until 2026-11-29T12:00:00.000Z',
+      'no heartbeat for 62 s',
+      'no default route; there was one until 2026-11-29T12:00:00Z',
+      'Anna Müller has used 123 % of its quota',
+      'mme is strange; not counted for 8 s: down: upf, mme',
+      'nothing of this',
+    ].map(de),
+    [
+      'Kein Funk, 16 Telefone sind ohne Netz: keine Basisstation ist verbunden; bis 2026-11-29T12:00:00.000Z war es eine',
+      'kein Lebenszeichen seit 62 s',
+      'keine Route ins Internet; bis 2026-11-29T12:00:00Z gab es eine',
+      'Anna Müller hat 123 % des Kontingents verbraucht',
+      'mme is strange; seit 8 s nicht gezählt: ausgefallen: upf, mme',
+      'nothing of this',
+    ],
+  )
+  // What is left in English is said to be: it is read aloud otherwise.
+  const whole = ['down: upf, mme', 'no heartbeat for 62 s', 'mme is strange; no heartbeat for 62 s']
+  assert.equal(
+    whole.map((text) => translated(text, 'de', 'de').isWhole),
+    [true, true, false],
+  )
+  await loadSaid('en')
+  assert.is(de('no heartbeat for 62 s'), 'no heartbeat for 62 s')
 })
 
 texts.run()

@@ -3,8 +3,8 @@ import {
   type Column,
   type ItemOf,
   Lamp,
-  pageOf,
   Said,
+  SubscriberName,
   Time,
   type Tone,
   t,
@@ -53,7 +53,7 @@ export function codeColumns(onShow: (code: Code) => void, isOfOne: boolean): rea
   const whose: Column<Code> = {
     key: 'sim',
     title: t('sessions.sim'),
-    cell: ({ imsi_sha256_12: hash }) => <a href={pageOf(hash)}>{hash}</a>,
+    cell: ({ imsi_sha256_12: hash, label }) => <SubscriberName hash={hash} label={label} />,
   }
   return [
     {

@@ -89,12 +89,8 @@ function State({ usage }: { readonly usage: Usage }) {
       />
       {added === 0 ? null : <p class="fine">{t('quota.added', { added: bytesText(added) })}</p>}
       <Forecast usage={usage} />
-      <p>
-        {word('quota.action', usage.action ?? '')}
-        {usage.throttle_bps === null
-          ? null
-          : ` ${t('quota.rate.own', { rate: rateText(usage.throttle_bps) })}`}
-      </p>
+      {/* What has happened says what happens. */}
+      {usage.enforcement === 'none' ? <Action usage={usage} /> : null}
       {usage.enforcement === 'none' ? null : (
         <Notice tone="warn">{word('quota.enforcement', usage.enforcement)}</Notice>
       )}
@@ -107,12 +103,22 @@ function State({ usage }: { readonly usage: Usage }) {
   )
 }
 
+/** What happens when it is used up. */
+function Action({ usage: { action, throttle_bps: bps } }: { readonly usage: Usage }) {
+  return (
+    <p>
+      {word('quota.action', action ?? '')}
+      {bps === null ? null : ` ${t('quota.rate.own', { rate: rateText(bps) })}`}
+    </p>
+  )
+}
+
 function Forecast({ usage }: { readonly usage: Usage }) {
   const forecast = forecastOf(usage, Date.now())
   if (usage.over_quota)
     return (
       <p>
-        {t('quota.over')} {renewal(usage)}
+        {usage.enforcement === 'none' ? t('quota.over') : null} {renewal(usage)}
       </p>
     )
   if (forecast === undefined) return <p class="fine">{renewal(usage)}</p>

@@ -1,4 +1,4 @@
-import { addStyle, bytesText, locale, t, useEffect, useRef, useState } from '@steeple/console/kit'
+import { addStyle, bytesText, locale, named, t, useEffect, useRef, useState } from '@steeple/console/kit'
 import uPlot from 'uplot'
 import plotCss from 'uplot/dist/uPlot.min.css'
 import { nextStep, placeOf, type Step, type StepLength } from './usage-steps.ts'
@@ -49,7 +49,7 @@ export function UsageBars({ steps, length, label, when }: Props) {
           <i class="key down" /> {t('sessions.down')} <i class="key up" /> {t('sessions.up')}
         </span>
         <span class="pointed">
-          {step === undefined ? t('usage.point') : `${when(step.atMs)}: ${amountsText(step)}`}
+          {step === undefined ? t('usage.point') : named(when(step.atMs), amountsText(step))}
         </span>
       </figcaption>
     </figure>

@@ -13,6 +13,7 @@ import {
   FormDialog,
   Lamp,
   may,
+  named,
   type RequestOf,
   Said,
   Time,
@@ -190,7 +191,7 @@ function PartList({ parts }: { readonly parts: Box['parts'] }) {
         <li key={part}>
           <Lamp
             tone={status === 'applied' && drift.length > 0 ? 'warn' : (TONES[status] ?? 'none')}
-            label={`${word('groups.part', part)}: ${word('groups.status', status)}`}
+            label={named(word('groups.part', part), word('groups.status', status))}
           />
           <div class="words fine">
             {problems.map(({ pointer, message }) => (

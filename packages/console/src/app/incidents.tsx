@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { plugins } from '../api/features.ts'
 import { may } from '../api/session.ts'
 import { type Query, useQuery } from '../api/use-query.ts'
-import { componentText, t, word } from '../text/index.ts'
+import { componentText, named, t, word } from '../text/index.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { type Component, HealthList } from '../ui/health-list.tsx'
 import { Lamp } from '../ui/lamp.tsx'
@@ -98,7 +98,7 @@ function IncidentLine({
   return (
     <li class={`notice ${isCritical ? 'bad' : 'warn'}`} aria-label={name}>
       <p class="sentence">
-        <Lamp tone={isCritical ? 'bad' : 'warn'} label={`${word('incident.severity', severity)}: ${name}`} />
+        <Lamp tone={isCritical ? 'bad' : 'warn'} label={named(word('incident.severity', severity), name)} />
       </p>
       <p>
         <Impact incident={incident} />{' '}

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { AnswerOf } from '@steeple/client'
 import { useEffect } from 'preact/hooks'
 import { useQuery } from '../api/use-query.ts'
-import { t, word } from '../text/index.ts'
+import { named, t, word } from '../text/index.ts'
 import { Lamp } from '../ui/lamp.tsx'
 import { type Incident, nameOf } from './incidents.tsx'
 import { path } from './router.ts'
@@ -24,7 +24,7 @@ export function OutageStrip() {
       <Lamp
         tone={severity === 'critical' ? 'bad' : 'warn'}
         label={[
-          `${word('incident.severity', severity)}: ${nameOf(first)}.`,
+          `${named(word('incident.severity', severity), nameOf(first))}.`,
           phones_off === null ? '' : t('incident.phonesOff', { count: phones_off }),
           others.length === 0 ? '' : t('incident.others', { others: others.length }),
         ]

@@ -1,5 +1,6 @@
 import type consoleEn from '../../texts/en.json'
 import { fill } from './fill.ts'
+import { loadSaid, translated } from './said.ts'
 
 /** The name of a text of the console itself. */
 export type TextKey = keyof typeof consoleEn
@@ -48,6 +49,7 @@ export async function loadTexts(): Promise<void> {
   language = spoken.find((one) => LANGUAGES.includes(one)) ?? 'en'
   document.documentElement.lang = language
   const loading = loadPluginTexts()
+  void loadSaid(language)
   ownTexts = (await FILES[language]?.())?.default ?? {}
   await loading
 }
@@ -63,6 +65,17 @@ export async function loadPluginTexts(): Promise<void> {
  */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
   return fill(ownTexts[key] ?? pluginTexts[key] ?? key, values, language, locale())
+}
+
+/** What the service says in English, in the reader's language as far as it is written in it. */
+export function said(english: string): ReturnType<typeof translated> {
+  const { text, isWhole } = translated(english, language, locale())
+  return { text, isWhole: isWhole && text !== english }
+}
+
+/** What of a thing: `Country: set`, with what its language has before a colon. */
+export function named(name: string, text: string): string {
+  return t('ui.named', { name, text })
 }
 
 /** The text of a key that is made at run time, of a state for instance; the word itself when there is none. */

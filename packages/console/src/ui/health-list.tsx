@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@steeple/client'
-import { componentText, t, word } from '../text/index.ts'
+import { componentText, named, t, word } from '../text/index.ts'
 import { Lamp, type Tone } from './lamp.tsx'
 import { Notice } from './notice.tsx'
 import { Said } from './said.tsx'
@@ -39,7 +39,7 @@ export function HealthList({
           <li key={name}>
             <Lamp
               tone={healthTone(status)}
-              label={t('ui.health.part', { name: componentText(name), status: word('ui.health', status) })}
+              label={named(componentText(name), word('ui.health', status))}
             />
             <p>
               <Said>{said}</Said>{' '}

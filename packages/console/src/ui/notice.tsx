@@ -1,6 +1,6 @@
 import type { Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
-import { t, word } from '../text/index.ts'
+import { named, t, word } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { refusalText } from './complaint.ts'
 import { Copy } from './copy.tsx'
@@ -46,7 +46,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Problem; reado
         <p>{t('problem.validation_failed')}</p>
         <ul>
           {refusals.map(({ label, text }) => (
-            <li key={label}>{t('ui.wrong', { label, text: text ?? '' })}</li>
+            <li key={label}>{named(label, text ?? '')}</li>
           ))}
         </ul>
       </Notice>

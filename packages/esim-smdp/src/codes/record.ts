@@ -29,6 +29,7 @@ const PROFILE: JsonSchema = {
 const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   token: { type: 'string', description: "The code's own id. It is no secret." },
   imsi_sha256_12: { type: 'string' },
+  label: { ...NULLABLE_TEXT, description: 'What its SIM is called.' },
   state: {
     type: 'string',
     description: 'released, downloaded, installed, error, revoked or expired; more may come.',
@@ -66,11 +67,20 @@ export const CODE_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 export function codeRecord(
   row: CodeRow,
   held: HeldRow | undefined,
-  { closed, provided }: { readonly closed: ReadonlySet<string>; readonly provided: ProvidedRow | undefined },
+  {
+    closed,
+    provided,
+    labels,
+  }: {
+    readonly closed: ReadonlySet<string>
+    readonly provided: ProvidedRow | undefined
+    readonly labels: ReadonlyMap<string, string>
+  },
 ): Readonly<Record<string, unknown>> {
   return {
     token: row.token,
     imsi_sha256_12: row.hash,
+    label: labels.get(row.hash) ?? null,
     state: row.state,
     created_at: timestampFromMs(row.created_at_ms),
     expires_at: timestampFromMs(row.expires_at_ms),

@@ -20,6 +20,7 @@ import {
   type SimCard,
   timestampFromMs,
   validationFailed,
+  simLabels,
 } from '@steeple/contracts'
 import { activationOf, qrText } from '../codes/activation.ts'
 import { closedConflict, esimCodeConflict, esimCodeNotFound, needEnabled } from '../codes/conflict.ts'
@@ -277,7 +278,8 @@ async function revokeCode(
     const isHeld = held !== undefined && held.state !== 'deleted'
     tx.audit({ detail: { imsi_sha256_12: before.hash, from: before.state, is_delivered: isHeld } })
     tx.event({ type: 'esim.revoke', subject: token, data: { from: before.state } })
-    return { body: codeRecord(after, held, { closed: new Set(), provided }) }
+    const labels = await simLabels(parts.context, [before.hash])
+    return { body: codeRecord(after, held, { closed: new Set(), provided, labels }) }
   })
 }
 
@@ -327,7 +329,8 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
         const held = await heldOfCodes(parts.context.db, [row.token])
         const closed = await parts.closed.among(ESIM_CODE, [row.token])
         const provided = await PROVIDED.find(parts.context.db, { token: row.token })
-        return ok(codeRecord(row, held[0], { closed, provided }))
+        const labels = await simLabels(parts.context, [row.hash])
+        return ok(codeRecord(row, held[0], { closed, provided, labels }))
       },
     }),
     route<unknown, unknown, TokenParams>({
@@ -372,8 +375,12 @@ async function codePage(
     for (const one of await heldOfCodes(context.db, tokens.slice(at, at + AT_ONCE))) held.set(one.token, one)
   const closed = await items.among(ESIM_CODE, tokens)
   const provided = await providedOf(context.db, tokens)
+  const labels = await simLabels(
+    context,
+    rows.map(({ hash }) => hash),
+  )
   const record = (row: CodeRow): object =>
-    codeRecord(row, held.get(row.token), { closed, provided: provided.get(row.token) })
+    codeRecord(row, held.get(row.token), { closed, provided: provided.get(row.token), labels })
   return pageFrom(page, 'codes', rows, record, (row) => [row.created_at_ms, row.token])
 }
 

@@ -74,6 +74,19 @@ quota('says in the box and in the dialog that nothing is counted, and why', asyn
   assert.not.match(well.text(), /Counting is off/)
 })
 
+quota('says once that a quota suspends', async () => {
+  const over = { unknown_reason: null, over_quota: true, quota_bytes: GB, total_bytes: 2 * GB, period_end: null, known_until: '2026-11-29T12:00:00Z' }
+  const sim = { imsi_sha256_12: HASH, state: 'suspended' } as never
+  const shown = async (enforcement: string): Promise<string> => {
+    const answers = { [`GET /v1/sims/${HASH}/usage`]: usage({ ...over, enforcement }) }
+    return (await show(() => h(Panel, { sim }), answers)).text('Quota')
+  }
+  const held = await shown('suspended')
+  assert.match(held, 'The SIM is suspended because of its quota.')
+  assert.not.match(held, 'used up')
+  assert.match(await shown('none'), /The quota is used up\.[\s\S]*The SIM is suspended when it is used up\./)
+})
+
 quota(
   'asks once before an amount that is a hundred times another, and again when another is typed',
   async () => {

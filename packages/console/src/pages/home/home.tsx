@@ -1,11 +1,11 @@
 import { type Query, useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
-import { locale, t, word } from '../../text/index.ts'
+import { locale, named, t, word } from '../../text/index.ts'
 import { hasNoCell } from '../sessions/no-cell.ts'
 import { Needs } from './needs.tsx'
 import './home.css'
 import type { AnswerOf } from '@steeple/client'
-import { type Board, nameOf, useBoard } from '../../app/incidents.tsx'
+import { type Board, useBoard } from '../../app/incidents.tsx'
 import { closedGates, GATES } from '../../app/kept-off.ts'
 import { coreOutage, radioOutage } from '../../app/outages.tsx'
 import { ifPage, pageThatMends } from '../../app/pages-here.ts'
@@ -276,7 +276,6 @@ function Truth({
   return (
     <section class="card truth" aria-label={t('home.title')}>
       <p class="sentence">
-        {worst === undefined ? null : <>{t('home.outage', { name: nameOf(worst) })} </>}
         {isOthers ? t('home.radio.others') : sentenceOf(state, isForeign)}
       </p>
       {why === undefined ? null : (
@@ -301,7 +300,10 @@ function Gates({ state }: { readonly state: Tx }) {
         <li key={gate}>
           <Lamp
             tone={state.gates[gate] === 'set' ? 'ok' : 'bad'}
-            label={`${t(`home.gate.${gate}`)}: ${t(state.gates[gate] === 'set' ? 'home.gate.set' : 'home.gate.missing')}`}
+            label={named(
+              t(`home.gate.${gate}`),
+              t(state.gates[gate] === 'set' ? 'home.gate.set' : 'home.gate.missing'),
+            )}
           />
         </li>
       ))}

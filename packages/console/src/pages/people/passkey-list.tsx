@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@steeple/client'
-import { t } from '../../text/index.ts'
+import { named, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
@@ -42,7 +42,7 @@ export function PasskeyList({
       cell: (one) => (
         <Button
           kind="quiet"
-          label={`${t('people.passkey.remove')}: ${one.label}`}
+          label={named(t('people.passkey.remove'), one.label)}
           onClick={() => onRemove(one)}
         >
           {t('people.passkey.remove')}

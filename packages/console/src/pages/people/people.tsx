@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { usePages } from '../../api/use-pages.ts'
 import { filter, setFilters } from '../../app/router.ts'
-import { t } from '../../text/index.ts'
+import { named, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -79,7 +79,7 @@ function columns(onWithdraw: (one: Invitation) => void): readonly Column<Invitat
       key: 'do',
       title: t('people.actions'),
       cell: (one) => (
-        <Button kind="quiet" label={`${t('people.withdraw')}: ${one.name}`} onClick={() => onWithdraw(one)}>
+        <Button kind="quiet" label={named(t('people.withdraw'), one.name)} onClick={() => onWithdraw(one)}>
           {t('people.withdraw')}
         </Button>
       ),

@@ -4,7 +4,7 @@ import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
 import { navigate } from '../../app/router.ts'
-import { t } from '../../text/index.ts'
+import { named, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -189,7 +189,7 @@ function columns(onRevoke: (serial: string) => void): readonly Column<Certificat
         revoked_at === null ? (
           <Button
             kind="quiet"
-            label={`${t('people.certificate.revoke')}: ${label || serial.slice(0, 12)}`}
+            label={named(t('people.certificate.revoke'), label || serial.slice(0, 12))}
             onClick={() => onRevoke(serial)}
           >
             {t('people.certificate.revoke')}

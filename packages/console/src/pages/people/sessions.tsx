@@ -2,7 +2,7 @@ import type { ItemOf } from '@steeple/client'
 import { api } from '../../api/client.ts'
 import { usePages } from '../../api/use-pages.ts'
 import { useAction } from '../../api/use-query.ts'
-import { t, word } from '../../text/index.ts'
+import { named, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -71,7 +71,7 @@ function columns(withNames: boolean, onEnd: (id: string) => void): readonly Colu
         current ? (
           <Lamp tone="ok" label={t('people.session.current')} />
         ) : (
-          <Button kind="quiet" label={`${t('people.session.end')}: ${user_name}`} onClick={() => onEnd(id)}>
+          <Button kind="quiet" label={named(t('people.session.end'), user_name)} onClick={() => onEnd(id)}>
             {t('people.session.end')}
           </Button>
         ),

@@ -4,7 +4,7 @@ import { api } from '../../api/client.ts'
 import { me } from '../../api/session.ts'
 import { usePages } from '../../api/use-pages.ts'
 import { useQuery } from '../../api/use-query.ts'
-import { t, word } from '../../text/index.ts'
+import { named, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -197,7 +197,7 @@ function columns(onDelete: (token: Token) => void): readonly Column<Token>[] {
       cell: (token) => (
         <Button
           kind="quiet"
-          label={`${t('people.token.delete')}: ${token.name}`}
+          label={named(t('people.token.delete'), token.name)}
           onClick={() => onDelete(token)}
         >
           {t('people.token.delete')}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
-import { t, word } from '../../text/index.ts'
+import { named, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { DialogButton } from '../../ui/form-dialog.tsx'
@@ -35,7 +35,7 @@ export function PluginSecrets({ name }: { readonly name: string }) {
                   <Button
                     kind="quiet"
                     isBusy={remove.isBusy}
-                    label={`${t('plugins.secret.remove')}: ${key}`}
+                    label={named(t('plugins.secret.remove'), key)}
                     onClick={() => void run(key)}
                   >
                     {t('plugins.secret.remove')}
@@ -64,7 +64,7 @@ function SetSecret({
     <DialogButton
       button={{
         kind: 'quiet',
-        label: `${t('plugins.secret.set')}: ${secret}`,
+        label: named(t('plugins.secret.set'), secret),
         children: t('plugins.secret.set'),
       }}
       title={t('plugins.secret.title', { key: secret })}

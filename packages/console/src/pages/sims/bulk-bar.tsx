@@ -424,7 +424,7 @@ export function BulkBar({
   return (
     <section class="toolbar bulk" aria-label={t('sims.bulk')}>
       <strong aria-live="polite">
-        {count === undefined ? t('sims.bulk.allChosen') : t('ui.selected', { count })}
+        {isNone ? '' : count === undefined ? t('sims.bulk.allChosen') : t('ui.selected', { count })}
       </strong>
       {isWhole ? null : (
         <Button kind="quiet" onClick={chooseAll}>

@@ -160,7 +160,7 @@ function Details({ sim }: { readonly sim: ShownSim }) {
             sim.first_attach_at === null ? t('sims.never') : <Time at={sim.first_attach_at} />,
           ],
           [t('sims.expires'), <Time at={sim.expires_at} />],
-          [t('sim.hss'), driver === NO_HSS ? t('sim.hss.nowhere') : `${word('sim.hss', status)} (${driver})`],
+          [t('sim.hss'), driver === NO_HSS ? t('sim.hss.nowhere') : word('sim.hss', status)],
           ...linked(sim),
         ]}
       />

@@ -8,7 +8,7 @@ import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Said } from '../../ui/said.tsx'
-import type { Sim } from '../sims/sim.tsx'
+import { type Sim, stateText } from '../sims/sim.tsx'
 
 /** It asks HSS and core each time. */
 const LOOK_MS = 10_000
@@ -29,6 +29,8 @@ export function Why({ sim }: { readonly sim: Sim }) {
   const title = t(sim.attached === true ? 'why.title.on' : 'why.title')
   const fine = checks.filter(({ status }) => status === 'ok')
   const doubtful = checks.filter(({ status }) => status !== 'ok')
+  // What keeps it off is said above the checks, and not once more among them.
+  const reason = checks.find(({ name, detail }) => why.data?.verdict === `${name}: ${detail}`)
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
@@ -41,16 +43,18 @@ export function Why({ sim }: { readonly sim: Sim }) {
       {why.data === undefined ? null : (
         <>
           <p class="sentence">
-            <Said>{why.data.verdict}</Said>
+            {reason?.name === 'state' && sim.state === 'suspended' ? stateText(sim) : <Said>{reason?.detail ?? why.data.verdict}</Said>}
           </p>
           <ul class="checks">
             {doubtful.map((check) => (
               <li key={check.name}>
                 <Lamp tone={TONES[check.status] ?? 'none'} label={word('why.check', check.name)} />
-                <p>
-                  <Said>{check.detail}</Said>
-                </p>
-                {check.advice === null ? null : <Advice {...check} advice={check.advice} />}
+                {check === reason ? null : (
+                  <p>
+                    <Said>{check.detail}</Said>
+                  </p>
+                )}
+                {check.advice === null ? null : <Advice {...check} advice={check.advice} sim={sim} />}
               </li>
             ))}
           </ul>
@@ -86,12 +90,21 @@ const PLACES: Readonly<Record<string, string>> = {
 }
 
 /** What to do: the page where it can be done. Advice that names a command is said in words of the console. */
-function Advice({ name, advice }: { readonly name: string; readonly advice: string }) {
+function Advice({
+  name,
+  advice,
+  sim,
+}: {
+  readonly name: string
+  readonly advice: string
+  readonly sim: Sim
+}) {
   const page = pageAt(PLACES[name] ?? '')
+  const todo = name === 'state' && sim.suspend_reason === 'quota' ? 'state.quota' : name
   return (
     <div>
       <p class="advice">
-        {t('why.advice')} {/\bsvc /.test(advice) ? word('why.do', name) : <Said>{advice}</Said>}
+        {t('why.advice')} {/\bsvc /.test(advice) ? word('why.do', todo) : <Said>{advice}</Said>}
       </p>
       {page === undefined ? null : (
         <ButtonLink href={page.path}>{t('incident.open', { page: titleOf(page) })}</ButtonLink>

@@ -145,7 +145,7 @@ if (executable !== undefined) {
       await asAdmin(`/sims/${hash}`, async (page) => {
         await page.getByRole('button', { name: 'Label', exact: true }).click()
         await page.getByRole('dialog').getByLabel('Label').fill('kiosk at the quay')
-        await page.getByRole('dialog').getByRole('button', { name: 'Label' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Save label' }).click()
         await page.getByRole('heading', { name: 'kiosk at the quay' }).waitFor()
         await page.getByRole('button', { name: 'Suspend' }).click()
         await page.getByRole('button', { name: 'Resume' }).click()

@@ -147,7 +147,7 @@ if (executable !== undefined) {
         await tab.getByRole('button', { name: 'Label', exact: true }).click()
         await tab.getByRole('dialog').getByRole('textbox', { name: 'Label' }).fill(text)
       }
-      const save = (tab: Page) => tab.getByRole('dialog').getByRole('button', { name: 'Label', exact: true })
+      const save = (tab: Page) => tab.getByRole('dialog').getByRole('button', { name: 'Save label' })
       await label(page, 'mine')
       await label(other.page, 'theirs')
       await save(other.page).click()

@@ -1,4 +1,5 @@
 import type { Result } from '@steeple/client'
+import { PLAIN_TEXT_PATTERN } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { bandOf, technologyOf, typedProfile } from '../src/pages/radio/spectrum.ts'
 import { type Answers, inBrowser, open, Refusal, show } from './support/page.ts'
@@ -8,6 +9,7 @@ const { useState } = await import('preact/hooks')
 const { Button } = await import('../src/ui/button.tsx')
 const { SignIn } = await import('../src/pages/signin/sign-in.tsx')
 const { Field } = await import('../src/ui/field.tsx')
+const { misfitText } = await import('../src/ui/form-of.ts')
 const { Form, isSomethingTyped } = await import('../src/ui/form.tsx')
 
 /** What forms say of values that the service refuses: at the field, in the reader's words, and never in those of programs. */
@@ -65,6 +67,50 @@ forms('says nothing any more of what a button has replaced', async () => {
   assert.is(page.complaint('Passphrase'), '')
 })
 
+forms('says of several values which characters of one are refused, and cuts none off', async () => {
+  const page = await open('/rules', {
+    ...RULES,
+    'PUT /v1/policy': refused('/apns/1', 'pattern', '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'),
+  })
+  await page.put('APN names', 'internet, dorf_netz')
+  await page.press('Save rules')
+  assert.is(page.complaint('APN names'), 'Not allowed here: “_”')
+  assert.match(page.text(), 'APN names: Not allowed here: “_”')
+  const Filled = () => {
+    const [value, setValue] = useState('')
+    return h(Field, { label: 'Label', value, onInput: setValue, maxLength: 64 })
+  }
+  const form = await show(() => h(Filled, {}))
+  const line = form.field('Label')
+  await form.put('Label', 'x'.repeat(65))
+  assert.equal([line.value.length, line.validity.customError], [65, true])
+  assert.is(line.validationMessage, 'At most 64 characters.')
+  await form.put('Label', 'x'.repeat(64))
+  assert.is(line.validity.customError, false)
+})
+
+forms('finds what a pattern refuses', async () => {
+  const told = ['^[0-9a-f]{12}$', '\\+?[0-9 ]{3,20}', PLAIN_TEXT_PATTERN].map((pattern) =>
+    ['zzz', 'abc', '+49 1', 'a\nb'].map((value) => misfitText(pattern, value)),
+  )
+  const order = 'This does not have the form that is needed here.'
+  assert.equal(told, [
+    [
+      'Not allowed here: “z”',
+      order,
+      'Not allowed here: “+” space',
+      'Not allowed here: line break or control character',
+    ],
+    [
+      'Not allowed here: “z”',
+      'Not allowed here: “a” “b” “c”',
+      order,
+      'Not allowed here: “a” line break or control character “b”',
+    ],
+    [order, order, order, 'Not allowed here: line break or control character'],
+  ])
+})
+
 forms('takes a band as people write it, and offers those there are', async () => {
   for (const [technology, typed, band] of [
     ...[['lte', '7', 'b7'] as const, ['lte', ' B7 ', 'b7'] as const, ['lte', 'b07', 'b7'] as const],
@@ -113,12 +159,12 @@ forms('says at the field of a person what is wrong with the name', async () => {
   const users = { 'GET /v1/users': { users: [], next_cursor: null } }
   const page = await open('/people', {
     ...users,
-    'POST /v1/users/invitations': refused('/name', 'pattern'),
+    'POST /v1/users/invitations': refused('/name', 'pattern', '^[A-Za-z0-9]([A-Za-z0-9._@-]*[A-Za-z0-9])?$'),
   })
   await page.press('Invite a person')
   await page.put('Name', 'Anna Müller')
   await page.press('Create link')
-  assert.is(page.complaint('Name'), 'This value does not have the right form.')
+  assert.is(page.complaint('Name'), 'Not allowed here: space “ü”')
   assert.match(page.text(), 'no spaces and no umlauts')
   assert.not.match(page.text(), 'body /name')
   await page.put('Name', 'anna.mueller')

@@ -230,11 +230,11 @@ subscriber(
           ? sim({ label: 'mine' })
           : new Refusal(412, 'stale', 'changed since'),
     })
-    await page.press('Label')
+    await page.press('Save label')
     assert.match(page.text(), 'Theirs: theirs')
-    assert.ok(page.isDisabled('Label'))
+    assert.ok(page.isDisabled('Save label'))
     await page.press('Keep my values')
-    await page.press('Label')
+    await page.press('Save label')
     assert.equal(
       page.changes(),
       [`POST ${SIM}/label`, `POST ${SIM}/label`].map((call) => [call, { label: 'mine' }]),
@@ -247,7 +247,7 @@ subscriber('takes a label away where nothing is left of it', async () => {
   const page = await shown({}, undefined, { [`POST ${SIM}/label`]: sim({ label: null }) })
   await page.press('Label')
   await page.put('Label', '  ')
-  await page.press('Label')
+  await page.press('Save label')
   assert.equal(page.changes(), [[`POST ${SIM}/label`, { label: null }]])
 })
 

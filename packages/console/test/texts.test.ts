@@ -259,7 +259,11 @@ function saidIn(language: Language): Readonly<Record<string, string>> {
 }
 
 texts('has what the service says in each language, with all that it names', () => {
-  const namesIn = (text: string): string => [...text.matchAll(/\{(\w+)/g)].map(([, name]) => name).toSorted().join()
+  const namesIn = (text: string): string =>
+    [...text.matchAll(/\{(\w+)/g)]
+      .map(([, name]) => name)
+      .toSorted()
+      .join()
   const english = Object.keys(saidIn('de'))
   assert.ok(english.length > 120, String(english.length))
   for (const language of OTHERS) {

@@ -62,8 +62,8 @@ export function detailsFrom(errors: readonly ErrorObject[]): readonly ErrorDetai
 }
 
 function detailFrom(error: ErrorObject): ErrorDetail {
-  const { limit, type, format } = error.params
-  const asked = limit ?? type ?? format
+  const { limit, type, format, pattern } = error.params
+  const asked = limit ?? type ?? format ?? pattern
   const isSaid = typeof asked === 'number' || typeof asked === 'string'
   return { ...saidOf(error), rule: error.keyword, ...(isSaid ? { limit: asked } : {}) }
 }

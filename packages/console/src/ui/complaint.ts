@@ -1,6 +1,7 @@
 import type { Problem } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { t } from '../text/index.ts'
+import { misfitText } from './form-of.ts'
 
 export type Line = HTMLInputElement | HTMLTextAreaElement
 
@@ -60,17 +61,21 @@ function complaintOf(line: Line): string {
   if (validity.rangeUnderflow) return t('parts.wrong.low', { least: min })
   if (validity.rangeOverflow) return t('parts.wrong.high', { most: max })
   if (validity.stepMismatch) return t('parts.wrong.number')
-  return t(line.inputMode === 'decimal' ? 'parts.wrong.digits' : 'parts.wrong.form')
+  if (validity.customError) return line.validationMessage
+  if (line.inputMode === 'decimal') return t('parts.wrong.digits')
+  return misfitText(line instanceof HTMLInputElement ? line.pattern : '', line.value)
 }
 
-/** What the service's word for a broken rule is in the reader's language; undefined where only its own words say it. */
-export function refusalText({ rule = '', limit = '' }: Problem['details'][number]): string | undefined {
-  return REFUSALS[rule]?.(limit)
+/** What the service's word for a broken rule is in the reader's language, of a value; undefined where only its own words say it. */
+export function refusalText(
+  { rule = '', limit = '' }: Problem['details'][number],
+  value = '',
+): string | undefined {
+  return rule === 'pattern' ? misfitText(String(limit), value) : REFUSALS[rule]?.(limit)
 }
 
 const REFUSALS: Readonly<Record<string, (limit: number | string) => string | undefined>> = {
   required: () => t('parts.wrong.missing'),
-  pattern: () => t('parts.wrong.form'),
   minimum: (least) => t('parts.wrong.low', { least }),
   exclusiveMinimum: (least) => t('parts.wrong.above', { least }),
   maximum: (most) => t('parts.wrong.high', { most }),

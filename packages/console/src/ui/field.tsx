@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { t } from '../text/index.ts'
 import { type Line, useComplaint } from './complaint.ts'
 import { useRefusal } from './form-problem.ts'
 import { Input } from './input.tsx'
@@ -39,6 +40,11 @@ export interface FieldProps extends Labelled {
 export function Field({ label, help, error: given, name, onInput, lines, ...input }: FieldProps) {
   const id = useId()
   const line = useRef<Line>(null)
+  // A browser cuts off what is longer, and says nothing.
+  useLayoutEffect(() => {
+    const { maxLength: count = Number.POSITIVE_INFINITY } = input
+    line.current?.setCustomValidity([...input.value].length > count ? t('parts.wrong.long', { count }) : '')
+  }, [input.value, input.maxLength])
   useEffect(() => {
     if (input.isFocused === true) line.current?.focus()
   }, [])
@@ -60,7 +66,6 @@ export function Field({ label, help, error: given, name, onInput, lines, ...inpu
     },
     placeholder: input.placeholder,
     minLength: input.minLength,
-    maxLength: input.maxLength,
   }
   return (
     <Around id={id} label={label} help={help} error={error}>

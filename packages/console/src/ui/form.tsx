@@ -74,8 +74,8 @@ export function Form<Data>({
   const action = useAction((other: Act<Data>) => other())
   const isBusy = action.isBusy || isBusyOutside
   const error = isStale ? undefined : (given ?? action.error)
-  const labels = useMemo(() => new Map<string, string>(), [])
-  const known = useMemo(() => ({ details: error?.details ?? [], labels }), [error])
+  const fields = useMemo(() => new Map(), [])
+  const known = useMemo(() => ({ details: error?.details ?? [], fields }), [error])
   const element = useRef<HTMLFormElement>(null)
   const forget = (): void => {
     if (element.current !== null) typedIn.delete(element.current)

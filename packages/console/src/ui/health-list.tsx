@@ -37,10 +37,7 @@ export function HealthList({
           )
         return (
           <li key={name}>
-            <Lamp
-              tone={healthTone(status)}
-              label={named(componentText(name), word('ui.health', status))}
-            />
+            <Lamp tone={healthTone(status)} label={named(componentText(name), word('ui.health', status))} />
             <p>
               <Said>{said}</Said>{' '}
               <span class="fine">

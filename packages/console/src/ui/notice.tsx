@@ -4,7 +4,7 @@ import { named, t, word } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { refusalText } from './complaint.ts'
 import { Copy } from './copy.tsx'
-import { useLabels } from './form-problem.ts'
+import { useFields } from './form-problem.ts'
 import { Shape, type Tone } from './lamp.tsx'
 import { Said } from './said.tsx'
 
@@ -35,11 +35,11 @@ const LOST: readonly string[] = ['connection_lost', 'no_answer_in_time']
  * it in the log. Of a code that is not known the API's words say all. Of values that are refused the field's label and words say all.
  */
 export function ErrorNotice({ error, onRetry }: { readonly error: Problem; readonly onRetry?: () => void }) {
-  const labelOf = useLabels()
-  const refusals = error.details.map((detail) => ({
-    label: labelOf(detail.pointer),
-    text: refusalText(detail),
-  }))
+  const fieldOf = useFields()
+  const refusals = error.details.map((detail) => {
+    const { label, value } = fieldOf(detail.pointer)
+    return { label, text: refusalText(detail, value) }
+  })
   if (refusals.length > 0 && refusals.every(({ text }) => text !== undefined))
     return (
       <Notice tone="bad">

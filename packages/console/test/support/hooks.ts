@@ -29,7 +29,8 @@ registerHooks({
 function sourceOf(url: string): string | undefined {
   if (url.endsWith('.css')) return 'export default ""'
   if (url.endsWith('.svg')) return 'export default ""'
-  if (/\/texts\/(?:said\/)?\w+\.json$/.test(url)) return `export default ${readFileSync(fileURLToPath(url), 'utf8')}`
+  if (/\/texts\/(?:said\/)?\w+\.json$/.test(url))
+    return `export default ${readFileSync(fileURLToPath(url), 'utf8')}`
   if (!url.endsWith('.tsx')) return undefined
   const { code, errors } = transformSync(fileURLToPath(url), readFileSync(fileURLToPath(url), 'utf8'), {
     jsx: JSX,

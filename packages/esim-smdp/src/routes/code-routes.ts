@@ -18,9 +18,9 @@ import {
   recordSchema,
   route,
   type SimCard,
+  simLabels,
   timestampFromMs,
   validationFailed,
-  simLabels,
 } from '@steeple/contracts'
 import { activationOf, qrText } from '../codes/activation.ts'
 import { closedConflict, esimCodeConflict, esimCodeNotFound, needEnabled } from '../codes/conflict.ts'

@@ -75,7 +75,14 @@ quota('says in the box and in the dialog that nothing is counted, and why', asyn
 })
 
 quota('says once that a quota suspends', async () => {
-  const over = { unknown_reason: null, over_quota: true, quota_bytes: GB, total_bytes: 2 * GB, period_end: null, known_until: '2026-11-29T12:00:00Z' }
+  const over = {
+    unknown_reason: null,
+    over_quota: true,
+    quota_bytes: GB,
+    total_bytes: 2 * GB,
+    period_end: null,
+    known_until: '2026-11-29T12:00:00Z',
+  }
   const sim = { imsi_sha256_12: HASH, state: 'suspended' } as never
   const shown = async (enforcement: string): Promise<string> => {
     const answers = { [`GET /v1/sims/${HASH}/usage`]: usage({ ...over, enforcement }) }

@@ -275,9 +275,7 @@ function Truth({
   const worst = incidents.find(({ severity }) => severity === 'critical')
   return (
     <section class="card truth" aria-label={t('home.title')}>
-      <p class="sentence">
-        {isOthers ? t('home.radio.others') : sentenceOf(state, isForeign)}
-      </p>
+      <p class="sentence">{isOthers ? t('home.radio.others') : sentenceOf(state, isForeign)}</p>
       {why === undefined ? null : (
         <p>
           <Said>{why.detail}</Said>

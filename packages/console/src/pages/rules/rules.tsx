@@ -4,6 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { refusalText } from '../../ui/complaint.ts'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { partOf } from '../../ui/form-problem.ts'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { StaleChoice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -173,7 +174,9 @@ function AllowList({
           entry={entry}
           isReader={isReader}
           bands={bands}
-          errorOf={(column) => refusedAt(rules, `/${path.replaceAll('.', '/')}/${at}/${column}`)}
+          errorOf={(column, value) =>
+            refusedAt(rules, `/${path.replaceAll('.', '/')}/${at}/${column}`, value)
+          }
           name={`${path.replaceAll('.', '/')}/${at}`}
           onChange={(next) => put(entries.with(at, next))}
           onRemove={() => put(entries.toSpliced(at, 1))}
@@ -195,7 +198,7 @@ interface EntryProps {
   readonly isReader: boolean
   readonly bands: Ranges['bands']
   /** Why the service refused what is in a column. */
-  readonly errorOf: (column: string) => string | undefined
+  readonly errorOf: (column: string, value: string) => string | undefined
   /** Where the entry stands in the rules. */
   readonly name: string
   readonly onChange: (entry: EntryTyped) => void
@@ -229,7 +232,7 @@ function Entry({ number, entry, isReader, bands, errorOf, name, onChange, onRemo
           key={column}
           name={`${name}/${column}`}
           label={t(`rules.allow.${column}`)}
-          error={errorOf(column)}
+          error={errorOf(column, entry[column])}
           {...(column === 'band'
             ? { choices: own.map((one) => ({ value: one.band, label: spanText(one) })) }
             : {})}
@@ -255,11 +258,12 @@ function placeholderOf(column: (typeof COLUMNS)[number]): string {
 }
 
 /** Why the service refused a value: in the reader's language where the rule is known, else in the service's own words. */
-function refusedAt({ error }: Rules, pointer: string): string | undefined {
+function refusedAt({ error }: Rules, pointer: string, value: string): string | undefined {
   const detail = error?.details.find(
     (one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`),
   )
-  return detail === undefined ? undefined : (refusalText(detail) ?? detail.message)
+  if (detail === undefined) return undefined
+  return refusalText(detail, partOf(value, detail.pointer)) ?? detail.message
 }
 
 /** The rules of the network, to be read by everybody and changed by operators. */
@@ -362,7 +366,7 @@ function errorAt(rules: Rules, { path, kind }: RuleField): string | undefined {
   const typed = rules.draft[path]
   if (kind === 'moment' && typeof typed === 'string' && new Date(typed).getTime() <= Date.now())
     return t('rules.past')
-  return refusedAt(rules, `/${path.replaceAll('.', '/')}`)
+  return refusedAt(rules, `/${path.replaceAll('.', '/')}`, String(typed))
 }
 
 /** Who has acknowledged the licence, and when. */

@@ -175,7 +175,7 @@ function BulkForm({
   const isNothing = outlook?.ok === true && outlook.data.changed === 0
   return (
     <Form
-      submit={t(`sims.bulk.${action}`)}
+      submit={t(action === 'label' ? 'sims.label.save' : `sims.bulk.${action}`)}
       kind={action === 'revoke' ? 'danger' : 'primary'}
       isDisabled={!isSure || isNothing}
       error={outlook?.ok === false ? outlook.error : undefined}

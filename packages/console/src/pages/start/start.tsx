@@ -347,10 +347,12 @@ function Apns({ isDone }: { readonly isDone: boolean }) {
         error={save.error}
       >
         <Field
+          name="apns"
           label={t('start.apn.names')}
           help={t('start.apn.help')}
           value={draft.value}
           onInput={draft.set}
+          lines={2}
           isRequired
         />
         <StaleNotice draft={draft} text={String} onChosen={save.clear} />

@@ -205,7 +205,7 @@ function LabelDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
   return (
     <FormDialog
       title={t('sims.label')}
-      confirm={t('sims.bulk.label')}
+      confirm={t('sims.label.save')}
       isStale={draft.isStale}
       act={change}
       onDone={done}

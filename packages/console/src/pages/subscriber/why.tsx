@@ -1,3 +1,4 @@
+import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
 import { pageAt, titleOf } from '../../app/pages-here.ts'
@@ -25,12 +26,7 @@ export function Why({ sim }: { readonly sim: Sim }) {
     { path: { imsi: sim.imsi_sha256_12 } },
     { on: ['sim.*', 'session.*', 'core.*', 'ran.*'], everyMs: LOOK_MS },
   )
-  const checks = why.data?.checks ?? []
   const title = t(sim.attached === true ? 'why.title.on' : 'why.title')
-  const fine = checks.filter(({ status }) => status === 'ok')
-  const doubtful = checks.filter(({ status }) => status !== 'ok')
-  // What keeps it off is said above the checks, and not once more among them.
-  const reason = checks.find(({ name, detail }) => why.data?.verdict === `${name}: ${detail}`)
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
@@ -40,37 +36,7 @@ export function Why({ sim }: { readonly sim: Sim }) {
         <Progress label={t('why.looking')} />
       ) : null}
       {why.error === undefined ? null : <ErrorNotice error={why.error} />}
-      {why.data === undefined ? null : (
-        <>
-          <p class="sentence">
-            {reason?.name === 'state' && sim.state === 'suspended' ? stateText(sim) : <Said>{reason?.detail ?? why.data.verdict}</Said>}
-          </p>
-          <ul class="checks">
-            {doubtful.map((check) => (
-              <li key={check.name}>
-                <Lamp tone={TONES[check.status] ?? 'none'} label={word('why.check', check.name)} />
-                {check === reason ? null : (
-                  <p>
-                    <Said>{check.detail}</Said>
-                  </p>
-                )}
-                {check.advice === null ? null : <Advice {...check} advice={check.advice} sim={sim} />}
-              </li>
-            ))}
-          </ul>
-          {fine.length === 0 ? null : (
-            <details>
-              <summary>{t('why.fine')}</summary>
-              <Facts
-                facts={fine.map(({ name, status, detail }) => [
-                  word('why.check', name),
-                  <Said key={status}>{detail}</Said>,
-                ])}
-              />
-            </details>
-          )}
-        </>
-      )}
+      {why.data === undefined ? null : <Found sim={sim} {...why.data} />}
       <Button
         icon="refresh-cw"
         onClick={() => {
@@ -81,6 +47,51 @@ export function Why({ sim }: { readonly sim: Sim }) {
         {t(path === undefined ? 'why.ask' : 'why.again')}
       </Button>
     </section>
+  )
+}
+
+type Diagnosis = AnswerOf<'GET', '/v1/sims/{imsi}/diagnosis'>
+
+/** What keeps it off, what else was found, and what is well. */
+function Found({ sim, verdict, checks }: { readonly sim: Sim } & Pick<Diagnosis, 'verdict' | 'checks'>) {
+  const fine = checks.filter(({ status }) => status === 'ok')
+  const doubtful = checks.filter(({ status }) => status !== 'ok')
+  // What keeps it off is said above the checks, and not once more among them.
+  const reason = checks.find(({ name, detail }) => verdict === `${name}: ${detail}`)
+  return (
+    <>
+      <p class="sentence">
+        {reason?.name === 'state' && sim.state === 'suspended' ? (
+          stateText(sim)
+        ) : (
+          <Said>{reason?.detail ?? verdict}</Said>
+        )}
+      </p>
+      <ul class="checks">
+        {doubtful.map((check) => (
+          <li key={check.name}>
+            <Lamp tone={TONES[check.status] ?? 'none'} label={word('why.check', check.name)} />
+            {check === reason ? null : (
+              <p>
+                <Said>{check.detail}</Said>
+              </p>
+            )}
+            {check.advice === null ? null : <Advice {...check} advice={check.advice} sim={sim} />}
+          </li>
+        ))}
+      </ul>
+      {fine.length === 0 ? null : (
+        <details>
+          <summary>{t('why.fine')}</summary>
+          <Facts
+            facts={fine.map(({ name, status, detail }) => [
+              word('why.check', name),
+              <Said key={status}>{detail}</Said>,
+            ])}
+          />
+        </details>
+      )}
+    </>
   )
 }
 

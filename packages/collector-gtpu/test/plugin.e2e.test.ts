@@ -50,9 +50,10 @@ async function open(
   },
   services: Map<string, object>,
   dataDir?: string,
+  mode: 'lab' | 'rf' = 'rf',
 ) {
   // Keys of the plugin's own schema are among them.
-  const server = dataDir === undefined ? {} : { server: { data_dir: dataDir } }
+  const server = { server: { mode, ...(dataDir === undefined ? {} : { data_dir: dataDir }) } }
   const settings = { collector: { upf: config }, ...server } as unknown as Overrides<Settings>
   const { context, clock } = fakeContext({ config, id: 'collector-gtpu', services, settings })
   const instance = await plugin.setup(context)
@@ -119,6 +120,23 @@ life('goes on with its counters when it is upgraded, and when nobody took what i
   assert.equal([octets(counted), beginnings(counted)], [TRUTH, [false]])
   await third.instance.stop?.('unload')
   assert.is(runTool('nft', 'list', 'tables'), '')
+})
+
+life('leaves no rule of a lab in the kernel when it stops, and counts on on a box', async () => {
+  for (const [mode, left] of [
+    ['lab', ''],
+    ['rf', 'table netdev'],
+  ] as const) {
+    const { kept, services } = keeper()
+    const { instance, collector } = await open(CONFIG, services, undefined, mode)
+    await round(collector, services)
+    send(SENT)
+    await instance.stop?.('shutdown')
+    assert.match(runTool('nft', 'list', 'tables'), left)
+    assert.equal(runTool('nft', 'list', 'tables') === '', mode === 'lab')
+    if (mode === 'lab') assert.equal(octets(kept.full), TRUTH)
+  }
+  runTool('nft', 'flush', 'ruleset')
 })
 
 life('takes away the rules of a service that was killed, once they are not wanted any more', async () => {

@@ -85,7 +85,7 @@ sim.attached sims: a phone has attached, each time
 sim.detached sims: a phone is no longer attached
 sim.erase compliance: the data of a person were erased
 sim.expire sims: a SIM has expired
-sim.handout sims: PINs and PUKs of a batch were printed
+sim.handout sims: PINs and PUKs were printed
 sim.many sims: more than 20 SIMs attached or detached at once, with the number of each; read \`GET /v1/sims\`
 sim.pending sims: a SIM differs in the HSS; it is written again
 sim.refused sims: the HSS refused a SIM

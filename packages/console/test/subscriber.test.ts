@@ -309,6 +309,18 @@ subscriber(
   },
 )
 
+subscriber('prints the SIMs that are ticked', async () => {
+  const page = await open('/sims', { ...ANSWERS, ...LIST })
+  assert.not.match(page.text(), '0 selected')
+  document.querySelector<HTMLInputElement>('tbody input[type=checkbox]')?.click()
+  await page.settled()
+  assert.match(page.text('Selected SIMs'), '1 selected')
+  await page.press('Handout')
+  await page.press('Download')
+  const asked = page.asked().find(({ call }) => call === 'GET /v1/sims/handout')
+  assert.match(asked?.query.sims ?? '', /^[0-9a-f]{12}$/)
+})
+
 subscriber('forgets an old search when a link leads to some SIMs', async () => {
   const page = await open('/sims?q=anna', { ...ANSWERS, ...LIST })
   assert.is(page.field('Search').value, 'anna')

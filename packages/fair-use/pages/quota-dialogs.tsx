@@ -40,7 +40,7 @@ interface TightProps {
 }
 
 /** A quota as it is typed. */
-interface Wish {
+export interface Wish {
   readonly amount: string
   readonly unit: Unit
   readonly period: (typeof PERIODS)[number]
@@ -127,7 +127,8 @@ function useJump(before: number | null, now: number) {
   }
 }
 
-function WishFields({
+/** The fields of a quota. */
+export function WishFields({
   wish: { amount, unit, period, action, rate },
   onChange,
 }: {
@@ -227,6 +228,9 @@ function toppedUp({ quota_bytes: quota, added_bytes: added }: Usage): string {
   return quota === null ? t('stale.nothing') : `${bytesText(quota)} + ${bytesText(added)}`
 }
 
+/** A quota before anything of it is typed. */
+export const EMPTY_WISH: Wish = { amount: '', unit: 'GB', period: 'month', action: 'suspend', rate: '' }
+
 function wishOf({ quota_bytes: quota, period, action, throttle_bps: bps }: Usage): Wish {
   const unit = unitOf(quota ?? UNITS.GB)
   return {
@@ -244,7 +248,8 @@ function wishText({ amount, unit, period, action, rate }: Wish): string {
   return `${amount} ${unit}, ${t(`quota.period.${period}`)}. ${t(`quota.action.${action}`)}${slow}`
 }
 
-function bodyOf({ period, action, rate, ...wish }: Wish) {
+/** A quota as it is sent. */
+export function bodyOf({ period, action, rate, ...wish }: Wish) {
   return {
     quota_bytes: bytesOf(wish),
     period,

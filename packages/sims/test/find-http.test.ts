@@ -231,6 +231,14 @@ http(
     const coded = await print('&codes=true')
     assert.is(coded.match(/<dt>PIN<\/dt><dd>\d{4,8}<\/dd><dt>PUK<\/dt><dd>\d{8}<\/dd>/g)?.length, 9)
     assert.is(await audited(), 1)
+    const { sims } = bodyOf<{ sims: { imsi_sha256_12: string }[] }>(
+      await bed.request('GET', `/v1/sims?batch_id=${batch}`),
+    )
+    const two = sims.slice(0, 2).map(({ imsi_sha256_12: hash }) => hash)
+    const some = await bed.request('GET', `/v1/sims/handout?sims=${two.join(',')}`)
+    assert.is(String(some.body).split('<article').length - 1, 2)
+    for (const query of ['', `?sims=${two[0]}&batch_id=${batch}`, '?sims=zzz'])
+      assert.is(codeOf(await bed.request('GET', `/v1/sims/handout${query}`), 400), 'validation_failed')
     const none = '/v1/sims/handout?batch_id=b-20260101-000000000000'
     assert.is(codeOf(await bed.request('GET', none), 404), 'not_found')
     // What looks like a key or an IMSI is in no answer, and in no entry of the audit trail.

@@ -1,6 +1,7 @@
 import { h, inBrowser, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
+const { Panel: BulkPanel } = await import('../../pages/bulk-quota.tsx')
 const { Panel } = await import('../../pages/quota.tsx')
 const { QuotaDialog, TopUpDialog } = await import('../../pages/quota-dialogs.tsx')
 
@@ -72,6 +73,34 @@ quota('says in the box and in the dialog that nothing is counted, and why', asyn
   const on = { ...off, known_until: '2026-11-29T12:00:00Z', unknown_reason: null }
   const well = await dialogOf(QuotaDialog, on).page
   assert.not.match(well.text(), /Counting is off/)
+})
+
+quota('is set for all SIMs that are ticked, says whom it cuts off, and goes on where it ended', async () => {
+  const sims = ['a', 'b', 'c', 'd', 'e'].map((letter, at) => ({
+    ...{ imsi_sha256_12: letter.repeat(12), usage_bytes: at * GB },
+  }))
+  let done = 0
+  let isRefused = true
+  const set = sims.map(({ imsi_sha256_12: hash }) => [
+    `POST /v1/sims/${hash}/quota`,
+    () => (hash.startsWith('e') && isRefused ? new Refusal(409, 'conflict', 'not now') : usage()),
+  ])
+  const page = await show(
+    () => h(BulkPanel, { sims: sims as never, onDone: () => (done += 1) }),
+    Object.fromEntries(set),
+  )
+  await page.press('Set quota')
+  await page.put('Amount', '3')
+  assert.match(page.text(), '2 SIMs have used as much already: they are suspended at once')
+  await page.press('Save')
+  assert.is(page.changes().length, 5)
+  assert.match(page.dialog() ?? '', 'Set the quota of 1 SIM')
+  isRefused = false
+  await page.press('Save')
+  assert.equal(page.changes(), [
+    [`POST /v1/sims/${'e'.repeat(12)}/quota`, { quota_bytes: 3 * GB, period: 'month', action: 'suspend' }],
+  ])
+  assert.equal([page.dialog(), done], [undefined, 1])
 })
 
 quota('says once that a quota suspends', async () => {

@@ -8,16 +8,19 @@ import {
   notFound,
   objectSchema,
   type PrintedCode,
+  type Reader,
   type Route,
   route,
 } from '@steeple/contracts'
 import { escapedHtml, printedPage } from '@steeple/telecom'
 import type { SimsParts } from '../parts.ts'
 import { openCard, wipeCard } from '../secrets/card.ts'
-import { apnsOf, type SimRow, simsOfBatch } from '../store/sim-store.ts'
+import { apnsOf, type SimRow, simsOf, simsOfBatch } from '../store/sim-store.ts'
 
 interface HandoutQuery {
-  readonly batch_id: string
+  readonly batch_id?: string
+  /** Hashes with commas between them. */
+  readonly sims?: string
   readonly language?: Language
   readonly codes?: boolean
 }
@@ -26,6 +29,10 @@ interface HandoutQuery {
 const PER_PAGE = 8
 /** SIMs of one handout. */
 const MOST = 10_000
+/** Of those that are named one by one, since they stand in the address. */
+const MOST_NAMED = 500
+/** Hashes of one statement. */
+const ABREAST = 100
 
 const STYLE = `
 @page { size: A4 portrait; margin: 0 }
@@ -55,31 +62,31 @@ interface Words {
 
 const WORDS: Readonly<Record<Language, Words>> = {
   de: {
-    title: 'SIMs der Serie',
+    title: 'SIMs',
     number: 'Rufnummer',
     card: 'Karte',
     how: 'Legen Sie die Karte ein. Kommt das Telefon nicht online, tragen Sie den APN in den Einstellungen des Mobilfunks ein.',
   },
   en: {
-    title: 'SIMs of batch',
+    title: 'SIMs',
     number: 'Number',
     card: 'Card',
     how: 'Put the card into the phone. If the phone does not get online, enter the APN in the mobile network settings.',
   },
   es: {
-    title: 'SIM del lote',
+    title: 'SIM',
     number: 'Número',
     card: 'Tarjeta',
     how: 'Ponga la tarjeta en el teléfono. Si el teléfono no se conecta, escriba el APN en los ajustes de la red móvil.',
   },
   fr: {
-    title: 'SIM du lot',
+    title: 'SIM',
     number: 'Numéro',
     card: 'Carte',
     how: 'Mettez la carte dans le téléphone. S’il ne se connecte pas, saisissez l’APN dans les paramètres du réseau mobile.',
   },
   pt: {
-    title: 'SIMs do lote',
+    title: 'SIMs',
     number: 'Número',
     card: 'Cartão',
     how: 'Ponha o cartão no telefone. Se o telefone não se ligar, escreva o APN nas definições da rede móvel.',
@@ -93,66 +100,86 @@ export function handoutRoute(parts: SimsParts): Route {
     method: 'GET',
     path: '/v1/sims/handout',
     role: 'sim:issuer',
-    summary: 'Get the handout of a batch to print',
+    summary: 'Get the handout of a batch, or of SIMs, to print',
     description:
       'A page of HTML that loads nothing: label, number, card and APN of each SIM that is not revoked, eight on an A4 page. An eSIM ' +
       'that can still be downloaded has its QR code. With codes: also PIN and PUK, which the audit trail says. In English unless ' +
       'you name another language.',
     schema: {
-      query: objectSchema(
-        {
-          batch_id: { type: 'string', pattern: BATCH_ID_PATTERN },
-          language: { enum: LANGUAGES },
-          codes: { type: 'boolean', description: 'Print PIN and PUK, too.' },
+      query: objectSchema({
+        batch_id: { type: 'string', pattern: BATCH_ID_PATTERN },
+        sims: {
+          type: 'string',
+          pattern: `^[0-9a-f]{12}(,[0-9a-f]{12}){0,${MOST_NAMED - 1}}$`,
+          description: `In place of a batch: SIMs by their hashes, with commas between them, at most ${MOST_NAMED}.`,
         },
-        ['batch_id'],
-      ),
+        language: { enum: LANGUAGES },
+        codes: { type: 'boolean', description: 'Print PIN and PUK, too.' },
+      }),
     },
     produces: ['text/html'],
     errors: ['validation_failed', 'not_found', 'store_corrupt', 'store_unavailable'],
     handle: async (request) => {
-      const { batch_id: batch, language = 'en', codes = false } = request.query
-      const sims = await simsToPrint(parts, batch)
+      const { language = 'en', codes = false } = request.query
+      const { name, sims } = await simsToPrint(parts, request.query)
       if (codes)
-        await context.mutate(request.principal, 'sim.handout', batch, async (tx) =>
+        await context.mutate(request.principal, 'sim.handout', name, async (tx) =>
           tx.audit({ detail: { sims: sims.length } }),
         )
       return {
         headers: {
           'content-type': 'text/html; charset=utf-8',
           'content-security-policy': PAGE.policy,
-          'content-disposition': `attachment; filename="handout-${fileNameOf(sims, batch)}.html"`,
+          'content-disposition': `attachment; filename="handout-${fileNameOf(sims, name)}.html"`,
           'cache-control': 'no-store',
         },
-        stream: handout(parts, sims, { batch, language, codes }),
+        stream: handout(parts, sims, { name, language, codes }),
       }
     },
   })
 }
 
-async function simsToPrint(parts: SimsParts, batch: string): Promise<readonly SimRow[]> {
-  const rows = await simsOfBatch(parts.context.db, batch, MOST + 1)
+/** SIMs of a handout, and what it is called by: the batch, or the first of them. */
+interface Printed {
+  readonly name: string
+  readonly sims: readonly SimRow[]
+}
+
+async function simsToPrint({ context: { db } }: SimsParts, asked: HandoutQuery): Promise<Printed> {
+  const { batch_id: batch, sims: named = '' } = asked
+  if ((batch === undefined) === (named === ''))
+    throw fieldRefused('/batch_id', 'or sims is needed, and not both: say which SIMs are printed')
+  const rows =
+    batch === undefined ? await simsNamed(db, named.split(',')) : await simsOfBatch(db, batch, MOST + 1)
   if (rows.length > MOST)
     throw fieldRefused('/batch_id', `has more than ${MOST} SIMs; print them by smaller batches`)
-  const sims = rows.filter(({ state }) => state !== 'revoked')
-  if (sims.length === 0) throw notFound(`SIM of batch ${batch} that is not revoked`)
+  const live = rows.filter(({ state }) => state !== 'revoked')
+  const [first] = live
+  if (first === undefined)
+    throw notFound(
+      batch === undefined ? 'SIM that is not revoked' : `SIM of batch ${batch} that is not revoked`,
+    )
   // As people read them: village 2 before village 10.
-  return sims.toSorted((a, b) =>
+  const sims = live.toSorted((a, b) =>
     (a.label ?? a.hash).localeCompare(b.label ?? b.hash, 'en', { numeric: true }),
   )
+  return { name: batch ?? first.hash, sims }
+}
+
+async function simsNamed(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {
+  const found: SimRow[] = []
+  for (let at = 0; at < hashes.length; at += ABREAST)
+    found.push(...(await simsOf(reader, hashes.slice(at, at + ABREAST))))
+  return found
 }
 
 async function* handout(
   parts: SimsParts,
   sims: readonly SimRow[],
-  {
-    batch,
-    language,
-    codes,
-  }: { readonly batch: string; readonly language: Language; readonly codes: boolean },
+  { name, language, codes }: { readonly name: string; readonly language: Language; readonly codes: boolean },
 ): AsyncGenerator<string> {
   const words = WORDS[language]
-  yield PAGE.head(`${words.title} ${batch}`, language)
+  yield PAGE.head(`${words.title} ${name}`, language)
   for (let at = 0; at < sims.length; at += PER_PAGE) {
     const page = sims.slice(at, at + PER_PAGE)
     // Hashes of rows are hashes.
@@ -166,15 +193,15 @@ async function* handout(
   yield PAGE.foot
 }
 
-/** What the SIMs are called, as a name of a file: `village` of village 01 to village 10; the batch where they have no such name. */
-function fileNameOf(sims: readonly SimRow[], batch: string): string {
+/** What the SIMs are called, as a name of a file: `village` of village 01 to village 10; `name` where they have no such one. */
+function fileNameOf(sims: readonly SimRow[], name: string): string {
   const [first, ...others] = sims.map(({ label }) => (label ?? '').replace(/[ _-]*\d+$/, ''))
   const plain = (first ?? '')
     .normalize('NFD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
-  return plain === '' || others.some((other) => other !== first) ? batch : plain
+  return plain === '' || others.some((other) => other !== first) ? name : plain
 }
 
 type Fact = readonly [term: string, value: string]

@@ -1,7 +1,9 @@
 import type { Result } from '@steeple/client'
+import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
+import { usePanels } from '../../app/plugin-pages.tsx'
 import { locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -33,6 +35,7 @@ import {
   resultsCsv,
   runBulk,
 } from './bulk-run.ts'
+import { HandoutButton, MOST_PRINTED } from './handout.tsx'
 import { nameOf, pageOf, type Sim, stateText } from './sim.tsx'
 
 const askBulk: AskBulk = (body, wait) =>
@@ -392,6 +395,31 @@ function Actions({
   )
 }
 
+interface Ticked {
+  readonly sims: readonly Sim[]
+  readonly onDone: () => void
+}
+
+/** What is done with SIMs that are ticked one by one. */
+function OfTicked({
+  panels,
+  ...ticked
+}: Ticked & { readonly panels: readonly { readonly Panel: ComponentType<Ticked> }[] | undefined }) {
+  const { sims } = ticked
+  const hashes = sims.map(({ imsi_sha256_12: hash }) => hash)
+  if (hashes.length === 0) return null
+  return (
+    <>
+      {may('sim:issuer') && hashes.length <= MOST_PRINTED ? (
+        <HandoutButton of={{ sims: hashes.join(',') }} />
+      ) : null}
+      {panels?.map(({ Panel }, index) => (
+        <Panel key={String(index)} {...ticked} />
+      ))}
+    </>
+  )
+}
+
 /** What can be done with the chosen SIMs; it is there when some are, or could be by a filter. */
 export function BulkBar({
   rows,
@@ -411,11 +439,14 @@ export function BulkBar({
   readonly onChoose: (choice: Choice) => void
 }) {
   const [action, setAction] = useState<BulkAction | undefined>(undefined)
+  // Loaded before a SIM is ticked: what comes late would move what is under a finger.
+  const panels = usePanels<{ readonly Panel: ComponentType<Ticked> }>('sims.bulk')
   const isNone = selected.size === 0
   if (isNone && (!isOffered(filter) || rows.length === 0)) return null
   const known = isMore ? total : rows.length
   const count = isAll ? known : selected.size
   const isWhole = isAll || (!isMore && selected.size >= rows.length)
+  const ticked = rows.filter((sim) => selected.has(sim.imsi_sha256_12))
   const chooseAll = (): void =>
     onChoose({
       selected: new Set(rows.map((sim) => sim.imsi_sha256_12)),
@@ -432,6 +463,7 @@ export function BulkBar({
         </Button>
       )}
       {isNone ? null : <Actions onClear={() => onChoose(NO_CHOICE)} onAction={setAction} />}
+      <OfTicked panels={panels} sims={isAll ? [] : ticked} onDone={() => onChoose(NO_CHOICE)} />
       {action === undefined ? null : (
         <BulkDialog
           action={action}

@@ -4,11 +4,18 @@ import { t } from '../../text/index.ts'
 import { Checkbox } from '../../ui/field.tsx'
 import { DialogButton } from '../../ui/form-dialog.tsx'
 
-/** Takes the handout of a batch as a file to print, in the reader's language. */
-export function HandoutButton({ batch }: { readonly batch: string }) {
+/** SIMs that are named one by one. */
+export const MOST_PRINTED = 500
+
+/** Takes the handout of a batch, or of SIMs with commas between them, as a file to print, in the reader's language. */
+export function HandoutButton({
+  of,
+}: {
+  readonly of: { readonly batch_id: string } | { readonly sims: string }
+}) {
   const [hasCodes, setCodes] = useState(false)
   const query = {
-    batch_id: batch,
+    ...of,
     language: document.documentElement.lang,
     ...(hasCodes ? { codes: 'true' } : {}),
   }

@@ -77,7 +77,7 @@ function Done({ issued, onClose }: { readonly issued: Issued; readonly onClose: 
       </details>
       <div class="actions">
         <Button onClick={onClose}>{t('ui.close')}</Button>
-        <HandoutButton batch={issued.batch_id} />
+        <HandoutButton of={{ batch_id: issued.batch_id }} />
         <Panels on="sims.issued" batch={issued.batch_id} onLeave={onClose} />
         <Button kind="primary" onClick={() => go(`/sims?batch_id=${issued.batch_id}`)}>
           {t('sims.issued.show')}

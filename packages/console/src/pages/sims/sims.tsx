@@ -297,7 +297,7 @@ export function Page() {
             <ButtonLink href="/sims/import">{t('import.title')}</ButtonLink>
             <ButtonLink href="/sims/foreign">{t('foreign.title')}</ButtonLink>
             <ExportButton filter={filter} />
-            {filter.batch_id === undefined ? null : <HandoutButton batch={filter.batch_id} />}
+            {filter.batch_id === undefined ? null : <HandoutButton of={{ batch_id: filter.batch_id }} />}
           </>
         ) : null}
         {chooser}

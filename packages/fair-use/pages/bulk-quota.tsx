@@ -1,0 +1,89 @@
+import {
+  api,
+  Button,
+  bytesText,
+  ErrorNotice,
+  FormDialog,
+  may,
+  Notice,
+  type Problem,
+  type Sim,
+  t,
+  toast,
+  useState,
+} from '@steeple/console/kit'
+import { bytesOf } from './amount.tsx'
+import { bodyOf, EMPTY_WISH, type Wish, WishFields } from './quota-dialogs.tsx'
+
+/** Requests under way at a time. */
+const AT_ONCE = 4
+
+/** Sets one quota for all SIMs that are selected. */
+export function Panel({ sims, onDone }: { readonly sims: readonly Sim[]; readonly onDone: () => void }) {
+  const [isOpen, setOpen] = useState(false)
+  if (!may('operator')) return null
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('quota.set')}</Button>
+      {isOpen ? <BulkQuotaDialog sims={sims} onDone={onDone} onClose={() => setOpen(false)} /> : null}
+    </>
+  )
+}
+
+function BulkQuotaDialog({
+  sims,
+  onDone,
+  onClose,
+}: {
+  readonly sims: readonly Sim[]
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const [wish, setWish] = useState<Wish>(EMPTY_WISH)
+  const [left, setLeft] = useState<readonly Sim[]>(sims)
+  const [error, setError] = useState<Problem | undefined>(undefined)
+  const wished = bytesOf(wish)
+  // Of a SIM that has no quota yet the list has what this month came to.
+  const used = wish.amount === '' ? [] : left.filter(({ usage_bytes: bytes }) => bytes >= wished)
+  const act = async (): Promise<undefined> => {
+    const [unset, problem] = await setAll(left, wish)
+    setLeft(unset)
+    setError(problem)
+    if (problem !== undefined) return
+    toast({ text: t('quota.bulk.done', { count: sims.length, quota: bytesText(wished) }) })
+    onClose()
+    onDone()
+  }
+  return (
+    <FormDialog
+      title={t('quota.bulk.title', { count: left.length })}
+      confirm={t('quota.save')}
+      act={act}
+      onClose={onClose}
+    >
+      <WishFields wish={wish} onChange={(part) => setWish({ ...wish, ...part })} />
+      {used.length === 0 || wish.action === 'alert' ? null : (
+        <Notice tone="warn">{t(`quota.bulk.tight.${wish.action}`, { count: used.length })}</Notice>
+      )}
+      {error === undefined ? null : <ErrorNotice error={error} />}
+    </FormDialog>
+  )
+}
+
+/** Sets it for each, some at a time. Gives those that are left, and why, when one was refused. */
+async function setAll(
+  sims: readonly Sim[],
+  wish: Wish,
+): Promise<readonly [left: readonly Sim[], problem: Problem | undefined]> {
+  for (let at = 0; at < sims.length; at += AT_ONCE) {
+    const some = sims.slice(at, at + AT_ONCE)
+    const answers = await Promise.all(
+      some.map(({ imsi_sha256_12: imsi }) =>
+        api.post('/v1/sims/{imsi}/quota', { path: { imsi }, body: bodyOf(wish) }),
+      ),
+    )
+    const refused = answers.find((answer) => !answer.ok)
+    if (refused?.ok === false) return [sims.slice(at), refused.error]
+  }
+  return [[], undefined]
+}

@@ -90,6 +90,8 @@ export interface EdgeTls {
 
 /** Changes the file that the configuration is read from: the one place where it is written. */
 export interface SettingsFile {
+  /** Where it is. */
+  readonly path: string
   /** What the changes of keys would make of it; throws `validation_failed`. See `planSettings`. */
   plan(changes: Readonly<Record<string, unknown>>, found?: Readonly<Record<string, unknown>>): PlannedSettings
   /** A digest of what the file says now, by which nobody learns what that is; that of an empty one when there is none. */

@@ -10,6 +10,7 @@ let text: string
 let reload: () => Promise<void>
 /** A file in memory: its text is all that is compared. */
 const file: SettingsFile = {
+  path: '/data/control.yaml',
   plan: (changes) => ({
     file: 'control.yaml',
     before: text,
@@ -40,6 +41,11 @@ const put = (country: string, ifMatch?: string, query = ''): Promise<Answer> =>
     json: { settings: { 'server.country': country } },
     headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
   })
+change('says which file the settings are in', async () => {
+  const { body } = await world.ask('/v1/settings', { token: ADMIN_TOKEN })
+  assert.is(body.file, '/data/control.yaml')
+})
+
 const read = async (): Promise<string> => {
   const { headers } = await world.ask('/v1/settings', { token: ADMIN_TOKEN })
   return headers.get('etag') ?? ''

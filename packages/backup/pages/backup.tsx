@@ -1,5 +1,6 @@
 import {
   Button,
+  ButtonLink,
   bytesText,
   Checkbox,
   Copy,
@@ -9,6 +10,7 @@ import {
   Field,
   Form,
   type ItemOf,
+  ifPage,
   Loaded,
   Notice,
   Progress,
@@ -186,6 +188,8 @@ function Entries({
 function Schedule() {
   const settings = useQuery('/v1/settings', {}, { on: ['config.*', 'settings.*', 'plugin.*'] })
   const health = useQuery('/v1/health', {}, { on: ['health.*'], everyMs: 60_000 })
+  const secrets = useQuery('/v1/plugins/{name}/secrets', { path: { name: 'backup' } }, { on: ['plugin.*'] })
+  const isSealed = secrets.data?.secrets.some(({ key, from }) => key === 'passphrase' && from !== 'nowhere')
   const textOf = (key: string): string =>
     String(settings.data?.settings.find((one) => one.key === key)?.value ?? '')
   if (settings.data === undefined) return null
@@ -196,7 +200,8 @@ function Schedule() {
       <Notice tone="warn">
         <p>{t('backup.schedule.none')}</p>
         <p>{t('backup.schedule.what')}</p>
-        <div>
+        <div class="toolbar">
+          <PassphraseLink isSealed={isSealed} />
           <SetButton settings={{ 'backup.schedule': '24h' }}>{t('backup.schedule.daily')}</SetButton>
         </div>
       </Notice>
@@ -216,11 +221,12 @@ function Schedule() {
           ],
           [
             t('backup.passphrase.of'),
-            t(textOf('backup.passphrase') === '' ? 'backup.passphrase.own' : 'backup.passphrase.any'),
+            t(isSealed === true ? 'backup.passphrase.any' : 'backup.passphrase.own'),
           ],
           [t('backup.keep'), textOf('backup.keep')],
         ]}
       />
+      <PassphraseLink isSealed={isSealed} />
       {own === undefined ? null : (
         <Notice tone={own.status === 'ok' ? 'ok' : 'bad'}>
           <Said>{own.detail}</Said>
@@ -228,6 +234,13 @@ function Schedule() {
       )}
     </>
   )
+}
+
+/** Where the passphrase of daily backups is set, until it is. */
+function PassphraseLink({ isSealed }: { readonly isSealed: boolean | undefined }) {
+  const href = ifPage('/plugins/backup')
+  if (href === undefined || isSealed !== false) return null
+  return <ButtonLink href={href}>{t('backup.schedule.passphrase')}</ButtonLink>
 }
 
 /** A backup is taken, looked into, and restored. */

@@ -378,6 +378,7 @@ function edgeOptions(
     adminToken,
     cursorSecret: kernel.cursorSecret(),
     settingsFile: {
+      path: source.file ?? DEFAULT_CONFIG_FILE,
       plan: (changes, found) => {
         // A file that has gone since the start is one to be written again.
         const readable = existsSync(source.file ?? DEFAULT_CONFIG_FILE)

@@ -15,7 +15,8 @@ const ALL = [
   setting('mesh.name', { value: '', awaits_start: true, plugin: 'mesh', takes: 'a label of a domain' }),
   setting('log.level', { value: 'x'.repeat(60), from: 'SVC_LOG_LEVEL' }),
 ]
-const asked = (address: string) => open(address, { 'GET /v1/settings': { settings: ALL } })
+const asked = (address: string) =>
+  open(address, { 'GET /v1/settings': { file: '/data/control.yaml', settings: ALL } })
 
 settings('finds a setting by each word in what it is, does and takes, wherever that stands', async () => {
   const keys = ALL.map(({ key }) => key)
@@ -71,6 +72,12 @@ settings('shows a value in a line, and behind it all of it, as the file has it',
     assert.is(document.getElementById(key)?.querySelector('pre')?.textContent, yaml)
     assert.match(page.text(), from)
   }
+})
+
+settings('says which file is changed, and that pages write it by themselves', async () => {
+  const page = await asked('/settings')
+  assert.match(page.text(), 'it writes into /data/control.yaml by itself')
+  assert.not.match(page.text(), '/etc/svc/control.yaml (')
 })
 
 settings.run()

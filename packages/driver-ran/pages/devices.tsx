@@ -63,7 +63,7 @@ export function Panel() {
           <ul class="reasons">
             {data.hints.map((hint) => (
               <li key={hint}>
-                <Said>{hint}</Said>
+                <Said>{plainFirst(hint)}</Said>
               </li>
             ))}
           </ul>
@@ -71,6 +71,11 @@ export function Panel() {
       )}
     </section>
   )
+}
+
+/** `no_sctp: the kernel …`: what it is, then the word for programs. */
+function plainFirst(hint: string): string {
+  return hint.replace(/^([a-z_]+): (.*)$/s, '$2 ($1)')
 }
 
 function Verdict({ device: { problems, in_use } }: { readonly device: Device }) {

@@ -156,6 +156,7 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   const edge = createEdge(kernel, {
     ...{ adminToken, cursorSecret, checkResponses: true, checks: CHECKS },
     settingsFile: {
+      path: file,
       plan: (changes) => planSettings(source(), changes),
       digest: () => createHash('sha256').update(readFileSync(file)).digest('base64url'),
       write: writeSettings,

@@ -195,7 +195,18 @@ function settingsRoute({ kernel, settingsFile }: EdgeCore, change: UnderWay): Ro
     summary: 'Show the configuration in force, key by key, and how each is set',
     description:
       'It is changed in the file or by variables, and read again at a SIGHUP; PUT writes some keys into the file. No value opens anything.',
-    schema: { response: objectSchema({ settings: { type: 'array', items: SETTING } }, ['settings']) },
+    schema: {
+      response: objectSchema(
+        {
+          file: {
+            type: ['string', 'null'],
+            description: 'The file that the service reads; null: it reads none.',
+          },
+          settings: { type: 'array', items: SETTING },
+        },
+        ['file', 'settings'],
+      ),
+    },
     conditional: true,
     handle: async () => {
       await change.isInForce
@@ -209,7 +220,7 @@ function settingsRoute({ kernel, settingsFile }: EdgeCore, change: UnderWay): Ro
           flag: flag ?? null,
           plugin: plugin ?? null,
         }))
-      return tagged(settingsFile, { settings })
+      return tagged(settingsFile, { file: settingsFile?.path ?? null, settings })
     },
   })
 }

@@ -1,6 +1,7 @@
 import { h, inBrowser, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
+const { Page } = await import('../../pages/backup.tsx')
 const { Restore } = await import('../../pages/restore.tsx')
 
 /** Restoring: what is in a backup first, then what it costs, then that. */
@@ -71,6 +72,18 @@ restore('says why a backup cannot be used, and offers nothing', async () => {
   await page.press(checkOf(page))
   assert.match(page.text(), 'it is cut off')
   assert.not(page.buttons().includes('Restore backup'))
+})
+
+restore('says where the passphrase of daily backups is set, until it is', async () => {
+  const shown = (from: string) =>
+    show(() => h(Page, {}), {
+      'GET /v1/settings': { file: null, settings: [{ key: 'backup.schedule', value: '' }] },
+      'GET /v1/plugins/backup/secrets': { secrets: [{ key: 'passphrase', from }] },
+      'GET /v1/health': { components: [], incidents: [] },
+      'GET /v1/audit': { entries: [], next_cursor: null },
+    })
+  assert.ok((await shown('nowhere')).buttons().includes('Set their passphrase'))
+  assert.not((await shown('store')).buttons().includes('Set their passphrase'))
 })
 
 restore.run()

@@ -67,7 +67,7 @@ one('says what is missing, and shows the lines where the service may not write t
       fixed: [],
     },
   })
-  for (const part of ['It is at USB 2', 'The service may not open it', 'the kernel has no SCTP'])
+  for (const part of ['It is at USB 2', 'The service may not open it', 'the kernel has no SCTP (no_sctp)'])
     assert.match(page.text('Found on this box'), part)
   await page.press('Use USRP B200 or B210 with LTE (srsenb)')
   assert.match(page.text(), /\/etc\/svc\/c\.yaml/)

@@ -94,9 +94,9 @@ export function Page() {
     <>
       <h1>{t('settings.title')}</h1>
       <Notice>
-        <p>{t('settings.how')}</p>
+        <p>{t('settings.how', { file: settings.data?.file ?? '' })}</p>
         <p>
-          <code>sudo systemctl reload steeple</code> ·{' '}
+          {t('settings.reload')} <code>sudo systemctl reload steeple</code> ·{' '}
           <a href="/docs/reference/configuration.html">{t('settings.docs')}</a>
         </p>
       </Notice>

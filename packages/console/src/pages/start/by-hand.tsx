@@ -25,7 +25,7 @@ export function ByHand({ planned }: { readonly planned: Planned }) {
             <Copy text={lines} />
           </p>
           <p>
-            {t('start.byHand.reload')} <code>{RELOAD}</code>
+            {t('settings.reload')} <code>{RELOAD}</code>
           </p>
         </>
       )}

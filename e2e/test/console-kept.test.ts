@@ -126,7 +126,7 @@ if (executable !== undefined) {
     const openers = [
       ['/people', /^Invite a person$/],
       ['/sims', /^Issue SIMs$/],
-      ['/system', /^Confirm the clock$/],
+      ['/system', /^Check the time$/],
       ['/system', /^Search/],
     ] as const
     for (const [path, name] of openers) {

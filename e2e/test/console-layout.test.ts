@@ -94,6 +94,32 @@ if (executable !== undefined) {
     await page.close()
   })
 
+  layout('keeps the menu in sight on a long page, and a light on the line of its row', async () => {
+    const page = await german('/rules')
+    await page.setViewportSize(DESK)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    const first = page.getByRole('navigation').getByRole('link').first()
+    await page.getByRole('heading', { level: 2 }).last().scrollIntoViewIfNeeded()
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+    await eventually(async () => assert.ok((await page.evaluate<number>('scrollY')) > 300))
+    await eventually(async () => assert.ok(((await first.boundingBox())?.y ?? -1) >= 0, 'it scrolled away'))
+    await goTo(page, '/sims')
+    await page.getByRole('link', { name: 'School' }).click()
+    await page.locator('dl.facts dd .lamp').first().waitFor()
+    const above = await page.evaluate<
+      readonly number[]
+    >(`[...document.querySelectorAll('dl.facts dd .lamp')].map((lamp) => {
+      const topOf = (node) => {
+        const range = document.createRange()
+        range.selectNodeContents(node)
+        return range.getBoundingClientRect().top
+      }
+      return Math.abs(topOf(lamp.lastChild) - topOf(lamp.closest('dd').previousElementSibling))
+    })`)
+    assert.ok(above.length > 0 && above.every((pixels) => pixels <= 1), above.join(' '))
+    await page.close()
+  })
+
   layout(
     "asks for what is missing at the field and in the reader's language, and takes a suspension back by a key",
     async () => {

@@ -309,6 +309,20 @@ subscriber(
   },
 )
 
+subscriber('tells two SIMs of one name apart in the list', async () => {
+  const named = (hash: string, label: string | null) => sim({ imsi_sha256_12: hash, label })
+  const rows = [named('0123456789ab', 'Anna'), named('ba9876543210', 'Anna'), named('ca9876543210', 'Ben')]
+  const page = await open('/sims', {
+    ...ANSWERS,
+    ...LIST,
+    'GET /v1/sims': { sims: rows, next_cursor: null, total: 3 },
+  })
+  assert.equal(
+    page.rows().map((row) => row.find((cell) => /Anna|Ben/.test(cell))),
+    ['Anna …89ab', 'Anna …3210', 'Ben'],
+  )
+})
+
 subscriber('prints the SIMs that are ticked', async () => {
   const page = await open('/sims', { ...ANSWERS, ...LIST })
   assert.not.match(page.text(), '0 selected')

@@ -14,11 +14,11 @@ const AGREES_MS = 60_000
 const LOOK_MS = 5_000
 
 /** Asks whether the time that the box shows is right, and how to set it where it is not. For who is an admin. */
-export function ConfirmClock({ label, onDone }: { readonly label: string; readonly onDone: () => void }) {
+export function ConfirmClock({ onDone }: { readonly onDone: () => void }) {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{label}</Button>
+      <Button onClick={() => setOpen(true)}>{t('system.clock.confirm')}</Button>
       {isOpen ? <Question onDone={onDone} onClose={() => setOpen(false)} /> : null}
     </>
   )

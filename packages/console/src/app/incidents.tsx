@@ -126,7 +126,9 @@ function IncidentLine({
           component={components.find((one) => one.name === component)}
           name={component}
         />
-        <a href={runbook}>{t('incident.runbook')}</a>
+        <a href={runbook} target="_blank" rel="noopener">
+          {t('incident.runbook')}
+        </a>
       </div>
       <details>
         <summary>{t('incident.cause', { count: effects.length })}</summary>
@@ -196,7 +198,7 @@ function Impact({ incident: { kind, impact, phones_off } }: { readonly incident:
 /** What can be mended from here: the clock, by somebody who sees that it is right. */
 export function Mend({ kind, onDone }: { readonly kind: string; readonly onDone: () => void }) {
   if (kind !== 'clock_wrong' || !may('admin')) return null
-  return <ConfirmClock label={t('home.confirmClock')} onDone={onDone} />
+  return <ConfirmClock onDone={onDone} />
 }
 
 /** What ails other boxes is looked at where silent ones are. */

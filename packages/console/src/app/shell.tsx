@@ -6,7 +6,7 @@ import { plugins, watchFeatures } from '../api/features.ts'
 import { follow } from '../api/live.ts'
 import { leave, me, signedIn } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
-import { t } from '../text/index.ts'
+import { t, word } from '../text/index.ts'
 import { Brand } from '../ui/brand.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -267,8 +267,11 @@ function pagesFor(text: string): readonly Entry[] {
   const words = text.toLowerCase().split(/\s+/)
   return pagesHere()
     .filter(({ group }) => group !== undefined)
+    .filter((page) => {
+      const about = `${titleOf(page)} ${word('app.find', page.path)}`.toLowerCase()
+      return words.every((part) => about.includes(part))
+    })
     .map((page) => ({ name: titleOf(page), key: page.path, go: () => navigate(page.path) }))
-    .filter(({ name }) => words.every((part) => name.toLowerCase().includes(part)))
 }
 
 /** The frame of every page: header, menu, the state of the connection, and Stop. */
@@ -375,44 +378,46 @@ export function Menu({ isOpen }: { readonly isOpen: boolean }) {
   const here = path.value
   return (
     <nav id="menu" aria-label={t('app.menu')} class={isOpen ? 'is-open' : ''}>
-      {GROUPS.map((group) => {
-        const own = pages.filter((page) => page.group === group)
-        if (own.length === 0) return null
-        return (
-          <section key={group}>
-            <h2>{t(`group.${group}`)}</h2>
-            <ul>
-              {own.map((page) => (
-                <li key={page.path}>
-                  <MenuLink
-                    href={page.path}
-                    icon={page.icon}
-                    text={titleOf(page)}
-                    isHere={page.path === here}
-                    count={page.path === ALERTS ? outages.value.length : 0}
-                  />
-                </li>
-              ))}
-            </ul>
-          </section>
-        )
-      })}
-      <section class="elsewhere">
-        <ul>
-          <li>
-            <MenuLink href="/docs" icon="book-open" text={t('app.docs')} />
-          </li>
-          <li>
-            <MenuLink href="/v1/docs" icon="braces" text={t('app.apiDocs')} />
-          </li>
-        </ul>
-        <span class="wide-only">
-          <ShortcutsButton />
-        </span>
-        <span class="narrow-only">
-          <Account />
-        </span>
-      </section>
+      <div class="entries">
+        {GROUPS.map((group) => {
+          const own = pages.filter((page) => page.group === group)
+          if (own.length === 0) return null
+          return (
+            <section key={group}>
+              <h2>{t(`group.${group}`)}</h2>
+              <ul>
+                {own.map((page) => (
+                  <li key={page.path}>
+                    <MenuLink
+                      href={page.path}
+                      icon={page.icon}
+                      text={titleOf(page)}
+                      isHere={page.path === here}
+                      count={page.path === ALERTS ? outages.value.length : 0}
+                    />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )
+        })}
+        <section class="elsewhere">
+          <ul>
+            <li>
+              <MenuLink href="/docs" icon="book-open" text={t('app.docs')} />
+            </li>
+            <li>
+              <MenuLink href="/v1/docs" icon="braces" text={t('app.apiDocs')} />
+            </li>
+          </ul>
+          <span class="wide-only">
+            <ShortcutsButton />
+          </span>
+          <span class="narrow-only">
+            <Account />
+          </span>
+        </section>
+      </div>
     </nav>
   )
 }

@@ -182,7 +182,7 @@ quota('throttles to what is typed, and leaves the rate to the service where noth
     const page = await coming
     assert.not(page.buttons().includes('Remove quota'))
     await page.put('Amount', '5')
-    await page.put('When it is used up', 'throttle')
+    await page.put('What happens then', 'throttle')
     await page.put('Reduced speed, kbit/s', rate)
     await page.press('Save')
     const body = { quota_bytes: 5 * GB, period: 'month', action: 'throttle', ...sent }

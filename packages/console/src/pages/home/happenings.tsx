@@ -123,6 +123,8 @@ export function Happenings({
 
 /** Whom or what it happened to, where that says something. */
 function subjectOf(type: string, subject: string, label: string | undefined, own: string | undefined) {
+  // The words of its set-up say which box.
+  if (type === 'node.init') return null
   if (type.startsWith('node.') && subject === own) return <strong>{t('home.thisBox')}</strong>
   if (HASH.test(subject)) return <SubscriberName hash={subject} label={label ?? null} />
   return type.startsWith('health.') ? <strong>{componentText(subject)}</strong> : null

@@ -15,6 +15,27 @@ const NAME: Column<Sim> = {
   cell: (sim) => <a href={pageOf(sim.imsi_sha256_12)}>{nameOf(sim)}</a>,
 }
 
+/** The columns of a list in which names come twice: those have the end of the id behind them. */
+export function tellingTwinsApart(
+  columns: readonly Column<Sim>[],
+  rows: readonly Sim[],
+): readonly Column<Sim>[] {
+  const seen = new Set<string>()
+  const twins = new Set<string>()
+  for (const { label } of rows) {
+    if (label !== null && seen.has(label)) twins.add(label)
+    else if (label !== null) seen.add(label)
+  }
+  if (twins.size === 0) return columns
+  const named = (sim: Sim) => (
+    <>
+      {NAME.cell(sim)}
+      {twins.has(sim.label ?? '') ? <code> …{sim.imsi_sha256_12.slice(-4)}</code> : null}
+    </>
+  )
+  return columns.map((column) => (column.key === NAME.key ? { ...column, cell: named } : column))
+}
+
 /** What a plugin adds to the list: columns, and the events after which what they show is another. */
 interface SimColumns {
   readonly columns: () => readonly Column<Sim>[]

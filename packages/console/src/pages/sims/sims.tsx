@@ -17,7 +17,7 @@ import type { Sorting } from '../../ui/sort-by.tsx'
 import { BulkBar, type Choice, NO_CHOICE } from './bulk-bar.tsx'
 import { HandoutButton } from './handout.tsx'
 import { IssueDialog } from './issue.tsx'
-import { useColumns } from './list-columns.tsx'
+import { tellingTwinsApart, useColumns } from './list-columns.tsx'
 import { nameOf, pageOf, type Sim, STATES } from './sim.tsx'
 
 /** What the list can be asked for; all but the search of whole identifiers stands in the address. */
@@ -370,7 +370,7 @@ function SimTable({
     <DataTable
       label={t('sims.title')}
       rows={rows}
-      columns={columns}
+      columns={useMemo(() => tellingTwinsApart(columns, rows), [columns, rows])}
       sorting={sortingOf(sortHere())}
       onSort={sortBy}
       {...place}

@@ -43,7 +43,7 @@ function Clock() {
       </Loaded>
       {may('admin') ? (
         <div class="actions">
-          <ConfirmClock label={t('system.clock.confirm')} onDone={clock.reload} />
+          <ConfirmClock onDone={clock.reload} />
         </div>
       ) : null}
     </section>

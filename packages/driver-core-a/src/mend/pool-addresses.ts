@@ -13,7 +13,7 @@ const RUN_MS = 5_000
 const REST_MS = 300_000
 
 /** What tests put in place of the machine. */
-export interface AddressSeams {
+interface AddressSeams {
   readonly read?: ProcReader
   /** Gives a device of this machine an address. */
   readonly add?: (address: string, device: string, signal: AbortSignal) => Promise<void>

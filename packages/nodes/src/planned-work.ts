@@ -10,10 +10,17 @@ const BY_CHANGE: ReadonlySet<IncidentKind> = new Set([
 /** A radio that lost its core, and phones that do not come back, are noticed so long after it, ms. */
 const FOLLOWS_MS = 10 * 60_000
 
+/** Health is asked every few seconds: what was well before a change was so that long before it at most, ms. */
+const JUST_BEFORE_MS = 15_000
+
 /** Whether a component is not well because the core is being changed: no outage before the plan's time is over. */
-export function isAtWork({ kind, status, sinceMs }: ComponentState, nowMs: number, work?: CoreWork): boolean {
-  if (work === undefined || nowMs >= work.untilMs || status === 'ok') return false
-  return AT_WORK.has(kind) && sinceMs >= work.sinceMs
+export function isAtWork(component: ComponentState, nowMs: number, work?: CoreWork): boolean {
+  const { kind, status, sinceMs, lastOkAtMs = Number.NEGATIVE_INFINITY } = component
+  // A clock that was set back brings no plan back into its time.
+  if (work === undefined || nowMs < work.sinceMs || nowMs >= work.untilMs || status === 'ok') return false
+  // Each change of a status begins anew: what was not well before the change stays an outage.
+  const isSince = sinceMs >= work.sinceMs && lastOkAtMs >= work.sinceMs - JUST_BEFORE_MS
+  return AT_WORK.has(kind) && isSince
 }
 
 /** An outage with the change of the core that it followed on, if it did. */

@@ -262,7 +262,8 @@ incidents('takes no planned restart of the core for an outage before its time is
     async () => 0,
     () => work,
   )
-  const core = (more: Partial<ComponentState> = {}) => ill('core.radios', { kind: 'core', sinceMs, ...more })
+  const core = (more: Partial<ComponentState> = {}) =>
+    ill('core.radios', { kind: 'core', sinceMs, lastOkAtMs: sinceMs - 5_000, ...more })
   const radio = core({ incident: 'no_radio', sinceMs: sinceMs + 2_000 })
   const before = core({ name: 'core.work', sinceMs: sinceMs - 1 })
   const tx = ill('ran', { kind: 'ran', incident: 'cell_not_permitted', sinceMs: sinceMs + 1 })
@@ -271,6 +272,9 @@ incidents('takes no planned restart of the core for an outage before its time is
   assert.equal(await kinds(core(), radio), [])
   assert.equal(await kinds(radio, tx), ['cell_not_permitted'])
   assert.equal(await kinds(before), ['no_core'], 'it was not well before')
+  const worse = core({ name: 'core.daemons', sinceMs: sinceMs + 1_000, lastOkAtMs: sinceMs - MINUTE })
+  assert.equal(await kinds(worse), ['no_core'], 'it was not well before, and its status changed since')
+  assert.equal(await kinds({ ...worse, lastOkAtMs: undefined }), ['no_core'], 'it was never well')
   await clock.advance(30_000)
   assert.equal(await kinds(radio), ['no_radio'])
   const [record] = incidentRecords(await look([radio])) as readonly { change?: object; advice: string }[]
@@ -280,6 +284,22 @@ incidents('takes no planned restart of the core for an outage before its time is
   const [other] = incidentRecords(await look([late])) as readonly { change?: object; advice: string }[]
   assert.is(other?.change, undefined)
   assert.not.match(other?.advice ?? '', 'undo that change')
+})
+
+incidents('shows what is not well once the clock is set back to before a change of the core', async () => {
+  const clock = fakeClock()
+  const sinceMs = clock.nowMs() + 3 * 86_400_000
+  const work: CoreWork = { files: [], daemons: ['amf'], sinceMs, untilMs: sinceMs + 30_000 }
+  const look = incidentLook(
+    clock,
+    async () => 0,
+    () => work,
+  )
+  const core = ill('core.daemons', { kind: 'core', sinceMs: sinceMs + 1, lastOkAtMs: sinceMs })
+  assert.equal(
+    (await look([core])).map(({ kind }) => kind),
+    ['no_core'],
+  )
 })
 
 incidents('names a section of the runbook that is there, for each kind', () => {

@@ -13,7 +13,7 @@ import {
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
-import { isAtWork, withChange } from './planned-work.ts'
+import { isAtWork, isSinceWork, withChange } from './planned-work.ts'
 
 /** Of a core: `core_degraded` counts where a function is down. */
 const NO_WAY_IN = ['no_core', 'other_network', 'core_degraded'] as const
@@ -129,11 +129,8 @@ function follows(effect: Group, cause: Group): boolean {
   return CAUSES[effect.kind]?.includes(cause.kind) === true
 }
 
-/** The outages that these components show, each with all that follows from it, the gravest first. */
-export function incidentsOf(
-  components: readonly ComponentState[],
-  phonesOff: number | undefined,
-): readonly Incident[] {
+/** What is not well, by what it all follows from. */
+function rootsOf(components: readonly ComponentState[]): ReadonlyMap<Group, readonly Group[]> {
   // Of several causes the gravest kind counts, whatever order the components come in.
   const groups = groupsOf(components.filter(({ status }) => status !== 'ok')).toSorted(
     (one, other) => INCIDENT_KINDS.indexOf(one.kind) - INCIDENT_KINDS.indexOf(other.kind),
@@ -142,7 +139,15 @@ export function incidentsOf(
     const cause = groups.find((other) => follows(group, other))
     return cause === undefined ? group : rootOf(cause)
   }
-  return [...Map.groupBy(groups, rootOf)]
+  return Map.groupBy(groups, rootOf)
+}
+
+/** The outages that these components show, each with all that follows from it, the gravest first. */
+export function incidentsOf(
+  components: readonly ComponentState[],
+  phonesOff: number | undefined,
+): readonly Incident[] {
+  return [...rootsOf(components)]
     .map(([root, all]) => incidentOf(root, all, phonesOff))
     .toSorted(
       (one, other) =>
@@ -205,6 +210,18 @@ function keepsOff(one: ComponentState): boolean {
   return KEEPS_OFF.has(kind) || (kind === 'core_degraded' && isDown(one))
 }
 
+/** What is not well as planned: a core that is being changed, and whatever has followed from that since. */
+function plannedIn(
+  all: readonly ComponentState[],
+  nowMs: number,
+  work: CoreWork | undefined,
+): readonly ComponentState[] {
+  return [...rootsOf(all)]
+    .filter(([root]) => root.components.every((one) => isAtWork(one, nowMs, work)))
+    .flatMap(([, groups]) => groups.flatMap(({ components }) => components))
+    .filter((one) => isSinceWork(one, nowMs, work))
+}
+
 /** The outages that components show now, with the phones that they keep off. */
 export type IncidentLook = (components: readonly ComponentState[]) => Promise<readonly Incident[]>
 
@@ -217,7 +234,8 @@ export function incidentLook(
   const goneOf = phoneMemory()
   return async (all) => {
     const [now, work] = [await attached(), lastWork()]
-    const components = all.filter((one) => !isAtWork(one, clock.nowMs(), work))
+    const hidden = new Set(plannedIn(all, clock.nowMs(), work))
+    const components = all.filter((one) => !hidden.has(one))
     const phonesOff = goneOf(now, keepsPhonesOff(all), clock.monotonicMs())
     return incidentsOf(components, phonesOff).map((incident) => withChange(incident, work))
   }

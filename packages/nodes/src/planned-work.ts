@@ -15,12 +15,16 @@ const JUST_BEFORE_MS = 15_000
 
 /** Whether a component is not well because the core is being changed: no outage before the plan's time is over. */
 export function isAtWork(component: ComponentState, nowMs: number, work?: CoreWork): boolean {
-  const { kind, status, sinceMs, lastOkAtMs = Number.NEGATIVE_INFINITY } = component
+  return AT_WORK.has(component.kind) && isSinceWork(component, nowMs, work)
+}
+
+/** Whether it was well until the core was changed, while that goes on. */
+export function isSinceWork(component: ComponentState, nowMs: number, work?: CoreWork): boolean {
+  const { status, sinceMs, lastOkAtMs = Number.NEGATIVE_INFINITY } = component
   // A clock that was set back brings no plan back into its time.
   if (work === undefined || nowMs < work.sinceMs || nowMs >= work.untilMs || status === 'ok') return false
   // Each change of a status begins anew: what was not well before the change stays an outage.
-  const isSince = sinceMs >= work.sinceMs && lastOkAtMs >= work.sinceMs - JUST_BEFORE_MS
-  return AT_WORK.has(kind) && isSince
+  return sinceMs >= work.sinceMs && lastOkAtMs >= work.sinceMs - JUST_BEFORE_MS
 }
 
 /** An outage with the change of the core that it followed on, if it did. */

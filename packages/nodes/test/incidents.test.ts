@@ -286,6 +286,33 @@ incidents('takes no planned restart of the core for an outage before its time is
   assert.not.match(other?.advice ?? '', 'undo that change')
 })
 
+incidents('hides what follows from planned work with it, and shows what was not well before', async () => {
+  const clock = fakeClock()
+  const sinceMs = clock.nowMs()
+  const work: CoreWork = { files: [], daemons: ['amf'], sinceMs, untilMs: sinceMs + 30_000 }
+  const look = incidentLook(
+    clock,
+    async () => 0,
+    () => work,
+  )
+  const late = { sinceMs: sinceMs + 1_000, lastOkAtMs: sinceMs }
+  const core = ill('core.daemons', { kind: 'core', ...late })
+  const radio = ill('ran', { kind: 'ran', ...late })
+  const kicks = ill('sims.kicks', { status: 'degraded', ...late })
+  const early = ill('sims.provisioning', { status: 'degraded', sinceMs: sinceMs - 1 })
+  const tx = ill('ran.cell', { kind: 'ran', incident: 'cell_not_permitted', ...late })
+  const names = async (...components: readonly ComponentState[]) =>
+    (await look(components)).map(({ cause, effects }) => [cause.name, ...effects])
+  assert.equal(await names(core, radio, kicks), [])
+  assert.equal(await names(core, kicks, early), [['sims.provisioning']])
+  assert.equal(await names(core, radio, tx), [['ran.cell']])
+  assert.equal(await names(radio, kicks), [['ran'], ['sims.kicks']], 'no work explains them')
+  const before = ill('core.work', { kind: 'core', sinceMs: sinceMs - 1 })
+  assert.equal(await names(core, before, radio), [['core.work', 'core.daemons', 'ran']])
+  await clock.advance(30_000)
+  assert.equal(await names(core, radio, kicks), [['core.daemons', 'ran', 'sims.kicks']])
+})
+
 incidents('shows what is not well once the clock is set back to before a change of the core', async () => {
   const clock = fakeClock()
   const sinceMs = clock.nowMs() + 3 * 86_400_000

@@ -8,8 +8,9 @@ import { alertMetrics } from '../src/metrics.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import type { AlertParts } from '../src/parts.ts'
 import { lookOf } from '../src/rules/rule.ts'
-import { ALERTS } from '../src/store/alert-store.ts'
+import { ALERTS, openKey } from '../src/store/alert-store.ts'
 import { DELIVERIES } from '../src/store/delivery-store.ts'
+import { SILENCES } from '../src/store/silence-store.ts'
 import { webhookHealth } from '../src/webhooks/health.ts'
 import { targetsOf } from '../src/webhooks/target.ts'
 import { SECRET, startReceiver } from './support/receiver.ts'
@@ -21,6 +22,7 @@ const CONFIG: AlertsConfig = {
   ...{ enabled: true, rules: [], webhooks: [], disabled_rules: [], interval: '5s', retention: '90d' },
 }
 const RULE = { name: 'disk_almost_full', severity: 'critical', forMs: 0, clearMs: 0 } as const
+const DOWN = { ...RULE, name: 'component_down' } as const
 
 function incident(
   kind: Incident['kind'],
@@ -43,7 +45,7 @@ async function world(subjects: readonly string[] = ['disk']) {
   await writeFile(secretFile, SECRET, { mode: 0o600 })
   const receiver = await startReceiver(SECRET, true)
   const db = memoryDb(MIGRATIONS)
-  const state = { incidents: [] as readonly Incident[], isFull: false }
+  const state = { incidents: [] as readonly Incident[], isFull: false, down: new Set<string>() }
   const services = new Map<string, object>([
     [nodeIdentityRef.id, { nodeId: 'n', name: 'north' }],
     [incidentBoardRef.id, { current: async () => state.incidents }],
@@ -61,28 +63,32 @@ async function world(subjects: readonly string[] = ['disk']) {
   const targets = targetsOf([
     { name: 'ops', url: receiver.url, secret_file: secretFile, allow_private: true },
   ])
-  const finding = (): 'bad' | 'good' =>
-    state.incidents.some(({ kind }) => kind === 'disk_full') ? 'bad' : 'good'
+  const isFull = (): boolean => state.incidents.some(({ kind }) => kind === 'disk_full')
+  const levelOf = (subject: string): 'bad' | 'good' =>
+    (subject.startsWith('core.') ? state.down.has(subject) : isFull()) ? 'bad' : 'good'
   const parts: AlertParts = {
     context: { ...context, observe },
     metrics: alertMetrics(context.metrics),
     watches: [
       {
         about: 'the disk',
-        looks: async () => [
-          lookOf(
-            RULE,
-            new Map(
-              subjects.map((subject) => [
-                subject,
-                { level: finding(), value: 0, threshold: 0.03, message: 'The disk is full: 0 %' },
-              ]),
+        looks: async () =>
+          [RULE, DOWN].map((rule) =>
+            lookOf(
+              rule,
+              new Map(
+                subjects
+                  .filter((subject) => subject.startsWith('core.') === (rule === DOWN))
+                  .map((subject) => [
+                    subject,
+                    { level: levelOf(subject), value: 0, threshold: 0.03, message: 'The disk is full: 0 %' },
+                  ]),
+              ),
             ),
           ),
-        ],
       },
     ],
-    names: () => new Set([RULE.name]),
+    names: () => new Set([RULE.name, DOWN.name]),
     unsent: new Map(),
     targets: async () => targets,
   }
@@ -178,6 +184,86 @@ urgent(
       ['alert.resolved'],
     )
     assert.match(waiting[0]?.body ?? '', 'Over: The disk is full on north, lasted 2 min')
+  },
+)
+
+urgent(
+  'are told of the next outage of what was ill already, once the end of the first was said',
+  async () => {
+    for (const between of [
+      incident('disk_low', 'nodes.disk', 0, { severity: 'warning' }),
+      // One that stays grave.
+      incident('part', 'nodes.disk', 0),
+    ]) {
+      await using box = await world()
+      const fill = async (): Promise<void> => {
+        const nowMs = box.context.clock.nowMs()
+        box.state.incidents = [incident('disk_full', 'nodes.disk', nowMs, { effects: ['store'] })]
+        box.state.isFull = true
+        await box.look(10_000)
+      }
+      await fill()
+      box.state.isFull = false
+      await box.look(5_000)
+      box.state.incidents = [{ ...between, sinceMs: box.context.clock.nowMs() }]
+      await box.look(5_000)
+      assert.equal(
+        (await DELIVERIES.select(box.db, '')).map(({ type }) => type),
+        ['alert.resolved'],
+      )
+      await fill()
+      assert.is(box.told().length, 2, between.kind)
+    }
+  },
+)
+
+urgent('are of today: what followed from an outage at first may fail later for its own reason', async () => {
+  await using box = await world(['disk', 'core.hss'])
+  const full = incident('disk_full', 'nodes.disk', box.context.clock.nowMs(), {
+    effects: ['store', 'core.hss'],
+  })
+  box.state.incidents = [full]
+  box.state.isFull = true
+  await box.look(10_000)
+  box.state.isFull = false
+  box.state.incidents = [{ ...full, effects: [] }]
+  await box.look(5_000)
+  box.state.down.add('core.hss')
+  await box.look(7_200_000)
+  const hss = (await ALERTS.select(box.db, '')).find(({ subject }) => subject === 'core.hss')
+  assert.equal([hss?.is_told, hss?.started_at_ms], [1, box.context.clock.nowMs()])
+  assert.is((await DELIVERIES.select(box.db, '')).length, 1)
+})
+
+urgent(
+  'have their end where the stored alert is silenced, and one end where it is not any more',
+  async () => {
+    for (const [untilMs, ends] of [
+      [3_600_000, { sent: 2, stored: 0 }],
+      [60_000, { sent: 1, stored: 1 }],
+    ] as const) {
+      await using box = await world()
+      const nowMs = box.context.clock.nowMs()
+      await box.db.write((tx) =>
+        SILENCES.insert(tx, {
+          open_key: openKey(RULE.name, 'disk'),
+          until_ms: nowMs + untilMs,
+          silenced_by: '{}',
+        }),
+      )
+      box.state.incidents = [incident('disk_full', 'nodes.disk', nowMs, { effects: ['store'] })]
+      box.state.isFull = true
+      await box.look(10_000)
+      box.state.isFull = false
+      await box.look(5_000)
+      assert.is((await ALERTS.select(box.db, ''))[0]?.is_told, 0)
+      await box.look(100_000)
+      box.state.incidents = []
+      await box.look(5_000)
+      const stored = (await DELIVERIES.select(box.db, '')).map(({ type }) => type)
+      assert.equal({ sent: box.told().length, stored: stored.length }, ends)
+      assert.match(box.told().at(-1) ?? '', ends.sent === 2 ? 'Over: ' : 'CRITICAL: ')
+    }
   },
 )
 

@@ -297,10 +297,19 @@ async function fire(
   // It began when the outage did, not when the store could hold it.
   const sinceMs = Math.min(row.started_at_ms, parts.urgent.sinceOf(row) ?? row.started_at_ms)
   const fired: AlertRow = { ...row, fired_at_ms: nowMs, started_at_ms: sinceMs }
-  const isTold = silences.has(row.open_key) ? 0 : await tellFiring(parts, tx, fired, nowMs)
-  await ALERTS.put(tx, { ...fired, is_told: isTold })
-  tx.afterCommit(() => parts.urgent.handOver(row))
+  await putTold(parts, tx, fired, silences.has(row.open_key) ? 0 : await tellFiring(parts, tx, fired, nowMs))
   say(parts, tx, 'firing', fired)
+}
+
+async function putTold(
+  parts: EngineParts,
+  tx: ObservedTx,
+  row: AlertRow,
+  isTold: AlertRow['is_told'],
+): Promise<void> {
+  const told: AlertRow = { ...row, is_told: isTold }
+  await ALERTS.put(tx, told)
+  tx.afterCommit(() => parts.urgent.handOver(told))
 }
 
 /** Tells receivers that it fires, where none has heard of it yet. */
@@ -317,10 +326,10 @@ async function tellFiring(
 async function tellLate(parts: EngineParts, tx: ObservedTx, { id }: AlertRow, nowMs: number): Promise<void> {
   const row = await ALERTS.find(tx, { id })
   if (row === undefined || row.state !== 'firing' || row.is_told !== 0) return
-  await ALERTS.put(tx, { ...row, is_told: await tellFiring(parts, tx, row, nowMs) })
+  await putTold(parts, tx, row, await tellFiring(parts, tx, row, nowMs))
 }
 
-async function resolve(parts: AlertParts, tx: ObservedTx, row: AlertRow, nowMs: number): Promise<void> {
+async function resolve(parts: EngineParts, tx: ObservedTx, row: AlertRow, nowMs: number): Promise<void> {
   const over: AlertRow = {
     ...row,
     state: 'resolved',
@@ -331,6 +340,7 @@ async function resolve(parts: AlertParts, tx: ObservedTx, row: AlertRow, nowMs: 
   await ALERTS.put(tx, over)
   // Whoever was never told that it fires has nothing to be told of its end.
   if (row.is_told === 1) await tell(parts, tx, 'alert.resolved', over, nowMs)
+  tx.afterCommit(() => parts.urgent.letGo(row))
   say(parts, tx, 'resolved', over)
 }
 

@@ -16,7 +16,8 @@ const GIVE_UP_MS = 3_600_000
 
 /** What is to be said of an outage, from memory alone. */
 interface Told {
-  readonly incident: Incident
+  /** As it is now, since it began. */
+  incident: Incident
   readonly row: AlertRow
   readonly message: Message
   /** Receivers that are to have it, by name. */
@@ -38,8 +39,10 @@ export interface UrgentMessages {
   sinceOf(row: AlertRow): number | undefined
   /** Whether this alert says the end of what they know: the first that asks does, of several about one outage. */
   claim(row: AlertRow): boolean
-  /** The store has it now: what not all have taken is said from there. */
+  /** The store has it now: what not all have taken is said from there, and the end by the alert that was told. */
   handOver(row: AlertRow): void
+  /** The end was said by this alert: what comes of the same part is another outage. */
+  letGo(row: AlertRow): void
 }
 
 /**
@@ -81,9 +84,14 @@ export function urgentMessages(parts: AlertParts): UrgentMessages {
     }
   }
 
-  const endOver = (incidents: readonly Incident[], all: readonly Target[]): void => {
+  const follow = (grave: readonly Incident[], all: readonly Target[]): void => {
     const nowMs = Math.floor(context.clock.nowMs())
-    for (const one of told.filter(({ incident }) => !incidents.some((now) => isSame(incident, now)))) {
+    for (const one of [...told]) {
+      const now = grave.find((incident) => isSame(one.incident, incident))
+      if (now !== undefined) {
+        one.incident = { ...now, sinceMs: Math.min(now.sinceMs, one.incident.sinceMs) }
+        continue
+      }
       told.splice(told.indexOf(one), 1)
       if (one.takenBy !== undefined) continue
       const row: AlertRow = { ...one.row, state: 'resolved', resolved_at_ms: nowMs, updated_at_ms: nowMs }
@@ -100,11 +108,12 @@ export function urgentMessages(parts: AlertParts): UrgentMessages {
       // What was asked for and not stored is free again.
       for (const one of told) one.askedBy = undefined
       const incidents = (await context.maybe(incidentBoardRef)?.current()) ?? []
-      const grave = incidents.some(isOfStore) ? incidents.filter(isGrave) : []
+      const grave = incidents.filter(isGrave)
+      const fresh = incidents.some(isOfStore) ? grave : []
       const all = await targets()
-      if (grave.length + told.length + ends.length === 0) return
-      if (grave.length > 0) await beginNew(grave, all)
-      endOver(incidents, all)
+      if (fresh.length + told.length + ends.length === 0) return
+      if (fresh.length > 0) await beginNew(fresh, all)
+      follow(grave, all)
       await Promise.all([...told, ...ends].map((one) => send(one, all)))
       for (const one of ends.filter(({ left }) => left.size === 0)) ends.splice(ends.indexOf(one), 1)
       if (told.length + ends.length === 0) parts.unsent.clear()
@@ -118,8 +127,13 @@ export function urgentMessages(parts: AlertParts): UrgentMessages {
     },
     handOver: (row) => {
       const heard = heardOf(row)
-      if (heard !== undefined) heard.takenBy ??= row.open_key
+      // One that is silenced says no end.
+      if (heard !== undefined && row.is_told === 1) heard.takenBy ??= row.open_key
       const at = told.findIndex((one) => !isHeard(one) && isAbout(one.incident, row))
+      if (at >= 0) told.splice(at, 1)
+    },
+    letGo: (row) => {
+      const at = told.findIndex(({ takenBy }) => takenBy === row.open_key)
       if (at >= 0) told.splice(at, 1)
     },
   }

@@ -57,17 +57,20 @@ incidents('says on the page of the radio why an armed one sends nothing', async 
 
 incidents('names the change of the core that an outage followed on, before all advice', async () => {
   const given = status('no_core', OTHER)
-  const change = { files: ['amf.yaml'], restarted: ['amf', 'smf'], at: SINCE }
   const { incidents: all } = given['GET /v1/status'] as { incidents: readonly object[] }
-  const changed = all.map((one) => ({ ...one, change }))
-  const page = await open('/', {
-    ...given,
-    'GET /v1/status': { ...(given['GET /v1/status'] as object), incidents: changed },
-  })
-  assert.match(
-    page.text('To do now'),
-    /after the box changed amf\.yaml and restarted amf, smf\.[\s\S]*Start the core again/,
-  )
+  const told = async (files: readonly string[]): Promise<string> => {
+    const change = { files, restarted: ['amf', 'smf'], at: SINCE }
+    const changed = {
+      ...(given['GET /v1/status'] as object),
+      incidents: all.map((one) => ({ ...one, change })),
+    }
+    return (await open('/', { ...given, 'GET /v1/status': changed })).text('To do now')
+  }
+  const words = await told(['amf.yaml'])
+  assert.match(words, /after the box changed amf\.yaml and restarted amf, smf\.[\s\S]*Start the core again/)
+  const bare = await told([])
+  assert.match(bare, /after the box restarted amf, smf\.[\s\S]*Start the core again/)
+  assert.not.match(bare, 'undo', 'nothing was changed that could be undone')
 })
 
 incidents.run()

@@ -455,16 +455,20 @@ function incidentRecord(incident: Incident): object {
     effects: effects.slice(0, MOST_LISTED),
     impact: phonesOff === undefined ? impact : `${countText(phonesOff, 'phone is', 'phones are')} off.`,
     phones_off: phonesOff ?? null,
-    advice:
-      change === undefined
-        ? advice
-        : `It began after the box changed ${change.files.join(', ')}: undo that change first. ${advice}`,
+    advice: change === undefined ? advice : `${changeWords(change)} ${advice}`,
     ...(change && {
       change: { files: change.files, restarted: change.daemons, at: timestampFromMs(change.sinceMs) },
     }),
     runbook: runbookOf(kind),
     since: timestampFromMs(sinceMs),
   }
+}
+
+/** What came before an outage, and what to do about it: a restart alone cannot be undone. */
+function changeWords({ files, daemons }: CoreWork): string {
+  return files.length === 0
+    ? `It began after the box restarted ${daemons.join(', ')}.`
+    : `It began after the box changed ${files.join(', ')}: undo that change first.`
 }
 
 function namesOf(boxes: readonly string[]): string {

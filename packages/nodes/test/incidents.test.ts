@@ -280,6 +280,14 @@ incidents('takes no planned restart of the core for an outage before its time is
   const [record] = incidentRecords(await look([radio])) as readonly { change?: object; advice: string }[]
   assert.equal(record?.change, { files: ['amf.yaml'], restarted: ['amf'], at: timestampFromMs(sinceMs) })
   assert.match(record?.advice ?? '', 'after the box changed amf.yaml: undo that change first')
+  const restart = incidentLook(
+    clock,
+    async () => 0,
+    () => ({ ...work, files: [] }),
+  )
+  const [bare] = incidentRecords(await restart([radio])) as readonly { advice: string }[]
+  assert.match(bare?.advice ?? '', /^It began after the box restarted amf\. /)
+  assert.not.match(bare?.advice ?? '', 'undo', 'nothing was changed that could be undone')
   const late = { ...radio, sinceMs: sinceMs + 11 * MINUTE }
   const [other] = incidentRecords(await look([late])) as readonly { change?: object; advice: string }[]
   assert.is(other?.change, undefined)

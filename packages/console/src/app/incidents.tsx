@@ -109,7 +109,10 @@ function IncidentLine({
       {change === undefined ? null : (
         <p>
           <strong>
-            {t('incident.change', { files: change.files.join(', '), parts: change.restarted.join(', ') })}
+            {t(change.files.length === 0 ? 'incident.change.restart' : 'incident.change', {
+              files: change.files.join(', '),
+              parts: change.restarted.join(', '),
+            })}
           </strong>
         </p>
       )}

@@ -193,12 +193,18 @@ export function exact(octets: number | string): number {
   return Math.min(Number(octets), Number.MAX_SAFE_INTEGER)
 }
 
+/** The sources that are set to count octets here. */
+function countingSources(settings: Settings): readonly string[] {
+  const isTapped = sectionOf(settings, 'collector').upf?.enabled === true
+  const readsRecords = settings.core === 'core_b' && (sectionOf(settings, 'core_b').cdr_dir ?? '') !== ''
+  return [...(isTapped ? ['gtpu'] : []), ...(readsRecords ? ['cdr'] : [])]
+}
+
 /** Why nothing is set to count octets here; undefined where something is, be it that nobody has used any yet. */
 export function countingOff(settings: Settings): string | undefined {
-  const { enabled = false, upf } = sectionOf(settings, 'collector')
-  if (!enabled) return 'collector.enabled is false: nothing counts octets'
-  const readsRecords = settings.core === 'core_b' && (sectionOf(settings, 'core_b').cdr_dir ?? '') !== ''
-  return upf?.enabled === true || readsRecords
+  if (sectionOf(settings, 'collector').enabled !== true)
+    return 'collector.enabled is false: nothing counts octets'
+  return countingSources(settings).length > 0
     ? undefined
     : 'collector.upf.enabled is false: nothing counts octets'
 }
@@ -211,14 +217,39 @@ function knownUntil(context: Context, times: SourceTimes): ReturnType<UsageLedge
   const off = countingOff(context.settings)
   // Collectors of others may count, too.
   const isOff = sectionOf(context.settings, 'collector').enabled !== true
-  // Before the first octet of a box that counts, nothing is missing.
-  if (isOff || counting.length === 0) return { atMs: undefined, reason: off }
+  const lateMs = LATE_AFTER * intervalMs(context)
+  if (isOff || (counting.length === 0 && off !== undefined)) return { atMs: undefined, reason: off }
+  if (counting.length === 0)
+    return withoutCounts(times.rows, countingSources(context.settings), nowMs - lateMs)
   // Who sees sessions counts, too: octets of an address that nobody was seen to hold are nobody's.
   const oldest = there.reduce((a, b) => (b.at_ms < a.at_ms ? b : a))
-  const lateMs = LATE_AFTER * intervalMs(context)
   const isLate = nowMs - oldest.at_ms > lateMs
   const reason = isLate
     ? `${oldest.source} last saw all at ${timestampFromMs(oldest.at_ms)}; GET /v1/health says why`
     : undefined
   return { atMs: oldest.at_ms, reason }
+}
+
+/** Where something is set to count, and nothing has given octets within a day. */
+function withoutCounts(
+  rows: readonly SourceRow[],
+  set: readonly string[],
+  freshMs: number,
+): ReturnType<UsageLedger['knownUntil']> {
+  // Before the first octet nothing is missing, while one that would see it answers.
+  if (rows.some(({ source, at_ms: atMs }) => set.includes(source) && atMs >= freshMs))
+    return { atMs: undefined, reason: undefined }
+  const [last] = rows
+    .filter(({ until_ms: untilMs }) => untilMs !== null)
+    .toSorted((a, b) => b.at_ms - a.at_ms)
+  if (last === undefined)
+    return {
+      atMs: undefined,
+      reason: 'no collector has counted octets yet; GET /v1/health says why',
+    }
+  const { source, at_ms: atMs } = last
+  return {
+    atMs,
+    reason: `${source} has given nothing since ${timestampFromMs(atMs)}; GET /v1/health says why`,
+  }
 }

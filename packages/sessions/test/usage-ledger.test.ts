@@ -153,11 +153,40 @@ usage('knows nothing before a collector has counted, and says when one is late',
   assert.match(reason ?? '', 'gtpu last saw all at 2026-11-22T10:02:15.000Z')
   const again = await world.restarted()
   assert.is(again.usage.knownUntil().atMs, START_MS + 135_000)
-  const idle = await sessionsWorld()
-  idle.fake.changeSettings({ collector: { enabled: true, upf: { enabled: true } } })
-  assert.equal(idle.usage.knownUntil(), { atMs: undefined, reason: undefined })
   again.fake.changeSettings({ collector: { enabled: false } })
   assert.match(again.usage.knownUntil().reason ?? '', 'collector.enabled is false')
+})
+
+usage('is silent before the first octet only while a source that is set to count answers', async () => {
+  const world = await sessionsWorld()
+  world.fake.changeSettings({ collector: { enabled: true, upf: { enabled: true } } })
+  const none = /^no collector has counted octets yet; GET \/v1\/health says why$/
+  // The tap is broken from the beginning; who sees sessions, and reads no records, answers.
+  await world.round({ mme: {}, cdr: {} })
+  assert.is(world.usage.knownUntil().atMs, undefined)
+  assert.match(world.usage.knownUntil().reason ?? '', none)
+  await world.round({ mme: {}, cdr: {}, gtpu: {} })
+  assert.equal(world.usage.knownUntil(), { atMs: undefined, reason: undefined })
+  await world.round({ mme: {}, cdr: {} }, 120_000)
+  assert.match(world.usage.knownUntil().reason ?? '', none)
+  world.fake.changeSettings({
+    core: 'core_b',
+    core_b: { cdr_dir: '/var/log/cdr' },
+    collector: { enabled: true, upf: { enabled: false } },
+  })
+  assert.equal(world.usage.knownUntil(), { atMs: undefined, reason: undefined })
+})
+
+usage('knows of what counted once and then gave nothing for days up to when all is known', async () => {
+  const world = await sessionsWorld()
+  world.fake.changeSettings({ collector: { enabled: true, upf: { enabled: true } } })
+  await world.round({ mme: { sightings: [sighting()] }, gtpu: { volumes: [reading(1, START_MS + 15_000)] } })
+  await world.round({ mme: {} }, 3 * DAY_MS)
+  const { atMs, reason } = world.usage.knownUntil()
+  assert.is(atMs, START_MS + 15_000)
+  assert.is(reason, 'gtpu has given nothing since 2026-11-22T10:00:15.000Z; GET /v1/health says why')
+  await world.round({ mme: {}, gtpu: {} })
+  assert.equal(world.usage.knownUntil(), { atMs: START_MS + 15_000 + 3 * DAY_MS + 15_000, reason: undefined })
 })
 
 usage(

@@ -76,6 +76,10 @@ const FIRST_LOOK_MS = 10_000
 const LOOK_MS = 1_000
 const MOST_MS = 45_000
 
+/** What each daemon takes to restart, and the core after the last one until it is seen well, s. */
+const EACH_S = 3
+const AFTER_S = 15
+
 /** Waits until the core is well again, though not for ever. */
 async function coreIsWell(context: Context, signal: AbortSignal): Promise<void> {
   const board = context.maybe(healthBoardRef)
@@ -146,9 +150,14 @@ function restoreRoute(context: Context, wake: () => void, work: ChangeRecord): R
         const cost = { restarted: restarts, subscribers_dropped: dropped, problem: null }
         return ok({ ...backRecord(planned), ...cost })
       }
-      work.begin({ files: planned?.changed ?? [], daemons: planned?.restarts ?? [] }, undefined)
-      const done = await driver.restoreOriginal(set, named, request.signal)
+      const { changed: files = [], restarts: daemons = [] } = planned ?? {}
+      work.begin({ files, daemons }, daemons.length * EACH_S + AFTER_S)
+      const done = await driver.restoreOriginal(set, named, request.signal).catch((error: unknown) => {
+        work.fail()
+        throw error
+      })
       const { restarted, problem = null } = done
+      if (problem !== null) work.fail()
       const back = { ...backRecord(done), restarted, problem }
       await request.mutate('core', async (tx) => {
         await forgetOverlays(tx, context.settings.core)

@@ -556,6 +556,36 @@ test('keeps what it changes in the core, from before the restarts, and says what
   )
 })
 
+test('has files that are put back as work for as long as the daemons take, and not once that has failed', () =>
+  inBed(async ({ core, fake, instance }) => {
+    const changes = instance.services?.get(coreChangesRef.id) as CoreChanges
+    const restarts = Array.from({ length: 12 }, (_, index) => `d${index}`)
+    const back = { copy: 'a', changed: ['smf.yaml'] }
+    const restored = async (restoreOriginal: CoreDriver['restoreOriginal']) => {
+      const driver: CoreDriver = {
+        ...driverOf(core),
+        planRestore: async () => ({ ...back, restarts, dropped: 2 }),
+        restoreOriginal,
+      }
+      fake.services.set(coreDriverRef.id, driver)
+      const restore = instance.routes?.find(({ path }) => path === '/v1/core/restore-original')
+      const mutate = (_target: string, work: (tx: MutationTx) => Promise<void>) =>
+        fake.context.mutate(systemPrincipal('test'), 'core.restore_original', 'core', work)
+      await restore?.handle({ body: {}, signal, mutate } as never)
+    }
+    const sinceMs = fake.clock.nowMs()
+    await restored(async () => ({ ...back, restarted: restarts, problem: undefined }))
+    const work = { files: ['smf.yaml'], daemons: restarts, sinceMs, untilMs: sinceMs + 51_000 }
+    assert.equal(changes.last(), work)
+    await restored(async () => ({ ...back, restarted: ['d0'], problem: 'd1 does not start' }))
+    assert.is(changes.last()?.untilMs, sinceMs, 'a daemon does not start')
+    const away = restored(async () => {
+      throw southboundUnavailable('the core is away')
+    })
+    assert.is(await away.catch(({ message }: Error) => message), 'the core is away')
+    assert.is(changes.last()?.untilMs, sinceMs, 'nothing came back')
+  }))
+
 test('says what a reload of the configuration file would do to the core', async () => {
   const told = async (core: object | null): Promise<readonly [string, unknown]> => {
     const said: string[] = []

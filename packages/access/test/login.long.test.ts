@@ -61,10 +61,19 @@ logins('raises the cost of a hash at the next login, and not before it', async (
   assert.is(recovery?.codes, 10)
 })
 
-logins('keeps the code of who has left while it was checked', async () => {
+logins('keeps the code of who has left while it was checked, and counts no failure', async () => {
   const { db, people, body, enter } = await world()
-  const left = { ...fakeRequest(db, body()), signal: AbortSignal.abort() }
-  assert.is((await login(people, left).catch((error: Error) => error.name)) as unknown, 'AbortError')
+  const leave = async (over?: Partial<LoginBody>): Promise<unknown> => {
+    const left = { ...fakeRequest(db, body(over)), signal: AbortSignal.abort() }
+    return await login(people, left).catch((error: Error) => error.name)
+  }
+  const wrong = { code: '000000' }
+  for (let count = 0; count < 2; count += 1) assert.is(await enter(body(wrong)), 'login_failed')
+  for (let count = 0; count < 3; count += 1) assert.is(await leave(), 'AbortError')
+  // Failures stay, and so does one that somebody leaves behind.
+  await leave(wrong)
+  assert.equal(await db.all('select failures from access_login_failure'), [{ failures: 3 }])
+  assert.equal(await db.all('select * from access_known_network'), [])
   assert.is(await enter(body()), 'in')
 })
 

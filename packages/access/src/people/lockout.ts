@@ -54,6 +54,8 @@ export interface Lockout {
   begin(attempt: Attempt): Promise<AttemptState>
   /** Counts a failure of the network alone: what it tried has no name. Throws `rate_limited` when that is locked. */
   beginOfNetwork(attempt: Attempt): Promise<void>
+  /** As if the attempt that has begun had never been: it did not fail, and nobody got in. */
+  takeBack(attempt: Attempt): Promise<void>
   /** In the transaction of the login. */
   succeeded(tx: Tx, attempt: Attempt, nowMs: number): Promise<void>
   /** Removes what counts no more. */
@@ -146,6 +148,14 @@ export function createLockout(context: Pick<Context, 'db' | 'clock'>, keys: Sess
       db.write(async (tx) => {
         await lookAtNetwork(tx, attempt)
         await count(tx, attempt)
+      }),
+    takeBack: ({ network, name }) =>
+      db.write(async (tx) => {
+        const key = { network, name_hash: hashOf(name) }
+        const row = await FAILURES.find(tx, key)
+        if (row === undefined) return
+        if (row.failures > 1) await FAILURES.put(tx, { ...row, failures: row.failures - 1 })
+        else await FAILURES.remove(tx, key)
       }),
     succeeded: async (tx, { name, network, userId }, nowMs) => {
       await FAILURES.remove(tx, { network, name_hash: hashOf(name) })

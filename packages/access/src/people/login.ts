@@ -30,8 +30,11 @@ export async function login(people: People, request: Request<unknown, unknown, L
   const found = await judgeCredentials(people, user, attempt, password, code)
   if (user === undefined || found.proof === undefined)
     return refuseLogin(people, request, attempt, found.locks)
-  // Who has left meanwhile keeps the code: nobody would get what it opens.
-  request.signal.throwIfAborted()
+  if (request.signal.aborted) {
+    await lockout.takeBack(attempt)
+    // Who has left meanwhile keeps the code: nobody would get what it opens.
+    request.signal.throwIfAborted()
+  }
   const { proof, newHash } = found
   return sessions.open(request, {
     user,

@@ -239,6 +239,15 @@ http(
     assert.is(String(some.body).split('<article').length - 1, 2)
     for (const query of ['', `?sims=${two[0]}&batch_id=${batch}`, '?sims=zzz'])
       assert.is(codeOf(await bed.request('GET', `/v1/sims/handout${query}`), 400), 'validation_failed')
+    // Whose codes were printed is in the trail, also of SIMs that are of no batch together.
+    await bed.request('GET', `/v1/sims/handout?sims=${two.join(',')}&codes=true`)
+    const details = (await bed.audit())
+      .filter(({ action }) => action === 'sim.handout')
+      .map(({ detail }) => detail as { readonly sims: number; readonly hashes?: readonly string[] })
+    assert.equal(details.map(({ sims: count, hashes }) => [count, hashes?.toSorted()]).toSorted(), [
+      [2, two.toSorted()],
+      [9, undefined],
+    ])
     const none = '/v1/sims/handout?batch_id=b-20260101-000000000000'
     assert.is(codeOf(await bed.request('GET', none), 404), 'not_found')
     // What looks like a key or an IMSI is in no answer, and in no entry of the audit trail.

@@ -124,7 +124,7 @@ export function handoutRoute(parts: SimsParts): Route {
       const { name, sims } = await simsToPrint(parts, request.query)
       if (codes)
         await context.mutate(request.principal, 'sim.handout', name, async (tx) =>
-          tx.audit({ detail: { sims: sims.length } }),
+          tx.audit({ detail: { sims: sims.length, ...namedIn(request.query, sims) } }),
         )
       return {
         headers: {
@@ -164,6 +164,11 @@ async function simsToPrint({ context: { db } }: SimsParts, asked: HandoutQuery):
     (a.label ?? a.hash).localeCompare(b.label ?? b.hash, 'en', { numeric: true }),
   )
   return { name: batch ?? first.hash, sims }
+}
+
+/** For the audit trail: those of a batch are known by it. */
+function namedIn({ batch_id: batch }: HandoutQuery, sims: readonly SimRow[]): object {
+  return batch === undefined ? { hashes: sims.map(({ hash }) => hash) } : {}
 }
 
 async function simsNamed(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {

@@ -21,11 +21,13 @@ const AT_ONCE = 4
 /** Sets one quota for all SIMs that are selected. */
 export function Panel({ sims, onDone }: { readonly sims: readonly Sim[]; readonly onDone: () => void }) {
   const [isOpen, setOpen] = useState(false)
-  if (!may('operator')) return null
+  // One that is revoked has none.
+  const live = sims.filter(({ state }) => state !== 'revoked')
+  if (!may('operator') || live.length === 0) return null
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t('quota.set')}</Button>
-      {isOpen ? <BulkQuotaDialog sims={sims} onDone={onDone} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <BulkQuotaDialog sims={live} onDone={onDone} onClose={() => setOpen(false)} /> : null}
     </>
   )
 }
@@ -70,11 +72,13 @@ function BulkQuotaDialog({
   )
 }
 
-/** Sets it for each, some at a time. Gives those that are left, and why, when one was refused. */
+/** Sets it for each, some at a time. Gives those that were refused, and why the first was. */
 async function setAll(
   sims: readonly Sim[],
   wish: Wish,
 ): Promise<readonly [left: readonly Sim[], problem: Problem | undefined]> {
+  const left: Sim[] = []
+  let problem: Problem | undefined
   for (let at = 0; at < sims.length; at += AT_ONCE) {
     const some = sims.slice(at, at + AT_ONCE)
     const answers = await Promise.all(
@@ -82,8 +86,11 @@ async function setAll(
         api.post('/v1/sims/{imsi}/quota', { path: { imsi }, body: bodyOf(wish) }),
       ),
     )
-    const refused = answers.find((answer) => !answer.ok)
-    if (refused?.ok === false) return [sims.slice(at), refused.error]
+    for (const [index, answer] of answers.entries()) {
+      if (answer.ok) continue
+      left.push(...some.slice(index, index + 1))
+      problem ??= answer.error
+    }
   }
-  return [[], undefined]
+  return [left, problem]
 }

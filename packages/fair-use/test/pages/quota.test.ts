@@ -75,15 +75,19 @@ quota('says in the box and in the dialog that nothing is counted, and why', asyn
   assert.not.match(well.text(), /Counting is off/)
 })
 
-quota('is set for all SIMs that are ticked, says whom it cuts off, and goes on where it ended', async () => {
-  const sims = ['a', 'b', 'c', 'd', 'e'].map((letter, at) => ({
-    ...{ imsi_sha256_12: letter.repeat(12), usage_bytes: at * GB },
+quota('is set for all SIMs that are ticked, says whom it cuts off, and goes on past a refusal', async () => {
+  const sims = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter, at) => ({
+    ...{
+      imsi_sha256_12: letter.repeat(12),
+      usage_bytes: at * GB,
+      state: letter === 'f' ? 'revoked' : 'in-use',
+    },
   }))
   let done = 0
   let isRefused = true
   const set = sims.map(({ imsi_sha256_12: hash }) => [
     `POST /v1/sims/${hash}/quota`,
-    () => (hash.startsWith('e') && isRefused ? new Refusal(409, 'conflict', 'not now') : usage()),
+    () => (hash.startsWith('b') && isRefused ? new Refusal(409, 'conflict', 'not now') : usage()),
   ])
   const page = await show(
     () => h(BulkPanel, { sims: sims as never, onDone: () => (done += 1) }),
@@ -98,7 +102,7 @@ quota('is set for all SIMs that are ticked, says whom it cuts off, and goes on w
   isRefused = false
   await page.press('Save')
   assert.equal(page.changes(), [
-    [`POST /v1/sims/${'e'.repeat(12)}/quota`, { quota_bytes: 3 * GB, period: 'month', action: 'suspend' }],
+    [`POST /v1/sims/${'b'.repeat(12)}/quota`, { quota_bytes: 3 * GB, period: 'month', action: 'suspend' }],
   ])
   assert.equal([page.dialog(), done], [undefined, 1])
 })

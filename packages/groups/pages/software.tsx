@@ -189,8 +189,10 @@ interface RollOutProps {
 }
 
 function RollOut({ id, version, groups, onDone }: RollOutProps) {
-  const [name, setName] = useState(groups[0]?.name ?? EACH_BOX)
-  const group = groups.find((one) => one.name === name)
+  const [chosen, setName] = useState(groups[0]?.name)
+  // Groups come and go while this is open: one that nobody has chosen is made only where there is none.
+  const group = groups.find((one) => one.name === chosen) ?? groups[0]
+  const name = group?.name ?? EACH_BOX
   const { members = { all: true, nodes: [] }, rank = 0 } = group ?? {}
   // What the service says of a group is what it takes.
   const state = (group?.state ?? {}) as Wanted

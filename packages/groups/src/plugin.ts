@@ -34,7 +34,7 @@ export const plugin: Plugin<GroupsConfig> = {
   tables: TABLES,
   restored: async (tx, { present }) => {
     // Of the same hub the later one stays: a backup makes nothing old new.
-    const before = present && (await DESIRED.find(present.db, { id: ONLY }))
+    const before = present && (await DESIRED.sound(present.db, '')).rows[0]
     const now = await DESIRED.find(tx, { id: ONLY })
     const isOfOther = now !== undefined && now.ca_sha256 !== before?.ca_sha256
     if (before === undefined || isOfOther || (now?.version ?? 0) >= before.version) return

@@ -141,9 +141,18 @@ groups(
     )
     assert.is(await referenceAt(one), 'office 1810')
 
+    // What somebody on the spot has taken back stays so, until the office says something new.
     await one.ask('PUT', '/v1/policy', { spectrum: { allow_list: [] } })
     await set({ [one.id]: signLicense(license(one.id, 1810), key) })
+    const withdrawn = await stands(hub, one, 'differs')
+    assert.equal(
+      withdrawn.parts[0]?.drift.map(({ pointer }) => pointer.split('/').at(-1)),
+      ['allow_list'],
+    )
+    const later = license(one.id, 1815).replace('2026-11-01', '2026-11-02')
+    await set({ [one.id]: signLicense(later, key) })
     await stands(hub, one, 'in_step')
+    assert.is(await referenceAt(one), 'office 1815')
   },
 )
 

@@ -29,6 +29,7 @@ import {
   keepLicense,
   policyHistory,
   principalText,
+  soundLicense,
   TABLES,
   takenLicense,
 } from './store.ts'
@@ -59,7 +60,7 @@ export const plugin: Plugin = {
   // Nobody has armed the transmitter now, whoever had when the backup was taken.
   restored: async (tx, { nowMs, present }) => {
     // A backup makes no old licence new.
-    const before = present && (await takenLicense(present.db))
+    const before = present && (await soundLicense(present.db))
     const after = await takenLicense(tx)
     if (before !== undefined && (after?.issued_at_ms ?? 0) < before.issued_at_ms)
       await keepLicense(tx, before)

@@ -190,6 +190,11 @@ export function takenLicense(reader: Reader): Promise<SignedLicenseRow | undefin
   return SIGNED_LICENSES.find(reader, { id: ONLY })
 }
 
+/** The same, undefined too where it is damaged. */
+export async function soundLicense(reader: Reader): Promise<SignedLicenseRow | undefined> {
+  return (await SIGNED_LICENSES.sound(reader, '')).rows[0]
+}
+
 /** Keeps a signed licence in place of the one before. */
 export async function keepLicense(tx: Tx, row: Omit<SignedLicenseRow, 'id'>): Promise<void> {
   await SIGNED_LICENSES.put(tx, { id: ONLY, ...row })

@@ -47,8 +47,9 @@ export function steeringRoutes(parts: Parts): readonly Route[] {
       role: 'admin',
       summary: 'Permit the hub to set parts of this box, or end that',
       description:
-        'All parts that are permitted from now on; none is the beginning. It holds for this hub alone. No part makes this box transmit, ' +
-        'and none changes its country, licence or allow-list. What was set stays when a permit ends.',
+        'All parts that are permitted from now on; none is the beginning. It holds for this hub alone. No part makes this box transmit. ' +
+        'Country, licence and allow-list come by licences alone: as somebody has signed them for this box who is in policy.license_keys. ' +
+        'What was set stays when a permit ends.',
       example: { permitted: ['policy', 'alert_rules'] },
       schema: { body: recordSchema({ permitted: PERMITTED_SCHEMA }), response: STEERING },
       audit: 'groups.permit',

@@ -11,7 +11,7 @@ const NODE = 'f00d'
 const LICENSE = {
   node: NODE,
   country: 'DE',
-  issued_at: '2026-11-01T00:00:00Z',
+  issued_at: '2020-11-01T00:00:00Z',
   reference: 'office 17',
   holder: 'Village',
   expires_at: '2099-01-01T00:00:00+01:00',
@@ -74,7 +74,7 @@ licenses('ends what it does not allow, on the air too', async () => {
   await take(sign())
   assert.is((await here.call('POST', '/v1/tx/arm', { arm: true, profile_id: 'b3-lab' })).status, 200)
   const narrow = [{ technology: 'lte', band: 'b3', country: 'DE', low_mhz: 1850, high_mhz: 1870 }]
-  assert.is((await take(sign({ issued_at: '2026-11-02T00:00:00Z', allow_list: narrow }))).status, 200)
+  assert.is((await take(sign({ issued_at: '2020-11-02T00:00:00Z', allow_list: narrow }))).status, 200)
   await here.reconcile()
   assert.equal((await here.call('GET', '/v1/tx/arm')).body.armed, false)
   assert.equal(here.lifecycle, ['armed', 'disarmed'])
@@ -87,7 +87,7 @@ licenses(
     const { here, sign, take } = await office()
     await take(sign())
     const before = await spectrumOf(here)
-    const changed = { reference: 'other' }
+    const changed = { reference: 'other', issued_at: '2020-11-02T00:00:00Z' }
     for (const [body, error, why] of [
       [sign({ ...changed, node: 'beef' }), 'validation_failed', /for the box beef/],
       [
@@ -95,7 +95,9 @@ licenses(
         'validation_failed',
         /is for FR, and this box is set to stand in DE/,
       ],
-      [sign({ ...changed, issued_at: '2026-10-31T23:59:59Z' }), 'invalid_transition', /older/],
+      [sign({ ...changed, issued_at: '2020-10-31T23:59:59Z' }), 'invalid_transition', /older/],
+      [sign({ reference: 'other' }), 'invalid_transition', /another licence of the same time/],
+      [sign({ ...changed, issued_at: '2999-01-01T00:00:00Z' }), 'validation_failed', /ahead of the clock/],
       [
         sign({ ...changed, allow_list: [{ technology: 'lte', band: 'b999', country: 'DE' }] }),
         'validation_failed',
@@ -110,6 +112,20 @@ licenses(
     await here.close()
   },
 )
+
+licenses('that a key has signed which was given up since binds nobody', async () => {
+  const old = await office()
+  await old.take(old.sign())
+  const heir = await office()
+  const policy = { license_keys: [`${heir.key.publicKey} heir`] }
+  const here = await old.here.restart({ ...settingsOf('DE'), policy })
+  here.fake.services.set(nodeIdentityRef.id, { nodeId: NODE, name: 'north' })
+  const earlier = heir.sign({ issued_at: '2020-10-01T00:00:00Z', reference: 'heir' })
+  assert.is((await here.call('POST', PATH, earlier)).status, 200)
+  assert.is((await here.call('GET', PATH)).body.signed_by, 'heir')
+  await heir.here.close()
+  await here.close()
+})
 
 licenses('of anybody else, or changed by a character, is refused', async () => {
   const { here, sign, take } = await office()
@@ -145,6 +161,12 @@ licenses('names the country of a box that has none yet, as far as who brings it 
   here.fake.services.set(ownRoutesRef.id, {
     ask: async ({ name }: { name: string }, question: object) => asked.push({ name, ...question }),
   })
+  for (const refused of [
+    { allow_list: [{ technology: 'lte', band: 'b999', country: 'DE' }] },
+    { node: 'beef' },
+  ])
+    assert.is((await take(sign(refused))).error, 'validation_failed')
+  assert.equal(asked, [], 'what is refused changes nothing')
   assert.is((await take(sign())).status, 200)
   assert.equal(asked, [
     { name: 'alice', method: 'PUT', path: '/v1/settings', body: { settings: { 'server.country': 'DE' } } },

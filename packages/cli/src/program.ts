@@ -37,7 +37,7 @@ import type { ServiceFlags } from './flags.ts'
 import type { LabOptions } from './lab.ts'
 import { askLines, LOGIN_QUESTIONS } from './output/ask-lines.ts'
 import { jsonText, printList, printRecord } from './output/print.ts'
-import { type Column, cell, valueAt } from './output/table.ts'
+import { type Column, cell, printable, valueAt } from './output/table.ts'
 import { labCorePrograms } from './package-root.ts'
 import type { PlaceOptions } from './place.ts'
 import type { Terminal } from './terminal.ts'
@@ -86,10 +86,11 @@ async function set(terminal: Terminal, assignments: readonly string[], options: 
   const query = { dry_run: true }
   const tried = isAsking ? await service.put('/v1/policy', { query, body: changes, ifMatch }) : undefined
   const cut = cutBy(tried?.data.core)
-  if (cut !== undefined) {
-    terminal.err(`${cut}. Nothing was changed. To do it, add --yes\n`)
-    return terminal.answer(1)
-  }
+  if (cut !== undefined) terminal.err(`${cut}. Nothing was changed. To do it, add --yes\n`)
+  const { notes = [], problems = [] } = tried?.data.core ?? {}
+  for (const note of notes) terminal.err(`Note: ${printable(note)}\n`)
+  for (const problem of problems) terminal.err(`Problem: ${printable(problem)}\n`)
+  if (cut !== undefined) return terminal.answer(1)
   const { data } = await service.put('/v1/policy', { body: changes, ifMatch })
   printRecord(terminal, options, data)
 }
@@ -97,7 +98,10 @@ async function set(terminal: Terminal, assignments: readonly string[], options: 
 /** Whom a change of the policy cuts off, in words; undefined where it cuts off nobody. */
 function cutBy(core: AnswerOf<'PUT', '/v1/policy'>['core']): string | undefined {
   // A service of an earlier version does not tell.
-  const { restarts, subscribers_dropped: dropped } = core ?? { restarts: [], subscribers_dropped: 0 }
+  const { restarts = [], subscribers_dropped: dropped = 0, problems = [] } = core ?? {}
+  // The core could not be looked at.
+  if (restarts.length === 0 && dropped === null && problems.length > 0)
+    return 'The effect on the core is not known'
   if (restarts.length === 0 || dropped === 0) return undefined
   const phones = dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')
   return `${restarts.join(', ')} ${restarts.length === 1 ? 'restarts' : 'restart'}, which cuts off ${phones}`

@@ -123,6 +123,18 @@ rest('changes no APNs that cut phones off before somebody has agreed', async () 
   const agreed = await set(cost, '--yes')
   assert.is(agreed.code, 0)
   assert.is(changes(agreed).length, 1)
+  const problems = ['the core is away']
+  const unknown = { restarts: [], subscribers_dropped: null, notes: [], problems }
+  const unsure = await set(unknown)
+  assert.match(
+    unsure.err,
+    /not known\. Nothing was changed\. To do it, add --yes\nProblem: the core is away\n/,
+  )
+  assert.equal([unsure.code, changes(unsure)], [1, []])
+  assert.is(changes(await set(unknown, '--yes')).length, 1)
+  const noted = await set({ ...unknown, subscribers_dropped: 0, notes: ['mind the pool'] })
+  assert.match(noted.err, /Note: mind the pool\nProblem: the core is away\n/)
+  assert.is(changes(noted).length, 1)
   for (const harmless of [{ ...cost, subscribers_dropped: 0 }, { ...cost, restarts: [] }, null])
     assert.is(changes(await set(harmless)).length, 1)
 })

@@ -113,19 +113,34 @@ function Told({
   )
 }
 
-/** Which parts restart, and whom it costs the network. */
+/** Which parts restart, whom it costs the network, and what else the core says to it. */
 function Effect({ core }: Pick<Planned, 'core'>) {
-  if (core === null || core.restarts.length === 0)
-    return <Notice tone="ok">{t('core.found.cost.none')}</Notice>
-  const { restarts, subscribers_dropped: dropped, expected_s: seconds, notes, problems } = core
   return (
     <>
+      <Cost core={core} />
+      {core === null ? null : <Lines lines={[...core.problems, ...core.notes]} />}
+    </>
+  )
+}
+
+function Cost({ core }: Pick<Planned, 'core'>) {
+  const { restarts, subscribers_dropped: dropped, expected_s: seconds, problems } = core ?? NOTHING
+  if (restarts.length > 0)
+    return (
       <Notice tone={dropped === 0 ? 'ok' : 'warn'}>
         <p>{t('core.found.cost', { daemons: restarts.join(', ') })}</p>
         <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
         {seconds === null ? null : <p>{t('core.plan.seconds', { count: Math.round(seconds) })}</p>}
       </Notice>
-      <Lines lines={[...problems, ...notes]} />
-    </>
+    )
+  // The core could not be looked at.
+  return dropped === null && problems.length > 0 ? (
+    <Notice tone="warn">{t('core.whatIf.state.unknown')}</Notice>
+  ) : (
+    <Notice tone="ok">{t('core.found.cost.none')}</Notice>
   )
+}
+
+const NOTHING: NonNullable<Planned['core']> = {
+  ...{ restarts: [], subscribers_dropped: 0, expected_s: 0, notes: [], problems: [] },
 }

@@ -108,7 +108,7 @@ async function setTold(host: CommandHost): Promise<void> {
   const settings = { ...name, ...dns }
   if (Object.keys(settings).length === 0) throw usage('say what to change: --network-name or --dns')
   const { core, lines, writable } = await tried(host, settings)
-  if (core !== null && core.subscribers_dropped !== 0 && core.restarts.length > 0 && typed.yes !== true) {
+  if (core !== null && isCostly(core) && typed.yes !== true) {
     err(`${costWords(host, core)}. Nothing was changed. To do it, add --yes\n`)
     showRemarks(host, core)
     return answer(1)
@@ -121,6 +121,7 @@ async function setTold(host: CommandHost): Promise<void> {
   const { restarts, subscribers_dropped: dropped } = core ?? { restarts: [], subscribers_dropped: 0 }
   await call('PUT /v1/settings', { body: { settings } })
   printRecord({ ...settings, restarts, subscribers_dropped: dropped })
+  if (core !== null) showRemarks(host, core)
 }
 
 function listIn(typed: string): readonly string[] {
@@ -140,12 +141,25 @@ async function tried({ call }: CommandHost, settings: object): Promise<Tried> {
   return (await call('PUT /v1/settings', dry)) as unknown as Tried // as the route documents it
 }
 
-function costWords({ printable }: CommandHost, { restarts, subscribers_dropped: dropped }: Outlook): string {
+/** Of a core that could not be looked at. */
+function isUnknown({ restarts, subscribers_dropped: dropped, problems }: Outlook): boolean {
+  return restarts.length === 0 && dropped === null && problems.length > 0
+}
+
+/** Phones may lose the network by it. */
+function isCostly(core: Outlook): boolean {
+  return isUnknown(core) || (core.restarts.length > 0 && core.subscribers_dropped !== 0)
+}
+
+function costWords({ printable }: CommandHost, core: Outlook): string {
+  const { restarts, subscribers_dropped: dropped } = core
+  if (isUnknown(core)) return 'the effect on the core is not known'
   return restarts.length === 0 ? 'nothing restarts' : cutWords(restarts.map(printable), dropped)
 }
 
-function showRemarks({ out, err, printable }: CommandHost, { notes, problems }: Outlook): void {
-  for (const note of notes) out(`Note: ${printable(note)}\n`)
+function showRemarks({ out, err, printable, isJson }: CommandHost, { notes, problems }: Outlook): void {
+  const note = isJson ? err : out
+  for (const one of notes) note(`Note: ${printable(one)}\n`)
   for (const problem of problems) err(`Problem: ${printable(problem)}\n`)
 }
 

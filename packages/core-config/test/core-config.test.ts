@@ -607,6 +607,8 @@ test('says what a reload of the configuration file would do to the core', async 
   const cost = { restarts: ['smf'], subscribers_dropped: 2, notes: ['mind the pool'], problems: ['no room'] }
   const [words] = await told(cost)
   assert.match(words, /smf restarts, which cuts off 2 phones\.\nNote: mind the pool\nProblem: no room/)
+  const [unsure] = await told({ ...cost, restarts: [], subscribers_dropped: null })
+  assert.match(unsure, /the effect on the core is not known\./)
 })
 
 test('changes what phones are told only after a yes where phones lose the network by it', async () => {
@@ -639,6 +641,15 @@ test('changes what phones are told only after a yes where phones lose the networ
   assert.equal((await told({ ...typed, yes: true }, cost))[1], [{ settings }])
   assert.equal((await told(typed, null))[1], [{ settings }])
   assert.equal((await told(typed, { ...cost, subscribers_dropped: 0 }))[1], [{ settings }])
+  const quiet = { restarts: [], subscribers_dropped: 0, notes: ['mind the pool'], problems: ['no room'] }
+  const [noted, put] = await told(typed, quiet)
+  assert.match(noted, /Note: mind the pool\nProblem: no room/, 'nothing restarts, and that is not all')
+  assert.equal(put, [{ settings }])
+  const unknown = { restarts: [], subscribers_dropped: null, notes: [], problems: ['the core is away'] }
+  const [unsure, none] = await told(typed, unknown)
+  assert.match(unsure, /not known\. Nothing was changed\. To do it, add --yes\nProblem: the core is away\n 1/)
+  assert.equal(none, [])
+  assert.equal((await told({ ...typed, yes: true }, unknown))[1], [{ settings }])
   const refused = async (...args: Parameters<typeof told>) =>
     await told(...args).then(
       () => '',

@@ -211,6 +211,19 @@ core('changes the name of the network and its DNS servers after it has shown wha
     assert.match(page.text('Effect on the core'), says)
   await page.press('Save', 'Effect on the core')
   assert.equal(page.changes(), [['PUT /v1/settings', body]])
+  const quiet = { ...cost, restarts: [], subscribers_dropped: 0, problems: ['no room'] }
+  const unknown = { ...quiet, subscribers_dropped: null, notes: [] }
+  for (const [core, says, isKnown] of [
+    [quiet, ['No part restarts', 'mind', 'no room'], true],
+    [unknown, ['The effect is not known', 'no room'], false],
+  ] as const) {
+    const other = await shown({ ...answers(settings), 'PUT /v1/settings': { ...file, core } })
+    await other.put('DNS servers', '1.1.1.1')
+    await other.press('Show effect', 'What phones are told')
+    const text = other.text('Effect on the core')
+    for (const one of says) assert.match(text, one)
+    assert.is(text.includes('No part restarts'), isKnown)
+  }
   const looking = settings.map((one) => (one.key === 'southbound.driver' ? { ...one, value: 'none' } : one))
   assert.not.match((await shown(answers(looking))).text(), 'What phones are told')
   assert.not.match((await shown(answers(settings), ['viewer', 'operator'])).text(), 'What phones are told')

@@ -102,10 +102,16 @@ function toldAddresses(section: (role: string) => Part, addresses: Readonly<Reco
 
 const NAME = /^[ -~]{1,32}$/
 
-/** What phones show. Two of one core that are not the same stay in the files. */
+/** What phones show: one key for both names of MME and AMF. Where they are not the same they stay in the files. */
 function nameSetting(mme: Part, amf: Part): object {
-  const name = textAt(mme, 'network_name', 'full') ?? textAt(amf, 'network_name', 'full')
-  return name !== undefined && NAME.test(name) ? { 'core_a.network_name': name } : {}
+  const parts = [mme, amf].filter((part) => part !== undefined)
+  const [name, ...others] = distinct(
+    parts.flatMap((part) => {
+      const full = textAt(part, 'network_name', 'full') ?? ''
+      return [full, textAt(part, 'network_name', 'short') ?? full]
+    }),
+  )
+  return name !== undefined && others.length === 0 && NAME.test(name) ? { 'core_a.network_name': name } : {}
 }
 
 function resolvers(all: readonly string[]): object {

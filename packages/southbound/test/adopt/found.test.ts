@@ -232,6 +232,23 @@ test('reads what Open5GS says, and the settings that say the same', async () => 
   assert.match(text, /mcc: "001"/)
 })
 
+test('reads the name of a network only where one key says all that the files say', async () => {
+  await using dir = await tempDir()
+  const nameOf = async (files: Readonly<Record<string, string>>): Promise<unknown> => {
+    const sections = Object.entries(files).map(([role, names]) => [
+      `${role}.yaml`,
+      `${role}:\n  network_name: {${names}}\n`,
+    ])
+    const { settings } = await readCore('core_a', await unitsWith(dir.path, Object.fromEntries(sections)))
+    return settings['core_a.network_name']
+  }
+  assert.is(await nameOf({ mme: 'full: Harbour, short: Harbour' }), 'Harbour')
+  assert.is(await nameOf({ mme: 'full: Harbour', amf: 'full: Harbour, short: Harbour' }), 'Harbour')
+  assert.is(await nameOf({ mme: 'full: Open5GS, short: Next' }), undefined, 'as its package has it')
+  assert.is(await nameOf({ mme: 'full: Harbour', amf: 'full: Quay' }), undefined)
+  assert.is(await nameOf({ mme: 'short: Harbour', amf: 'full: Harbour' }), undefined)
+})
+
 test('names the database that the daemons read, where this machine reaches it as they do', async () => {
   await using dir = await tempDir()
   const databaseOf = async (uri: string, kind: 'unit' | 'container') => {

@@ -561,7 +561,7 @@ test('has files that are put back as work for as long as the daemons take, and n
     const changes = instance.services?.get(coreChangesRef.id) as CoreChanges
     const restarts = Array.from({ length: 12 }, (_, index) => `d${index}`)
     const back = { copy: 'a', changed: ['smf.yaml'] }
-    const restored = async (restoreOriginal: CoreDriver['restoreOriginal']) => {
+    const restored = async (restoreOriginal: NonNullable<CoreDriver['restoreOriginal']>) => {
       const driver: CoreDriver = {
         ...driverOf(core),
         planRestore: async () => ({ ...back, restarts, dropped: 2 }),

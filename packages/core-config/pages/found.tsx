@@ -160,7 +160,7 @@ function Ways({ found, onDone }: { readonly found: Found; readonly onDone: (said
       ...(isOurs ? [line] : []),
     ])
   const isDriven = drive !== null && !('southbound.driver' in drive)
-  const hand = byHand === undefined ? null : <ByHand planned={byHand} />
+  const hand = byHand === undefined ? null : <Stopped planned={byHand} />
   return (
     <>
       <p>
@@ -221,7 +221,34 @@ function copyOf(data: unknown): string {
   return typeof data === 'object' && data !== null && 'copy' in data ? String(data.copy) : ''
 }
 
-/** Has these settings and APNs in force; undefined where a person has to write the settings. */
+/** Why nothing was written: parts would restart although none is to, or a person has to write the settings. */
+function Stopped({ planned }: { readonly planned: Planned }) {
+  const { restarts = [], subscribers_dropped: dropped = null } = planned.core ?? {}
+  if (restarts.length === 0) return <ByHand planned={planned} />
+  return (
+    <Notice tone="bad">
+      <p>{t('core.found.cost.stopped')}</p>
+      <Restarts daemons={restarts} dropped={dropped} />
+    </Notice>
+  )
+}
+
+function Restarts({
+  daemons,
+  dropped,
+}: {
+  readonly daemons: readonly string[]
+  readonly dropped: number | null
+}) {
+  return (
+    <>
+      <p>{t('core.found.cost', { daemons: daemons.join(', ') })}</p>
+      <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
+    </>
+  )
+}
+
+/** Has these settings and APNs in force; undefined where it has stopped before, of which `onByHand` is told. */
 async function fitted(
   settings: Found['settings'],
   apns: Found['apns'],
@@ -232,7 +259,8 @@ async function fitted(
     const body = { settings }
     const planned = await api.put('/v1/settings', { query: { found: true, dry_run: true }, body })
     if (!planned.ok) return planned
-    if (!planned.data.writable || planned.data.fixed.length > 0) {
+    const { writable, fixed, core } = planned.data
+    if (!writable || fixed.length > 0 || (core?.restarts ?? []).length > 0) {
       onByHand(planned.data)
       return undefined
     }
@@ -277,12 +305,7 @@ function Cost({
   const known = counts.filter((count) => count !== null)
   return (
     <Notice tone="warn">
-      <p>{t('core.found.cost', { daemons: daemons.join(', ') })}</p>
-      <p>
-        {known.length < counts.length
-          ? t('core.plan.drops.unknown')
-          : t('core.plan.drops', { count: Math.max(...known) })}
-      </p>
+      <Restarts daemons={daemons} dropped={known.length < counts.length ? null : Math.max(...known)} />
     </Notice>
   )
 }

@@ -62,7 +62,10 @@ async function settleOn(host: CommandHost, found: Found): Promise<void> {
   const { driver: now } = await call('GET /v1/core/plan')
   const looking = now === 'none' ? {} : { 'southbound.driver': 'none' }
   const wanted = { ...found.settings, ...(typed.yes === true ? drivingOf(host, found) : looking) }
-  if (Object.keys(wanted).length > 0 && !(await settle(host, wanted))) return host.answer(1)
+  const isNew = Object.keys(wanted).length > 0
+  // One that is driven already would restart with other settings.
+  if (isNew && now !== 'none' && !(await staysUp(host, wanted))) return host.answer(1)
+  if (isNew && !(await settle(host, wanted))) return host.answer(1)
   if (found.apns !== null) await call('PUT /v1/policy', { body: { apns: found.apns } })
   if (typed.yes !== true) {
     if (found.apns !== null) host.err(`${apnWords(host, found)}\n`)
@@ -72,6 +75,23 @@ async function settleOn(host: CommandHost, found: Found): Promise<void> {
   const done = await call('POST /v1/core/adopt', { body: { ours } })
   if (host.isJson) host.printRecord(done)
   else host.out(drivenWords(host, found, ours, String(done.copy)))
+}
+
+/** Whether a core that is driven already goes on with these settings as it is. If not, it is said. */
+async function staysUp(host: CommandHost, wanted: Readonly<Record<string, unknown>>): Promise<boolean> {
+  const { call, err, printable } = host
+  const { withKeys } = await import('@steeple/southbound')
+  const tried = { query: { found: true, dry_run: true }, body: { settings: wanted } }
+  const { file, core } = (await call('PUT /v1/settings', tried)) as unknown as {
+    readonly file: string
+    readonly core: Cost | null
+  } // as the route documents it
+  if (core === null || core.restarts.length === 0) return true
+  err(
+    `With the settings that fit it, ${cutWords(core.restarts.map(printable), core.subscribers_dropped)}. Nothing was changed. ` +
+      `To have it so, write these lines into ${printable(file)}, then: systemctl reload steeple\n${withKeys('', wanted)}`,
+  )
+  return false
 }
 
 /** What a take-over did, and the way back. */

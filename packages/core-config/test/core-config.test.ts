@@ -659,6 +659,28 @@ test('changes what phones are told only after a yes where phones lose the networ
   assert.match(await refused({}, null), 'say what to change: --network-name or --dns')
 })
 
+test('takes over no core that it drives already with settings by which that one would restart', async () => {
+  const [said, asked]: [string[], unknown[]] = [[], []]
+  const cost = { restarts: ['mme', 'amf'], subscribers_dropped: 3, notes: [], problems: [] }
+  const found = { core: 'core_a', settings: { tac: 1 }, drive: {}, apns: null, files: [] }
+  const host = {
+    ...{ typed: { yes: true }, isJson: false, printable: (text: string) => text },
+    ...{ answer: (code: number) => said.push(` ${code}`), err: (text: string) => said.push(text) },
+    call: async (operation: string, request: object) => {
+      asked.push([operation, request])
+      if (operation === 'GET /v1/core/found') return found
+      return { driver: 'systemd', file: '/etc/svc/control.yaml', core: cost }
+    },
+  }
+  await commands['core adopt']?.(host as unknown as CommandHost)
+  assert.match(
+    said.join(''),
+    /mme, amf restart, which cuts off 3 phones.*Nothing was changed.*tac: 1\n.* 1$/s,
+  )
+  const dry = { query: { found: true, dry_run: true }, body: { settings: { tac: 1 } } }
+  assert.equal(asked.at(-1), ['PUT /v1/settings', dry])
+})
+
 test('asks for the plan of a change before it is made', async () => {
   const asked: unknown[] = []
   const host = {

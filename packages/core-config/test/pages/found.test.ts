@@ -31,7 +31,13 @@ const FOUND = {
   ...{ notes: [], problems: [], unseen: ['containers were not looked at: no engine answers'] },
 }
 
-function shown(answer: object, roles?: readonly string[], writable = true, address = '/core') {
+function shown(
+  answer: object,
+  roles?: readonly string[],
+  writable = true,
+  address = '/core',
+  core: object | null = null,
+) {
   return open(
     address,
     {
@@ -58,6 +64,7 @@ function shown(answer: object, roles?: readonly string[], writable = true, addre
         writable,
         lines: 'tac: 1\n',
         fixed: [],
+        core,
       },
       'PUT /v1/policy': {},
     },
@@ -146,6 +153,20 @@ found('says that nobody loses the network before it drives a core, and sets what
     ['PUT /v1/policy', { apns: ['internet'] }],
     ['POST /v1/core/adopt', { ours: [] }],
   ])
+})
+
+found('writes no settings by which a core that is driven already would restart', async () => {
+  const core = { ...COST, restarts: ['mme', 'amf'], subscribers_dropped: 3, notes: [], problems: [] }
+  const page = await shown({ ...OTHER, drive: {} }, undefined, true, '/core', core)
+  await page.press('Look for it')
+  await page.press('Let the box drive it')
+  await page.press('Let the box drive it')
+  const dialog = page.text('Let the box drive it')
+  for (const says of ['Nothing was changed', 'These parts restart: mme, amf.', '3 phones lose the network'])
+    assert.match(dialog, says)
+  const tried = page.asked().findLast(({ call }) => call === 'PUT /v1/settings')
+  assert.equal(tried?.query, { found: 'true', dry_run: 'true' })
+  assert.equal(page.changes(), [['PUT /v1/settings', { settings: { tac: 1 } }]])
 })
 
 found('gives the lines where the box may not write its file, and shows others no way in', async () => {

@@ -202,6 +202,7 @@ core('changes the name of the network and its DNS servers after it has shown wha
   const page = await shown(answers(settings))
   assert.is(page.field('Network name').value, 'Harbour')
   assert.is(page.field('DNS servers').value, '9.9.9.9')
+  assert.match(page.text('What phones are told'), 'Empty: those of core_a.addresses, else public ones.')
   await page.put('DNS servers', '1.1.1.1, 9.9.9.9')
   await page.press('Show effect', 'What phones are told')
   const body = { settings: { 'core_a.dns': ['1.1.1.1', '9.9.9.9'] } }

@@ -164,6 +164,8 @@ function serviceEnvironment(env: Terminal['env'], beside: Beside): NodeJS.Proces
     ...(isOurs && capture === undefined ? { SVC_COLLECTOR_UPF_IFACE: 'lo' } : {}),
     ...env,
     ...(isOurs ? { SVC_COLLECTOR_UPF_ENABLED: 'true' } : {}),
+    // Its rules go with the lab.
+    STEEPLE_LAB_TAP: String(isOurs && capture === undefined),
     ...(isOurs && capture !== undefined
       ? { SVC_COLLECTOR_UPF_DRIVER: 'file', SVC_COLLECTOR_UPF_FILE: capture }
       : {}),

@@ -201,8 +201,7 @@ export const plugin: Plugin<TapConfig> = {
       stop: async (why) => {
         if (tap === undefined) return
         const { enabled: isWanted, driver } = tapSettings(context)
-        // A box counts on while its service restarts. A lab leaves nothing in the kernel of the machine that it was tried on.
-        const isOver = why === 'unload' || (why === 'shutdown' && context.settings.server.mode === 'lab')
+        const isOver = why === 'unload' || (why === 'shutdown' && isLabTap(context.settings))
         const isLast = isOver || !isWanted || driver !== context.config.driver
         // A capture is read again from its beginning, and counts on under its own name.
         const isKept = why !== 'shutdown' || driver !== 'file'
@@ -210,6 +209,14 @@ export const plugin: Plugin<TapConfig> = {
       },
     }
   },
+}
+
+/**
+ * Whether it counts on the tunnels of the lab core of `svc lab`, which alone says so. A box counts on while its service restarts; a
+ * lab leaves nothing in the kernel of the machine that it was tried on.
+ */
+function isLabTap({ server }: Settings): boolean {
+  return server.mode === 'lab' && process.env.STEEPLE_LAB_TAP === 'true'
 }
 
 /** The keys as they stand now, which may be those of the next copy. */

@@ -122,21 +122,25 @@ life('goes on with its counters when it is upgraded, and when nobody took what i
   assert.is(runTool('nft', 'list', 'tables'), '')
 })
 
-life('leaves no rule of a lab in the kernel when it stops, and counts on on a box', async () => {
-  for (const [mode, left] of [
-    ['lab', ''],
-    ['rf', 'table netdev'],
+life('leaves no rule of the lab in the kernel when it stops, and counts on on every box', async () => {
+  // `lab` is what a box with a core of its own has, too, as long as nothing else is set.
+  for (const [mode, isBesideLab, left] of [
+    ['lab', true, /^$/],
+    ['lab', false, /table netdev/],
+    ['rf', true, /table netdev/],
   ] as const) {
     const { kept, services } = keeper()
+    // As `svc lab` starts the service, or anybody else.
+    process.env.STEEPLE_LAB_TAP = isBesideLab ? 'true' : ''
     const { instance, collector } = await open(CONFIG, services, undefined, mode)
     await round(collector, services)
     send(SENT)
     await instance.stop?.('shutdown')
     assert.match(runTool('nft', 'list', 'tables'), left)
-    assert.equal(runTool('nft', 'list', 'tables') === '', mode === 'lab')
-    if (mode === 'lab') assert.equal(octets(kept.full), TRUTH)
+    if (left.test('')) assert.equal(octets(kept.full), TRUTH)
+    runTool('nft', 'flush', 'ruleset')
   }
-  runTool('nft', 'flush', 'ruleset')
+  delete process.env.STEEPLE_LAB_TAP
 })
 
 life('takes away the rules of a service that was killed, once they are not wanted any more', async () => {

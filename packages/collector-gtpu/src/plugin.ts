@@ -125,8 +125,8 @@ async function endTap(tap: UpfTap, collector: Collector, context: Context): Prom
 
 async function handOver({ source, poll }: Collector, context: Context): Promise<boolean> {
   const consumer = context.maybe(collectionConsumerRef)
-  // Nobody keeps usage: what was counted is for nobody.
-  if (consumer === undefined) return true
+  // Who keeps usage may be away for a while.
+  if (consumer === undefined) return false
   const bound = AbortSignal.timeout(HAND_OVER_BOUND_MS)
   for (let i = 0; i < MOST_READINGS; i += 1) {
     const collection = await poll(await consumer.position(source), bound)

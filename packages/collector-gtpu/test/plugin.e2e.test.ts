@@ -7,11 +7,21 @@ import {
   collectionConsumerRef,
   type Settings,
 } from '@steeple/contracts'
-import { assert, eventually, fakeContext, type Overrides, runTool, suite } from '@steeple/testkit'
+import {
+  assert,
+  eventually,
+  fakeContext,
+  type InlinePlugin,
+  loadTestbed,
+  type Overrides,
+  pluginFrom,
+  runTool,
+  suite,
+} from '@steeple/testkit'
 import { ownName, plugin } from '../src/plugin.ts'
 import { PACKETS } from './support/exactly.ts'
 import { CORE, frame, pcapOf, truthOf } from './support/frames.ts'
-import { folder, NEVER, send } from './support/taps.ts'
+import { folder, NEVER, send, sendOn } from './support/taps.ts'
 import { enterVethNetwork, RECEIVING } from './support/veth.ts'
 
 enterVethNetwork(import.meta.filename)
@@ -141,6 +151,54 @@ life('leaves no rule of the lab in the kernel when it stops, and counts on on ev
     runTool('nft', 'flush', 'ruleset')
   }
   delete process.env.STEEPLE_LAB_TAP
+})
+
+life('hands over what a lab has counted before the one that keeps it leaves, else leaves it', async () => {
+  const { startTestbed } = await loadTestbed()
+  // What a configuration names must be an interface that /sys has.
+  const config = { collector: { upf: { ...CONFIG, iface: 'lo' } } }
+  process.env.STEEPLE_LAB_TAP = 'true'
+  for (const isAway of [false, true]) {
+    const { kept, services } = keeper()
+    // By its name it would come after the tap, and leave before it.
+    const usage: InlinePlugin = {
+      manifest: {
+        id: 'usage',
+        kind: 'feature',
+        config_path: 'usage',
+        handover: 'overlap',
+        contracts: '*',
+        provides: [collectionConsumerRef.id],
+      },
+      name: 'usage',
+      version: '1.0.0',
+      plugin: { setup: async () => ({ services }) },
+    }
+    const plugins = [await pluginFrom(import.meta.url, plugin), usage]
+    const bed = await startTestbed({ plugins, config })
+    sendOn('lo', SENT.map(frame))
+    kept.isAway = isAway
+    await bed.stop()
+    assert.equal(octets(kept.full), isAway ? {} : TRUTH)
+    assert.match(runTool('nft', 'list', 'tables'), isAway ? /table netdev/ : /^$/)
+    runTool('nft', 'flush', 'ruleset')
+  }
+  delete process.env.STEEPLE_LAB_TAP
+})
+
+life('leaves what it has counted while nobody is there who keeps it', async () => {
+  const { services } = keeper()
+  const there = new Map(services)
+  const alone = await open(CONFIG, there)
+  await round(alone.collector, services)
+  send(SENT)
+  there.clear()
+  await alone.instance.stop?.('unload')
+  const next = await open(CONFIG, services)
+  const counted = await round(next.collector, services)
+  assert.equal([octets(counted), beginnings(counted)], [TRUTH, [false]])
+  await next.instance.stop?.('unload')
+  assert.is(runTool('nft', 'list', 'tables'), '')
 })
 
 life('takes away the rules of a service that was killed, once they are not wanted any more', async () => {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { AnswerOf, ItemOf } from '@steeple/client'
-import { countText } from '@steeple/contracts'
+import { cutWords, isCostUnknown } from '@steeple/contracts'
 import { Command, CommanderError, Option } from 'commander'
 import { baseUrl, bearerToken, type ConnectionOptions } from './client/credentials.ts'
 import { identityOf } from './client/identity.ts'
@@ -99,12 +99,9 @@ async function set(terminal: Terminal, assignments: readonly string[], options: 
 function cutBy(core: AnswerOf<'PUT', '/v1/policy'>['core']): string | undefined {
   // A service of an earlier version does not tell.
   const { restarts = [], subscribers_dropped: dropped = 0, problems = [] } = core ?? {}
-  // The core could not be looked at.
-  if (restarts.length === 0 && dropped === null && problems.length > 0)
+  if (isCostUnknown({ restarts, subscribers_dropped: dropped, problems }))
     return 'The effect on the core is not known'
-  if (restarts.length === 0 || dropped === 0) return undefined
-  const phones = dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')
-  return `${restarts.join(', ')} ${restarts.length === 1 ? 'restarts' : 'restart'}, which cuts off ${phones}`
+  return restarts.length === 0 || dropped === 0 ? undefined : cutWords(restarts.map(printable), dropped)
 }
 
 async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {

@@ -54,7 +54,7 @@ export {
   SERVICE_CONFIG,
   SERVICE_METRICS,
 } from './config-schema.ts'
-export { CORE_OUTLOOK_SCHEMA, coreOutlookRecord } from './core-outlook.ts'
+export { CORE_OUTLOOK_SCHEMA, coreOutlookRecord, cutWords, isCostUnknown } from './core-outlook.ts'
 export { countText } from './count-text.ts'
 export { csvLine } from './csv.ts'
 export type { CapabilityNeed, DoctorPlace, Finding, Look } from './doctor.ts'

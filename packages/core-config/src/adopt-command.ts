@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, readFile, realpath, stat } from 'node:fs/promises'
-import { type CommandHost, type CoreLine, countText, replaceFile } from '@steeple/contracts'
+import { type CommandHost, type CoreLine, countText, cutWords, replaceFile } from '@steeple/contracts'
 
 /** What `GET /v1/core/found` answers. */
 interface Found {
@@ -124,12 +124,6 @@ function apnWords({ printable }: CommandHost, { apns, apns_gone: gone }: Found):
 
 function pendingWords(count: number | null): string {
   return countText(count ?? 0, 'SIM that it does not have yet', 'SIMs that it does not have yet')
-}
-
-/** Which daemons restart, and how many phones that cuts off. */
-export function cutWords(daemons: readonly string[], dropped: number | null): string {
-  const phones = dropped === null ? 'an unknown number of phones' : countText(dropped, 'phone')
-  return `${daemons.join(', ')} ${daemons.length === 1 ? 'restarts' : 'restart'}, which cuts off ${phones}`
 }
 
 function drivingOf(host: CommandHost, { drive }: Found): Readonly<Record<string, unknown>> {

@@ -1,5 +1,5 @@
-import { type CommandHost, type Commands, countText } from '@steeple/contracts'
-import { adopt, cutWords } from './adopt-command.ts'
+import { type CommandHost, type Commands, countText, cutWords, isCostUnknown } from '@steeple/contracts'
+import { adopt } from './adopt-command.ts'
 
 /** A plan as `GET /v1/core/plan` answers it. */
 interface Plan {
@@ -141,19 +141,14 @@ async function tried({ call }: CommandHost, settings: object): Promise<Tried> {
   return (await call('PUT /v1/settings', dry)) as unknown as Tried // as the route documents it
 }
 
-/** Of a core that could not be looked at. */
-function isUnknown({ restarts, subscribers_dropped: dropped, problems }: Outlook): boolean {
-  return restarts.length === 0 && dropped === null && problems.length > 0
-}
-
 /** Phones may lose the network by it. */
 function isCostly(core: Outlook): boolean {
-  return isUnknown(core) || (core.restarts.length > 0 && core.subscribers_dropped !== 0)
+  return isCostUnknown(core) || (core.restarts.length > 0 && core.subscribers_dropped !== 0)
 }
 
 function costWords({ printable }: CommandHost, core: Outlook): string {
   const { restarts, subscribers_dropped: dropped } = core
-  if (isUnknown(core)) return 'the effect on the core is not known'
+  if (isCostUnknown(core)) return 'the effect on the core is not known'
   return restarts.length === 0 ? 'nothing restarts' : cutWords(restarts.map(printable), dropped)
 }
 

@@ -388,6 +388,7 @@ export {
   type SigningKey,
   signatureHolds,
   signatureText,
+  trustedName,
 } from './signed-files.ts'
 export {
   type HomeNetworkKey,

@@ -91,6 +91,14 @@ function isSignature(value: unknown): value is Written {
   return Object.values(files).every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash))
 }
 
+/** An entry of a list of keys that an operator trusts: a public key and the name of who has it. */
+const TRUSTED = /^(ed25519:[A-Za-z0-9_-]{43}) (\S+)$/
+
+/** Whose key it is by a list as `plugins.trust`; undefined: nobody's. */
+export function trustedName(publicKey: string, trust: readonly string[]): string | undefined {
+  return trust.map((entry) => TRUSTED.exec(entry)).find((found) => found?.[1] === publicKey)?.[2]
+}
+
 /** What a plugin, a build or a licence is signed with. */
 export interface SigningKey {
   /** The public half: `ed25519:` and 32 octets in base64url. */

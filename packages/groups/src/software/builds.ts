@@ -9,6 +9,7 @@ import {
   msFromTimestamp,
   readSignature,
   signatureHolds,
+  trustedName,
 } from '@steeple/contracts'
 
 /** In the data directory, beside what `bin/launch` keeps there. */
@@ -56,7 +57,7 @@ export function buildOf(text: string): Build | undefined {
 
 /** Whether one of `keys` (`ed25519:… name`) has signed it. */
 export function isTrusted({ key }: Build, keys: readonly string[]): boolean {
-  return keys.some((entry) => entry.split(' ')[0] === key)
+  return trustedName(key, keys) !== undefined
 }
 
 /** Why a box whose keys these are does not run it; undefined when it may. */

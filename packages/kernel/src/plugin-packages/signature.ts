@@ -7,6 +7,7 @@ import {
   type SigningKey,
   signatureHolds,
   signatureText,
+  trustedName,
 } from '@steeple/contracts'
 import { createKeptMap, type KeptMap } from './kept-map.ts'
 
@@ -14,18 +15,6 @@ import { createKeptMap, type KeptMap } from './kept-map.ts'
 export function keyId(publicKey: string): string {
   const hex = hash('sha256', publicKey).slice(0, 16)
   return hex.replaceAll(/(.{4})(?=.)/g, '$1-')
-}
-
-/** An entry of `plugins.trust`: a public key and the name of who has it. */
-const TRUSTED = /^(ed25519:[A-Za-z0-9_-]{43}) (\S+)$/
-
-/** Whose key it is by `plugins.trust`, as `alice (1f2e-…)`; undefined when nobody's. */
-function trustedName(publicKey: string, trust: readonly string[]): string | undefined {
-  for (const entry of trust) {
-    const [, key, name] = TRUSTED.exec(entry) ?? []
-    if (key === publicKey) return `${name} (${keyId(publicKey)})`
-  }
-  return undefined
 }
 
 /** Readable by all: hashes are no secret, and a command of root must not hide them from the service. */
@@ -140,7 +129,8 @@ export function judged(signed: Signed, policy: SignaturePolicy): Judged {
   if (signed.kind === 'unsigned')
     return policy.allow_unsigned ? { signedBy: undefined } : { reason: UNSIGNED }
   const name = trustedName(signed.key, policy.trust)
-  if (name !== undefined || policy.allow_unsigned) return { signedBy: name }
+  if (name !== undefined) return { signedBy: `${name} (${keyId(signed.key)})` }
+  if (policy.allow_unsigned) return { signedBy: undefined }
   return {
     reason: `it is signed with the key ${keyId(signed.key)}, which is not in plugins.trust of the configuration`,
   }

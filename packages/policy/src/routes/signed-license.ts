@@ -7,6 +7,7 @@ import {
   type SigningKey,
   signatureHolds,
   signatureText,
+  trustedName,
   validationFailed,
 } from '@steeple/contracts'
 import type { PolicyContent } from '../bundle/bundle-schema.ts'
@@ -15,8 +16,6 @@ import type { PolicyContent } from '../bundle/bundle-schema.ts'
 const PURPOSE = 'steeple licence 1'
 /** What the signature calls it. */
 const NAME = 'licence.json'
-/** An entry of `policy.license_keys`: a public key and the name of who has it. */
-const KEY = /^(ed25519:[A-Za-z0-9_-]{43}) (\S+)$/
 const MEMBERS = ['node', 'country', 'issued_at', 'reference', 'holder', 'expires_at', 'allow_list']
 
 /** A licence on its way: its text, and the text of its signature. */
@@ -87,10 +86,8 @@ export function signedLicense(
   if (signed === undefined || signed.files.size !== 1 || signed.files.get(NAME) !== license.sha256)
     throw wrong('is not what was signed')
   if (!signatureHolds(PURPOSE, signed)) throw wrong('was not signed with the key that it names')
-  for (const entry of keys) {
-    const [, key, name = ''] = KEY.exec(entry) ?? []
-    if (key === signed.key) return { ...license, signedBy: name }
-  }
+  const signedBy = trustedName(signed.key, keys)
+  if (signedBy !== undefined) return { ...license, signedBy }
   throw wrong(
     `is signed with ${signed.key}, which is not in policy.license_keys of this box; if you trust who has that key, put it there`,
   )

@@ -245,6 +245,25 @@ certificates('ends connections on which nobody says anything', async () => {
   anonymous.destroy()
 })
 
+certificates('answers what was on its way while it was looked for connections to end', async () => {
+  // The next look is long after the request.
+  await using own = await serveTls(ROUTES, { limits: { recheckMs: 500, certificatesMs: 1e9 } })
+  const client = await own.mesh.issue({})
+  const looked = Promise.withResolvers<void>()
+  for (const holders of own.kernel.services.values())
+    if ('holderOf' in holders)
+      Object.assign(holders, {
+        holderOf: async () => {
+          setImmediate(looked.resolve)
+          return undefined
+        },
+      })
+  const socket = await own.dial({ client })
+  own.kernel.emit('node.remove', NODE_ID)
+  await looked.promise
+  assert.is((await own.get('/v1/who', { socket })).code, 'unauthenticated')
+})
+
 certificates('ends event streams of a revoked certificate', async () => {
   const client = await world.own.issue(operator('stream'))
   const socket = await world.dial({ client })

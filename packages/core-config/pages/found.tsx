@@ -16,7 +16,7 @@ import {
   useState,
   word,
 } from '@steeple/console/kit'
-import { Lines } from './planned.tsx'
+import { dropsText, Lines, Restarts } from './planned.tsx'
 
 type Found = AnswerOf<'GET', '/v1/core/found'>
 type Daemon = Found['daemons'][number]
@@ -233,21 +233,6 @@ function Stopped({ planned }: { readonly planned: Planned }) {
   )
 }
 
-function Restarts({
-  daemons,
-  dropped,
-}: {
-  readonly daemons: readonly string[]
-  readonly dropped: number | null
-}) {
-  return (
-    <>
-      <p>{t('core.found.cost', { daemons: daemons.join(', ') })}</p>
-      <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
-    </>
-  )
-}
-
 /** Has these settings and APNs in force; undefined where it has stopped before, of which `onByHand` is told. */
 async function fitted(
   settings: Found['settings'],
@@ -353,13 +338,11 @@ function Differing({
       {kept.length === 0 ? null : <p>{t('core.found.kept', { keys: kept.join(', ') })}</p>}
       {differences.length === 0 ? null : (
         <p>
-          {t('core.found.ifTicked')}{' '}
-          {dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}
+          {t('core.found.ifTicked')} {dropsText(dropped)}
         </p>
       )}
       <ul class="plain">
         {differences.map(({ key, found, written }) => {
-          const help = radiosOf(key)
           const whole = `${key}: ${found ?? '–'} → ${written}`
           const isLong = whole.length > MOST_IN_LINE
           const label = isLong ? `${key}: ${shortened(found ?? '–')} → ${shortened(written)}` : whole
@@ -370,7 +353,7 @@ function Differing({
               ) : (
                 <Checkbox
                   label={label}
-                  {...(help === undefined ? {} : { help })}
+                  help={radiosOf(key)}
                   isChecked={ours.some((line) => line.path === path && line.key === key)}
                   onChange={(isOurs) => onTurn({ path, key }, isOurs)}
                 />

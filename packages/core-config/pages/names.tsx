@@ -11,7 +11,7 @@ import {
   useQuery,
   useState,
 } from '@steeple/console/kit'
-import { Lines } from './planned.tsx'
+import { Lines, Restarts } from './planned.tsx'
 
 type Planned = AnswerOf<'PUT', '/v1/settings'>
 type Wanted = Readonly<Record<string, string | readonly string[]>>
@@ -128,8 +128,7 @@ function Cost({ core }: Pick<Planned, 'core'>) {
   if (restarts.length > 0)
     return (
       <Notice tone={dropped === 0 ? 'ok' : 'warn'}>
-        <p>{t('core.found.cost', { daemons: restarts.join(', ') })}</p>
-        <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
+        <Restarts daemons={restarts} dropped={dropped} />
         {seconds === null ? null : <p>{t('core.plan.seconds', { count: Math.round(seconds) })}</p>}
       </Notice>
     )

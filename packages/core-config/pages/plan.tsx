@@ -15,7 +15,7 @@ import {
   useQuery,
   useState,
 } from '@steeple/console/kit'
-import { Lines, Planned } from './planned.tsx'
+import { dropsText, Lines, Planned } from './planned.tsx'
 import { Release } from './release.tsx'
 
 /** What a change of the core's configuration would do now, before it is done. */
@@ -142,7 +142,7 @@ function Restarting() {
   return (
     <>
       <p>{t('core.start.does', { daemons: restarted.join(', ') })}</p>
-      <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
+      <p>{dropsText(dropped)}</p>
     </>
   )
 }

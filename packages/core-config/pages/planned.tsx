@@ -105,7 +105,7 @@ function Consequences({
 }) {
   return (
     <Notice tone={dropped === 0 ? 'ok' : 'warn'}>
-      <p>{dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}</p>
+      <p>{dropsText(dropped)}</p>
       <p>
         {seconds === null
           ? t('core.plan.seconds.unknown')
@@ -178,4 +178,25 @@ function daemonColumns(): readonly Column<Daemon>[] {
       cell: ({ container }) => container ?? '–',
     },
   ]
+}
+
+/** How many phones lose the network; null: the core does not tell. */
+export function dropsText(dropped: number | null): string {
+  return dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })
+}
+
+/** Which daemons restart, and whom that costs the network. */
+export function Restarts({
+  daemons,
+  dropped,
+}: {
+  readonly daemons: readonly string[]
+  readonly dropped: number | null
+}) {
+  return (
+    <>
+      <p>{t('core.found.cost', { daemons: daemons.join(', ') })}</p>
+      <p>{dropsText(dropped)}</p>
+    </>
+  )
 }

@@ -1,5 +1,5 @@
 import { type AnswerOf, api, Checkbox, Form, FormDialog, Notice, t, useState } from '@steeple/console/kit'
-import { Lines } from './planned.tsx'
+import { dropsText, Lines } from './planned.tsx'
 
 type Plan = AnswerOf<'GET', '/v1/core/plan'>
 
@@ -112,8 +112,7 @@ function Files({
           t('core.found.cost.none')
         ) : (
           <>
-            {t('core.found.cost', { daemons: restarted.join(', ') })}{' '}
-            {dropped === null ? t('core.plan.drops.unknown') : t('core.plan.drops', { count: dropped })}
+            {t('core.found.cost', { daemons: restarted.join(', ') })} {dropsText(dropped)}
           </>
         )}
       </li>

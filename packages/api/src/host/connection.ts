@@ -67,6 +67,7 @@ export class Connection extends Duplex {
   #unparsed: Buffer | undefined
   /** A request of this connection was somebody's. */
   #isKnown = false
+  #hasAsked = false
   #afterwards: (() => void) | undefined
   #hasSaidClose = false
 
@@ -128,6 +129,7 @@ export class Connection extends Duplex {
   /** A request was begun. */
   enter(context: RequestContext): void {
     this.#begun.push(context)
+    this.#hasAsked = true
     this.#total.begun += 1
   }
 
@@ -156,6 +158,11 @@ export class Connection extends Duplex {
   /** Whether nobody waits for anything here. */
   get isIdle(): boolean {
     return this.#begun.length === 0
+  }
+
+  /** Whether it has asked, and all that it asked is answered: the first request of one that is new may be on its way. */
+  get isAnswered(): boolean {
+    return this.#hasAsked && this.isIdle
   }
 
   /** Nothing has come and nothing has gone for a while: closes the connection unless an answer is still being made. */
@@ -336,9 +343,9 @@ export class Connections {
     clearTimeout(bound)
   }
 
-  /** Whether nobody waits for anything on the connection. */
-  isIdle(socket: Socket): boolean {
-    return this.#find(socket)?.opened?.isIdle !== false
+  /** As `Connection.isAnswered`. */
+  isAnswered(socket: Socket): boolean {
+    return this.#find(socket)?.opened?.isAnswered !== false
   }
 
   #find(socket: Socket): Accepted | undefined {

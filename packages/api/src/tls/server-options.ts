@@ -77,7 +77,8 @@ function contextByName(tls: EdgeTls): NonNullable<TlsOptions['SNICallback']> {
  * Ends open connections whose certificates are revoked, expired or from a CA that is not believed any more, from now until
  * the listener goes down: after each commit, and by the clock since a certificate also ends by itself.
  *
- * One with a request under way has until the next look: the answer of a node's own `leave` goes out.
+ * One with a request under way, or with none yet, has until the next look: the answer of a node's own `leave` goes out, and
+ * who comes with a bad certificate is told what is wrong with it.
  */
 export function endFallen(
   { kernel, certificates, limits, shutdown }: EdgeCore,
@@ -91,7 +92,7 @@ export function endFallen(
     const found = await certificates.fallen()
     const later = new Set<TLSSocket>()
     for (const socket of found) {
-      if (connections.isIdle(socket) || doomed.has(socket)) socket.destroy()
+      if (connections.isAnswered(socket) || doomed.has(socket)) socket.destroy()
       else later.add(socket)
     }
     doomed = later

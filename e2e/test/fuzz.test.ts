@@ -127,6 +127,9 @@ fuzz.before(async () => {
     sim_revoke_per_hour: 100_000,
   }
   await service.request('PUT', '/v1/policy', { body: { rate_limits: limits } })
+  // OpenPGP is loaded when a key is first read, and is as large as the growth that is looked for.
+  const badKey = await service.request('PUT', '/v1/esim/providers/meadow', { body: { order_key: 'none' } })
+  assert.is(badKey.status, 400)
   world = {
     operations: operationsOf(document),
     credentials: await credentialsOf(service),

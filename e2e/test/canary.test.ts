@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -118,9 +118,12 @@ canary.before(async () => {
   const code = 'export const plugin = { setup: async () => ({ routes: [] }) }\n'
   const apart = { properties: { api_key: { type: 'string', default: '', 'x-secret': true } } }
   installVersion(dataDir, { id: 'apart', version: '1.0.0', code, schema: { properties: { apart } } })
+  const config = join(workDir, 'control.yaml')
+  writeFileSync(config, '')
   service = await startService({
     dataDir,
-    flags: ['--log-level', 'debug'],
+    // A configuration of its own: that of the machine is not for tests to write.
+    flags: ['--log-level', 'debug', '--config', config],
     env: { SVC_HSS_DRIVER: 'none', SVC_PEERING_INTERFACE: 'svccanary0' },
   })
   client = createClient(service.url, 8)

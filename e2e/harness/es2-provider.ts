@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { listen } from '@steeple/testkit'
+import { openWorkshop } from './tls-witness.ts'
 
 /** An SM-DP+ of somebody else: ES2+ with mutual TLS. It refuses as pySim's Es2pApiServerSmdpp and SGP.22 §5.3 do. */
 export interface Es2Provider {
@@ -17,66 +16,36 @@ export interface Es2Provider {
   stop(): Promise<void>
 }
 
-function openssl(folder: string, args: readonly string[]): void {
-  execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
-}
-
-/** An authority, and certificates of it for the server and a client. */
-function certificatesIn(folder: string): void {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-  openssl(folder, ['req', '-x509', ...key, '-subj', '/CN=Provider CA', '-keyout', 'ca.key', '-out', 'ca.pem'])
-  writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1')
-  for (const name of ['server', 'client']) {
-    openssl(folder, [
-      'req',
-      ...key.slice(0, 5),
-      '-subj',
-      `/CN=${name}`,
-      '-keyout',
-      `${name}.key`,
-      '-out',
-      `${name}.csr`,
-    ])
-    openssl(folder, [
-      ...['x509', '-req', '-in', `${name}.csr`, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'],
-      ...['-days', '2', '-extfile', 'names', '-out', `${name}.pem`],
-    ])
-  }
-}
-
-/** Starts one on this machine, with its certificates in that folder. */
-export async function startEs2Provider(folder: string): Promise<Es2Provider> {
-  certificatesIn(folder)
-  const read = (name: string): Buffer => readFileSync(join(folder, name))
+/** Starts one on this machine, with certificates of an authority of its own. */
+export async function startEs2Provider(): Promise<Es2Provider> {
+  const workshop = openWorkshop()
+  const ca = workshop.ca('Provider CA')
+  const own = workshop.leaf('server', ca, ['subjectAltName=IP:127.0.0.1'])
+  const client = workshop.leaf('client', ca, ['basicConstraints=CA:FALSE'])
   const profiles: Es2Provider['profiles'] = new Map()
   let received = ''
-  const tls = { ca: read('ca.pem'), cert: read('server.pem'), key: read('server.key'), requestCert: true }
-  const server = createServer({ ...tls, rejectUnauthorized: true }, async (request, response) => {
-    const text = await textOf(request)
-    received += `${request.url} ${text}\n`
-    const done = executed(profiles, request.url?.split('/').at(-1) ?? '', JSON.parse(text))
-    response.writeHead(200, { 'content-type': 'application/json', 'x-admin-protocol': 'gsma/rsp/v2.5.0' })
-    response.end(JSON.stringify(done))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const tls = { ca: readFileSync(ca.cert), cert: readFileSync(own.cert), key: readFileSync(own.key) }
+  const server = createServer(
+    { ...tls, requestCert: true, rejectUnauthorized: true },
+    async (request, response) => {
+      const body = await text(request)
+      received += `${request.url} ${body}\n`
+      const done = executed(profiles, request.url?.split('/').at(-1) ?? '', JSON.parse(body))
+      response.writeHead(200, { 'content-type': 'application/json', 'x-admin-protocol': 'gsma/rsp/v2.5.0' })
+      response.end(JSON.stringify(done))
+    },
+  )
+  const { url, close } = await listen(server)
   return {
-    url: `https://127.0.0.1:${port}`,
+    url,
     profiles,
     received: () => received,
-    files: { ca: join(folder, 'ca.pem'), cert: join(folder, 'client.pem'), key: join(folder, 'client.key') },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    files: { ca: ca.cert, ...client },
+    stop: async () => {
+      await close()
+      workshop.remove()
+    },
   }
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part as Buffer)
-  return Buffer.concat(parts).toString('utf8')
 }
 
 interface Members {

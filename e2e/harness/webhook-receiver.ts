@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '@steeple/testkit'
 
 /** How a receiver treats a message. */
 export type Treatment = 'take' | 'fail' | 'hang' | 'reset' | 'redirect'
@@ -53,19 +53,14 @@ export async function startWebhookReceiver(
       answer(request, response, treatment)
     })
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `${url}/hook`,
     deliveries,
     get forged() {
       return counts.forged
     },
-    close: () =>
-      new Promise<void>((done) => {
-        server.close(() => done())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }
 

@@ -1,11 +1,9 @@
 import { createHash, randomInt } from 'node:crypto'
-import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, listen, suite } from '@steeple/testkit'
 import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { found, type Needle, textNeedle } from '../harness/canary/needles.ts'
@@ -38,17 +36,8 @@ async function startTalkativeProxy(answer: (path: string) => Promise<string>): P
       },
       () => response.writeHead(502).end(),
     )
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo
-  return Object.assign(proxy, {
-    url: `http://127.0.0.1:${port}`,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-    },
   })
+  return Object.assign(proxy, await listen(server))
 }
 
 /*

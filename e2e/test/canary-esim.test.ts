@@ -217,7 +217,7 @@ canary(
   async () => {
     const at = join(folder, 'provider')
     mkdirSync(at)
-    const provider = await startEs2Provider(at)
+    const provider = await startEs2Provider()
     try {
       const keysOf = await generateKey({ userIDs: [{ name: 'Harbour' }], type: 'ecc', date: new Date(0) })
       const [order, orderKey] = [join(at, 'order.asc'), join(at, 'harbour.asc')]

@@ -1,9 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, enterOwnNetwork, eventually, suite } from '@steeple/testkit'
+import { assert, enterOwnNetwork, eventually, listen, suite } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
 import { isAccessible } from '../harness/console-page.ts'
@@ -34,9 +33,7 @@ async function startPlug() {
     const { isOn, channel } = state
     response.end(JSON.stringify({ output: isOn, apower: isOn ? 11 : 0, ...(isOn ? { channel } : {}) }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return { state, url: `http://127.0.0.1:${port}`, close: () => server.close() }
+  return { state, ...(await listen(server)) }
 }
 
 if (executable !== undefined) {
@@ -51,7 +48,7 @@ if (executable !== undefined) {
   cell.after(async () => {
     await browser?.close()
     await service?.stop()
-    plug?.close()
+    await plug?.close()
     rmSync(folder, { recursive: true, force: true })
   }, LIMIT)
 

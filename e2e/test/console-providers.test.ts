@@ -28,7 +28,7 @@ let iccids: readonly string[] = []
 
 if (executable !== undefined) {
   providers.before(async () => {
-    provider = await startEs2Provider(folder)
+    provider = await startEs2Provider()
     const made = await generateKey({ userIDs: [{ name: 'Harbour' }], type: 'ecc', date: new Date(0) })
     keys = { publicKey: made.publicKey, privateKey: made.privateKey }
     writeFileSync(join(folder, 'harbour.asc'), keys.publicKey)

@@ -25,7 +25,7 @@ providers.before(
     folder = mkdtempSync(join(tmpdir(), 'steeple-providers-'))
     service = await startService({ env: ESIM_ENV, dataDir: join(folder, 'data') })
     eums = await prepareEsim(service)
-    provider = await startEs2Provider(folder)
+    provider = await startEs2Provider()
   },
   { limitMs: 360_000 },
 )

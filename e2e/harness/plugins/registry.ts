@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { basename, dirname, join, sep } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { listen } from '@steeple/testkit'
 import { ROOT } from '../launch.ts'
 
 /** A registry on this machine with what our packages need, made of what this workspace has installed. What is published has it, too. */
@@ -40,7 +41,7 @@ export async function startRegistry(folder: string, root: string = ROOT): Promis
   const group = existsSync(join(root, 'testing')) ? 'testing' : 'packages'
   for (const [of, names] of Object.entries(ASKED))
     for (const name of names) hold(name, join(root, group, of, 'package.json'), folder, held)
-  const server: Server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://registry').pathname).slice(1)
     const isFile = path.endsWith('.tgz')
     if (request.method === 'PUT') {
@@ -53,25 +54,23 @@ export async function startRegistry(folder: string, root: string = ROOT): Promis
     else
       response
         .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify(documentOf(found, urlOf(server))))
+        .end(JSON.stringify(documentOf(found, url)))
   })
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  const { url: origin, close } = await listen(server)
+  const url = `${origin}/`
   // Whoever publishes is asked for a token, which nobody looks at.
   const npmrc = join(folder, 'npmrc')
-  writeFileSync(npmrc, `${urlOf(server).replace('http:', '')}:_authToken=anybody\n`)
+  writeFileSync(npmrc, `${url.replace('http:', '')}:_authToken=anybody\n`)
   return {
     env: {
-      npm_config_registry: urlOf(server),
+      npm_config_registry: url,
       npm_config_userconfig: npmrc,
       npm_config_cache: join(folder, 'npm-cache'),
       npm_config_audit: 'false',
       npm_config_fund: 'false',
       npm_config_update_notifier: 'false',
     },
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((closed) => server.close(closed))
-    },
+    close,
   }
 }
 
@@ -82,17 +81,11 @@ interface Publication {
 }
 
 async function publish(request: IncomingMessage, held: Map<string, Held>): Promise<void> {
-  const pieces: Buffer[] = []
-  for await (const piece of request) pieces.push(piece)
-  const publication: Publication = JSON.parse(Buffer.concat(pieces).toString())
+  const publication: Publication = JSON.parse(await text(request))
   const [manifest] = Object.values(publication.versions)
   const [archive] = Object.values(publication._attachments)
   if (manifest === undefined || archive === undefined) throw new Error('npm has published nothing')
   held.set(manifest.name, { manifest, tarball: Buffer.from(archive.data, 'base64') })
-}
-
-function urlOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
 /** A package and what it needs, as Node finds them from the one that asks. */

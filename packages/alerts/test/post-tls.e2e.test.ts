@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, listen, suite, tempDir } from '@steeple/testkit'
 import { sendMail } from '../src/webhooks/mail.ts'
 import { post } from '../src/webhooks/post.ts'
 import { type Target, targetsOf } from '../src/webhooks/target.ts'
@@ -34,9 +33,8 @@ tls('believes a receiver by its certificate alone', async () => {
     request.resume()
     response.writeHead(200).end('x'.repeat(1_000_000))
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port, close } = await listen(server)
   try {
-    const { port } = server.address() as AddressInfo
     const ca_file = join(folder.path, 'ca.pem')
     const url = `https://hooks.example.org:${port}/x`
     assert.match(await send(url), /unable to verify|self.signed certificate/)
@@ -46,8 +44,7 @@ tls('believes a receiver by its certificate alone', async () => {
     assert.is(await send(url, { ca_file }), '200')
     assert.equal(seen, ['/x'])
   } finally {
-    server.closeAllConnections()
-    await new Promise<void>((done) => server.close(() => done()))
+    await close()
   }
 })
 

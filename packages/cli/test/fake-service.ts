@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { listen } from '@steeple/testkit'
 
 /** One request as it came in. */
 export interface Seen {
@@ -54,19 +53,6 @@ export async function fakeService(answer: (request: Seen, before: number) => Ans
       outgoing.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    seen,
-    async [Symbol.asyncDispose](this: FakeService) {
-      await this.close()
-    },
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  const { url, close } = await listen(server)
+  return { url, seen, close, [Symbol.asyncDispose]: close }
 }

@@ -1,9 +1,8 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
 import { initNode, openNodeCa } from '@steeple/secrets'
-import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
+import { assert, fakeClock, listen, suite, tempDir } from '@steeple/testkit'
 import { certificateRequest, pkcs12 } from '../src/keys/make-certificate.ts'
 
 const keys = suite('cli/keys')
@@ -47,17 +46,13 @@ keys('makes archives with which a client proves who it is', async () => {
   const server = tls.createServer({ key: own.key, cert: own.cert, ca, requestCert: true }, (socket) => {
     socket.end(socket.getPeerX509Certificate()?.subjectAltName ?? 'nobody')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listen(server)
   const pfx = pkcs12({ privateKey, certificate, ca, name: 'zoe' }, PASSPHRASE)
   const client = tls.connect({ port, host: '127.0.0.1', ca, pfx, passphrase: PASSPHRASE })
   const [said] = (await once(client, 'data')) as [Buffer]
   assert.is(said.toString(), 'URI:svc://cli/zoe')
   client.destroy()
-  server.close()
-  await once(server, 'close')
+  await close()
 })
 
 keys.run()

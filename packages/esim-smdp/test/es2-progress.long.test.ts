@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import type { Issued } from '@steeple/sgp22'
-import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { assert, eventually, listen, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { downloadProfile } from '@steeple/virtual-euicc'
 import { readNotification } from '../src/rsp/notification.ts'
 import {
@@ -69,22 +69,16 @@ async function receiver(ca: Issued): Promise<Receiver> {
       outgoing.end()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('it has no port')
+  const { url, close } = await listen(server, 'localhost')
   return {
-    url: `https://localhost:${address.port}`,
+    url,
     told,
     seen,
     calls: () => calls,
     answer: (next) => {
       status = next
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop: close,
   }
 }
 

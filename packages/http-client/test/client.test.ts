@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo, LookupFunction } from 'node:net'
-import { assert, eventually, suite } from '@steeple/testkit'
+import type { LookupFunction } from 'node:net'
+import { assert, eventually, listen, suite } from '@steeple/testkit'
 import { codeOf, type HttpClient, type HttpClientOptions, httpClient, requestOnce } from '../src/index.ts'
 
 const client = suite('http-client')
@@ -16,15 +16,13 @@ async function withServer(
   const server = createServer(listener).on('connection', () => {
     connections += 1
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   const made = httpClient({ maxBytes: 1_000, idleMs: 60_000, ...options })
   try {
-    await work(made, new URL(`http://127.0.0.1:${port}/a?b=c`))
+    await work(made, new URL(`${url}/a?b=c`))
   } finally {
     made.close()
-    server.closeAllConnections()
-    await new Promise((done) => server.close(done))
+    await close()
   }
   return connections
 }

@@ -1,11 +1,11 @@
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type Context, hssDriverRef, type Instance, type Plugin, route } from '@steeple/contracts'
 import {
   assert,
   eventually,
   type InlinePlugin,
+  listen,
   loadTestbed,
   pluginFrom,
   suite,
@@ -44,16 +44,12 @@ async function startReceiver(
 ): Promise<Receiver> {
   const texts: string[] = []
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    texts.push(Buffer.concat(chunks).toString())
+    texts.push(await text(request))
     answer(response)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   return {
-    url: `http://127.0.0.1:${port}/v1/traces`,
+    url: `${url}/v1/traces`,
     text: () => texts.join('\n'),
     spans: () =>
       texts.flatMap((text) =>
@@ -61,11 +57,7 @@ async function startReceiver(
           scopeSpans.flatMap(({ spans }) => spans),
         ),
       ),
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }
 

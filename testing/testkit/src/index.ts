@@ -65,6 +65,7 @@ export {
   hasBlockMounts,
   runTool,
 } from './own-place.ts'
+export { type Listening, listen, unusedPort } from './ports.ts'
 export { defaultSettings, type Overrides } from './settings.ts'
 export { cpuMs, stretched } from './stretched.ts'
 export {
@@ -77,6 +78,5 @@ export {
   suite,
 } from './suite.ts'
 export { type TempDir, tempDir } from './temp-dir.ts'
-export { unusedPort } from './unused-port.ts'
 /** The assertions of uvu. */
 export { assert }

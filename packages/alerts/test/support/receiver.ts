@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '@steeple/testkit'
 import { Webhook } from 'standardwebhooks'
 
 /** The secret of the receivers of tests. */
@@ -51,18 +51,8 @@ export async function startReceiver(secret: string = SECRET, isTimeless = false)
       else response.writeHead(receiver.answer, receiver.headers).end('thanks')
     })
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  return Object.assign(receiver, {
-    port,
-    url: `http://127.0.0.1:${port}/hook`,
-    taken,
-    close: () =>
-      new Promise<void>((done) => {
-        server.close(() => done())
-        server.closeAllConnections()
-      }),
-  })
+  const { port, url, close } = await listen(server)
+  return Object.assign(receiver, { port, url: `${url}/hook`, taken, close })
 }
 
 /** The message of a request; undefined when its signature does not hold. */

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { listen } from '@steeple/testkit'
 import { SMTPServer } from 'smtp-server'
 
 /** What a service was told, and how often it refused. */
@@ -124,26 +126,15 @@ export async function startService(kind: keyof typeof SERVICES): Promise<Service
   const refused: string[] = []
   const answerOf = SERVICES[kind]()
   const server: Server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
     const { method, url, headers } = request
-    const answer = answerOf({ method, url, headers, body: Buffer.concat(chunks).toString('utf8') })
+    const answer = answerOf({ method, url, headers, body: await text(request) })
     if (answer.told !== undefined) told.push(answer.told)
     if (answer.status >= 300) refused.push(JSON.stringify(answer.body))
     response.statusCode = answer.status
     response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body))
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  return {
-    port: (server.address() as AddressInfo).port,
-    told,
-    refused,
-    close: () =>
-      new Promise<void>((done) => {
-        server.close(() => done())
-        server.closeAllConnections()
-      }),
-  }
+  const { port, close } = await listen(server)
+  return { port, told, refused, close }
 }
 
 /** A mail server that lets only its user send, and of whom it says so; `tls` is a key and a certificate. */

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '@steeple/testkit'
 
 export interface Arrived {
   readonly method: string
@@ -36,18 +36,8 @@ export async function scriptedServer(script: Script): Promise<ScriptedServer> {
       script[Math.min(arrived.length, script.length) - 1]?.(request, response)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    arrived,
-    cut: () => server.closeAllConnections(),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const { url, close } = await listen(server)
+  return { url, arrived, cut: () => server.closeAllConnections(), close }
 }
 
 /** Answers JSON. */

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { listen } from '@steeple/testkit'
 import { nrfAnswer } from './stand-in-nrf.ts'
 import { NO_ROUTE, refusal } from './stand-in-tokens.ts'
 
@@ -196,9 +197,7 @@ export async function startStandInCore(): Promise<StandInCore> {
     const server = createServer((request, response) => {
       serve(core, nf, request, response).catch(() => response.destroy())
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    urls[nf] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    urls[nf] = (await listen(server)).url
     servers.set(nf, server)
   }
   return core
@@ -216,13 +215,11 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part as Buffer)
   const got: StandInRequest = {
     method: request.method ?? '',
     path: request.url ?? '',
     authorization: request.headers.authorization,
-    body: Buffer.concat(parts).toString('utf8'),
+    body: await text(request),
   }
   core.asked[nf].push(got)
   const answer = core.behaviour.instead.get(nf)?.(got) ?? ANSWERS[nf](core, got)

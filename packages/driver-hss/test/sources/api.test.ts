@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Imsi, SubscriberFound } from '@steeple/contracts'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, listen, suite, tempDir } from '@steeple/testkit'
 import { type OtherCore, otherClients, otherSource } from '../../src/sources/api.ts'
 
 /** Stand-ins with the answers that PyHSS 2.0 and the API of Ella Core 1.15.0 gave, and their refusals. */
@@ -81,16 +79,11 @@ async function withCore(
       : pagedOf(answers[pathname], pathname, searchParams)
     response.writeHead(status, { connection: 'close' }).end(JSON.stringify(body))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   try {
-    await work(
-      { other, other_url: `http://127.0.0.1:${port}/`, other_token_file: file, other_ca_file: '' },
-      told,
-    )
+    await work({ other, other_url: `${url}/`, other_token_file: file, other_ca_file: '' }, told)
   } finally {
-    server.close()
+    await close()
   }
 }
 

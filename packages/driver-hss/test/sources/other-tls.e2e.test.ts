@@ -1,10 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, listen, suite, tempDir } from '@steeple/testkit'
 import { otherClients, otherSource } from '../../src/sources/api.ts'
 
 const tls = suite('driver-hss/sources/other-tls')
@@ -30,13 +28,11 @@ tls('believes the CA of hss.other_ca_file, reads it anew, and says so when it is
   const server = createServer({ key, cert }, (_request, response) => {
     response.writeHead(200, { connection: 'close' }).end('{"result":{"items":[],"page":1,"per_page":100}}')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   const clients = otherClients({ maxBytes: 1_000_000, idleMs: 0 })
   const listed = async (caFile: string): Promise<string> => {
     const settings = {
-      ...({ other: 'ella', other_url: `https://127.0.0.1:${port}` } as const),
+      ...({ other: 'ella', other_url: url } as const),
       ...{ other_token_file: '', other_ca_file: caFile },
     }
     const all = otherSource(settings, clients)?.everybody(AbortSignal.timeout(20_000))
@@ -55,7 +51,7 @@ tls('believes the CA of hss.other_ca_file, reads it anew, and says so when it is
     assert.is(await listed(caFile), '0 subscribers')
   } finally {
     clients.close()
-    server.close()
+    await close()
   }
 })
 

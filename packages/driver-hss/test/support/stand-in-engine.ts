@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { partsFolder } from './real-parts.ts'
 
 /** Where programs of tests keep what they have compiled, as the tests themselves do. */
@@ -107,7 +108,7 @@ export async function startEngine(port: number): Promise<StandInEngine> {
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = (request.url ?? '').replace(/^\/v[0-9.]+/, '')
-    const body = await textOf(request)
+    const body = await text(request)
     const container = /^\/containers\/([^/]+)\/exec$/.exec(path)
     if (container !== null) {
       if (mood === 'absent' || container[1] !== 'mongo')
@@ -170,10 +171,4 @@ export async function startEngine(port: number): Promise<StandInEngine> {
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part as Buffer)
-  return Buffer.concat(parts).toString('utf8')
 }

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { listen } from '@steeple/testkit'
 
 export interface ProviderCall {
   readonly name: string
@@ -34,7 +35,7 @@ export async function startProvider(): Promise<FakeProvider> {
   const broken = new Set<string>()
   const server = createServer(async (request, response) => {
     const name = request.url?.split('/').at(-1) ?? ''
-    const body = JSON.parse(await textOf(request)) as Record<string, unknown> // as the client sends it
+    const body = JSON.parse(await text(request)) as Record<string, unknown> // as the client sends it
     calls.push({ name, protocol: String(request.headers['x-admin-protocol']), body })
     if (broken.has(name)) return void response.writeHead(500).end('<h1>Internal Server Error</h1>')
     const done = execute(stages, name, body)
@@ -46,26 +47,8 @@ export async function startProvider(): Promise<FakeProvider> {
     response.writeHead(200, { 'content-type': 'application/json', 'x-admin-protocol': 'gsma/rsp/v2.5.0' })
     response.end(JSON.stringify({ header: { functionExecutionStatus: { status, ...data } }, ...members }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    calls,
-    stages,
-    lost,
-    broken,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part as Buffer)
-  return Buffer.concat(parts).toString('utf8')
+  const { url, close } = await listen(server)
+  return { url, calls, stages, lost, broken, stop: close }
 }
 
 type Members = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { isServiceError, type Log, type Migration, type Reply, type Settings } from '@steeple/contracts'
 import { diffSettings, mergedSchema } from '@steeple/settings'
+import { listen } from '@steeple/testkit'
 import { systemTimers, type Timers } from '../../src/clock/deadline.ts'
 import { createHealthBoard } from '../../src/health.ts'
 import { hostContracts } from '../../src/plugin-packages/loader.ts'
@@ -73,11 +73,9 @@ export async function createTestEdge(): Promise<TestEdge> {
   })
   // An idle connection stays: one that ends while a slow client uses it again is an error of this edge alone.
   server.keepAliveTimeout = 0
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     get swaps() {
       return swaps
     },
@@ -103,10 +101,7 @@ export async function createTestEdge(): Promise<TestEdge> {
       await Promise.race([Promise.all(before?.inFlight ?? []), bound.promise])
       clearTimeout(timer)
     },
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
 }
 

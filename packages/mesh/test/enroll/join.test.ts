@@ -2,7 +2,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { type Context, clockJudgeRef, isServiceError } from '@steeple/contracts'
 import { initNode, openNodeCredentials } from '@steeple/secrets'
-import { assert, fakeClock, fakeContext, suite, tempDir } from '@steeple/testkit'
+import { assert, fakeClock, fakeContext, listen, suite, tempDir } from '@steeple/testkit'
 import { askToJoin } from '../../src/agent/join.ts'
 import { meshClient } from '../../src/agent/mesh-client.ts'
 import type { PeeringConfig } from '../../src/config.ts'
@@ -27,9 +27,7 @@ async function refusedBy(
     outgoing.setHeader('date', new Date(rootMs).toUTCString())
     outgoing.end(JSON.stringify({ ca_pem: ca }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
+  const listening = await listen(server)
   const view = { machineMs: Date.now(), serviceMs: Date.now(), doubt: 'it is 800 days ahead' }
   const fake = fakeContext<PeeringConfig>({
     id: 'mesh',
@@ -41,7 +39,7 @@ async function refusedBy(
   const { signal } = new AbortController()
   try {
     const token = `svcb_${root.identity.caSha256.slice(0, 32)}_${'a'.repeat(43)}`
-    const url = `https://127.0.0.1:${port}#${root.identity.nodeId}`
+    const url = `${listening.url}#${root.identity.nodeId}`
     const parts = { identity, node: box.identity, context: fake.context as Context<PeeringConfig> }
     await askToJoin(parts, client, { token, url, address: undefined, name: 'box' }, signal)
     return { message: 'let in', paths }
@@ -50,7 +48,7 @@ async function refusedBy(
     return { message: isServiceError(error) ? error.message : '', paths }
   } finally {
     client.close()
-    server.close()
+    await listening.close()
     await fake.dispose()
     await dir.remove()
   }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { listen } from '@steeple/testkit'
 import snmp from 'net-snmp'
 
 interface Answer {
@@ -12,24 +13,13 @@ export async function httpServer(
   answer: (request: IncomingMessage, body: string) => Answer | undefined,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    const given = answer(request, body)
+    const given = answer(request, await text(request))
     if (given === undefined) return
     const { status, body: said } = given
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(typeof said === 'string' ? said : JSON.stringify(said ?? {}))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
-  }
+  return await listen(server)
 }
 
 /** A PoE port with index 1.7, and what it draws in milliwatts in an object of its own. */

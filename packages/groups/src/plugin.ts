@@ -1,6 +1,8 @@
 import {
   boxCallsRef,
+  type ComponentHealth,
   type Context,
+  type Db,
   desiredNewsRef,
   type Instance,
   nodeCredentialsRef,
@@ -19,9 +21,8 @@ import { planReconciler, reportIn } from './hub/plan.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { SOFTWARE_BOX, softwareReconciler } from './software/box.ts'
 import { buildFolder } from './software/builds.ts'
-import { softwareHealth } from './software/health.ts'
 import { softwareRoutes } from './software/software-routes.ts'
-import { DESIRED, DOCUMENTS, ONLY, REPORTS, TABLES, versionFor } from './store.ts'
+import { DESIRED, DOCUMENTS, ONLY, REPORTS, ROLLOUTS, SOFTWARE, TABLES, versionFor } from './store.ts'
 
 const COUNT_MS = 60_000
 /** What changes something that a hub may set: then the box may differ. */
@@ -103,4 +104,17 @@ function counting(parts: Parts): () => Promise<void> {
     }
     for (const standing of STANDINGS) gauge.set(counts.get(standing) ?? 0, { standing })
   }
+}
+
+/** At a hub a roll-out that has stopped, at a box a build that it went back from; nothing while all is well. */
+async function softwareHealth(db: Db): Promise<readonly ComponentHealth[]> {
+  const stopped = (await ROLLOUTS.select(db, '')).find(({ stage }) => stage === 'stopped')
+  const own = await SOFTWARE.find(db, { id: ONLY })
+  const detail =
+    stopped !== undefined
+      ? `build ${stopped.build} goes to no more boxes: ${stopped.stopped_by} refused it or went back; set the group to another build`
+      : own?.status === 'went_back'
+        ? `this box went back from build ${own.build}: ${own.problem}`
+        : undefined
+  return detail === undefined ? [] : [{ name: 'groups', kind: 'feature', status: 'degraded', detail }]
 }

@@ -15,6 +15,7 @@ import {
   Field,
   Form,
   filter,
+  HealthList,
   Lamp,
   may,
   Notice,
@@ -31,7 +32,6 @@ import { BackhaulByMonth } from './backhaul.tsx'
 import { Boxes } from './boxes.tsx'
 import { FindSim } from './find-sim.tsx'
 import css from './mesh.css'
-import { MeshHealth } from './mesh-health.tsx'
 import { grouped, type MeshMembers, type Peer, peerTone, unapproved } from './peer-facts.ts'
 import { ThisBox } from './this-box.tsx'
 
@@ -399,5 +399,22 @@ function NextKeyForm({ peer, onChange }: { readonly peer: Peer; readonly onChang
         isRequired
       />
     </Form>
+  )
+}
+
+/** How membership, links, announcements and the way out are. */
+function MeshHealth() {
+  const health = useQuery(
+    '/v1/health',
+    {},
+    { on: ['health.*', 'peer.*', 'mesh.*', 'node.*'], everyMs: LOOK_MS },
+  )
+  const parts = (health.data?.components ?? []).filter(({ name }) => name.startsWith('mesh.'))
+  if (parts.length === 0) return null
+  return (
+    <section class="card" aria-labelledby="mesh-health">
+      <h2 id="mesh-health">{t('mesh.health')}</h2>
+      <HealthList components={parts} />
+    </section>
   )
 }

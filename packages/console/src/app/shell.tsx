@@ -1,9 +1,8 @@
 import { Component, type ComponentChildren, type ComponentType } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import { connected } from '../api/changes.ts'
+import { connected, followChanges } from '../api/changes.ts'
 import { api } from '../api/client.ts'
 import { plugins, watchFeatures } from '../api/features.ts'
-import { follow } from '../api/live.ts'
 import { leave, me, signedIn } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { t, word } from '../text/index.ts'
@@ -443,4 +442,11 @@ function MenuLink({
       {count === 0 ? null : <span class="count">{count}</span>}
     </a>
   )
+}
+
+/** Follows the service's changes over one connection, until the returned function is called. */
+function follow(): () => void {
+  const ending = new AbortController()
+  void followChanges(api.events, ending.signal)
+  return () => ending.abort()
 }

@@ -40,16 +40,15 @@ export interface LabProcess {
   kill(): Promise<void>
 }
 
-/** Starts a lab core, on free ports without other flags; its store is in `directory`. */
+/** Starts a lab core, on free ports without other flags; its store is in `directory`. `inside`: arguments before its command. */
 export async function startLabCore(
   directory: string,
   flags: readonly string[] = ANY_PORTS,
+  inside: readonly string[] = [],
 ): Promise<LabProcess> {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [join(FOLDER, 'main.js'), 'serve', '--dir', directory, ...flags],
-    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
-  )
+  const program = [process.execPath, join(FOLDER, 'main.js'), 'serve', '--dir', directory, ...flags]
+  const [file = '', ...args] = [...inside, ...program]
+  const child: ChildProcess = spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   const [told] = (await once(child, 'message')) as [Pick<LabProcess, 'urls'> & { problem?: string }]
   if (told.problem !== undefined) throw new Error(`no lab core: ${told.problem}`)

@@ -51,7 +51,7 @@ export const INTERVAL_MS = 1_000
 const MANY = 10_000
 const ADMIN = 'metered-lab-admin-token-0123456789'
 /** What a service needs to count on the loopback interface and to keep quotas. */
-const METERED: Readonly<Record<string, string>> = {
+export const METERED: Readonly<Record<string, string>> = {
   SVC_COLLECTOR_ENABLED: 'true',
   SVC_COLLECTOR_INTERVAL: `${INTERVAL_MS}ms`,
   SVC_COLLECTOR_UPF_ENABLED: 'true',

@@ -16,9 +16,9 @@ const ABOUT = [
   ],
   [/^alerts-rules-box$/, ['driver-ran', 'mesh']],
   [/^backup(-|$)/, ['backup']],
-  [/^(backup-trouble|disarm|mesh-lifecycle)$/, ['driver-ran']],
+  [/^(backup-trouble|disarm|mesh-lifecycle|week)$/, ['driver-ran']],
   // What goes out of a box is of its phones, whose addresses the core's driver knows.
-  [/^mesh-lifecycle$/, ['driver-core-a']],
+  [/^(mesh-lifecycle|week)$/, ['driver-core-a']],
   [
     /^canary-collectors$/,
     ['collectors', 'collector-amf', 'collector-cdr', 'collector-gtpu', 'collector-mme'],
@@ -36,9 +36,9 @@ const ABOUT = [
     ['alerts', 'backup', 'collectors', 'collector-mme', 'driver-hss', 'esim-smdp', 'fair-use', 'mesh'],
   ],
   [/^console-mesh$/, ['mesh']],
-  [/^(cluster-failover|quota-kill|quota-throttle|usage|usage-kill)$/, ['fair-use']],
-  [/^(collectors|console-home|quota-throttle|usage|usage-kill)$/, ['collectors']],
-  [/^(quota-throttle|usage|usage-kill)$/, ['collector-gtpu', 'collector-mme']],
+  [/^(cluster-failover|quota-kill|quota-throttle|usage|usage-kill|week)$/, ['fair-use']],
+  [/^(collectors|console-home|quota-throttle|usage|usage-kill|week)$/, ['collectors']],
+  [/^(quota-throttle|usage|usage-kill|week)$/, ['collector-gtpu', 'collector-mme']],
   [/^console-home$/, ['collector-mme']],
   [/^usage-kill$/, ['collector-cdr', 'driver-core-b']],
   [/^compliance$/, ['compliance']],
@@ -46,7 +46,7 @@ const ABOUT = [
   [/^(real-core|scenario)$/, ['core-config', 'driver-core-a']],
   [/^real-core-b/, ['core-config', 'driver-core-b']],
   [/^groups/, ['groups', 'mesh', 'policy', 'alerts', 'api']],
-  [/^roaming/, ['roaming', 'mesh', 'driver-hss']],
+  [/^(roaming|week)/, ['roaming', 'mesh', 'driver-hss']],
   [/^support-bundle$/, ['support', 'tracing']],
   [/^tracing-/, ['tracing']],
 ]

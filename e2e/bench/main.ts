@@ -14,9 +14,21 @@ import { FLEET } from './fleet.ts'
 import { LOGINS } from './logins.ts'
 import { SIMS } from './sims.ts'
 import { SIZES_BENCH } from './sizes.ts'
+import { STORES } from './stores.ts'
 
 const BENCHES: readonly Bench[] = [
-  ...[EDGE, LOGINS, FLEET, CHANGES, SIMS, [SIZES_BENCH], CORE, COLLECTORS, [CONSOLE_CHANGES], CONSOLE].flat(),
+  ...[
+    EDGE,
+    LOGINS,
+    FLEET,
+    CHANGES,
+    SIMS,
+    [SIZES_BENCH, STORES],
+    CORE,
+    COLLECTORS,
+    [CONSOLE_CHANGES],
+    CONSOLE,
+  ].flat(),
 ]
 
 const wanted = process.argv.slice(2)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import { quantile, shareOf } from '../bench/bench.ts'
+import { ownSchema } from '../harness/cluster/own-schema.ts'
 import { followAll } from '../harness/mesh/following.ts'
 import { fleetOf, type TlsService } from '../harness/mesh/hub.ts'
 import { newWireguard, type SimulatedBox } from '../harness/mesh/simulated-box.ts'
@@ -10,7 +11,7 @@ import { ask } from '../harness/node-client.ts'
 // The root makes an interface, and leaves it.
 enterOwnMachine(import.meta.filename)
 
-/** `npm run soak` has a thousand for some minutes. */
+/** `npm run soak` has a thousand for some minutes; `SVC_FLEET_STORE=postgresql` has their root on `SVC_TEST_PG_URL`. */
 const BOXES = Number(process.env.SVC_FLEET_BOXES ?? '30')
 const MINUTES = Number(process.env.SVC_FLEET_MINUTES ?? '0.25')
 const INTERVAL_MS = 15_000
@@ -23,7 +24,8 @@ let service: TlsService
 let boxes: readonly SimulatedBox[]
 
 fleet.before(async () => {
-  ;({ service, boxes } = await fleetOf(stage, BOXES))
+  const schema = process.env.SVC_FLEET_STORE === 'postgresql' ? stage.use(await ownSchema()) : undefined
+  ;({ service, boxes } = await fleetOf(stage, BOXES, schema?.url))
 })
 fleet.after(() => stage.disposeAsync())
 
@@ -71,7 +73,7 @@ function say(what: string, figures: Readonly<Record<string, number | string>>): 
   const text = Object.entries(figures).map(
     ([name, value]) => `${name} ${typeof value === 'number' ? Math.round(value * 10) / 10 : value}`,
   )
-  process.stdout.write(`\n${BOXES} boxes: ${what}: ${text.join(', ')}\n`)
+  process.stdout.write(`\n# ${BOXES} boxes: ${what}: ${text.join(', ')}\n`)
 }
 
 function residentMb(): number {

@@ -12,12 +12,15 @@ export interface TlsService extends Hub {
   key(name: string): string
 }
 
-/** Starts one that ends with the stage. */
-export async function tlsService(stage: AsyncDisposableStack): Promise<TlsService> {
+/** Starts one that ends with the stage. `storeUrl`: of PostgreSQL; SQLite without. */
+export async function tlsService(stage: AsyncDisposableStack, storeUrl?: string): Promise<TlsService> {
   const { path: dataDir } = stage.use(await tempDir('steeple-hub-'))
   const token = 'bench-tls-admin-token-0123456789'
   const service = launch(['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0'], {
-    env: { SVC_TLS_ENABLED: 'true', SVC_ADMIN_TOKEN: token, SVC_PEERING_MDNS: 'false' },
+    env: {
+      ...{ SVC_TLS_ENABLED: 'true', SVC_ADMIN_TOKEN: token, SVC_PEERING_MDNS: 'false' },
+      ...(storeUrl === undefined ? {} : { SVC_STORE_URL: storeUrl }),
+    },
   })
   stage.defer(async () => {
     service.child.kill('SIGTERM')
@@ -32,8 +35,9 @@ export async function tlsService(stage: AsyncDisposableStack): Promise<TlsServic
 export async function fleetOf(
   stage: AsyncDisposableStack,
   count: number,
+  storeUrl?: string,
 ): Promise<{ readonly service: TlsService; readonly boxes: readonly SimulatedBox[] }> {
-  const service = await tlsService(stage)
+  const service = await tlsService(stage, storeUrl)
   const boxes: SimulatedBox[] = []
   stage.defer(() => {
     for (const box of boxes) box.end()

@@ -271,7 +271,6 @@ export function leasesOf(reader: Reader, hash: string): Promise<readonly LeaseRo
   return LEASES.select(reader, 'where hash = :hash order by node_id', { hash })
 }
 
-const DUE = 'where node_id = :node and renew_at_ms <= :now order by renew_at_ms, hash limit :limit'
 /** The boxes that have asked for a SIM. */
 export async function callersOf(reader: Reader, hash: string): Promise<readonly string[]> {
   return (await CALLS.select(reader, 'where hash = :hash order by node_id', { hash })).map(
@@ -312,12 +311,28 @@ export async function knownOf(reader: Reader, hashes: readonly string[]): Promis
   }
 }
 
-/** Leases that their box is to hear of, those that wait longest first. */
+/** `renew_at_ms` of what a box is to hear at once, whatever the clock is set to before it does. */
+export const AT_ONCE_MS = 0
+/** `renew_at_ms` of what a box has heard for the last time. */
+export const NEVER_MS: number = Number.MAX_SAFE_INTEGER
+
+const DUE =
+  'where node_id = :node and (renew_at_ms <= :now or (renew_at_ms > :longest and renew_at_ms < :never)) order by renew_at_ms, hash limit :limit'
+
+/**
+ * Leases that their box is to hear of, those that wait longest first. Nothing waits beyond `longest`: what does was dated by a clock
+ * that has been set back since.
+ */
 export function dueLeases(
   reader: Reader,
-  params: { readonly node: string; readonly now: number; readonly limit: number },
+  params: {
+    readonly node: string
+    readonly now: number
+    readonly longest: number
+    readonly limit: number
+  },
 ): Promise<readonly LeaseRow[]> {
-  return LEASES.select(reader, DUE, params)
+  return LEASES.select(reader, DUE, { ...params, never: NEVER_MS })
 }
 
 /** Hashes of SIMs that have a lease or a chosen reach. */

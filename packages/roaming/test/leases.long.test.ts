@@ -7,6 +7,7 @@ import { permit, simAt, tablesWith, type World, world } from './support/world.ts
 
 const leases = suite('roaming/leases')
 const IMSI = '999990000000001' as Imsi
+const HOUR_MS = 3_600_000
 
 function scene(sentence: string, body: (all: World) => Promise<void>, config: object = {}): void {
   leases(sentence, async () => {
@@ -90,6 +91,24 @@ scene(
   },
   { lease: '5s' },
 )
+
+scene('a home whose clock is set back tells what is due once its boxes are back', async ({ boxes }) => {
+  const [home, one] = boxes
+  if (home === undefined || one === undefined) throw new Error('two boxes')
+  const hash = await simAt(home, IMSI)
+  await permit(home, one)
+  await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+  one.isReachable = false
+  await home.setClock(4 * HOUR_MS)
+  await home.ask('POST', `/v1/sims/${hash}/suspend`, {})
+  await eventually(async () => {
+    const { boxes: told } = await home.ask<{ boxes: { is_told: boolean }[] }>('GET', `/v1/sims/${hash}/reach`)
+    assert.equal(told, [{ ...told[0], is_told: false }])
+  })
+  await home.setClock(-4 * HOUR_MS)
+  one.isReachable = true
+  await eventually(() => assert.is(one.hss.held.get(IMSI)?.isBlocked, true))
+})
 
 scene('what is used at visited boxes counts at home, once, whatever answer is lost', async ({ boxes }) => {
   const [home, one, two] = boxes

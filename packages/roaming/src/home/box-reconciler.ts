@@ -14,6 +14,7 @@ import { type BoxKey, sealTo } from '../envelope.ts'
 import { BOX_RESOURCE, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
 import { laterSeq } from '../sqn.ts'
 import {
+  AT_ONCE_MS,
   allBoxes,
   BOXES,
   type BoxRow,
@@ -26,6 +27,7 @@ import {
   LEASES,
   type LeaseRow,
   leasesOf,
+  NEVER_MS,
 } from '../store.ts'
 import { packCard, wipeCard } from '../visitor-card.ts'
 import {
@@ -95,7 +97,8 @@ async function speak(
 ): Promise<boolean> {
   const { context } = parts
   const now = context.clock.nowMs()
-  const due = await dueLeases(context.db, { node: box.node_id, now, limit: LEASES_AT_ONCE })
+  const longest = now + renewedMs(parts)
+  const due = await dueLeases(context.db, { node: box.node_id, now, longest, limit: LEASES_AT_ONCE })
   // The first message learns the key.
   const key = keyOf(known)
   const leases = key === undefined ? [] : await toldLeases(parts, key, due)
@@ -144,29 +147,33 @@ async function giveInd(tx: Tx, { hash, node_id, ind: before }: LeaseRow, ind: nu
 
 /** What of a row changes by what the other box said. */
 function after(
-  { context }: RoamingParts,
+  parts: RoamingParts,
   row: LeaseRow,
   { status, revision: theirs, reason }: LeaseResult,
   { revision: told, share_bytes: share }: ToldLease,
 ): Partial<LeaseRow> {
+  const { context } = parts
   const now = context.clock.nowMs()
   // It had them: what it has drawn since nobody knows for sure.
   const isLost = row.told_revision > 0 && row.needs_keys === 0
   const fresh = isLost ? { seq: laterSeq(row.seq, row.granted_at_ms, now), granted_at_ms: now } : {}
-  if (status === 'needs_keys') return { needs_keys: 1, renew_at_ms: now, ...fresh }
-  if (status === 'newer') return { revision: Math.max(row.revision, theirs) + 1, renew_at_ms: now }
+  if (status === 'needs_keys') return { needs_keys: 1, renew_at_ms: AT_ONCE_MS, ...fresh }
+  if (status === 'newer') return { revision: Math.max(row.revision, theirs) + 1, renew_at_ms: AT_ONCE_MS }
   if (status === 'waits') return { renew_at_ms: now + WAITS_MS }
   if (status !== 'taken') return { problem: reason ?? 'refused', renew_at_ms: now + REFUSED_MS }
   const taken = { told_revision: told, problem: null }
   // Changed meanwhile: that is due already.
   if (row.revision !== told) return taken
   if (row.wanted === 'ended' || row.wanted === 'erased')
-    return { ...taken, until_ms: now, needs_keys: 1, renew_at_ms: Number.MAX_SAFE_INTEGER }
-  const lifeMs = leaseMs(context.config.lease)
+    return { ...taken, until_ms: now, needs_keys: 1, renew_at_ms: NEVER_MS }
   const needs_keys = row.wanted === 'open' ? 0 : row.needs_keys
-  const renewedMs = Math.floor(lifeMs * RENEWED_AFTER)
-  const renew_at_ms = now + (share === null ? renewedMs : Math.min(renewedMs, SHARE_MS))
-  return { ...taken, needs_keys, until_ms: now + lifeMs, renew_at_ms }
+  const renew_at_ms = now + (share === null ? renewedMs(parts) : Math.min(renewedMs(parts), SHARE_MS))
+  return { ...taken, needs_keys, until_ms: now + leaseMs(context.config.lease), renew_at_ms }
+}
+
+/** How long what was taken is not looked at again. */
+function renewedMs({ context }: RoamingParts): number {
+  return Math.floor(leaseMs(context.config.lease) * RENEWED_AFTER)
 }
 
 async function toldLeases(

@@ -14,6 +14,7 @@ import {
 import { ALL, BOX_RESOURCE, indProblem, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
 import { freeInd, seqToBegin } from '../sqn.ts'
 import {
+  AT_ONCE_MS,
   allBoxes,
   CALLS,
   COUNTS,
@@ -261,7 +262,7 @@ function changed(
     wanted,
     generation: sim.generation,
     revision: lease.revision + 1,
-    renew_at_ms: nowMs,
+    renew_at_ms: AT_ONCE_MS,
     needs_keys: wanted === 'open' ? 1 : lease.needs_keys,
     seq: isBack ? beginning(parts, sim, all, lease.seq) : lease.seq,
     granted_at_ms: isBack ? nowMs : lease.granted_at_ms,
@@ -287,7 +288,7 @@ function newLease(
     needs_keys: 1,
     granted_at_ms: nowMs,
     until_ms: null,
-    renew_at_ms: nowMs,
+    renew_at_ms: AT_ONCE_MS,
     problem: null,
     visit: null,
     up_bytes: 0,

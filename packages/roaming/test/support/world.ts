@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import {
   type BoxCalls,
   boxCallsRef,
+  clockJudgeRef,
   type Imsi,
   type ImsiHash,
   type Manifest,
@@ -67,6 +68,8 @@ export interface Box {
   attach(imsi: Imsi, card: Card): CardAnswer | undefined
   /** Revokes a SIM and erases it. */
   erase(hash: ImsiHash): Promise<void>
+  /** Sets its clock on or back, and says that it is right. */
+  setClock(byMs: number): Promise<void>
   /** It hears that the members are others. */
   membersChanged(): void
 }
@@ -136,6 +139,10 @@ async function startBox(name: string, clock: FakeClock, boxes: readonly Box[], c
     id: bed.identity.nodeId,
     membersChanged: mesh.changed,
     erase: eraser.erase,
+    setClock: async (byMs) => {
+      clock.jump(clock.nowMs() + byMs)
+      await eraser.confirmClock()
+    },
     ask: async (method, path, body, status = 200) =>
       bodyOf(await bed.request(method, path, body === undefined ? {} : { body }), status),
     attach: (imsi, card) => attach(hss, core, imsi, card),
@@ -187,8 +194,13 @@ function meshPlugin(
 }
 
 /** What compliance does when somebody is to be forgotten and no core has to be waited for. */
-function eraserPlugin(): { readonly plugin: InlinePlugin; erase(hash: ImsiHash): Promise<void> } {
+function eraserPlugin(): {
+  readonly plugin: InlinePlugin
+  erase(hash: ImsiHash): Promise<void>
+  confirmClock(): Promise<void>
+} {
   let erase = async (_: ImsiHash): Promise<void> => undefined
+  let confirmClock = async (): Promise<void> => undefined
   const plugin: Plugin = {
     setup: async (context) => {
       erase = async (hash) => {
@@ -198,16 +210,18 @@ function eraserPlugin(): { readonly plugin: InlinePlugin; erase(hash: ImsiHash):
           await register.eraseIn(tx, hash, { isUnheard: true })
         })
       }
+      confirmClock = () => context.use(clockJudgeRef).confirm()
       return {}
     },
   }
   const manifest: Manifest = {
     ...{ id: 'fake-eraser', kind: 'feature' as const, contracts: '*', config_path: 'fake_eraser' },
-    ...{ requires: [simRegisterRef.id], handover: 'overlap' as const },
+    ...{ requires: [simRegisterRef.id, clockJudgeRef.id], handover: 'overlap' as const },
   }
   return {
     plugin: { name: '@example/eraser', version: '1.0.0', plugin, manifest },
     erase: (hash) => erase(hash),
+    confirmClock: () => confirmClock(),
   }
 }
 

@@ -139,6 +139,22 @@ scene('what is used at visited boxes counts at home, once, whatever answer is lo
   ])
 })
 
+scene('what is used while the clock of the visited box is set back counts at home', async ({ boxes }) => {
+  const [home, one] = boxes
+  if (home === undefined || one === undefined) throw new Error('two boxes')
+  const hash = await simAt(home, IMSI)
+  await permit(home, one)
+  await eventually(() => assert.ok(one.hss.held.has(IMSI)))
+  await one.setClock(-4 * HOUR_MS)
+  one.usage.seen.set(hash, { upBytes: 100, downBytes: 200, atMs: one.clock.nowMs() })
+  await eventually(() =>
+    assert.equal(
+      home.usage.submitted.map(({ bytes }) => bytes),
+      [300],
+    ),
+  )
+})
+
 scene(
   'what is used until a lease ends counts at home once the boxes hear of each other again, once',
   async ({ boxes }) => {

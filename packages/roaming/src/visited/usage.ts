@@ -3,8 +3,8 @@ import { type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
 import { ENDED, type EndedRow, limitedVisitors, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
 import { USAGE_AT_ONCE, type VisitUsage } from '../wire.ts'
 
-/** Hours of the ledger that begin in the one before a visit are the one in which it begins. */
-const HOUR_MS = 3_600_000
+/** The ledger is read from so long before a visit: a clock that is set back in it dates what is used then before it has begun. */
+const BEFORE_MS = 86_400_000
 const FOREVER_MS = Number.MAX_SAFE_INTEGER
 /** Collectors have told by then what was used until the end of a visit. */
 const SETTLED_MS = 120_000
@@ -16,11 +16,13 @@ interface Octets {
 
 async function ledgerOf({ context }: RoamingParts, hash: string, sinceMs: number): Promise<Octets> {
   // A hash of the store is one.
-  const totals = await context.maybe(usageLedgerRef)?.totals(hash as ImsiHash, sinceMs - HOUR_MS, FOREVER_MS)
+  const totals = await context
+    .maybe(usageLedgerRef)
+    ?.totals(hash as ImsiHash, sinceMs - BEFORE_MS, FOREVER_MS)
   return totals ?? { upBytes: 0, downBytes: 0 }
 }
 
-/** What the ledger has of a SIM in the hour of now: none of it is of a visit that begins. */
+/** What the ledger has of a SIM already: none of it is of a visit that begins. */
 export async function baseOf(
   parts: RoamingParts,
   hash: string,

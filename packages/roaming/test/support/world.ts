@@ -76,8 +76,8 @@ export interface Box {
 
 /** What a box has counted, by hash, and what a quota leaves. */
 export interface Usage {
-  /** What its collectors have seen. */
-  readonly seen: Map<string, { upBytes: number; downBytes: number }>
+  /** What its collectors have seen, and when, by its clock; at any time without that. */
+  readonly seen: Map<string, { upBytes: number; downBytes: number; atMs?: number }>
   /** What was submitted, octets. */
   readonly submitted: { readonly hash: string; readonly source: string; readonly bytes: number }[]
   readonly quotas: Map<string, number>
@@ -227,12 +227,11 @@ function eraserPlugin(): {
 
 /** A ledger and quotas in memory. */
 function usagePlugin({ seen, submitted, quotas }: Usage): InlinePlugin {
-  const none = { upBytes: 0, downBytes: 0 }
-  const totals: UsageLedger['totals'] = async (imsi) => ({
-    ...(seen.get(imsi) ?? none),
-    isIncomplete: false,
-    bySource: new Map(),
-  })
+  const totals: UsageLedger['totals'] = async (imsi, sinceMs) => {
+    const { atMs = sinceMs, upBytes = 0, downBytes = 0 } = seen.get(imsi) ?? {}
+    const octets = atMs < sinceMs ? { upBytes: 0, downBytes: 0 } : { upBytes, downBytes }
+    return { ...octets, isIncomplete: false, bySource: new Map() }
+  }
   const ledger: UsageLedger = {
     totals,
     totalsIn: (_, imsi) => totals(imsi, 0, 0),

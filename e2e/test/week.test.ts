@@ -28,8 +28,8 @@ enterOwnMachine(import.meta.filename)
  * goes by what was done: when two boxes could last hear of each other, and what the clock of a box was set to.
  */
 
-/** Steps of 20 to 60 simulated minutes: most of a day, and a week in `npm run soak`. */
-const STEPS = rounds(25)
+/** Steps of 20 to 60 simulated minutes: some hours, and a week in `npm run soak`. */
+const STEPS = rounds(1) > 1 ? 250 : 8
 const BOXES = STEPS > 100 ? 5 : 3
 const SIMS = 2
 const MOST_SIMS = 4

@@ -169,7 +169,8 @@ export interface UsageLedger {
   ): Promise<readonly (UsageTotals & { readonly atMs: number })[]>
   /**
    * Adds a submission in the caller's mutation (source `submission:<name>`). The caller knows that it comes once. Of one subscriber
-   * and hour sixteen names are told apart; what others submit counts as of `submission:other`.
+   * and hour sixteen names are told apart; what others submit counts as of `submission:other`. What was used at another box (source
+   * `visit:<name>`) counts whole, whatever was seen here at that time.
    */
   submit(tx: MutationTx, imsi: ImsiHash, source: string, totals: UsageTotals, atMs: number): Promise<void>
   /** Octets of all subscribers, in both directions, since midnight in the node's time zone. */

@@ -127,8 +127,8 @@ scene('what is used at visited boxes counts at home, once, whatever answer is lo
   one.usage.seen.set(hash, { upBytes: 157, downBytes: 209 })
   await eventually(() => assert.is(counted(), 353))
   assert.equal([...new Set(home.usage.submitted.map(({ source }) => source))].toSorted(), [
-    'submission:one',
-    'submission:two',
+    'visit:one',
+    'visit:two',
   ])
   const { boxes: told } = await home.ask<{
     boxes: { name: string; up_bytes: number; down_bytes: number }[]

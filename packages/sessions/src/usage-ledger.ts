@@ -132,6 +132,7 @@ export function usageLedger(
 
 /** Its octets count all the same, under one name with those of all who came too late for a name of their own. */
 function toldApart(source: string, known: ReadonlySet<string>): string {
+  if (!source.startsWith(SUBMISSION)) return source
   const submitters = [...known].filter((one) => one.startsWith(SUBMISSION) && one !== OTHER_SUBMISSION)
   return known.has(source) || submitters.length < MOST_SUBMITTERS ? source : OTHER_SUBMISSION
 }

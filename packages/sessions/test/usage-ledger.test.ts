@@ -103,6 +103,15 @@ usage('adds submissions, and tells what of them counts', async () => {
   )
 })
 
+usage('counts what was used at another box beside all that was seen here meanwhile', async () => {
+  const world = await sessionsWorld()
+  await world.round({ cdr: { volumes: [charged(50, TODAY_MS, TODAY_MS + HOUR_MS - 1)] } })
+  await submitted(world, 30, TODAY_MS + HOUR_MS / 2, 'submission:meter')
+  await submitted(world, 100, TODAY_MS + HOUR_MS / 2, 'visit:harbour')
+  const { upBytes } = await world.usage.totals(ANN, TODAY_MS, TODAY_MS + DAY_MS)
+  assert.is(upBytes, 150)
+})
+
 usage('tells sixteen submitters of an hour apart, and counts all', async () => {
   const world = await sessionsWorld()
   await chargedIn(world, [0])

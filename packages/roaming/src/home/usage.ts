@@ -48,7 +48,7 @@ export async function bookUsage(
       const totals = { upBytes: up, downBytes: down, isIncomplete: false }
       // A hash of the store is one.
       if (up + down > 0)
-        await ledger.submit(tx, hash as ImsiHash, `submission:${name}`, totals, context.clock.nowMs())
+        await ledger.submit(tx, hash as ImsiHash, `visit:${name}`, totals, context.clock.nowMs())
     }
     tx.audit({ detail: { sims: grown.map(({ imsi_sha256_12: hash }) => hash) } })
   })

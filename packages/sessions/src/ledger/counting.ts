@@ -32,14 +32,19 @@ interface Left {
  *
  * The best source counts whole. Of a worse one a span counts for nothing when better ones have seen all of that time
  * without a gap. Otherwise what it has more than they have in that time counts: so the larger figure stands where the
- * better source has a gap, and all of it where no better one was.
+ * better source has a gap, and all of it where no better one was. What was used at another box no source of this one has seen: it
+ * counts whole.
  */
 export function countHour(seen: readonly SeenBySource[], order: SourceOrder): ReadonlyMap<string, Counted> {
   const counted = new Map<string, Counted>()
   let better: readonly Left[] = []
   let alike: Left[] = []
   let before: string | undefined
-  const sorted = seen.toSorted((a, b) => order(a.source, b.source) || (a.source < b.source ? -1 : 1))
+  const here = seen.filter(({ source }) => !source.startsWith(VISIT))
+  for (const { source, spans } of seen)
+    if (source.startsWith(VISIT))
+      counted.set(source, { ...totalOf(spans), isIncomplete: spans.some((span) => span.isIncomplete) })
+  const sorted = here.toSorted((a, b) => order(a.source, b.source) || (a.source < b.source ? -1 : 1))
   for (const { source, spans } of sorted) {
     if (before !== undefined && order(before, source) !== 0) {
       better = [...better, ...alike].sort((a, b) => byEnd(a.span, b.span))
@@ -48,13 +53,17 @@ export function countHour(seen: readonly SeenBySource[], order: SourceOrder): Re
     before = source
     const lefts = beyondOf(spans.toSorted(byEnd), better)
     alike.push(...lefts)
-    counted.set(source, {
-      upBytes: lefts.reduce((all, { upBytes }) => sumOctets(all, upBytes), 0),
-      downBytes: lefts.reduce((all, { downBytes }) => sumOctets(all, downBytes), 0),
-      isIncomplete: spans.some((span) => span.isIncomplete && !isSeenByOthers(span, source, seen)),
-    })
+    const isIncomplete = spans.some((span) => span.isIncomplete && !isSeenByOthers(span, source, here))
+    counted.set(source, { ...totalOf(lefts), isIncomplete })
   }
   return counted
+}
+
+function totalOf(parts: readonly Pick<Left, 'upBytes' | 'downBytes'>[]): Omit<Counted, 'isIncomplete'> {
+  return {
+    upBytes: parts.reduce((all, { upBytes }) => sumOctets(all, upBytes), 0),
+    downBytes: parts.reduce((all, { downBytes }) => sumOctets(all, downBytes), 0),
+  }
 }
 
 /** What spans have beyond the better ones; each octet of a better one is set against one octet. */
@@ -135,6 +144,8 @@ function byEnd(one: Span, other: Span): number {
 
 /** Submissions come from anybody; that two of them are of the same octets is nothing that is known. */
 export const SUBMISSION: string = 'submission:'
+/** What a SIM has used at another box, by its name. It is told later, and has nothing to do with what is seen here at that time. */
+const VISIT = 'visit:'
 /** Who is not told apart any more. */
 export const OTHER_SUBMISSION: string = `${SUBMISSION}other`
 

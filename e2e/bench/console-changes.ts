@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, tempDir } from '@steeple/testkit'
 import type { Page } from 'playwright-core'
 import { type EventStream, openEvents } from '../harness/event-client.ts'
+import { imsiHashOf } from '../harness/hss/sims.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
@@ -148,7 +148,7 @@ async function issue(service: Service, { env }: LabProcess): Promise<World['card
   const args = ['sim', 'export', batch, '--data-dir', service.dataDir, '--format', 'json']
   const { stdout } = await runSvc(args, env)
   return JSON.parse(stdout).map((card: { readonly imsi: string }) => ({
-    hash: createHash('sha256').update(card.imsi).digest('hex').slice(0, 12),
+    hash: imsiHashOf(card.imsi),
     card,
   }))
 }

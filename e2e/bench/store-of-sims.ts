@@ -66,7 +66,7 @@ export interface SimStores {
 }
 
 /** A service without an HSS, as `npm start` has it, with room for all these SIMs. */
-export const WITHOUT_HSS: StartOptions = {
+export const WITHOUT_HSS: StartOptions & { readonly env: Readonly<Record<string, string>> } = {
   env: { SVC_HSS_DRIVER: 'none', SVC_SIMS_MAX_SIMS: '10000000' },
   adminToken: 'benchmark-admin-token',
 }

@@ -6,7 +6,6 @@ import {
   type Bench,
   bench,
   cpuOf,
-  ended,
   type Finding,
   liftLimits,
   load,
@@ -29,8 +28,7 @@ interface Hub {
 async function onPostgres(stage: Stage, names: readonly string[]): Promise<Hub> {
   const schema = stage.use(await ownSchema())
   const dir = stage.use(await tempDir('steeple-bench-'))
-  const env = { SVC_HSS_DRIVER: 'none', SVC_SIMS_MAX_SIMS: '10000000' }
-  const fleet = stage.use(await createFleet({ dir: dir.path, store: () => schema.url, env }))
+  const fleet = stage.use(await createFleet({ dir: dir.path, store: () => schema.url, env: WITHOUT_HSS.env }))
   for (const name of names) await fleet.start(name)
   const name = names.length === 1 ? 'PostgreSQL' : `PostgreSQL, ${names.length} instances`
   return { name, instances: names.map((one) => fleet.of(one)) }
@@ -70,7 +68,7 @@ async function lines(hub: Hub): Promise<readonly Finding[]> {
   const changed = await together(hub, '/v1/tokens', { name: 'bench', roles: ['viewer'] })
   return [
     told(`rows of an import, ${hub.name}`, (ROWS * 1_000) / importMs, '/s'),
-    told(`reads of one SIM, ${hub.name}, ${CLIENTS} clients`, read.perSecond, '/s'),
+    told(`lists of one SIM, ${hub.name}, ${CLIENTS} clients`, read.perSecond, '/s'),
     told(`CPU of one, ${hub.name}`, read.cpuMs, 'ms'),
     told(`issued SIMs, ${hub.name}, ${CLIENTS} clients`, issued.perSecond, '/s'),
     told(`CPU of one, ${hub.name}`, issued.cpuMs, 'ms'),
@@ -80,7 +78,7 @@ async function lines(hub: Hub): Promise<readonly Finding[]> {
 }
 
 const HUBS: readonly ((stage: Stage) => Promise<Hub>)[] = [
-  async (stage) => ({ name: 'SQLite', instances: [ended(stage.use(await started(WITHOUT_HSS)))] }),
+  async (stage) => ({ name: 'SQLite', instances: [stage.use(await started(WITHOUT_HSS))] }),
   (stage) => onPostgres(stage, ['a']),
   (stage) => onPostgres(stage, ['a', 'b', 'c']),
 ]

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
+import { imsiHashOf } from './hss/sims.ts'
 import { type LabPhone, type LabProcess, labPhones, startLabCore } from './lab-core.ts'
 import { type Answer, done, runSvc, type Service, type StartOptions, startService } from './service.ts'
 
@@ -92,7 +92,10 @@ export async function startMeteredLab(folder: string, options: StartOptions = {}
         (await everySim(both)).every((sim) => sim.provisioning.status === 'synced'),
       )
       const cards = await runSvc(['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json'], lab.env)
-      return JSON.parse(cards.stdout).map((card: Omit<Card, 'hash'>) => ({ ...card, hash: hashOf(card) }))
+      return JSON.parse(cards.stdout).map((card: Omit<Card, 'hash'>) => ({
+        ...card,
+        hash: imsiHashOf(card.imsi),
+      }))
     },
     insert: async (cards) => {
       await labPhones(control, 'POST', '/phones', JSON.stringify(cards))
@@ -126,8 +129,18 @@ export async function startMeteredLab(folder: string, options: StartOptions = {}
   return both
 }
 
-function hashOf({ imsi }: Pick<Card, 'imsi'>): string {
-  return createHash('sha256').update(imsi).digest('hex').slice(0, 12)
+/** What a service says of itself: octets that it has counted, those whose session it has not seen, and sessions. */
+export function measuredIn(metrics: string): Readonly<Record<'counted' | 'held' | 'sessions', number>> {
+  const of = (name: string): number =>
+    metrics
+      .split('\n')
+      .filter((line) => line.startsWith(name))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  return {
+    counted: of('svc_sessions_bytes_total{'),
+    held: of('svc_sessions_held_bytes '),
+    sessions: of('svc_sessions_active{'),
+  }
 }
 
 interface SimRecord {

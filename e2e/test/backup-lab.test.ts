@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { restoreBackup, takeBackup } from '../harness/backups.ts'
+import { imsiHashOf } from '../harness/hss/sims.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
@@ -63,10 +63,6 @@ async function allOn(control: string): Promise<boolean> {
   return (await labPhones(control)).every(({ state, problem }) => state === 'connected' && problem === null)
 }
 
-function hashOf({ imsi }: Card): string {
-  return createHash('sha256').update(imsi).digest('hex').slice(0, 12)
-}
-
 test('after a restore no SQN is lower, the core says what the store says, and the phones attach again', async () => {
   await using dir = await tempDir()
   // What still runs when the test fails would keep this process from ending.
@@ -89,7 +85,7 @@ test('after a restore no SQN is lower, the core says what the store says, and th
   // What the backup knows nothing of: authentications, a SIM that is barred, one that is new.
   for (let round = 0; round < 3; round++) await reattach(lab)
   const [barred = { imsi: '' }] = cards
-  const suspended = await service.request('POST', `/v1/sims/${hashOf(barred)}/suspend`, {
+  const suspended = await service.request('POST', `/v1/sims/${imsiHashOf(barred.imsi)}/suspend`, {
     body: { reason: 'lost' },
   })
   assert.is(suspended.status, 200, JSON.stringify(suspended.body))
@@ -103,7 +99,7 @@ test('after a restore no SQN is lower, the core says what the store says, and th
   running.defer(() => restored.kill())
   // What was issued since is there as revoked, and gone from the HSS.
   await allSynced(restored, SIMS + 1)
-  assert.is((await restored.request('GET', `/v1/sims/${hashOf(lateCard)}`)).body.state, 'revoked')
+  assert.is((await restored.request('GET', `/v1/sims/${imsiHashOf(lateCard.imsi)}`)).body.state, 'revoked')
   assert.not(isInHss(lab, lateCard))
   const after = cards.map((card) => sqnOf(lab, card))
   after.forEach((sqn, n) => {
@@ -113,7 +109,7 @@ test('after a restore no SQN is lower, the core says what the store says, and th
   cards.forEach((card, n) => {
     assert.ok(sqnOf(lab, card) > (before[n] ?? 0n), `SIM ${n} was not authenticated`)
   })
-  const { body } = await restored.request('GET', `/v1/sims/${hashOf(barred)}`)
+  const { body } = await restored.request('GET', `/v1/sims/${imsiHashOf(barred.imsi)}`)
   assert.is.not(body.state, 'suspended')
   assert.is(await restored.stop(), 0)
 })

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { about } from '../harness/builds/program.ts'
 import { filesOf, type Place, processPlaces } from '../harness/canary/files.ts'
 import { found, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { textOf, whereFound } from '../harness/canary/search.ts'
+import { imsiHashOf } from '../harness/hss/sims.ts'
 import { ANY_PORTS, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
@@ -212,7 +213,7 @@ async function searchEverything(running: Service, dataDir: string): Promise<void
   const hashes = (await running.request('GET', '/v1/sims')).body.sims.map(
     (sim: { imsi_sha256_12: string }) => sim.imsi_sha256_12,
   )
-  const recorded = createHash('sha256').update(RECORDED_IMSI).digest('hex').slice(0, 12)
+  const recorded = imsiHashOf(RECORDED_IMSI)
   const usage = [...hashes, recorded].map((hash: string) => `/v1/sims/${hash}/usage?step=hour`)
   const paths = [
     '/metrics',

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
@@ -8,6 +7,7 @@ import { startPodman } from '../containers/engine.ts'
 import { startMongoContainer } from '../containers/mongo-container.ts'
 import { enterOwnMachine, machineFolder } from '../containers/own-machine.ts'
 import { allSynced, canonical, type KnownCard, wantedDocument } from '../containers/provisioning.ts'
+import { imsiHashOf } from '../harness/hss/sims.ts'
 import { ROOT } from '../harness/launch.ts'
 import { runSvc, type Service, startService } from '../harness/service.ts'
 
@@ -230,7 +230,7 @@ scenario(
     const [card] = cards
     assert.ok(card)
     first = card
-    hash = createHash('sha256').update(first.imsi).digest('hex').slice(0, 12)
+    hash = imsiHashOf(first.imsi)
     assert.is((await sim()).state, 'issued')
   },
   { limitMs: PATIENCE_MS },

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnNetwork, eventually, rounds, suite } from '@steeple/testkit'
 import { ROOT } from '../harness/launch.ts'
-import { type Card, type MeteredLab, type Octets, startMeteredLab } from '../harness/metered-lab.ts'
+import {
+  type Card,
+  type MeteredLab,
+  measuredIn,
+  type Octets,
+  startMeteredLab,
+} from '../harness/metered-lab.ts'
 
 type Write = (
   session: string,
@@ -243,19 +249,8 @@ async function seen(): Promise<void> {
   }
 }
 
-/** What the service says of itself: octets that it has counted, those whose session it has not seen, and sessions. */
-async function measured(): Promise<Readonly<Record<'counted' | 'held' | 'sessions', number>>> {
-  const text = String((await world.service.request('GET', '/metrics')).body)
-  const of = (name: string): number =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith(name))
-      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
-  return {
-    counted: of('svc_sessions_bytes_total{'),
-    held: of('svc_sessions_held_bytes '),
-    sessions: of('svc_sessions_active{'),
-  }
+async function measured(): Promise<ReturnType<typeof measuredIn>> {
+  return measuredIn(String((await world.service.request('GET', '/metrics')).body))
 }
 
 async function startTraffic(): Promise<void> {

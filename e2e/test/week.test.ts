@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,11 +11,11 @@ import {
   suite,
   testSeed,
 } from '@steeple/testkit'
-import { TEST_KI, TEST_OPC } from '../harness/hss/sims.ts'
+import { imsiHashOf, TEST_KI, TEST_OPC } from '../harness/hss/sims.ts'
 import { DBCTL, type LabPhone, type LabProcess, startLabCore } from '../harness/lab-core.ts'
 import type { Box } from '../harness/mesh/box.ts'
 import { joinMesh, membersAt, type Village, village, WAIT_MS } from '../harness/mesh/mesh.ts'
-import { METERED } from '../harness/metered-lab.ts'
+import { METERED, measuredIn } from '../harness/metered-lab.ts'
 import { type Air, nowMs, openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
 
@@ -281,7 +280,7 @@ function cut({ box }: Stand, isOff: boolean): void {
 
 async function issue(home: Stand): Promise<void> {
   const imsi = `99999${String(sims.length + 1).padStart(10, '0')}`
-  const hash = createHash('sha256').update(imsi).digest('hex').slice(0, 12)
+  const hash = imsiHashOf(imsi)
   await ask(home, 'POST', '/v1/sims/import', { sims: [{ imsi, ki: TEST_KI, opc: TEST_OPC }] })
   await ask(home, 'PUT', `/v1/sims/${hash}/reach`, { reach: 'mesh' })
   sims.push({ home, imsi, hash, state: 'active' })
@@ -361,13 +360,8 @@ async function use(): Promise<boolean> {
 
 const isLinkedHome = (stand: Stand, { home }: Sim): boolean => stand === home || isLinked(stand, home)
 
-async function countedAt(stand: Stand): Promise<Readonly<Record<'counted' | 'held', number>>> {
-  const lines = String(await ask(stand, 'GET', '/metrics')).split('\n')
-  const of = (name: string): number =>
-    lines
-      .filter((line) => line.startsWith(name))
-      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
-  return { counted: of('svc_sessions_bytes_total{'), held: of('svc_sessions_held_bytes ') }
+async function countedAt(stand: Stand): Promise<ReturnType<typeof measuredIn>> {
+  return measuredIn(String(await ask(stand, 'GET', '/metrics')))
 }
 
 const count = (what: string): void => {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { imsiHashOf } from '../hss/sims.ts'
 import type { Person } from '../people.ts'
 import { runSvc } from '../service.ts'
 import type { Scene } from './scene.ts'
@@ -64,7 +64,7 @@ export function commandWorld(
   writeFileSync(importFile, `imsi,ki,opc,label\n${imsi},${ki},${opc},x\n${imsi},${ki}1,${opc},x\n`)
   const passwordFile = join(workDir, 'passphrase')
   writeFileSync(passwordFile, `${password}\n`)
-  const simHash = createHash('sha256').update(imsi).digest('hex').slice(0, 12)
+  const simHash = imsiHashOf(imsi)
   return {
     dataDir,
     workDir,

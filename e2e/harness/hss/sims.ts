@@ -1,9 +1,15 @@
+import { createHash } from 'node:crypto'
 import { assert, eventually } from '@steeple/testkit'
 import type { Service } from '../service.ts'
 
 /** Keys of the published Milenage test set 1. */
 export const TEST_KI = '465b5ce8b199b49faa5f0a2ee238a6bc'
 export const TEST_OPC = 'cd63cb71954a9f4e48a5994e37a02baf'
+
+/** By what a SIM is named outside the vault; by the rule as it is documented, and not by our own code. */
+export function imsiHashOf(imsi: string): string {
+  return createHash('sha256').update(imsi).digest('hex').slice(0, 12)
+}
 
 /** Of an import on a machine that is too busy. */
 const MOST_TRIES = 20

@@ -35,11 +35,14 @@ export function agentTrouble(heartbeat: HeartbeatRow, nowMs: number): string | u
 
 /** What `GET /v1/health` shows of an agent: its heartbeat, then what it reported that is not well. */
 export function agentStates(heartbeat: HeartbeatRow, nowMs: number, name: string): readonly ComponentState[] {
-  // Most are well, and their text need not be parsed to see it.
-  const mayBeIll = /"(?:degraded|down)"/.test(heartbeat.components)
-  const ill = mayBeIll ? componentsOf(heartbeat).filter(({ status }) => status !== 'ok') : []
-  return statesOf(heartbeat, nowMs, name, ill)
+  return allAgentStates(heartbeat, nowMs, name).filter(({ status }, i) => i === 0 || status !== 'ok')
 }
+
+/** What was made of a heartbeat that is not stale: a thousand are looked at some times a minute. */
+const made = new WeakMap<
+  HeartbeatRow,
+  { readonly name: string; readonly states: readonly ComponentState[] }
+>()
 
 /** The same with all that it reported. */
 export function allAgentStates(
@@ -47,17 +50,10 @@ export function allAgentStates(
   nowMs: number,
   name: string,
 ): readonly ComponentState[] {
-  return statesOf(heartbeat, nowMs, name, componentsOf(heartbeat))
-}
-
-function statesOf(
-  heartbeat: HeartbeatRow,
-  nowMs: number,
-  name: string,
-  components: readonly AgentComponent[],
-): readonly ComponentState[] {
+  const known = made.get(heartbeat)
+  if (known?.name === name && !isStale(heartbeat, nowMs)) return known.states
   const prefix = `node/${heartbeat.node_id}`
-  const reported = components.map(
+  const reported = componentsOf(heartbeat).map(
     (component): ComponentState => ({
       name: `${prefix}/${component.name}`,
       kind: 'peer',
@@ -69,7 +65,9 @@ function statesOf(
       box: name,
     }),
   )
-  return [heartbeatState(heartbeat, prefix, nowMs, name), ...reported]
+  const states = [heartbeatState(heartbeat, prefix, nowMs, name), ...reported]
+  if (!isStale(heartbeat, nowMs)) made.set(heartbeat, { name, states })
+  return states
 }
 
 function heartbeatState(heartbeat: HeartbeatRow, name: string, nowMs: number, box: string): ComponentState {

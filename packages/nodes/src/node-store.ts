@@ -1,6 +1,7 @@
 import {
   defineTable,
   type LifecycleState,
+  listed,
   type Reader,
   type Table,
   type TableSpec,
@@ -176,9 +177,35 @@ export async function nodeNames(reader: Reader): Promise<ReadonlyMap<string, str
   return new Map(rows.map(({ node_id, name }) => [node_id, name]))
 }
 
-/** The newest heartbeats of at most `limit` nodes, those first that have been silent for longest. */
-export function listHeartbeats(reader: Reader, limit: number): Promise<readonly HeartbeatRow[]> {
-  return HEARTBEATS.select(reader, 'order by received_at_ms, node_id limit :limit', { limit })
+const SILENT_FIRST = 'order by received_at_ms, node_id limit :limit'
+/** More are read with all others: a statement is kept for each length of a list. */
+const MOST_LISTED = 500
+/** What the last look at a store has seen: it is looked at some times a minute, and a mesh has a thousand boxes. */
+const seen = new WeakMap<Reader, ReadonlyMap<string, HeartbeatRow>>()
+
+/** The newest heartbeats of at most `limit` nodes, those first that have been silent for longest. Reads and checks those that came since the last look; the same object is the same heartbeat. */
+export async function listHeartbeats(reader: Reader, limit: number): Promise<readonly HeartbeatRow[]> {
+  const known = seen.get(reader)
+  const marks = await reader.all<Pick<HeartbeatRow, 'node_id' | 'seq' | 'received_at_ms'>>(
+    `select node_id, seq, received_at_ms from nodes_heartbeat ${SILENT_FIRST}`,
+    { limit },
+  )
+  const same = marks.flatMap(({ node_id, seq, received_at_ms }) => {
+    const row = known?.get(node_id)
+    return row?.seq === seq && row.received_at_ms === received_at_ms ? [row] : []
+  })
+  const held = new Map(same.map((row) => [row.node_id, row]))
+  const news = marks.flatMap(({ node_id }) => (held.has(node_id) ? [] : [node_id]))
+  if (news.length > 0) {
+    const { where, params } = listed('node_id', news.slice(0, MOST_LISTED))
+    const rows =
+      news.length > MOST_LISTED
+        ? await HEARTBEATS.select(reader, SILENT_FIRST, { limit })
+        : await HEARTBEATS.select(reader, `where ${where}`, params)
+    for (const row of rows) held.set(row.node_id, row)
+  }
+  seen.set(reader, held)
+  return marks.flatMap(({ node_id }) => held.get(node_id) ?? [])
 }
 
 const TROUBLED = `select node_id from nodes_heartbeat

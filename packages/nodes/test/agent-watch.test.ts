@@ -1,4 +1,6 @@
-import { assert, suite } from '@steeple/testkit'
+import { assert, memoryDb, seededDraw, suite, testSeed } from '@steeple/testkit'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { type HeartbeatRow, listHeartbeats, putHeartbeat, removeHeartbeat } from '../src/node-store.ts'
 import { agentWatch, ensureOwnNode } from '../src/plugin.ts'
 import { takeHeartbeat } from '../src/telemetry-routes.ts'
 import { nodesWorld, OTHER_ID, principal, storedNode } from './helpers.ts'
@@ -40,5 +42,42 @@ agents('gives what heartbeats say, how old they are and how the clock of the age
   const [stale] = await watch.agents()
   assert.equal([stale?.isStale, stale?.silentMs], [true, 3_600_000])
 })
+
+agents('after any heartbeats, removals and clocks a look says what the store has, by few rows', async () => {
+  const draw = seededDraw(testSeed())
+  const db = memoryDb(MIGRATIONS)
+  const at = (): number => draw(5) * 1_000
+  const stored = () =>
+    db.all<HeartbeatRow>('select * from nodes_heartbeat order by received_at_ms, node_id limit 1000')
+  for (let round = 1; round <= 60; round++) {
+    await db.write(async (tx) => {
+      const some = round === 20 ? 700 : draw(6)
+      for (let one = 0; one < some; one++) {
+        const node_id = `box-${draw(round === 20 ? 700 : 50)}`
+        if (draw(5) === 0) await removeHeartbeat(tx, node_id)
+        else await putHeartbeat(tx, beatOf(node_id, round, at()))
+      }
+    })
+    const looked = await listHeartbeats(db, 1_000)
+    assert.equal(
+      looked,
+      (await stored()).map(({ ...row }) => {
+        Reflect.deleteProperty(row, 'row_sum')
+        return row
+      }),
+    )
+    const again = await listHeartbeats(db, 1_000)
+    assert.ok(
+      again.every((row, i) => row === looked[i]),
+      'nothing was read twice',
+    )
+  }
+})
+
+function beatOf(node_id: string, seq: number, received_at_ms: number): HeartbeatRow {
+  const components = JSON.stringify([{ name: 'core', status: 'ok', detail: `${seq}`, sinceMs: seq }])
+  const times = { at_ms: received_at_ms, received_at_ms, fresh_since_ms: 0, interval_ms: 15_000 }
+  return { node_id, seq, ...times, components, counters: '{}', versions: '{}', node: null }
+}
 
 agents.run()

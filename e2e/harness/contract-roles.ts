@@ -89,6 +89,15 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   read('/v1/groups/{name}', 'operator', 404),
   change('PUT', '/v1/groups/{name}', 'admin', 400, {}),
   change('DELETE', '/v1/groups/{name}', 'admin', 404, undefined, '/v1/groups/none'),
+  change('POST', '/v1/groups/{name}/invitations', 'admin', 400, {}),
+  change(
+    'DELETE',
+    '/v1/groups/{name}/invitations/{person}',
+    'admin',
+    404,
+    undefined,
+    '/v1/groups/none/invitations/ada',
+  ),
   read('/v1/desired-state', 'operator'),
   read('/v1/desired-state/{id}', 'operator', 404),
   change('PUT', '/v1/desired-state/{id}/report', 'node', 200, {
@@ -256,6 +265,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   ...['reset', 'totp'].map((verb) => change('POST', `/v1/users/{id}/${verb}`, 'admin', 404)),
   read('/v1/users/invitations', 'admin'),
   change('POST', '/v1/users/invitations', 'admin', 400, {}),
+  change('PUT', '/v1/users/invitations/hashes/{sha256}', 'admin', 400, {}),
   change('DELETE', '/v1/users/invitations/{id}', 'admin', 404),
   read('/v1/plugins/{name}/secrets', 'admin', 200, '/v1/plugins/policy/secrets'),
   change(

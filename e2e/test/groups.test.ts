@@ -114,12 +114,60 @@ groups(
 )
 
 groups(
+  'a new person comes to each box by a token of its own, once, and by none after it is withdrawn',
+  async () => {
+    const ada = await hub.ask('POST', '/v1/groups/villages/invitations', { name: 'ada', roles: ['admin'] })
+    assert.is(ada.status, 400, 'who may arm or administer is given that right on the box')
+    for (const one of [box, other])
+      await ask(one, 'PUT', '/v1/steering', { permitted: [...PARTS, 'invitations'] })
+    const wish = { name: 'grace', roles: ['operator'] }
+    const { boxes } = await ask(hub, 'POST', '/v1/groups/villages/invitations', wish)
+    const tokenOf = (at: Box): string =>
+      boxes.find(({ node_id: id }: { node_id: string }) => id === at.nodeId).token
+    const accept = (at: Box, token: string) =>
+      at.ask('POST', '/v1/auth/invitation', { token, password: 'correct horse battery staple' })
+    for (const one of [box, other]) await untilStanding(one, one === box ? 'differs' : 'in_step')
+    assert.is(await hours(box), 7, 'what was changed here stays: the hub has said nothing new of it')
+
+    assert.is((await accept(box, tokenOf(other))).status, 401, 'the token of another box opens nothing here')
+    const { status, body } = await accept(box, tokenOf(box))
+    assert.equal([status, body.name, body.roles], [201, 'grace', ['operator']])
+    assert.is((await accept(box, tokenOf(box))).status, 401)
+    // Also where she is removed there, and where the hub says something new.
+    await ask(box, 'DELETE', `/v1/users/${body.id}`)
+    await set(60)
+    for (const one of [box, other]) await untilStanding(one, 'in_step')
+    assert.is((await accept(box, tokenOf(box))).status, 401)
+    assert.equal((await ask(box, 'GET', '/v1/users/invitations')).invitations, [])
+
+    await ask(hub, 'DELETE', '/v1/groups/villages/invitations/grace')
+    await eventually(
+      async () => assert.equal((await ask(other, 'GET', '/v1/users/invitations')).invitations, []),
+      WAIT_MS,
+    )
+    assert.is((await accept(other, tokenOf(other))).status, 401)
+
+    const again = await hub.svc('group', 'invite', 'villages', 'grace', '--role', 'viewer', '--json')
+    assert.is(again.code, 0, again.stderr)
+    const { token } = JSON.parse(again.stdout).boxes.find(
+      ({ node_id: id }: { node_id: string }) => id === other.nodeId,
+    )
+    await eventually(async () => assert.is((await accept(other, token)).status, 201), WAIT_MS)
+    const { groups: kept } = await ask(hub, 'GET', '/v1/groups')
+    const [{ invitations }] = kept
+    assert.equal([invitations[0].name, invitations[0].boxes], ['grace', 2])
+    assert.not.match(JSON.stringify(kept), 'svci_')
+  },
+  MESH_LIMIT,
+)
+
+groups(
   'an end of the permit holds at once, and both sides have it in their audit trail',
   async () => {
     await ask(box, 'PUT', '/v1/steering', { permitted: [] })
     await set(100)
     await untilStanding(box, 'not_permitted')
-    assert.is(await hours(box), 7)
+    assert.is(await hours(box), 60)
     const actions = async (at: Box) =>
       (await ask(at, 'GET', '/v1/audit?limit=500')).entries.map(({ action }: { action: string }) => action)
     assert.ok((await actions(box)).includes('groups.permit'))

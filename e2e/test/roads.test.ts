@@ -128,6 +128,8 @@ const COMMANDS: Readonly<
   'POST /v1/roaming/reach': ['roaming reach', { ids: '[hash…]', batch_id: '--batch', boxes: '--box' }],
   'PUT /v1/groups/{name}': ['group set', { members: '<file>', state: '<file>', rank: '<file>' }],
   'DELETE /v1/groups/{name}': ['group remove'],
+  'POST /v1/groups/{name}/invitations': ['group invite', { name: '<person>', roles: '--role' }],
+  'DELETE /v1/groups/{name}/invitations/{person}': ['group uninvite'],
   'PUT /v1/steering': ['group permit', { permitted: '[part…]' }],
   'PUT /v1/software': ['software use', { hours: '- of a group' }],
   'PUT /v1/roaming/boxes/{id}': ['roaming permit', { permitted: '- permit or forbid' }],
@@ -199,6 +201,7 @@ const WITHOUT: readonly (readonly [RegExp, why: string])[] = [
   [/^POST \/v1\/sims\/bulk/, 'the console marks rows; the command is for one SIM, and a shell repeats it'],
   [/^PUT \/v1\/alerts\/receivers/, 'svc alert receiver remove and add do the same'],
   [/^PUT \/v1\/settings/, 'on the command line the file is edited, and svc config check looks at it'],
+  [/^PUT \/v1\/users\/invitations\/hashes/, 'a hub draws the tokens: svc group invite'],
   [/^POST \/v1\/users\/\{id\}\/totp/, 'svc user reset does more'],
 ]
 

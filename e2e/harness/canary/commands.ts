@@ -207,6 +207,8 @@ export function everyCommand(world: CommandWorld): readonly Command[] {
     call('group show', 'nobody'),
     call('group set', 'nobody', world.importFile),
     call('group remove', 'nobody'),
+    call('group invite', 'nobody', 'ada', '--role', 'viewer'),
+    call('group uninvite', 'nobody', 'ada'),
     call('group boxes'),
     call('group steering'),
     call('group permit', 'policy'),

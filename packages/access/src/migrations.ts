@@ -154,6 +154,13 @@ const CERTIFICATE_MIGRATIONS: readonly Migration[] = [
   },
 ]
 
+const INVITATION_MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0006_ended_invitation',
+    up: ['alter table access_invitation add column ended_at_ms bigint not null default 0'],
+  },
+]
+
 /** The schema of the scoped tokens, and of people. */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -186,4 +193,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ...CERTIFICATE_MIGRATIONS,
   ...PASSKEY_MIGRATIONS,
   ...DERIVED_MIGRATIONS,
+  ...INVITATION_MIGRATIONS,
 ]

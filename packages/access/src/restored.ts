@@ -3,7 +3,7 @@ import { BOOTSTRAP_TOKEN, INVITATION, RECOVERY_CODE } from './closed-kinds.ts'
 import { removeAllLinks } from './links/link-store.ts'
 import { CHALLENGE_LIFE_MS } from './passkeys/challenge.ts'
 import { allPasskeys, keepNewerCount, useChallengesUntil } from './passkeys/passkey-store.ts'
-import { allInvitations, findInvitationById, removeInvitation } from './people/invitation-store.ts'
+import { allInvitations, endInvitation, findInvitationById } from './people/invitation-store.ts'
 import { stepAt } from './people/second-factor.ts'
 import { closeRecoveryCodes, useStepsUntil } from './people/second-factor-store.ts'
 import { removeAllSessions } from './people/session-store.ts'
@@ -30,10 +30,10 @@ export async function endWhatWasOpen(tx: Restored[0], at: Restored[1]): Promise<
   for (const row of await allPasskeys(present.db)) await keepNewerCount(tx, row)
 }
 
-async function closeInvitations(tx: Restored[0], { present, close }: Restored[1]): Promise<void> {
+async function closeInvitations(tx: Restored[0], { present, close, nowMs }: Restored[1]): Promise<void> {
   for (const { id, expires_at_ms: untilMs } of await allInvitations(tx)) {
     const isGone = present !== undefined && (await findInvitationById(present.db, id)) === undefined
-    if (isGone) await removeInvitation(tx, id)
+    if (isGone) await endInvitation(tx, id, nowMs)
     else close({ kind: INVITATION, id, untilMs })
   }
 }

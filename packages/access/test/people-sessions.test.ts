@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { assert, type FakeClock, memoryDb, suite, type Testbed } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { rolesOfMaker } from '../src/people/invitation-routes.ts'
@@ -236,6 +237,41 @@ sessions('refuses invitations that are over, withdrawn, or of somebody who may n
       })
     ).status,
     400,
+  )
+})
+
+sessions('takes the hash of a token that was drawn elsewhere, opens it once, and never again', async () => {
+  await clock.advance(16 * 60_000)
+  const tokens = ['a', 'b'].map((letter) => `svci_${letter.repeat(43)}`)
+  const [first, second] = tokens.map((token) => hash('sha256', token))
+  const soon = new Date(clock.nowMs() + 3_600_000).toISOString()
+  const give = (sha256 = '', expires_at = soon, more = {}) =>
+    bed.request('PUT', `/v1/users/invitations/hashes/${sha256}`, {
+      body: { name: 'o1', roles: ['viewer'], expires_at, ...more },
+    })
+  for (const wrong of [
+    give(first?.slice(1)),
+    give(first, new Date(clock.nowMs() - 1).toISOString()),
+    give(first, new Date(clock.nowMs() + 31 * 86_400_000).toISOString()),
+    give(first, soon, { expires_in: '1h' }),
+  ])
+    assert.is((await wrong).status, 400)
+  const open = async () =>
+    ((await bed.request('GET', '/v1/users/invitations')).body as { invitations: object[] }).invitations
+  const before = (await open()).length
+  const one = (await give(first)).body as { readonly id: string }
+  assert.equal((await give(first)).body, one)
+  assert.not.ok('token' in one)
+  const other = await give(second)
+  assert.is(other.status, 200)
+  assert.is((await open()).length, before + 1, 'another token takes the place of the first')
+  assert.is((await accept(tokens[0] ?? '')).status, 401)
+  assert.is((await accept(tokens[1] ?? '')).status, 201)
+  assert.is((await open()).length, before)
+  const again = await give(second)
+  assert.equal(
+    [again.status, (again.body as { error: { code: string } }).error.code],
+    [409, 'invitation_ended'],
   )
 })
 

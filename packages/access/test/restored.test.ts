@@ -22,7 +22,7 @@ async function store(passkeyCount: number, invitations: readonly string[]) {
     for (const id of invitations)
       await insertInvitation(tx, {
         ...{ id, token_sha256: id, name: id, roles: '[]', created_at_ms: 0, expires_at_ms: 9_000_000 },
-        ...{ created_by: '{}', parent: null },
+        ...{ created_by: '{}', parent: null, ended_at_ms: 0 },
       })
     const uses = { counter: passkeyCount, last_used_at_ms: null, disabled_at_ms: null }
     await insertPasskey(tx, { ...KEY, id: 'k', ...uses })

@@ -4,6 +4,7 @@ import {
   Button,
   Checkbox,
   type Column,
+  Copy,
   DataTable,
   Dialog,
   DialogButton,
@@ -16,6 +17,7 @@ import {
   named,
   type RequestOf,
   Said,
+  Select,
   Time,
   type Tone,
   t,
@@ -31,7 +33,13 @@ type Steering = AnswerOf<'GET', '/v1/steering'>
 
 const CHANGES = ['groups.*', 'mesh.*', 'node.*'] as const
 const LOOK_MS = 30_000
-const PARTS = ['policy', 'plugins', 'alert_rules', 'licenses', 'radio_profiles', 'users', 'software'] as const
+const PARTS = [
+  ...(['policy', 'plugins', 'alert_rules', 'licenses'] as const),
+  ...(['radio_profiles', 'users', 'invitations', 'software'] as const),
+]
+/** Roles that a hub may give. */
+const ROLES = ['viewer', 'operator', 'sim:issuer'] as const
+const LIVES = ['24h', '3d', '7d', '30d'] as const
 const TONES: Readonly<Record<string, Tone>> = {
   in_step: 'ok',
   differs: 'warn',
@@ -53,6 +61,7 @@ function Groups() {
   const boxes = useQuery('/v1/desired-state', { query: { limit: 500 } }, { on: CHANGES, everyMs: LOOK_MS })
   const [open, setOpen] = useState<Group | 'new' | undefined>(undefined)
   const [box, setBox] = useState<string | undefined>(undefined)
+  const [inviting, setInviting] = useState<string | undefined>(undefined)
   const rows = groups.data?.groups ?? []
   const all = boxes.data?.boxes ?? []
   if (groups.error !== undefined) return <ErrorNotice error={groups.error} onRetry={groups.reload} />
@@ -60,6 +69,7 @@ function Groups() {
   if (groups.data === undefined || (all.length === 0 && rows.length === 0)) return null
   const steered = all.filter(({ version }) => version !== null)
   const shown = all.find(({ node_id }) => node_id === box)
+  const invited = rows.find(({ name }) => name === inviting)
   return (
     <section aria-labelledby="mesh-groups">
       <h2 id="mesh-groups">{t('groups.title')}</h2>
@@ -69,7 +79,7 @@ function Groups() {
         <DataTable
           label={t('groups.title')}
           rows={rows}
-          columns={groupColumns(setOpen, groups.reload)}
+          columns={groupColumns(setOpen, setInviting, groups.reload)}
           keyOf={({ name }) => name}
         />
       )}
@@ -95,6 +105,9 @@ function Groups() {
           onClose={() => setOpen(undefined)}
         />
       )}
+      {invited === undefined ? null : (
+        <InviteDialog group={invited} onDone={groups.reload} onClose={() => setInviting(undefined)} />
+      )}
       {shown === undefined ? null : (
         <Dialog isOpen title={shown.name} onClose={() => setBox(undefined)}>
           <PartList parts={shown.parts} />
@@ -107,7 +120,11 @@ function Groups() {
   )
 }
 
-function groupColumns(open: (group: Group) => void, onChange: () => void): readonly Column<Group>[] {
+function groupColumns(
+  open: (group: Group) => void,
+  invite: (name: string) => void,
+  onChange: () => void,
+): readonly Column<Group>[] {
   return [
     {
       key: 'name',
@@ -132,6 +149,9 @@ function groupColumns(open: (group: Group) => void, onChange: () => void): reado
           <>
             <Button kind="quiet" onClick={() => open(group)}>
               {t('groups.edit')}
+            </Button>{' '}
+            <Button kind="quiet" onClick={() => invite(group.name)}>
+              {t('groups.invite')}
             </Button>{' '}
             <DialogButton
               button={{ kind: 'quiet', children: t('groups.remove') }}
@@ -265,6 +285,100 @@ function GroupDialog({ group, boxes, onDone, onClose }: GroupDialogProps) {
         error={state === undefined ? t('groups.state.wrong') : undefined}
       />
     </FormDialog>
+  )
+}
+
+interface InviteProps {
+  readonly group: Group
+  readonly onDone: () => void
+  readonly onClose: () => void
+}
+
+/** Asks who is invited; then shows the token of each box, once. */
+function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: InviteProps) {
+  const [name, setName] = useState('')
+  const [roles, setRoles] = useState<readonly (typeof ROLES)[number][]>(['viewer'])
+  const [life, setLife] = useState<string>('7d')
+  const [made, setMade] = useState<AnswerOf<'POST', '/v1/groups/{name}/invitations'> | undefined>(undefined)
+  if (made !== undefined) return <Tokens made={made} onClose={onClose} />
+  return (
+    <FormDialog
+      title={t('groups.invite.title', { name: group })}
+      confirm={t('groups.invite')}
+      what={t('groups.invite.what')}
+      isDisabled={name === '' || roles.length === 0}
+      act={async () => {
+        const body = { name, roles: [...roles], expires_in: life }
+        setMade(await api.post('/v1/groups/{name}/invitations', { path: { name: group }, body }))
+      }}
+      onDone={onDone}
+      onClose={onClose}
+    >
+      {invitations.map(({ name: person, expires_at: at }) => (
+        <p key={person}>
+          {person} (<Time at={at} />){' '}
+          <DialogButton
+            button={{ kind: 'quiet', children: t('groups.remove') }}
+            title={person}
+            confirm={t('groups.remove')}
+            act={() =>
+              api.delete('/v1/groups/{name}/invitations/{person}', { path: { name: group, person } })
+            }
+            done={t('groups.saved')}
+            onDone={onDone}
+          />
+        </p>
+      ))}
+      <Field label={t('groups.invite.person')} value={name} onInput={setName} />
+      <fieldset>
+        <legend>{t('groups.invite.roles')}</legend>
+        {ROLES.map((role) => (
+          <Checkbox
+            key={role}
+            label={role}
+            isChecked={roles.includes(role)}
+            onChange={(isChosen) =>
+              setRoles(ROLES.filter((one) => (one === role ? isChosen : roles.includes(one))))
+            }
+          />
+        ))}
+      </fieldset>
+      <Select
+        label={t('groups.invite.life')}
+        value={life}
+        options={LIVES.map((one) => ({ value: one, label: one }))}
+        onChange={setLife}
+      />
+    </FormDialog>
+  )
+}
+
+interface TokensProps {
+  readonly made: AnswerOf<'POST', '/v1/groups/{name}/invitations'>
+  readonly onClose: () => void
+}
+
+function Tokens({ made: { name, boxes }, onClose }: TokensProps) {
+  return (
+    <Dialog isOpen title={t('groups.invite.tokens', { name })} onClose={onClose}>
+      <p>{t('groups.invite.link')}</p>
+      <DataTable
+        label={t('groups.invite.tokens', { name })}
+        rows={boxes}
+        columns={[
+          { key: 'box', title: t('groups.box'), cell: (box) => box.name },
+          {
+            key: 'token',
+            title: t('groups.invite.token'),
+            cell: ({ token }) => <Copy text={token} label={token} />,
+          },
+        ]}
+        keyOf={({ node_id }) => node_id}
+      />
+      <div class="actions">
+        <Button onClick={onClose}>{t('ui.close')}</Button>
+      </div>
+    </Dialog>
   )
 }
 

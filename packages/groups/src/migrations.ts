@@ -1,6 +1,6 @@
 import type { Migration } from '@steeple/contracts'
 
-/** The schema: what a hub keeps (group, document, report, rollout) and what a box keeps (permit, desired, part, software). */
+/** The schema: what a hub keeps (group, invited, document, report, rollout) and what a box keeps (permit, desired, part, software). */
 export const MIGRATIONS: readonly Migration[] = [
   {
     id: '0001_groups',
@@ -78,6 +78,21 @@ export const MIGRATIONS: readonly Migration[] = [
         well_since_ms bigint,
         stopped_by text,
         row_sum bigint not null
+      )`,
+    ],
+  },
+  {
+    id: '0004_invited',
+    up: [
+      `create table groups_invited (
+        group_name text not null,
+        name text not null,
+        roles text not null,
+        tokens text not null,
+        expires_at_ms bigint not null,
+        withdrawn_at_ms bigint not null,
+        row_sum bigint not null,
+        primary key (group_name, name)
       )`,
     ],
   },

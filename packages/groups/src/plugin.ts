@@ -17,6 +17,7 @@ import type { GroupsConfig } from './config.ts'
 import { ALL, BOX, boxesOf, type Parts, PLAN } from './context.ts'
 import { desiredRoutes, standingOf } from './hub/desired-routes.ts'
 import { groupRoutes } from './hub/group-routes.ts'
+import { invitationRoutes } from './hub/invitation-routes.ts'
 import { planReconciler, reportIn } from './hub/plan.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { SOFTWARE_BOX, softwareReconciler } from './software/box.ts'
@@ -67,6 +68,7 @@ export const plugin: Plugin<GroupsConfig> = {
       ]),
       routes: [
         ...groupRoutes(parts),
+        ...invitationRoutes(parts),
         ...desiredRoutes(parts),
         ...steeringRoutes(parts),
         ...softwareRoutes(parts),

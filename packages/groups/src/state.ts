@@ -1,4 +1,10 @@
-import { type ErrorDetail, isRecord, type JsonSchema, objectSchema } from '@steeple/contracts'
+import {
+  type ErrorDetail,
+  isRecord,
+  type JsonSchema,
+  objectSchema,
+  TIMESTAMP_SCHEMA,
+} from '@steeple/contracts'
 import { BUILD_ID, STAGING, TERMS } from './software/terms.ts'
 
 /** What a hub can set of a box, in the order in which it is applied. */
@@ -9,6 +15,7 @@ export const PARTS = [
   'licenses',
   'radio_profiles',
   'users',
+  'invitations',
   'software',
 ] as const
 export type PartName = (typeof PARTS)[number]
@@ -23,6 +30,14 @@ export interface Difference {
   readonly desired: unknown
   /** Undefined: nothing. */
   readonly actual: unknown
+}
+
+/** Whoever may arm, or give that right, is the box's own. */
+export const GIVEN_ROLES: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  uniqueItems: true,
+  items: { type: 'string', enum: ['viewer', 'operator', 'sim:issuer'] },
 }
 
 const NAMED = { type: 'object', maxProperties: 500 } as const
@@ -67,12 +82,7 @@ export const STATE_SCHEMA: JsonSchema = objectSchema({
     additionalProperties: {
       ...objectSchema(
         {
-          roles: {
-            type: 'array',
-            minItems: 1,
-            uniqueItems: true,
-            items: { type: 'string', enum: ['viewer', 'operator', 'sim:issuer'] },
-          },
+          roles: GIVEN_ROLES,
         },
         ['roles'],
       ),
@@ -80,6 +90,28 @@ export const STATE_SCHEMA: JsonSchema = objectSchema({
     },
     description:
       'By name, of people who are known on the box: their roles; null removes them. The roles that arm are given on the box.',
+  },
+  invitations: {
+    ...NAMED,
+    additionalProperties: {
+      ...objectSchema(
+        {
+          roles: GIVEN_ROLES,
+          expires_at: TIMESTAMP_SCHEMA,
+          tokens: {
+            type: 'object',
+            maxProperties: 2_000,
+            additionalProperties: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+            description:
+              'By node id: the SHA-256 of the token, which the hub has shown once. A box gets its own.',
+          },
+        },
+        ['roles', 'expires_at', 'tokens'],
+      ),
+      type: ['object', 'null'],
+    },
+    description:
+      'By name, of people who are new on the box; null withdraws. POST /v1/groups/{name}/invitations makes them.',
   },
   software: objectSchema({ build: BUILD_ID, ...TERMS, ...STAGING }, ['build'], {
     description:

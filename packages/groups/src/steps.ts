@@ -6,6 +6,8 @@ export interface Step {
   /** Of what it is about, from the state. */
   readonly pointer: string
   readonly question: OwnQuestion
+  /** Refusals that say that there is nothing to do any more. */
+  readonly done?: readonly string[]
 }
 /** What cannot even be asked for. */
 export interface Hindrance {
@@ -21,7 +23,7 @@ interface Part {
   /** What is there, in the form of what is to be. */
   seen(answer: Values, desired: Values): Values
   /** What is asked for what differs. */
-  steps(desired: Values, seen: Values, answer: Values): readonly (Step | Hindrance)[]
+  steps(desired: Values, seen: Values, answer: Values, nowMs: number): readonly (Step | Hindrance)[]
   /** What is still under way when all was asked, or came to nothing; nothing when absent. */
   rest?(desired: Values, answer: Values): (Hindrance & { readonly isPassing: boolean }) | undefined
 }
@@ -50,6 +52,7 @@ export const HOW: Readonly<Record<PartName, Part>> = {
   },
   radio_profiles: { look: '/v1/tx/profiles', seen: profiles, steps: profileSteps },
   users: { look: '/v1/users', seen: users, steps: userSteps },
+  invitations: { look: '/v1/users/invitations', seen: () => ({}), steps: invitationSteps },
   software: {
     look: '/v1/software',
     seen: ({ running }) => ({ build: isRecord(running) ? running.build : null }),
@@ -211,6 +214,24 @@ function userSteps(desired: Values, seen: Values, answer: Values): readonly (Ste
   })
 }
 
+/** Those who are here already, or have been, are not invited again. */
+function invitationSteps(desired: Values, _: Values, answer: Values, nowMs: number): readonly Step[] {
+  const open = new Map(listIn(answer, 'invitations').map(({ name, id }) => [name, id]))
+  return Object.entries(desired).flatMap(([name, value]): readonly Step[] => {
+    const pointer = at('invitations', name)
+    if (!isRecord(value)) {
+      const path = `/v1/users/invitations/${String(open.get(name))}`
+      return open.has(name) ? [{ pointer, question: { method: 'DELETE', path } }] : []
+    }
+    const { roles, expires_at, tokens } = value
+    const [token_sha256] = isRecord(tokens) ? Object.values(tokens) : []
+    if (token_sha256 === undefined || (msFromTimestamp(String(expires_at)) ?? 0) <= nowMs) return []
+    const path = `/v1/users/invitations/hashes/${String(token_sha256)}` as const
+    const question: OwnQuestion = { method: 'PUT', path, body: { name, roles, expires_at } }
+    return [{ pointer, question, done: ['user_exists', 'invitation_ended'] }]
+  })
+}
+
 /** A build is asked for in a moment, and is there after a night. */
 function softwareRest({ build }: Values, { running, wanted }: Values): ReturnType<Required<Part>['rest']> {
   if (isRecord(running) && running.build === build) return undefined
@@ -223,6 +244,8 @@ function softwareRest({ build }: Values, { running, wanted }: Values): ReturnTyp
 /** What is to be, in the form in which it is seen: an order that nobody sees does not differ. */
 export function comparable(part: PartName, desired: Values): Values {
   if (part === 'software') return { build: desired.build }
+  // Nobody sees whether a person has come by it.
+  if (part === 'invitations') return {}
   if (part === 'licenses')
     return Object.fromEntries(Object.entries(desired).map(([node, signed]) => [node, licensed(signed)]))
   if (part !== 'users') return desired

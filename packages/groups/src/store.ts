@@ -11,6 +11,16 @@ export interface GroupRow {
   readonly updated_at_ms: number
   readonly updated_by: string
 }
+/** A person who is invited to the boxes of a group, at the hub. `roles` and `tokens` (hashes by node id) are JSON. */
+export interface InvitedRow {
+  readonly group_name: string
+  readonly name: string
+  readonly roles: string
+  readonly tokens: string
+  readonly expires_at_ms: number
+  /** 0: not. */
+  readonly withdrawn_at_ms: number
+}
 /** The newest document of a box, at the hub. `content`: what of it makes another version where it is another. */
 export interface DocumentRow {
   readonly node_id: string
@@ -74,6 +84,11 @@ export const GROUPS: Table<GroupRow> = defineTable<GroupRow>(
   ['name', 'rank', 'members', 'state', 'updated_at_ms', 'updated_by'],
   ['name'],
 )
+export const INVITED: Table<InvitedRow> = defineTable<InvitedRow>(
+  'groups_invited',
+  ['group_name', 'name', 'roles', 'tokens', 'expires_at_ms', 'withdrawn_at_ms'],
+  ['group_name', 'name'],
+)
 export const DOCUMENTS: Table<DocumentRow> = defineTable<DocumentRow>(
   'groups_document',
   ['node_id', 'version', 'content', 'document'],
@@ -111,7 +126,7 @@ export const ROLLOUTS: Table<RolloutRow> = defineTable<RolloutRow>(
 )
 export const TABLES: readonly TableSpec[] = [
   ...[GROUPS, DOCUMENTS, REPORTS, PERMITS, DESIRED, PART_ROWS],
-  ...[SOFTWARE, ROLLOUTS],
+  ...[SOFTWARE, ROLLOUTS, INVITED],
 ]
 
 /** The one row of `groups_permit`, `groups_desired` and `groups_software`. */
@@ -120,6 +135,11 @@ export const ONLY = 1
 /** Groups in the order in which they are merged. */
 export function groupsInOrder(reader: Reader): Promise<readonly GroupRow[]> {
   return GROUPS.select(reader, 'order by rank, name')
+}
+
+/** Who is invited to the boxes of a group, also those who are not any more. */
+export function invitedTo(reader: Reader, group_name: string): Promise<readonly InvitedRow[]> {
+  return INVITED.select(reader, 'where group_name = :group_name order by name', { group_name })
 }
 
 /** The version of a box's document, without the document. */

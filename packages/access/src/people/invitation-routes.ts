@@ -8,6 +8,7 @@ import {
   type JsonSchema,
   type MutationTx,
   msFromDuration,
+  msFromTimestamp,
   networkOf,
   objectSchema,
   PAGE_QUERY,
@@ -31,12 +32,14 @@ import { isBoundAlive } from '../derived/source.ts'
 import { BY_SCHEMA, createdByText, rolesNow } from '../token-owner.ts'
 import { findById } from '../token-store.ts'
 import {
+  endInvitation,
+  endInvitationsOf,
   findInvitation,
   findInvitationById,
   type InvitationRow,
   insertInvitation,
   listInvitations,
-  removeInvitation,
+  OPEN,
 } from './invitation-store.ts'
 import type { Attempt } from './lockout.ts'
 import { drawUser, storeUser, userExists } from './new-user.ts'
@@ -97,12 +100,6 @@ interface InvitationWish {
   readonly expires_in?: string | undefined
 }
 
-/** A new invitation: the token to show once, and the row to store. */
-interface NewInvitation {
-  readonly token: string
-  readonly row: InvitationRow
-}
-
 interface AcceptBody {
   readonly token: string
   readonly password: string
@@ -117,26 +114,33 @@ const SECRET_BYTES = 32
 /** What failures with invitations count as. No user has such a name. */
 const NO_NAME = '(invitation)'
 
-/** Draws an invitation. Throws `validation_failed` for a life that is none. */
-function drawInvitation(people: People, wish: InvitationWish, maker: Principal): NewInvitation {
+/** A new invitation, good for so long. Throws `validation_failed` for a life that is none. */
+function newInvitation(
+  people: People,
+  maker: Principal,
+  {
+    name,
+    roles,
+    token_sha256,
+  }: { readonly name: string; readonly roles: readonly Role[]; readonly token_sha256: string },
+  { livesMs, pointer }: { readonly livesMs: number | undefined; readonly pointer: string },
+): InvitationRow {
   const nowMs = people.context.clock.nowMs()
-  const livesMs = msFromDuration(wish.expires_in ?? DEFAULT_LIFE)
-  if (livesMs === undefined || livesMs > (msFromDuration(MAX_LIFE) ?? 0)) {
-    const message = `must be more than zero and at most ${MAX_LIFE}`
-    throw validationFailed(`/expires_in ${message}`, { details: [{ pointer: '/expires_in', message }] })
+  if (livesMs === undefined || livesMs <= 0 || livesMs > (msFromDuration(MAX_LIFE) ?? 0)) {
+    const message = `must be more than zero and at most ${MAX_LIFE} from now`
+    throw validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
   }
-  const token = `svci_${randomBytes(SECRET_BYTES).toString('base64url')}`
-  const row: InvitationRow = {
+  return {
     id: randomUUID(),
-    token_sha256: tokenSha256(token),
-    name: wish.name,
-    roles: JSON.stringify(wish.roles),
+    token_sha256,
+    name,
+    roles: JSON.stringify(roles),
     created_at_ms: nowMs,
     expires_at_ms: nowMs + livesMs,
     created_by: createdByText(maker),
     parent: lastingParent(maker),
+    ended_at_ms: OPEN,
   }
-  return { token, row }
 }
 
 /** Stores an invitation. Throws `user_exists` when its name is taken already. */
@@ -158,7 +162,7 @@ async function acceptInvitation(
   const { context, lockout } = people
   const attempt: Attempt = { name: NO_NAME, network: networkOf(request.peerAddress), userId: undefined }
   const invitation = await findInvitation(context.db, tokenSha256(request.body.token))
-  if (invitation === undefined || !(await isGood(people, invitation))) {
+  if (invitation?.ended_at_ms !== OPEN || !(await isGood(people, invitation))) {
     await lockout.beginOfNetwork(attempt)
     const { network } = attempt
     return people.failures.refuse(request, { target: 'nobody', network, error: invitationInvalid() })
@@ -172,7 +176,7 @@ async function acceptInvitation(
   })
   const qr = request.body.with_qr === true ? { totp_qr: await qrRows(user.shown.totp_uri) } : {}
   return request.mutate(user.row.id, async (tx) => {
-    if (!(await removeInvitation(tx, invitation.id))) throw invitationInvalid()
+    if (!(await endInvitation(tx, invitation.id, context.clock.nowMs()))) throw invitationInvalid()
     await storeUser(tx, user)
     tx.audit({
       detail: { name: user.row.name, roles: JSON.parse(user.row.roles), invitation: invitation.id },
@@ -264,7 +268,14 @@ const invitationNotFound: ErrorFactory = defineError(
 
 /** Inviting people, and accepting. */
 export function invitationRoutes(people: People): readonly Route[] {
-  return [inviteRoute(people), listRoute(people), withdrawRoute(), acceptPageRoute(), acceptRoute(people)]
+  return [
+    inviteRoute(people),
+    inviteByHashRoute(people),
+    listRoute(people),
+    withdrawRoute(people),
+    acceptPageRoute(),
+    acceptRoute(people),
+  ]
 }
 
 function listRoute({ context }: People): Route {
@@ -285,7 +296,7 @@ function listRoute({ context }: People): Route {
   })
 }
 
-function withdrawRoute(): Route {
+function withdrawRoute({ context: { clock } }: People): Route {
   return route<{ readonly id: string }, unknown, unknown>({
     method: 'DELETE',
     path: '/v1/users/invitations/:id',
@@ -295,14 +306,15 @@ function withdrawRoute(): Route {
     schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
     audit: 'user.uninvite',
     errors: ['invitation_not_found'],
-    handle: (request) => request.mutate(request.params.id, (tx) => withdraw(tx, request.params.id)),
+    handle: (request) =>
+      request.mutate(request.params.id, (tx) => withdraw(tx, request.params.id, clock.nowMs())),
   })
 }
 
-async function withdraw(tx: MutationTx, id: string): Promise<Reply> {
+async function withdraw(tx: MutationTx, id: string, nowMs: number): Promise<Reply> {
   const row = await findInvitationById(tx, id)
   if (row === undefined) throw invitationNotFound(id)
-  await removeInvitation(tx, id)
+  await endInvitation(tx, id, nowMs)
   tx.audit({ detail: { name: row.name } })
   return { status: 204 }
 }
@@ -317,6 +329,18 @@ function invitationRecord(row: InvitationRow): object {
     created_by: JSON.parse(row.created_by),
   }
 }
+
+/** As answered to whoever made it. */
+function madeRecord({ id, name, roles, expires_at_ms }: InvitationRow): object {
+  return { id, name, roles: JSON.parse(roles), expires_at: timestampFromMs(expires_at_ms) }
+}
+
+/** A hash that comes again after its token has done its work. */
+const invitationEnded: ErrorFactory = defineError(
+  'invitation_ended',
+  409,
+  'the invitation of %s was accepted or withdrawn here; make another one',
+)
 
 function inviteRoute(people: People): Route {
   return route<unknown, unknown, InvitationWish>({
@@ -343,17 +367,73 @@ function inviteRoute(people: People): Route {
     audit: 'user.invite',
     errors: ['user_exists'],
     handle: (request) => {
-      const { name, roles } = request.body
+      const { name, roles, expires_in = DEFAULT_LIFE } = request.body
       requireGivable(roles, request.principal)
-      const { token, row } = drawInvitation(people, request.body, request.principal)
-      const expires_at = timestampFromMs(row.expires_at_ms)
+      const token = `svci_${randomBytes(SECRET_BYTES).toString('base64url')}`
+      const life = { livesMs: msFromDuration(expires_in), pointer: '/expires_in' }
+      const row = newInvitation(
+        people,
+        request.principal,
+        { name, roles, token_sha256: tokenSha256(token) },
+        life,
+      )
       return request.mutate(row.id, async (tx) => {
         await storeInvitation(tx, row)
         tx.audit({ detail: { name, roles } })
-        return { status: 201, body: { id: row.id, name, roles, expires_at, token }, sealed: true }
+        return { status: 201, body: { ...madeRecord(row), token }, sealed: true }
       })
     },
   })
+}
+
+/** Somebody else has drawn the token, as a hub does for its boxes. */
+function inviteByHashRoute(people: People): Route {
+  const { context } = people
+  return route<{ readonly sha256: string }, unknown, HashWish>({
+    method: 'PUT',
+    path: '/v1/users/invitations/hashes/:sha256',
+    role: 'admin',
+    summary: 'Invite a person by the hash of a token that was drawn elsewhere',
+    description:
+      'SHA-256 of the token, hex. The same hash makes no second invitation, and opens none that was accepted or withdrawn. ' +
+      'Another one of the same maker for the same name takes its place.',
+    example: { name: 'grace', roles: ['operator'], expires_at: '2026-12-24T00:00:00Z' },
+    schema: {
+      params: objectSchema({ sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } }, ['sha256']),
+      body: objectSchema({ name: USER_NAME_SCHEMA, roles: USER_ROLES_SCHEMA, expires_at: TIMESTAMP_SCHEMA }, [
+        ...['name', 'roles', 'expires_at'],
+      ]),
+      response: objectSchema(FIELDS, Object.keys(FIELDS)),
+    },
+    audit: 'user.invite',
+    errors: ['user_exists', 'invitation_ended'],
+    handle: async (request) => {
+      const { name, roles, expires_at } = request.body
+      requireGivable(roles, request.principal)
+      const nowMs = context.clock.nowMs()
+      const livesMs = (msFromTimestamp(expires_at) ?? nowMs) - nowMs
+      const given = { name, roles, token_sha256: request.params.sha256 }
+      const row = newInvitation(people, request.principal, given, { livesMs, pointer: '/expires_at' })
+      const known = await findInvitation(context.db, row.token_sha256)
+      if (known !== undefined) {
+        if (known.ended_at_ms !== OPEN) throw invitationEnded(known.name)
+        return { body: madeRecord(known) }
+      }
+      return await request.mutate(row.id, async (tx) => {
+        await endInvitationsOf(tx, row, nowMs)
+        await storeInvitation(tx, row)
+        tx.audit({ detail: { name, roles } })
+        return { body: madeRecord(row) }
+      })
+    },
+  })
+}
+
+interface HashWish {
+  readonly name: string
+  readonly roles: readonly Role[]
+  /** RFC 3339. */
+  readonly expires_at: string
 }
 
 function acceptRoute(people: People): Route {

@@ -13,26 +13,42 @@ export interface InvitationRow {
   readonly created_by: string
   /** The credential that it ends with: see `derived/source.ts`. Null: none. */
   readonly parent: string | null
+  /** When it was accepted or withdrawn; 0 while it is open. It stays until it would have expired: its hash may come again. */
+  readonly ended_at_ms: number
 }
+
+/** `ended_at_ms` of one that is open. */
+export const OPEN = 0
 
 const INVITATIONS: Table<InvitationRow> = defineTable(
   'access_invitation',
-  ['id', 'token_sha256', 'name', 'roles', 'created_at_ms', 'expires_at_ms', 'created_by', 'parent'],
+  [
+    'id',
+    'token_sha256',
+    'name',
+    'roles',
+    'created_at_ms',
+    'expires_at_ms',
+    'created_by',
+    'parent',
+    'ended_at_ms',
+  ],
   ['id'],
 )
 
 /** The table of invitations, for the integrity scan. */
 export const INVITATION_TABLES: readonly TableSpec[] = [INVITATIONS]
 
-/** The invitation with that hash, checked. */
+/** The invitation with that hash, also one that has ended, checked. */
 export async function findInvitation(reader: Reader, sha256: string): Promise<InvitationRow | undefined> {
   const rows = await INVITATIONS.select(reader, 'where token_sha256 = :sha256', { sha256 })
   return rows[0]
 }
 
-/** The invitation with that id, checked. */
-export function findInvitationById(reader: Reader, id: string): Promise<InvitationRow | undefined> {
-  return INVITATIONS.find(reader, { id })
+/** The open invitation with that id, checked. */
+export async function findInvitationById(reader: Reader, id: string): Promise<InvitationRow | undefined> {
+  const row = await INVITATIONS.find(reader, { id })
+  return row?.ended_at_ms === OPEN ? row : undefined
 }
 
 /** At most `limit` invitations that are good still, behind the id `afterId`. */
@@ -44,9 +60,20 @@ export function listInvitations(
 ): Promise<readonly InvitationRow[]> {
   return INVITATIONS.select(
     reader,
-    'where expires_at_ms > :now_ms and id > :after_id order by id limit :limit',
+    'where expires_at_ms > :now_ms and ended_at_ms = 0 and id > :after_id order by id limit :limit',
     { now_ms: nowMs, after_id: afterId, limit },
   )
+}
+
+/** Ends the open invitations of a name that came from the same maker. */
+export async function endInvitationsOf(tx: Tx, row: InvitationRow, nowMs: number): Promise<void> {
+  const { name, created_by } = row
+  const rows = await INVITATIONS.select(
+    tx,
+    'where name = :name and created_by = :created_by and ended_at_ms = 0',
+    { name, created_by },
+  )
+  for (const { id } of rows) await endInvitation(tx, id, nowMs)
 }
 
 export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
@@ -54,8 +81,10 @@ export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
 }
 
 /** Uses up an invitation; false when another was faster. */
-export function removeInvitation(tx: Tx, id: string): Promise<boolean> {
-  return INVITATIONS.remove(tx, { id })
+export async function endInvitation(tx: Tx, id: string, nowMs: number): Promise<boolean> {
+  const row = await findInvitationById(tx, id)
+  if (row === undefined) return false
+  return await INVITATIONS.swap(tx, row, { ...row, ended_at_ms: nowMs }, 'ended_at_ms')
 }
 
 /** Removes the invitations that end with that credential. */
@@ -68,8 +97,9 @@ export async function removeInvitationsBy(tx: Tx, userId: string): Promise<void>
   await tx.run('delete from access_invitation where created_by like :naming', { naming: `%"${userId}"%` })
 }
 
+/** Those that are open. */
 export function allInvitations(reader: Reader): Promise<readonly InvitationRow[]> {
-  return INVITATIONS.select(reader, '')
+  return INVITATIONS.select(reader, 'where ended_at_ms = 0')
 }
 
 /** Removes the invitations that are over. */

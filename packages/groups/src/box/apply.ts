@@ -184,7 +184,7 @@ class Asker {
 
   async #steps(): Promise<readonly (Step | Hindrance)[]> {
     const { answer, seen } = await this.#look()
-    return HOW[this.#part].steps(this.#desired, seen, answer)
+    return HOW[this.#part].steps(this.#desired, seen, answer, this.#parts.context.clock.nowMs())
   }
 
   async #take(
@@ -196,6 +196,7 @@ class Asker {
       return undefined
     } catch (error) {
       this.#signal.throwIfAborted()
+      if (isServiceError(error) && step.done?.includes(error.code) === true) return undefined
       const isPassing = !isServiceError(error) || error.status >= 500 || error.status === 429
       if (!isServiceError(error))
         this.#parts.context.log.error({ err: error }, 'a part of the desired state failed')

@@ -2,7 +2,7 @@ import { hash, X509Certificate } from 'node:crypto'
 import { type Membership, systemPrincipal, type Tx } from '@steeple/contracts'
 import { ALL, BOX, type Parts } from '../context.ts'
 import { type BoxDocument, digestOf, type Kept, orderOf, readDocument, verified } from '../document.ts'
-import type { PartName } from '../state.ts'
+import { canonical, type PartName } from '../state.ts'
 import { DESIRED, type DesiredRow, ONLY, PART_ROWS, type PartRow, PERMITS } from '../store.ts'
 
 /** The hub of this box, as a permit names it. */
@@ -76,7 +76,24 @@ async function keep(tx: Tx, row: Omit<DesiredRow, 'id' | 'taken_at_ms'>, nowMs: 
     before?.hub_id === row.hub_id && before.ca_sha256 === row.ca_sha256 && before.version >= row.version
   if (isOlder) return
   if (before !== undefined && before.ca_sha256 !== row.ca_sha256) await tx.run('delete from groups_part')
+  else if (before !== undefined) await carryDone(tx, before, row)
   await DESIRED.put(tx, { id: ONLY, ...row, taken_at_ms: nowMs })
+}
+
+/** What a part was applied for is not applied again because another part has changed: what somebody changed here since stays. */
+async function carryDone(
+  tx: Tx,
+  before: DesiredRow,
+  { version, document }: Pick<DesiredRow, 'version' | 'document'>,
+): Promise<void> {
+  const { state: was } = readDocument(before.document)
+  const { state: is } = readDocument(document)
+  for (const row of await PART_ROWS.select(tx, '')) {
+    const isSame =
+      row.part in is && canonical(was[row.part as PartName]) === canonical(is[row.part as PartName])
+    if (isSame && row.version === before.version && row.status === 'applied')
+      await PART_ROWS.put(tx, { ...row, version })
+  }
 }
 
 /** What is kept, read again. */

@@ -1,4 +1,5 @@
 import {
+  type ErrorDetail,
   expandRoles,
   isServiceError,
   type JsonSchema,
@@ -21,14 +22,22 @@ import {
 } from '@steeple/contracts'
 import { boxesOf, type Parts, requireHub } from '../context.ts'
 import { MOST_CHARACTERS } from '../document.ts'
-import { PARTS, type PartName, STATE_SCHEMA, type State, unsteerable, type Values } from '../state.ts'
+import {
+  GIVEN_ROLES,
+  PARTS,
+  type PartName,
+  STATE_SCHEMA,
+  type State,
+  unsteerable,
+  type Values,
+} from '../state.ts'
 import { HOW } from '../steps.ts'
-import { GROUPS, type GroupRow, groupsInOrder } from '../store.ts'
-import { contentFor, issue, type Members, membersOf, stateOf } from './plan.ts'
+import { GROUPS, type GroupRow, groupsInOrder, INVITED, type InvitedRow, invitedTo } from '../store.ts'
+import { contentFor, issue, type Members, membersOf, stateOf, tokensOf } from './plan.ts'
 
 export const NODE_ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }
 /** And no key, token or IMSI that somebody pasted: the audit trail keeps the name. */
-const NAME: JsonSchema = {
+export const NAME: JsonSchema = {
   type: 'string',
   pattern: '^(?!.*[0-9]{14}|.*[0-9a-f]{32})[a-z0-9][a-z0-9_-]{0,63}$',
 }
@@ -53,6 +62,16 @@ const GROUP: JsonSchema = recordSchema({
   members: recordSchema({ all: { type: 'boolean' }, nodes: { type: 'array', items: NODE_ID } }),
   boxes: { type: 'integer', description: 'How many boxes it has now.' },
   state: STATE_SCHEMA,
+  invitations: {
+    type: 'array',
+    description: 'Who is invited to its boxes and until when. Whether they have come, each box knows.',
+    items: recordSchema({
+      name: { type: 'string' },
+      roles: GIVEN_ROLES,
+      expires_at: TIMESTAMP_SCHEMA,
+      boxes: { type: 'integer' },
+    }),
+  },
   updated_at: TIMESTAMP_SCHEMA,
   updated_by: { type: 'string' },
 })
@@ -88,7 +107,7 @@ function listRoute(parts: Parts): Route {
           page,
           'groups',
           rows,
-          (row) => recordOf(row, boxes),
+          async (row) => recordOf(row, boxes, await invitedTo(parts.context.db, row.name)),
           ({ name }) => [name],
         ),
       )
@@ -109,7 +128,7 @@ function showRoute(parts: Parts): Route {
       const row = await GROUPS.find(parts.context.db, { name })
       if (row === undefined) throw notFound(`group ${name}`)
       const boxes = (await boxesOf(parts)).map(({ nodeId }) => nodeId)
-      return ok(recordOf(row, boxes))
+      return ok(recordOf(row, boxes, await invitedTo(parts.context.db, name)))
     },
   })
 }
@@ -150,7 +169,7 @@ function setRoute(parts: Parts): Route {
         await GROUPS.put(tx, row)
         tx.audit({ detail: { rank, all: own.all, nodes: own.nodes.length, parts: Object.keys(state) } })
         await issue(parts, tx, others)
-        return { body: recordOf(row, boxes) }
+        return { body: recordOf(row, boxes, await invitedTo(tx, name)) }
       })
     },
   })
@@ -172,6 +191,8 @@ function removeRoute(parts: Parts): Route {
       return await request.mutate(name, async (tx) => {
         if ((await GROUPS.find(tx, { name })) === undefined) throw notFound(`group ${name}`)
         await GROUPS.remove(tx, { name })
+        for (const row of await invitedTo(tx, name))
+          await INVITED.remove(tx, { group_name: name, name: row.name })
         await issue(parts, tx, others)
         return { status: 204 }
       })
@@ -185,7 +206,10 @@ function byText({ kind, id, name }: Principal): string {
 
 /** Holds a state to the schemas of the routes that would take it here. Throws `validation_failed`. */
 async function check({ context }: Parts, state: State): Promise<void> {
-  const details = unsteerable(state).map(({ pointer, message }) => ({ pointer: `/state${pointer}`, message }))
+  const details = [...unsteerable(state), ...madeElsewhere(state)].map(({ pointer, message }) => ({
+    pointer: `/state${pointer}`,
+    message,
+  }))
   const [first] = details
   if (first !== undefined) throw validationFailed(`${first.pointer} ${first.message}`, { details })
   for (const part of PARTS) {
@@ -196,8 +220,13 @@ async function check({ context }: Parts, state: State): Promise<void> {
   }
 }
 
+function madeElsewhere({ invitations }: State): readonly ErrorDetail[] {
+  const message = 'is made by POST /v1/groups/{name}/invitations, which shows the tokens'
+  return invitations === undefined ? [] : [{ pointer: '/invitations', message }]
+}
+
 async function checkPart(own: OwnRoutes, part: PartName, desired: Values): Promise<void> {
-  for (const step of HOW[part].steps(desired, {}, {})) {
+  for (const step of HOW[part].steps(desired, {}, {}, 0)) {
     if (!('question' in step)) continue
     const at = `/state${step.pointer === '' ? `/${part}` : step.pointer}`
     await taken(() => own.check(step.question), at)
@@ -232,12 +261,12 @@ async function refuseTooMuch(tx: MutationTx, row: GroupRow, boxes: readonly stri
     throw validationFailed(`there are ${MOST_GROUPS} groups already; remove one first`)
   const all = [...others, row].toSorted((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1))
   for (const node of boxes) {
-    if (JSON.stringify(contentFor(node, all)).length > MOST_CHARACTERS / 2)
+    if (JSON.stringify(contentFor(node, all, [])).length > MOST_CHARACTERS / 2)
       throw validationFailed('the state of one box would be larger than 128 KiB; make it smaller')
   }
 }
 
-function recordOf(row: GroupRow, boxes: readonly string[]): object {
+function recordOf(row: GroupRow, boxes: readonly string[], invited: readonly InvitedRow[]): object {
   const members = membersOf(row)
   return {
     name: row.name,
@@ -245,6 +274,15 @@ function recordOf(row: GroupRow, boxes: readonly string[]): object {
     members,
     boxes: members.all ? boxes.length : boxes.filter((id) => members.nodes.includes(id)).length,
     state: stateOf(row),
+    invitations: invited
+      .filter(({ withdrawn_at_ms }) => withdrawn_at_ms === 0)
+      .map(({ name, roles, expires_at_ms, tokens }) => ({
+        name,
+        // Written by the route, from its schema.
+        roles: JSON.parse(roles),
+        expires_at: timestampFromMs(expires_at_ms),
+        boxes: Object.keys(tokensOf({ tokens })).length,
+      })),
     updated_at: timestampFromMs(row.updated_at_ms),
     updated_by: row.updated_by,
   }

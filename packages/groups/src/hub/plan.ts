@@ -3,7 +3,16 @@ import { ALL, boxesOf, type Parts, PLAN } from '../context.ts'
 import { type BoxReport, digestOf, documentText } from '../document.ts'
 import { stagedStates } from '../software/staged.ts'
 import { canonical, merged, type State, type Values } from '../state.ts'
-import { DOCUMENTS, type DocumentRow, type GroupRow, groupsInOrder, REPORTS, ROLLOUTS } from '../store.ts'
+import {
+  DOCUMENTS,
+  type DocumentRow,
+  type GroupRow,
+  groupsInOrder,
+  INVITED,
+  type InvitedRow,
+  REPORTS,
+  ROLLOUTS,
+} from '../store.ts'
 
 /** How often it is looked whether a stage has been well for long enough. */
 const ROLLOUT_MS = 30_000
@@ -25,10 +34,11 @@ export function stateOf({ state }: GroupRow): State {
   return JSON.parse(state) as State
 }
 
-/** What one box is to have, of groups in their order. */
+/** What one box is to have, of groups in their order and of who is invited to them. */
 export function contentFor(
   node: string,
   groups: readonly GroupRow[],
+  invited: readonly InvitedRow[],
 ): { readonly groups: readonly string[]; readonly state: State } {
   const own = groups.filter((group) => isIn(membersOf(group), node))
   // A merge of states has the parts of states.
@@ -38,10 +48,35 @@ export function contentFor(
   ) as State
   // Each box gets its own alone.
   const license = licenses?.[node]
+  const names = own.map(({ name }) => name)
+  const invitations = Object.fromEntries(
+    invited
+      .toSorted((a, b) => names.indexOf(a.group_name) - names.indexOf(b.group_name))
+      .flatMap((row) => (names.includes(row.group_name) ? invitationOf(node, row) : [])),
+  )
   return {
-    groups: own.map(({ name }) => name),
-    state: license === undefined ? state : { ...state, licenses: { [node]: license } },
+    groups: names,
+    state: {
+      ...state,
+      ...(license === undefined ? {} : { licenses: { [node]: license } }),
+      ...(Object.keys(invitations).length === 0 ? {} : { invitations }),
+    },
   }
+}
+
+function invitationOf(node: string, row: InvitedRow): readonly (readonly [string, Values | null])[] {
+  const token = tokensOf(row)[node]
+  if (token === undefined) return []
+  if (row.withdrawn_at_ms > 0) return [[row.name, null]]
+  // Written by the route, from its schema.
+  const roles: unknown = JSON.parse(row.roles)
+  return [[row.name, { roles, expires_at: timestampFromMs(row.expires_at_ms), tokens: { [node]: token } }]]
+}
+
+/** SHA-256 of tokens, by node id. */
+export function tokensOf({ tokens }: Pick<InvitedRow, 'tokens'>): Readonly<Record<string, string>> {
+  // As above.
+  return JSON.parse(tokens) as Readonly<Record<string, string>>
 }
 
 function isIn({ all, nodes }: Members, node: string): boolean {
@@ -70,9 +105,13 @@ export async function issue(
   const documents = new Map((await DOCUMENTS.select(tx, '')).map((row) => [row.node_id, row]))
   const reports = new Map((await REPORTS.select(tx, '')).map((row) => [row.node_id, row]))
   const nowMs = context.clock.nowMs()
+  const invited = await INVITED.select(tx, 'order by group_name, name')
+  for (const { group_name, name, expires_at_ms } of invited)
+    if (expires_at_ms <= nowMs) await INVITED.remove(tx, { group_name, name })
+  const open = invited.filter(({ expires_at_ms }) => expires_at_ms > nowMs)
   const issued_at = timestampFromMs(nowMs)
   const planned = boxes.map(({ nodeId: node }) => ({
-    ...{ node, ...contentFor(node, groups) },
+    ...{ node, ...contentFor(node, groups, open) },
     ...{ before: documents.get(node), told: reports.get(node) },
   }))
   const states = await stagedStates(tx, nowMs, planned)

@@ -25,6 +25,29 @@ let browser: Browser
 let atMast: OpenPage
 let atHill: OpenPage
 
+/** Invites a person to all boxes by the page of the root, which shows a token for each. */
+async function inviteToGroup(root: Page): Promise<void> {
+  const group = { members: { all: true }, state: {} }
+  assert.is((await mast.ask('PUT', '/v1/groups/villages', group)).status, 200)
+  const row = root.getByRole('table', { name: 'Groups of boxes' })
+  await row.getByRole('button', { name: 'Invite', exact: true }).click()
+  const dialog = root.getByRole('dialog')
+  await dialog.getByLabel('Name of the person').fill('grace')
+  await dialog.getByLabel('operator').check()
+  await isAccessible(root, 'inviting a person to a group')
+  await dialog.getByRole('button', { name: 'Invite', exact: true }).click()
+  const tokens = root.getByRole('dialog', { name: 'Links for grace' })
+  await tokens
+    .getByRole('listitem')
+    .getByText(/^svci_/)
+    .waitFor()
+  await isAccessible(root, 'the tokens of a person')
+  await tokens.getByRole('button', { name: 'Close', exact: true }).click()
+  const { groups } = (await mast.ask('GET', '/v1/groups')).body
+  assert.equal(groups[0].invitations[0].roles, ['viewer', 'operator'])
+  await mast.ask('DELETE', '/v1/groups/villages')
+}
+
 /** What a page says of a box in a list of facts. */
 const fact = async (page: Page, term: string): Promise<string> =>
   (await page
@@ -111,6 +134,7 @@ if (executable !== undefined) {
       await eventually(async () =>
         assert.is(await fact(guest, 'Public key'), (await selfOf(hill)).public_key),
       )
+      await inviteToGroup(root)
       await guest.getByRole('button', { name: 'Leave mesh' }).click()
       await dialog.getByText('are revoked at once').waitFor()
       await isAccessible(guest, 'leaving')

@@ -39,7 +39,7 @@ const PARTS = [
 ]
 /** Roles that a hub may give. */
 const ROLES = ['viewer', 'operator', 'sim:issuer'] as const
-const LIVES = ['24h', '3d', '7d', '30d'] as const
+const LIVES = ['24h', '72h', '7d', '30d'] as const
 const TONES: Readonly<Record<string, Tone>> = {
   in_step: 'ok',
   differs: 'warn',
@@ -307,11 +307,16 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
       confirm={t('groups.invite')}
       what={t('groups.invite.what')}
       isDisabled={name === '' || roles.length === 0}
-      act={async () => {
-        const body = { name, roles: [...roles], expires_in: life }
-        setMade(await api.post('/v1/groups/{name}/invitations', { path: { name: group }, body }))
+      act={() =>
+        api.post('/v1/groups/{name}/invitations', {
+          path: { name: group },
+          body: { name, roles: [...roles], expires_in: life },
+        })
+      }
+      onDone={(answer) => {
+        setMade(answer)
+        onDone()
       }}
-      onDone={onDone}
       onClose={onClose}
     >
       {invitations.map(({ name: person, expires_at: at }) => (
@@ -335,7 +340,7 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
         {ROLES.map((role) => (
           <Checkbox
             key={role}
-            label={role}
+            label={word('people.role', role)}
             isChecked={roles.includes(role)}
             onChange={(isChosen) =>
               setRoles(ROLES.filter((one) => (one === role ? isChosen : roles.includes(one))))
@@ -346,7 +351,7 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
       <Select
         label={t('groups.invite.life')}
         value={life}
-        options={LIVES.map((one) => ({ value: one, label: one }))}
+        options={LIVES.map((one) => ({ value: one, label: word('people.for', one) }))}
         onChange={setLife}
       />
     </FormDialog>
@@ -362,19 +367,13 @@ function Tokens({ made: { name, boxes }, onClose }: TokensProps) {
   return (
     <Dialog isOpen title={t('groups.invite.tokens', { name })} onClose={onClose}>
       <p>{t('groups.invite.link')}</p>
-      <DataTable
-        label={t('groups.invite.tokens', { name })}
-        rows={boxes}
-        columns={[
-          { key: 'box', title: t('groups.box'), cell: (box) => box.name },
-          {
-            key: 'token',
-            title: t('groups.invite.token'),
-            cell: ({ token }) => <Copy text={token} label={token} />,
-          },
-        ]}
-        keyOf={({ node_id }) => node_id}
-      />
+      <ul class="home-list">
+        {boxes.map(({ node_id, name: box, token }) => (
+          <li key={node_id}>
+            {box} <code>{token}</code> <Copy text={token} />
+          </li>
+        ))}
+      </ul>
       <div class="actions">
         <Button onClick={onClose}>{t('ui.close')}</Button>
       </div>

@@ -1,9 +1,10 @@
-import { nodeIdentityRef } from '@steeple/contracts'
+import { fileURLToPath } from 'node:url'
+import { nodeIdentityRef, serviceInfoRef } from '@steeple/contracts'
 import { assert, type FakeContext, fakeContext, suite } from '@steeple/testkit'
 import type { AlertsConfig } from '../src/config.ts'
 import type { AlertParts } from '../src/parts.ts'
 import { isEncrypted, type Kind, partsOf, serverOf, type Values } from '../src/receivers/kinds.ts'
-import { wordsOf } from '../src/receivers/words.ts'
+import { ruleTexts, wordsOf } from '../src/receivers/words.ts'
 import { failureOf } from '../src/webhooks/deliver.ts'
 import { messageOf } from '../src/webhooks/message.ts'
 import type { Message } from '../src/webhooks/sign.ts'
@@ -221,7 +222,7 @@ receivers('is told what is grave enough, and of an end where it wants to', () =>
 
 receivers('an end says what it was and how long it lasted, and has no link where nobody has said one', () => {
   const over = message('alert.resolved', { ...DATA, resolved_at: '2026-11-22T19:30:00.000Z' })
-  const { title, text } = wordsOf(over.body, undefined)
+  const { title, text } = wordsOf(over.body, undefined, ruleTexts(fake.context))
   assert.is(title, 'Over: No core on hill')
   assert.is(text, `It was: ${DATA.message}\nFrom 2026-11-22 18:00 UTC to 2026-11-22 19:30 UTC.`)
   const own = message('alert.firing', {
@@ -230,7 +231,26 @@ receivers('an end says what it was and how long it lasted, and has no link where
     subject: 'mine',
     message: 'No core of mine: 4',
   })
-  assert.match(wordsOf(own.body, undefined).title, /^CRITICAL: mine on hill$/)
+  assert.match(wordsOf(own.body, undefined, ruleTexts(fake.context)).title, /^CRITICAL: mine on hill$/)
+})
+
+receivers('names a rule of another plugin, and says what to do, as that plugin does', () => {
+  const textsDir = fileURLToPath(new URL('../../backup/texts', import.meta.url))
+  const running = { plugins: () => [{ alerts: { backup_overdue: {} }, textsDir }, { alerts: { other: {} } }] }
+  const own = fakeContext({
+    id: 'alerts',
+    config: undefined,
+    services: new Map<string, object>([...services, [serviceInfoRef.id, running]]),
+  })
+  const data = {
+    ...DATA,
+    rule: 'backup_overdue',
+    subject: 'backup',
+    message: 'the last backup is 9 days old',
+  }
+  const { title, text } = wordsOf(message('alert.firing', data).body, undefined, ruleTexts(own.context))
+  assert.is(title, 'CRITICAL: No recent backup (backup) on hill')
+  assert.match(text, 'Open Backup and make one now.')
 })
 
 receivers('says so when the keys of this box do not open its secrets', async () => {

@@ -1,7 +1,7 @@
 import type { Severity } from '../rules/rule.ts'
 import { type Message, signedHeaders } from '../webhooks/sign.ts'
 import { type Kind, serverOf, type Values } from './kinds.ts'
-import { type Words, wordsOf } from './words.ts'
+import { type RuleTexts, type Words, wordsOf } from './words.ts'
 
 /** A message as one receiver takes it, over HTTP or SMTP. */
 export type Outgoing = {
@@ -114,8 +114,9 @@ export function outgoingOf(
   { kind, settings, secrets, link }: Receiving,
   message: Message,
   nowMs: number,
+  rules: RuleTexts,
 ): Outgoing {
-  const words = wordsOf(message.body, link)
+  const words = wordsOf(message.body, link, rules)
   const values = { ...settings, ...secrets }
   const hidden = Object.entries(secrets).flatMap(([name, value]) => formsOf(name, value))
   if (kind === 'mail') return { by: 'smtp', secrets: hidden, mail: mailOf(values, words, message) }

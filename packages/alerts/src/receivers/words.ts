@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Context, jsonIn, serviceInfoRef } from '@steeple/contracts'
 import TEXTS from '../../texts/en.json' with { type: 'json' }
 import { outageIn } from '../record.ts'
 import type { Severity } from '../rules/rule.ts'
@@ -30,8 +33,29 @@ interface Told {
 
 const GRAVITY: Readonly<Record<Severity, string>> = { critical: 'CRITICAL', warning: 'Warning', info: 'Note' }
 
+/** What plugins call their rules (`alerts.rule.<name>`), and what they say to do (`alerts.do.<name>`), in English. */
+export type RuleTexts = Readonly<Record<string, string>>
+
+/** Of the plugins that run; read each time, which is once for a message. */
+export function ruleTexts(context: Pick<Context, 'maybe'>): RuleTexts {
+  const plugins = context.maybe(serviceInfoRef)?.plugins() ?? []
+  const said = plugins.flatMap(({ alerts = {}, textsDir }) =>
+    textsDir === undefined || Object.keys(alerts).length === 0 ? [] : textsIn(textsDir),
+  )
+  return Object.assign({}, TEXTS, ...said)
+}
+
+function textsIn(dir: string): object {
+  try {
+    return Object(jsonIn(readFileSync(join(dir, 'en.json'), 'utf8')))
+  } catch {
+    // A message without them is better than none.
+    return {}
+  }
+}
+
 /** The same message as people read it; `link` is where the console is. */
-export function wordsOf(body: string, link: string | undefined): Words {
+export function wordsOf(body: string, link: string | undefined, texts: RuleTexts): Words {
   const { type, text, data } = JSON.parse(body) as Told // made by `messageOf`
   const { rule, message, severity = 'info', started_at: since, resolved_at: end } = data
   const place = link === undefined ? undefined : new URL('/alerts', link).href
@@ -41,10 +65,10 @@ export function wordsOf(body: string, link: string | undefined): Words {
     return { title, text: linesOf([text, place]), severity, link: place, isOver }
   }
   const about = data.subject === undefined || data.subject === rule ? '' : ` (${data.subject})`
-  const called = outageIn(message) ?? `${textOf(`alerts.rule.${rule}`) ?? rule}${about}`
+  const called = outageIn(message) ?? `${texts[`alerts.rule.${rule}`] ?? rule}${about}`
   const lines = isOver
     ? [`It was: ${message}`, `From ${timeOf(since)} to ${timeOf(end)}.`, place]
-    : [message, textOf(`alerts.do.${rule}`), `Since ${timeOf(since)}.`, place]
+    : [message, texts[`alerts.do.${rule}`], `Since ${timeOf(since)}.`, place]
   return {
     title: `${isOver ? 'Over' : GRAVITY[severity]}: ${called} on ${data.node.name}`,
     text: linesOf(lines),
@@ -52,10 +76,6 @@ export function wordsOf(body: string, link: string | undefined): Words {
     link: place,
     isOver,
   }
-}
-
-function textOf(key: string): string | undefined {
-  return (TEXTS as Readonly<Record<string, string>>)[key]
 }
 
 /** `2026-11-22 18:00 UTC` */

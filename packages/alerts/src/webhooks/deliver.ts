@@ -1,6 +1,7 @@
 import { backoffMs, messageOf, type Outcome, type Reconciler } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
+import { ruleTexts } from '../receivers/words.ts'
 import { DELIVERIES, type DeliveryRow, dueDeliveries, nextDueMs } from '../store/delivery-store.ts'
 import { sendMail } from './mail.ts'
 import { type Answer, post } from './post.ts'
@@ -120,7 +121,7 @@ export async function failureOf(
 ): Promise<Failure | undefined> {
   let secrets: readonly string[] = []
   try {
-    const outgoing = await target.outgoing(message, context.clock.nowMs())
+    const outgoing = await target.outgoing(message, context.clock.nowMs(), ruleTexts(context))
     secrets = outgoing.secrets
     const sending = { signal, resolve }
     if (outgoing.by === 'http') return failureIn(await post(target, outgoing.request, sending), secrets)

@@ -2,6 +2,7 @@ import { type Context, configInvalid, type Reader, type Vault } from '@steeple/c
 import type { WebhookConfig } from '../config.ts'
 import { isEncrypted, KINDS, type Kind, type Values } from '../receivers/kinds.ts'
 import { type Outgoing, outgoingOf } from '../receivers/requests.ts'
+import type { RuleTexts } from '../receivers/words.ts'
 import type { Severity } from '../rules/rule.ts'
 import { allReceivers, RECEIVERS, type ReceiverRow } from '../store/receiver-store.ts'
 import { authorizationOf, signingSecrets } from './secret-file.ts'
@@ -28,7 +29,7 @@ export interface Target {
   /** Whether it wants messages of this type. */
   wants(type: MessageType, severity: Severity): boolean
   /** What is sent of a message. Rejects with an Error without secrets when its files or its secrets let none be made. */
-  outgoing(message: Message, nowMs: number): Promise<Outgoing>
+  outgoing(message: Message, nowMs: number, texts: RuleTexts): Promise<Outgoing>
 }
 
 /** What a receiver gets that does not say what it wants. */
@@ -120,8 +121,8 @@ export function storedTarget(row: ReceiverRow, vault: Pick<Vault, 'open'>): Targ
       if (!isGrave(severity, row.min_severity)) return false
       return type === 'alert.firing' || (type === 'alert.resolved' && isResolvedToo)
     },
-    outgoing: async (message, nowMs) =>
-      outgoingOf({ kind, settings, secrets: opened(row, vault), link }, message, nowMs),
+    outgoing: async (message, nowMs, texts) =>
+      outgoingOf({ kind, settings, secrets: opened(row, vault), link }, message, nowMs, texts),
   }
 }
 

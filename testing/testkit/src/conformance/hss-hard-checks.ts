@@ -7,9 +7,9 @@ import type { HssFixture } from './hss.ts'
 const MANY = 60
 /** Counted to the last bit that an AuC has: TS 33.102 §6.3.2 gives a SQN 48 bits. */
 const LARGE_SQN = 2n ** 43n + 32n
-/** Whole kbit/s and no whole Mbit/s. */
 /** More than 32 bits hold: 5G sells such rates. */
 const LARGE_AMBR = { up: 5_000_000_000, down: 20_000_000_000 }
+/** Whole kbit/s and no whole Mbit/s. */
 const ODD_AMBR = { up: 1_234_000, down: 56_789_000 }
 
 function first({ subscribers }: HssFixture): Subscriber {

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { makeBuild, run } from '../harness/builds/make-build.ts'
 import { areRelated, filesWith, optionalPlugins, ownFiles, wordsOf } from '../harness/builds/words.ts'
@@ -84,6 +84,31 @@ function leftOut(): readonly (readonly string[])[] {
   return [['console'], ...groups(optionalPlugins().filter((name) => name !== 'console'))]
 }
 
+/** Components that cannot even say how they are. */
+async function failingChecks(service: Service): Promise<readonly string[]> {
+  const { body } = await service.request('GET', '/v1/health')
+  const components: readonly { readonly name: string; readonly detail: string }[] = body.components
+  return components.filter(({ detail }) => detail === 'its health check fails').map(({ name }) => name)
+}
+
+parts('a database of subscribers without a core is away, and each part says how it is', async () => {
+  const { program } = await makeBuild(join(temp.path, 'hss'), ['--only', 'driver-hss', '--node', 'named'])
+  const service = await startService({
+    program,
+    dataDir: join(temp.path, 'hss-data'),
+    env: { PATH: process.env.PATH },
+  })
+  try {
+    await eventually(async () => {
+      const { body } = await service.request('GET', '/v1/health')
+      assert.match(JSON.stringify(body.components), 'no core is set up yet')
+    })
+    assert.equal(await failingChecks(service), [])
+  } finally {
+    assert.is(await service.stop(), 0)
+  }
+})
+
 for (const names of leftOut())
   parts(
     `without ${names.join(' and ')} there is none of their words, and the rest serves, the console too`,
@@ -132,6 +157,7 @@ for (const names of leftOut())
           assert.is(warned, one.keys.length > 0, `what is set for ${one.name} is a warning`)
         }
         assert.equal(errorsOf(service), [])
+        assert.equal(await failingChecks(service), [])
       } finally {
         assert.is(await service.stop(), 0)
       }

@@ -26,7 +26,7 @@ let boxes: readonly Box[]
 software.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'steeple-software-'))
   installed = (await makeBuild(join(folder, 'installed'), ['--only', 'driver-hss,groups,mesh'])).folder
-  const config = `groups: {build_keys: ["${key.publicKey} builders"], trial: 60s}\n`
+  const config = `groups: {build_keys: ["${key.publicKey} builders"], trial: ${60 * rounds(1)}s}\n`
   all = await village(1 + BOXES, () => ({}), { build: installed, config })
   hub = all.root
   boxes = all.boxes.filter((box) => box !== hub)

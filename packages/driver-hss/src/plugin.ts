@@ -5,6 +5,7 @@ import {
   hssDriverRef,
   type Instance,
   type Plugin,
+  type Settings,
   type SubscriberSources,
   simProvisioningRef,
   subscriberSourcesRef,
@@ -87,12 +88,10 @@ export const plugin: Plugin = {
 /** No core is configured, and nobody would miss a database: there is no SIM. */
 async function isNew(context: Context): Promise<boolean> {
   const { settings } = context
-  if (
-    settings.core_a.config_dir !== '' ||
-    settings.core_b.config_dir !== '' ||
-    hssOf(settings).mongo_url !== ''
-  )
-    return false
+  // A build may have no driver of a core, and then none of its keys.
+  const { core_a, core_b }: Partial<Settings> = settings
+  const folders = [core_a?.config_dir, core_b?.config_dir, hssOf(settings).mongo_url]
+  if (folders.some((one) => one !== undefined && one !== '')) return false
   const sims = await context.maybe(simProvisioningRef)?.list('', 1)
   return sims?.length === 0
 }

@@ -132,7 +132,10 @@ async function serveBareTls(keys: https.ServerOptions): Promise<string> {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}')
   }
   return await listening(
-    https.createServer({ ...keys, requestCert: true, minVersion: 'TLSv1.3' }, answer) as unknown as Server,
+    https.createServer(
+      { ...keys, requestCert: true, minVersion: 'TLSv1.3', keepAliveTimeout: 60_000 },
+      answer,
+    ) as unknown as Server,
   )
 }
 

@@ -24,6 +24,9 @@ export interface SimulatedBox {
   /** One request over mutual TLS, on a connection that is kept; the parsed body. Rejects unless the status is one of 2xx. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read whatever shape the route documents
   ask(method: string, path: string, body?: object, signal?: AbortSignal): Promise<any>
+  /** The same at another port of the loopback interface. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  askAt(port: number, method: string, path: string, body?: object): Promise<any>
   /** Answers what the root asks of it on a port of the loopback interface, until `end`. */
   serve(answer: (path: string, body: unknown) => object): Promise<number>
   /** Octets of bodies that it has read. */
@@ -69,6 +72,8 @@ export async function simulatedBox(hub: Hub): Promise<SimulatedBox> {
       octets += text.length
       return JSON.parse(text)
     },
+    askAt: async (port, method, path, body) =>
+      JSON.parse(await send(port, agent, method, path, { ...(body && { body }) })),
     get octets() {
       return octets
     },

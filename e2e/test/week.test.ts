@@ -86,7 +86,15 @@ let all: Village
 let aheadS = 0
 let checks = 0
 
-const pick = <T>(list: readonly T[]): T | undefined => list[draw(list.length)]
+/** What was done in each step, with the box of which it was. */
+const history: string[] = []
+let last = ''
+
+function pick<T extends object>(list: readonly T[]): T | undefined {
+  const one = list[draw(list.length)]
+  if (one !== undefined && 'box' in one) last = (one as unknown as Stand).box.name
+  return one
+}
 const realS = (): number => Date.now() / 1_000
 const timeAt = (stand: Stand): number => realS() + stand.believedS
 const runs = ({ box }: Stand): boolean => box.isRunning()
@@ -139,7 +147,9 @@ function overAt(stand: Stand, { home, state }: Sim): string | undefined {
   if (isReached(root) && isReached(stand) && !(home.isMember && stand.isMember))
     return 'one is out of the mesh'
   const heardS = stand.heardS.get(home)
-  if (heardS !== undefined) return timeAt(stand) > heardS + LEASE_S + MINUTE ? 'its lease is over' : undefined
+  const overS = heardS === undefined ? 0 : timeAt(stand) - heardS - LEASE_S
+  if (heardS !== undefined)
+    return overS > MINUTE ? `its lease is over for ${Math.round(overS / MINUTE)} min` : undefined
   return state === 'active' ? undefined : state
 }
 
@@ -274,8 +284,14 @@ function cut({ box }: Stand, isOff: boolean): void {
   const table = ['nft', isOff ? 'add' : 'delete', 'table', 'inet', 'cut'] as const
   box.place.run(...table)
   if (!isOff) return
-  box.place.run('nft', 'add chain inet cut in { type filter hook input priority 0; }')
-  box.place.run('nft', 'add rule inet cut in ip saddr 10.9.0.1-10.9.0.200 drop')
+  // Both ways: what a connection that is open still carries out would be heard.
+  for (const [hook, end] of [
+    ['input', 'saddr'],
+    ['output', 'daddr'],
+  ]) {
+    box.place.run('nft', `add chain inet cut ${hook} { type filter hook ${hook} priority 0; }`)
+    box.place.run('nft', `add rule inet cut ${hook} ip ${end} 10.9.0.1-10.9.0.200 drop`)
+  }
 }
 
 async function issue(home: Stand): Promise<void> {
@@ -287,8 +303,9 @@ async function issue(home: Stand): Promise<void> {
 }
 
 async function permitAll(one: Stand): Promise<void> {
+  // One that is out and has not heard of it yet hears of nobody new.
   for (const other of stands) {
-    if (other === one) continue
+    if (other === one || !other.isMember) continue
     for (const [at, to] of [
       [one, other],
       [other, one],
@@ -557,16 +574,27 @@ async function comeBack(stand: Stand): Promise<boolean> {
 }
 
 async function step(number: number): Promise<void> {
+  try {
+    await stepped(number)
+  } catch (error) {
+    const details = error instanceof Error && 'details' in error ? error.details : ''
+    const said = [`seed ${seed}, step ${number}: ${error}`, details, ...history.slice(-20), `last: ${last}`]
+    throw new Error(said.join('\n'), { cause: error })
+  }
+}
+
+async function stepped(number: number): Promise<void> {
   aheadS += (20 + draw(41)) * MINUTE
   for (const stand of stands) await setClock(stand, !stand.isDoubting)
   const names: string[] = []
   for (let acts = 1 + draw(3); acts > 0; ) {
     const [name, , act] = DRAWN[draw(DRAWN.length)] ?? ACTS[0] ?? []
     if (name === undefined || act === undefined || !(await act())) continue
-    names.push(name)
+    names.push(`${name} ${last}`)
     count(name)
     acts -= 1
   }
+  history.push(`${number}, ${(aheadS / HOUR).toFixed(1)} h: ${names.join(', ')}`)
   await holds(`seed ${seed}, step ${number} (${names.join(', ')})`)
 }
 

@@ -265,7 +265,7 @@ const ROUTES_OF_ALL: readonly ContractRoute[] = [
   ...['reset', 'totp'].map((verb) => change('POST', `/v1/users/{id}/${verb}`, 'admin', 404)),
   read('/v1/users/invitations', 'admin'),
   change('POST', '/v1/users/invitations', 'admin', 400, {}),
-  change('PUT', '/v1/users/invitations/hashes/{sha256}', 'admin', 400, {}),
+  change('PUT', '/v1/users/invitations/hashes/{hash}', 'admin', 400, {}),
   change('DELETE', '/v1/users/invitations/{id}', 'admin', 404),
   read('/v1/plugins/{name}/secrets', 'admin', 200, '/v1/plugins/policy/secrets'),
   change(

@@ -389,9 +389,9 @@ function inviteRoute(people: People): Route {
 /** Somebody else has drawn the token, as a hub does for its boxes. */
 function inviteByHashRoute(people: People): Route {
   const { context } = people
-  return route<{ readonly sha256: string }, unknown, HashWish>({
+  return route<{ readonly hash: string }, unknown, HashWish>({
     method: 'PUT',
-    path: '/v1/users/invitations/hashes/:sha256',
+    path: '/v1/users/invitations/hashes/:hash',
     role: 'admin',
     summary: 'Invite a person by the hash of a token that was drawn elsewhere',
     description:
@@ -399,7 +399,7 @@ function inviteByHashRoute(people: People): Route {
       'Another one of the same maker for the same name takes its place.',
     example: { name: 'grace', roles: ['operator'], expires_at: '2026-12-24T00:00:00Z' },
     schema: {
-      params: objectSchema({ sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } }, ['sha256']),
+      params: objectSchema({ hash: { type: 'string', pattern: '^[0-9a-f]{64}$' } }, ['hash']),
       body: objectSchema({ name: USER_NAME_SCHEMA, roles: USER_ROLES_SCHEMA, expires_at: TIMESTAMP_SCHEMA }, [
         ...['name', 'roles', 'expires_at'],
       ]),
@@ -412,7 +412,7 @@ function inviteByHashRoute(people: People): Route {
       requireGivable(roles, request.principal)
       const nowMs = context.clock.nowMs()
       const livesMs = (msFromTimestamp(expires_at) ?? nowMs) - nowMs
-      const given = { name, roles, token_sha256: request.params.sha256 }
+      const given = { name, roles, token_sha256: request.params.hash }
       const row = newInvitation(people, request.principal, given, { livesMs, pointer: '/expires_at' })
       const known = await findInvitation(context.db, row.token_sha256)
       if (known !== undefined) {

@@ -3,7 +3,7 @@ import { BOOTSTRAP_TOKEN, INVITATION, RECOVERY_CODE } from './closed-kinds.ts'
 import { removeAllLinks } from './links/link-store.ts'
 import { CHALLENGE_LIFE_MS } from './passkeys/challenge.ts'
 import { allPasskeys, keepNewerCount, useChallengesUntil } from './passkeys/passkey-store.ts'
-import { allInvitations, endInvitation, findInvitationById } from './people/invitation-store.ts'
+import { allInvitations, endInvitation, findInvitationById, keepEnded } from './people/invitation-store.ts'
 import { stepAt } from './people/second-factor.ts'
 import { closeRecoveryCodes, useStepsUntil } from './people/second-factor-store.ts'
 import { removeAllSessions } from './people/session-store.ts'
@@ -36,6 +36,7 @@ async function closeInvitations(tx: Restored[0], { present, close, nowMs }: Rest
     if (isGone) await endInvitation(tx, id, nowMs)
     else close({ kind: INVITATION, id, untilMs })
   }
+  if (present !== undefined) await keepEnded(tx, present.db)
 }
 
 async function closeBootstraps(tx: Restored[0], { present, close }: Restored[1]): Promise<void> {

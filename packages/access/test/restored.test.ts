@@ -2,7 +2,12 @@ import type { ClosedItem, Plugin, Principal } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
 import { createLinks } from '../src/links/links.ts'
 import { findPasskey, insertPasskey, isChallengeUsed, useChallenge } from '../src/passkeys/passkey-store.ts'
-import { allInvitations, insertInvitation } from '../src/people/invitation-store.ts'
+import {
+  allInvitations,
+  endInvitation,
+  findInvitation,
+  insertInvitation,
+} from '../src/people/invitation-store.ts'
 import { drawSecondFactor, proofOf } from '../src/people/second-factor.ts'
 import { endWhatWasOpen } from '../src/restored.ts'
 import { findById } from '../src/token-store.ts'
@@ -64,6 +69,24 @@ restored('what may have been used since the backup is closed, or known to be use
   coming.close()
   now.close()
 })
+
+restored(
+  'what was invited and ended since the backup is known to have ended: its hash may come again',
+  async () => {
+    const [coming, now] = [await store(4, []), await store(4, ['spent'])]
+    await now.write((tx) => endInvitation(tx, 'spent', 2_000_000))
+    const at: At = {
+      takenAtMs: 0,
+      nowMs: 3_000_000,
+      close: () => undefined,
+      present: { db: now, reseal: () => undefined },
+    }
+    await coming.write((tx) => endWhatWasOpen(tx, at))
+    assert.is((await findInvitation(coming, 'spent'))?.ended_at_ms, 2_000_000)
+    coming.close()
+    now.close()
+  },
+)
 
 restored('without the store before everything is closed', async () => {
   const coming = await store(4, ['used'])

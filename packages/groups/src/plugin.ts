@@ -23,7 +23,17 @@ import { MIGRATIONS } from './migrations.ts'
 import { SOFTWARE_BOX, softwareReconciler } from './software/box.ts'
 import { buildFolder } from './software/builds.ts'
 import { softwareRoutes } from './software/software-routes.ts'
-import { DESIRED, DOCUMENTS, ONLY, REPORTS, ROLLOUTS, SOFTWARE, TABLES, versionFor } from './store.ts'
+import {
+  DESIRED,
+  DOCUMENTS,
+  endInvited,
+  ONLY,
+  REPORTS,
+  ROLLOUTS,
+  SOFTWARE,
+  TABLES,
+  versionFor,
+} from './store.ts'
 
 const COUNT_MS = 60_000
 /** What changes something that a hub may set: then the box may differ. */
@@ -34,7 +44,8 @@ const STANDINGS = ['in_step', 'differs', 'refused', 'not_permitted', 'waiting'] 
 export const plugin: Plugin<GroupsConfig> = {
   migrations: MIGRATIONS,
   tables: TABLES,
-  restored: async (tx, { present }) => {
+  restored: async (tx, { present, nowMs }) => {
+    await endInvited(tx, nowMs, present?.db)
     // Of the same hub the later one stays: a backup makes nothing old new.
     const before = present && (await DESIRED.sound(present.db, '')).rows[0]
     const now = await DESIRED.find(tx, { id: ONLY })

@@ -214,14 +214,24 @@ function userSteps(desired: Values, seen: Values, answer: Values): readonly (Ste
   })
 }
 
+/** Those of an answer that a hub has made: what people of the box have made is theirs. */
+export function invitationsOfHub(answer: Values): readonly Values[] {
+  return listIn(answer, 'invitations').filter(({ created_by: by }) => isRecord(by) && by.kind === 'node')
+}
+
+export function withdrawal(id: unknown): OwnQuestion {
+  return { method: 'DELETE', path: `/v1/users/invitations/${String(id)}` }
+}
+
 /** Those who are here already, or have been, are not invited again. */
 function invitationSteps(desired: Values, _: Values, answer: Values, nowMs: number): readonly Step[] {
-  const open = new Map(listIn(answer, 'invitations').map(({ name, id }) => [name, id]))
+  const open = invitationsOfHub(answer)
   return Object.entries(desired).flatMap(([name, value]): readonly Step[] => {
     const pointer = at('invitations', name)
     if (!isRecord(value)) {
-      const path = `/v1/users/invitations/${String(open.get(name))}`
-      return open.has(name) ? [{ pointer, question: { method: 'DELETE', path } }] : []
+      return open
+        .filter((one) => String(one.name).toLowerCase() === name.toLowerCase())
+        .map(({ id }) => ({ pointer, question: withdrawal(id), done: ['invitation_not_found'] }))
     }
     const { roles, expires_at, tokens } = value
     const [token_sha256] = isRecord(tokens) ? Object.values(tokens) : []

@@ -1,4 +1,4 @@
-import { defineTable, type Reader, type Table, type TableSpec } from '@steeple/contracts'
+import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
 import type { PartStatus } from './document.ts'
 import type { Stage } from './software/rollout.ts'
 
@@ -140,6 +140,14 @@ export function groupsInOrder(reader: Reader): Promise<readonly GroupRow[]> {
 /** Who is invited to the boxes of a group, also those who are not any more. */
 export function invitedTo(reader: Reader, group_name: string): Promise<readonly InvitedRow[]> {
   return INVITED.select(reader, 'where group_name = :group_name order by name', { group_name })
+}
+
+/** After a restore: those that are known to the store before stay as they are there, any other one may have been withdrawn since. */
+export async function endInvited(tx: Tx, nowMs: number, before: Reader | undefined): Promise<void> {
+  for (const row of await INVITED.select(tx, 'where withdrawn_at_ms = 0'))
+    await INVITED.put(tx, { ...row, withdrawn_at_ms: nowMs })
+  const { rows } = before === undefined ? { rows: [] } : await INVITED.sound(before, '')
+  for (const row of rows) await INVITED.put(tx, row)
 }
 
 /** The version of a box's document, without the document. */

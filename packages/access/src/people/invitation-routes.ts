@@ -419,12 +419,17 @@ function inviteByHashRoute(people: People): Route {
         if (known.ended_at_ms !== OPEN) throw invitationEnded(known.name)
         return { body: madeRecord(known) }
       }
-      return await request.mutate(row.id, async (tx) => {
+      let isKnown = false
+      const reply = await request.mutate(row.id, async (tx) => {
+        isKnown = (await findUserByName(tx, name)) !== undefined
         await endInvitationsOf(tx, row, nowMs)
-        await storeInvitation(tx, row)
-        tx.audit({ detail: { name, roles } })
+        // Whoever is here already is not let in again when they have been removed.
+        await insertInvitation(tx, isKnown ? { ...row, ended_at_ms: nowMs } : row)
+        tx.audit({ detail: { name, roles, ...(isKnown ? { opened: false } : {}) } })
         return { body: madeRecord(row) }
       })
+      if (isKnown) throw userExists(name)
+      return reply
     },
   })
 }

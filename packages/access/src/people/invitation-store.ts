@@ -1,4 +1,5 @@
 import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+import { nameKey } from './user-store.ts'
 
 /** An invitation that was not accepted yet: the hash of its token, never itself. Times are ms since the epoch. */
 export interface InvitationRow {
@@ -67,13 +68,11 @@ export function listInvitations(
 
 /** Ends the open invitations of a name that came from the same maker. */
 export async function endInvitationsOf(tx: Tx, row: InvitationRow, nowMs: number): Promise<void> {
-  const { name, created_by } = row
-  const rows = await INVITATIONS.select(
-    tx,
-    'where name = :name and created_by = :created_by and ended_at_ms = 0',
-    { name, created_by },
-  )
-  for (const { id } of rows) await endInvitation(tx, id, nowMs)
+  const { created_by } = row
+  const rows = await INVITATIONS.select(tx, 'where created_by = :created_by and ended_at_ms = 0', {
+    created_by,
+  })
+  for (const { id, name } of rows) if (nameKey(name) === nameKey(row.name)) await endInvitation(tx, id, nowMs)
 }
 
 export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
@@ -100,6 +99,13 @@ export async function removeInvitationsBy(tx: Tx, userId: string): Promise<void>
 /** Those that are open. */
 export function allInvitations(reader: Reader): Promise<readonly InvitationRow[]> {
   return INVITATIONS.select(reader, 'where ended_at_ms = 0')
+}
+
+/** Brings those that have ended in another store, which a hub may send again. Leaves what is here already. */
+export async function keepEnded(tx: Tx, from: Reader): Promise<void> {
+  const { rows } = await INVITATIONS.sound(from, 'where ended_at_ms > 0')
+  for (const row of rows)
+    if ((await INVITATIONS.find(tx, { id: row.id })) === undefined) await INVITATIONS.insert(tx, row)
 }
 
 /** Removes the invitations that are over. */

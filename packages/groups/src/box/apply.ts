@@ -17,7 +17,7 @@ import {
   unsteerable,
   type Values,
 } from '../state.ts'
-import { comparable, type Hindrance, HOW, type Step } from '../steps.ts'
+import { comparable, type Hindrance, HOW, invitationsOfHub, type Step, withdrawal } from '../steps.ts'
 import { PART_ROWS, type PartRow } from '../store.ts'
 import { type Hub, partRows } from './kept.ts'
 
@@ -82,6 +82,24 @@ async function eachPart(
     else reports.push(isDone ? await asker.report('applied', []) : await open(asker, part, row))
   }
   return reports
+}
+
+/** What a hub has opened does not stay open when it may not open anything any more. */
+export async function endInvitations({ context }: Parts, signal: AbortSignal): Promise<void> {
+  const own = context.use(ownRoutesRef)
+  const principal: Principal = { kind: 'system', id: 'groups', name: 'groups', roles: expandRoles(['admin']) }
+  try {
+    const answer = await own.ask(principal, { method: 'GET', path: HOW.invitations.look }, signal)
+    for (const { id } of invitationsOfHub(isRecord(answer) ? answer : {}))
+      await own.ask(principal, withdrawal(id), signal)
+  } catch (error) {
+    // Nobody is invited where there are no people; and somebody else was faster.
+    if (
+      !isServiceError(error) ||
+      (error.code !== 'feature_not_installed' && error.code !== 'invitation_not_found')
+    )
+      throw error
+  }
 }
 
 type Problem = PartReport['problems'][number]

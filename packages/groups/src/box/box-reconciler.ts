@@ -8,7 +8,7 @@ import {
 } from '@steeple/contracts'
 import { ALL, BOX, type Parts } from '../context.ts'
 import type { BoxReport } from '../document.ts'
-import { apply } from './apply.ts'
+import { apply, endInvitations } from './apply.ts'
 import { documentOf, type Hub, hubOf, keptOf, permittedOf, receive } from './kept.ts'
 
 /** The hub is asked and told so often, whatever heartbeats say. */
@@ -43,6 +43,8 @@ export function boxReconciler(parts: Parts): Reconciler {
     keys: async () => [ALL],
     reconcile: async (_, signal): Promise<Outcome> => {
       const hub = hubOf(parts)
+      const permitted = hub === undefined ? [] : await permittedOf(parts, hub)
+      if (!permitted.includes('invitations')) await endInvitations(parts, signal)
       if (hub === undefined) return { state: 'converged' }
       const missed = await ask(hub, signal)
       // What is kept is applied, whether the hub answers or not.

@@ -181,7 +181,8 @@ function removeRoute(parts: Parts): Route {
     path: '/v1/groups/:name',
     role: 'admin',
     summary: 'Remove a group; its boxes stay as they are',
-    description: 'What it has set stays on each box until somebody there changes it.',
+    description:
+      'What it has set stays on each box until somebody there changes it. Its invitations are withdrawn.',
     schema: { params: NAMED, status: 204 },
     audit: 'groups.remove',
     errors: ['not_found'],
@@ -191,8 +192,9 @@ function removeRoute(parts: Parts): Route {
       return await request.mutate(name, async (tx) => {
         if ((await GROUPS.find(tx, { name })) === undefined) throw notFound(`group ${name}`)
         await GROUPS.remove(tx, { name })
+        // A door that stands open is no state that a box keeps. The rows go when they would have expired.
         for (const row of await invitedTo(tx, name))
-          await INVITED.remove(tx, { group_name: name, name: row.name })
+          await INVITED.put(tx, { ...row, withdrawn_at_ms: parts.context.clock.nowMs() })
         await issue(parts, tx, others)
         return { status: 204 }
       })

@@ -15,12 +15,14 @@ import {
 } from '@steeple/contracts'
 import { boxesOf, type Parts, requireHub } from '../context.ts'
 import { GIVEN_ROLES } from '../state.ts'
-import { GROUPS, INVITED, type InvitedRow } from '../store.ts'
+import { GROUPS, INVITED, type InvitedRow, invitedTo } from '../store.ts'
 import { NAME, NODE_ID } from './group-routes.ts'
-import { issue, membersOf } from './plan.ts'
+import { issue, membersOf, personKey } from './plan.ts'
 
 const DEFAULT_LIFE = '7d'
 const MOST_MS = 30 * 86_400_000
+/** Of all groups, also withdrawn ones until they would have expired: a document and its schema have room for them beside a whole state. */
+const MOST_INVITATIONS = 400
 const PERSON: JsonSchema = { type: 'string', minLength: 1, maxLength: 64 }
 const INVITED_SCHEMA: JsonSchema = recordSchema({
   name: PERSON,
@@ -104,7 +106,12 @@ function inviteRoute(parts: Parts): Route {
           ),
           expires_at_ms: context.clock.nowMs() + livesMs,
         }
+        for (const { name: spelt } of await invitedTo(tx, name))
+          if (personKey(spelt) === personKey(person))
+            await INVITED.remove(tx, { group_name: name, name: spelt })
         await INVITED.put(tx, row)
+        if ((await INVITED.select(tx, '')).length > MOST_INVITATIONS)
+          throw validationFailed(`there are ${MOST_INVITATIONS} invitations already; wait until some expire`)
         await issue(parts, tx, others)
         tx.audit({ detail: { person, roles, boxes: boxes.length } })
         const expires_at = timestampFromMs(row.expires_at_ms)
@@ -134,7 +141,7 @@ function withdrawRoute(parts: Parts): Route {
       const { name, person } = request.params
       const others = await boxesOf(parts)
       return await request.mutate(name, async (tx) => {
-        const row = await INVITED.find(tx, { group_name: name, name: person })
+        const row = (await invitedTo(tx, name)).find((one) => personKey(one.name) === personKey(person))
         if (row?.withdrawn_at_ms !== 0) throw notFound(`invitation of ${person} to group ${name}`)
         await INVITED.put(tx, { ...row, withdrawn_at_ms: context.clock.nowMs() })
         await issue(parts, tx, others)

@@ -38,7 +38,7 @@ export function stateOf({ state }: GroupRow): State {
 export function contentFor(
   node: string,
   groups: readonly GroupRow[],
-  invited: readonly InvitedRow[],
+  invited: readonly Invited[],
 ): { readonly groups: readonly string[]; readonly state: State } {
   const own = groups.filter((group) => isIn(membersOf(group), node))
   // A merge of states has the parts of states.
@@ -49,11 +49,7 @@ export function contentFor(
   // Each box gets its own alone.
   const license = licenses?.[node]
   const names = own.map(({ name }) => name)
-  const invitations = Object.fromEntries(
-    invited
-      .toSorted((a, b) => names.indexOf(a.group_name) - names.indexOf(b.group_name))
-      .flatMap((row) => (names.includes(row.group_name) ? invitationOf(node, row) : [])),
-  )
+  const invitations = invitationsOf(node, names, invited)
   return {
     groups: names,
     state: {
@@ -64,13 +60,38 @@ export function contentFor(
   }
 }
 
-function invitationOf(node: string, row: InvitedRow): readonly (readonly [string, Values | null])[] {
-  const token = tokensOf(row)[node]
-  if (token === undefined) return []
-  if (row.withdrawn_at_ms > 0) return [[row.name, null]]
+/** A row of the table, read once for all boxes. */
+type Invited = Pick<InvitedRow, 'group_name' | 'name'> & {
+  readonly tokens: Readonly<Record<string, string>>
+  /** Without the token; null: withdrawn. */
+  readonly values: Values | null
+}
+
+export function invitedOf(row: InvitedRow): Invited {
+  const { group_name, name, withdrawn_at_ms, expires_at_ms } = row
   // Written by the route, from its schema.
   const roles: unknown = JSON.parse(row.roles)
-  return [[row.name, { roles, expires_at: timestampFromMs(row.expires_at_ms), tokens: { [node]: token } }]]
+  const values = withdrawn_at_ms > 0 ? null : { roles, expires_at: timestampFromMs(expires_at_ms) }
+  return { group_name, name, tokens: tokensOf(row), values }
+}
+
+/** Of groups in their order the last one that invites a person has the last word. Who is out of a group is invited by it no more. */
+function invitationsOf(node: string, names: readonly string[], invited: readonly Invited[]): Values {
+  const found = invited.flatMap(({ group_name, name, tokens, values }) => {
+    const token = tokens[node]
+    if (token === undefined) return []
+    const at = values === null ? -1 : names.indexOf(group_name)
+    return [{ at, name, value: at < 0 ? null : { ...values, tokens: { [node]: token } } }]
+  })
+  const last = new Map<string, readonly [string, Values | null]>()
+  for (const { name, value } of found.toSorted((a, b) => a.at - b.at))
+    last.set(personKey(name), [name, value])
+  return Object.fromEntries(last.values())
+}
+
+/** Capitals make no other person. */
+export function personKey(name: string): string {
+  return name.toLowerCase()
 }
 
 /** SHA-256 of tokens, by node id. */
@@ -108,7 +129,7 @@ export async function issue(
   const invited = await INVITED.select(tx, 'order by group_name, name')
   for (const { group_name, name, expires_at_ms } of invited)
     if (expires_at_ms <= nowMs) await INVITED.remove(tx, { group_name, name })
-  const open = invited.filter(({ expires_at_ms }) => expires_at_ms > nowMs)
+  const open = invited.filter(({ expires_at_ms }) => expires_at_ms > nowMs).map(invitedOf)
   const issued_at = timestampFromMs(nowMs)
   const planned = boxes.map(({ nodeId: node }) => ({
     ...{ node, ...contentFor(node, groups, open) },

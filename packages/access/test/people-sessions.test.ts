@@ -261,6 +261,13 @@ sessions('takes the hash of a token that was drawn elsewhere, opens it once, and
   const before = (await open()).length
   const one = (await give(first)).body as { readonly id: string }
   assert.equal((await give(first)).body, one)
+  assert.is((await give(first, soon, { name: 'o2' })).status, 400)
+  const third = hash('sha256', 'c')
+  const race = await Promise.all([1, 2, 3, 4, 5].map(() => give(third, soon, { name: 'o3' })))
+  assert.equal(new Set(race.map(({ status, body }) => `${status} ${(body as { id: string }).id}`)).size, 1)
+  const [{ body: raced } = { body: {} }] = race
+  const { id } = raced as { readonly id: string }
+  await bed.request('DELETE', `/v1/users/invitations/${id}`)
   assert.not.ok('token' in one)
   const other = await give(second)
   assert.is(other.status, 200)

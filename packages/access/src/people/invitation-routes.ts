@@ -415,12 +415,12 @@ function inviteByHashRoute(people: People): Route {
       const given = { name, roles, token_sha256: request.params.hash }
       const row = newInvitation(people, request.principal, given, { livesMs, pointer: '/expires_at' })
       const known = await findInvitation(context.db, row.token_sha256)
-      if (known !== undefined) {
-        if (known.ended_at_ms !== OPEN) throw invitationEnded(known.name)
-        return { body: madeRecord(known) }
-      }
+      if (known !== undefined) return { body: madeRecord(requireSame(known, row)) }
       let isKnown = false
       const reply = await request.mutate(row.id, async (tx) => {
+        // Whoever asked beside this one may have been faster.
+        const faster = await findInvitation(tx, row.token_sha256)
+        if (faster !== undefined) return { body: madeRecord(requireSame(faster, row)) }
         isKnown = (await findUserByName(tx, name)) !== undefined
         await endInvitationsOf(tx, row, nowMs)
         // Whoever is here already is not let in again when they have been removed.
@@ -432,6 +432,15 @@ function inviteByHashRoute(people: People): Route {
       return reply
     },
   })
+}
+
+/** Throws `invitation_ended`; `validation_failed` for the hash of another invitation. */
+function requireSame(known: InvitationRow, { name, roles }: InvitationRow): InvitationRow {
+  if (known.ended_at_ms !== OPEN) throw invitationEnded(known.name)
+  if (known.name === name && known.roles === roles) return known
+  const message = 'is not what this hash stands for here; draw another token'
+  const pointer = known.name === name ? '/roles' : '/name'
+  throw validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
 }
 
 interface HashWish {

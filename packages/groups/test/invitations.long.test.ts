@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { assert, eventually, suite } from '@steeple/testkit'
+import { plugin } from '../src/plugin.ts'
 import { type Box, standingAt, type World, world } from './support/world.ts'
 
 const invitations = suite('groups/invitations', { limitMs: 60_000 })
 const ACCESS = { dir: fileURLToPath(new URL('../../access', import.meta.url)) }
+type Restored = Parameters<NonNullable<typeof plugin.restored>>[1]
 const PASSWORD = 'correct horse battery staple'
 
 interface Given {
@@ -202,6 +204,29 @@ invitations('too many are refused where they are made', async () => {
   }
   assert.equal(statuses.slice(399), [201, 400, 400])
   await hears(hub, box)
+})
+
+invitations('a hub that comes back from a backup opens nothing that was withdrawn since', async () => {
+  await using now = await permitted(0)
+  await using then = await permitted(0)
+  for (const { hub } of [now, then]) {
+    await group(hub, 'villages', { all: true })
+    for (const person of ['grace', 'heidi']) await invite(hub, 'villages', person)
+  }
+  await now.hub.ask('DELETE', '/v1/groups/villages/invitations/grace', undefined, 204)
+  const invited = async () =>
+    (await then.hub.ask<{ invitations: readonly Open[] }>('GET', '/v1/groups/villages')).invitations.map(
+      ({ name }) => name,
+    )
+  const restore = (present?: NonNullable<Restored['present']>) =>
+    then.hub.db.write(async (tx) => {
+      const at: Restored = { takenAtMs: 0, nowMs: Date.now(), close: () => undefined }
+      await plugin.restored?.(tx, present === undefined ? at : { ...at, present })
+    })
+  await restore({ db: now.hub.db, reseal: () => undefined })
+  assert.equal(await invited(), ['heidi'])
+  await restore()
+  assert.equal(await invited(), [])
 })
 
 invitations.run()

@@ -282,6 +282,17 @@ sessions('takes the hash of a token that was drawn elsewhere, opens it once, and
   )
 })
 
+sessions('lets nobody in again who was removed, by another invitation of the same name', async () => {
+  await clock.advance(16 * 60_000)
+  const [first, second] = [
+    await invite({ name: 'p1', roles: ['viewer'] }),
+    await invite({ name: 'P1', roles: ['operator'] }),
+  ]
+  const made = (await accept(first.token)).body as Person
+  assert.is((await bed.request('DELETE', `/v1/users/${made.id}`)).status, 204)
+  assert.is((await accept(second.token)).status, 401)
+})
+
 sessions('refuses invitations of a token that is gone', async () => {
   await clock.advance(16 * 60_000)
   const made = await bed.request('POST', '/v1/tokens', { body: { name: 'desk', roles: ['admin'] } })

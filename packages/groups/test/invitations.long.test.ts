@@ -207,8 +207,8 @@ invitations('too many are refused where they are made', async () => {
 })
 
 invitations('a hub that comes back from a backup opens nothing that was withdrawn since', async () => {
-  await using now = await permitted(0)
-  await using then = await permitted(0)
+  await using now = await permitted(1)
+  await using then = await permitted(1)
   for (const { hub } of [now, then]) {
     await group(hub, 'villages', { all: true })
     for (const person of ['grace', 'heidi']) await invite(hub, 'villages', person)

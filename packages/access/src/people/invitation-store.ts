@@ -66,13 +66,16 @@ export function listInvitations(
   )
 }
 
-/** Ends the open invitations of a name that came from the same maker. */
-export async function endInvitationsOf(tx: Tx, row: InvitationRow, nowMs: number): Promise<void> {
-  const { created_by } = row
-  const rows = await INVITATIONS.select(tx, 'where created_by = :created_by and ended_at_ms = 0', {
-    created_by,
-  })
-  for (const { id, name } of rows) if (nameKey(name) === nameKey(row.name)) await endInvitation(tx, id, nowMs)
+/** Ends the open invitations of a name, of one maker where that is given. */
+export async function endInvitationsOf(
+  tx: Tx,
+  of: Pick<InvitationRow, 'name'> & Partial<Pick<InvitationRow, 'created_by'>>,
+  nowMs: number,
+): Promise<void> {
+  for (const { id, name, created_by } of await allInvitations(tx)) {
+    const isOf = nameKey(name) === nameKey(of.name) && (of.created_by ?? created_by) === created_by
+    if (isOf) await endInvitation(tx, id, nowMs)
+  }
 }
 
 export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {

@@ -2,7 +2,9 @@ import { hash, randomBytes } from 'node:crypto'
 import {
   DURATION_PATTERN,
   type JsonSchema,
+  type MutationTx,
   msFromDuration,
+  nodeStateConflict,
   notFound,
   objectSchema,
   ownRoutesRef,
@@ -99,6 +101,10 @@ function inviteRoute(parts: Parts): Route {
         const boxes = others
           .filter(({ nodeId }) => all || nodes.includes(nodeId))
           .map(({ nodeId, name: box }) => ({ node_id: nodeId, name: box, token: drawn() }))
+        if (boxes.length === 0)
+          throw nodeStateConflict(
+            `group ${name} has no boxes now, so nobody would be invited; set its members`,
+          )
         const row: InvitedRow = {
           ...{ group_name: name, name: person, roles: JSON.stringify(roles), withdrawn_at_ms: 0 },
           tokens: JSON.stringify(
@@ -106,12 +112,7 @@ function inviteRoute(parts: Parts): Route {
           ),
           expires_at_ms: context.clock.nowMs() + livesMs,
         }
-        for (const { name: spelt } of await invitedTo(tx, name))
-          if (personKey(spelt) === personKey(person))
-            await INVITED.remove(tx, { group_name: name, name: spelt })
-        await INVITED.put(tx, row)
-        if ((await INVITED.select(tx, '')).length > MOST_INVITATIONS)
-          throw validationFailed(`there are ${MOST_INVITATIONS} invitations already; wait until some expire`)
+        await keep(tx, row)
         await issue(parts, tx, others)
         tx.audit({ detail: { person, roles, boxes: boxes.length } })
         const expires_at = timestampFromMs(row.expires_at_ms)
@@ -119,6 +120,16 @@ function inviteRoute(parts: Parts): Route {
       })
     },
   })
+}
+
+/** In place of those of the same person. Throws `validation_failed` when there are too many. */
+async function keep(tx: MutationTx, row: InvitedRow): Promise<void> {
+  const { group_name, name } = row
+  for (const { name: spelt } of await invitedTo(tx, group_name))
+    if (personKey(spelt) === personKey(name)) await INVITED.remove(tx, { group_name, name: spelt })
+  await INVITED.put(tx, row)
+  if ((await INVITED.select(tx, '')).length > MOST_INVITATIONS)
+    throw validationFailed(`there are ${MOST_INVITATIONS} invitations already; wait until some expire`)
 }
 
 /** As the box draws those of its own. */

@@ -67,7 +67,7 @@ type Invited = Pick<InvitedRow, 'group_name' | 'name'> & {
   readonly values: Values | null
 }
 
-export function invitedOf(row: InvitedRow): Invited {
+function invitedOf(row: InvitedRow): Invited {
   const { group_name, name, withdrawn_at_ms, expires_at_ms } = row
   // Written by the route, from its schema.
   const roles: unknown = JSON.parse(row.roles)

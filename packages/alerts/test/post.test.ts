@@ -134,7 +134,7 @@ posts('sends what a file says as Authorization', async () => {
   await writeFile(secret_file, SECRET, { mode: 0o600 })
   const to = target(receiver.url, { authorization_file: file, secret_file })
   const whole = async (): Promise<Answer> => {
-    const outgoing = await to.outgoing(message, Date.now(), {})
+    const outgoing = await to.outgoing(message, Date.now(), () => ({}))
     if (outgoing.by !== 'http') throw new Error('it is no request')
     return await post(to, outgoing.request, { signal: AbortSignal.timeout(60_000) })
   }

@@ -34,9 +34,15 @@ type Steering = AnswerOf<'GET', '/v1/steering'>
 const CHANGES = ['groups.*', 'mesh.*', 'node.*'] as const
 const LOOK_MS = 30_000
 const PARTS = [
-  ...(['policy', 'plugins', 'alert_rules', 'licenses'] as const),
-  ...(['radio_profiles', 'users', 'invitations', 'software'] as const),
-]
+  'policy',
+  'plugins',
+  'alert_rules',
+  'licenses',
+  'radio_profiles',
+  'users',
+  'invitations',
+  'software',
+] as const
 /** Roles that a hub may give. */
 const ROLES = ['viewer', 'operator', 'sim:issuer'] as const
 const LIVES = ['24h', '72h', '7d', '30d'] as const

@@ -32,6 +32,11 @@ export interface Difference {
   readonly actual: unknown
 }
 
+/** Capitals make no other person. */
+export function personKey(name: string): string {
+  return name.toLowerCase()
+}
+
 /** Whoever may arm, or give that right, is the box's own. */
 export const GIVEN_ROLES: JsonSchema = {
   type: 'array',

@@ -1,5 +1,5 @@
 import { isRecord, jsonIn, msFromTimestamp, type OwnQuestion } from '@steeple/contracts'
-import { differences, type PartName, pointerTo, type Values } from './state.ts'
+import { differences, type PartName, personKey, pointerTo, type Values } from './state.ts'
 
 /** One request by which a box comes nearer to what it is to have. */
 export interface Step {
@@ -230,7 +230,7 @@ function invitationSteps(desired: Values, _: Values, answer: Values, nowMs: numb
     const pointer = at('invitations', name)
     if (!isRecord(value)) {
       return open
-        .filter((one) => String(one.name).toLowerCase() === name.toLowerCase())
+        .filter((one) => personKey(String(one.name)) === personKey(name))
         .map(({ id }) => ({ pointer, question: withdrawal(id), done: ['invitation_not_found'] }))
     }
     const { roles, expires_at, tokens } = value

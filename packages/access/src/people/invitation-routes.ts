@@ -320,14 +320,8 @@ async function withdraw(tx: MutationTx, id: string, nowMs: number): Promise<Repl
 }
 
 function invitationRecord(row: InvitationRow): object {
-  return {
-    id: row.id,
-    name: row.name,
-    // The column is written by this package alone and its row is checksummed.
-    roles: JSON.parse(row.roles),
-    expires_at: timestampFromMs(row.expires_at_ms),
-    created_by: JSON.parse(row.created_by),
-  }
+  // The column is written by this package alone and its row is checksummed.
+  return { ...madeRecord(row), created_by: JSON.parse(row.created_by) }
 }
 
 /** As answered to whoever made it. */

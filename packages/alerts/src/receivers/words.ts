@@ -36,7 +36,7 @@ const GRAVITY: Readonly<Record<Severity, string>> = { critical: 'CRITICAL', warn
 /** What plugins call their rules (`alerts.rule.<name>`), and what they say to do (`alerts.do.<name>`), in English. */
 export type RuleTexts = Readonly<Record<string, string>>
 
-/** Of the plugins that run; read each time, which is once for a message. */
+/** Of the plugins that run; read each time, which is once for a message to people. */
 export function ruleTexts(context: Pick<Context, 'maybe'>): RuleTexts {
   const plugins = context.maybe(serviceInfoRef)?.plugins() ?? []
   const said = plugins.flatMap(({ alerts = {}, textsDir }) =>

@@ -121,7 +121,7 @@ export async function failureOf(
 ): Promise<Failure | undefined> {
   let secrets: readonly string[] = []
   try {
-    const outgoing = await target.outgoing(message, context.clock.nowMs(), ruleTexts(context))
+    const outgoing = await target.outgoing(message, context.clock.nowMs(), () => ruleTexts(context))
     secrets = outgoing.secrets
     const sending = { signal, resolve }
     if (outgoing.by === 'http') return failureIn(await post(target, outgoing.request, sending), secrets)

@@ -41,7 +41,7 @@ export async function refuseUseless(target: Target): Promise<void> {
   if (literal !== undefined) judge(target, [literal])
   else if (!target.isEncrypted && !target.allowPrivate)
     throw new Error(`${needsTls(target)}, or say allow_private: true where its address is such a one`)
-  await target.outgoing(NOTHING, 0, {})
+  await target.outgoing(NOTHING, 0, () => ({}))
   await caOf(target.caFile)
 }
 

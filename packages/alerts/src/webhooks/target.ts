@@ -29,7 +29,7 @@ export interface Target {
   /** Whether it wants messages of this type. */
   wants(type: MessageType, severity: Severity): boolean
   /** What is sent of a message. Rejects with an Error without secrets when its files or its secrets let none be made. */
-  outgoing(message: Message, nowMs: number, texts: RuleTexts): Promise<Outgoing>
+  outgoing(message: Message, nowMs: number, texts: () => RuleTexts): Promise<Outgoing>
 }
 
 /** What a receiver gets that does not say what it wants. */
@@ -122,7 +122,7 @@ export function storedTarget(row: ReceiverRow, vault: Pick<Vault, 'open'>): Targ
       return type === 'alert.firing' || (type === 'alert.resolved' && isResolvedToo)
     },
     outgoing: async (message, nowMs, texts) =>
-      outgoingOf({ kind, settings, secrets: opened(row, vault), link }, message, nowMs, texts),
+      outgoingOf({ kind, settings, secrets: opened(row, vault), link }, message, nowMs, texts()),
   }
 }
 

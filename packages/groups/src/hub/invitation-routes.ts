@@ -16,10 +16,10 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { boxesOf, type Parts, requireHub } from '../context.ts'
-import { GIVEN_ROLES } from '../state.ts'
+import { GIVEN_ROLES, personKey } from '../state.ts'
 import { GROUPS, INVITED, type InvitedRow, invitedTo } from '../store.ts'
 import { NAME, NODE_ID } from './group-routes.ts'
-import { issue, membersOf, personKey } from './plan.ts'
+import { isIn, issue, membersOf } from './plan.ts'
 
 const DEFAULT_LIFE = '7d'
 const MOST_MS = 30 * 86_400_000
@@ -97,9 +97,9 @@ function inviteRoute(parts: Parts): Route {
       return await request.mutate(name, async (tx) => {
         const group = await GROUPS.find(tx, { name })
         if (group === undefined) throw notFound(`group ${name}`)
-        const { all, nodes } = membersOf(group)
+        const members = membersOf(group)
         const boxes = others
-          .filter(({ nodeId }) => all || nodes.includes(nodeId))
+          .filter(({ nodeId }) => isIn(members, nodeId))
           .map(({ nodeId, name: box }) => ({ node_id: nodeId, name: box, token: drawn() }))
         if (boxes.length === 0)
           throw nodeStateConflict(

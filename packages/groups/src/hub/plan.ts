@@ -2,7 +2,7 @@ import { type OtherBox, type Outcome, type Reconciler, type Tx, timestampFromMs 
 import { ALL, boxesOf, type Parts, PLAN } from '../context.ts'
 import { type BoxReport, digestOf, documentText } from '../document.ts'
 import { stagedStates } from '../software/staged.ts'
-import { canonical, merged, type State, type Values } from '../state.ts'
+import { canonical, merged, personKey, type State, type Values } from '../state.ts'
 import {
   DOCUMENTS,
   type DocumentRow,
@@ -89,18 +89,13 @@ function invitationsOf(node: string, names: readonly string[], invited: readonly
   return Object.fromEntries(last.values())
 }
 
-/** Capitals make no other person. */
-export function personKey(name: string): string {
-  return name.toLowerCase()
-}
-
 /** SHA-256 of tokens, by node id. */
 export function tokensOf({ tokens }: Pick<InvitedRow, 'tokens'>): Readonly<Record<string, string>> {
   // As above.
   return JSON.parse(tokens) as Readonly<Record<string, string>>
 }
 
-function isIn({ all, nodes }: Members, node: string): boolean {
+export function isIn({ all, nodes }: Members, node: string): boolean {
   return all || nodes.includes(node)
 }
 

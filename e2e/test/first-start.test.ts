@@ -1,15 +1,28 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { assert, eventually, stretched, suite } from '@steeple/testkit'
+import { assert, enterOwnMounts, eventually, runTool, stretched, suite } from '@steeple/testkit'
 import { ANY_PORTS, type LabPhone, labPhones } from '../harness/lab-core.ts'
 import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
 import { childrenOf } from '../harness/open-files.ts'
 import { runSvc } from '../harness/service.ts'
+
+enterOwnMounts(import.meta.filename)
+// A configuration of this machine would win over the one beside the data, and be written to.
+if (existsSync('/etc/svc')) runTool('mount', '-t', 'tmpfs', 'none', '/etc/svc')
 
 /** Command lines of running processes that name that text. */
 function processesWith(text: string): readonly string[] {
@@ -269,7 +282,9 @@ first(
       headers: { authorization, 'content-type': 'application/json' },
       body: JSON.stringify({ settings: { 'server.country': 'DE', 'plmn.mcc': '262', 'plmn.mnc': '98' } }),
     })
-    assert.is(set.status, 200, await set.text())
+    const answer = await set.text()
+    assert.is(set.status, 200, answer)
+    assert.is(JSON.parse(answer).file, join(dir, 'control.yaml'))
     await eventually(async () => (await countryAt(url)) === 'DE')
     assert.match(readFileSync(join(dir, 'control.yaml'), 'utf8'), /^server:\n +country: DE$/m)
     const [command = 0] = childrenOf(run.child.pid ?? 0)

@@ -1,5 +1,5 @@
 // The folders of the workspace's packages: `packages/` holds what runs, `lab/` simulators, `testing/` what tests are written with,
-// `e2e/` the black-box tests.
+// `docs/site` what makes the site of the documentation, `e2e/` the black-box tests.
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 const folders = ['packages', 'lab', 'testing']
   .flatMap((group) => readdirSync(join(root, group)).map((name) => join(group, name)))
-  .concat('e2e')
+  .concat('docs/site', 'e2e')
   .filter((folder) => existsSync(join(root, folder, 'package.json')))
   .sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
 const byName = new Map(folders.map((folder) => [basename(folder), folder]))

@@ -11,7 +11,7 @@ import { type Service, startService } from '../harness/service.ts'
 /** The documentation as the service shows it, and as files. */
 const site = suite('e2e/documentation-site')
 
-const FOLDER = join(ROOT, 'packages/docs/dist')
+const FOLDER = join(ROOT, 'docs/site/dist')
 /** Pages of each form: lists, tables, blocks of commands, a long reference. */
 const LOOKED_AT = ['index.html', 'how-to/alerts.html', 'reference/cli.html', 'reference/configuration.html']
 

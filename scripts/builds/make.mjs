@@ -247,7 +247,7 @@ function configurationOf({ lacks }) {
 
 /** The documentation of what this build has, as pages that the service shows and that can be read as files. */
 function makeSite(out, { lacks }) {
-  const script = join(packages, 'docs/src/make.ts')
+  const script = join(root, 'docs/site/src/make.ts')
   const args = [script, '--out', join(out, 'share/doc/html'), '--without', lacks.join(',')]
   const { status, stderr } = spawnSync(execPath, args, { encoding: 'utf8', env: SCRIPTS })
   if (status !== 0) throw new Error(`the documentation could not be made: ${stderr}`)

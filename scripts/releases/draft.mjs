@@ -25,7 +25,7 @@ const AREAS = [
   ['Alerts, monitoring, support', ['alerts', 'support', 'tracing']],
   ['Backup and store', ['backup', 'store', 'secrets']],
   ['Plugins and drivers', ['plugin-kit', 'testkit', 'kernel', 'contracts']],
-  ['API, command line, packages', ['api', 'client', 'settings', 'cli', 'docs', 'lab-core']],
+  ['API, command line, packages', ['api', 'client', 'settings', 'cli', 'site', 'lab-core']],
 ]
 const OTHER = 'Other'
 

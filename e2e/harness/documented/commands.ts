@@ -78,7 +78,7 @@ export function otherBlocks(): ReadonlyMap<string, string> {
 
 function pagesOfDocs(): readonly string[] {
   return readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.md'))
+    .filter((path) => path.endsWith('.md') && !path.startsWith('site/'))
     .sort()
 }
 

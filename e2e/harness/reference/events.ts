@@ -117,7 +117,7 @@ const ABOUT = `Every event of \`GET /v1/events\` ([how the stream works](api.md#
 audit trail. Plugins listen by these names, or to all events of a noun (\`sim.*\`).`
 
 /** Packages whose sources tell no events of the service. */
-const NOT_THE_SERVICE = ['contracts', 'testkit', 'testbed', 'lab-core', 'e2e', 'docs']
+const NOT_THE_SERVICE = ['contracts', 'testkit', 'testbed', 'lab-core', 'e2e', 'site']
 const TYPES: readonly RegExp[] = [
   /(?:event|tell)\(\{\s*type: '([a-z_]+\.[a-z_.]+)'/g,
   /mutate\(\s*[\w.]+(?:\([^)]*\))?,\s*'([a-z_]+\.[a-z_.]+)'/g,

@@ -188,7 +188,7 @@ export function adminTokenFrom(
 }
 
 /** In a build beside everything, in a checkout where its package makes it. */
-const PLACES = ['../../../../share/doc/html/', '../docs/dist/']
+const PLACES = ['../../../../share/doc/html/', '../../docs/site/dist/']
 
 /** The folder of the documentation that this build carries; undefined when it carries none. */
 function documentationHere(): string | undefined {

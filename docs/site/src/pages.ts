@@ -22,7 +22,7 @@ export interface Documentation {
 /** Where the list of all pages is, in the order in which the site has them. */
 export const INDEX = 'README.md'
 /** Where the build puts pages that are made of programs. */
-export const MADE = 'packages/docs/made'
+export const MADE = 'docs/site/made'
 
 /**
  * Reads the documentation below `root`/docs as a build without `lacks` has it. Throws when marks do not fit, or a page
@@ -31,8 +31,8 @@ export const MADE = 'packages/docs/made'
 export function readDocumentation(root: string, lacks: ReadonlySet<string>): Documentation {
   const all = ['docs', MADE]
     .flatMap((folder) => filesBelow(join(root, folder)))
-    // Pictures are for readers of the repository: the box shows the thing itself.
-    .filter(({ path }) => !path.startsWith('images/'))
+    // Pictures are for readers of the repository: the box shows the thing itself. `site` is this package.
+    .filter(({ path }) => !/^(images|site)\//.test(path))
     .sort((a, b) => (a.path < b.path ? -1 : 1))
   const pages = new Map<string, Page>()
   for (const { path, file } of all.filter((one) => one.path.endsWith('.md'))) {

@@ -175,7 +175,7 @@ function filesIn(folder: string, endings: readonly string[]): readonly string[] 
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
-    .filter((path) => !path.includes('node_modules'))
+    .filter((path) => !/(^|\/)(node_modules|dist|made)\//.test(path))
 }
 
 function read(path: string): string {

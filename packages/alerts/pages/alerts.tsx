@@ -4,6 +4,7 @@ import {
   Button,
   type Column,
   type ComponentChildren,
+  choices,
   componentText,
   DataTable,
   EmptyState,
@@ -65,9 +66,8 @@ function SilenceDialog({
     api.post('/v1/alerts/{id}/silence', { path: { id: alert.id }, body: { until: end } })
   return (
     <FormDialog
-      title={t('alerts.silence.title')}
-      confirm={t('alerts.silence')}
-      what={t('alerts.silence.what', { rule: ruleText(alert.rule), subject: subjectText(alert) })}
+      text="alerts.silence"
+      values={{ rule: ruleText(alert.rule), subject: subjectText(alert) }}
       isDisabled={choice === 'until' && until === ''}
       act={() => silence(endOf(choice, until))}
       onDone={() => {
@@ -78,14 +78,14 @@ function SilenceDialog({
       onClose={onClose}
     >
       <Select
-        label={t('alerts.silence.for')}
+        text="alerts.silence.for"
         value={choice}
         onChange={setChoice}
-        options={CHOICES.map((value) => ({ value, label: t(`alerts.silence.${value}`) }))}
+        options={choices('alerts.silence', CHOICES)}
       />
       {choice === 'until' ? (
         <Field
-          label={t('alerts.silence.until')}
+          text="alerts.silence.until"
           type="datetime-local"
           value={until}
           onInput={setUntil}
@@ -128,7 +128,7 @@ function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onCha
       </p>
       {remedy === undefined ? null : <p>{remedy}</p>}
       <Facts facts={factsOf(alert, isSilent)} />
-      {error === undefined ? null : <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
       {may('operator') ? (
         <div class="actions">
           {isSilent ? (
@@ -248,13 +248,10 @@ function PastAlerts() {
     <>
       <div class="toolbar">
         <Select
-          label={t('alerts.severity')}
+          text="alerts.severity"
           value={severity ?? ''}
           onChange={(value) => setFilters({ severity: value })}
-          options={[
-            { value: '', label: t('alerts.severity.all') },
-            ...SEVERITIES.map((value) => ({ value, label: t(`alerts.severity.${value}`) })),
-          ]}
+          options={choices('alerts.severity', SEVERITIES, t('alerts.severity.all'))}
         />
       </div>
       <h2>{t('alerts.outages')}</h2>

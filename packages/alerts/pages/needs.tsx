@@ -92,7 +92,7 @@ function AlertLine({
           {t('home.acknowledge')}
         </Button>
       ) : null}
-      {acknowledge.error === undefined ? null : <ErrorNotice error={acknowledge.error} />}
+      <ErrorNotice error={acknowledge.error} />
     </li>
   )
 }

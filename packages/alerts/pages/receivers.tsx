@@ -4,6 +4,7 @@ import {
   Button,
   Checkbox,
   type ComponentChildren,
+  choices,
   Dialog,
   EmptyState,
   ErrorNotice,
@@ -201,10 +202,9 @@ function RemoveDialog({
 }) {
   return (
     <FormDialog
+      text="alerts.receiver.remove"
+      values={{ name }}
       isDanger
-      title={t('alerts.receiver.remove.title', { name })}
-      confirm={t('alerts.receiver.remove')}
-      what={t('alerts.receiver.remove.what')}
       act={() => api.delete('/v1/alerts/receivers/{name}', { path: { name } })}
       onDone={onDone}
       onClose={onClose}
@@ -238,7 +238,7 @@ function TestButton({
   }
   return (
     <>
-      {test.error === undefined ? null : <ErrorNotice error={test.error} />}
+      <ErrorNotice error={test.error} />
       {tested === undefined ? null : <Outcome tested={tested} />}
       <div class="actions">
         {children}
@@ -358,15 +358,14 @@ function ReceiverDialog({
       {receiver === undefined ? (
         <>
           <Select
-            label={t('alerts.receiver.kind')}
+            text="alerts.receiver.kind"
             value={kind}
             onChange={choose}
-            options={KINDS.map((value) => ({ value, label: t(`alerts.kind.${value}`) }))}
+            options={choices('alerts.kind', KINDS)}
           />
           <Field
             name="name"
-            label={t('alerts.receiver.name')}
-            help={t('alerts.receiver.name.help')}
+            text="alerts.receiver.name"
             value={name}
             onInput={setName}
             pattern="[a-z0-9][a-z0-9._\-]{0,63}"
@@ -385,18 +384,13 @@ function ReceiverDialog({
       ))}
       {kind === 'ntfy' ? <Subscribe server={values.server ?? ''} topic={values.topic ?? ''} /> : null}
       <Select
-        label={t('alerts.receiver.from')}
+        text="alerts.receiver.from"
         value={severity}
         onChange={setSeverity}
-        options={SEVERITIES.map((value) => ({ value, label: t(`alerts.receiver.from.${value}`) }))}
+        options={choices('alerts.receiver.from', SEVERITIES)}
       />
-      <Checkbox label={t('alerts.receiver.resolved')} isChecked={isResolved} onChange={setResolved} />
-      <Checkbox
-        label={t('alerts.receiver.private')}
-        help={t('alerts.receiver.private.help')}
-        isChecked={isPrivate}
-        onChange={setPrivate}
-      />
+      <Checkbox text="alerts.receiver.resolved" isChecked={isResolved} onChange={setResolved} />
+      <Checkbox text="alerts.receiver.private" isChecked={isPrivate} onChange={setPrivate} />
     </FormDialog>
   )
 }

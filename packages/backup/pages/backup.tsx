@@ -2,6 +2,7 @@ import {
   Button,
   ButtonLink,
   bytesText,
+  Card,
   Checkbox,
   Copy,
   download,
@@ -55,8 +56,7 @@ function TakeBackup() {
     setAgain(text)
   }
   return (
-    <section class="card" aria-label={t('backup.take')}>
-      <h2>{t('backup.take')}</h2>
+    <Card title={t('backup.take')}>
       <p>{t('backup.take.what')}</p>
       <Form
         submit={taking ?? t('backup.take')}
@@ -78,7 +78,7 @@ function TakeBackup() {
             />
             <Meter passphrase={passphrase} />
             <Field
-              label={t('backup.passphrase.again')}
+              text="backup.passphrase.again"
               error={isOther ? t('backup.passphrase.other') : undefined}
               type="password"
               autocomplete="new-password"
@@ -97,15 +97,10 @@ function TakeBackup() {
             )}
           </>
         )}
-        <Checkbox
-          label={t('backup.plain')}
-          help={t('backup.plain.help')}
-          isChecked={isPlain}
-          onChange={setPlain}
-        />
+        <Checkbox text="backup.plain" isChecked={isPlain} onChange={setPlain} />
         {taking === undefined ? null : <Progress label={taking} />}
       </Form>
-    </section>
+    </Card>
   )
 }
 
@@ -140,8 +135,7 @@ function History() {
   const taken = useQuery('/v1/audit', query('backup.create'), { on: ['backup.*'] })
   const restored = useQuery('/v1/audit', query('backup.restore'), { on: ['backup.*'] })
   return (
-    <section class="card" aria-label={t('backup.history')}>
-      <h2>{t('backup.history')}</h2>
+    <Card title={t('backup.history')}>
       <Schedule />
       <Loaded query={taken}>
         {({ entries }) =>
@@ -158,7 +152,7 @@ function History() {
       <p>
         <a href="/docs/how-to/backup.html">{t('backup.docs')}</a>
       </p>
-    </section>
+    </Card>
   )
 }
 

@@ -3,6 +3,7 @@ import {
   api,
   Button,
   bytesText,
+  Card,
   Checkbox,
   type Column,
   DataTable,
@@ -49,8 +50,7 @@ export function Restore() {
       </section>
     )
   return (
-    <section class="card" aria-label={t('backup.restore')}>
-      <h2>{t('backup.restore')}</h2>
+    <Card title={t('backup.restore')}>
       <p>{t('backup.restore.what')}</p>
       <Form
         submit={file === undefined ? t('backup.check') : t('backup.check.of', { size: bytesText(file.size) })}
@@ -69,7 +69,7 @@ export function Restore() {
             }
           return (
             <>
-              <FileField label={t('backup.file')} onChoose={anew(setFile)} />
+              <FileField text="backup.file" onChoose={anew(setFile)} />
               <Field
                 label={t('backup.passphrase')}
                 help={t('backup.restore.passphrase')}
@@ -77,12 +77,7 @@ export function Restore() {
                 value={passphrase}
                 onInput={anew(setPassphrase)}
               />
-              <Checkbox
-                label={t('backup.adopt')}
-                help={t('backup.adopt.help')}
-                isChecked={isOther}
-                onChange={anew(setOther)}
-              />
+              <Checkbox text="backup.adopt" isChecked={isOther} onChange={anew(setOther)} />
               {isBusy ? <Progress label={t('backup.checking')} /> : null}
             </>
           )
@@ -97,7 +92,7 @@ export function Restore() {
           onClose={() => setAsked(false)}
         />
       ) : null}
-    </section>
+    </Card>
   )
 }
 
@@ -126,7 +121,7 @@ function Consequences({
         <li>{t('backup.restore.credentials')}</li>
         <li>{t('backup.restore.kept')}</li>
       </ul>
-      <Checkbox label={t('backup.restore.understood')} isChecked={isUnderstood} onChange={setUnderstood} />
+      <Checkbox text="backup.restore.understood" isChecked={isUnderstood} onChange={setUnderstood} />
     </FormDialog>
   )
 }

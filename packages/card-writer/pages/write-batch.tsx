@@ -11,7 +11,7 @@ export function Panel({ batch }: { readonly batch: string }) {
       <Button isBusy={isOpen && cards.isLoading} onClick={() => setOpen(true)}>
         {t('card.write.batch')}
       </Button>
-      {cards.error === undefined ? null : <ErrorNotice error={cards.error} />}
+      <ErrorNotice error={cards.error} />
       {isOpen && cards.data !== undefined && first === undefined ? (
         <Notice tone="ok">{t('card.write.batch.done')}</Notice>
       ) : null}

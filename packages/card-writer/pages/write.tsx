@@ -142,7 +142,7 @@ function WriteCard({ hash, onDone, ...keys }: Keys & { readonly hash: string; re
       <p>
         {t('card.write.put')} <a href="/docs/how-to/write-cards.html">{t('card.write.docs')}</a>
       </p>
-      {read.error === undefined ? null : <ErrorNotice error={read.error} />}
+      <ErrorNotice error={read.error} />
       <div class="actions">
         <Button
           kind={seen === undefined ? 'primary' : 'quiet'}
@@ -205,16 +205,9 @@ function WriteForm({
           {seen.imsi_sha256_12 === null || seen.imsi_sha256_12 === hash ? null : (
             <p>{t('card.write.other', { hash: seen.imsi_sha256_12 })}</p>
           )}
-          <Field
-            label={t('card.write.adm')}
-            help={t('card.write.adm.help')}
-            type="password"
-            value={adm}
-            onInput={(text) => setAdm(text.trim())}
-          />
+          <Field text="card.write.adm" type="password" value={adm} onInput={(text) => setAdm(text.trim())} />
           <FileField
-            label={t('card.write.csv')}
-            help={t('card.write.csv.help')}
+            text="card.write.csv"
             accept=".csv,.txt"
             isRequired={false}
             onChoose={(file) => void take(file)}
@@ -245,7 +238,7 @@ function ScriptOffer({ hash }: { readonly hash: string }) {
   return (
     <>
       <p class="fine">{t('card.write.script.what')}</p>
-      {script.error === undefined ? null : <ErrorNotice error={script.error} />}
+      <ErrorNotice error={script.error} />
       <Button isBusy={script.isBusy} onClick={() => void run()}>
         {t('card.write.script')}
       </Button>

@@ -33,9 +33,7 @@ function ForgetDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: (
   }
   return (
     <FormDialog
-      title={t('sim.forget.title')}
-      confirm={t('sim.forget')}
-      what={t('sim.forget.what')}
+      text="sim.forget"
       isDanger
       isDisabled={typed.trim() !== hash || (sim.state !== 'revoked' && !isRevoking)}
       act={() => api.post('/v1/sims/{imsi}/forget', { path: { imsi: hash }, body })}
@@ -46,15 +44,9 @@ function ForgetDialog({ sim, onClose }: { readonly sim: Sim; readonly onClose: (
       onClose={onClose}
     >
       {sim.state === 'revoked' ? null : (
-        <Checkbox label={t('sim.forget.revoke')} isChecked={isRevoking} onChange={setRevoking} />
+        <Checkbox text="sim.forget.revoke" isChecked={isRevoking} onChange={setRevoking} />
       )}
-      <Field
-        label={t('sim.forget.reason')}
-        help={t('sim.forget.reason.help')}
-        maxLength={256}
-        value={reason}
-        onInput={setReason}
-      />
+      <Field text="sim.forget.reason" maxLength={256} value={reason} onInput={setReason} />
       <Field label={t('sim.forget.type', { hash })} value={typed} onInput={setTyped} />
     </FormDialog>
   )

@@ -1,4 +1,15 @@
-import { bytesText, Checkbox, download, Field, Form, Time, t, useQuery, useState } from '@steeple/console/kit'
+import {
+  bytesText,
+  Card,
+  Checkbox,
+  download,
+  Field,
+  Form,
+  Time,
+  t,
+  useQuery,
+  useState,
+} from '@steeple/console/kit'
 
 const KINDS = ['lifecycle', 'sim', 'tx', 'policy', 'session', 'stay', 'export', 'checkpoint'] as const
 
@@ -13,8 +24,7 @@ export function Panel() {
     setKinds(next)
   }
   return (
-    <section class="card" aria-label={t('system.regulator')}>
-      <h2>{t('system.regulator')}</h2>
+    <Card title={t('system.regulator')}>
       <p>{t('system.regulator.what')}</p>
       <Form
         submit={t('system.regulator.take')}
@@ -22,20 +32,8 @@ export function Panel() {
         act={() => download('/v1/compliance/export', { query: queryOf(from, to, kinds), timeoutMs: 120_000 })}
         done={({ name, bytes }) => t('system.file.taken', { name, size: bytesText(bytes) })}
       >
-        <Field
-          label={t('system.regulator.from')}
-          help={t('system.regulator.from.help')}
-          type="date"
-          value={from}
-          onInput={setFrom}
-        />
-        <Field
-          label={t('system.regulator.to')}
-          help={t('system.regulator.to.help')}
-          type="date"
-          value={to}
-          onInput={setTo}
-        />
+        <Field text="system.regulator.from" type="date" value={from} onInput={setFrom} />
+        <Field text="system.regulator.to" type="date" value={to} onInput={setTo} />
         <fieldset>
           <legend>{t('system.regulator.kinds')}</legend>
           {KINDS.map((kind) => (
@@ -49,7 +47,7 @@ export function Panel() {
         </fieldset>
       </Form>
       <Erasures />
-    </section>
+    </Card>
   )
 }
 

@@ -156,16 +156,19 @@ texts('says what each code of an error means, in each language', async () => {
   }
 })
 
-texts('has each text that a page of a plugin names', () => {
+texts('has each text that a page of a plugin names, and each that a field or a dialog is drawn with', () => {
   const own = new Set(Object.keys(readTexts('console', 'en')))
   const missing = readdirSync(PACKAGES).flatMap((name) => {
-    const folder = new URL(`${name}/pages/`, PACKAGES)
-    if (!existsSync(folder)) return []
+    const folder = new URL(name === 'console' ? 'console/src/' : `${name}/pages/`, PACKAGES)
     const keys = new Set(Object.keys(readTexts(name, 'en')))
-    const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'))
+    const sources = globSync('**/*.{ts,tsx}', { cwd: folder }).map((file) =>
+      readFileSync(new URL(file, folder), 'utf8'),
+    )
     return sources
-      .flatMap((source) => [...source.matchAll(/\bt\(\s*'([\w.]+)'/g)].map(([, key = '']) => key))
-      .filter((key) => !own.has(key) && !keys.has(key))
+      .flatMap((source) =>
+        [...source.matchAll(/(?:\bt\(\s*'|\btext="|\btext: ')([\w.-]+)['"]/g)].map(([, key = '']) => key),
+      )
+      .filter((key) => ['', '.title', '.what'].every((part) => !own.has(key + part) && !keys.has(key + part)))
   })
   assert.equal(missing, [])
 })

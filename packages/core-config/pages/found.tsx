@@ -191,10 +191,8 @@ function Ways({ found, onDone }: { readonly found: Found; readonly onDone: (said
           )}
           {drive === null ? null : (
             <DialogButton
-              button={{ kind: 'primary', children: t('core.found.adopt') }}
-              title={t('core.found.adopt')}
-              confirm={t('core.found.adopt')}
-              what={t('core.found.adopt.what')}
+              text="core.found.adopt"
+              button={{ kind: 'primary' }}
               act={async () => {
                 const fits = await fitted({ ...settings, ...drive }, apns, setByHand)
                 return fits?.ok === true

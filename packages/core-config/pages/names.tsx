@@ -2,6 +2,7 @@ import {
   type AnswerOf,
   api,
   ByHand,
+  Card,
   Field,
   Form,
   FormDialog,
@@ -70,8 +71,7 @@ function Told({
     })
   const isByHand = planned !== undefined && (!planned.writable || planned.fixed.length > 0)
   return (
-    <section class="card" aria-labelledby="core-told">
-      <h2 id="core-told">{t('core.told')}</h2>
+    <Card title={t('core.told')}>
       <p>{t('core.told.about')}</p>
       <Form
         submit={t('core.whatIf.look')}
@@ -80,7 +80,7 @@ function Told({
         onDone={setPlanned}
       >
         <Field
-          label={t('core.told.name')}
+          text="core.told.name"
           name={`settings/${NAME}`}
           maxLength={32}
           isRequired
@@ -88,9 +88,8 @@ function Told({
           onInput={(value) => setTyped({ ...typed, name: value })}
         />
         <Field
-          label={t('core.told.dns')}
+          text="core.told.dns"
           name={`settings/${DNS}`}
-          help={t('core.told.dns.help')}
           maxLength={100}
           value={typed.dns}
           onInput={(value) => setTyped({ ...typed, dns: value })}
@@ -109,7 +108,7 @@ function Told({
           {isByHand ? <ByHand planned={planned} /> : <Effect core={planned.core} />}
         </FormDialog>
       )}
-    </section>
+    </Card>
   )
 }
 

@@ -2,6 +2,7 @@ import {
   type AnswerOf,
   api,
   Button,
+  Card,
   DialogButton,
   ErrorNotice,
   Form,
@@ -24,9 +25,8 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
   const { data, error, reload } = query
   const [released, setReleased] = useState<string | undefined>(undefined)
   return (
-    <section class="card" aria-labelledby="core-plan">
-      <h2 id="core-plan">{t('core.plan')}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+    <Card title={t('core.plan')}>
+      <ErrorNotice error={error} onRetry={reload} />
       {data === undefined ? null : <Start driver={data.driver} />}
       {data === undefined ? null : <Planned plan={data} isLab={isLab} />}
       <Undone />
@@ -47,7 +47,7 @@ export function Panel({ isLab }: { readonly isLab: boolean }) {
           }}
         />
       )}
-    </section>
+    </Card>
   )
 }
 
@@ -113,9 +113,7 @@ function Start({ driver }: { readonly driver: string }) {
       <p>{t(isOurs ? 'core.start.here' : 'core.start.elsewhere')}</p>
       {isOurs && may('admin') ? (
         <DialogButton
-          button={{ children: t('core.start') }}
-          title={t('core.start')}
-          confirm={t('core.start')}
+          text="core.start"
           isDanger
           act={() => api.post('/v1/core/restart', { body: {} })}
           done={({ restarted }) => t('core.started', { daemons: restarted.join(', ') })}

@@ -43,7 +43,7 @@ export function Release({
       {outlook === undefined ? null : (
         <FormDialog
           title={t('core.release')}
-          confirm={t('core.release.do')}
+          confirm={t('core.release.go')}
           isDanger
           isDisabled={!outlook.settings.writable || outlook.settings.fixed.length > 0}
           act={() => released(isKept, isUnblocking)}

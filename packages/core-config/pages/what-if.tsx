@@ -20,7 +20,7 @@ export function Panel({
   return (
     <section aria-label={t('core.whatIf')}>
       <h3>{t('core.whatIf')}</h3>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      <ErrorNotice error={error} onRetry={reload} />
       {isLoading ? <Progress label={t('app.loading')} /> : null}
       {data === undefined ? null : <Planned plan={data} words="core.whatIf.state" />}
     </section>

@@ -3,7 +3,9 @@ import {
   api,
   Button,
   ByHand,
+  Card,
   Checkbox,
+  choices,
   Dialog,
   ErrorNotice,
   Facts,
@@ -47,8 +49,7 @@ export function Panel() {
   const isUsed = inForce('ran.program') === 'external'
   const kind = kindInForce(inForce)
   return (
-    <section class="card" aria-labelledby="radio-cell">
-      <h2 id="radio-cell">{t('radio.cell')}</h2>
+    <Card title={t('radio.cell')}>
       <p>{t('radio.cell.help')}</p>
       {isUsed && kind !== undefined ? (
         <Facts
@@ -70,7 +71,7 @@ export function Panel() {
           onClose={() => setOpen(false)}
         />
       ) : null}
-    </section>
+    </Card>
   )
 }
 
@@ -143,26 +144,20 @@ function CellFields({ typed, onChange }: FieldsProps) {
   return (
     <div class="pair">
       <Select
-        label={t('radio.cell.technology')}
+        text="radio.cell.technology"
         value={cell.technology}
         onChange={set('technology')}
-        options={['lte', 'nr'].map((value) => ({ value, label: word('radio.technology', value) }))}
+        options={choices('radio.technology', ['lte', 'nr'])}
       />
       <Field
-        label={t('radio.cell.id')}
-        help={t('radio.cell.id.help')}
+        text="radio.cell.id"
         value={cell.id}
         onInput={set('id')}
         inputMode="numeric"
         pattern="[0-9]+"
         isRequired
       />
-      <Field
-        label={t('radio.cell.address')}
-        help={t('radio.cell.address.help')}
-        value={cell.address}
-        onInput={set('address')}
-      />
+      <Field text="radio.cell.address" value={cell.address} onInput={set('address')} />
     </div>
   )
 }
@@ -174,13 +169,13 @@ function SwitchFields({ typed, inForce, onChange }: FieldsProps & { readonly inF
     <fieldset>
       <legend>{t('radio.cell.kind')}</legend>
       <Select
-        label={t('radio.cell.kind.of')}
+        text="radio.cell.kind.of"
         value={kind}
         onChange={(value) => {
           const next = KINDS.find((one) => one === value)
           if (next !== undefined) onChange({ ...typed, kind: next, fields: typedFields(next, inForce) })
         }}
-        options={KINDS.map((value) => ({ value, label: word('radio.cell.kind', value) }))}
+        options={choices('radio.cell.kind', KINDS)}
       />
       <p class="fine">{t(`radio.cell.kind.${kind}.help`)}</p>
       <div class="pair">
@@ -225,15 +220,13 @@ function FallbackFields({ typed, onChange }: FieldsProps) {
     <fieldset>
       <legend>{t('radio.cell.fallback')}</legend>
       <Field
-        label={t('radio.cell.refresh')}
-        help={t('radio.cell.refresh.help')}
+        text="radio.cell.refresh"
         value={typed.cell.refresh}
         onInput={(refresh) => onChange({ ...typed, cell: { ...typed.cell, refresh } })}
         placeholder="30s"
       />
       <Checkbox
-        label={t('radio.cell.staysOn')}
-        help={t('radio.cell.staysOn.help')}
+        text="radio.cell.staysOn"
         isChecked={typed.staysOn}
         onChange={(staysOn) => onChange({ ...typed, staysOn })}
       />

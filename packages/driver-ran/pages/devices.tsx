@@ -1,5 +1,6 @@
 import {
   type AnswerOf,
+  Card,
   ErrorNotice,
   Facts,
   Lamp,
@@ -23,8 +24,7 @@ export function Panel() {
   if (error !== undefined) return <ErrorNotice error={error} onRetry={query.reload} />
   if (data === undefined) return null
   return (
-    <section class="card" aria-labelledby="radio-found">
-      <h2 id="radio-found">{t('radio.found')}</h2>
+    <Card title={t('radio.found')}>
       {data.devices.length > 0 ? null : <p>{t(data.usb ? 'radio.found.none' : 'radio.found.noUsb')}</p>}
       {data.devices.map((device) => (
         <section key={device.port} aria-label={device.name}>
@@ -69,7 +69,7 @@ export function Panel() {
           </ul>
         </>
       )}
-    </section>
+    </Card>
   )
 }
 

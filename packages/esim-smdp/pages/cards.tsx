@@ -125,7 +125,7 @@ export function Page() {
         </Button>
         <ButtonLink href={batch === '' ? '/esim' : `/esim?batch_id=${batch}`}>{t('esim.codes')}</ButtonLink>
       </div>
-      {cards.error === undefined ? null : <ErrorNotice error={cards.error} />}
+      <ErrorNotice error={cards.error} />
       {isDone || cards.error !== undefined ? null : (
         <Progress
           label={t('app.loading')}

@@ -52,8 +52,8 @@ export function Certs() {
         <Button onClick={() => setOpen({ what: 'import' })}>{t('esim.certs.import')}</Button>
         <Button onClick={() => setOpen({ what: 'init' })}>{t('esim.certs.init')}</Button>
       </div>
-      {certs.error === undefined ? null : <ErrorNotice error={certs.error} onRetry={certs.reload} />}
-      {restore.error === undefined ? null : <ErrorNotice error={restore.error} />}
+      <ErrorNotice error={certs.error} onRetry={certs.reload} />
+      <ErrorNotice error={restore.error} />
       {certs.isLoading ? (
         <Progress label={t('app.loading')} />
       ) : (
@@ -159,14 +159,12 @@ function InitDialog({ onClose }: { readonly onClose: () => void }) {
   const [host, setHost] = useState('')
   return (
     <FormDialog
-      title={t('esim.certs.init')}
-      confirm={t('esim.certs.init.go')}
-      what={t('esim.certs.init.what')}
+      text="esim.certs.init"
       act={() => api.post('/v1/esim/certs/init', { body: host === '' ? {} : { host } })}
       onDone={onClose}
       onClose={onClose}
     >
-      <Field label={t('esim.certs.host')} help={t('esim.certs.host.help')} value={host} onInput={setHost} />
+      <Field text="esim.certs.host" value={host} onInput={setHost} />
     </FormDialog>
   )
 }
@@ -174,8 +172,8 @@ function InitDialog({ onClose }: { readonly onClose: () => void }) {
 function RemoveDialog({ cert, onClose }: { readonly cert: Cert; readonly onClose: () => void }) {
   return (
     <FormDialog
-      title={t('esim.cert.remove.title', { subject: cert.subject })}
-      confirm={t('esim.cert.remove')}
+      text="esim.cert.remove"
+      values={{ subject: cert.subject }}
       what={t(cert.in_use ? 'esim.cert.remove.used' : 'esim.cert.remove.what')}
       isDanger
       act={() => api.delete('/v1/esim/certs/{id}', { path: { id: cert.id } })}
@@ -197,9 +195,8 @@ function RevokeDialog({
   const subject = nameIn(cert.subject)
   return (
     <FormDialog
-      title={t('esim.cert.revoke.title', { subject })}
-      confirm={t('esim.cert.revoke')}
-      what={t('esim.cert.revoke.what')}
+      text="esim.cert.revoke"
+      values={{ subject }}
       isDanger
       act={() => api.post('/v1/esim/certs/revoke', { body: { id: cert.id } })}
       onDone={() => {
@@ -216,9 +213,7 @@ function ImportCertsDialog({ onClose }: { readonly onClose: () => void }) {
   const [files, setFiles] = useState<readonly File[]>([])
   return (
     <FormDialog
-      title={t('esim.certs.import')}
-      confirm={t('esim.certs.import')}
-      what={t('esim.certs.import.what')}
+      text="esim.certs.import"
       isDisabled={files.length === 0}
       act={async () =>
         api.post('/v1/esim/certs/import', { body: { files: await Promise.all(files.map(contentOf)) } })

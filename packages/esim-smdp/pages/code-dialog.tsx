@@ -114,12 +114,9 @@ function Facts({ code }: { readonly code: Code }) {
 function RevokeDialog({ code, onClose }: { readonly code: Code; readonly onClose: () => void }) {
   return (
     <FormDialog
-      title={t('esim.revoke.title')}
-      confirm={t('esim.revoke')}
-      what={t('esim.revoke.what')}
+      text="esim.revoke"
       isDanger
       act={() => api.post('/v1/esim/revoke', { body: { token: code.token } })}
-      done={t('esim.revoked')}
       onClose={onClose}
     />
   )

@@ -3,6 +3,7 @@ import {
   Button,
   ButtonLink,
   type Column,
+  choices,
   DataTable,
   download,
   EmptyState,
@@ -48,13 +49,10 @@ function Codes() {
     <>
       <div class="toolbar filters">
         <Select
-          label={t('sims.filter.state')}
+          text="sims.filter.state"
           value={filter('state')}
           onChange={(state) => setFilters({ state })}
-          options={[
-            { value: '', label: t('sims.filter.all') },
-            ...CODE_STATES.map((value) => ({ value, label: word('esim.state', value) })),
-          ]}
+          options={choices('esim.state', CODE_STATES, t('sims.filter.all'))}
         />
       </div>
       <div class="toolbar">
@@ -75,7 +73,7 @@ function Codes() {
           </>
         )}
       </div>
-      {codes.error === undefined ? null : <ErrorNotice error={codes.error} onRetry={codes.reload} />}
+      <ErrorNotice error={codes.error} onRetry={codes.reload} />
       {codes.isLoading ? (
         <Progress label={t('app.loading')} />
       ) : (
@@ -154,7 +152,7 @@ function Euiccs() {
   const euiccs = useRows('/v1/esim/euiccs', {}, { keyOf, on: ['esim.*'] })
   return (
     <>
-      {euiccs.error === undefined ? null : <ErrorNotice error={euiccs.error} onRetry={euiccs.reload} />}
+      <ErrorNotice error={euiccs.error} onRetry={euiccs.reload} />
       {euiccs.isLoading ? (
         <Progress label={t('app.loading')} />
       ) : (

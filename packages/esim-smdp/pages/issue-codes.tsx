@@ -3,6 +3,7 @@ import {
   api,
   Button,
   Copy,
+  choices,
   Dialog,
   EMPTY_ORDER,
   Field,
@@ -66,17 +67,13 @@ export function IssueCodesDialog({ onClose, ...target }: CodesFor & { readonly o
       {isNew ? <OrderFields order={order} onChange={setOrder} /> : null}
       <div class="pair">
         <Select
-          label={t('esim.life')}
+          text="esim.life"
           value={life}
           onChange={setLife}
-          options={[
-            { value: '', label: t('order.life.default') },
-            ...LIVES.map((value) => ({ value, label: t(`esim.life.${value}`) })),
-          ]}
+          options={choices('esim.life', LIVES, t('order.life.default'))}
         />
         <Field
-          label={t('esim.confirmation')}
-          help={t('esim.confirmation.help')}
+          text="esim.confirmation"
           minLength={4}
           maxLength={64}
           pattern="[!-~]+"

@@ -1,4 +1,4 @@
-import { Button, DataTable, ErrorNotice, type Sim, t, useRows, useState } from '@steeple/console/kit'
+import { Button, Card, DataTable, ErrorNotice, type Sim, t, useRows, useState } from '@steeple/console/kit'
 import { CODE_EVENTS, type Code, codeColumns } from './code.tsx'
 import { CodeDialog } from './code-dialog.tsx'
 import { IssueCodesDialog } from './issue-codes.tsx'
@@ -13,9 +13,8 @@ export function Panel({ sim }: { readonly sim: Sim }) {
   const [isIssuing, setIssuing] = useState(false)
   const open = codes.rows.find(({ token }) => token === shown)
   return (
-    <section class="card" aria-label={t('esim.title')}>
-      <h2>{t('esim.title')}</h2>
-      {codes.error === undefined ? null : <ErrorNotice error={codes.error} onRetry={codes.reload} />}
+    <Card title={t('esim.title')}>
+      <ErrorNotice error={codes.error} onRetry={codes.reload} />
       <DataTable
         label={t('esim.codes')}
         rows={codes.rows}
@@ -31,6 +30,6 @@ export function Panel({ sim }: { readonly sim: Sim }) {
       {isIssuing ? (
         <IssueCodesDialog batch="" replaces="" sim={hash} onClose={() => setIssuing(false)} />
       ) : null}
-    </section>
+    </Card>
   )
 }

@@ -49,43 +49,23 @@ export function SetProviderDialog({
     >
       {provider === undefined ? (
         <Field
-          label={t('esim.provider.id')}
-          help={t('esim.provider.id.help')}
+          text="esim.provider.id"
           isRequired
           pattern="[a-z][a-z0-9\-]{0,30}"
           value={id}
           onInput={setId}
         />
       ) : null}
-      <Field label={t('esim.provider.name')} maxLength={64} value={name} onInput={setName} />
-      <Field
-        label={t('esim.provider.type')}
-        help={t('esim.provider.type.help')}
-        maxLength={64}
-        value={type}
-        onInput={setType}
-      />
+      <Field text="esim.provider.name" maxLength={64} value={name} onInput={setName} />
+      <Field text="esim.provider.type" maxLength={64} value={type} onInput={setType} />
       <FileField
-        label={t('esim.provider.order_key')}
-        help={t('esim.provider.order_key.help')}
+        text="esim.provider.order_key"
         accept=".asc,.pgp,.txt"
         isRequired={false}
         onChoose={(file) => setFiles(withFile(files, 'order_key', file))}
       />
-      <Field
-        label={t('esim.provider.url')}
-        help={t('esim.provider.url.help')}
-        type="url"
-        value={url}
-        onInput={setUrl}
-      />
-      <Field
-        label={t('esim.provider.requester')}
-        help={t('esim.provider.requester.help')}
-        maxLength={128}
-        value={requester}
-        onInput={setRequester}
-      />
+      <Field text="esim.provider.url" type="url" value={url} onInput={setUrl} />
+      <Field text="esim.provider.requester" maxLength={128} value={requester} onInput={setRequester} />
       {FILES.slice(1).map((key) => (
         <FileField
           key={key}
@@ -95,13 +75,7 @@ export function SetProviderDialog({
           onChoose={(file) => setFiles(withFile(files, key, file))}
         />
       ))}
-      <Field
-        label={t('esim.provider.subject')}
-        help={t('esim.provider.subject.help')}
-        maxLength={512}
-        value={subject}
-        onInput={setSubject}
-      />
+      <Field text="esim.provider.subject" maxLength={512} value={subject} onInput={setSubject} />
     </FormDialog>
   )
 }

@@ -52,9 +52,7 @@ export function Providers() {
           </Button>
         </div>
       ) : null}
-      {providers.error === undefined ? null : (
-        <ErrorNotice error={providers.error} onRetry={providers.reload} />
-      )}
+      <ErrorNotice error={providers.error} onRetry={providers.reload} />
       {providers.isLoading ? (
         <Progress label={t('app.loading')} />
       ) : (
@@ -190,9 +188,8 @@ function ImportDialog({ provider: { id, name }, onClose }: DialogProps) {
     )
   return (
     <FormDialog
+      text="esim.provider.import"
       title={t('esim.provider.import.of', { name })}
-      confirm={t('esim.provider.import')}
-      what={t('esim.provider.import.what')}
       isDisabled={content === undefined}
       act={() =>
         api.post('/v1/esim/providers/{id}/codes', {
@@ -203,7 +200,7 @@ function ImportDialog({ provider: { id, name }, onClose }: DialogProps) {
       onDone={setReport}
       onClose={onClose}
     >
-      <FileField label={t('esim.provider.import.file')} accept=".csv,.txt" onChoose={setContent} />
+      <FileField text="esim.provider.import.file" accept=".csv,.txt" onChoose={setContent} />
     </FormDialog>
   )
 }
@@ -281,9 +278,8 @@ function PasswordDialog({ provider: { id, name }, onClose }: DialogProps) {
     )
   return (
     <FormDialog
+      text="esim.provider.password"
       title={t('esim.provider.password.of', { name })}
-      confirm={t('esim.provider.password')}
-      what={t('esim.provider.password.what')}
       act={() => api.post('/v1/esim/providers/{id}/password', { path: { id } })}
       onDone={setMade}
       onClose={onClose}
@@ -294,9 +290,8 @@ function PasswordDialog({ provider: { id, name }, onClose }: DialogProps) {
 function RemoveDialog({ provider: { id, name }, onClose }: DialogProps) {
   return (
     <FormDialog
+      text="esim.provider.remove"
       title={t('esim.provider.remove.of', { name })}
-      confirm={t('esim.provider.remove')}
-      what={t('esim.provider.remove.what')}
       isDanger
       act={() => api.delete('/v1/esim/providers/{id}', { path: { id } })}
       onDone={onClose}

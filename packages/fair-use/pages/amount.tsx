@@ -41,7 +41,7 @@ export function AmountFields({
         onInput={onAmount}
       />
       <Select
-        label={t('quota.unit')}
+        text="quota.unit"
         value={unit}
         onChange={(value) => onUnit(value === 'MB' ? 'MB' : 'GB')}
         options={Object.keys(UNITS).map((value) => ({ value, label: value }))}

@@ -67,7 +67,7 @@ function BulkQuotaDialog({
       {used.length === 0 || wish.action === 'alert' ? null : (
         <Notice tone="warn">{t(`quota.bulk.tight.${wish.action}`, { count: used.length })}</Notice>
       )}
-      {error === undefined ? null : <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
     </FormDialog>
   )
 }

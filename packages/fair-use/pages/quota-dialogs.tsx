@@ -2,6 +2,7 @@ import {
   api,
   Button,
   bytesText,
+  choices,
   Field,
   FormDialog,
   locale,
@@ -147,16 +148,16 @@ export function WishFields({
         onUnit={(value) => onChange({ unit: value })}
       />
       <Select
-        label={t('quota.period')}
+        text="quota.period"
         value={period}
         onChange={(value) => onChange({ period: known(PERIODS, value, 'month') })}
-        options={PERIODS.map((value) => ({ value, label: t(`quota.period.${value}`) }))}
+        options={choices('quota.period', PERIODS)}
       />
       <Select
-        label={t('quota.action')}
+        text="quota.action"
         value={action}
         onChange={(value) => onChange({ action: known(ACTIONS, value, 'suspend') })}
-        options={ACTIONS.map((value) => ({ value, label: t(`quota.action.${value}`) }))}
+        options={choices('quota.action', ACTIONS)}
       />
       {action === 'throttle' ? (
         <Field
@@ -184,9 +185,8 @@ export function TopUpDialog(props: DialogProps) {
   const jump = useJump(usage.quota_bytes, (usage.quota_bytes ?? 0) + added)
   return (
     <FormDialog
-      title={t('quota.add')}
+      text="quota.add"
       confirm={jump.isAsked ? t('quota.jump.add', { added: bytesText(added) }) : t('quota.add')}
-      what={t('quota.add.what')}
       isStale={isStale}
       act={async () => (jump.asks() ? undefined : await change(props, { add_bytes: added }))}
       done={saidOfTopUp}

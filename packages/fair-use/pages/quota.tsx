@@ -2,6 +2,7 @@ import {
   type AnswerOf,
   Button,
   bytesText,
+  Card,
   ErrorNotice,
   may,
   Notice,
@@ -32,9 +33,8 @@ export function Panel({ sim }: { readonly sim: Sim }) {
   const isLive = sim.state !== 'revoked'
   const close = (): void => setOpen(undefined)
   return (
-    <section class="card" aria-label={t('quota.title')}>
-      <h2>{t('quota.title')}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={read.reload} />}
+    <Card title={t('quota.title')}>
+      <ErrorNotice error={error} onRetry={read.reload} />
       {usage === undefined ? null : <State usage={usage} />}
       {usage !== undefined && isBeforeFirst(usage) ? <NoneCounted usage={usage} /> : null}
       {usage !== undefined && isLive && may('operator') ? (
@@ -55,7 +55,7 @@ export function Panel({ sim }: { readonly sim: Sim }) {
       {usage !== undefined && open === 'add' ? (
         <TopUpDialog usage={usage} etag={read.etag} onClose={close} onChanged={read.reload} />
       ) : null}
-    </section>
+    </Card>
   )
 }
 

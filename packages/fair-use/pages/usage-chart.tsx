@@ -1,6 +1,7 @@
 import {
   addStyle,
   bytesText,
+  Card,
   EmptyState,
   ErrorNotice,
   locale,
@@ -41,10 +42,9 @@ export function Panel({ sim: { imsi_sha256_12: hash } }: { readonly sim: Sim }) 
   const series = usage.data?.series
   const steps = useMemo(() => stepsOf(series ?? [], fromMs, Date.now(), length), [series, fromMs, length])
   return (
-    <section class="card" aria-label={t('usage.title')}>
-      <h2>{t('usage.title')}</h2>
+    <Card title={t('usage.title')}>
       <Select
-        label={t('usage.span')}
+        text="usage.span"
         value={span}
         onChange={(value) => setSpan(value === 'day' || value === 'week' ? value : 'month')}
         options={Object.keys(SPANS).map((value) => ({
@@ -52,9 +52,9 @@ export function Panel({ sim: { imsi_sha256_12: hash } }: { readonly sim: Sim }) 
           label: t(`usage.span.${value as keyof typeof SPANS}`),
         }))}
       />
-      {usage.error === undefined ? null : <ErrorNotice error={usage.error} onRetry={usage.reload} />}
+      <ErrorNotice error={usage.error} onRetry={usage.reload} />
       {series === undefined ? null : <Counted steps={steps} length={length} />}
-    </section>
+    </Card>
   )
 }
 

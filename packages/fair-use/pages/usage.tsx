@@ -3,7 +3,9 @@ import {
   Button,
   Bytes,
   bytesText,
+  Card,
   type Column,
+  choices,
   DataTable,
   download,
   EmptyState,
@@ -53,16 +55,16 @@ export function Page() {
       <h1>{t('usage.title')}</h1>
       <search class="toolbar filters">
         <Select
-          label={t('usage.span')}
+          text="usage.span"
           value={period}
           onChange={(value) => setFilters({ period: value === 'today' ? undefined : value })}
-          options={PERIODS.map((value) => ({ value, label: t(`usage.period.${value}`) }))}
+          options={choices('usage.period', PERIODS)}
         />
         <Button onClick={() => void save.run()} isBusy={save.isBusy}>
           {t('usage.export')}
         </Button>
       </search>
-      {save.error === undefined ? null : <ErrorNotice error={save.error} />}
+      <ErrorNotice error={save.error} />
       <Loaded query={usage}>{(data) => <Report usage={data} sort={sort} />}</Loaded>
     </>
   )
@@ -82,10 +84,9 @@ function Report({ usage, sort }: { readonly usage: Usage; readonly sort: (typeof
         ) : null
       ) : (
         <>
-          <section class="card" aria-label={t('usage.time')}>
-            <h2>{t('usage.time')}</h2>
+          <Card title={t('usage.time')}>
             <Counted steps={steps} length={length} />
-          </section>
+          </Card>
           <section aria-label={t('usage.sims')}>
             <h2>{t('usage.sims')}</h2>
             <DataTable

@@ -5,6 +5,7 @@ import {
   Checkbox,
   type Column,
   Copy,
+  choices,
   DataTable,
   Dialog,
   DialogButton,
@@ -266,8 +267,8 @@ function GroupDialog({ group, boxes, onDone, onClose }: GroupDialogProps) {
       onDone={onDone}
       onClose={onClose}
     >
-      {group === undefined ? <Field label={t('groups.name')} value={name} onInput={setName} /> : null}
-      <Checkbox label={t('groups.all')} isChecked={isAll} onChange={setAll} />
+      {group === undefined ? <Field text="groups.name" value={name} onInput={setName} /> : null}
+      <Checkbox text="groups.all" isChecked={isAll} onChange={setAll} />
       {isAll
         ? null
         : boxes.map(({ node_id, name: box }) => (
@@ -283,7 +284,7 @@ function GroupDialog({ group, boxes, onDone, onClose }: GroupDialogProps) {
             />
           ))}
       <Field
-        label={t('groups.state')}
+        text="groups.state"
         name="state"
         lines={12}
         value={text}
@@ -309,9 +310,8 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
   if (made !== undefined) return <Tokens made={made} onClose={onClose} />
   return (
     <FormDialog
-      title={t('groups.invite.title', { name: group })}
-      confirm={t('groups.invite')}
-      what={t('groups.invite.what')}
+      text="groups.invite"
+      values={{ name: group }}
       isDisabled={name === '' || roles.length === 0}
       act={() =>
         api.post('/v1/groups/{name}/invitations', {
@@ -340,7 +340,7 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
           />
         </p>
       ))}
-      <Field label={t('groups.invite.person')} value={name} onInput={setName} />
+      <Field text="groups.invite.person" value={name} onInput={setName} />
       <fieldset>
         <legend>{t('groups.invite.roles')}</legend>
         {ROLES.map((role) => (
@@ -355,9 +355,9 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
         ))}
       </fieldset>
       <Select
-        label={t('groups.invite.life')}
+        text="groups.invite.life"
         value={life}
-        options={LIVES.map((one) => ({ value: one, label: word('people.for', one) }))}
+        options={choices('people.for', LIVES)}
         onChange={setLife}
       />
     </FormDialog>
@@ -432,11 +432,8 @@ function PermitDialog({ permitted, onDone, onClose }: PermitProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(permitted))
   return (
     <FormDialog
-      title={t('groups.permit')}
-      confirm={t('groups.permit.apply')}
-      what={t('groups.permit.what')}
+      text="groups.permit"
       act={() => api.put('/v1/steering', { body: { permitted: PARTS.filter((part) => chosen.has(part)) } })}
-      done={() => t('groups.permitted')}
       onDone={onDone}
       onClose={onClose}
     >

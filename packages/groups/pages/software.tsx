@@ -161,16 +161,14 @@ function Actions({ build, software, groups, onChange }: Doing & { readonly build
     <>
       {launched && trusted && running.build !== id ? (
         <DialogButton
-          button={{ kind: 'quiet', children: t('software.use') }}
-          title={t('software.use.title', { version })}
-          confirm={t('software.use')}
-          what={t('software.use.what')}
+          text="software.use"
+          values={{ version }}
+          button={{ kind: 'quiet' }}
           act={() =>
             api.put('/v1/software', {
               body: { build: id, ...(went_back.includes(id) ? { again: true } : {}) },
             })
           }
-          done={() => t('software.use.done')}
           onDone={onChange}
         >
           {went_back.includes(id) ? <p>{t('software.again')}</p> : null}
@@ -198,24 +196,22 @@ function RollOut({ id, version, groups, onDone }: RollOutProps) {
   const state = (group?.state ?? {}) as Wanted
   return (
     <DialogButton
-      button={{ kind: 'quiet', children: t('software.roll_out') }}
-      title={t('software.roll_out.title', { version })}
-      confirm={t('software.roll_out')}
-      what={t('software.roll_out.what')}
+      text="software.roll_out"
+      values={{ version }}
+      button={{ kind: 'quiet' }}
       act={() =>
         api.put('/v1/groups/{name}', {
           path: { name },
           body: { members, rank, state: { ...state, software: { ...state.software, build: id } } },
         })
       }
-      done={() => t('software.roll_out.done')}
       onDone={onDone}
     >
       {groups.length === 0 ? (
         <p>{t('software.each_box')}</p>
       ) : (
         <Select
-          label={t('software.group')}
+          text="software.group"
           value={name}
           onChange={setName}
           options={groups.map(({ name: value }) => ({ value, label: value }))}

@@ -1,6 +1,7 @@
 import {
   type AnswerOf,
   Bytes,
+  Card,
   type Column,
   DataTable,
   Loaded,
@@ -23,11 +24,10 @@ const MONTHS = 24
 export function BackhaulByMonth() {
   const backhaul = useQuery('/v1/mesh/backhaul', { query: { months: MONTHS } }, { everyMs: LOOK_MS })
   return (
-    <section class="card" aria-labelledby="backhaul">
-      <h2 id="backhaul">{t('mesh.backhaul')}</h2>
+    <Card title={t('mesh.backhaul')}>
       <p>{t('mesh.backhaul.what')}</p>
       <Loaded query={backhaul}>{(known) => <Months backhaul={known} />}</Loaded>
-    </section>
+    </Card>
   )
 }
 

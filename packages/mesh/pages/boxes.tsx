@@ -97,7 +97,7 @@ export function Boxes({
   return (
     <section aria-labelledby="mesh-members">
       <h2 id="mesh-members">{title}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      <ErrorNotice error={error} onRetry={reload} />
       {isRoot && boxes.length > 1 ? <Sum boxes={boxes} /> : null}
       {boxes.length > 1 ? <Narrow boxes={boxes} isRoot={isRoot} /> : null}
       <DataTable
@@ -154,13 +154,13 @@ function Narrow({ boxes, isRoot }: { readonly boxes: readonly Box[]; readonly is
     <search class="toolbar filters">
       <Field
         type="search"
-        label={t('mesh.box.search')}
+        text="mesh.box.search"
         value={filter('box')}
         onInput={(box) => setFilters({ box })}
       />
       {isRoot ? (
         <Select
-          label={t('mesh.link.state')}
+          text="mesh.link.state"
           value={filter('is')}
           onChange={(is) => setFilters({ is })}
           options={[

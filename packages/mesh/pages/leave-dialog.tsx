@@ -18,8 +18,8 @@ export function LeaveDialog({
   const whose = isOwn ? 'leave' : 'putOut'
   return (
     <FormDialog
-      title={t(`mesh.${whose}.title`, { name })}
-      confirm={t(`mesh.${whose}`)}
+      text={`mesh.${whose}`}
+      values={{ name }}
       isDanger
       act={() => api.post('/v1/nodes/{id}/leave', { path: { id: nodeId } })}
       onDone={({ root_told: isKnown }) => {

@@ -3,6 +3,7 @@ import {
   api,
   Button,
   Bytes,
+  Card,
   Checkbox,
   type Column,
   Copy,
@@ -59,9 +60,9 @@ export function Page() {
     <>
       <h1>{t('mesh.title')}</h1>
       <ThisBox members={members.data} nodeId={nodeId} onChange={members.reload} />
-      {peers.error === undefined ? null : <ErrorNotice error={peers.error} onRetry={peers.reload} />}
+      <ErrorNotice error={peers.error} onRetry={peers.reload} />
       {suggested.length === 0 ? null : <Suggested peers={suggested} />}
-      {members.error === undefined ? null : <ErrorNotice error={members.error} onRetry={members.reload} />}
+      <ErrorNotice error={members.error} onRetry={members.reload} />
       {members.data === undefined || !isHub(members.data, nodeId) ? null : <FindSim members={members.data} />}
       {members.data === undefined ? null : (
         <Boxes members={members.data} nodeId={nodeId} onChange={members.reload} />
@@ -125,7 +126,7 @@ function Suggestion({ peer }: { readonly peer: Peer }) {
       <p>
         <code>{grouped(peer.fingerprint ?? '')}</code>
       </p>
-      {accept.error === undefined ? null : <ErrorNotice error={accept.error} />}
+      <ErrorNotice error={accept.error} />
       {may('operator') ? (
         <Button kind="primary" isBusy={accept.isBusy} onClick={() => void go()}>
           {t('mesh.accept')}
@@ -332,7 +333,7 @@ function Routes({ peer, onChange }: Omit<PeerProps, 'onClose'>) {
           onChange={(isTicked) => tick(route, isTicked)}
         />
       ))}
-      {approve.error === undefined ? null : <ErrorNotice error={approve.error} />}
+      <ErrorNotice error={approve.error} />
       {may('operator') && all.length > 0 ? (
         <div>
           <Button kind="primary" isDisabled={!isChanged} isBusy={approve.isBusy} onClick={() => void save()}>
@@ -364,7 +365,7 @@ function Remove({ peer, onClose, onChange }: PeerProps) {
   return (
     <Notice tone="warn">
       <p>{t(peer.source === 'mesh' ? 'mesh.remove.member' : 'mesh.remove.what')}</p>
-      {remove.error === undefined ? null : <ErrorNotice error={remove.error} />}
+      <ErrorNotice error={remove.error} />
       <div class="actions">
         <Button onClick={() => setAsked(false)}>{t('ui.cancel')}</Button>
         <Button kind="danger" isBusy={remove.isBusy} onClick={() => void go()}>
@@ -391,13 +392,7 @@ function NextKeyForm({ peer, onChange }: { readonly peer: Peer; readonly onChang
         onChange()
       }}
     >
-      <Field
-        label={t('mesh.nextKey')}
-        help={t('mesh.nextKey.help')}
-        value={key}
-        onInput={setKey}
-        isRequired
-      />
+      <Field text="mesh.nextKey" value={key} onInput={setKey} isRequired />
     </Form>
   )
 }
@@ -412,9 +407,8 @@ function MeshHealth() {
   const parts = (health.data?.components ?? []).filter(({ name }) => name.startsWith('mesh.'))
   if (parts.length === 0) return null
   return (
-    <section class="card" aria-labelledby="mesh-health">
-      <h2 id="mesh-health">{t('mesh.health')}</h2>
+    <Card title={t('mesh.health')}>
       <HealthList components={parts} />
-    </section>
+    </Card>
   )
 }

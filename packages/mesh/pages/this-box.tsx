@@ -2,6 +2,7 @@ import {
   type AnswerOf,
   api,
   Button,
+  Card,
   Checkbox,
   Copy,
   Dialog,
@@ -60,9 +61,8 @@ function JoinDialog({ onClose, onDone }: { readonly onClose: () => void; readonl
   if (joined !== undefined) return <Welcome joined={joined} onClose={onClose} />
   return (
     <FormDialog
+      text="mesh.join"
       title={t('mesh.do.join')}
-      confirm={t('mesh.join.go')}
-      what={t('mesh.join.what')}
       act={join}
       onDone={(data) => {
         setJoined(data)
@@ -70,16 +70,8 @@ function JoinDialog({ onClose, onDone }: { readonly onClose: () => void; readonl
       }}
       onClose={onClose}
     >
-      <Field
-        label={t('mesh.join.pasted')}
-        help={t('mesh.join.pasted.help')}
-        value={pasted}
-        onInput={setPasted}
-        error={wrong}
-        lines={4}
-        isRequired
-      />
-      <Field label={t('mesh.join.name')} help={t('mesh.join.name.help')} value={name} onInput={setName} />
+      <Field text="mesh.join.pasted" value={pasted} onInput={setPasted} error={wrong} lines={4} isRequired />
+      <Field text="mesh.join.name" value={name} onInput={setName} />
     </FormDialog>
   )
 }
@@ -122,7 +114,7 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
       onDone={setMade}
       onClose={onClose}
     >
-      <Field label={t('mesh.invite.name')} help={t('mesh.invite.name.help')} value={name} onInput={setName} />
+      <Field text="mesh.invite.name" value={name} onInput={setName} />
     </FormDialog>
   )
 }
@@ -181,9 +173,8 @@ function LinkDialog({ onClose }: { readonly onClose: () => void }) {
   }
   return (
     <FormDialog
+      text="mesh.link"
       title={t('mesh.do.link')}
-      confirm={t('mesh.link.go')}
-      what={t('mesh.link.what')}
       act={() => api.post('/v1/peers', { body })}
       done={({ name }) => t('mesh.linked', { name })}
       onClose={onClose}
@@ -223,9 +214,8 @@ export function ThisBox({ members, nodeId, onChange }: BoxProps) {
     self.reload()
   }
   return (
-    <section class="card" aria-labelledby="mesh-self">
-      <h2 id="mesh-self">{t('mesh.self')}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={self.reload} />}
+    <Card title={t('mesh.self')}>
+      <ErrorNotice error={error} onRetry={self.reload} />
       {data === undefined ? null : <Facts self={data} members={members} nodeId={nodeId} />}
       <Actions members={members} nodeId={nodeId} onDo={setDoing} />
       <Chosen
@@ -236,7 +226,7 @@ export function ThisBox({ members, nodeId, onChange }: BoxProps) {
         onClose={() => setDoing(undefined)}
         onDone={changed}
       />
-    </section>
+    </Card>
   )
 }
 
@@ -396,12 +386,7 @@ function RotateDialog({
       onDone={onDone}
       onClose={onClose}
     >
-      <Checkbox
-        label={t('mesh.rotate.force')}
-        help={t('mesh.rotate.force.help')}
-        isChecked={isForced}
-        onChange={setForced}
-      />
+      <Checkbox text="mesh.rotate.force" isChecked={isForced} onChange={setForced} />
     </FormDialog>
   )
 }

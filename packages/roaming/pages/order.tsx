@@ -1,4 +1,4 @@
-import { Select, t, useQuery, useState, word } from '@steeple/console/kit'
+import { choices, Select, t, useQuery, useState } from '@steeple/console/kit'
 import { Choice, MOST, REACHES } from './choice.tsx'
 
 interface More {
@@ -21,13 +21,10 @@ export function Panel({ onMore }: { readonly onMore: (more: More) => void }) {
   return (
     <>
       <Select
-        label={t('reach.title')}
+        text="reach.title"
         value={reach}
         onChange={(wanted) => set(wanted, named)}
-        options={[
-          { value: '', label: t('reach.default') },
-          ...REACHES.map((value) => ({ value, label: word('reach.is', value) })),
-        ]}
+        options={choices('reach.is', REACHES, t('reach.default'))}
       />
       {reach === 'boxes' ? (
         <Choice boxes={boxes} chosen={named} onChosen={(chosen) => set(reach, chosen)} />

@@ -2,6 +2,8 @@ import {
   type AnswerOf,
   api,
   Button,
+  Card,
+  choices,
   ErrorNotice,
   FormDialog,
   Lamp,
@@ -32,9 +34,8 @@ export function Panel({ sim }: { readonly sim: Sim }) {
     return null
   const close = (): void => setOpen(undefined)
   return (
-    <section class="card" aria-label={t('reach.title')}>
-      <h2>{t('reach.title')}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={read.reload} />}
+    <Card title={t('reach.title')}>
+      <ErrorNotice error={error} onRetry={read.reload} />
       <p class="sentence">{word('reach.is', reach.reach)}</p>
       <BoxList reach={reach} />
       <div class="toolbar">
@@ -49,7 +50,7 @@ export function Panel({ sim }: { readonly sim: Sim }) {
         <ReachDialog sim={sim} reach={reach} boxes={boxes} onClose={close} onDone={read.reload} />
       ) : null}
       {open === 'permit' ? <PermitDialog boxes={boxes} onClose={close} onDone={others.reload} /> : null}
-    </section>
+    </Card>
   )
 }
 
@@ -105,12 +106,7 @@ function ReachDialog({
       onDone={onDone}
       onClose={onClose}
     >
-      <Select
-        label={t('reach.title')}
-        value={wanted}
-        onChange={setWanted}
-        options={REACHES.map((value) => ({ value, label: word('reach.is', value) }))}
-      />
+      <Select text="reach.title" value={wanted} onChange={setWanted} options={choices('reach.is', REACHES)} />
       {wanted === 'boxes' ? <Choice boxes={boxes} chosen={named} onChosen={setNamed} /> : null}
     </FormDialog>
   )
@@ -122,9 +118,8 @@ function PermitDialog({ boxes, onClose, onDone }: DialogProps) {
   const changed = boxes.filter(({ node_id }) => chosen.has(node_id) !== before.has(node_id))
   return (
     <FormDialog
-      title={t('reach.permit')}
+      text="reach.permit"
       confirm={t('reach.apply')}
-      what={t('reach.permit.what')}
       isDisabled={changed.length === 0}
       act={async () => {
         let answer = await permit(changed[0]?.node_id ?? '', chosen)

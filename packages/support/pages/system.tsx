@@ -3,6 +3,8 @@ import {
   api,
   Button,
   bytesText,
+  Card,
+  choices,
   download,
   ErrorNotice,
   Form,
@@ -35,8 +37,7 @@ const LENGTHS = ['15m', '1h', '8h', '24h'] as const
 function LogLevel() {
   const levels = useQuery('/v1/log-level', {}, { on: ['log.*', 'plugin.*'], everyMs: 60_000 })
   return (
-    <section class="card" aria-label={t('system.log')}>
-      <h2>{t('system.log')}</h2>
+    <Card title={t('system.log')}>
       <Loaded query={levels}>
         {(known) => (
           <>
@@ -46,7 +47,7 @@ function LogLevel() {
           </>
         )}
       </Loaded>
-    </section>
+    </Card>
   )
 }
 
@@ -67,7 +68,7 @@ function Holds({ levels, onChanged }: { readonly levels: Levels; readonly onChan
           </li>
         ))}
       </ul>
-      {end.error === undefined ? null : <ErrorNotice error={end.error} />}
+      <ErrorNotice error={end.error} />
     </>
   )
 }
@@ -92,7 +93,7 @@ function NewHold({
       onDone={onChanged}
     >
       <Select
-        label={t('system.log.component')}
+        text="system.log.component"
         value={component}
         onChange={setComponent}
         options={[
@@ -101,17 +102,16 @@ function NewHold({
         ]}
       />
       <Select
-        label={t('system.log.level')}
+        text="system.log.level"
         value={level}
         onChange={setLevel}
-        options={LEVELS.map((value) => ({ value, label: t(`system.log.level.${value}`) }))}
+        options={choices('system.log.level', LEVELS)}
       />
       <Select
-        label={t('system.log.for')}
-        help={t('system.log.for.help')}
+        text="system.log.for"
         value={length}
         onChange={setLength}
-        options={LENGTHS.map((value) => ({ value, label: t(`system.log.for.${value}`) }))}
+        options={choices('system.log.for', LENGTHS)}
       />
     </Form>
   )
@@ -126,18 +126,17 @@ function SupportBundle() {
       toast({ text: t('system.file.taken', { name: result.data.name, size: bytesText(result.data.bytes) }) })
   }
   return (
-    <section class="card" aria-label={t('system.bundle')}>
-      <h2>{t('system.bundle')}</h2>
+    <Card title={t('system.bundle')}>
       <p>{t('system.bundle.what')}</p>
       <p>
         <a href="/docs/how-to/support.html">{t('system.bundle.docs')}</a>
       </p>
-      {take.error === undefined ? null : <ErrorNotice error={take.error} />}
+      <ErrorNotice error={take.error} />
       <div class="actions">
         <Button isBusy={take.isBusy} onClick={() => void run()}>
           {t('system.bundle.take')}
         </Button>
       </div>
-    </section>
+    </Card>
   )
 }

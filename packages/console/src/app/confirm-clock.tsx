@@ -52,7 +52,7 @@ function Question({ onDone, onClose }: { readonly onDone: () => void; readonly o
       {isOff ? (
         <Notice tone="warn">
           <p>{t('system.clock.confirm.off', { off: durationText(offMs) })}</p>
-          <Checkbox label={t('system.clock.confirm.sure')} isChecked={isSure} onChange={setSure} />
+          <Checkbox text="system.clock.confirm.sure" isChecked={isSure} onChange={setSure} />
         </Notice>
       ) : null}
       <p>{t('system.clock.confirm.set')}</p>

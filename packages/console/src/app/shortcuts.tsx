@@ -77,7 +77,7 @@ export function Shortcuts({ onFind }: { readonly onFind: () => void }) {
             [t('shortcuts.title'), <kbd>{HELP}</kbd>],
           ]}
         />
-        <Checkbox label={t('shortcuts.on')} isChecked={isOn.value} onChange={setOn} />
+        <Checkbox text="shortcuts.on" isChecked={isOn.value} onChange={setOn} />
         <div class="actions">
           <Button onClick={close}>{t('ui.close')}</Button>
         </div>

@@ -71,9 +71,8 @@ export function StopButton() {
   if (!may('operator') || !isMaybeOnAir(tx.value)) return null
   return (
     <DialogButton
-      button={{ icon: 'power', kind: 'danger', size: 'large', children: t('tx.stop') }}
-      title={t('tx.stop.title')}
-      confirm={t('tx.stop')}
+      text="tx.stop"
+      button={{ icon: 'power', kind: 'danger', size: 'large' }}
       what={t(tx.value?.transmitter === 'off' ? 'tx.stop.what.off' : 'tx.stop.what')}
       isDanger
       act={() => api.post('/v1/tx/disarm')}

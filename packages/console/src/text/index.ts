@@ -78,10 +78,26 @@ export function named(name: string, text: string): string {
   return t('ui.named', { name, text })
 }
 
-/** The text of a key that is made at run time, of a state for instance; the word itself when there is none. */
+/** The text of a key that is made at run time; undefined when there is none. */
+export function textIf(key: string, values?: Readonly<Record<string, string | number>>): string | undefined {
+  return Object.hasOwn(ownTexts, key) || Object.hasOwn(pluginTexts, key)
+    ? t(key as TextKey, values)
+    : undefined
+}
+
+/** The same of a state for instance; the word itself when there is none. */
 export function word(prefix: string, value: string): string {
-  const key = `${prefix}.${value}`
-  return Object.hasOwn(ownTexts, key) || Object.hasOwn(pluginTexts, key) ? t(key as TextKey) : value
+  return textIf(`${prefix}.${value}`) ?? value
+}
+
+/** Values to choose from, each with its word; before them one that stands for none, where `none` says what that means. */
+export function choices(
+  prefix: string,
+  values: readonly string[],
+  none?: string,
+): readonly { readonly value: string; readonly label: string }[] {
+  const own = values.map((value) => ({ value, label: word(prefix, value) }))
+  return none === undefined ? own : [{ value: '', label: none }, ...own]
 }
 
 /** What people call a component of the health board. Of several with one name it says which; without a name it is its own. */

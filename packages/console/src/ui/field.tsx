@@ -1,14 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
-import { t } from '../text/index.ts'
+import { t, textIf } from '../text/index.ts'
 import { type Line, useComplaint } from './complaint.ts'
 import { useRefusal } from './form-problem.ts'
 import { Input } from './input.tsx'
 
 interface Labelled {
-  readonly label: string
+  readonly label?: string
   /** What to fill in, in a sentence. */
   readonly help?: string | undefined
+  /** The key of the text that is its label; the one behind it, `.help`, is its help. */
+  readonly text?: string
   /** Why what is filled in will not do. */
   readonly error?: string | undefined
   /** Where its value stands in what the form sends, `license/holder`: what the service refuses of it is said here. */
@@ -36,8 +38,18 @@ export interface FieldProps extends Labelled {
   readonly choices?: readonly { readonly value: string; readonly label: string }[]
 }
 
+/** What stands beside a line: as it is given, else the texts of its key. */
+export function wordsBeside({ text, label, help }: Labelled): {
+  readonly label: string
+  readonly help: string | undefined
+} {
+  const of = text ?? ''
+  return { label: label ?? textIf(of) ?? of, help: help ?? textIf(`${of}.help`) }
+}
+
 /** A labelled line, or several, with its help and what is wrong with it. */
-export function Field({ label, help, error: given, name, onInput, lines, ...input }: FieldProps) {
+export function Field({ error: given, name, onInput, lines, ...input }: FieldProps) {
+  const { label, help } = wordsBeside(input)
   const id = useId()
   const line = useRef<Line>(null)
   // A browser cuts off what is longer, and says nothing.
@@ -103,7 +115,8 @@ export interface SelectProps extends Labelled {
   readonly isDisabled?: boolean
 }
 
-export function Select({ label, help, error: given, name, value, onChange, options, ...rest }: SelectProps) {
+export function Select({ error: given, name, value, onChange, options, ...rest }: SelectProps) {
+  const { label, help } = wordsBeside(rest)
   const id = useId()
   const refusal = useRefusal(name, label, value)
   const error = given ?? refusal
@@ -129,17 +142,17 @@ export function Select({ label, help, error: given, name, value, onChange, optio
 
 /** A box to tick, with what it means beside it. */
 export function Checkbox({
-  label,
-  help,
   isChecked,
   onChange,
   isDisabled = false,
+  ...words
 }: Omit<Labelled, 'error' | 'name'> & {
   readonly isChecked: boolean
   readonly onChange: (isChecked: boolean) => void
   readonly isDisabled?: boolean
 }) {
   const id = useId()
+  const { label, help } = wordsBeside(words)
   return (
     <div class="field check">
       <input

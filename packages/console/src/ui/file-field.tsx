@@ -1,23 +1,21 @@
 import { useId } from 'preact/hooks'
 import { useComplaint } from './complaint.ts'
-import { Around, describedBy } from './field.tsx'
+import { Around, describedBy, type FieldProps, wordsBeside } from './field.tsx'
 
 /** A labelled choice of one file. */
 export function FileField({
-  label,
-  help,
   accept,
   isRequired = true,
   onChoose,
-}: {
-  readonly label: string
-  readonly help?: string
+  ...words
+}: Pick<FieldProps, 'label' | 'help' | 'text'> & {
   /** Endings, `.tgz,.gz`: what the browser offers first. */
   readonly accept?: string
   readonly isRequired?: boolean
   readonly onChoose: (file: File | undefined) => void
 }) {
   const id = useId()
+  const { label, help } = wordsBeside(words)
   const { complaint, onInvalid, onLine } = useComplaint()
   return (
     <Around id={id} label={label} help={help} error={complaint}>

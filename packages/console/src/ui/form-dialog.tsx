@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { textIf } from '../text/index.ts'
 import { Button, type ButtonProps } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Form, type FormProps } from './form.tsx'
@@ -9,11 +10,15 @@ export interface FormDialogProps<Data>
     FormProps<Data>,
     'act' | 'onDone' | 'done' | 'children' | 'icon' | 'error' | 'isDisabled' | 'isStale'
   > {
-  readonly title: string
+  /** The key of its texts: the verb of what will be done, and behind it `.title`, `.what`, `.go` and `.done` where there are such. */
+  readonly text?: string
+  /** What these name. */
+  readonly values?: Readonly<Record<string, string | number>>
+  readonly title?: string
   /** What the button says: the verb of what will be done. */
-  readonly confirm: string
+  readonly confirm?: string
   /** What will be done, in a sentence. */
-  readonly what?: string
+  readonly what?: string | undefined
   /** Takes something away. */
   readonly isDanger?: boolean
   readonly onClose: () => void
@@ -21,24 +26,28 @@ export interface FormDialogProps<Data>
 
 /** Fields under a sentence, sent by one button. With something to say when it is done, it closes then. */
 export function FormDialog<Data>({
-  title,
-  confirm,
-  what,
+  text = '',
+  values,
   isDanger = false,
   onClose,
   onDone,
   children,
   ...form
 }: FormDialogProps<Data>) {
+  const own = (part: string): string | undefined => textIf(text + part, values)
+  const verb = own('') ?? ''
+  const what = form.what ?? own('.what')
+  const done = form.done ?? own('.done')
   return (
-    <Dialog isOpen title={title} onClose={onClose}>
+    <Dialog isOpen title={form.title ?? own('.title') ?? verb} onClose={onClose}>
       <Form
         {...form}
-        submit={confirm}
+        submit={form.confirm ?? own('.go') ?? verb}
         kind={isDanger ? 'danger' : 'primary'}
+        done={done}
         onDone={(data, etag) => {
           onDone?.(data, etag)
-          if (form.done !== undefined) onClose()
+          if (done !== undefined) onClose()
         }}
         onCancel={onClose}
       >
@@ -53,17 +62,17 @@ export function FormDialog<Data>({
   )
 }
 
-/** A button that opens such a dialog, which closes when it is done. */
+/** A button that opens such a dialog, which closes when it is done. It says its verb, where it says nothing else. */
 export function DialogButton<Data>({
   button,
   onDone,
   ...form
-}: Omit<FormDialogProps<Data>, 'onClose'> & { readonly button: ButtonProps }) {
+}: Omit<FormDialogProps<Data>, 'onClose'> & { readonly button?: ButtonProps }) {
   const [isOpen, setOpen] = useState(false)
   const close = (): void => setOpen(false)
   return (
     <>
-      <Button {...button} onClick={() => setOpen(true)} />
+      <Button children={textIf(form.text ?? '', form.values)} {...button} onClick={() => setOpen(true)} />
       {isOpen ? (
         <FormDialog
           {...form}

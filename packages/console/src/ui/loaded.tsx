@@ -15,7 +15,7 @@ export function Loaded<Data>({
   const { data, error, isLoading, reload } = query
   return (
     <>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      <ErrorNotice error={error} onRetry={reload} />
       {isLoading ? <Progress label={t('app.loading')} /> : null}
       {data === undefined ? null : children(data)}
     </>

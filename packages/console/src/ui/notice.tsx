@@ -34,8 +34,16 @@ const LOST: readonly string[] = ['connection_lost', 'no_answer_in_time']
  * An error of the API: what its code means in the reader's language, the API's own words, each broken rule, and the request id to find
  * it in the log. Of a code that is not known the API's words say all. Of values that are refused the field's label and words say all.
  */
-export function ErrorNotice({ error, onRetry }: { readonly error: Problem; readonly onRetry?: () => void }) {
+export function ErrorNotice({
+  error,
+  onRetry,
+}: {
+  /** Undefined: nothing is wrong, and nothing is said. */
+  readonly error: Problem | undefined
+  readonly onRetry?: () => void
+}) {
   const fieldOf = useFields()
+  if (error === undefined) return null
   const refusals = error.details.map((detail) => {
     const { label, value } = fieldOf(detail.pointer)
     return { label, text: refusalText(detail, value) }

@@ -26,7 +26,7 @@ export function SortBy<Row>({
   return (
     <div class="narrow-only sort-by">
       <Select
-        label={t('parts.sort')}
+        text="parts.sort"
         value={sorting === undefined ? '' : `${sorting.isDown ? 'down' : 'up'} ${sorting.key}`}
         onChange={(way) => onSort(sortingOf(way))}
         options={[{ value: '', label: t('parts.sort.none') }, ...ways]}

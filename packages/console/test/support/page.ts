@@ -119,7 +119,7 @@ function error404(call: string): object {
 
 function textsOf(language: string): object {
   const files = readdirSync(PACKAGES).map((name) => new URL(`${name}/texts/${language}.json`, PACKAGES))
-  const others = files.filter((file) => existsSync(file) && !file.pathname.includes('/console/'))
+  const others = files.filter((file) => existsSync(file) && !file.pathname.includes('/console/texts/'))
   return Object.assign({}, ...others.map((file) => JSON.parse(readFileSync(file, 'utf8'))))
 }
 

@@ -6,6 +6,7 @@ import { useQuery } from '../../api/use-query.ts'
 import { hasPasskeys } from '../../api/ways-in.ts'
 import { chooseLanguage, chosenLanguage, LANGUAGES, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -43,7 +44,7 @@ function ProofFields({
   return (
     <>
       <Field
-        label={t('account.password.now')}
+        text="account.password.now"
         type="password"
         autocomplete="current-password"
         value={proof.password}
@@ -51,8 +52,7 @@ function ProofFields({
         isRequired
       />
       <Field
-        label={t('signin.code')}
-        help={t('signin.code.help')}
+        text="signin.code"
         autocomplete="one-time-code"
         value={proof.code}
         onInput={(code) => onChange({ ...proof, code })}
@@ -71,8 +71,7 @@ function OwnRecovery() {
   const [drawn, setDrawn] = useState<readonly string[] | undefined>(undefined)
   const codes = useQuery('/v1/auth/recovery-codes', {}, { on: ['auth.login', 'user.*'], everyMs: LOOK_MS })
   return (
-    <section class="card" aria-label={t('people.recovery')}>
-      <h2>{t('people.recovery')}</h2>
+    <Card title={t('people.recovery')}>
       <p>{t('account.recovery')}</p>
       <Loaded query={codes}>
         {({ left }) =>
@@ -105,7 +104,7 @@ function OwnRecovery() {
           <RecoveryCodes codes={drawn} />
         </ShownOnce>
       )}
-    </section>
+    </Card>
   )
 }
 
@@ -119,9 +118,7 @@ function NewCodes({
   const [proof, setProof] = useState(NOTHING_PROVEN)
   return (
     <FormDialog
-      title={t('account.recovery.new')}
-      confirm={t('account.recovery.new')}
-      what={t('account.recovery.new.what')}
+      text="account.recovery.new"
       act={() => api.post('/v1/auth/recovery-codes', { body: proofOf(proof) })}
       onDone={({ recovery_codes: codes }) => onDrawn(codes)}
       onClose={onClose}
@@ -146,8 +143,7 @@ function PasswordForm() {
   }
   const isOther = typed.again !== '' && typed.again !== typed.new_password
   return (
-    <section class="card" aria-label={t('account.password')}>
-      <h2>{t('account.password')}</h2>
+    <Card title={t('account.password')}>
       <Form
         submit={t('account.password')}
         act={change}
@@ -166,7 +162,7 @@ function PasswordForm() {
           isRequired
         />
         <Field
-          label={t('account.password.again')}
+          text="account.password.again"
           error={isOther ? t('account.password.other') : undefined}
           type="password"
           autocomplete="new-password"
@@ -175,7 +171,7 @@ function PasswordForm() {
           isRequired
         />
       </Form>
-    </section>
+    </Card>
   )
 }
 
@@ -209,7 +205,7 @@ function LanguageChoice() {
   return (
     <section class="card" aria-label={t('account.language')}>
       <Select
-        label={t('account.language')}
+        text="account.language"
         value={chosenLanguage()}
         onChange={chooseLanguage}
         options={[
@@ -248,8 +244,7 @@ function Passkeys() {
   const [chosen, setChosen] = useState<Passkey | undefined>(undefined)
   const passkeys = useQuery('/v1/auth/passkeys', {}, { on: ['passkey.*'] })
   return (
-    <section class="card" aria-label={t('people.passkeys')}>
-      <h2>{t('people.passkeys')}</h2>
+    <Card title={t('people.passkeys')}>
       <p>{t('account.passkeys.what')}</p>
       <Loaded query={passkeys}>
         {(known) => <PasskeyList passkeys={known.passkeys} onRemove={setChosen} />}
@@ -261,9 +256,9 @@ function Passkeys() {
       )}
       {chosen === undefined ? null : (
         <FormDialog
-          title={t('account.passkey.remove.title', { name: chosen.label })}
+          text="account.passkey.remove"
+          values={{ name: chosen.label }}
           confirm={t('people.passkey.remove')}
-          what={t('account.passkey.remove.what')}
           isDanger
           act={() => api.delete('/v1/auth/passkeys/{id}', { path: { id: chosen.id } })}
           done={t('people.passkey.removed')}
@@ -271,7 +266,7 @@ function Passkeys() {
           onClose={() => setChosen(undefined)}
         />
       )}
-    </section>
+    </Card>
   )
 }
 
@@ -294,13 +289,7 @@ function NewPasskey({ onMade }: { readonly onMade: () => void }) {
         onMade()
       }}
     >
-      <Field
-        label={t('account.passkey.label')}
-        help={t('account.passkey.label.help')}
-        value={label}
-        onInput={setLabel}
-        maxLength={64}
-      />
+      <Field text="account.passkey.label" value={label} onInput={setLabel} maxLength={64} />
       {isCancelled ? <Notice tone="warn">{t('account.passkey.cancelled')}</Notice> : null}
     </Form>
   )

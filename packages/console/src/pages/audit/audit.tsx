@@ -55,7 +55,7 @@ function Findings({ findings }: { readonly findings: ChainFindings }) {
   const { fault, error, checked, oldest, newest, hasHashes } = findings
   return (
     <>
-      {error === undefined ? null : <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
       {fault === undefined ? (
         <Notice tone={error === undefined ? 'ok' : 'warn'}>
           <p>{t('audit.verify.holds', { count: checked })}</p>
@@ -109,7 +109,7 @@ function AuditFilters() {
       }}
     >
       <Select
-        label={t('audit.what')}
+        text="audit.what"
         value={wanted.action}
         onChange={(action) => setFilters({ ...wanted, action })}
         options={[
@@ -121,10 +121,10 @@ function AuditFilters() {
       <details open={NAMES.some((name) => name !== 'action' && applied[name] !== '')}>
         <summary>{t('audit.more')}</summary>
         <div class="toolbar">
-          <Field label={t('audit.whoId')} value={wanted.principal} onInput={set('principal')} />
-          <Field label={t('audit.target')} value={wanted.target} onInput={set('target')} />
-          <Field label={t('audit.from')} type="datetime-local" value={wanted.from} onInput={set('from')} />
-          <Field label={t('audit.to')} type="datetime-local" value={wanted.to} onInput={set('to')} />
+          <Field text="audit.whoId" value={wanted.principal} onInput={set('principal')} />
+          <Field text="audit.target" value={wanted.target} onInput={set('target')} />
+          <Field text="audit.from" type="datetime-local" value={wanted.from} onInput={set('from')} />
+          <Field text="audit.to" type="datetime-local" value={wanted.to} onInput={set('to')} />
           <Button type="submit">{t('audit.filter')}</Button>
         </div>
       </details>

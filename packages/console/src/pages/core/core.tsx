@@ -3,6 +3,7 @@ import { type Query, useQuery } from '../../api/use-query.ts'
 import { coreOutage, hasLabCore, radioOutage, unknownSince } from '../../app/outages.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { t, word } from '../../text/index.ts'
+import { Card } from '../../ui/card.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
@@ -43,9 +44,8 @@ function Lifecycle({ nodeId, isArmed }: { readonly nodeId: string; readonly isAr
   const [chosen, setChosen] = useState<State | undefined>(undefined)
   const now = STATES.find((state) => state === own?.lifecycle)
   return (
-    <section class="card" aria-labelledby="core-life">
-      <h2 id="core-life">{t('core.life')}</h2>
-      {nodes.error === undefined ? null : <ErrorNotice error={nodes.error} onRetry={nodes.reload} />}
+    <Card title={t('core.life')}>
+      <ErrorNotice error={nodes.error} onRetry={nodes.reload} />
       <ol class="life">
         {STATES.map((state) => (
           <li key={state} aria-current={state === now ? 'step' : undefined}>
@@ -70,7 +70,7 @@ function Lifecycle({ nodeId, isArmed }: { readonly nodeId: string; readonly isAr
       {now === undefined || chosen === undefined ? null : (
         <Move key={chosen} from={now} to={chosen} isArmed={isArmed} onClose={() => setChosen(undefined)} />
       )}
-    </section>
+    </Card>
   )
 }
 
@@ -101,12 +101,7 @@ function Move({
     >
       {to === 'on-air' && !isArmed ? <p>{t('core.life.unarmed')}</p> : null}
       {FORCEABLE.includes(to) && may('admin') ? (
-        <Checkbox
-          label={t('core.life.force')}
-          help={t('core.life.force.help')}
-          isChecked={isForced}
-          onChange={setForced}
-        />
+        <Checkbox text="core.life.force" isChecked={isForced} onChange={setForced} />
       ) : null}
     </FormDialog>
   )
@@ -128,9 +123,8 @@ function Restarts() {
     .sort((a, b) => b.seq - a.seq)
     .slice(0, SHOWN)
   return (
-    <section class="card" aria-labelledby="core-restarts">
-      <h2 id="core-restarts">{t('core.restarts')}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} />}
+    <Card title={t('core.restarts')}>
+      <ErrorNotice error={error} />
       {isKnown && all.length === 0 ? <p>{t('core.restarts.none')}</p> : null}
       <ul class="plain">
         {all.map(({ seq, at, daemons, why, files }) => (
@@ -145,7 +139,7 @@ function Restarts() {
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   )
 }
 
@@ -182,11 +176,10 @@ export function Page() {
   return (
     <>
       <h1>{t('core.title')}</h1>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={status.reload} />}
+      <ErrorNotice error={error} onRetry={status.reload} />
       {data === undefined ? null : (
         <>
-          <section class="card" aria-labelledby="core-facts">
-            <h2 id="core-facts">{t('core.facts')}</h2>
+          <Card title={t('core.facts')}>
             <dl class="facts">
               <dt>{t('core.which')}</dt>
               <dd>{data.core}</dd>
@@ -201,7 +194,7 @@ export function Page() {
               <dt>{t('core.attached')}</dt>
               <dd>{attachedText(data)}</dd>
             </dl>
-          </section>
+          </Card>
           <div class="cards">
             {KINDS.map((kind) => (
               <section key={kind} class="card" aria-labelledby={`core-${kind}`}>

@@ -7,6 +7,7 @@ import { useQuery } from '../../api/use-query.ts'
 import { nameOf as incidentName } from '../../app/incidents.tsx'
 import { ifPage } from '../../app/pages-here.ts'
 import { componentText, t, word } from '../../text/index.ts'
+import { Card } from '../../ui/card.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
@@ -94,8 +95,7 @@ export function Happenings({
   const labels = useLabels([...new Set(unnamed.map(({ subject }) => subject))])
   const audit = ifPage('/audit')
   return (
-    <section class="card" aria-labelledby="happenings">
-      <h2 id="happenings">{t('home.happenings')}</h2>
+    <Card title={t('home.happenings')}>
       {rows.length === 0 ? <p>{t('home.happenings.none')}</p> : null}
       <ol class="home-list">
         {rows.map(({ key, at, type, subject, label, who, what, more = 0 }) => (
@@ -117,7 +117,7 @@ export function Happenings({
         ))}
       </ol>
       {audit === undefined ? null : <a href={audit}>{t('home.trail')}</a>}
-    </section>
+    </Card>
   )
 }
 

@@ -1,6 +1,7 @@
 import { type Query, useQuery } from '../../api/use-query.ts'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { locale, named, t, word } from '../../text/index.ts'
+import { Card } from '../../ui/card.tsx'
 import { hasNoCell } from '../sessions/no-cell.ts'
 import { Needs } from './needs.tsx'
 import './home.css'
@@ -65,9 +66,8 @@ function People({
   const foreign = status?.foreign_subscribers ?? 0
   const isMore = (next: string | null | undefined): boolean => next !== null && next !== undefined
   return (
-    <section class="card" aria-labelledby="people">
-      <h2 id="people">{t('home.people')}</h2>
-      {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} />}
+    <Card title={t('home.people')}>
+      <ErrorNotice error={sessions.error} />
       <dl class="figures">
         <Figure
           name={t('home.online')}
@@ -92,7 +92,7 @@ function People({
         </p>
       )}
       <UsageToday />
-    </section>
+    </Card>
   )
 }
 
@@ -126,20 +126,18 @@ const KINDS: readonly string[] = ['ran', 'core', 'hss', 'collector']
 function Machinery({ status, past }: { readonly status: Query<Status>; readonly past: readonly Outage[] }) {
   return (
     <>
-      <section class="card" aria-labelledby="ways">
-        <h2 id="ways">{t('home.ways')}</h2>
-        {status.error === undefined ? null : <ErrorNotice error={status.error} />}
+      <Card title={t('home.ways')}>
+        <ErrorNotice error={status.error} />
         {status.data === undefined ? null : (
           <>
             <Internet status={status.data} />
             <Panels on="overview.ways" boxes={status.data.boxes} />
           </>
         )}
-      </section>
-      <section class="card" aria-labelledby="machinery">
-        <h2 id="machinery">{t('home.machinery')}</h2>
+      </Card>
+      <Card title={t('home.machinery')}>
         {status.data === undefined ? null : <Parts status={status.data} past={past} />}
-      </section>
+      </Card>
     </>
   )
 }

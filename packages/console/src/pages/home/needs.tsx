@@ -8,6 +8,7 @@ import { Panels } from '../../app/plugin-pages.tsx'
 import { tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 
@@ -25,9 +26,8 @@ export function Needs({
   const isKnown = (subject: string): boolean => incidents.some((incident) => isAbout(incident, subject))
   const isKept = isKeptOff(tx.value)
   return (
-    <section class="card" aria-labelledby="needs">
-      <h2 id="needs">{t('home.needs')}</h2>
-      {error === undefined ? null : <ErrorNotice error={error} />}
+    <Card title={t('home.needs')}>
+      <ErrorNotice error={error} />
       {at !== undefined && told.length + incidents.length === 0 ? (
         <p>
           <Lamp tone={isKept ? 'none' : 'ok'} label={wellText(board)} />
@@ -39,7 +39,7 @@ export function Needs({
       <ul class="home-list">
         <Panels on="overview.needs" isKnown={isKnown} status={board.status.data} onTold={setTold} Act={Act} />
       </ul>
-    </section>
+    </Card>
   )
 }
 

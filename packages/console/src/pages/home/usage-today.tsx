@@ -27,7 +27,7 @@ export function UsageToday() {
   return (
     <>
       <h3 class="fine">{t('home.usage')}</h3>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={usage.reload} />}
+      <ErrorNotice error={error} onRetry={usage.reload} />
       {data === undefined ? null : <Today usage={data} />}
       {page === undefined ? null : <a href={page}>{t('home.usage.all')}</a>}
     </>
@@ -130,7 +130,7 @@ function TalkerLine({
           {t('home.suspend')}
         </Button>
       ) : null}
-      {error === undefined ? null : <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
     </li>
   )
 }

@@ -55,12 +55,10 @@ function Invitations() {
       />
       {chosen === undefined ? null : (
         <FormDialog
-          title={t('people.withdraw.title', { name: chosen.name })}
-          confirm={t('people.withdraw')}
-          what={t('people.withdraw.what')}
+          text="people.withdraw"
+          values={{ name: chosen.name }}
           isDanger
           act={() => api.delete('/v1/users/invitations/{id}', { path: { id: chosen.id } })}
-          done={t('people.withdrawn')}
           onDone={invitations.reload}
           onClose={() => setChosen(undefined)}
         />

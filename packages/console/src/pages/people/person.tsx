@@ -6,6 +6,7 @@ import type { PageProps } from '../../app/pages.ts'
 import { navigate } from '../../app/router.ts'
 import { named, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { Facts } from '../../ui/facts.tsx'
@@ -75,10 +76,9 @@ function Person({ user, onChanged }: { readonly user: User; readonly onChanged: 
           <PersonRemove user={user} />
         </div>
       </section>
-      <section class="card" aria-label={t('people.sessions')}>
-        <h2>{t('people.sessions')}</h2>
+      <Card title={t('people.sessions')}>
         <Sessions userId={user.id} />
-      </section>
+      </Card>
       <PersonKeys user={user} />
     </>
   )
@@ -94,9 +94,8 @@ function PersonReset({ user, onChanged }: { readonly user: User; readonly onChan
       <Button onClick={() => setAsked('reset')}>{t('people.reset')}</Button>
       {asked === undefined ? null : (
         <FormDialog<Drawn>
-          title={t(`people.${asked}.title`, { name: user.name })}
-          confirm={t(`people.${asked}`)}
-          what={t(`people.${asked}.what`)}
+          text={`people.${asked}`}
+          values={{ name: user.name }}
           isDanger={asked === 'reset'}
           act={() => api.post(`/v1/users/{id}/${asked}`, { path: { id: user.id }, body: {} })}
           onDone={(made) => {
@@ -133,13 +132,12 @@ function PersonKeys({ user }: { readonly user: User }) {
   }
   return (
     <>
-      <section class="card" aria-label={t('people.passkeys')}>
-        <h2>{t('people.passkeys')}</h2>
-        {remove.error === undefined ? null : <ErrorNotice error={remove.error} />}
+      <Card title={t('people.passkeys')}>
+        <ErrorNotice error={remove.error} />
         <Loaded query={passkeys}>
           {(known) => <PasskeyList passkeys={known.passkeys} onRemove={(one) => void run(one.id)} />}
         </Loaded>
-      </section>
+      </Card>
       <Certificates id={id} />
     </>
   )
@@ -156,9 +154,8 @@ function Certificates({ id }: { readonly id: string }) {
     if ((await revoke.run(serial))?.ok === true) certificates.reload()
   }
   return (
-    <section class="card" aria-label={t('people.certificates')}>
-      <h2>{t('people.certificates')}</h2>
-      {revoke.error === undefined ? null : <ErrorNotice error={revoke.error} />}
+    <Card title={t('people.certificates')}>
+      <ErrorNotice error={revoke.error} />
       <Loaded query={certificates}>
         {(known) => (
           <DataTable
@@ -174,7 +171,7 @@ function Certificates({ id }: { readonly id: string }) {
           />
         )}
       </Loaded>
-    </section>
+    </Card>
   )
 }
 
@@ -222,9 +219,8 @@ function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClo
   const [isForced, setForced] = useState(false)
   return (
     <FormDialog
-      title={t('people.roles.title', { name: user.name })}
-      confirm={t('people.roles.change')}
-      what={t('people.roles.what')}
+      text="people.roles.change"
+      values={{ name: user.name }}
       isDisabled={draft.value.length === 0}
       isStale={draft.isStale}
       act={() =>
@@ -234,7 +230,6 @@ function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClo
           body: { roles: draft.value },
         })
       }
-      done={t('people.roles.done')}
       onDone={onChanged}
       onClose={onClose}
     >
@@ -248,7 +243,7 @@ function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClo
           />
           <RoleBoxes chosen={new Set(draft.value)} onChange={(chosen) => draft.set(rolesOf(chosen))} />
           {error?.code === 'last_admin' ? (
-            <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
+            <Checkbox text="people.lastAdmin" isChecked={isForced} onChange={setForced} />
           ) : null}
         </>
       )}
@@ -273,11 +268,10 @@ function RemoveDialog({ user, onClose }: { readonly user: User; readonly onClose
   const [isForced, setForced] = useState(false)
   return (
     <FormDialog
-      title={t('people.remove.title', { name: user.name })}
-      confirm={t('people.remove')}
+      text="people.remove"
+      values={{ name: user.name }}
       isDanger
       act={() => api.delete('/v1/users/{id}', { path: { id: user.id }, query: { force: isForced } })}
-      done={t('people.removed', { name: user.name })}
       onDone={() => navigate('/people')}
       onClose={onClose}
     >
@@ -289,7 +283,7 @@ function RemoveDialog({ user, onClose }: { readonly user: User; readonly onClose
             <li>{t('people.remove.trail')}</li>
           </ul>
           {error?.code === 'last_admin' ? (
-            <Checkbox label={t('people.lastAdmin')} isChecked={isForced} onChange={setForced} />
+            <Checkbox text="people.lastAdmin" isChecked={isForced} onChange={setForced} />
           ) : null}
         </>
       )}

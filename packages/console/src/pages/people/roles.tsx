@@ -81,7 +81,7 @@ function Presets({ value, onChange }: Pick<SelectProps, 'value' | 'onChange'>) {
   const own = Object.keys(PRESETS).filter((name) => PRESETS[name]?.every(may))
   return (
     <Select
-      label={t('people.preset')}
+      text="people.preset"
       value={value}
       onChange={onChange}
       options={[

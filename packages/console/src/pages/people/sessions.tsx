@@ -25,7 +25,7 @@ export function Sessions({ userId }: { readonly userId?: string }) {
   }
   return (
     <>
-      {end.error === undefined ? null : <ErrorNotice error={end.error} />}
+      <ErrorNotice error={end.error} />
       <PagedTable
         query={sessions}
         label={t('people.sessions')}

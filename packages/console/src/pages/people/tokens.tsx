@@ -35,9 +35,7 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }) {
     )
   return (
     <FormDialog
-      title={t('people.token.make')}
-      confirm={t('people.token.make')}
-      what={t('people.token.what')}
+      text="people.token.make"
       isDisabled={roles.size === 0}
       act={() =>
         api.post('/v1/tokens', {
@@ -55,8 +53,7 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }) {
         onRoles={setRoles}
       />
       <Select
-        label={t('people.token.for')}
-        help={t('people.token.for.help')}
+        text="people.token.for"
         value={length}
         onChange={setLength}
         options={LENGTHS.map((value) => ({
@@ -147,13 +144,11 @@ function DeleteDialog({
     )
   return (
     <FormDialog
+      text="people.token.delete"
       title={title}
-      confirm={t('people.token.delete')}
-      what={t('people.token.delete.what')}
       isDanger
       isDisabled={isOurs && users.isLoading}
       act={() => api.delete('/v1/tokens/{id}', { path: { id: token.id } })}
-      done={t('people.token.deleted')}
       onDone={onDone}
       onClose={onClose}
     >

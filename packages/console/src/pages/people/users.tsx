@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { usePages } from '../../api/use-pages.ts'
 import { navigate } from '../../app/router.ts'
-import { locale, t } from '../../text/index.ts'
+import { choices, locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -29,9 +29,7 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   if (made !== undefined) return <Invitation name={name} made={made} onClose={onClose} />
   return (
     <FormDialog
-      title={t('people.invite')}
-      confirm={t('people.invite.make')}
-      what={t('people.invite.what')}
+      text="people.invite"
       isDisabled={roles.size === 0}
       act={() =>
         api.post('/v1/users/invitations', { body: { name, roles: rolesOf(roles), expires_in: length } })
@@ -48,10 +46,10 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
         onRoles={setRoles}
       />
       <Select
-        label={t('people.invite.for')}
+        text="people.invite.for"
         value={length}
         onChange={setLength}
-        options={LENGTHS.map((value) => ({ value, label: t(`people.for.${value}`) }))}
+        options={choices('people.for', LENGTHS)}
       />
     </FormDialog>
   )
@@ -147,9 +145,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
   if (drawn !== undefined) return <DrawnCredentials drawn={drawn} onClose={onClose} />
   return (
     <FormDialog
-      title={t('people.add')}
-      confirm={t('people.add')}
-      what={t('people.add.what')}
+      text="people.add"
       isDisabled={roles.size === 0}
       act={() => api.post('/v1/users', { body: { name, roles: rolesOf(roles) } })}
       onDone={setDrawn}

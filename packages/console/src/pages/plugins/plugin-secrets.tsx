@@ -3,6 +3,7 @@ import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import { named, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { Field } from '../../ui/field.tsx'
 import { DialogButton } from '../../ui/form-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -20,10 +21,9 @@ export function PluginSecrets({ name }: { readonly name: string }) {
   if (secrets.error === undefined && (secrets.data === undefined || secrets.data.secrets.length === 0))
     return null
   return (
-    <section class="card" aria-label={t('plugins.secrets')}>
-      <h2>{t('plugins.secrets')}</h2>
+    <Card title={t('plugins.secrets')}>
       <p>{t('plugins.secrets.what')}</p>
-      {remove.error === undefined ? null : <ErrorNotice error={remove.error} />}
+      <ErrorNotice error={remove.error} />
       <Loaded query={secrets}>
         {({ secrets: known }) => (
           <ul>
@@ -46,7 +46,7 @@ export function PluginSecrets({ name }: { readonly name: string }) {
           </ul>
         )}
       </Loaded>
-    </section>
+    </Card>
   )
 }
 
@@ -62,17 +62,12 @@ function SetSecret({
   const [value, setValue] = useState('')
   return (
     <DialogButton
-      button={{
-        kind: 'quiet',
-        label: named(t('plugins.secret.set'), secret),
-        children: t('plugins.secret.set'),
-      }}
-      title={t('plugins.secret.title', { key: secret })}
-      confirm={t('plugins.secret.set')}
+      text="plugins.secret.set"
+      values={{ key: secret }}
+      button={{ kind: 'quiet', label: named(t('plugins.secret.set'), secret) }}
       act={() =>
         api.put('/v1/plugins/{name}/secrets/{key}', { path: { name, key: secret }, body: { value } })
       }
-      done={t('plugins.secret.done', { key: secret })}
       onDone={() => {
         setValue('')
         onChanged()

@@ -3,6 +3,7 @@ import { useAction } from '../../api/use-query.ts'
 import { navigate } from '../../app/router.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { DialogButton } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -32,9 +33,8 @@ export function PluginVersions({
     onChanged()
   }
   return (
-    <section class="card" aria-label={t('plugins.versions')}>
-      <h2>{t('plugins.versions')}</h2>
-      {load.error === undefined ? null : <ErrorNotice error={load.error} />}
+    <Card title={t('plugins.versions')}>
+      <ErrorNotice error={load.error} />
       <ul>
         {versions.map((version) => (
           <li key={version}>
@@ -50,7 +50,7 @@ export function PluginVersions({
         ))}
       </ul>
       {plugin.installed.length === 0 ? null : <Uninstall plugin={plugin} onChanged={onChanged} />}
-    </section>
+    </Card>
   )
 }
 
@@ -59,15 +59,13 @@ function Uninstall({ plugin, onChanged }: { readonly plugin: PluginRecord; reado
   return (
     <div class="actions">
       <DialogButton
-        button={{ kind: 'danger', children: t('plugins.uninstall') }}
-        title={t('plugins.uninstall.title', { name })}
-        confirm={t('plugins.uninstall')}
-        what={t('plugins.uninstall.what')}
+        text="plugins.uninstall"
+        values={{ name }}
+        button={{ kind: 'danger' }}
         isDanger
         act={() =>
           api.post('/v1/plugins/{name}/uninstall', { path: { name }, body: {}, timeoutMs: LONGEST_MS })
         }
-        done={t('plugins.uninstall.done', { name })}
         onDone={() => {
           onChanged()
           navigate('/plugins')

@@ -104,7 +104,7 @@ function PluginActions({
   }
   return (
     <>
-      {change.error === undefined ? null : <ErrorNotice error={change.error} />}
+      <ErrorNotice error={change.error} />
       <div class="actions">
         {changesOf(plugin).map((what) => (
           <Button
@@ -118,12 +118,10 @@ function PluginActions({
       </div>
       {asked === undefined ? null : (
         <FormDialog
-          title={t(`plugins.${asked}.title`, { name: plugin.name })}
-          confirm={t(`plugins.${asked}`)}
-          what={t(`plugins.${asked}.what`)}
+          text={`plugins.${asked}`}
+          values={{ name: plugin.name }}
           isDanger
           act={() => make(asked).finally(onChanged)}
-          done={t(`plugins.${asked}.done`, { name: plugin.name })}
           onClose={() => setAsked(undefined)}
         />
       )}

@@ -4,6 +4,7 @@ import { usePages } from '../../api/use-pages.ts'
 import { navigate } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { FileField } from '../../ui/file-field.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -68,8 +69,7 @@ function Install({ onInstalled }: { readonly onInstalled: () => void }) {
     return result
   }
   return (
-    <section class="card" aria-label={t('plugins.install')}>
-      <h2>{t('plugins.install')}</h2>
+    <Card title={t('plugins.install')}>
       <p>{t('plugins.install.what')}</p>
       <Form
         submit={t('plugins.install')}
@@ -80,7 +80,7 @@ function Install({ onInstalled }: { readonly onInstalled: () => void }) {
         onDone={setDone}
         beside={<a href="/docs/how-to/plugins.html">{t('plugins.docs')}</a>}
       >
-        <FileField label={t('plugins.file')} accept=".tgz,.gz" onChoose={setFile} />
+        <FileField text="plugins.file" accept=".tgz,.gz" onChoose={setFile} />
         {done === undefined ? null : (
           <Notice tone={done.state === 'running' ? 'ok' : 'warn'}>
             <p>
@@ -94,7 +94,7 @@ function Install({ onInstalled }: { readonly onInstalled: () => void }) {
           </Notice>
         )}
       </Form>
-    </section>
+    </Card>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Problem } from '@steeple/client'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { t, word } from '../../text/index.ts'
+import { choices, t, word } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -112,8 +112,7 @@ function ProfileForm({
       onClose={onClose}
     >
       <Field
-        label={t('radio.form.name')}
-        help={t('radio.form.name.help')}
+        text="radio.form.name"
         error={isTaken ? t('radio.form.name.taken') : undefined}
         value={typed.id}
         onInput={set('id')}
@@ -136,10 +135,10 @@ function ProfileForm({
       />
       <div class="pair">
         <Select
-          label={t('radio.form.by')}
+          text="radio.form.by"
           value={typed.by}
           onChange={set('by')}
-          options={['mhz', 'channel'].map((value) => ({ value, label: word('radio.form.by', value) }))}
+          options={choices('radio.form.by', ['mhz', 'channel'])}
         />
         <Field
           name={typed.by === 'mhz' ? 'frequency_mhz' : 'channel'}
@@ -167,16 +166,14 @@ function ProfileForm({
         />
         <Field
           name="tx_gain_db"
-          label={t('radio.form.txGain')}
-          help={t('radio.form.txGain.help')}
+          text="radio.form.txGain"
           value={typed.txGain}
           onInput={set('txGain')}
           inputMode="decimal"
         />
         <Field
           name="rx_gain_db"
-          label={t('radio.form.rxGain')}
-          help={t('radio.form.rxGain.help')}
+          text="radio.form.rxGain"
           value={typed.rxGain}
           onInput={set('rxGain')}
           inputMode="decimal"

@@ -45,9 +45,8 @@ function ArmDialog({
   }
   return (
     <FormDialog
-      title={t('radio.arm.title', { id: profile.id })}
-      confirm={t('radio.arm.confirm')}
-      what={t('radio.arm.what')}
+      text="radio.arm"
+      values={{ id: profile.id }}
       isDanger
       isDisabled={!isDone}
       act={() => api.post('/v1/tx/arm', { body: { arm: true, profile_id: profile.id } })}
@@ -211,16 +210,7 @@ export function Profiles({
 
 function RemoveDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const remove = () => api.delete('/v1/tx/profiles/{id}', { path: { id } })
-  return (
-    <FormDialog
-      title={t('radio.profile.remove.title', { id })}
-      confirm={t('radio.profile.remove')}
-      what={t('radio.profile.remove.what')}
-      act={remove}
-      done={t('radio.profile.removed', { id })}
-      onClose={onClose}
-    />
-  )
+  return <FormDialog text="radio.profile.remove" values={{ id }} act={remove} onClose={onClose} />
 }
 
 interface CardProps {

@@ -4,6 +4,7 @@ import { unknownSince } from '../../app/outages.tsx'
 import { pageThatMends } from '../../app/pages-here.ts'
 import type { Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
+import { Card } from '../../ui/card.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
 
@@ -18,11 +19,10 @@ export function RadioHealth() {
   if (health.data === undefined) return null
   const parts = health.data.components.filter(({ kind, name }) => kind === 'ran' || name === GATE)
   return (
-    <section class="card" aria-labelledby="radio-health">
-      <h2 id="radio-health">{t('radio.health')}</h2>
+    <Card title={t('radio.health')}>
       {parts.length === 0 ? <EmptyState title={t('radio.health.none')} /> : null}
       <HealthList components={parts} unknownSince={unknownSince} />
-    </section>
+    </Card>
   )
 }
 

@@ -3,7 +3,8 @@ import { useQuery } from '../../api/use-query.ts'
 import { ifPage } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
-import { t, word } from '../../text/index.ts'
+import { choices, t } from '../../text/index.ts'
+import { Card } from '../../ui/card.tsx'
 import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
 import { Profiles } from './profiles.tsx'
@@ -46,44 +47,34 @@ function CheckForm() {
     return result
   }
   return (
-    <section class="card" aria-labelledby="radio-check">
-      <h2 id="radio-check">{t('radio.ask')}</h2>
+    <Card title={t('radio.ask')}>
       <Form submit={t('radio.ask.go')} act={ask} onDone={setAnswer}>
         <div class="cards">
           <Select
-            label={t('radio.ask.technology')}
+            text="radio.ask.technology"
             value={typed.technology}
             onChange={set('technology')}
-            options={['lte', 'nr'].map((value) => ({ value, label: word('radio.technology', value) }))}
+            options={choices('radio.technology', ['lte', 'nr'])}
           />
           <Field
             name="channels"
-            label={t('radio.ask.channels')}
-            help={t('radio.ask.channels.help')}
+            text="radio.ask.channels"
             value={typed.channels}
             onInput={set('channels')}
             error={wrong}
             isRequired
           />
-          <Field
-            name="band"
-            label={t('radio.ask.band')}
-            help={t('radio.ask.band.help')}
-            value={typed.band}
-            onInput={set('band')}
-          />
+          <Field name="band" text="radio.ask.band" value={typed.band} onInput={set('band')} />
           <Field
             name="bandwidth_mhz"
-            label={t('radio.ask.width')}
-            help={t('radio.ask.width.help')}
+            text="radio.ask.width"
             value={typed.width}
             onInput={set('width')}
             inputMode="decimal"
           />
           <Field
             name="country"
-            label={t('radio.ask.country')}
-            help={t('radio.ask.country.help')}
+            text="radio.ask.country"
             value={typed.country}
             onInput={set('country')}
             maxLength={2}
@@ -91,7 +82,7 @@ function CheckForm() {
         </div>
       </Form>
       {answer === undefined ? null : <Verdict answer={answer} />}
-    </section>
+    </Card>
   )
 }
 
@@ -170,8 +161,7 @@ function Where({ gate, country }: { readonly gate: (typeof GATES)[number]; reado
 function Gates({ state, country }: { readonly state: Tx | undefined; readonly country: string | undefined }) {
   if (state === undefined) return null
   return (
-    <section class="card" aria-labelledby="radio-gates">
-      <h2 id="radio-gates">{t('radio.gates')}</h2>
+    <Card title={t('radio.gates')}>
       <p class="radio-state">{sentenceOf(state)}</p>
       <ul class="gates">
         {GATES.map((gate) => {
@@ -190,7 +180,7 @@ function Gates({ state, country }: { readonly state: Tx | undefined; readonly co
         })}
       </ul>
       <StopButton />
-    </section>
+    </Card>
   )
 }
 
@@ -203,9 +193,7 @@ export function Page() {
   return (
     <>
       <h1>{t('radio.title')}</h1>
-      {error === undefined ? null : (
-        <ErrorNotice error={error} onRetry={profiles.error === undefined ? ranges.reload : profiles.reload} />
-      )}
+      <ErrorNotice error={error} onRetry={profiles.error === undefined ? ranges.reload : profiles.reload} />
       <Gates state={tx.value} country={ranges.data?.country} />
       <RadioOutages />
       <RadioHealth />

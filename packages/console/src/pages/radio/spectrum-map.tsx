@@ -1,5 +1,6 @@
 import { t, word } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { type BandRow, type Bar, bandRows, mhzText, type Profile, type Ranges, spanText } from './spectrum.ts'
@@ -15,8 +16,7 @@ export function SpectrumMap({
 }) {
   const rows = bandRows(ranges, profiles)
   return (
-    <section class="card" aria-labelledby="radio-map">
-      <h2 id="radio-map">{t('radio.map')}</h2>
+    <Card title={t('radio.map')}>
       {rows.length === 0 ? (
         <EmptyState
           title={t('radio.map.none')}
@@ -45,7 +45,7 @@ export function SpectrumMap({
           </details>
         </>
       )}
-    </section>
+    </Card>
   )
 }
 

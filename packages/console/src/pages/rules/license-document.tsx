@@ -77,7 +77,7 @@ function About({ document, onChanged }: { readonly document: Document; readonly 
           [t('rules.document.sha'), <code key="sha">{document.sha256}</code>],
         ]}
       />
-      {take.error === undefined ? null : <ErrorNotice error={take.error} />}
+      <ErrorNotice error={take.error} />
       {may('operator') ? (
         <div class="toolbar">
           <Button
@@ -96,11 +96,8 @@ function About({ document, onChanged }: { readonly document: Document; readonly 
       ) : null}
       {isRemoved ? (
         <FormDialog
-          title={t('rules.document.remove.title')}
-          confirm={t('rules.document.remove')}
-          what={t('rules.document.remove.what')}
+          text="rules.document.remove"
           act={() => api.delete(`${PATH}/{id}`, { path: { id } })}
-          done={t('rules.document.removed')}
           onDone={onChanged}
           onClose={() => setRemoved(false)}
         />
@@ -119,12 +116,7 @@ function Attach({ isFirst, onChanged }: { readonly isFirst: boolean; readonly on
       done={t('rules.document.attached')}
       onDone={onChanged}
     >
-      <FileField
-        label={t('rules.document.file')}
-        help={t('rules.document.file.help')}
-        accept=".pdf,.png,.jpg,.jpeg"
-        onChoose={setFile}
-      />
+      <FileField text="rules.document.file" accept=".pdf,.png,.jpg,.jpeg" onChoose={setFile} />
     </Form>
   )
 }

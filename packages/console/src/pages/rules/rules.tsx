@@ -218,7 +218,7 @@ function Entry({ number, entry, isReader, bands, errorOf, name, onChange, onRemo
     <fieldset>
       <legend>{t('rules.allow.entry', { number })}</legend>
       <Select
-        label={t('rules.allow.technology')}
+        text="rules.allow.technology"
         value={entry.technology}
         isDisabled={isReader}
         onChange={(technology) => onChange({ ...entry, technology })}
@@ -274,7 +274,7 @@ export function Page() {
   return (
     <>
       <h1>{t('rules.title')}</h1>
-      {problem === undefined ? null : <ErrorNotice error={problem} onRetry={reload} />}
+      <ErrorNotice error={problem} onRetry={reload} />
       {policy === undefined ? null : (
         <Form look="rules" act={rules.save}>
           <p class="fine">

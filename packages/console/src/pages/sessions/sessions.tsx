@@ -4,7 +4,7 @@ import { useRows } from '../../api/use-rows.ts'
 import { nameOf } from '../../app/incidents.tsx'
 import { outages } from '../../app/outages.tsx'
 import { filter, navigate, query, setFilters } from '../../app/router.ts'
-import { t, word } from '../../text/index.ts'
+import { choices, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -34,7 +34,7 @@ export function Page() {
       <h1>{t('sessions.title')}</h1>
       <AsTheyWere />
       <Filters />
-      {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} onRetry={sessions.reload} />}
+      <ErrorNotice error={sessions.error} onRetry={sessions.reload} />
       {sessions.isLoading ? (
         <Progress label={t('app.loading')} />
       ) : (
@@ -87,16 +87,13 @@ function Filters() {
   return (
     <search class="toolbar filters">
       <Select
-        label={t('sessions.state')}
+        text="sessions.state"
         value={filter('state')}
         onChange={(state) => setFilters({ state })}
-        options={[
-          { value: '', label: t('sessions.state.going') },
-          ...STATES.map((value) => ({ value, label: word('sessions.state', value) })),
-        ]}
+        options={choices('sessions.state', STATES, t('sessions.state.going'))}
       />
       <Select
-        label={t('sessions.apn')}
+        text="sessions.apn"
         value={filter('apn')}
         onChange={(apn) => setFilters({ apn })}
         options={[
@@ -105,13 +102,10 @@ function Filters() {
         ]}
       />
       <Select
-        label={t('sessions.technology')}
+        text="sessions.technology"
         value={filter('technology')}
         onChange={(technology) => setFilters({ technology })}
-        options={[
-          { value: '', label: t('sims.filter.all') },
-          ...TECHNOLOGIES.map((value) => ({ value, label: word('sessions.technology', value) })),
-        ]}
+        options={choices('sessions.technology', TECHNOLOGIES, t('sims.filter.all'))}
       />
     </search>
   )

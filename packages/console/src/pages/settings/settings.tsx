@@ -101,14 +101,9 @@ export function Page() {
         </p>
       </Notice>
       <div class="toolbar">
-        <Field
-          label={t('settings.search')}
-          type="search"
-          value={filter('q')}
-          onInput={(q) => setFilters({ q })}
-        />
+        <Field text="settings.search" type="search" value={filter('q')} onInput={(q) => setFilters({ q })} />
         <Checkbox
-          label={t('settings.onlySet')}
+          text="settings.onlySet"
           isChecked={filter('set') !== ''}
           onChange={(isOn) => setFilters({ set: isOn ? '1' : '' })}
         />

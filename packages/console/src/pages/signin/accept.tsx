@@ -62,7 +62,7 @@ export function Accept() {
         isRequired
       />
       <Field
-        label={t('account.password.again')}
+        text="account.password.again"
         error={isOther ? t('account.password.other') : undefined}
         type="password"
         autocomplete="new-password"
@@ -108,8 +108,7 @@ function FirstSignIn({ name, password }: { readonly name: string; readonly passw
       act={() => attempt(enter)}
     >
       <Field
-        label={t('signin.accept.code')}
-        help={t('signin.accept.code.help')}
+        text="signin.accept.code"
         value={code}
         onInput={setCode}
         autocomplete="one-time-code"

@@ -14,7 +14,7 @@ export function SignIn() {
   const link = linkProblem.value
   return (
     <>
-      {link === undefined ? null : <ErrorNotice error={link} />}
+      <ErrorNotice error={link} />
       {isByToken ? <ByToken onBack={() => setByToken(false)} /> : <ByName onToken={() => setByToken(true)} />}
     </>
   )
@@ -46,7 +46,7 @@ function ByName({ onToken }: { readonly onToken: () => void }) {
       }
     >
       <Field
-        label={t('signin.name')}
+        text="signin.name"
         value={username}
         onInput={setName}
         autocomplete="username"
@@ -54,21 +54,14 @@ function ByName({ onToken }: { readonly onToken: () => void }) {
         isFocused
       />
       <Field
-        label={t('signin.password')}
+        text="signin.password"
         value={password}
         onInput={setPassword}
         type="password"
         autocomplete="current-password"
         isRequired
       />
-      <Field
-        label={t('signin.code')}
-        help={t('signin.code.help')}
-        value={code}
-        onInput={setCode}
-        autocomplete="one-time-code"
-        isRequired
-      />
+      <Field text="signin.code" value={code} onInput={setCode} autocomplete="one-time-code" isRequired />
       {isCancelled ? <Notice tone="warn">{t('signin.passkey.cancelled')}</Notice> : null}
     </Form>
   )

@@ -178,7 +178,7 @@ function BulkForm({
   const isNothing = outlook?.ok === true && outlook.data.changed === 0
   return (
     <Form
-      submit={t(action === 'label' ? 'sims.label.save' : `sims.bulk.${action}`)}
+      submit={t(action === 'label' ? 'sims.label.go' : `sims.bulk.${action}`)}
       kind={action === 'revoke' ? 'danger' : 'primary'}
       isDisabled={!isSure || isNothing}
       error={outlook?.ok === false ? outlook.error : undefined}
@@ -191,7 +191,7 @@ function BulkForm({
       {action === 'extend' ? (
         <Field
           type="date"
-          label={t('sims.bulk.until')}
+          text="sims.bulk.until"
           value={text}
           min={new Date(Date.now() + DAY_MS).toISOString().slice(0, 10)}
           isRequired
@@ -207,7 +207,7 @@ function BulkForm({
         />
       )}
       {action === 'revoke' ? (
-        <Checkbox label={t('sims.bulk.revoke.sure')} isChecked={isSure} onChange={setSure} />
+        <Checkbox text="sims.bulk.revoke.sure" isChecked={isSure} onChange={setSure} />
       ) : null}
     </Form>
   )
@@ -264,7 +264,7 @@ function Results({
         })}
       </p>
       {cut === undefined ? null : <p>{cutText(cut)}</p>}
-      {error === undefined ? null : <ErrorNotice error={error} />}
+      <ErrorNotice error={error} />
       {failed.length === 0 ? null : (
         <>
           <Notice tone="warn">{t('sims.bulk.failed')}</Notice>

@@ -4,7 +4,7 @@ import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { usePages } from '../../api/use-pages.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
-import { t } from '../../text/index.ts'
+import { choices, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
@@ -63,7 +63,7 @@ export function Page() {
       <p>{t('foreign.help')}</p>
       <div class="toolbar">
         <Select
-          label={t('foreign.source')}
+          text="foreign.source"
           value={source}
           onChange={(value) =>
             again(() => {
@@ -71,7 +71,7 @@ export function Page() {
               setChosen(new Set())
             })
           }
-          options={SOURCES.map((value) => ({ value, label: t(`foreign.source.${value}`) }))}
+          options={choices('foreign.source', SOURCES)}
         />
       </div>
       {first?.problem == null ? null : (
@@ -91,21 +91,15 @@ export function Page() {
       />
       {may('sim:issuer') && (list.data?.length ?? 0) > 0 ? (
         <div class="card stack">
-          <Checkbox label={t('foreign.all')} isChecked={isAll} onChange={(is) => again(() => setAll(is))} />
-          <Field
-            label={t('foreign.label')}
-            help={t('foreign.label.help')}
-            maxLength={64}
-            value={label}
-            onInput={setLabel}
-          />
+          <Checkbox text="foreign.all" isChecked={isAll} onChange={(is) => again(() => setAll(is))} />
+          <Field text="foreign.label" maxLength={64} value={label} onInput={setLabel} />
           <Buttons
             isReady={(isAll || chosen.size > 0) && !action.isBusy}
             isBusy={action.isBusy}
             tried={tried}
             onRun={(isDry) => void run(isDry)}
           />
-          {action.error === undefined ? null : <ErrorNotice error={action.error} />}
+          <ErrorNotice error={action.error} />
         </div>
       ) : null}
       <Outcome report={done ?? tried} isDry={done === undefined} isOwn={source === 'core'} />

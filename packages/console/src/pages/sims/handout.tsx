@@ -21,15 +21,13 @@ export function HandoutButton({
   }
   return (
     <DialogButton
-      button={{ icon: 'printer', children: t('sims.handout') }}
-      title={t('sims.handout')}
-      confirm={t('sims.handout.go')}
-      what={t('sims.handout.what')}
+      text="sims.handout"
+      button={{ icon: 'printer' }}
       act={() => download('/v1/sims/handout', { query })}
       done={({ name }) => t('sims.handout.done', { name })}
       onDone={() => setCodes(false)}
     >
-      <Checkbox label={t('sims.handout.codes')} isChecked={hasCodes} onChange={setCodes} />
+      <Checkbox text="sims.handout.codes" isChecked={hasCodes} onChange={setCodes} />
     </DialogButton>
   )
 }

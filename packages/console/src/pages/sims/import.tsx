@@ -115,7 +115,7 @@ function ImportResults({
           {t('import.refused.save')}
         </Button>
       )}
-      <Checkbox label={t('import.all')} isChecked={isAll} onChange={setAll} />
+      <Checkbox text="import.all" isChecked={isAll} onChange={setAll} />
       {shown.length === 0 ? null : (
         <DataTable
           label={t('import.results')}
@@ -219,19 +219,8 @@ export function Page() {
       <h1>{t('import.title')}</h1>
       <div class="card stack">
         <SourceFields source={source} onChange={take} isDisabled={running !== undefined} />
-        <Field
-          label={t('import.label')}
-          help={t('import.label.help')}
-          maxLength={64}
-          value={label}
-          onInput={setLabel}
-        />
-        <Checkbox
-          label={t('import.atomic')}
-          help={t('import.atomic.help')}
-          isChecked={isAtomic}
-          onChange={setAtomic}
-        />
+        <Field text="import.label" maxLength={64} value={label} onInput={setLabel} />
+        <Checkbox text="import.atomic" isChecked={isAtomic} onChange={setAtomic} />
         <div class="actions">
           <Button
             kind={tried === undefined ? 'primary' : 'plain'}
@@ -325,8 +314,7 @@ function SourceFields({
       <details open={source.name === '' && source.csv !== ''}>
         <summary>{t('import.paste')}</summary>
         <Field
-          label={t('import.csv')}
-          help={t('import.csv.help')}
+          text="import.csv"
           lines={6}
           isDisabled={isDisabled}
           value={source.name === '' ? source.csv : ''}

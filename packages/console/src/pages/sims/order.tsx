@@ -24,7 +24,7 @@ export function OrderFields({
       <div class="pair">
         <Field
           name="count"
-          label={t('order.count')}
+          text="order.count"
           type="number"
           min={1}
           max={MOST_SIMS}
@@ -73,8 +73,7 @@ export function OrderFields({
           />
           <Field
             name="msisdn"
-            label={t('order.msisdn')}
-            help={t('order.msisdn.help')}
+            text="order.msisdn"
             inputMode="numeric"
             pattern="\+?[0-9 ]{3,20}"
             isDisabled={order.count !== '1'}
@@ -96,7 +95,7 @@ function Life({ order, onChange }: { readonly order: Order; readonly onChange: (
   return (
     <div class="pair">
       <Select
-        label={t('order.life')}
+        text="order.life"
         value={order.life}
         onChange={(life) => onChange({ ...order, life })}
         options={[
@@ -107,7 +106,7 @@ function Life({ order, onChange }: { readonly order: Order; readonly onChange: (
       />
       {order.life === 'date' ? (
         <Field
-          label={t('order.date')}
+          text="order.date"
           type="date"
           isRequired
           value={order.date}

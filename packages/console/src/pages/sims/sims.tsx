@@ -5,7 +5,7 @@ import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
 import { type Rows, useRows } from '../../api/use-rows.ts'
 import { filter, navigate, query, setFilters } from '../../app/router.ts'
-import { t, word } from '../../text/index.ts'
+import { choices, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { type Column, DataTable, type DataTableProps } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -86,16 +86,13 @@ function Filters({ onWhole }: { readonly onWhole: (digits: string | undefined) =
       </div>
       <div class={isOpen ? 'more' : 'more is-folded'}>
         <Select
-          label={t('sims.filter.state')}
+          text="sims.filter.state"
           value={filter('state')}
           onChange={(state) => narrow({ state })}
-          options={[
-            { value: '', label: t('sims.filter.all') },
-            ...STATES.map((value) => ({ value, label: word('sims.state', value) })),
-          ]}
+          options={choices('sims.state', STATES, t('sims.filter.all'))}
         />
         <Select
-          label={t('sims.filter.attached')}
+          text="sims.filter.attached"
           value={filter('attached')}
           onChange={(attached) => narrow({ attached })}
           options={[
@@ -105,7 +102,7 @@ function Filters({ onWhole }: { readonly onWhole: (digits: string | undefined) =
           ]}
         />
         <Select
-          label={t('sims.filter.expires')}
+          text="sims.filter.expires"
           value={filter('expires')}
           onChange={(expires) => narrow({ expires })}
           options={[
@@ -141,16 +138,7 @@ function SearchField({ onWhole }: { readonly onWhole: (digits: string | undefine
       setFilters({ q: isWhole ? undefined : given.trim(), page: undefined })
     }, TYPING_MS)
   }
-  return (
-    <Field
-      type="search"
-      label={t('sims.search')}
-      help={t('sims.search.help')}
-      value={text}
-      maxLength={64}
-      onInput={take}
-    />
-  )
+  return <Field type="search" text="sims.search" value={text} maxLength={64} onInput={take} />
 }
 
 /** What a whole IMSI, ICCID or number has led to. */
@@ -302,7 +290,7 @@ export function Page() {
         ) : null}
         {chooser}
       </div>
-      {shown.error === undefined ? null : <ErrorNotice error={shown.error} onRetry={sims.reload} />}
+      <ErrorNotice error={shown.error} onRetry={sims.reload} />
       <BulkBar
         rows={shown.rows}
         total={sims.total}
@@ -431,7 +419,7 @@ function ExportButton({ filter }: { readonly filter: SimFilter }) {
       <Button icon="download" onClick={() => void save()} isBusy={take.isBusy}>
         {t('sims.export')}
       </Button>
-      {take.error === undefined ? null : <ErrorNotice error={take.error} />}
+      <ErrorNotice error={take.error} />
     </>
   )
 }

@@ -32,7 +32,7 @@ function Form({ settings, label, children }: SetProps) {
       >
         {children}
       </Button>
-      {form.error === undefined ? null : <ErrorNotice error={form.error} />}
+      <ErrorNotice error={form.error} />
       {form.byHand === undefined ? null : <ByHand planned={form.byHand} />}
     </>
   )

@@ -158,8 +158,7 @@ function PlmnForm({
         error={isMcc ? undefined : t('start.plmn.mcc.wrong')}
       />
       <Field
-        label={t('start.plmn.mnc')}
-        help={t('start.plmn.mnc.help')}
+        text="start.plmn.mnc"
         value={mnc}
         onInput={(text) => draft.set({ mcc, mnc: text })}
         inputMode="numeric"
@@ -201,7 +200,7 @@ function TestSim({ isDone }: { readonly isDone: boolean }) {
   return (
     <Step step="sim" isDone={isDone}>
       <p>{t(isDone && !isOn ? 'start.sim.inUse' : 'start.sim.about')}</p>
-      {issue.error === undefined ? null : <ErrorNotice error={issue.error} />}
+      <ErrorNotice error={issue.error} />
       {sim === undefined ? (
         <Button
           isBusy={issue.isBusy || isAsked}
@@ -263,7 +262,7 @@ export function Page() {
     <>
       <h1>{t('start.title')}</h1>
       <p>{t('start.about')}</p>
-      {error === undefined ? null : <ErrorNotice error={error} onRetry={reload} />}
+      <ErrorNotice error={error} onRetry={reload} />
       {!progress.isKnown ? null : (
         <Notice tone={next === undefined ? 'ok' : 'none'}>
           {next === undefined ? (

@@ -113,8 +113,8 @@ function OpenDialog({ open, ...dialog }: SimDialogProps & { readonly open: Open 
 function ResumeDialog({ sim, onClose, onChanged }: SimDialogProps) {
   return (
     <FormDialog
-      title={t('sim.resume.title', { who: word('sims.reason', sim.suspend_reason ?? '') })}
-      confirm={t('sim.resume.anyway')}
+      text="sim.resume"
+      values={{ who: word('sims.reason', sim.suspend_reason ?? '') }}
       what={word('sim.resume', sim.suspend_reason ?? 'policy')}
       act={() =>
         api.post('/v1/sims/{imsi}/resume', { path: { imsi: sim.imsi_sha256_12 }, body: { override: true } })
@@ -134,12 +134,9 @@ function ReplaceDialog({ sim, onClose }: SimDialogProps) {
   const hash = sim.imsi_sha256_12
   return (
     <FormDialog
-      title={t('sim.replace.title')}
-      confirm={t('sim.replace')}
-      what={t('sim.replace.what')}
+      text="sim.replace"
       isDanger
       act={() => api.post('/v1/sims', { body: { replaces: hash } })}
-      done={t('sim.replaced')}
       onDone={({ first }) => navigate(pageOf(first.imsi_sha256_12))}
       onClose={onClose}
     >
@@ -153,9 +150,8 @@ function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
   const [reason, setReason] = useState('')
   return (
     <FormDialog
-      title={t('sim.revoke.title')}
+      text="sim.revoke"
       confirm={t('sims.bulk.revoke')}
-      what={t('sim.revoke.what')}
       isDanger
       act={() =>
         api.post('/v1/sims/{imsi}/revoke', {
@@ -170,13 +166,7 @@ function RevokeDialog({ sim, onClose, onChanged }: SimDialogProps) {
       }}
       onClose={onClose}
     >
-      <Field
-        label={t('sims.reason')}
-        help={t('sims.reason.help')}
-        maxLength={256}
-        value={reason}
-        onInput={setReason}
-      />
+      <Field text="sims.reason" maxLength={256} value={reason} onInput={setReason} />
     </FormDialog>
   )
 }
@@ -203,24 +193,10 @@ function LabelDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
     onClose()
   }
   return (
-    <FormDialog
-      title={t('sims.label')}
-      confirm={t('sims.label.save')}
-      isStale={draft.isStale}
-      act={change}
-      onDone={done}
-      onClose={onClose}
-    >
+    <FormDialog text="sims.label" isStale={draft.isStale} act={change} onDone={done} onClose={onClose}>
       {({ clear }) => (
         <>
-          <Field
-            label={t('sims.label')}
-            help={t('sims.label.help')}
-            maxLength={64}
-            isFocused
-            value={draft.value}
-            onInput={draft.set}
-          />
+          <Field text="sims.label" maxLength={64} isFocused value={draft.value} onInput={draft.set} />
           <StaleNotice draft={draft} text={String} onChosen={clear} />
         </>
       )}
@@ -251,12 +227,9 @@ function SubscriptionDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
   }
   return (
     <FormDialog
-      title={t('sim.subscription')}
-      confirm={t('sim.subscription.go')}
-      what={t('sim.subscription.what')}
+      text="sim.subscription"
       isDisabled={apns?.length === 0 || Object.keys(body).length === 0}
       act={change}
-      done={t('sim.subscription.done')}
       onDone={onChanged}
       onClose={onClose}
     >

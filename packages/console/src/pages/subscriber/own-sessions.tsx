@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { useRows } from '../../api/use-rows.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
@@ -22,10 +23,9 @@ export function OwnSessions({ hash }: { readonly hash: string }) {
     { keyOf, on: ['session.*'], everyMs: LOOK_MS },
   )
   return (
-    <section class="card" aria-label={t('sessions.title')}>
-      <h2>{t('sessions.title')}</h2>
-      <Checkbox label={t('sim.sessions.ended')} isChecked={isEnded} onChange={setEnded} />
-      {sessions.error === undefined ? null : <ErrorNotice error={sessions.error} onRetry={sessions.reload} />}
+    <Card title={t('sessions.title')}>
+      <Checkbox text="sim.sessions.ended" isChecked={isEnded} onChange={setEnded} />
+      <ErrorNotice error={sessions.error} onRetry={sessions.reload} />
       {sessions.isLoading ? <Progress label={t('app.loading')} /> : null}
       <DataTable
         label={t('sessions.title')}
@@ -39,6 +39,6 @@ export function OwnSessions({ hash }: { readonly hash: string }) {
         }
         footer={sessions.isMore ? <Button onClick={sessions.more}>{t('ui.more')}</Button> : undefined}
       />
-    </section>
+    </Card>
   )
 }

@@ -1,5 +1,6 @@
+import { Card } from '../../ui/card.tsx'
 import './subscriber.css'
-import type { AnswerOf } from '@steeple/client'
+import type { AnswerOf, Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
 import { useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
@@ -77,7 +78,7 @@ function Waiting({ sim: { provisioning } }: { readonly sim: Sim }) {
   return <Notice tone="warn">{t(waitsFor === 'phone' ? 'sim.step.blocked' : 'sim.step.away')}</Notice>
 }
 
-function Missing({ error }: { readonly error: Parameters<typeof ErrorNotice>[0]['error'] }) {
+function Missing({ error }: { readonly error: Problem }) {
   return (
     <>
       <h1>{t('sim.title')}</h1>
@@ -135,8 +136,7 @@ function Details({ sim }: { readonly sim: ShownSim }) {
     provisioning: { status, driver },
   } = sim
   return (
-    <section class="card" aria-label={t('sim.facts')}>
-      <h2>{t('sim.facts')}</h2>
+    <Card title={t('sim.facts')}>
       <Facts
         facts={[
           [
@@ -164,7 +164,7 @@ function Details({ sim }: { readonly sim: ShownSim }) {
           ...linked(sim),
         ]}
       />
-    </section>
+    </Card>
   )
 }
 

@@ -4,6 +4,7 @@ import { useQuery } from '../../api/use-query.ts'
 import { pageAt, titleOf } from '../../app/pages-here.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
@@ -28,14 +29,13 @@ export function Why({ sim }: { readonly sim: Sim }) {
   )
   const title = t(sim.attached === true ? 'why.title.on' : 'why.title')
   return (
-    <section class="card" aria-label={title}>
-      <h2>{title}</h2>
+    <Card title={title}>
       {path === undefined ? (
         <p>{t(sim.state === 'revoked' ? 'why.revoked' : 'why.isOn')}</p>
       ) : why.isLoading ? (
         <Progress label={t('why.looking')} />
       ) : null}
-      {why.error === undefined ? null : <ErrorNotice error={why.error} />}
+      <ErrorNotice error={why.error} />
       {why.data === undefined ? null : <Found sim={sim} {...why.data} />}
       <Button
         icon="refresh-cw"
@@ -46,7 +46,7 @@ export function Why({ sim }: { readonly sim: Sim }) {
       >
         {t(path === undefined ? 'why.ask' : 'why.again')}
       </Button>
-    </section>
+    </Card>
   )
 }
 

@@ -4,6 +4,7 @@ import { ConfirmClock } from '../../app/confirm-clock.tsx'
 import { IncidentList, useBoard, wellText } from '../../app/incidents.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { componentText, t, word } from '../../text/index.ts'
+import { Card } from '../../ui/card.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Facts } from '../../ui/facts.tsx'
@@ -18,8 +19,7 @@ import { durationText, Time } from '../../ui/time.tsx'
 function Clock() {
   const clock = useQuery('/v1/clock', {}, { on: ['clock.*'], everyMs: 30_000 })
   return (
-    <section class="card" aria-label={t('system.clock')}>
-      <h2>{t('system.clock')}</h2>
+    <Card title={t('system.clock')}>
       <Loaded query={clock}>
         {({ status, machine_time, service_time, doubt }) => (
           <>
@@ -46,7 +46,7 @@ function Clock() {
           <ConfirmClock onDone={clock.reload} />
         </div>
       ) : null}
-    </section>
+    </Card>
   )
 }
 
@@ -78,8 +78,7 @@ function Version() {
   const version = useQuery('/v1/version', {}, { on: ['plugin.*'] })
   const status = useQuery('/v1/status', {}, { everyMs: 60_000 })
   return (
-    <section class="card" aria-label={t('system.version')}>
-      <h2>{t('system.version')}</h2>
+    <Card title={t('system.version')}>
       <Loaded query={version}>
         {(running) => (
           <Facts
@@ -119,7 +118,7 @@ function Version() {
           <a href="/docs/how-to/upgrade.html">{t('system.upgrade')}</a>
         </li>
       </ul>
-    </section>
+    </Card>
   )
 }
 
@@ -135,8 +134,7 @@ function Health() {
   const board = useBoard()
   const { at, components, error, incidents, reload } = board
   return (
-    <section class="card" aria-label={t('system.health')}>
-      <h2>{t('system.health')}</h2>
+    <Card title={t('system.health')}>
       <Loaded
         query={{
           data: at === undefined ? undefined : components,
@@ -162,7 +160,7 @@ function Health() {
           </>
         )}
       </Loaded>
-    </section>
+    </Card>
   )
 }
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { type CertificateHolders, isServiceError, operatorCertificatesRef } from '@steeple/contracts'
-import { assert, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { assert, codeOf, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
 import { accessBed } from './access-bed.ts'
 import { newKey, requestDer, requestPem } from './request-text.ts'
 
@@ -20,9 +20,6 @@ interface Issued {
   readonly ca_pem: string
   readonly expires_at: string
 }
-
-const codeOf = ({ body }: TestResponse): unknown =>
-  (body as { readonly error?: { readonly code?: string } } | undefined)?.error?.code
 
 async function userCalled(name: string, roles: readonly string[]): Promise<string> {
   const made = await bed.request('POST', '/v1/users', { body: { name, roles } })

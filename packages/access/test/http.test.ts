@@ -1,5 +1,5 @@
 import { bootstrapTokensRef } from '@steeple/contracts'
-import { assert, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, type FakeClock, suite, type Testbed } from '@steeple/testkit'
 import { accessBed } from './access-bed.ts'
 import { NODE_ID } from './helpers.ts'
 
@@ -18,18 +18,8 @@ interface Answer {
   readonly [field: string]: unknown
 }
 
-function bodyOf<Body>(response: TestResponse, status: number): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  // The edge checks every answer against its route's schema in a testbed.
-  return response.body as Body
-}
-
 async function create(body: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return bodyOf<Answer>(await bed.request('POST', '/v1/tokens', { body, headers }), 201)
-}
-
-function codeOf(response: TestResponse): unknown {
-  return (response.body as { readonly error?: { readonly code?: string } } | undefined)?.error?.code
 }
 
 http('shows a token once and keeps its hash alone', async () => {

@@ -1,5 +1,5 @@
 import type { Role } from '@steeple/contracts'
-import { assert, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { assert, codeOf, type FakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
 import { accessBed } from './access-bed.ts'
 import { device, type Misbehaviour, type Options } from './authenticator-device.ts'
 import { codeAt } from './people-helpers.ts'
@@ -47,8 +47,6 @@ async function post(path: string, body: unknown, token?: string): Promise<TestRe
   return { status: response.status, headers: response.headers, body: await response.json() }
 }
 
-const codeOf = ({ body }: TestResponse): unknown =>
-  (body as { readonly error?: { readonly code?: string } } | undefined)?.error?.code
 const optionsOf = ({ status, body }: TestResponse): Options => {
   assert.is(status, 200, JSON.stringify(body))
   return (body as { readonly options: Options }).options

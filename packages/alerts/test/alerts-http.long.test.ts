@@ -1,5 +1,5 @@
-import { assert, eventually, suite } from '@steeple/testkit'
-import { type AlertBody, bodyOf, ruleWith, type World, world } from './support/world.ts'
+import { assert, bodyOf, eventually, suite } from '@steeple/testkit'
+import { type AlertBody, ruleWith, type World, world } from './support/world.ts'
 
 const alerts = suite('alerts/alerts-http')
 

@@ -1,8 +1,8 @@
 import { type CommandHost, healthBoardRef } from '@steeple/contracts'
-import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
+import { assert, bodyOf, eventually, suite, type TestResponse } from '@steeple/testkit'
 import { commands } from '../src/commands.ts'
 import { KNOWN, type Service, startService } from './support/services.ts'
-import { bodyOf, type World, world } from './support/world.ts'
+import { type World, world } from './support/world.ts'
 
 const receivers = suite('alerts/receivers-http')
 

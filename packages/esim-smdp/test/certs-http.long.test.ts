@@ -3,7 +3,7 @@ import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemPrincipal } from '@steeple/contracts'
 import { newKey, readCertificate } from '@steeple/sgp22'
-import { assert, eventually, suite, type TestResponse, tempDir } from '@steeple/testkit'
+import { assert, codeOf, eventually, suite, type TestResponse, tempDir } from '@steeple/testkit'
 import { anyClient } from '../src/certs/sets.ts'
 import { type CertBed, certBed } from './support/cert-bed.ts'
 import { pki } from './support/pki.ts'
@@ -27,8 +27,6 @@ const messageOf = ({ body }: TestResponse): string => {
   const { error } = body as { error: { message: string; details?: readonly { message: string }[] } }
   return [error.message, ...(error.details ?? []).map(({ message }) => message)].join('\n')
 }
-const codeOf = ({ body }: TestResponse): string => (body as { error: { code: string } }).error.code
-
 async function filesOf(names: readonly string[]): Promise<object> {
   return {
     files: await Promise.all(

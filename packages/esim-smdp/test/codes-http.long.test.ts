@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
-import { assert, eventually, fakeClock, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import {
+  assert,
+  bodyOf,
+  eventually,
+  fakeClock,
+  suite,
+  type Testbed,
+  type TestResponse,
+} from '@steeple/testkit'
 import { CODES, HELD, type HeldRow } from '../src/store/rows.ts'
-import { bodyOf, type CodeBody, code, contextOf, errorOf, issue, startBed } from './support/bed.ts'
+import { type CodeBody, code, contextOf, errorOf, issue, startBed } from './support/bed.ts'
 
 /** Puts the rows in place that a download by that eUICC leaves behind, and what it has told since. */
 async function deliver(

@@ -1,11 +1,11 @@
-import { assert, suite, type Testbed } from '@steeple/testkit'
+import { assert, bodyOf, suite, type Testbed } from '@steeple/testkit'
 import { createEuicc, deleteOn, disableOn, downloadProfile, enableOn } from '@steeple/virtual-euicc'
 import { readTemplate } from '../src/profile/template-in-force.ts'
 import { codesDue } from '../src/store/code-queries.ts'
 import { pruneEuiccs } from '../src/store/euicc-store.ts'
 import { putNotice } from '../src/store/held-store.ts'
 import { countSessions, pruneSessions } from '../src/store/session-store.ts'
-import { bodyOf, type CodeBody, contextOf, type Issued, standIns, startBed } from './support/bed.ts'
+import { type CodeBody, contextOf, type Issued, standIns, startBed } from './support/bed.ts'
 import { eidOf, type Pki, pki } from './support/pki.ts'
 
 const http = suite('esim-smdp/es9-http')

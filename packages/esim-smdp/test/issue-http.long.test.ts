@@ -1,7 +1,15 @@
 import { type Plugin, type PolicyReader, policyRef } from '@steeple/contracts'
-import { assert, eventually, type InlinePlugin, suite, type Testbed, unusedPort } from '@steeple/testkit'
+import {
+  assert,
+  bodyOf,
+  eventually,
+  type InlinePlugin,
+  suite,
+  type Testbed,
+  unusedPort,
+} from '@steeple/testkit'
 import type { OwnParts } from '../src/plugin.ts'
-import { bodyOf, code, errorOf, type Issued, issue, standIns, startBed } from './support/bed.ts'
+import { code, errorOf, type Issued, issue, standIns, startBed } from './support/bed.ts'
 
 /** A policy with these limits per hour, and no cool-down between swaps. */
 function limits(rate_limits: Readonly<Record<string, number>>): InlinePlugin {

@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto'
 import { request } from 'node:https'
 import { issueEuicc, newKey, type RspCurve, readCertificate } from '@steeple/sgp22'
-import { assert, suite, type Testbed, unusedPort } from '@steeple/testkit'
+import { assert, bodyOf, suite, type Testbed, unusedPort } from '@steeple/testkit'
 import { createEuicc, downloadProfile, type Es9Transport, type EuiccChain } from '@steeple/virtual-euicc'
-import { bodyOf, code, issue, startBed } from './support/bed.ts'
+import { code, issue, startBed } from './support/bed.ts'
 
 /** Of a lab: `lab-eum` gives out this beginning. */
 const EIDS = { 'P-256': '89999999'.padEnd(32, '7'), brainpoolP256r1: '89999999'.padEnd(32, '8') }

@@ -1,8 +1,8 @@
 import type { SimIssuer } from '@steeple/contracts'
 import { simIssuerRef } from '@steeple/contracts'
-import { assert, eventually, suite, type Testbed, type TestResponse } from '@steeple/testkit'
+import { assert, bodyOf, eventually, suite, type Testbed, type TestResponse } from '@steeple/testkit'
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
-import { bodyOf, contextOf, errorOf, startBed } from './support/bed.ts'
+import { contextOf, errorOf, startBed } from './support/bed.ts'
 import { type FakeProvider, startProvider } from './support/es2-provider.ts'
 
 interface Code {

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { checkEuiccChain, issueRevocationList, newKey, readCertificate } from '@steeple/sgp22'
-import { assert, eventually, suite, type TestResponse, tempDir } from '@steeple/testkit'
+import { assert, codeOf, eventually, suite, tempDir } from '@steeple/testkit'
 import { SESSIONS } from '../src/store/rows.ts'
 import { type CertBed, certBed } from './support/cert-bed.ts'
 import { pemOf } from './support/es2-bed.ts'
@@ -21,7 +21,6 @@ async function withBed(work: (all: CertBed) => Promise<void>, certsDir = ''): Pr
     await all.bed.stop()
   }
 }
-const codeOf = ({ body }: TestResponse): string => (body as { error: { code: string } }).error.code
 const base64 = (octets: Uint8Array): string => Buffer.from(octets).toString('base64')
 const pemOfKey = (key: { export(options: object): string | Buffer }): string =>
   String(key.export({ type: 'pkcs8', format: 'pem' }))

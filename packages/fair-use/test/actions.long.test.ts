@@ -1,7 +1,7 @@
 import { healthBoardRef, type ImsiHash } from '@steeple/contracts'
-import { assert, eventually, pluginFrom, suite } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, eventually, pluginFrom, suite } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type World, world } from './support/world.ts'
+import { type World, world } from './support/world.ts'
 
 const actions = suite('fair-use/actions')
 const IMSI = '999990000000001' as never

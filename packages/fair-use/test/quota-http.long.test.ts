@@ -1,6 +1,6 @@
 import { type AlertSource, type ImsiHash, serviceRef } from '@steeple/contracts'
-import { assert, eventually, suite } from '@steeple/testkit'
-import { bodyOf, codeOf, type SimBody, type World, world } from './support/world.ts'
+import { assert, bodyOf, codeOf, eventually, suite } from '@steeple/testkit'
+import { type SimBody, type World, world } from './support/world.ts'
 
 const quotas = suite('fair-use/quota-http')
 let all: World

@@ -1,6 +1,6 @@
 import { type HealthBoard, healthBoardRef, type ImsiHash, type RecordedSession } from '@steeple/contracts'
-import { assert, eventually, rounds, suite } from '@steeple/testkit'
-import { bodyOf, codeOf, type UsageBody, type World, world } from './support/world.ts'
+import { assert, bodyOf, codeOf, eventually, rounds, suite } from '@steeple/testkit'
+import { type UsageBody, type World, world } from './support/world.ts'
 
 const reports = suite('fair-use/reports', { limitMs: 600_000 })
 let all: World

@@ -1,6 +1,6 @@
 import { clockJudgeRef, type ImsiHash } from '@steeple/contracts'
-import { assert, eventually, suite } from '@steeple/testkit'
-import { bodyOf, type World, world } from './support/world.ts'
+import { assert, bodyOf, eventually, suite } from '@steeple/testkit'
+import { type World, world } from './support/world.ts'
 
 const rollover = suite('fair-use/rollover')
 const IMSI = '999990000000001'

@@ -1,15 +1,7 @@
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, eventually, suite } from '@steeple/testkit'
 import type { Member, PublishedWireguard } from '../src/members.ts'
 import { unheardPeer } from './support/fake-link.ts'
-import {
-  bodyOf,
-  codeOf,
-  member,
-  type PeerBody,
-  type PeersWorld,
-  peersWorld,
-  someKey,
-} from './support/peers-world.ts'
+import { member, type PeerBody, type PeersWorld, peersWorld, someKey } from './support/peers-world.ts'
 
 const mesh = suite('mesh/peers-mesh')
 const OVERLAY = { address: '100.64.0.1', subnet: '100.64.0.0/16' }

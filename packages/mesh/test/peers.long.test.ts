@@ -1,7 +1,7 @@
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, eventually, suite } from '@steeple/testkit'
 import type { SeenPeer } from '../src/wireguard/dump.ts'
 import { unheardPeer } from './support/fake-link.ts'
-import { bodyOf, codeOf, type PeersWorld, peerBody, peersWorld, someKey } from './support/peers-world.ts'
+import { type PeersWorld, peerBody, peersWorld, someKey } from './support/peers-world.ts'
 
 const peers = suite('mesh/peers')
 let world: PeersWorld

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { type LifecycleState, lifecycleRef, type Plugin, txGateRef } from '@steeple/contracts'
 import {
   assert,
+  bodyOf,
+  codeOf,
   eventually,
   type FakeClock,
   fakeClock,
@@ -66,16 +68,6 @@ http.after(() => bed.stop())
 
 type Json = Readonly<Record<string, unknown>>
 
-function bodyOf(response: TestResponse, status: number): Json {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  // The edge checks every answer against its route's schema in a testbed.
-  return response.body as Json
-}
-
-function codeOf(response: TestResponse): unknown {
-  return (response.body as { readonly error?: { readonly code?: string } } | undefined)?.error?.code
-}
-
 async function state(): Promise<LifecycleState | undefined> {
   return bed.service(lifecycleRef)?.state()
 }
@@ -86,7 +78,7 @@ function move(from: string, to: string, force = false, token?: string): Promise<
 }
 
 http('makes the record of this node at the first start and lists it', async () => {
-  const { nodes, next_cursor } = bodyOf(await bed.request('GET', '/v1/nodes'), 200)
+  const { nodes, next_cursor } = bodyOf<Json>(await bed.request('GET', '/v1/nodes'), 200)
   assert.equal(
     (nodes as readonly Json[]).map(({ node_id, name, state: status, plmn }) => [node_id, name, status, plmn]),
     [[bed.identity.nodeId, bed.identity.name, 'bootstrap', '999-99']],
@@ -97,22 +89,22 @@ http('makes the record of this node at the first start and lists it', async () =
 
 http('answers status and health to a viewer once it is ready', async () => {
   const token = bed.credential({ kind: 'token', id: 'viewer', roles: ['viewer'] })
-  const status = bodyOf(await bed.request('GET', '/v1/status', { token }), 200)
+  const status = bodyOf<Json>(await bed.request('GET', '/v1/status', { token }), 200)
   assert.equal([status.plmn, status.node_id, status.tx], ['999-99', bed.identity.nodeId, { armed: false }])
-  const health = bodyOf(await bed.request('GET', '/v1/health', { token }), 200)
+  const health = bodyOf<Json>(await bed.request('GET', '/v1/health', { token }), 200)
   assert.is(health.status, 'ok', JSON.stringify(health))
 })
 
 http('tells that this node is enrolled and did not leave', async () => {
   const path = `/v1/nodes/${bed.identity.nodeId}`
-  assert.is(bodyOf(await bed.request('GET', `${path}/enroll`), 200).enrolled, true)
-  assert.is(bodyOf(await bed.request('GET', `${path}/leave`), 200).left, false)
+  assert.is(bodyOf<Json>(await bed.request('GET', `${path}/enroll`), 200).enrolled, true)
+  assert.is(bodyOf<Json>(await bed.request('GET', `${path}/leave`), 200).left, false)
   const unknown = await bed.request('GET', `/v1/nodes/${randomUUID()}/enroll`)
   assert.equal([unknown.status, codeOf(unknown)], [404, 'node_not_found'])
 })
 
 http('moves through the lifecycle with the TX gate closed only as far as register', async () => {
-  const { at, ...moved } = bodyOf(await move('provision', 'register'), 200)
+  const { at, ...moved } = bodyOf<Json>(await move('provision', 'register'), 200)
   assert.equal(moved, { node_id: bed.identity.nodeId, from: 'provision', to: 'register', forced: false })
   assert.is(at, new Date(clock.nowMs()).toISOString())
   for (const force of [false, true]) {
@@ -132,13 +124,13 @@ http('refuses a from that is not the state, and audits the refusal', async () =>
 
 http('goes on air in either spelling when TX is armed, and by force of an admin on to peer', async () => {
   isArmed = true
-  const moved = bodyOf(await move('register', 'on_air'), 200)
+  const moved = bodyOf<Json>(await move('register', 'on_air'), 200)
   assert.is(moved.to, 'on-air')
   const operator = bed.credential({ kind: 'token', id: 'operator', roles: ['operator'] })
   assert.is((await move('on-air', 'peer', true, operator)).status, 403)
   assert.is((await move('on-air', 'peer', false)).status, 409)
-  assert.is(bodyOf(await move('on-air', 'peer', true), 200).forced, true)
-  const status = bodyOf(await bed.request('GET', '/v1/status'), 200)
+  assert.is(bodyOf<Json>(await move('on-air', 'peer', true), 200).forced, true)
+  const status = bodyOf<Json>(await bed.request('GET', '/v1/status'), 200)
   assert.equal([status.state, status.tx], ['peered', { armed: true }])
 })
 
@@ -160,17 +152,17 @@ http('takes heartbeats of a node for itself alone, and shows it degraded while t
   const at = new Date(clock.nowMs()).toISOString()
   const body = { node_id: own, at, seq: 1, components: [{ name: 'enb', status: 'ok' }] }
   assert.is((await bed.request('POST', '/v1/telemetry', { token: stranger, body })).status, 403)
-  const taken = bodyOf(await bed.request('POST', '/v1/telemetry', { token, body }), 202)
+  const taken = bodyOf<Json>(await bed.request('POST', '/v1/telemetry', { token, body }), 202)
   assert.equal(taken, { accepted: true, next_in_s: 15 })
   await clock.advance(60_000)
   await eventually(async () => {
     await clock.advance(5_000)
-    assert.is(bodyOf(await bed.request('GET', '/v1/status'), 200).state, 'degraded')
+    assert.is(bodyOf<Json>(await bed.request('GET', '/v1/status'), 200).state, 'degraded')
   })
   await bed.request('POST', '/v1/telemetry', { token, body: { ...body, seq: 2 } })
   await eventually(async () => {
     await clock.advance(10)
-    assert.is(bodyOf(await bed.request('GET', '/v1/status'), 200).state, 'registered')
+    assert.is(bodyOf<Json>(await bed.request('GET', '/v1/status'), 200).state, 'registered')
   })
   const types = (await bed.events()).map(({ type }) => type)
   assert.equal(types.filter((type) => type.startsWith('node.')).slice(-2), ['node.degrade', 'node.recover'])

@@ -15,6 +15,8 @@ import {
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
+  codeOf,
   driverPlugin,
   eventually,
   type FakeHss,
@@ -26,7 +28,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
+import type { SimBody } from './support/answers.ts'
 
 interface Report {
   readonly adopted: number

@@ -1,6 +1,7 @@
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
   driverPlugin,
   eventually,
   type FakeCore,
@@ -14,7 +15,6 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf } from './support/answers.ts'
 
 interface Sim {
   readonly imsi_sha256_12: string

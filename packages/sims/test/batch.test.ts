@@ -4,7 +4,17 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Context, isServiceError } from '@steeple/contracts'
 import { imsiHash, luhnCheckDigit, opcFrom, parseImsi } from '@steeple/telecom'
-import { assert, loadTestbed, memoryDb, pluginFrom, suite, type Testbed, tempDir } from '@steeple/testkit'
+import {
+  assert,
+  bodyOf,
+  codeOf,
+  loadTestbed,
+  memoryDb,
+  pluginFrom,
+  suite,
+  type Testbed,
+  tempDir,
+} from '@steeple/testkit'
 import fc from 'fast-check'
 import { BATCHES, type BatchRow, cardsCsv, removeOldFiles } from '../src/batches.ts'
 import { drawCard, drawImsi, iccidIssuer } from '../src/issue/draw-sims.ts'
@@ -22,7 +32,7 @@ import {
   unpackCard,
 } from '../src/secrets/card.ts'
 import { SIMS } from '../src/store/sim-store.ts'
-import { bodyOf, codeOf, type IssueAnswer } from './support/answers.ts'
+import type { IssueAnswer } from './support/answers.ts'
 import { simRow } from './support/rows.ts'
 import { testVault } from './support/vault.ts'
 

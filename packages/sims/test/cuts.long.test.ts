@@ -2,6 +2,7 @@ import { healthBoardRef, type Imsi } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
   driverPlugin,
   eventually,
   type FakeCore,
@@ -17,7 +18,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import type { IssueAnswer, SimBody } from './support/answers.ts'
 
 const cuts = suite('sims/cuts')
 /** For hundreds of SIMs, also beside a core that takes 5 s not to answer: a busy machine only takes longer. */

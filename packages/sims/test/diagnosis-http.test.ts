@@ -2,6 +2,8 @@ import type { UeDiagnosis, UeRefusal } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
+  codeOf,
   driverPlugin,
   eventually,
   type FakeCore,
@@ -14,7 +16,6 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf } from './support/answers.ts'
 
 interface Told {
   readonly verdict: string

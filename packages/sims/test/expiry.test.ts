@@ -2,6 +2,8 @@ import { clockJudgeRef, type Imsi } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
+  codeOf,
   eventually,
   type FakeClock,
   fakeClock,
@@ -11,7 +13,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
+import type { SimBody } from './support/answers.ts'
 
 const expiry = suite('sims/expiry')
 

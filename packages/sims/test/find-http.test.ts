@@ -1,7 +1,7 @@
 import { imsiHash, parseImsi } from '@steeple/telecom'
-import { assert, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
+import type { SimBody } from './support/answers.ts'
 
 const http = suite('sims/find-http')
 let bed: Testbed

@@ -1,6 +1,8 @@
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
+  codeOf,
   cpuMs,
   driverPlugin,
   eventually,
@@ -12,7 +14,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
+import type { SimBody } from './support/answers.ts'
 
 interface Report {
   readonly imported: number

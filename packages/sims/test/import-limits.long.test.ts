@@ -2,6 +2,8 @@ import { type Plugin, type PolicyReader, policyRef, systemPrincipal } from '@ste
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
+  codeOf,
   driverPlugin,
   fakeContext,
   fakeHss,
@@ -17,7 +19,7 @@ import { noteBegun, sweepImports } from '../src/import/open-imports.ts'
 import { csvRows, jsonRowsOf, type Rows } from '../src/import/read-rows.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type SimBody } from './support/answers.ts'
+import type { SimBody } from './support/answers.ts'
 
 /** A policy with these limits per hour. */
 function limitsPlugin(rate_limits: Readonly<Record<string, number>>): InlinePlugin {

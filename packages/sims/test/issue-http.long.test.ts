@@ -1,9 +1,18 @@
 import { join } from 'node:path'
 import { healthBoardRef } from '@steeple/contracts'
 import { imsiHash, parseImsi } from '@steeple/telecom'
-import { assert, eventually, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import {
+  assert,
+  bodyOf,
+  codeOf,
+  eventually,
+  loadTestbed,
+  pluginFrom,
+  suite,
+  type Testbed,
+} from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import type { IssueAnswer, SimBody } from './support/answers.ts'
 
 const http = suite('sims/issue-http')
 let bed: Testbed

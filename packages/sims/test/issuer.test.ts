@@ -9,9 +9,18 @@ import {
   simIssuerRef,
   validationFailed,
 } from '@steeple/contracts'
-import { assert, type InlinePlugin, loadTestbed, pluginFrom, suite, type Testbed } from '@steeple/testkit'
+import {
+  assert,
+  bodyOf,
+  codeOf,
+  type InlinePlugin,
+  loadTestbed,
+  pluginFrom,
+  suite,
+  type Testbed,
+} from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import type { IssueAnswer, SimBody } from './support/answers.ts'
 
 const issuers = suite('sims/issuer')
 let bed: Testbed

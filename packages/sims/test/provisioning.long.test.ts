@@ -2,6 +2,8 @@ import { healthBoardRef, type Imsi, type Subscriber, subscribersRef } from '@ste
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
+  codeOf,
   driverPlugin,
   eventually,
   type FakeClock,
@@ -21,7 +23,7 @@ import { MIGRATIONS } from '../src/migrations.ts'
 import { plugin } from '../src/plugin.ts'
 import { SIMS } from '../src/store/sim-store.ts'
 import { networkHealth } from '../src/subscribers.ts'
-import { bodyOf, codeOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import type { IssueAnswer, SimBody } from './support/answers.ts'
 import { simRow } from './support/rows.ts'
 
 const provisioning = suite('sims/provisioning')

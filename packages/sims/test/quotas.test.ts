@@ -13,6 +13,8 @@ import {
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
+  codeOf,
   driverPlugin,
   eventually,
   type FakeCore,
@@ -28,7 +30,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, codeOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import type { IssueAnswer, SimBody } from './support/answers.ts'
 
 const quotas = suite('sims/quotas')
 const IMSI = '999990000000051' as never

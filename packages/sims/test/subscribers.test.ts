@@ -13,6 +13,7 @@ import {
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
   driverPlugin,
   eventually,
   type FakeCore,
@@ -26,7 +27,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { bodyOf, type IssueAnswer, type SimBody } from './support/answers.ts'
+import type { IssueAnswer, SimBody } from './support/answers.ts'
 
 const suites = suite('sims/subscribers')
 let bed: Testbed

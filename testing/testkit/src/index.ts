@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert'
 
+export { bodyOf, codeOf } from './answers.ts'
 export {
   type BegunSession,
   type CollectedSessions,

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ComponentHealth, Context, Metrics, Plugin } from '@steeple/contracts'
 import {
-  assert,
+  bodyOf,
   type FakeClock,
   fakeClock,
   type InlinePlugin,
@@ -10,7 +10,6 @@ import {
   loadTestbed,
   pluginFrom,
   type Testbed,
-  type TestResponse,
   tempDir,
 } from '@steeple/testkit'
 import { plugin } from '../../src/plugin.ts'
@@ -126,12 +125,6 @@ export async function world(alerts: object = {}, webhook: object = {}): Promise<
       await folder.remove()
     },
   }
-}
-
-/** The body of an answer with that status. */
-export function bodyOf<Body>(response: TestResponse, status = 200): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  return response.body as Body
 }
 
 function gaugePlugin(

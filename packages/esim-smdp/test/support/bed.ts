@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Context, Plugin } from '@steeple/contracts'
 import {
-  assert,
+  bodyOf,
   loadTestbed,
   pluginFrom,
   type Testbed,
@@ -115,13 +115,6 @@ export async function startBed(
   })
   if (given !== undefined) contexts.set(bed, given)
   return bed
-}
-
-/** The body of an answer with that status. */
-export function bodyOf<Body>(response: TestResponse, status = 200): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  // The edge of a testbed checks it against the schema of its route.
-  return response.body as Body
 }
 
 /** The error of an answer with that status. */

@@ -3,6 +3,7 @@ import type { Imsi, ImsiHash, Subscriber } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
   driverPlugin,
   eventually,
   type FakeClock,
@@ -14,7 +15,6 @@ import {
   loadTestbed,
   pluginFrom,
   type Testbed,
-  type TestResponse,
 } from '@steeple/testkit'
 import { plugin } from '../../src/plugin.ts'
 import { ledgerPlugin, type TestLedger } from './ledger.ts'
@@ -132,17 +132,6 @@ export async function world(
       await stopClock()
     },
   }
-}
-
-/** The body of an answer with that status. */
-export function bodyOf<Body>(response: TestResponse, status = 200): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  return response.body as Body
-}
-
-/** The error code of an answer with that status. */
-export function codeOf(response: TestResponse, status: number): string {
-  return bodyOf<{ readonly error: { readonly code: string } }>(response, status).error.code
 }
 
 /** An HSS and a core in memory. */

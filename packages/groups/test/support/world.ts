@@ -15,14 +15,13 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import {
-  assert,
+  bodyOf,
   type InlinePlugin,
   loadTestbed,
   type Overrides,
   pluginFrom,
   type Testbed,
   type TestbedPlugin,
-  type TestResponse,
 } from '@steeple/testkit'
 import type { GroupsConfig } from '../../src/config.ts'
 import { plugin } from '../../src/plugin.ts'
@@ -151,12 +150,6 @@ export async function joins(box: Box, hub: Box): Promise<void> {
     },
     ...{ caPem: authority.caPem, certificatePem: pem, joinedAtMs: Date.now() },
   })
-}
-
-/** The body of an answer with that status. */
-function bodyOf<Body>(response: TestResponse, status: number): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  return response.body as Body
 }
 
 /** The members of a mesh speak to one another over HTTP, each as the node that it is. */

@@ -1,9 +1,9 @@
 import { isServiceError } from '@steeple/contracts'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, bodyOf, eventually, suite } from '@steeple/testkit'
 import { meshMembers } from '../../src/enroll/enrollment.ts'
 import { openMembershipState } from '../../src/enroll/membership-state.ts'
 import { type MemberBed, memberBed } from '../support/member-bed.ts'
-import { bodyOf, type RootBed, rootBed } from '../support/root-bed.ts'
+import { type RootBed, rootBed } from '../support/root-bed.ts'
 
 const DAY_MS = 86_400_000
 const LIMIT_MS = 60_000

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { nodeCertificatesRef } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, suite } from '@steeple/testkit'
 import { csrOf, type RequestWish } from '../support/requests.ts'
-import { bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
+import { type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
 
 const DAY_MS = 86_400_000
 const enroll = suite('mesh/enroll')

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { nodeCaRef } from '@steeple/contracts'
 import {
   assert,
+  bodyOf,
   cpuMs,
   eventually,
   fakeClock,
@@ -12,7 +13,7 @@ import {
   type Testbed,
 } from '@steeple/testkit'
 import { csrOf, pemOf } from '../support/requests.ts'
-import { bodyOf, type Enrolled, enrollmentPlugin } from '../support/root-bed.ts'
+import { type Enrolled, enrollmentPlugin } from '../support/root-bed.ts'
 
 const forged = suite('mesh/forged')
 const COUNT = 10_000

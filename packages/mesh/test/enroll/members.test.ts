@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
-import { assert, rounds, seededDraw, suite, testSeed } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, rounds, seededDraw, suite, testSeed } from '@steeple/testkit'
 import { newsFrom } from '../../src/agent/answers.ts'
 import type { MeshAnswer } from '../../src/agent/mesh-client.ts'
-import { type Box, bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
+import { type Box, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
 
 interface View {
   readonly revision: number

@@ -1,8 +1,8 @@
 import { createPrivateKey, sign } from 'node:crypto'
-import { assert, eventually, suite, type TestResponse } from '@steeple/testkit'
+import { assert, bodyOf, codeOf, eventually, suite, type TestResponse } from '@steeple/testkit'
 import { renewalPurpose } from '../../src/certificate.ts'
 import { csrOf } from '../support/requests.ts'
-import { type Box, bodyOf, codeOf, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
+import { type Box, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
 
 const DAY_MS = 86_400_000
 const renewal = suite('mesh/renew')

@@ -1,10 +1,10 @@
 import { nodeCaRef, southboundUnavailable } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, bodyOf, suite } from '@steeple/testkit'
 import { newsFrom } from '../../src/agent/answers.ts'
 import type { MeshAnswer, MeshCall, MeshClient } from '../../src/agent/mesh-client.ts'
 import { rootClient } from '../../src/agent/root-call.ts'
 import { type MemberBed, memberBed } from '../support/member-bed.ts'
-import { bodyOf, type RootBed, rootBed } from '../support/root-bed.ts'
+import { type RootBed, rootBed } from '../support/root-bed.ts'
 
 /** A box is made, and another joins it. */
 const LIMIT = { limitMs: 360_000 }

@@ -9,6 +9,7 @@ import {
 } from '@steeple/contracts'
 import { initNode, openNodeCa, openNodeCredentials } from '@steeple/secrets'
 import {
+  bodyOf,
   type FakeContext,
   fakeContext,
   type MemoryDb,
@@ -24,7 +25,7 @@ import { openMembershipState } from '../../src/enroll/membership-state.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
 import { revocationList } from '../../src/enroll/revocation-list.ts'
 import { MIGRATIONS } from '../../src/enroll/rows.ts'
-import { bodyOf, type Enrolled, type RootBed } from './root-bed.ts'
+import type { Enrolled, RootBed } from './root-bed.ts'
 
 /** A box that has joined a root bed; its questions reach the root without a network, as long as it is not cut off. */
 export interface MemberBed {

@@ -1,14 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import type { Instance, Plugin } from '@steeple/contracts'
 import {
-  assert,
+  bodyOf,
   type FakeClock,
   fakeClock,
   letTimePass,
   loadTestbed,
   pluginFrom,
   type Testbed,
-  type TestResponse,
 } from '@steeple/testkit'
 import type { PeeringConfig } from '../../src/config.ts'
 import type { Links } from '../../src/links.ts'
@@ -161,17 +160,6 @@ export function peerRow(wish: { readonly public_key: string; readonly routes: re
     ...{ endpoint: 'wg://192.0.2.1:51820', keepalive_s: 25, advertised: routes, approved: routes },
     ...{ fingerprint: null, removed_at_ms: null, removed_by: null, created_at_ms: 0, changed_at_ms: 0 },
   }
-}
-
-/** The body of an answer with that status. */
-export function bodyOf<Body>(response: TestResponse, status = 200): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  return response.body as Body
-}
-
-/** The error code of an answer with that status. */
-export function codeOf(response: TestResponse, status: number): string {
-  return bodyOf<{ readonly error: { readonly code: string } }>(response, status).error.code
 }
 
 /** A member of the mesh that has published a key. */

@@ -8,7 +8,7 @@ import {
   type Plugin,
 } from '@steeple/contracts'
 import {
-  assert,
+  bodyOf,
   type FakeClock,
   fakeClock,
   type InlinePlugin,
@@ -129,17 +129,6 @@ export async function newBox(): Promise<Box> {
     .privateKey.export({ format: 'pem', type: 'pkcs8' })
     .toString()
   return { id: randomUUID(), keyPem, csr: csrOf(keyPem) }
-}
-
-/** The body of an answer with that status. */
-export function bodyOf<Body>(response: TestResponse, status = 200): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  return response.body as Body
-}
-
-/** The error code of an answer. */
-export function codeOf(response: TestResponse): string {
-  return (response.body as { readonly error?: { readonly code: string } }).error?.code ?? ''
 }
 
 /** Tokens that were drawn and not taken back. */

@@ -22,6 +22,7 @@ import {
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
+  bodyOf,
   driverPlugin,
   eventually,
   type FakeClock,
@@ -35,7 +36,6 @@ import {
   loadTestbed,
   pluginFrom,
   type Testbed,
-  type TestResponse,
 } from '@steeple/testkit'
 import { plugin } from '../../src/plugin.ts'
 import { autnOf, type Card, type CardAnswer } from './card.ts'
@@ -148,12 +148,6 @@ async function startBox(name: string, clock: FakeClock, boxes: readonly Box[], c
     attach: (imsi, card) => attach(hss, core, imsi, card),
   }
   return box
-}
-
-/** The body of an answer with that status. */
-function bodyOf<Body>(response: TestResponse, status: number): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  return response.body as Body
 }
 
 /** The members of a mesh speak to one another over HTTP, each as the node that it is. */

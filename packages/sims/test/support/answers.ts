@@ -1,5 +1,3 @@
-import { assert, type TestResponse } from '@steeple/testkit'
-
 /** A SIM record as a test reads it. */
 export interface SimBody {
   readonly imsi_sha256_12: string
@@ -29,15 +27,4 @@ export interface IssueAnswer {
   readonly batch_id: string
   readonly first: { readonly imsi_sha256_12: string; readonly expires_at: string }
   readonly sims: readonly SimBody[]
-}
-
-/** The body of an answer with that status; the edge checks it against the schema of its route in a testbed. */
-export function bodyOf<Body>(response: TestResponse, status = 200): Body {
-  assert.is(response.status, status, JSON.stringify(response.body))
-  return response.body as Body
-}
-
-/** The error code of an answer with that status. */
-export function codeOf(response: TestResponse, status: number): string {
-  return bodyOf<{ readonly error: { readonly code: string } }>(response, status).error.code
 }

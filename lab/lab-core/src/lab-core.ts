@@ -12,8 +12,7 @@ import { openEsims } from './esim/esims.ts'
 import { openCapture } from './gtpu/capture.ts'
 import { type GtpuPath, openPath } from './gtpu/path.ts'
 import { makeTraffic, type Traffic } from './gtpu/traffic.ts'
-import { watchChanges } from './hss/change-stream.ts'
-import { delayedCounts, hssOver, noS6aCounts } from './hss/hss.ts'
+import { delayedCounts, hssOver, noS6aCounts, watchChanges } from './hss/hss.ts'
 import { openDaemonLog } from './info/daemon-log.ts'
 import {
   closed,

@@ -31,6 +31,10 @@ interface RestoreBody {
 }
 
 const PATHS: JsonSchema = { type: 'array', items: { type: 'string' } }
+const DROPPED: JsonSchema = {
+  type: ['integer', 'null'],
+  description: 'Phones that the restarts cut off; null when the core does not tell.',
+}
 const COPY = '20261128T084506994Z-7a57fc5f'
 
 /** `POST /v1/core/take-over`, `POST /v1/core/restore-original` and `POST /v1/core/restart`; `wake` has the core looked at. */
@@ -112,10 +116,7 @@ function restoreRoute(context: Context, wake: () => void, work: ChangeRecord): R
         copy: { type: 'string' },
         changed: PATHS,
         restarted: PATHS,
-        subscribers_dropped: {
-          type: ['integer', 'null'],
-          description: 'Phones that the restarts cut off; null when the core does not tell.',
-        },
+        subscribers_dropped: DROPPED,
         problem: {
           type: ['string', 'null'],
           description: 'Why daemons have not restarted or are not well; null when all are.',
@@ -196,10 +197,7 @@ function restartRoute(context: Context): Route {
       }),
       response: recordSchema({
         restarted: PATHS,
-        subscribers_dropped: {
-          type: ['integer', 'null'],
-          description: 'Phones that the restarts cut off; null when the core does not tell.',
-        },
+        subscribers_dropped: DROPPED,
       }),
     },
     errors: ['southbound_unavailable', 'node_state_conflict'],
@@ -226,7 +224,8 @@ function restartRoute(context: Context): Route {
   })
 }
 
-function driverOf(context: Context): CoreDriver {
+/** Throws `southbound_unavailable` where there is none. */
+export function driverOf(context: Context): CoreDriver {
   const driver = context.maybe(coreDriverRef)
   if (driver === undefined) throw southboundUnavailable(noDriverWords(context.settings.core))
   return driver

@@ -16,8 +16,10 @@ import {
   subscribersRef,
 } from '@steeple/contracts'
 import { type LookPlaces, withKeys } from '@steeple/southbound'
+import { restartsIn } from './core-changes.ts'
+import { driverOf } from './core-routes.ts'
 import { type FoundOnMachine, foundNow, HSS_DRIVER } from './found.ts'
-import { coreDesired, noDriverWords } from './plan.ts'
+import { coreDesired } from './plan.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const NULLABLE: JsonSchema = { type: ['string', 'null'] }
@@ -267,7 +269,7 @@ function foundRecord(found: FoundOnMachine, otherNotes: readonly string[]): obje
 function costOf(plan: CorePlan | undefined): object | null {
   if (plan === undefined) return null
   return {
-    restarts: plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name),
+    restarts: restartsIn(plan),
     subscribers_dropped: plan.dropped ?? null,
     expected_s: plan.expectedS ?? null,
   }
@@ -299,8 +301,7 @@ function adoptRoute(context: Context, wake: () => void): Route {
     audit: 'core.adopt',
     handle: async (request) => {
       const { ours = [] } = request.body
-      const driver = context.maybe(coreDriverRef)
-      if (driver === undefined) throw southboundUnavailable(noDriverWords(context.settings.core))
+      const driver = driverOf(context)
       if (driver.adopt === undefined)
         throw southboundUnavailable('this core driver takes in no files that others wrote; move them away')
       const copy = await driver.adopt(coreDesired(context), ours, request.signal)

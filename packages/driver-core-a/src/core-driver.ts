@@ -2,7 +2,6 @@ import {
   type Clock,
   type ComponentHealth,
   type Context,
-  type CoreAttaches,
   type CoreDesired,
   type CoreDriver,
   hssDriverRef,
@@ -13,6 +12,7 @@ import {
   southboundUnavailable,
 } from '@steeple/contracts'
 import {
+  attachTeller,
   type Daemon as ConfigDaemon,
   type CoreFiles,
   type CoreInfo,
@@ -20,6 +20,7 @@ import {
   coreInfo,
   countingEngine,
   createCoreFiles,
+  type DaemonLogs,
   type Engine,
   type Limits,
   type Open5gsInfo,
@@ -28,14 +29,14 @@ import {
   phonesOfOurs,
   type RegistrationWatch,
   recordRecall,
+  registrationReader,
   registrationWatch,
   restartsDown,
   runnersOf,
 } from '@steeple/southbound'
-import { parseImsi } from '@steeple/telecom'
 import { type CorePlaces, corePlaces } from './core-places.ts'
-import { type DiagnoseParts, daemonLog, diagnoser, newLinesOf, WRITERS } from './diagnose/diagnose.ts'
-import { COLOURS, textOf } from './diagnose/refusals.ts'
+import { attachWords, coreLogs, diagnoser, WRITERS } from './diagnose/diagnose.ts'
+import { saidOf } from './diagnose/refusals.ts'
 import { batchCancel, type KickLimits, kicker } from './kick/kick.ts'
 import { poolsInForce } from './mend/pool-addresses.ts'
 import { type SessionMender, sessionFaults, sessionMender } from './mend/session-mender.ts'
@@ -50,92 +51,13 @@ import {
   stationsOf,
 } from './observe/observe-core.ts'
 import { hasDiameterAt, tunLook } from './observe/proc-net.ts'
-import { registrationReader } from './observe/registration-watch.ts'
 import { homeKeys, renderSettings } from './render/core-plan.ts'
 import { keptPools } from './render/kept-pools.ts'
 import { planNotes } from './render/plan-notes.ts'
 import { daemonOfFile, renderCore } from './render/render.ts'
-import { DAEMONS, type Daemon, type Generation } from './render/roles.ts'
+import { DAEMONS, type Daemon } from './render/roles.ts'
 import { h2Request, keptBus } from './sbi/bus.ts'
 import { probeDaemon, type WorkParts } from './verify/probe.ts'
-
-/** `[999700000000001] Attach complete`, `[imsi-999700000000001] Registration complete`; not `… in INVALID-STATE`. */
-const COMPLETE = /^\[(?:imsi-)?(\d{5,15})\] (?:Attach|Registration) complete(?: \(|$)/
-/** Daemons that write of each attach write of much else on that level. */
-const TELLS = / INFO: /
-
-/** `attaches` of the driver: what MME and AMF write when an attach is complete, read on from where it was read to. */
-export function attachTeller(
-  parts: Pick<DiagnoseParts, 'settings' | 'generations' | 'engine'>,
-): NonNullable<CoreDriver['attaches']> {
-  return async (position, signal) => {
-    const daemons = parts.generations().map((generation: Generation) => WRITERS[generation])
-    const before = positionsFrom(position)
-    const after: Record<string, Heard> = {}
-    const imsis: Imsi[] = []
-    let isWhole = true
-    for (const daemon of daemons) {
-      const settings = parts.settings()
-      const heard = before[daemon]
-      const tellsAlready = heard?.tells ?? (await isTelling(daemon, settings, parts.engine, signal))
-      const found = await newLinesOf(daemon, settings, parts.engine, heard?.to, signal)
-      if (found === undefined) return undefined
-      imsis.push(...found.lines.flatMap((line) => attachIn(line) ?? []))
-      after[daemon] = { to: found.position, tells: tellsAlready || found.lines.some((line) => tellsIn(line)) }
-      isWhole &&= found.isWhole
-    }
-    const isTellingNow = Object.values(after).every(({ tells }) => tells)
-    return {
-      imsis: isTellingNow ? imsis : [],
-      isTelling: isTellingNow,
-      position: JSON.stringify(after),
-      isWhole,
-    } satisfies CoreAttaches
-  }
-}
-
-/** Up to where a daemon was heard, and whether it has written on the level on which it writes of attaches. */
-interface Heard {
-  readonly to: string
-  readonly tells: boolean
-}
-
-function tellsIn(line: string): boolean {
-  return TELLS.test(line.replaceAll(COLOURS, ''))
-}
-
-/** Whose attach a line says is complete. */
-function attachIn(line: string): Imsi | undefined {
-  const digits = COMPLETE.exec(textOf(line) ?? '')?.[1]
-  return digits === undefined ? undefined : parseImsi(digits)
-}
-
-/** A log of warnings alone says nothing of who gets on, and neither does one that is not there yet. */
-async function isTelling(
-  daemon: Daemon,
-  settings: Pick<Settings, 'core_a' | 'southbound'>,
-  engine: Engine,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const log = await daemonLog(daemon, settings, engine, signal)
-  return 'text' in log && tellsIn(log.text)
-}
-
-function positionsFrom(text: string | undefined): Readonly<Record<string, Heard | undefined>> {
-  try {
-    const value: unknown = JSON.parse(text ?? '{}')
-    if (typeof value !== 'object' || value === null) return {}
-    // This driver, or an earlier one, wrote it; what does not look like that is as none.
-    const all = Object.entries(value as Record<string, Partial<Heard> | undefined>)
-    return Object.fromEntries(
-      all.flatMap(([daemon, { to, tells } = {}]) =>
-        typeof to === 'string' && typeof tells === 'boolean' ? [[daemon, { to, tells }]] : [],
-      ),
-    )
-  } catch {
-    return {}
-  }
-}
 
 interface DeafHssParts {
   readonly clock: Clock
@@ -322,7 +244,9 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     return found
   }
   const stateOf = containerStateOf(engine, places)
-  const work = workParts(context, engine, places)
+  const logs = coreLogs(engine, () => context.settings)
+  const writers = (): readonly Daemon[] => places().generations.map((generation) => WRITERS[generation])
+  const work = workParts(context, engine, logs, places)
   const files = createCoreFiles(context, {
     core: 'core_a',
     place: (settings) => ({
@@ -358,31 +282,24 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
     cancelShown: async (hasShown, signal) => (hasShown ? deaf.heard() : await deaf.unheard(signal)),
     ...(seams.kickLimits === undefined ? {} : { limits: seams.kickLimits }),
   })
-  const logs = { engine, settings: () => context.settings, generations: () => places().generations }
   return {
     files,
     info: open5gsInfo(info),
     places,
     sessions,
     deaf,
-    registration: registrationWatch(context.clock, registrationReader(logs)),
+    registration: registrationWatch(
+      clock,
+      registrationReader(logs, writers, (lines) => lines.flatMap((line) => saidOf(line) ?? [])),
+    ),
     others: () => otherNetworks(info, places().plmn),
     driver: {
-      render: files.render,
-      observe: (signal) => observeCore(observeParts, signal),
-      plan: files.plan,
-      apply: files.apply,
-      takeOver: files.takeOver,
-      restoreOriginal: files.restoreOriginal,
-      planRestore: files.planRestore,
+      ...files.driver,
       ...restartsDown(files, async (signal) => (await observeCore(observeParts, signal)).services),
-      compare: files.compare,
-      adopt: files.adopt,
-      overlays: files.overlays,
-      putOverlays: files.putOverlays,
+      observe: (signal) => observeCore(observeParts, signal),
       kick,
       ues: (signal) => listUes(info, signal),
-      attaches: attachTeller(logs),
+      attaches: attachTeller(logs, attachWords(writers)),
       stations: (technology, signal) => stationsOf({ info, clock }, technology, signal),
       pools: async () => [
         ...new Set([
@@ -390,13 +307,13 @@ export function coreA(context: Context, seams: CoreSeams = {}): CoreA {
           ...(await poolsInForce(context.settings)).map(({ subnet }) => subnet),
         ]),
       ],
-      diagnose: diagnoser({ info, ...logs }),
+      diagnose: diagnoser({ info, logs, writers }),
     },
   }
 }
 
 /** What daemons are asked by whether they do their work. */
-function workParts(context: Context, engine: Engine, places: () => CorePlaces): WorkParts {
+function workParts(context: Context, engine: Engine, logs: DaemonLogs, places: () => CorePlaces): WorkParts {
   const bus = keptBus(context.retiring)
   const containerOf = async (daemon: Daemon, signal: AbortSignal): ReturnType<Engine['inspect']> => {
     const container = places().containers[daemon]
@@ -406,15 +323,10 @@ function workParts(context: Context, engine: Engine, places: () => CorePlaces): 
   return {
     bus,
     look: daemonLook(containerStateOf(engine, places), bus),
-    tales: logTales(
-      context.clock,
-      engine,
-      () => context.settings,
-      async (one, other, signal) => {
-        const { at } = places()
-        return await hasDiameterAt(one, await containerOf(one, signal), [at(one), at(other)])
-      },
-    ),
+    tales: logTales(context.clock, logs, async (one, other, signal) => {
+      const { at } = places()
+      return await hasDiameterAt(one, await containerOf(one, signal), [at(one), at(other)])
+    }),
     tun: tunLook(),
     pools: () => poolsInForce(context.settings),
     upfContainer: (signal) => containerOf('upf', signal),

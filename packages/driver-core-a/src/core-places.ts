@@ -1,6 +1,5 @@
 import type { Settings } from '@steeple/contracts'
-import { runnersOf } from '@steeple/southbound'
-import { hostText } from './render/address-range.ts'
+import { hostText, runnersOf } from '@steeple/southbound'
 import { metricsUrl, renderSettings } from './render/core-plan.ts'
 import {
   addressOf,

@@ -1,6 +1,6 @@
 import { type CoreObserved, ranDriverRef, type Settings } from '@steeple/contracts'
 import { assert, defaultSettings, fakeContext, suite } from '@steeple/testkit'
-import { coreWatch } from '../src/core-watch.ts'
+import { coreWatch } from '../src/plugin.ts'
 
 const watch = suite('driver-core-a/core watch')
 const patient = () => AbortSignal.timeout(60_000)

@@ -68,7 +68,8 @@ observe(
   'counts nobody at a daemon that does not run, and does not guess at one that does and is silent',
   () =>
     withWorld('epc', async (it) => {
-      const dropped = async () => (await it.a.files.plan(await it.a.files.render(DESIRED), patient())).dropped
+      const dropped = async () =>
+        (await it.a.files.driver.plan(await it.a.files.driver.render(DESIRED), patient())).dropped
       assert.is(await dropped(), 0, 'the MME has no phones')
       await it.core.stop('mme')
       await it.fake.clock.advance(2_000)

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { hssDriverRef, type Imsi } from '@steeple/contracts'
 import { containerEngine } from '@steeple/lab-core'
 import { assert, eventually, fakeContext, memoryDb, suite } from '@steeple/testkit'
+import { coreLogs } from '../src/diagnose/diagnose.ts'
 import { poolAddresses } from '../src/mend/pool-addresses.ts'
 import { logTales } from '../src/observe/log-tales.ts'
 import { hasDiameterAt, tunLook } from '../src/observe/proc-net.ts'
@@ -237,12 +238,8 @@ work('misses a suspect peer until it connects again, or its connection is seen t
     settings: { southbound: { driver: 'container' }, core_a: { containers: { mme: 'core-mme' } } },
   })
   let isThere: boolean | undefined = false
-  const tales = logTales(
-    context.clock,
-    engine,
-    () => context.settings,
-    async () => isThere,
-  )
+  const logs = coreLogs(engine, () => context.settings)
+  const tales = logTales(context.clock, logs, async () => isThere)
   const told = async (afterMs: number, ...lines: readonly string[]): Promise<boolean> => {
     await clock.advance(afterMs)
     engine.written.set('core-mme', [...(engine.written.get('core-mme') ?? []), ...lines])

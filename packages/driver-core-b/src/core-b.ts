@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   type Context,
   type CoreDriver,
-  type Imsi,
   type ObservedUe,
   type Rendered,
   type Settings,
   southboundUnavailable,
 } from '@steeple/contracts'
 import {
+  attachTeller,
   type ChargingRun,
   type CoreFiles,
   type CoreFilesParts,
@@ -18,21 +18,20 @@ import {
   type Daemon,
   type Engine,
   type Free5gcOam,
-  newLinesOfOutput,
   phonesOfOurs,
   type Registration,
   type RegistrationWatch,
   recordRecall,
+  registrationReader,
   registrationWatch,
   restartsDown,
   runnersOf,
   type SharedList,
   sharedList,
 } from '@steeple/southbound'
-import { parseImsi } from '@steeple/telecom'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
 import { type Uncharged, unchargedPhones } from './charging/uncharged.ts'
-import { amfLog, type DiagnoseParts, diagnoser, entriesOf, registrationReader } from './diagnose/diagnose.ts'
+import { ATTACH_WORDS, amfLogs, diagnoser, registrationTeller } from './diagnose/diagnose.ts'
 import { registryMender, type SteerHealth, steerHealth } from './health.ts'
 import { coreUrls } from './places.ts'
 import { renderSettings } from './render/core-plan.ts'
@@ -52,31 +51,16 @@ import { functionStates, problemOf, type WatchedCore } from './steer/function-st
 import { createKick, type Kick, type Kicked } from './steer/kick.ts'
 import { functionLogs, instancesOf, type WorkWatch, workWatch } from './work/work-watch.ts'
 
-interface DriverParts {
-  readonly list: SharedList
-  readonly kick: CoreDriver['kick']
-  readonly diagnose: NonNullable<CoreDriver['diagnose']>
-  readonly attaches: NonNullable<CoreDriver['attaches']>
-  readonly watched: WatchedCore
-  readonly work: WorkWatch
-  readonly files: Omit<CoreFiles, 'addresses'>
-  readonly pools: () => Promise<readonly string[]>
-}
-
 /** What functions lack is looked at with health; a look so old counts for who asks for the state of the core, ms. */
 const WORK_AGE_MS = 5_000
 
-/** The driver of a free5GC core. Of what it reads of a subscriber, only references of sessions outlive the call. */
-function createDriver({
-  list,
-  kick,
-  diagnose,
-  attaches,
-  watched,
-  work,
-  files,
-  pools,
-}: DriverParts): CoreDriver {
+/** What is seen of a core. Of what is read of a subscriber, only references of sessions outlive the call. */
+function seen(
+  list: SharedList,
+  files: CoreFiles,
+  watched: WatchedCore,
+  work: WorkWatch,
+): Pick<CoreDriver, 'ues' | 'observe'> {
   const ues = async (signal: AbortSignal): Promise<readonly ObservedUe[]> =>
     uesFrom((await list.recent(0, signal)).registrations)
   const attached = async (signal: AbortSignal): Promise<number | undefined> => {
@@ -88,22 +72,7 @@ function createDriver({
     }
   }
   return {
-    render: files.render,
-    pools,
     ues,
-    kick,
-    diagnose,
-    attaches,
-    plan: files.plan,
-    apply: files.apply,
-    takeOver: files.takeOver,
-    restoreOriginal: files.restoreOriginal,
-    planRestore: files.planRestore,
-    ...restartsDown(files, (signal) => functionStates(watched, signal)),
-    compare: files.compare,
-    adopt: files.adopt,
-    overlays: files.overlays,
-    putOverlays: files.putOverlays,
     observe: async (signal) => {
       signal.throwIfAborted()
       const [configSha256, services, problems, attachedUes] = await Promise.all([
@@ -112,28 +81,16 @@ function createDriver({
         work.problems(WORK_AGE_MS, signal),
         attached(signal),
       ])
+      const restarted = watched.restarted()
       // No interface of free5GC lists the gNBs.
-      return {
-        configSha256,
-        services,
-        problems,
-        restarted: watched.restarted(),
-        radios: undefined,
-        attachedUes,
-      }
+      return { configSha256, services, problems, restarted, radios: undefined, attachedUes }
     },
   }
 }
 
 /** The phones in a list of registrations: one per subscriber, however many accesses it has. */
 export function uesFrom(registrations: readonly Registration[]): readonly ObservedUe[] {
-  const byImsi = new Map<Imsi, Registration[]>()
-  for (const one of registrations) {
-    const known = byImsi.get(one.imsi)
-    if (known === undefined) byImsi.set(one.imsi, [one])
-    else known.push(one)
-  }
-  return [...byImsi].map(([imsi, all]) => ({
+  return [...Map.groupBy(registrations, ({ imsi }) => imsi)].map(([imsi, all]) => ({
     imsi,
     isRegistered: true,
     apns: [...new Set(all.flatMap(({ sessions }) => sessions.map(({ dnn }) => dnn)))]
@@ -141,65 +98,6 @@ export function uesFrom(registrations: readonly Registration[]): readonly Observ
       .toSorted(),
     isConnected: all.some(({ isConnected }) => isConnected),
   }))
-}
-
-const COMPLETE = 'Handle Registration Complete'
-/** An AMF that writes of each registration writes of much else on that level. */
-const TELLS = /\[INFO\]/
-
-/** `attaches` of the driver: what the AMF's container says when a registration is complete, read on from where it was read to. */
-function attachTeller({
-  settings,
-  engine,
-}: Pick<DiagnoseParts, 'settings' | 'engine'>): NonNullable<CoreDriver['attaches']> {
-  return async (position, signal) => {
-    const { southbound, core_b } = settings()
-    const container = runnersOf(southbound, core_b).amf
-    if (container === undefined) return undefined
-    const heard = heardFrom(position)
-    const tellsAlready = heard?.tells ?? (await isTelling(settings(), engine, signal))
-    if (tellsAlready === undefined) return undefined
-    const found = await newLinesOfOutput(engine, container, heard?.to, signal)
-    const tells = tellsAlready || found.lines.some((line) => TELLS.test(line))
-    const next: Heard = { to: found.position, tells }
-    const imsis = tells ? attachesIn(found.lines) : []
-    return { imsis, isTelling: tells, position: JSON.stringify(next), isWhole: found.isWhole }
-  }
-}
-
-/** Up to where the AMF was heard, and whether it has written on the level on which it writes of registrations. */
-interface Heard {
-  readonly to: string
-  readonly tells: boolean
-}
-
-function heardFrom(text: string | undefined): Heard | undefined {
-  try {
-    // This driver, or an earlier one, wrote it; what does not look like that is as none.
-    const { to, tells } = JSON.parse(text ?? '{}') as Partial<Heard>
-    return typeof to === 'string' && typeof tells === 'boolean' ? { to, tells } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Undefined: its log cannot be read. */
-async function isTelling(
-  settings: ReturnType<DiagnoseParts['settings']>,
-  engine: DiagnoseParts['engine'],
-  signal: AbortSignal,
-): Promise<boolean | undefined> {
-  const log = await amfLog(settings, engine, signal)
-  return 'text' in log ? TELLS.test(log.text) : undefined
-}
-
-function attachesIn(lines: readonly string[]): readonly Imsi[] {
-  const imsis: Imsi[] = []
-  for (const { supi, text } of entriesOf(lines.join('\n'))) {
-    const imsi = supi === undefined || text !== COMPLETE ? undefined : parseImsi(supi)
-    if (imsi !== undefined) imsis.push(imsi)
-  }
-  return imsis
 }
 
 /** Functions whose restart ends every connection or session. */
@@ -257,6 +155,7 @@ export function createCoreB(
   const smf = createSmfClient(caller, urls.smf)
   const engine = countingEngine(more.engine ?? coreEngine(settings, 'core_b'), context.clock)
   const containers = () => runnersOf(context.settings.southbound, section())
+  const logs = amfLogs(engine, containers)
   const watched: WatchedCore = {
     http,
     urls,
@@ -288,16 +187,15 @@ export function createCoreB(
     engine,
   })
   const list = sharedList(context.clock, counted(metrics, kick, amf))
-  const driver = createDriver({
-    list,
+  const driver: CoreDriver = {
+    ...files.driver,
+    ...restartsDown(files, (signal) => functionStates(watched, signal)),
+    ...seen(list, files, watched, work),
     kick: timedKick(metrics, kick),
-    diagnose: diagnoser({ list, settings, engine }),
-    attaches: attachTeller({ settings, engine }),
-    watched,
-    work,
-    files,
+    diagnose: diagnoser(list, logs),
+    attaches: attachTeller(logs, ATTACH_WORDS),
     pools: async () => [section().subnet],
-  })
+  }
   const oam: Free5gcOam = {
     registrations: list.recent,
     session: smf.session,
@@ -316,7 +214,10 @@ export function createCoreB(
     seen: metrics.daemon,
     changed: () => context.healthChanged(),
   })
-  const registration = registrationWatch(context.clock, registrationReader({ settings, engine }))
+  const registration = registrationWatch(
+    context.clock,
+    registrationReader(logs, ATTACH_WORDS.writers, registrationTeller()),
+  )
   return { driver, files, tokens, health, oam, registration }
 }
 

@@ -57,10 +57,10 @@ driver('tells what a change would do and whom it would drop, and changes nothing
     const wanted = () => b.driver.render(desiredOf(fake.context.settings))
     await b.driver.apply(await wanted(), patient())
     const before = await text()
-    assert.is((await b.files.plan(await wanted(), patient())).state, 'in_sync')
+    assert.is((await b.files.driver.plan(await wanted(), patient())).state, 'in_sync')
     const settings = fake.context.settings
     fake.changeSettings({ ...settings, tac: 12 })
-    const plan = await b.files.plan(await wanted(), patient())
+    const plan = await b.files.driver.plan(await wanted(), patient())
     assert.equal(
       plan.files.filter(({ change }) => change !== 'same').map(({ path, daemon }) => [path, daemon]),
       [
@@ -135,7 +135,7 @@ driver('keeps the files to their owner, since they can hold the password of the 
       hss: { mongo_url: 'mongodb://core:an0ther-one@db/free5gc' },
     })
     const shown = JSON.stringify(
-      await b.files.plan(await b.driver.render(desiredOf(fake.context.settings)), patient()),
+      await b.files.driver.plan(await b.driver.render(desiredOf(fake.context.settings)), patient()),
     )
     assert.not.match(shown, /w0rd-of-mouth|an0ther-one/)
     assert.not.match(JSON.stringify(fake.logs), /w0rd-of-mouth|an0ther-one/)

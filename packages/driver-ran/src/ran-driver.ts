@@ -10,7 +10,7 @@ import { cellPlan, type RenderProblem, technologyProblem } from './render/cell-p
 import { programOf } from './render/radio-input.ts'
 import { gainProblems } from './render/render-problems.ts'
 import { ueCountOf } from './stream/radio-facts.ts'
-import { desiredRadio, isSameProfile } from './supervisor/desired-radio.ts'
+import { requirePermit } from './supervisor/desired-radio.ts'
 import { rehearsal } from './supervisor/radio-start.ts'
 import type { RadioSnapshot } from './supervisor/radio-state.ts'
 import type { Supervisor } from './supervisor/supervisor.ts'
@@ -99,11 +99,7 @@ export function ranDriver(
     start: async (profile, signal) => {
       signal.throwIfAborted()
       const before = stops
-      const desired = await desiredRadio(context)
-      if (!desired.isOn) throw txNotArmed(`the radio may not go on air: ${desired.reason}`)
-      if (!isSameProfile(desired.profile, profile)) {
-        throw txNotArmed(`only the armed profile ${desired.profileId} may go on air`)
-      }
+      await requirePermit(context, profile, 'radio')
       if (!isConfigured) throw southboundUnavailable('no radio is configured (ran.binary)')
       signal.throwIfAborted()
       if (stops !== before) throw txNotArmed('the radio stays off: it was stopped while it was to be started')

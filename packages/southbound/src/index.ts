@@ -18,7 +18,9 @@ export {
 } from './core-parts.ts'
 export {
   type ContainerState,
+  type CountingEngine,
   containerLook,
+  countingEngine,
   dockerAt,
   type Engine,
   engineAt,
@@ -26,7 +28,6 @@ export {
   lastWords,
   statusOf,
 } from './engine/engine.ts'
-export { type CountingEngine, countingEngine } from './engine/start-count.ts'
 export { systemdEngine } from './engine/systemd.ts'
 export type {
   ChargingRun,
@@ -38,8 +39,13 @@ export type {
   SmfSession,
 } from './free5gc-oam/shared-list.ts'
 export { free5gcOamRef, sharedList } from './free5gc-oam/shared-list.ts'
-export type { NewLines } from './logs/log-file.ts'
-export { newLinesOfFile, openPlain } from './logs/log-file.ts'
+export {
+  type AttachWords,
+  attachTeller,
+  type DaemonLogs,
+  daemonLogs,
+  registrationReader,
+} from './logs/daemon-logs.ts'
 export { newLinesOfOutput } from './logs/log-output.ts'
 export type { Connection, UeEntry } from './open5gs-info/entries.ts'
 export { amfUe, enb, gaugeIn, gnb, mmeUe } from './open5gs-info/entries.ts'
@@ -58,11 +64,16 @@ export type {
 export { coreInfo, open5gsInfo, open5gsInfoRef, smfPdu } from './open5gs-info/info-ref.ts'
 export { httpGet, parsePage, recordOf } from './open5gs-info/pages.ts'
 export { type RegistrationWatch, registrationWatch, type SaidOfPhone } from './registration.ts'
+export { type AddressRange, hostText, parseRange, rangeText } from './render/address-range.ts'
 export {
   checkApns,
+  checkMaxUes,
   checkPlmn,
   checkSlices,
+  databaseHostProblem,
   type Found,
+  mongoUrlParts,
+  problemsError,
   type Section,
   shown,
   type YamlValue,

@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { ActivationCodeError, ChainError, Es9Error, Es9Refused, LpaError } from '@steeple/virtual-euicc'
 import type { LabClock } from '../clock.ts'
-import { type Esim, type EsimAction, EsimError, type Esims, type EsimWish } from '../esim/esims.ts'
-import { EumError } from '../esim/eum-file.ts'
+import { type Esim, type EsimAction, EsimError, type Esims, type EsimWish, EumError } from '../esim/esims.ts'
 import type { Interface } from '../gtpu/frame.ts'
 import type { GtpuPath } from '../gtpu/path.ts'
 import type { How, Octets, Traffic } from '../gtpu/traffic.ts'
@@ -44,9 +43,9 @@ class ControlError extends Error {
 }
 
 /** What a body in JSON holds; each part is checked by who takes it. Throws `ControlError`. */
-function askedIn<Asked extends object>(body: string): Asked {
+function askedIn(body: string): Readonly<Record<string, unknown>> {
   try {
-    return (JSON.parse(body) ?? {}) as Asked // all parts are unknown and optional
+    return JSON.parse(body) ?? {}
   } catch (cause) {
     throw new ControlError('the body is no JSON', { status: 400, cause })
   }
@@ -171,7 +170,7 @@ function esimRecord(esim: Esim): object {
 }
 
 function wishIn(body: string): EsimWish {
-  const { activation_code, confirmation_code, curve, euicc, server } = askedIn<Wished>(body)
+  const { activation_code, confirmation_code, curve, euicc, server } = askedIn(body)
   if (typeof activation_code !== 'string')
     throw new ControlError('expected {"activation_code": "LPA:1$…"}', { status: 400 })
   if (curve !== undefined && curve !== 'P-256' && curve !== 'brainpoolP256r1')
@@ -185,14 +184,6 @@ function wishIn(body: string): EsimWish {
     ...(euicc === undefined ? {} : { euicc }),
     ...(typeof server === 'string' ? { server } : {}),
   }
-}
-
-interface Wished {
-  readonly activation_code?: unknown
-  readonly confirmation_code?: unknown
-  readonly curve?: unknown
-  readonly euicc?: unknown
-  readonly server?: unknown
 }
 
 function esimProblem(error: unknown): unknown {
@@ -300,7 +291,7 @@ async function within(work: Promise<unknown>, clock: LabClock): Promise<void> {
 
 /** Whoever changes the APN of a phone has it attach anew. */
 function setApn(phone: NamedPhone['phone'], body: string): void {
-  const { apn } = askedIn<Asked>(body)
+  const { apn } = askedIn(body)
   if (apn !== null && (typeof apn !== 'string' || !/^[A-Za-z0-9.-]{1,100}$/.test(apn)))
     throw new ControlError('expected {"apn": "internet"}, or null for any', { status: 400 })
   phone.apn = apn ?? undefined
@@ -345,7 +336,7 @@ function chosenPhones(fleet: Fleet, name: string): readonly NamedPhone[] {
 }
 
 function dataIn(body: string): { readonly octets: Octets; readonly how: How } {
-  const { up_bytes: up = 0, down_bytes: down = 0, kbps, interface: on = 's1u' } = askedIn<Asked>(body)
+  const { up_bytes: up = 0, down_bytes: down = 0, kbps, interface: on = 's1u' } = askedIn(body)
   const isRate = kbps === undefined || (isNumber(kbps) && kbps > 0 && kbps <= KBPS_MAX)
   if (!isCount(up) || !isCount(down) || !isRate || !isInterface(on))
     throw new ControlError(
@@ -356,7 +347,7 @@ function dataIn(body: string): { readonly octets: Octets; readonly how: How } {
 }
 
 function trafficIn(body: string): { readonly rates: Octets; readonly on: Interface } {
-  const { up_kbps: up = 0, down_kbps: down = 0, interface: on = 's1u' } = askedIn<Asked>(body)
+  const { up_kbps: up = 0, down_kbps: down = 0, interface: on = 's1u' } = askedIn(body)
   const isRate = (value: unknown): value is number => isNumber(value) && value >= 0 && value <= KBPS_MAX
   if (!isRate(up) || !isRate(down) || !isInterface(on))
     throw new ControlError(
@@ -364,16 +355,6 @@ function trafficIn(body: string): { readonly rates: Octets; readonly on: Interfa
       { status: 400 },
     )
   return { rates: { up: up * 1000, down: down * 1000 }, on }
-}
-
-interface Asked {
-  readonly up_bytes?: unknown
-  readonly down_bytes?: unknown
-  readonly kbps?: unknown
-  readonly up_kbps?: unknown
-  readonly down_kbps?: unknown
-  readonly interface?: unknown
-  readonly apn?: unknown
 }
 
 function isNumber(value: unknown): value is number {

@@ -1,6 +1,5 @@
 import type { LabClock } from '../clock.ts'
-import type { HssRequests } from '../hss/change-stream.ts'
-import type { Hss, S6aError } from '../hss/hss.ts'
+import type { Hss, HssRequests, S6aError } from '../hss/hss.ts'
 import type { Ambr, ApnSubscription, Subscription } from '../hss/subscription.ts'
 import type { AuthVector, Resync } from '../hss/vector.ts'
 import type { DaemonLog } from '../info/daemon-log.ts'

@@ -7,8 +7,7 @@ import { text } from 'node:stream/consumers'
 import { issueCi, issueEum } from '@steeple/sgp22'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { machineClock } from '../../src/clock.ts'
-import { newEuicc, openEsims } from '../../src/esim/esims.ts'
-import { readEums } from '../../src/esim/eum-file.ts'
+import { newEuicc, openEsims, readEums } from '../../src/esim/esims.ts'
 import { startLab } from '../support/lab.ts'
 
 const esims = suite('lab-core/esims')

@@ -1,6 +1,5 @@
-import type { Clock, Settings } from '@steeple/contracts'
-import type { Engine } from '@steeple/southbound'
-import { daemonLog, newLinesOf } from '../diagnose/diagnose.ts'
+import type { Clock } from '@steeple/contracts'
+import type { DaemonLogs } from '@steeple/southbound'
 import { textOf } from '../diagnose/refusals.ts'
 import type { Daemon } from '../render/roles.ts'
 
@@ -60,22 +59,16 @@ interface Heard {
   readMs: number
 }
 
-/** Reads the logs of `core_a.log_dir` or of the containers. */
-export function logTales(
-  clock: Clock,
-  engine: Engine,
-  settings: () => Pick<Settings, 'core_a' | 'southbound'>,
-  hasDiameter: DiameterLook,
-): LogTales {
+export function logTales(clock: Clock, logs: DaemonLogs, hasDiameter: DiameterLook): LogTales {
   const heard = new Map<Daemon, Heard>()
   const read = async (daemon: Daemon, tale: Tale, signal: AbortSignal): Promise<Heard | undefined> => {
     const one = heard.get(daemon) ?? { isUp: undefined, doubtedMs: Number.NEGATIVE_INFINITY, readMs: 0 }
     const isFirst = one.position === undefined
     if (!isFirst && clock.monotonicMs() - one.readMs < SHARED_MS) return one
-    const found = await newLinesOf(daemon, settings(), engine, one.position, signal)
+    const found = await logs.newLines(daemon, one.position, signal)
     if (found === undefined) return undefined
     if (isFirst) {
-      const tail = await daemonLog(daemon, settings(), engine, signal)
+      const tail = await logs.tail(daemon, signal)
       if ('text' in tail) take(one, tale, tail.text.split('\n'))
     }
     take(one, tale, found.lines, clock.monotonicMs())

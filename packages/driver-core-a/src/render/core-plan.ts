@@ -2,8 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import { type Settings, sectionOf } from '@steeple/contracts'
-import { type PlacedDesired, runnersOf } from '@steeple/southbound'
-import { type AddressRange, hostText } from './address-range.ts'
+import {
+  type AddressRange,
+  hostText,
+  mongoUrlParts,
+  type PlacedDesired,
+  runnersOf,
+} from '@steeple/southbound'
 import { addressOf, type Daemon, type Generation, METRICS_PORT } from './roles.ts'
 
 /** A home network key of the UDM: what conceals who a phone is. TS 33.501 annex C.3.4. */
@@ -155,16 +160,15 @@ export function metricsUrl(
 }
 
 const STOCK_DB_URI = 'mongodb://localhost/open5gs'
-const MONGO_URL = /^(mongodb(?:\+srv)?:\/\/)((?:[^/?#]*@)?)([^/?#@]+)(?:\/([^?#]*))?(\?[^#]*)?$/
 
 /**
  * The database as the core reaches it: `hss.mongo_url` with the host of `core_a.addresses.mongo`, and the stock database
  * name where the URL has none. Undefined when the URL cannot be read.
  */
 export function dbUriOf(mongoUrl: string, host: string | undefined): string | undefined {
-  const match = MONGO_URL.exec(mongoUrl === '' ? STOCK_DB_URI : mongoUrl)
-  if (match === null) return undefined
-  const [, scheme = '', login = '', hosts = '', database = '', query = ''] = match
+  const parts = mongoUrlParts(mongoUrl === '' ? STOCK_DB_URI : mongoUrl)
+  if (parts === undefined) return undefined
+  const { scheme, login, hosts, database, query } = parts
   const name = database === '' ? 'open5gs' : database
   return `${scheme}${login}${host === undefined ? hosts : hostText(host)}/${name}${query}`
 }

@@ -1,4 +1,4 @@
-import type { YamlValue } from '@steeple/southbound'
+import type { Section } from '@steeple/southbound'
 import type { CorePlan } from './core-plan.ts'
 import type { Daemon } from './roles.ts'
 
@@ -55,8 +55,6 @@ export function diameterFile(daemon: Daemon, plan: CorePlan): string {
     '',
   ].join('\n')
 }
-
-type Section = { readonly [key: string]: YamlValue }
 
 /** The network code as the core reads it: the number of its digits decides between two and three. */
 export function plmnId({ desired: { plmn } }: CorePlan): Section {

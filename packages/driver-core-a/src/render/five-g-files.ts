@@ -1,11 +1,8 @@
-import type { YamlValue } from '@steeple/southbound'
-import { hostText } from './address-range.ts'
+import { hostText, type Section } from '@steeple/southbound'
 import type { CorePlan } from './core-plan.ts'
 import { homeKeyPath } from './core-plan.ts'
 import { networkName, plmnId, serverAt } from './epc-files.ts'
 import { type Daemon, SBI_PORT } from './roles.ts'
-
-type Section = { readonly [key: string]: YamlValue }
 
 /** Ciphering before no ciphering; integrity always. */
 const NR_SECURITY = { integrity_order: ['NIA2', 'NIA1'], ciphering_order: ['NEA2', 'NEA1', 'NEA0'] }

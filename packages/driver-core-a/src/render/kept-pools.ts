@@ -1,7 +1,12 @@
 import { isRecord, validationFailed } from '@steeple/contracts'
-import type { CoreFilesParts, PlacedDesired } from '@steeple/southbound'
+import {
+  type AddressRange,
+  type CoreFilesParts,
+  type PlacedDesired,
+  parseRange,
+  rangeText,
+} from '@steeple/southbound'
 import { parse } from 'yaml'
-import { type AddressRange, parseRange } from './address-range.ts'
 import { TUN_DEVICE } from './session-files.ts'
 
 /** A pool of smf.yaml or upf.yaml: which APN its addresses are for; every APN's when it names none. */
@@ -137,7 +142,7 @@ function placesBeside(
         `the pools of the core's files leave no free range for the APN ${dnn}: write one into overlays/smf.yaml and ` +
           'overlays/upf.yaml, or choose another core_a.subnet',
       )
-    taken.push({ subnet: `${pool.network}/${pool.prefix}`, dnn, ranges: range === undefined ? [] : [range] })
+    taken.push({ subnet: rangeText(pool), dnn, ranges: range === undefined ? [] : [range] })
     return { dnn, pool, range }
   })
 }
@@ -208,7 +213,7 @@ function networkBeside(
 
 /** The entry for a file: with gateway and device of the operator's for that network, where there is one. */
 function entryOf({ dnn, pool, range }: Place, found: readonly unknown[], after: readonly unknown[]): object {
-  const subnet = `${pool.network}/${pool.prefix}`
+  const subnet = rangeText(pool)
   const beside = found.filter(isRecord).find((one) => one.subnet === subnet)
   const { dev } = after.find(isRecord) ?? {}
   return {

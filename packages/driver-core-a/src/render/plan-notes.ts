@@ -11,9 +11,8 @@ import {
   isRecord,
   type Settings,
 } from '@steeple/contracts'
-import type { CoreFilesParts } from '@steeple/southbound'
+import { type CoreFilesParts, parseRange } from '@steeple/southbound'
 import { parse } from 'yaml'
-import { parseRange } from './address-range.ts'
 import { maxUeOf, renderSettings } from './core-plan.ts'
 import { type Pool, poolNotes, poolsIn } from './kept-pools.ts'
 import { daemonsOf, generationsOf } from './roles.ts'

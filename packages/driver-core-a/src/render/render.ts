@@ -1,18 +1,22 @@
 import { isIP } from 'node:net'
-import { type Rendered, validationFailed } from '@steeple/contracts'
+import type { Rendered } from '@steeple/contracts'
 import {
   checkApns,
+  checkMaxUes,
   checkPlmn,
   checkSlices,
+  databaseHostProblem,
   type Found,
   type PlacedDesired,
+  parseRange,
+  problemsError,
+  rangeText,
   renderedOf,
+  type Section,
   shown,
-  type YamlValue,
   yamlText,
 } from '@steeple/southbound'
 import { isTac, tacMax } from '@steeple/telecom'
-import { parseRange } from './address-range.ts'
 import {
   type CorePlan,
   dbUriOf,
@@ -54,7 +58,6 @@ import {
 import { smfSection, upfSection } from './session-files.ts'
 
 const SLICE_RULES = { key: 'core_a.slices', leastSst: 0, noSd: 'ffffff' }
-const UES_MAX = 1_000_000
 
 /**
  * Everything that the core would take silently and wrongly, one line each: key, value, what is allowed.
@@ -98,8 +101,7 @@ function checkAddresses(addresses: Readonly<Record<string, string>>, found: Foun
 function addressProblem(role: string, address: string): string | undefined {
   if (!isDaemon(role) && !EXTRA_ROLES.some((extra) => extra === role))
     return `names no role; roles are ${[...DAEMONS, ...EXTRA_ROLES].toSorted().join(', ')}`
-  if (role === 'mongo')
-    return /^[A-Za-z0-9.:_-]{1,253}$/.test(address) ? undefined : `is ${shown(address)}; allowed is a host`
+  if (role === 'mongo') return databaseHostProblem(address)
   if (role === 'dns' || role === 'dns2') {
     const isPlain = isIP(address) !== 0 && !address.includes('%')
     return isPlain ? undefined : `is ${shown(address)}; allowed is an IPv4 or IPv6 address`
@@ -136,18 +138,14 @@ function checkPool(
   daemons: readonly Daemon[],
   found: Found,
 ): void {
-  if (!Number.isInteger(maxUes) || maxUes < 1 || maxUes > UES_MAX)
-    found('policy.max_ues', `is ${shown(maxUes)}; allowed is 1 to ${UES_MAX}`)
+  checkMaxUes(maxUes, found)
   const pool = parseRange(subnet)
   if (pool === undefined) {
     found('core_a.subnet', `is ${shown(subnet)}; allowed is a range such as 10.45.0.0/16 or fd00:45::/48`)
     return
   }
   if (!isNetwork(subnet, pool.network))
-    found(
-      'core_a.subnet',
-      `is ${shown(subnet)}, an address in ${pool.network}/${pool.prefix}; write the range`,
-    )
+    found('core_a.subnet', `is ${shown(subnet)}, an address in ${rangeText(pool)}; write the range`)
   const { sessions } = pool.parts(Math.max(1, apns.length))
   if (sessions < maxUes)
     found(
@@ -173,8 +171,6 @@ function isNetwork(text: string, network: string): boolean {
 
 /** Daemons that read subscribers from the database themselves; their files may hold its password. */
 const DATABASE_DAEMONS: readonly Daemon[] = ['hss', 'pcrf', 'udr', 'pcf']
-
-type Section = { readonly [key: string]: YamlValue }
 
 const SECTIONS: Readonly<Record<Daemon, (plan: CorePlan) => Section>> = {
   mme: mmeSection,
@@ -226,14 +222,7 @@ function planFor(desired: PlacedDesired, settings: RenderSettings): CorePlan {
   const problems = problemsOf(desired, settings, generations, daemons)
   const pool = parseRange(settings.subnet)
   const dbUri = dbUriOf(settings.mongoUrl, addresses.mongo)
-  if (problems.length > 0 || pool === undefined || dbUri === undefined) {
-    throw validationFailed(problems.join('\n'), {
-      details: problems.map((line) => {
-        const [key = ''] = line.split(' ')
-        return { pointer: `/${key.replaceAll('.', '/')}`, message: line.slice(key.length + 1) }
-      }),
-    })
-  }
+  if (problems.length > 0 || pool === undefined || dbUri === undefined) throw problemsError(problems)
   return {
     desired,
     settings,

@@ -1,9 +1,7 @@
-import type { YamlValue } from '@steeple/southbound'
+import { rangeText, type Section } from '@steeple/southbound'
 import type { CorePlan } from './core-plan.ts'
 import { diameterMount, serverAt, speaksDiameter, userPlane } from './epc-files.ts'
 import { sbiSection } from './five-g-files.ts'
-
-type Section = { readonly [key: string]: YamlValue }
 
 /** Resolvers that phones are told when `core_a.addresses` names none: the stock ones. */
 const RESOLVERS: Readonly<Record<4 | 6, readonly string[]>> = {
@@ -51,7 +49,7 @@ export function upfSection(plan: CorePlan): Section {
  */
 function sessions({ pool, desired }: CorePlan): readonly Section[] {
   const apns = desired.apns.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
-  const subnet = { subnet: `${pool.network}/${pool.prefix}`, gateway: pool.gateway }
+  const subnet = { subnet: rangeText(pool), gateway: pool.gateway }
   const { bounds } = pool.parts(apns.length)
   return apns.map((dnn, index) => {
     const part = bounds[index]

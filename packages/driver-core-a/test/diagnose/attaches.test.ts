@@ -2,9 +2,10 @@ import { appendFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
 import { containerEngine } from '@steeple/lab-core'
+import { attachTeller } from '@steeple/southbound'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { attachTeller } from '../../src/core-driver.ts'
-import type { Generation } from '../../src/render/roles.ts'
+import { attachWords, coreLogs } from '../../src/diagnose/diagnose.ts'
+import type { Daemon } from '../../src/render/roles.ts'
 
 const attaches = suite('driver-core-a/attaches')
 const never = new AbortController().signal
@@ -13,16 +14,15 @@ const SECOND = '999707364000061'
 const complete = (imsi: string): string =>
   `11/21 21:31:48.069: [mme] INFO: [${imsi}] Attach complete (../src/mme/emm-sm.c:1603)\n`
 
-function teller(folder: string, generations: readonly Generation[] = ['epc']) {
+function teller(folder: string, writers: readonly Daemon[] = ['mme']) {
   const settings = {
     core_a: { log_dir: folder, containers: {} },
     southbound: { driver: 'file' },
   } as unknown as Pick<Settings, 'core_a' | 'southbound'>
-  return attachTeller({
-    engine: containerEngine([]),
-    settings: () => settings,
-    generations: () => generations,
-  })
+  return attachTeller(
+    coreLogs(containerEngine([]), () => settings),
+    attachWords(() => writers),
+  )
 }
 
 attaches('tells of each attach once, two of one phone as two, over a rotation', async () => {
@@ -51,7 +51,7 @@ attaches('tells of registrations beside attaches where the core serves both', as
   await writeFile(join(folder.path, 'mme.log'), complete(FIRST))
   const amf = join(folder.path, 'amf.log')
   await writeFile(amf, '11/21 21:31:48.069: [amf] INFO: AMF initialize...done\n')
-  const tell = teller(folder.path, ['epc', '5gc'])
+  const tell = teller(folder.path, ['mme', 'amf'])
   const begun = await tell(undefined, never)
   await appendFile(
     amf,

@@ -1,9 +1,10 @@
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
-import { type Engine, registrationWatch } from '@steeple/southbound'
+import { type Engine, registrationReader, registrationWatch } from '@steeple/southbound'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
-import { registrationReader } from '../../src/observe/registration-watch.ts'
+import { coreLogs } from '../../src/diagnose/diagnose.ts'
+import { saidOf } from '../../src/diagnose/refusals.ts'
 
 /** Whether the core lets phones on, by what its MME writes (recorded of Open5GS 2.7). */
 const registration = suite('driver-core-a/registration-watch')
@@ -19,11 +20,12 @@ async function watched() {
   await writeFile(log, refusal('999700000000009').repeat(9))
   const clock = fakeClock()
   const settings = { core_a: { log_dir: temp.path, containers: {} }, southbound: { driver: 'none' } }
-  const reader = registrationReader({
-    engine: {} as Engine,
-    settings: () => settings as unknown as Pick<Settings, 'core_a' | 'southbound'>,
-    generations: () => ['epc'],
-  })
+  const logs = coreLogs({} as Engine, () => settings as unknown as Pick<Settings, 'core_a' | 'southbound'>)
+  const reader = registrationReader(
+    logs,
+    () => ['mme'],
+    (lines) => lines.flatMap((line) => saidOf(line) ?? []),
+  )
   const watch = registrationWatch(clock, reader)
   const look = async (lines = ''): Promise<string> => {
     await appendFile(log, lines)

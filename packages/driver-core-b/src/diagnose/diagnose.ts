@@ -1,11 +1,13 @@
-import type { CoreDriver, Imsi, Settings, UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
+import type { CoreDriver, Imsi, UeAttempt, UeDiagnosis, UeRefusal } from '@steeple/contracts'
 import {
+  type AttachWords,
+  type DaemonLogs,
+  daemonLogs,
   type Engine,
-  newLinesOfOutput,
-  runnersOf,
   type SaidOfPhone,
   type SharedList,
 } from '@steeple/southbound'
+import { parseImsi } from '@steeple/telecom'
 
 /** A line of the AMF's log. */
 interface Entry {
@@ -35,7 +37,7 @@ const SUPI = /\[supi:(?:SUPI:)?imsi-(\d{5,15})\]/
 const SUCI = /^MobileIdentity5GS: SUCI\[suci-0-(\d{3})-(\d{2,3})-\d+-0-0-(\d+)\]/
 
 /** The lines of a log that can be read, oldest first. Lines of a terminal have colours; what is no line is left out. */
-export function* entriesOf(log: string): Generator<Entry> {
+function* entriesOf(log: string): Generator<Entry> {
   for (const raw of log.split('\n')) {
     const [, at, category, fields = '', text = ''] = LINE.exec(plainLine(raw)) ?? []
     if (at === undefined) continue
@@ -229,24 +231,6 @@ export function registrationTeller(): (lines: readonly string[]) => readonly Sai
     })
 }
 
-/** The same of what runs the AMF, from the first look on; nothing where its log cannot be read. */
-export function registrationReader({
-  settings,
-  engine,
-}: Pick<DiagnoseParts, 'settings' | 'engine'>): (signal: AbortSignal) => Promise<readonly SaidOfPhone[]> {
-  const told = registrationTeller()
-  let position: string | undefined
-  return async (signal) => {
-    const { core_b: coreB, southbound } = settings()
-    const container = runnersOf(southbound, coreB).amf
-    if (container === undefined) return []
-    const found = await newLinesOfOutput(engine, container, position, signal).catch(() => undefined)
-    signal.throwIfAborted()
-    position = found?.position ?? position
-    return told(found?.lines ?? [])
-  }
-}
-
 /** Why the AMF has taken no gNB, when its log says nothing newer of one; undefined otherwise. */
 export function refusedRadioIn(log: string): string | undefined {
   let words: string | undefined
@@ -264,25 +248,33 @@ const REFUSED_RADIO: readonly (readonly [RegExp, string])[] = [
   [/[Ss]lice|S-?NSSAI/, 'it serves none of the slices of the core'],
 ]
 
-export interface DiagnoseParts {
-  readonly list: SharedList
-  readonly settings: () => Pick<Settings, 'core_b' | 'southbound'>
-  readonly engine: Engine
+/** The output of what runs the AMF. */
+export function amfLogs(engine: Engine, containers: () => Readonly<Record<string, string>>): DaemonLogs {
+  const remedy = 'name its container or unit in core_b.containers or core_b.units'
+  return daemonLogs(engine, () => ({ runners: containers() }), remedy)
+}
+
+/** How the AMF writes of registrations. */
+export const ATTACH_WORDS: AttachWords = {
+  writers: () => ['amf'],
+  tells: (text) => /\[INFO\]/.test(text),
+  attachesIn: (lines) =>
+    [...entriesOf(lines.join('\n'))].flatMap(({ supi, text }) =>
+      supi === undefined || !REGISTERED.test(text) ? [] : (parseImsi(supi) ?? []),
+    ),
 }
 
 /** A list of phones this old still says who is registered, ms. */
 const LIST_AGE_MS = 1_000
-/** What is read of the log: the attempts of the last minutes. */
-const TAIL_LINES = 2_000
 
 /** `diagnose` of the driver: the AMF's list, and what it wrote about the phone. Throws when the AMF cannot be asked. */
-export function diagnoser({ list, settings, engine }: DiagnoseParts): NonNullable<CoreDriver['diagnose']> {
+export function diagnoser(list: SharedList, logs: DaemonLogs): NonNullable<CoreDriver['diagnose']> {
   return async (imsi, signal) => {
     const { registrations } = await list.recent(LIST_AGE_MS, signal)
     const one = registrations.find((registration) => registration.imsi === imsi)
     const listed = one === undefined ? undefined : `registered, ${one.isConnected ? 'connected' : 'idle'}`
-    const log = await amfLog(settings(), engine, signal)
-    if ('problem' in log) return { state: listed, attempts: undefined, logProblem: log.problem }
+    const log = await logs.tail('amf', signal)
+    if ('problem' in log) return { state: listed, attempts: undefined, logProblem: `amf: ${log.problem}` }
     return { ...toldIn(log.text, imsi, listed), logProblem: undefined }
   }
 }
@@ -298,24 +290,5 @@ function toldIn(
     state: listed ?? (isNamed ? 'not registered' : undefined),
     attempts,
     refusedRadio: refusedRadioIn(log),
-  }
-}
-
-/** The end of what the AMF's container has said, or why it cannot be read. */
-export async function amfLog(
-  settings: ReturnType<DiagnoseParts['settings']>,
-  engine: Engine,
-  signal: AbortSignal,
-): Promise<{ readonly text: string } | { readonly problem: string }> {
-  const container = runnersOf(settings.southbound, settings.core_b).amf
-  if (container === undefined)
-    return {
-      problem: 'amf: its log is not known: name its container or unit in core_b.containers or core_b.units',
-    }
-  try {
-    return { text: await engine.logsTail(container, TAIL_LINES, signal) }
-  } catch (error) {
-    signal.throwIfAborted()
-    return { problem: `amf: ${error instanceof Error ? error.message : 'its log cannot be read'}` }
   }
 }

@@ -1,5 +1,5 @@
 import { type Settings, sectionOf } from '@steeple/contracts'
-import type { PlacedDesired } from '@steeple/southbound'
+import { mongoUrlParts, type PlacedDesired } from '@steeple/southbound'
 import type { FunctionAddresses, NetworkFunction } from './functions.ts'
 
 /** What the installed release of free5GC understands. */
@@ -77,18 +77,17 @@ interface Database {
 
 const STOCK_URL = 'mongodb://localhost:27017'
 const STOCK_NAME = 'free5gc'
-const MONGO_URL = /^(mongodb(?:\+srv)?:\/\/)((?:[^/?#]*@)?)([^/?#@]+)(?:\/([^?#]*))?(\?[^#]*)?$/
 
 /**
  * The database as the core reaches it: `hss.mongo_url` with the host of `core_b.addresses.mongo`, named `free5gc` where
  * the URL names none. Undefined when the URL cannot be read.
  */
 export function databaseOf(mongoUrl: string, host: string | undefined): Database | undefined {
-  const match = MONGO_URL.exec(mongoUrl === '' ? STOCK_URL : mongoUrl)
-  if (match === null) return undefined
-  const [, scheme = '', login = '', hosts = '', path = '', query = ''] = match
-  const name = path === '' ? STOCK_NAME : path
-  const place = host ?? hosts
+  const parts = mongoUrlParts(mongoUrl === '' ? STOCK_URL : mongoUrl)
+  if (parts === undefined) return undefined
+  const { scheme, login, query } = parts
+  const name = parts.database === '' ? STOCK_NAME : parts.database
+  const place = host ?? parts.hosts
   // Who logs in is looked up in the database that the URL names, so it stays in it.
   const database = login === '' && query === '' ? '' : `/${name}`
   return { url: `${scheme}${login}${place}${database}${query}`, name }

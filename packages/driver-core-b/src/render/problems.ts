@@ -1,5 +1,16 @@
 import { isIPv4 } from 'node:net'
-import { checkApns, checkPlmn, checkSlices, type Found, type PlacedDesired, shown } from '@steeple/southbound'
+import {
+  type AddressRange,
+  checkApns,
+  checkMaxUes,
+  checkPlmn,
+  checkSlices,
+  databaseHostProblem,
+  type Found,
+  type PlacedDesired,
+  rangeText,
+  shown,
+} from '@steeple/southbound'
 import { isTac } from '@steeple/telecom'
 import { databaseOf, type RenderSettings, releaseTraits } from './core-plan.ts'
 import {
@@ -10,21 +21,12 @@ import {
   functionsOf,
   isNetworkFunction,
 } from './functions.ts'
-import {
-  type Ipv4Range,
-  ipv4RangeText,
-  isInRange,
-  parseIpv4Range,
-  partsOf,
-  phonesIn,
-  prefixFor,
-} from './pools.ts'
+import { parseIpv4Range, partPrefix, phonesIn, prefixFor } from './pools.ts'
 
 /** TS 23.003 §19.4.2.3: these stand for "no valid tracking area". */
 const RESERVED_TACS: readonly number[] = [0, 0xfffffe]
 /** The SMF takes 0 for a missing slice and refuses its sessions. */
 const SLICE_RULES = { key: 'core_b.slices', leastSst: 1 }
-const UES_MAX = 1_000_000
 /** RFC 1123 §2.1, and short enough for a file. */
 const HOST = /^(?=.{1,253}$)(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:[.](?!-)[A-Za-z0-9-]{1,63}(?<!-))*$/
 
@@ -74,8 +76,7 @@ function checkDifferentiators({ slices, release }: RenderSettings, found: Found)
 function addressProblem(role: string, address: string): string | undefined {
   if (!isNetworkFunction(role) && !EXTRA_ROLES.some((extra) => extra === role))
     return `names no role; roles are ${[...FUNCTIONS, ...EXTRA_ROLES].toSorted().join(', ')}`
-  if (role === 'mongo')
-    return /^[A-Za-z0-9.:_-]{1,253}$/.test(address) ? undefined : `is ${shown(address)}; allowed is a host`
+  if (role === 'mongo') return databaseHostProblem(address)
   if (role === 'dns') return isIPv4(address) ? undefined : `is ${shown(address)}; allowed is an IPv4 address`
   if (isWildcard(address)) return `is ${shown(address)}; allowed is the address at which others find it`
   const isName = HOST.test(address) && !/^[0-9.]+$/.test(address)
@@ -85,7 +86,7 @@ function addressProblem(role: string, address: string): string | undefined {
 }
 
 function isWildcard(address: string): boolean {
-  return isIPv4(address) && parseIpv4Range(`${address}/8`)?.first === 0
+  return isIPv4(address) && address.startsWith('0.')
 }
 
 /** No two functions on one address and port. */
@@ -110,22 +111,18 @@ function checkListeners(
 
 function checkPool(desired: PlacedDesired, settings: RenderSettings, found: Found): void {
   const { apns, maxUes } = desired
-  if (!Number.isInteger(maxUes) || maxUes < 1 || maxUes > UES_MAX)
-    found('policy.max_ues', `is ${shown(maxUes)}; allowed is 1 to ${UES_MAX}`)
+  checkMaxUes(maxUes, found)
   const pool = parseIpv4Range(settings.subnet)
   if (pool === undefined) {
     found('core_b.subnet', `is ${shown(settings.subnet)}; allowed is an IPv4 range such as 10.60.0.0/15`)
     return
   }
-  if (ipv4RangeText(pool) !== settings.subnet)
-    found(
-      'core_b.subnet',
-      `is ${shown(settings.subnet)}, an address in ${ipv4RangeText(pool)}; write the range`,
-    )
+  if (rangeText(pool) !== settings.subnet)
+    found('core_b.subnet', `is ${shown(settings.subnet)}, an address in ${rangeText(pool)}; write the range`)
   const count = apns.length * settings.slices.length
-  const part = partsOf(pool, count)[0]
-  if (part !== undefined && phonesIn(part.prefix) < maxUes) {
-    const spare = part.prefix - pool.prefix
+  const prefix = partPrefix(pool, count)
+  if (count > 0 && phonesIn(prefix) < maxUes) {
+    const spare = prefix - pool.prefix
     found(
       'core_b.subnet',
       `is ${shown(settings.subnet)}; ${maxUes} phones with ${count} pools (APNs times slices) need /${prefixFor(maxUes) - spare}`,
@@ -135,7 +132,7 @@ function checkPool(desired: PlacedDesired, settings: RenderSettings, found: Foun
 }
 
 function checkInside(
-  pool: Ipv4Range,
+  pool: AddressRange,
   places: FunctionAddresses,
   settings: RenderSettings,
   found: Found,
@@ -147,7 +144,7 @@ function checkInside(
     ['n4', places.n4],
   ]
   for (const [role, address] of roles) {
-    if (isInRange(pool, address))
+    if (pool.has(address))
       found(
         `core_b.addresses.${role}`,
         `lies in core_b.subnet ${shown(settings.subnet)}, whose addresses are the phones'`,

@@ -1,5 +1,13 @@
-import { type Rendered, validationFailed } from '@steeple/contracts'
-import { type PlacedDesired, renderedOf, type Section, type YamlValue, yamlText } from '@steeple/southbound'
+import type { Rendered } from '@steeple/contracts'
+import {
+  type PlacedDesired,
+  problemsError,
+  rangeText,
+  renderedOf,
+  type Section,
+  type YamlValue,
+  yamlText,
+} from '@steeple/southbound'
 import {
   type CorePlan,
   databaseOf,
@@ -8,7 +16,7 @@ import {
   type SessionPool,
 } from './core-plan.ts'
 import { functionAddresses, functionsOf, METRICS_PORT, type NetworkFunction, SBI_PORT } from './functions.ts'
-import { ipv4RangeText, parseIpv4Range, partsOf } from './pools.ts'
+import { parseIpv4Range, partsOf } from './pools.ts'
 import { problemsOf } from './problems.ts'
 
 /** `info.version` that a function compares for equality; the same from 3.4 to 4.2. */
@@ -384,20 +392,14 @@ function planFor(desired: PlacedDesired, settings: RenderSettings): CorePlan {
   const range = parseIpv4Range(settings.subnet)
   const database = databaseOf(settings.mongoUrl, desired.addresses.mongo)
   const release = releaseTraits(settings.release)
-  if (problems.length > 0 || range === undefined || database === undefined || release === undefined) {
-    throw validationFailed(problems.join('\n'), {
-      details: problems.map((line) => {
-        const [key = ''] = line.split(' ')
-        return { pointer: `/${key.replaceAll('.', '/')}`, message: line.slice(key.length + 1) }
-      }),
-    })
-  }
+  if (problems.length > 0 || range === undefined || database === undefined || release === undefined)
+    throw problemsError(problems)
   const parts = partsOf(range, settings.slices.length * desired.apns.length)
   const pools = settings.slices
     .flatMap(({ sst, sd }) => desired.apns.map((dnn) => ({ sst, sd, dnn })))
     .flatMap((session, index): readonly SessionPool[] => {
       const part = parts[index]
-      return part === undefined ? [] : [{ ...session, cidr: ipv4RangeText(part) }]
+      return part === undefined ? [] : [{ ...session, cidr: rangeText(part) }]
     })
   return {
     desired,

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { southboundUnavailable } from '@steeple/contracts'
+import { codeOf } from '@steeple/http-client'
 
 /** The longest run and the longest outputs of the tool. */
 const RUN_MS = 15_000
@@ -37,7 +38,9 @@ export function toolRunner(path: string, limitMs: number = RUN_MS): RunTool {
     const isTooMuch = (): void => fail('it talks without end')
     const output = gathered(child.stdout, OUTPUT_MAX, isTooMuch)
     const errors = gathered(child.stderr, ERRORS_MAX, isTooMuch)
-    child.once('error', (error) => fail(`it cannot be run (${codeOf(error)}); see hss.dbctl_path`))
+    child.once('error', (error) =>
+      fail(`it cannot be run (${codeOf(error) || 'unknown'}); see hss.dbctl_path`),
+    )
     // What it left behind would hold its pipes open.
     child.once('exit', () => killGroup(child.pid))
     child.once('close', (code) => resolve({ output: output(), errors: errors(), code: code ?? undefined }))
@@ -77,11 +80,6 @@ function killGroup(pid: number | undefined): void {
   } catch {
     // All of it has ended.
   }
-}
-
-function codeOf(error: unknown): string {
-  const { code } = (error ?? {}) as { code?: unknown } // of spawn
-  return typeof code === 'string' ? code : 'unknown'
 }
 
 /** The longest text that is handed on. */

@@ -1,6 +1,7 @@
 import { connect, isIP } from 'node:net'
 import {
   type Imsi,
+  jsonIn,
   type Subscriber,
   southboundUnavailable,
   untilAborted,
@@ -326,20 +327,11 @@ async function answerAll(
 function outputsIn(printed: string): readonly string[] {
   const outputs: string[] = []
   for (const line of printed.split('\n')) {
-    const output = textIn(line)
-    if (output === undefined) return outputs
+    const output = jsonIn(line)
+    if (typeof output !== 'string') return outputs
     outputs.push(output)
   }
   return outputs
-}
-
-function textIn(line: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'string' ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const IMSI = /^[0-9]{6,15}$/

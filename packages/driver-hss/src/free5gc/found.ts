@@ -10,6 +10,7 @@ import {
   KEY_FIELDS,
   listOf,
   numberOf,
+  octetsOf,
   parseRate,
   type Spelling,
   same,
@@ -96,11 +97,6 @@ export function keysOf(
     operator?.fill(0)
   }
   return undefined
-}
-
-function octetsOf(text: unknown): Uint8Array | undefined {
-  const isKey = typeof text === 'string' && /^[0-9a-fA-F]{32}$/.test(text)
-  return isKey ? Uint8Array.from(Buffer.from(text, 'hex')) : undefined
 }
 
 function foundSlice(

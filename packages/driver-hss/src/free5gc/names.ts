@@ -85,6 +85,12 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** 16 octets of 32 hexadecimal digits; undefined for anything else. */
+export function octetsOf(text: unknown): Uint8Array | undefined {
+  const isKey = typeof text === 'string' && /^[0-9a-fA-F]{32}$/.test(text)
+  return isKey ? Uint8Array.from(Buffer.from(text, 'hex')) : undefined
+}
+
 /** The collections that hold a subscriber. */
 export const COLLECTIONS = {
   auth: 'subscriptionData.authenticationData.authenticationSubscription',

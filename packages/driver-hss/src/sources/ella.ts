@@ -1,8 +1,8 @@
 import { type FoundSlice, isRecord, type SubscriberFound, type SubscriberSource } from '@steeple/contracts'
 import { partsText } from '../found-parts.ts'
-import { parseRate } from '../free5gc/names.ts'
+import { octetsOf, parseRate } from '../free5gc/names.ts'
 import type { Doc } from '../links/document-link.ts'
-import { allPages, type Get, octetsOf, once, source, wholeNumber } from './values.ts'
+import { allPages, type Get, once, source, wholeNumber } from './values.ts'
 
 const PAGE = 100
 

@@ -4,12 +4,6 @@ import type { Doc } from '../links/document-link.ts'
 /** Reads JSON from an API: each path below its address. Throws `southbound_unavailable`. */
 export type Get = (path: string, signal: AbortSignal) => Promise<unknown>
 
-/** 16 octets of 32 hexadecimal digits; undefined for anything else. */
-export function octetsOf(text: unknown): Uint8Array | undefined {
-  const isKey = typeof text === 'string' && /^[0-9a-fA-F]{32}$/.test(text)
-  return isKey ? Uint8Array.from(Buffer.from(text, 'hex')) : undefined
-}
-
 /** A whole number, also as text; undefined for anything else. */
 export function wholeNumber(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import { type Clock, southboundUnavailable, untilAborted } from '@steeple/contracts'
 import type { RadioCommand } from '../process/guard-script.ts'
 import { renewalMs } from '../process/guard-script.ts'
 import { radioMonitor } from '../process/radio-monitor.ts'
@@ -131,15 +131,16 @@ function begin(held: Held, command: RadioCommand, clock: Clock, listener: RadioL
       if (!isHalting || haste === 'urgent') streams.input.write(LAUNCH_COMMANDS[haste])
       isHalting = true
       const killing = setTimeout(kill, KILL_AFTER_MS[haste])
-      const bound = new AbortController()
-      const late = wait(GONE_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
-      const end = await Promise.race([gone.promise, late])
-      bound.abort()
-      clearTimeout(killing)
-      if (end === 'late')
+      try {
+        await untilAborted(gone.promise, AbortSignal.timeout(GONE_BOUND_MS))
+      } catch (cause) {
         throw southboundUnavailable(
           'the engine does not confirm that the radio is gone; cut its power if it must be off',
+          { cause },
         )
+      } finally {
+        clearTimeout(killing)
+      }
     },
   }
 }
@@ -159,21 +160,23 @@ async function codeOnceGone(container: RadioContainer): Promise<number | undefin
 }
 
 async function ready({ outputs, over }: ContainerStreams): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<'ready'>()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
   let text = ''
   const hear = (chunk: Buffer): void => {
     text = (text + chunk.toString()).slice(-READY_LINE.length - 2_000)
-    if (text.includes(READY_LINE)) resolve('ready')
+    if (text.includes(READY_LINE)) resolve()
   }
   const [out] = outputs
   out?.on('data', hear)
-  const bound = new AbortController()
-  const late = wait(READY_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
-  const end = await Promise.race([promise, over.then(() => 'over'), late])
-  bound.abort()
-  out?.off('data', hear)
-  if (end !== 'ready')
+  void over.then(() => reject(new Error('it has ended')))
+  try {
+    await untilAborted(promise, AbortSignal.timeout(READY_BOUND_MS))
+  } catch (cause) {
     throw southboundUnavailable(
       'the container of the radio does not run its script (see docs/how-to/radio.md)',
+      { cause },
     )
+  } finally {
+    out?.off('data', hear)
+  }
 }

@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { replaceFile } from '@steeple/contracts'
+import { codeOf } from '@steeple/http-client'
 import { openDirectory } from '../supervisor/radio-files.ts'
 
 /** What must be known of a cell over a restart: it was on. */
@@ -28,7 +29,7 @@ export function cellNote(directory: string): CellNote {
       const { wasSeen, isClosed } = Object(JSON.parse(await readFile(path, 'utf8')))
       return { wasSeen: wasSeen === true, isClosed: isClosed === true }
     } catch (error) {
-      if (error instanceof Error && Reflect.get(error, 'code') === 'ENOENT') return undefined
+      if (codeOf(error) === 'ENOENT') return undefined
       return { wasSeen: false, isClosed: false }
     }
   }

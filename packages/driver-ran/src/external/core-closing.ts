@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { replaceFile, southboundUnavailable } from '@steeple/contracts'
+import { promisify } from 'node:util'
+import { messageOf, replaceFile, southboundUnavailable } from '@steeple/contracts'
 import { openDirectory } from '../supervisor/radio-files.ts'
 
 /** Keeps a cell out of the core: its S1, NG and user data come to nothing. */
@@ -111,34 +112,23 @@ async function listed(
 }
 
 async function nft(args: readonly string[], input: string, signal: AbortSignal): Promise<string> {
-  const child = spawn('nft', args, {
-    env: { PATH: SYSTEM_PATH, LC_ALL: 'C' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    signal,
-    killSignal: 'SIGKILL',
-  })
+  const env = { PATH: SYSTEM_PATH, LC_ALL: 'C' }
+  const running = promisify(execFile)('nft', [...args], { env, signal, killSignal: 'SIGKILL' })
   // It may be gone before it has read all: its status says why.
-  child.stdin.on('error', () => undefined)
-  child.stdin.end(input)
-  let output = ''
-  let words = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    output += chunk
-  })
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    if (words.length < MOST_WORDS) words += chunk
-  })
-  const problem = await new Promise<string | undefined>((resolve) => {
-    child.on('error', ({ message }) => resolve(message))
-    child.on('close', (code) => resolve(code === 0 ? undefined : `it ended with ${code}`))
-  })
-  if (problem === undefined) return output
-  throw southboundUnavailable(`nft: ${explained(words, problem)}`)
+  running.child.stdin?.on('error', () => undefined)
+  running.child.stdin?.end(input)
+  try {
+    return (await running).stdout
+  } catch (error) {
+    throw southboundUnavailable(`nft: ${explained(error)}`)
+  }
 }
 
-function explained(words: string, problem: string): string {
-  if (/ENOENT/.test(problem)) return 'it is not installed (Debian: nftables)'
-  if (/Operation not permitted/.test(words))
+function explained(error: unknown): string {
+  const { code, stderr = '' } = error as { code?: unknown; stderr?: string } // of execFile
+  if (code === 'ENOENT') return 'it is not installed (Debian: nftables)'
+  if (/Operation not permitted/.test(stderr))
     return 'not permitted; give the service CAP_NET_ADMIN (AmbientCapabilities=CAP_NET_ADMIN in the unit)'
-  return words.split('\n')[0]?.slice(0, MOST_WORDS) || problem
+  const problem = typeof code === 'number' ? `it ended with ${code}` : messageOf(error)
+  return stderr.split('\n')[0]?.slice(0, MOST_WORDS) || problem
 }

@@ -10,7 +10,7 @@ import {
   southboundUnavailable,
   txNotArmed,
 } from '@steeple/contracts'
-import { desiredRadio, isSameProfile } from '../supervisor/desired-radio.ts'
+import { requirePermit } from '../supervisor/desired-radio.ts'
 import { channelProblem, channelText, type Deviation } from './cell-channel.ts'
 import type { CellVerdict } from './cell-verdict.ts'
 import type { CellSnapshot, ExternalCell } from './external-cell.ts'
@@ -111,10 +111,7 @@ export function externalDriver(context: Pick<Context, 'use' | 'maybe' | 'setting
     start: async (profile, signal) => {
       signal.throwIfAborted()
       const before = stops
-      const desired = await desiredRadio(context)
-      if (!desired.isOn) throw txNotArmed(`the cell may not go on air: ${desired.reason}`)
-      if (!isSameProfile(desired.profile, profile))
-        throw txNotArmed(`only the armed profile ${desired.profileId} may go on air`)
+      await requirePermit(context, profile, 'cell')
       signal.throwIfAborted()
       if (stops !== before) throw txNotArmed('the cell stays off: it was stopped while it was to be started')
       cell.resume()

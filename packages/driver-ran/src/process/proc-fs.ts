@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { codeOf } from '@steeple/http-client'
 
 /** Names one process for good: process ids are used again, start times of the same boot are not. */
 export interface ProcessMark {
@@ -59,7 +60,7 @@ export function isPrivilegedExec(pid: number): boolean {
   try {
     bytes = readFileSync(`/proc/${pid}/auxv`)
   } catch (error) {
-    return codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM'
+    return ['EACCES', 'EPERM'].includes(codeOf(error))
   }
   const size = process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8
   const word = (at: number): bigint =>
@@ -99,8 +100,4 @@ export function listed(path: string): readonly string[] {
   } catch {
     return [] // gone meanwhile
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error ? Reflect.get(error, 'code') : undefined
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Clock, southboundUnavailable } from '@steeple/contracts'
+import { type Clock, southboundUnavailable, untilAborted } from '@steeple/contracts'
 import type { RadioEvent } from '../stream/radio-event.ts'
 import { mayBeOnAir, type RadioFacts } from '../stream/radio-facts.ts'
 import { muteLine } from '../stream/srsenb-line.ts'
@@ -321,16 +321,13 @@ function killDeadline(
 
 /** Rejects with `southbound_unavailable` when the end is not there within `GONE_BOUND_MS`. */
 async function goneInTime(gone: Promise<void>, pid: number): Promise<void> {
-  const bound = new AbortController()
-  const late = wait(GONE_BOUND_MS, 'late', { signal: bound.signal }).catch(() => 'over')
-  const end = await Promise.race([gone, late])
-  bound.abort()
-  if (end === 'late') {
+  await untilAborted(gone, AbortSignal.timeout(GONE_BOUND_MS)).catch((cause: unknown) => {
     throw southboundUnavailable(
       `the process ${pid} of the radio, or one that it has started, cannot be ended: the kernel or another ` +
         'user holds it',
+      { cause },
     )
-  }
+  })
 }
 
 /** What a shell adds to the number of the signal that has ended its child. */

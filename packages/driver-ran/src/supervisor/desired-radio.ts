@@ -58,6 +58,18 @@ export async function desiredRadio(context: Pick<Context, 'use' | 'settings'>): 
   return permitted.isOn ? permitted : virtualRadio(context, permitted)
 }
 
+/** Throws `tx_not_armed` unless that very profile may go on air now. */
+export async function requirePermit(
+  context: Pick<Context, 'use' | 'settings'>,
+  profile: RadioProfile,
+  what: 'radio' | 'cell',
+): Promise<void> {
+  const desired = await desiredRadio(context)
+  if (!desired.isOn) throw txNotArmed(`the ${what} may not go on air: ${desired.reason}`)
+  if (!isSameProfile(desired.profile, profile))
+    throw txNotArmed(`only the armed profile ${desired.profileId} may go on air`)
+}
+
 async function permittedRadio(context: Pick<Context, 'use'>): Promise<DesiredRadio> {
   const gate = context.use(txGateRef)
   try {

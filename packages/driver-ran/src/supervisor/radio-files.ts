@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile, validationFailed } from '@steeple/contracts'
+import { codeOf } from '@steeple/http-client'
 import { OVERLAY_BYTES, OVERLAY_NAMES } from '../render/overlay-problems.ts'
 import type { Overlays } from '../render/radio-input.ts'
 
@@ -38,7 +39,7 @@ async function readOverlay(path: string): Promise<string | undefined> {
     // Too large: what is read is refused for its size.
     return size > 2 * OVERLAY_BYTES ? ' '.repeat(OVERLAY_BYTES + 1) : await readFile(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && Reflect.get(error, 'code') === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw validationFailed(`${path} of ran.template_dir cannot be read`, { cause: error })
   }
 }

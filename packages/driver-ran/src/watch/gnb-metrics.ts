@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { isRecord, jsonIn } from '@steeple/contracts'
 import type { RadioEvent } from '../stream/radio-event.ts'
 
 /** Messages are at most so long; a longer one is dropped unread, characters. */
@@ -42,36 +43,22 @@ async function listen(port: number, heard: (event: RadioEvent) => void, signal: 
 
 /** What one message of the metrics says: NG down by `cu-cp`, phones by `cells`. Nothing for anything else. */
 export function metricsEvents(text: string): readonly RadioEvent[] {
-  let message: unknown
-  try {
-    message = JSON.parse(text)
-  } catch {
-    return [] // not one of the metrics
-  }
+  const message = jsonIn(text)
   const events: RadioEvent[] = []
-  const ngaps = listOf(at(message, 'cu-cp', 'ngaps', 'ngap'))
-  if (ngaps !== undefined) {
+  const ngaps = at(message, 'cu-cp', 'ngaps', 'ngap')
+  if (Array.isArray(ngaps)) {
     // What it calls connected is SCTP: an AMF that refuses the NG setup, or does not answer, counts as well.
     const isUp = ngaps.some((ngap) => at(ngap, 'connected') === true)
     if (!isUp) events.push({ kind: 'disconnected', reason: 'gnb says that NG is down', isVague: true })
   }
-  const cells = listOf(at(message, 'cells'))
-  if (cells !== undefined) {
-    const count = cells.reduce<number>((sum, cell) => sum + (listOf(at(cell, 'ue_list'))?.length ?? 0), 0)
-    events.push({ kind: 'ue_count', count })
+  const cells = at(message, 'cells')
+  if (Array.isArray(cells)) {
+    const phones = cells.flatMap((cell) => at(cell, 'ue_list') ?? [])
+    events.push({ kind: 'ue_count', count: phones.length })
   }
   return events
 }
 
-function listOf(value: unknown): readonly unknown[] | undefined {
-  return Array.isArray(value) ? value : undefined
-}
-
 function at(value: unknown, ...keys: readonly string[]): unknown {
-  let found = value
-  for (const key of keys) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
-    found = Reflect.get(found, key)
-  }
-  return found
+  return keys.reduce<unknown>((found, key) => (isRecord(found) ? found[key] : undefined), value)
 }

@@ -1,4 +1,4 @@
-import { isRecord } from '@steeple/contracts'
+import { isRecord, jsonIn } from '@steeple/contracts'
 import { isSafePath } from './files.ts'
 
 /** The name of the manifest in a configuration directory. */
@@ -56,12 +56,7 @@ export const NO_MANIFEST: Manifest = {
 
 /** Reads a manifest's text; undefined when it is none. */
 export function parseManifest(text: string): Manifest | undefined {
-  let read: unknown
-  try {
-    read = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const read = jsonIn(text)
   if (!isRecord(read) || read.version !== 1) return undefined
   const files = filesOf(read.files)
   const applied = appliedOf(read.applied)

@@ -2,19 +2,13 @@ import { join } from 'node:path'
 import {
   type Context,
   type CoreApplied,
-  type CoreComparison,
-  type CoreDesired,
   type CoreDriver,
-  type CoreLine,
-  type CoreOverlays,
-  type CorePlan,
   type CoreRestartPlan,
   type CoreRestored,
   type CoreRestorePlan,
   createTurns,
   nodeIdentityRef,
   type Rendered,
-  type Settings,
   southboundUnavailable,
   systemPrincipal,
   validationFailed,
@@ -74,28 +68,30 @@ async function applySet(
   )
 }
 
+/** The methods of a `CoreDriver` that are about its files. */
+type FilesDriver = Required<
+  Pick<
+    CoreDriver,
+    | 'render'
+    | 'plan'
+    | 'apply'
+    | 'takeOver'
+    | 'restoreOriginal'
+    | 'planRestore'
+    | 'compare'
+    | 'adopt'
+    | 'overlays'
+    | 'putOverlays'
+  >
+>
+
 /** A core whose configuration is a directory of files and whose daemons are containers: what its driver stands on. */
 export interface CoreFiles {
-  /** For `CoreDriver.render`: with the overlays of the operator's own. */
-  render(desired: CoreDesired, settings?: Settings): Promise<Rendered>
-  /** For `CoreDriver.apply`. Refused with `southbound_unavailable` while `southbound.driver` is `none`. */
-  apply(config: Rendered, signal: AbortSignal): Promise<CoreApplied>
-  /** For `CoreDriver.plan`. */
-  plan(config: Rendered, signal: AbortSignal, settings?: Settings): Promise<CorePlan>
-  /** For `CoreDriver.takeOver`. Refused with `validation_failed` while `southbound.driver` is `none`. */
-  takeOver(config: Rendered, named: readonly string[], signal: AbortSignal): Promise<string>
-  /** For `CoreDriver.restoreOriginal`. Restarts nobody while `southbound.driver` is `none`. */
-  restoreOriginal(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestored>
-  /** For `CoreDriver.planRestore`. */
-  planRestore(config: Rendered, copy: string | undefined, signal: AbortSignal): Promise<CoreRestorePlan>
-  /** For `CoreDriver.compare`. */
-  compare(desired: CoreDesired, settings: Settings, signal: AbortSignal): Promise<CoreComparison>
-  /** For `CoreDriver.adopt`. Refused with `validation_failed` while `southbound.driver` is `none`. */
-  adopt(desired: CoreDesired, ours: readonly CoreLine[], signal: AbortSignal): Promise<string>
-  /** For `CoreDriver.overlays`. */
-  overlays(signal: AbortSignal): Promise<CoreOverlays>
-  /** For `CoreDriver.putOverlays`. */
-  putOverlays(mark: string, text: string | undefined, signal: AbortSignal): Promise<void>
+  /**
+   * While `southbound.driver` is `none`: `apply` is refused with `southbound_unavailable`, `takeOver` and `adopt` with
+   * `validation_failed`, and `restoreOriginal` restarts nobody. `render` gives the overlays of the operator's own, too.
+   */
+  readonly driver: FilesDriver
   /** For `CoreObserved.configSha256`: hash of the set that the core was last seen well with; undefined when its files differ. */
   appliedSha256(): Promise<string | undefined>
   /**
@@ -136,7 +132,7 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
     const all = restartsOf(daemons, new Map(names.map((name) => [name, why]))).filter(isRestartable)
     return names.every((name) => all.some(({ daemon }) => daemon.name === name)) ? all : []
   }
-  return {
+  const driver: FilesDriver = {
     render: async (desired, settings = context.settings) => {
       const set = await parts.rendered(desired, settings)
       return await overlaid(parts.place(settings).configDir, set, (theirs) =>
@@ -185,6 +181,9 @@ export function createCoreFiles(context: Context, parts: CoreFilesParts): CoreFi
         }
       })
     },
+  }
+  return {
+    driver,
     appliedSha256: async () => {
       if (coreSetOf(context, parts, NOTHING).obstacle !== undefined) return undefined
       const { appliedSha256, state } = await applied()

@@ -3,7 +3,7 @@ import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createGunzip } from 'node:zlib'
-import { southboundUnavailable } from '@steeple/contracts'
+import { isRecord, jsonIn, southboundUnavailable } from '@steeple/contracts'
 
 /** Why a file cannot be read, besides the codes of the system. */
 const NO_FILE = 'it is a pipe, a device or a directory where a file must be'
@@ -33,15 +33,9 @@ export function positionFrom<T extends object>(
   text: string | undefined,
   isOne: (value: Partial<T>) => boolean,
 ): T | undefined {
-  if (text === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    const isKnown = typeof value === 'object' && value !== null && isOne(value)
-    // The check says that its fields are there.
-    return isKnown ? (value as T) : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonIn(text ?? '')
+  // The check says that its fields are there.
+  return isRecord(value) && isOne(value as Partial<T>) ? (value as T) : undefined
 }
 
 /** Where in which file: files are known by how they begin, since rotation renames, copies and packs them. */

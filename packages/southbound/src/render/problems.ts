@@ -1,4 +1,4 @@
-import { countText, type Settings } from '@steeple/contracts'
+import { countText, type Settings, validationFailed } from '@steeple/contracts'
 import { apnProblem, isMcc, isMnc } from '@steeple/telecom'
 import { Document, isScalar, Scalar, visit } from 'yaml'
 
@@ -41,9 +41,20 @@ function quote(node: unknown): void {
 /** Takes one problem: the key, and what is wrong with its value. */
 export type Found = (key: string, message: string) => void
 
+/** What is wrong with the settings, a line for each problem: its key, and what follows it. */
+export function problemsError(lines: readonly string[]): Error {
+  return validationFailed(lines.join('\n'), {
+    details: lines.map((line) => {
+      const [key = ''] = line.split(' ')
+      return { pointer: `/${key.replaceAll('.', '/')}`, message: line.slice(key.length + 1) }
+    }),
+  })
+}
+
 /** Subnets that one session function takes. More than 4 APNs of one subscriber are the HSS driver's concern. */
 const APNS_MAX = 16
 const SLICES_MAX = 8
+const UES_MAX = 1_000_000
 const SHOWN_MAX = 60
 
 /** A value as people can find it again; cut, and never more than one line. */
@@ -70,6 +81,28 @@ export function checkApns(apns: readonly string[], found: Found): void {
     else if (seen.has(lower)) found(`apns.${index}`, `is ${shown(apn)} a second time`)
     seen.add(lower)
   }
+}
+
+export function checkMaxUes(maxUes: number, found: Found): void {
+  if (!Number.isInteger(maxUes) || maxUes < 1 || maxUes > UES_MAX)
+    found('policy.max_ues', `is ${shown(maxUes)}; allowed is 1 to ${UES_MAX}`)
+}
+
+/** What is wrong with the host of the database as the core reaches it, `addresses.mongo`; undefined when nothing. */
+export function databaseHostProblem(host: string): string | undefined {
+  return /^[A-Za-z0-9.:_-]{1,253}$/.test(host) ? undefined : `is ${shown(host)}; allowed is a host`
+}
+
+const MONGO_URL = /^(mongodb(?:\+srv)?:\/\/)((?:[^/?#]*@)?)([^/?#@]+)(?:\/([^?#]*))?(\?[^#]*)?$/
+
+/** The parts of `hss.mongo_url`; empty for one that is not there, undefined when it cannot be read. */
+export function mongoUrlParts(
+  url: string,
+): Readonly<Record<'scheme' | 'login' | 'hosts' | 'database' | 'query', string>> | undefined {
+  const match = MONGO_URL.exec(url)
+  if (match === null) return undefined
+  const [, scheme = '', login = '', hosts = '', database = '', query = ''] = match
+  return { scheme, login, hosts, database, query }
 }
 
 /** What a core understands by a slice. */

@@ -46,7 +46,7 @@ const desired = (one: FakeCore) => {
 test('compares without a write: what differs, what it costs, what stays', () =>
   inTheirs(async (world, one) => {
     const before = await readdir(world.root.path, { recursive: true })
-    const { files, adopted, replaced } = await one.core.compare(
+    const { files, adopted, replaced } = await one.core.driver.compare(
       desired(one),
       one.fake.context.settings,
       never,
@@ -73,17 +73,17 @@ test('compares without a write: what differs, what it costs, what stays', () =>
 
 test('takes files in without a changed byte or a restart, and changes later only what a setting changes', () =>
   inTheirs(async (world, one) => {
-    const copy = await one.core.adopt(desired(one), [], never)
+    const copy = await one.core.driver.adopt(desired(one), [], never)
     assert.is(await readFile(join(copy, 'mme.yaml'), 'utf8'), THEIRS['mme.yaml'])
-    const set = await one.core.render(desired(one))
-    const plan = await one.core.plan(set, never)
+    const set = await one.core.driver.render(desired(one))
+    const plan = await one.core.driver.plan(set, never)
     assert.equal([plan.state, plan.held], ['in_sync', undefined])
     assert.equal(plan.overlays?.find(({ path }) => path === 'mme.yaml')?.keys, ['logger', 'hss_map'])
-    await one.core.apply(set, never)
+    await one.core.driver.apply(set, never)
     assert.is(world.engine.restarts.length, 0)
     for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
     one.change({ tac: 8 })
-    await one.core.apply(await one.core.render(desired(one)), never)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
     assert.is(await text(world, 'mme.yaml'), (THEIRS['mme.yaml'] ?? '').replace('tac: 7', 'tac: 8'))
     assert.is(await text(world, 'hss.yaml'), THEIRS['hss.yaml'])
     assert.equal([...new Set(world.engine.restarts)], ['c-mme', 'c-smf'])
@@ -92,9 +92,9 @@ test('takes files in without a changed byte or a restart, and changes later only
 test('a setting that becomes what the file says already changes nothing', () =>
   inTheirs(async (world, one) => {
     await writeFile(join(world.dir, 'mme.yaml'), (THEIRS['mme.yaml'] ?? '').replace('tac: 7', 'tac: 8'))
-    await one.core.adopt(desired(one), [], never)
+    await one.core.driver.adopt(desired(one), [], never)
     one.change({ tac: 8 })
-    await one.core.apply(await one.core.render(desired(one)), never)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
     assert.is(await text(world, 'mme.yaml'), (THEIRS['mme.yaml'] ?? '').replace('tac: 7', 'tac: 8'))
     assert.equal(world.engine.restarts, [])
   }))
@@ -103,30 +103,34 @@ test('counts the phones of a core that no setting names yet', () =>
   inTheirs(async (_world, one) => {
     const { settings } = one.fake.context
     const found = { ...settings, tac: 9 }
-    const { replaced } = await one.core.compare(desired(one), found, never)
+    const { replaced } = await one.core.driver.compare(desired(one), found, never)
     assert.is(replaced.dropped, 9)
   }))
 
 test('writes the lines that it is told to write, and no other', () =>
   inTheirs(async (world, one) => {
-    await one.core.adopt(desired(one), [{ path: 'hss.yaml', key: 'max' }], never)
-    const set = await one.core.render(desired(one))
-    const plan = await one.core.plan(set, never)
+    await one.core.driver.adopt(desired(one), [{ path: 'hss.yaml', key: 'max' }], never)
+    const set = await one.core.driver.render(desired(one))
+    const plan = await one.core.driver.plan(set, never)
     assert.equal(
       plan.daemons.filter(({ action }) => action === 'restart').map(({ name }) => name),
       ['hss'],
     )
-    await one.core.apply(set, never)
+    await one.core.driver.apply(set, never)
     assert.is(await text(world, 'hss.yaml'), `${THEIRS['hss.yaml']}max: 128\n`)
     assert.equal(world.engine.restarts, ['c-hss'])
-    const wrong = await failureOf(one.core.adopt(desired(one), [{ path: 'hss.yaml', key: 'other' }], never))
+    const wrong = await failureOf(
+      one.core.driver.adopt(desired(one), [{ path: 'hss.yaml', key: 'other' }], never),
+    )
     assert.match(wrong.message, /hss\.yaml: other is no key/)
   }))
 
 test('refuses lines of a file that is not there before it writes anything', () =>
   inTheirs(async (world, one) => {
     const before = await readdir(world.root.path, { recursive: true })
-    const wrong = await failureOf(one.core.adopt(desired(one), [{ path: 'amf.yaml', key: 'max' }], never))
+    const wrong = await failureOf(
+      one.core.driver.adopt(desired(one), [{ path: 'amf.yaml', key: 'max' }], never),
+    )
     assert.match(wrong.message, /amf\.yaml: .* has no such file of this core/)
     assert.equal(await readdir(world.root.path, { recursive: true }), before)
   }))
@@ -140,54 +144,54 @@ test('cuts nothing of a long value', () => {
 
 test('follows what the operator writes into an overlay, and forgets one that is removed', () =>
   inTheirs(async (world, one) => {
-    await one.core.adopt(desired(one), [], never)
+    await one.core.driver.adopt(desired(one), [], never)
     await writeFile(join(world.dir, 'overlays/mme.yaml'), `${THEIRS['mme.yaml']}time: 3\n`)
-    await one.core.apply(await one.core.render(desired(one)), never)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
     assert.is(await text(world, 'mme.yaml'), `${THEIRS['mme.yaml']}time: 3\n`)
     await writeFile(join(world.dir, 'overlays/mme.yaml'), 'a: [\n')
-    const broken = await failureOf(one.core.render(desired(one)))
+    const broken = await failureOf(one.core.driver.render(desired(one)))
     assert.match(broken.message, /the overlay overlays\/mme\.yaml cannot be read: /)
     await rm(join(world.dir, 'overlays/mme.yaml'))
-    await one.core.apply(await one.core.render(desired(one)), never)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
     assert.is(await text(world, 'mme.yaml'), one.wanted().files.get('mme.yaml'))
   }))
 
 test('gives the overlays as one text, from which an empty directory becomes what it was, byte for byte', () =>
   inTheirs(async (world, one) => {
-    assert.equal(await one.core.overlays(never), { text: '', mark: undefined, isNew: true })
-    await one.core.adopt(desired(one), [], never)
+    assert.equal(await one.core.driver.overlays(never), { text: '', mark: undefined, isNew: true })
+    await one.core.driver.adopt(desired(one), [], never)
     one.change({ tac: 8 })
-    await one.core.apply(await one.core.render(desired(one)), never)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
     const paths = Object.keys(THEIRS)
     const before = await Promise.all(paths.map((path) => text(world, path)))
-    const { text: kept, isNew } = await one.core.overlays(never)
+    const { text: kept, isNew } = await one.core.driver.overlays(never)
     assert.is(isNew, false)
-    await one.core.putOverlays('first', undefined, never)
-    assert.equal(await one.core.overlays(never), { text: kept, mark: 'first', isNew: false })
+    await one.core.driver.putOverlays('first', undefined, never)
+    assert.equal(await one.core.driver.overlays(never), { text: kept, mark: 'first', isNew: false })
     await rm(world.dir, { recursive: true })
     await mkdir(world.dir)
-    assert.equal(await one.core.overlays(never), { text: '', mark: undefined, isNew: true })
-    await one.core.putOverlays('second', kept, never)
-    assert.is((await one.core.overlays(never)).text, kept)
-    await one.core.apply(await one.core.render(desired(one)), never)
+    assert.equal(await one.core.driver.overlays(never), { text: '', mark: undefined, isNew: true })
+    await one.core.driver.putOverlays('second', kept, never)
+    assert.is((await one.core.driver.overlays(never)).text, kept)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
     assert.equal(await Promise.all(paths.map((path) => text(world, path))), before)
-    assert.is((await one.core.overlays(never)).mark, 'second')
+    assert.is((await one.core.driver.overlays(never)).mark, 'second')
     await writeFile(join(world.dir, 'overlays/upf.yaml'), 'apns: other\n')
-    await one.core.putOverlays('third', kept, never)
+    await one.core.driver.putOverlays('third', kept, never)
     assert.is(await text(world, 'overlays/upf.yaml'), THEIRS['upf.yaml'])
   }))
 
 test('puts everything back as it was, overlays too', () =>
   inTheirs(async (world, one) => {
-    await one.core.adopt(desired(one), [], never)
+    await one.core.driver.adopt(desired(one), [], never)
     one.change({ tac: 8 })
-    await one.core.apply(await one.core.render(desired(one)), never)
-    const set = await one.core.render(desired(one))
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
+    const set = await one.core.driver.render(desired(one))
     const before = await readdir(world.dir, { recursive: true })
-    const planned = await one.core.planRestore(set, undefined, never)
+    const planned = await one.core.driver.planRestore(set, undefined, never)
     assert.equal([planned.changed, planned.restarts, planned.dropped], [['mme.yaml'], ['mme', 'smf'], 3])
     assert.equal(await readdir(world.dir, { recursive: true }), before)
-    const done = await one.core.restoreOriginal(set, undefined, never)
+    const done = await one.core.driver.restoreOriginal(set, undefined, never)
     assert.equal([done.copy, done.changed, done.restarted], [planned.copy, planned.changed, planned.restarts])
     for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
     assert.equal(
@@ -199,21 +203,21 @@ test('puts everything back as it was, overlays too', () =>
 test('names the edits that it undoes and where they are kept, and leaves no overlays of its own behind', () =>
   inTheirs(async (world, one) => {
     const ours = [{ path: 'hss.yaml', key: 'max' }]
-    await one.core.adopt(desired(one), ours, never)
-    await one.core.apply(await one.core.render(desired(one)), never)
-    const set = () => one.core.render(desired(one))
-    const untouched = await one.core.planRestore(await set(), undefined, never)
+    await one.core.driver.adopt(desired(one), ours, never)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
+    const set = () => one.core.driver.render(desired(one))
+    const untouched = await one.core.driver.planRestore(await set(), undefined, never)
     // What `--ours` wrote is no edit of anybody.
     assert.equal([untouched.edits, untouched.kept, untouched.left], [[], undefined, []])
     await writeFile(join(world.dir, 'overlays/smf.yaml'), 'apns: internet # mine\n')
-    await one.core.apply(await set(), never)
+    await one.core.driver.apply(await set(), never)
     await writeFile(join(world.dir, 'mme.yaml'), `${THEIRS['mme.yaml']}# by hand\n`)
     await writeFile(join(world.dir, 'overlays/notes.txt'), 'of mine\n')
-    const planned = await one.core.planRestore(await set(), undefined, never)
+    const planned = await one.core.driver.planRestore(await set(), undefined, never)
     const edits = ['mme.yaml', 'overlays/smf.yaml']
     const originals = join(world.root.path, 'core-originals/core_a')
     assert.equal([planned.edits, planned.kept, planned.left], [edits, originals, ['overlays/notes.txt']])
-    const done = await one.core.restoreOriginal(await set(), undefined, never)
+    const done = await one.core.driver.restoreOriginal(await set(), undefined, never)
     assert.equal([done.edits, done.left], [edits, ['overlays/notes.txt']])
     const copy = (path: string) => readFile(join(done.kept ?? '', path), 'utf8')
     assert.is(await copy('overlays/smf.yaml'), 'apns: internet # mine\n')
@@ -222,34 +226,34 @@ test('names the edits that it undoes and where they are kept, and leaves no over
     for (const [path, content] of Object.entries(THEIRS)) assert.is(await text(world, path), content)
     // Nothing of this service is left in there: what the operator writes from now on is nobody's to undo.
     await writeFile(join(world.dir, 'smf.yaml'), 'apns: new\n')
-    const again = await one.core.restoreOriginal(await set(), undefined, never)
+    const again = await one.core.driver.restoreOriginal(await set(), undefined, never)
     assert.equal([again.changed, again.edits, again.restarted], [[], [], []])
     assert.is(await text(world, 'smf.yaml'), 'apns: new\n')
     // By its name it brings the files back, and no overlay that nobody would read.
     const kept = done.kept?.split('/').at(-1)
-    await one.core.restoreOriginal(await set(), kept, never)
+    await one.core.driver.restoreOriginal(await set(), kept, never)
     assert.match(await text(world, 'mme.yaml'), /# by hand/)
     assert.equal(await readdir(join(world.dir, 'overlays'), { recursive: true }), ['notes.txt'])
   }))
 
 test('takes files that it gave back for those of others, though its own were the same', () =>
   inTheirs(async (_, one) => {
-    await one.core.adopt(desired(one), [], never)
-    await one.core.apply(await one.core.render(desired(one)), never)
-    await one.core.restoreOriginal(await one.core.render(desired(one)), undefined, never)
-    const { held } = await one.core.plan(await one.core.render(desired(one)), never)
+    await one.core.driver.adopt(desired(one), [], never)
+    await one.core.driver.apply(await one.core.driver.render(desired(one)), never)
+    await one.core.driver.restoreOriginal(await one.core.driver.render(desired(one)), undefined, never)
+    const { held } = await one.core.driver.plan(await one.core.driver.render(desired(one)), never)
     assert.equal(held, Object.keys(THEIRS).toSorted())
   }))
 
 test('goes back to the operator’s files when the core refuses a change, and writes nothing under none', () =>
   inTheirs(async (world, one) => {
-    await one.core.adopt(desired(one), [], never)
+    await one.core.driver.adopt(desired(one), [], never)
     one.change({ tac: 666 })
     const refused = await failureOf(
-      one.core.apply(
+      one.core.driver.apply(
         renderedOf(
           new Map(
-            [...(await one.core.render(desired(one))).files].map(([path, content]) => [
+            [...(await one.core.driver.render(desired(one))).files].map(([path, content]) => [
               path,
               path === 'mme.yaml' ? 'plmn: 1\ntac: bad\n' : content,
             ]),
@@ -261,7 +265,7 @@ test('goes back to the operator’s files when the core refuses a change, and wr
     assert.is(refused.code, 'core_config_refused')
     assert.is(await text(world, 'mme.yaml'), THEIRS['mme.yaml'])
     one.fake.changeSettings(settingsOf(world, { southbound: { driver: 'none' } }))
-    assert.is((await failureOf(one.core.adopt(desired(one), [], never))).code, 'validation_failed')
+    assert.is((await failureOf(one.core.driver.adopt(desired(one), [], never))).code, 'validation_failed')
   }))
 
 test.run()

@@ -254,7 +254,7 @@ test('applies one set after the other when several are asked for at a time', () 
   inCore(async (world, { core, apply, wanted }) => {
     const desired = { plmn: { mcc: '999', mnc: '99' }, tac: 99, apns: ['internet'], maxUes: 128 }
     const other = renderedOf(filesFor(desired))
-    await Promise.all([core.apply(other, never), apply(), core.apply(other, never), apply()])
+    await Promise.all([core.driver.apply(other, never), apply(), core.driver.apply(other, never), apply()])
     assert.is(await core.appliedSha256(), wanted().sha256)
     assert.is(world.running.get('mme')?.get('mme.yaml'), 'plmn: 99999\ntac: 7\n')
   }))

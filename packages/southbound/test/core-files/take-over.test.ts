@@ -51,7 +51,7 @@ test('touches no file of others before somebody agrees to exactly these', () =>
       /did not write freediameter\/smf\.conf, mme\.yaml in .*svc core take-over/,
     )
     assert.match((await failureOf(apply())).message, /nothing is applied until you agree/)
-    const fewer = await failureOf(core.takeOver(wanted(), ['mme.yaml'], never))
+    const fewer = await failureOf(core.driver.takeOver(wanted(), ['mme.yaml'], never))
     assert.match(fewer.message, /freediameter\/smf\.conf, mme\.yaml: name exactly these/)
     assert.is((await failureOf(apply())).code, 'southbound_unavailable')
     assert.equal(await contents(world.dir), THEIRS)
@@ -60,7 +60,7 @@ test('touches no file of others before somebody agrees to exactly these', () =>
 
 test('keeps what others wrote for good, whatever changes afterwards, and puts it back in one step', () =>
   inTheirs(async (world, one) => {
-    const copy = await one.core.takeOver(one.wanted(), HELD, never)
+    const copy = await one.core.driver.takeOver(one.wanted(), HELD, never)
     await one.apply()
     for (let tac = 8; tac < 18; tac += 1) {
       one.change({ tac })
@@ -72,7 +72,7 @@ test('keeps what others wrote for good, whatever changes afterwards, and puts it
     assert.equal([shown.held, shown.originals], [undefined, [copy]])
     assert.match(shown.notes.join(), /kept in .*svc core restore-original/)
     const restarts = world.engine.restarts.length
-    const done = await one.core.restoreOriginal(one.wanted(), undefined, never)
+    const done = await one.core.driver.restoreOriginal(one.wanted(), undefined, never)
     assert.equal(await contents(world.dir), THEIRS)
     assert.is(done.copy, copy.split('/').at(-1))
     // Those whose files only this service wrote do not start without them, and that is said.
@@ -85,15 +85,18 @@ test('keeps what others wrote for good, whatever changes afterwards, and puts it
 
 test('puts files back but restarts nobody under southbound.driver none', () =>
   inTheirs(async (world, one) => {
-    await one.core.takeOver(one.wanted(), HELD, never)
+    await one.core.driver.takeOver(one.wanted(), HELD, never)
     await one.apply()
     one.fake.changeSettings(settingsOf(world, { southbound: { driver: 'none' } }))
     const restarts = world.engine.restarts.length
-    const done = await one.core.restoreOriginal(one.wanted(), undefined, never)
+    const done = await one.core.driver.restoreOriginal(one.wanted(), undefined, never)
     assert.match(done.problem ?? '', /southbound\.driver is none/)
     assert.equal(await contents(world.dir), THEIRS)
     assert.is(world.engine.restarts.length, restarts)
-    assert.is((await failureOf(one.core.takeOver(one.wanted(), HELD, never))).code, 'validation_failed')
+    assert.is(
+      (await failureOf(one.core.driver.takeOver(one.wanted(), HELD, never))).code,
+      'validation_failed',
+    )
   }))
 
 test('asks nobody about an empty directory, files that are the same, or files of its own without their list', () =>
@@ -114,7 +117,7 @@ test('asks nobody about an empty directory, files that are the same, or files of
 
 test('keeps each edit of a file of its own, also one that came after a refused set', () =>
   inTheirs(async (world, one) => {
-    await one.core.takeOver(one.wanted(), HELD, never)
+    await one.core.driver.takeOver(one.wanted(), HELD, never)
     one.change({ tac: 666 })
     assert.is((await failureOf(one.apply())).code, 'core_config_refused')
     assert.equal(await contents(world.dir), THEIRS, 'the way back is to what was there')
@@ -132,13 +135,13 @@ test('keeps each edit of a file of its own, also one that came after a refused s
 test('leaves alone what it cannot copy as it is, and copies of an earlier release that may hold what nobody else has', () =>
   inTheirs(async (world, one) => {
     await writeFile(join(world.dir, 'mme.yaml'), Buffer.from('# f\xfcr uns\n', 'latin1'))
-    const error = await failureOf(one.core.takeOver(one.wanted(), HELD, never))
+    const error = await failureOf(one.core.driver.takeOver(one.wanted(), HELD, never))
     assert.match(error.message, /mme\.yaml is not UTF-8; it was left as it is/)
     await writeFile(join(world.dir, 'mme.yaml'), THEIRS['mme.yaml'] ?? '')
     const earlier = join(world.root.path, 'core-backups/core_a/20260101T000000000Z-0a0b0c0d')
     await mkdir(earlier, { recursive: true })
     await writeFile(join(earlier, 'mme.yaml'), 'of an operator\n')
-    await one.core.takeOver(one.wanted(), HELD, never)
+    await one.core.driver.takeOver(one.wanted(), HELD, never)
     for (let tac = 8; tac < 16; tac += 1) {
       one.change({ tac })
       await one.apply()

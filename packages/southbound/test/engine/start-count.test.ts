@@ -1,6 +1,6 @@
 import { assert, fakeClock, suite } from '@steeple/testkit'
 import type { ContainerState, Engine } from '../../src/engine/engine.ts'
-import { countingEngine } from '../../src/engine/start-count.ts'
+import { countingEngine } from '../../src/engine/engine.ts'
 
 const starts = suite('southbound/start-count')
 const { signal } = new AbortController()

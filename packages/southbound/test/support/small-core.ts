@@ -96,8 +96,8 @@ export async function fakeCore(
     fake,
     core,
     wanted,
-    plan: () => core.plan(wanted(), signal),
-    apply: () => core.apply(wanted(), signal),
+    plan: () => core.driver.plan(wanted(), signal),
+    apply: () => core.driver.apply(wanted(), signal),
     change: (settings) => fake.changeSettings(settingsOf(world, settings)),
     close: async () => {
       await fake.dispose()

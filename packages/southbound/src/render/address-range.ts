@@ -80,6 +80,11 @@ function partsOf(first: bigint, family: 4 | 6, prefix: number, count: number): R
   return { bounds, sessions: Number(size) - (family === 4 ? 3 : 2) }
 }
 
+/** A range as it is written, with its first address. */
+export function rangeText({ network, prefix }: AddressRange): string {
+  return `${network}/${prefix}`
+}
+
 /** An address as URL and `host:port` write it. */
 export function hostText(address: string): string {
   return address.includes(':') ? `[${address}]` : address

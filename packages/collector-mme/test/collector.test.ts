@@ -1,18 +1,9 @@
 import { imsiHash } from '@steeple/telecom'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, suite } from '@steeple/testkit'
 import { collected } from './support/collected.ts'
 import { phone, recordedItems, ueItem } from './support/core.ts'
 
 const collector = suite('collector-mme')
-
-async function failure(work: Promise<unknown>): Promise<{ code?: string; message: string }> {
-  try {
-    await work
-  } catch (error) {
-    return error as { code?: string; message: string } // read as what the tests expect it to be
-  }
-  throw new Error('it must fail')
-}
 
 collector('tells who, where and how of sessions of both generations', async () => {
   await using it = await collected()
@@ -170,7 +161,7 @@ collector(
 collector('says what release it takes, and what to do', async () => {
   await using it = await collected()
   it.core.release = '2.7.6'
-  const { code, message } = await failure(it.poll())
+  const { code, message } = await failureOf(it.poll())
   assert.is(code, 'southbound_unavailable')
   assert.match(message, /^mme has no \/ue-info: .* from Open5GS 2\.7\.7 on; update the core/)
 })
@@ -180,7 +171,7 @@ collector('fails rather than end sessions while the SMF is away or a page does n
   it.core.attach(phone(1))
   assert.is((await it.poll()).sightings.length, 1)
   await it.core.stop('smf')
-  assert.match((await failure(it.poll())).message, /smf cannot be asked: ECONNREFUSED/)
+  assert.match((await failureOf(it.poll())).message, /smf cannot be asked: ECONNREFUSED/)
 })
 
 collector('ends no session because phones move between two pages', async () => {
@@ -261,7 +252,7 @@ collector('asks by the configuration beside a core driver of another make', asyn
   await it.core.stop('mme')
   assert.equal((await it.poll()).unseen, ['lte'])
   await it.core.stop('smf')
-  assert.match((await failure(it.poll())).message, /smf cannot be asked/)
+  assert.match((await failureOf(it.poll())).message, /smf cannot be asked/)
 })
 
 for (const [gone, technology, other] of [
@@ -289,7 +280,7 @@ for (const [gone, technology, other] of [
       `2 sessions; the sessions of the other are as they were: ${gone} cannot be asked`,
     )
     await it.core.stop(other === 'lte' ? 'mme' : 'amf')
-    assert.match((await failure(it.poll())).message, /cannot be asked/)
+    assert.match((await failureOf(it.poll())).message, /cannot be asked/)
   })
 
 collector('tells what the MME knows where nobody said where the SMF is', async () => {
@@ -333,7 +324,7 @@ collector('is not ill beside another core where no Open5GS was ever seen, and en
 collector('fails while the driver of the core is not loaded: it alone knows where the SMF is', async () => {
   await using it = await collected({ hasDriver: false })
   it.core.attach(phone(1))
-  assert.match((await failure(it.poll())).message, /^driver-core-a is not loaded/)
+  assert.match((await failureOf(it.poll())).message, /^driver-core-a is not loaded/)
   assert.equal(it.core.asked, [])
 })
 

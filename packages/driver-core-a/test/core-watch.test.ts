@@ -1,9 +1,8 @@
 import { type CoreObserved, ranDriverRef, type Settings } from '@steeple/contracts'
-import { assert, defaultSettings, fakeContext, suite } from '@steeple/testkit'
+import { assert, defaultSettings, fakeContext, patient, suite } from '@steeple/testkit'
 import { coreWatch } from '../src/plugin.ts'
 
 const watch = suite('driver-core-a/core watch')
-const patient = () => AbortSignal.timeout(60_000)
 
 function watched(driver: Settings['southbound']['driver']): {
   readonly see: (state: 'up' | 'down') => void

@@ -1,6 +1,6 @@
 import type { Clock } from '@steeple/contracts'
 import { type CoreInfo, coreInfo, type InfoPlaces } from '@steeple/southbound'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, patient, suite } from '@steeple/testkit'
 import type { Generation } from '../src/render/roles.ts'
 import { phone } from './support/phones.ts'
 import { recordedItem } from './support/recordings.ts'
@@ -8,7 +8,6 @@ import { type StandInCore, type StandInDaemon, standInCore } from './support/sta
 
 const info = suite('driver-core-a/info')
 const CLOCK: Clock = { nowMs: () => performance.now(), monotonicMs: () => performance.now() }
-const patient = () => AbortSignal.timeout(60_000)
 /** What a walk may take on a busy machine. */
 const WALK_MS = 60_000
 
@@ -25,15 +24,6 @@ async function withCore(body: (core: StandInCore) => Promise<void>): Promise<voi
   } finally {
     await core.close()
   }
-}
-
-async function failure(work: Promise<unknown>): Promise<{ code?: string; message: string }> {
-  try {
-    await work
-  } catch (error) {
-    return error as { code?: string; message: string } // read as what the tests expect it to be
-  }
-  throw new Error('it must fail')
 }
 
 info('counts who is registered, not who is remembered, refused or just cut', () =>
@@ -86,7 +76,7 @@ info('infers from its sessions who is registered on 2.7.7, which does not say it
 info('says what release it takes when an older one refuses', () =>
   withCore(async (core) => {
     core.release = '2.7.6'
-    const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
+    const { code, message } = await failureOf(infoOf(core, 'epc').ues.recent(0, patient()))
     assert.is(code, 'southbound_unavailable')
     assert.match(
       message,
@@ -146,13 +136,13 @@ info('gives one error for a list that cannot be read, whatever is wrong with it'
       [{ how: 'break' }, /ECONNRESET|hang up/],
     ] as const) {
       core.fault = () => odd
-      const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
+      const { code, message } = await failureOf(infoOf(core, 'epc').ues.recent(0, patient()))
       assert.is(code, 'southbound_unavailable')
       assert.match(message, words)
     }
     await core.stop('mme')
     assert.match(
-      (await failure(infoOf(core, 'epc').ues.recent(0, patient()))).message,
+      (await failureOf(infoOf(core, 'epc').ues.recent(0, patient()))).message,
       /mme cannot be asked: ECONNREFUSED/,
     )
   }),
@@ -167,7 +157,7 @@ info('asks by HTTPS where the address says so', () =>
       plmn: '99999',
     }))
     // The other side does not speak it.
-    const { code, message } = await failure(lists.ues.recent(0, patient()))
+    const { code, message } = await failureOf(lists.ues.recent(0, patient()))
     assert.is(code, 'southbound_unavailable')
     assert.match(message, /mme cannot be asked: (EPROTO|ERR_SSL)/)
   }),
@@ -189,7 +179,7 @@ info('takes a list without an end for one that cannot be read, and asks little o
     ]) {
       asked = 0
       core.fault = odd
-      const { code, message } = await failure(infoOf(core, 'epc').ues.recent(0, patient()))
+      const { code, message } = await failureOf(infoOf(core, 'epc').ues.recent(0, patient()))
       assert.is(code, 'southbound_unavailable')
       assert.match(message, /^mme lists more than 200000 entries at \/ue-info$/)
       assert.ok(asked <= 13, `${asked} pages were asked for`)
@@ -212,7 +202,7 @@ info('says that a walk takes too long, and leaves the core alone for some second
       nowMs = 1_000
       return { how: 'hang' }
     }
-    const { code, message } = await failure(ues.recent(0, patient()))
+    const { code, message } = await failureOf(ues.recent(0, patient()))
     assert.is(code, 'southbound_unavailable')
     assert.is(message, 'the lists of the core cannot be read: they take longer than 2000 ms')
     core.fault = () => undefined
@@ -222,10 +212,10 @@ info('says that a walk takes too long, and leaves the core alone for some second
       () => ues.recent(0, patient()),
       () => ues.recent(0, patient()),
     ]
-    for (const one of ask) assert.is((await failure(one())).message, message)
+    for (const one of ask) assert.is((await failureOf(one())).message, message)
     assert.is(core.asked.length, 1)
     nowMs = 5_999
-    assert.is((await failure(ues.recent(0, patient()))).message, message)
+    assert.is((await failureOf(ues.recent(0, patient()))).message, message)
     assert.is((await ues.since(nowMs, patient())).value.ues.size, 0)
     nowMs += 10_000
     assert.is((await ues.recent(0, patient())).value.ues.size, 0)
@@ -249,7 +239,7 @@ info('leaves a core alone the longer the more walks failed one after the other, 
       return isWell ? undefined : { status: 500 }
     }
     const restS = async (): Promise<number> => {
-      await failure(ues.recent(0, patient()))
+      await failureOf(ues.recent(0, patient()))
       const [asked, fromMs] = [core.asked.length, nowMs]
       while (core.asked.length === asked) {
         nowMs += 1_000
@@ -323,7 +313,7 @@ info('lets one stop waiting without ending the walk of the others', () =>
     core.phones.push(phone(1))
     const { ues } = infoOf(core, 'epc')
     const impatient = new AbortController()
-    const stopped = failure(ues.recent(0, impatient.signal))
+    const stopped = failureOf(ues.recent(0, impatient.signal))
     const patientOne = ues.recent(1_000, patient())
     impatient.abort(new Error('enough'))
     assert.is((await stopped).message, 'enough')

@@ -1,13 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type HssSurvey, hssDriverRef } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, patient, suite } from '@steeple/testkit'
 import { poolsIn } from '../src/render/kept-pools.ts'
 import { desiredOf } from './support/desired.ts'
 import { type World, world } from './support/world.ts'
 
 const test = suite('driver-core-a/kept-pools')
-const patient = () => AbortSignal.timeout(60_000)
 
 /** Two pools of an operator: one APN has a range and a device of its own. */
 const pools = (section: string, first = '10.45.0.0/16', more = ''): string => `# by hand

@@ -1,11 +1,10 @@
 import { type HssDriver, hssDriverRef, type Imsi, southboundUnavailable } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, patient, suite } from '@steeple/testkit'
 import type { KickLimits } from '../src/kick/kick.ts'
 import { type Phone, phone } from './support/phones.ts'
 import { type World, world } from './support/world.ts'
 
 const kick = suite('driver-core-a/kick')
-const patient = () => AbortSignal.timeout(60_000)
 const LIMITS: KickLimits = { overallMs: 1_500, graceMs: 400, pollMs: 10 }
 /** For what comes true: a busy machine only takes longer. */
 const UNHURRIED: KickLimits = { ...LIMITS, overallMs: 25_000 }
@@ -38,15 +37,6 @@ function hssOf({ fake, core }: World, isWorking = true): readonly (readonly Imsi
 function cut(one: Phone): void {
   one.state = one.technology === 'lte' ? 'cut' : 'deregistered'
   one.hasSession = false
-}
-
-async function failure(work: Promise<unknown>): Promise<{ code?: string; message: string; stack?: string }> {
-  try {
-    await work
-  } catch (error) {
-    return error as { code?: string; message: string } // read as what the tests expect it to be
-  }
-  throw new Error('it must fail')
 }
 
 kick('says yes once a block alone has cut the phone, and asks for nothing more', () =>
@@ -185,9 +175,9 @@ kick('throws southbound_unavailable when the core cannot be asked, without the I
         throw southboundUnavailable('the database does not answer')
       },
     })
-    const problems = [await failure(it.a.driver.kick(one.imsi, patient()))]
+    const problems = [await failureOf(it.a.driver.kick(one.imsi, patient()))]
     await it.core.stop('mme')
-    problems.push(await failure(it.a.driver.kick(one.imsi, patient())))
+    problems.push(await failureOf(it.a.driver.kick(one.imsi, patient())))
     for (const problem of problems) {
       assert.is(problem.code, 'southbound_unavailable')
       assert.not.match(JSON.stringify([problem, problem.message, problem.stack]), one.imsi)
@@ -200,9 +190,9 @@ kick('keeps the IMSI out of what it says of an AMF that refuses, is silent or go
     const one = phone(1, 'nr')
     it.core.phones.push(one)
     it.bus.answer = () => 400
-    const problems = [await failure(it.a.driver.kick(one.imsi, patient()))]
+    const problems = [await failureOf(it.a.driver.kick(one.imsi, patient()))]
     await it.bus.close()
-    problems.push(await failure(it.a.driver.kick(one.imsi, patient())))
+    problems.push(await failureOf(it.a.driver.kick(one.imsi, patient())))
     for (const problem of problems) {
       assert.is(problem.code, 'southbound_unavailable')
       const { cause } = problem as { cause?: Error }

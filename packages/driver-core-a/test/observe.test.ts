@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { workJudged } from '@steeple/southbound'
-import { assert, fakeContext, suite } from '@steeple/testkit'
+import { assert, fakeContext, patient, suite } from '@steeple/testkit'
 import { corePlaces } from '../src/core-places.ts'
 import { daemonLook } from '../src/observe/daemon-states.ts'
 import { DESIRED, desiredOf } from './support/desired.ts'
@@ -9,7 +9,6 @@ import { phone } from './support/phones.ts'
 import { type World, world } from './support/world.ts'
 
 const observe = suite('driver-core-a/observe')
-const patient = () => AbortSignal.timeout(60_000)
 
 async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
   await using it = await world(generation)

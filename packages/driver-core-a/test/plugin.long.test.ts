@@ -1,14 +1,22 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { coreDriverRef, healthBoardRef, type Imsi } from '@steeple/contracts'
-import { assert, eventually, loadTestbed, pluginFrom, suite, type Testbed, tempDir } from '@steeple/testkit'
+import {
+  assert,
+  eventually,
+  loadTestbed,
+  patient,
+  pluginFrom,
+  suite,
+  type Testbed,
+  tempDir,
+} from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
 import { DESIRED } from './support/desired.ts'
 import { phone } from './support/phones.ts'
 import { type StandInCore, standInCore } from './support/stand-in-core.ts'
 
 const pluginTests = suite('driver-core-a/plugin')
-const patient = () => AbortSignal.timeout(60_000)
 const SECRET = 'hunter2hunter2'
 
 let bed: Testbed

@@ -1,13 +1,12 @@
 import { type HssDriver, hssDriverRef, type Imsi, subscribersRef } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
-import { assert, suite } from '@steeple/testkit'
+import { assert, patient, suite } from '@steeple/testkit'
 import { desiredOf } from './support/desired.ts'
 import { type Phone, phone } from './support/phones.ts'
 import { recording } from './support/recordings.ts'
 import { type World, world } from './support/world.ts'
 
 const sessions = suite('driver-core-a/sessions')
-const patient = () => AbortSignal.timeout(60_000)
 /** A phone whose SIM is somebody else's: nobody issued or imported it here. */
 const STRANGER = 77
 const SEAMS = { kickLimits: { overallMs: 3_000, graceMs: 50, pollMs: 10 } }

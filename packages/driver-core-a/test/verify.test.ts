@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { coreDriverRef, hssDriverRef } from '@steeple/contracts'
 import { containerEngine } from '@steeple/lab-core'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, patient, suite } from '@steeple/testkit'
 import { hintFor, withHints } from '../src/core-driver.ts'
 import { daemonLook } from '../src/observe/daemon-states.ts'
 import { keptBus } from '../src/sbi/bus.ts'
@@ -12,7 +12,6 @@ import { recording } from './support/recordings.ts'
 import { type World, world } from './support/world.ts'
 
 const verify = suite('driver-core-a/verify')
-const patient = () => AbortSignal.timeout(60_000)
 
 async function withWorld(generation: 'epc' | '5gc', body: (it: World) => Promise<void>): Promise<void> {
   await using it = await world(generation)
@@ -48,15 +47,6 @@ function recordedError(name: string): string {
   return words
 }
 
-async function failure(work: Promise<unknown>): Promise<string> {
-  try {
-    await work
-  } catch (error) {
-    return (error as Error).message // the catalogue's
-  }
-  throw new Error('it must fail')
-}
-
 verify('takes daemons for well that answer, have their peer and are registered', () =>
   withWorld('5gc', async (it) => {
     for (const daemon of ['upf', 'smf', 'amf', 'pcf', 'nrf', 'scp', 'udr', 'bsf'])
@@ -64,7 +54,7 @@ verify('takes daemons for well that answer, have their peer and are registered',
     it.bus.types = ['AMF', 'SMF']
     assert.is(await probe(it, '5gc', 'udr'), 'it is not registered at the NRF')
     await it.bus.close()
-    assert.is(await failure(probe(it, '5gc', 'nrf')), 'nrf cannot be asked: ECONNREFUSED')
+    assert.is((await failureOf(probe(it, '5gc', 'nrf'))).message, 'nrf cannot be asked: ECONNREFUSED')
   }),
 )
 
@@ -75,7 +65,7 @@ verify('says what is missing', () =>
     it.core.fault = () => ({ status: 500 })
     assert.is(await probe(it, 'epc', 'mme'), 'its metrics server answers 500')
     await it.core.stop('hss')
-    assert.is(await failure(probe(it, 'epc', 'hss')), 'hss cannot be asked: ECONNREFUSED')
+    assert.is((await failureOf(probe(it, 'epc', 'hss'))).message, 'hss cannot be asked: ECONNREFUSED')
   }),
 )
 
@@ -122,7 +112,7 @@ verify(
       const good = await it.text()
       const moved = await driver.render({ ...desired, tac: 8 })
       it.engine.failing.set('core-mme', recordedError('bad-addr-not-local.yaml'))
-      const words = await failure(driver.apply(moved, patient()))
+      const words = (await failureOf(driver.apply(moved, patient()))).message
       assert.match(words, /mme does not get well .* Failed to initialize MME/)
       assert.match(words, /that is: the daemon does not have that address: see core_a\.addresses/)
       assert.match(words, /The last good files are back/)

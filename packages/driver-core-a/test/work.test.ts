@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { createServer, type Server } from 'node:net'
 import { hssDriverRef, type Imsi } from '@steeple/contracts'
 import { containerEngine } from '@steeple/lab-core'
-import { assert, eventually, fakeContext, memoryDb, suite } from '@steeple/testkit'
+import { assert, eventually, fakeContext, memoryDb, patient, suite } from '@steeple/testkit'
 import { coreLogs } from '../src/diagnose/diagnose.ts'
 import { poolAddresses } from '../src/mend/pool-addresses.ts'
 import { logTales } from '../src/observe/log-tales.ts'
@@ -12,7 +12,6 @@ import { phone } from './support/phones.ts'
 import { type World, world } from './support/world.ts'
 
 const work = suite('driver-core-a/work')
-const patient = () => AbortSignal.timeout(60_000)
 
 /** What the real daemons wrote when it happened to them (v2.8.0+66), with their colours. */
 const line = (domain: string, level: string, text: string): string =>

@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { subscribersRef } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, suite } from '@steeple/testkit'
 import { parse } from 'yaml'
-import { attach, failure, imsiOf, patient, refOf } from './support/clients.ts'
+import { attach, imsiOf, patient, refOf } from './support/clients.ts'
 import { desiredOf, desiredWith } from './support/desired.ts'
 import { ownAddresses } from './support/real-functions.ts'
 import { comeUp } from './support/stand-in-core.ts'
@@ -88,7 +88,7 @@ driver('puts the last good files back when a function does not come back', () =>
     await b.driver.apply(await b.driver.render(desiredWith()), patient())
     const before = await readFile(join(dir, 'amfcfg.yaml'), 'utf8')
     await core.stop('amf')
-    const error = await failure(b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient()))
+    const error = await failureOf(b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient()))
     assert.match(
       error.message,
       /amf does not get well with its new configuration: the AMF at .* nobody listens there/,
@@ -111,7 +111,7 @@ driver('asks the core where it is after a refused change, not where it should ha
     const { settings } = fake.context
     fake.changeSettings({ ...settings, core_b: { ...settings.core_b, addresses: { chf: '127.9.9.9' } } })
     engine.refuseNext('no such address')
-    const error = await failure(b.driver.apply(await render(), patient()))
+    const error = await failureOf(b.driver.apply(await render(), patient()))
     assert.is(error.code, 'core_config_refused', error.message)
     await stateOfChf()
     assert.is(await stateOfChf(), 'up')
@@ -244,7 +244,7 @@ driver('takes a change back with which the AMF listens to no base station', () =
     await b.driver.apply(await b.driver.render(desiredWith()), patient())
     const before = await readFile(join(dir, 'amfcfg.yaml'), 'utf8')
     engine.say('c-amf', `${HEARS}${DEAF.replaceAll('07:20:01', '07:21:01')}`)
-    const error = await failure(b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient()))
+    const error = await failureOf(b.driver.apply(await b.driver.render(desiredWith({ tac: 9 })), patient()))
     assert.is(error.code, 'core_config_refused')
     assert.match(
       error.message,
@@ -354,7 +354,7 @@ driver('knows no number of phones while the AMF does not tell one', () =>
     await b.driver.ues(patient())
     assert.is(shown(), 1)
     await core.stop('amf')
-    await failure(b.driver.ues(patient()))
+    await failureOf(b.driver.ues(patient()))
     assert.ok(Number.isNaN(shown()))
   }),
 )
@@ -378,7 +378,7 @@ driver('gives up a list for one who leaves, not for the others', () =>
   inWorld(async ({ b, core }) => {
     core.behaviour.oauth = false
     const leaving = new AbortController()
-    const gone = failure(b.driver.ues(leaving.signal))
+    const gone = failureOf(b.driver.ues(leaving.signal))
     const staying = b.driver.ues(patient())
     leaving.abort(new Error('no more'))
     assert.is((await gone).message, 'no more')
@@ -394,7 +394,7 @@ driver('counts kicks by their result and says in its health who cannot be asked'
     assert.is(await b.driver.kick(imsiOf(1), patient()), 'not_attached')
     await core.stop('smf')
     await core.stop('amf')
-    await failure(b.driver.kick(imsiOf(1), patient()))
+    await failureOf(b.driver.kick(imsiOf(1), patient()))
     const of = (result: string) => fake.metrics.value('svc_driver_core_b_kicks_total', { result })
     assert.equal([of('yes'), of('not_attached'), of('failed')], [1, 1, 1])
     await b.health.look(patient())
@@ -434,7 +434,7 @@ driver('writes no IMSI and no token into logs, errors, metrics and health', () =
     await b.driver.ues(patient())
     await b.driver.kick(imsiOf(1), patient())
     core.behaviour.instead.set('amf', ({ path }) => ({ status: 500, body: `no ${path}` }))
-    const failures = [failure(b.driver.kick(imsiOf(2), patient())), failure(b.driver.ues(patient()))]
+    const failures = [failureOf(b.driver.kick(imsiOf(2), patient())), failureOf(b.driver.ues(patient()))]
     for (const error of await Promise.all(failures))
       texts.push(error.message, String(error.stack), String(error.cause))
     await b.health.look(patient())

@@ -1,5 +1,5 @@
-import { assert, suite } from '@steeple/testkit'
-import { attach, failure, imsiOf, patient, refOf } from './support/clients.ts'
+import { assert, failureOf, suite } from '@steeple/testkit'
+import { attach, imsiOf, patient, refOf } from './support/clients.ts'
 import { makeWorld, type World } from './support/world.ts'
 
 const oam = suite('driver-core-b/what others may ask')
@@ -64,7 +64,7 @@ oam('fails for answers of an SMF that make no sense, and repeats nothing of them
       { status: 401, body: '{"error":"verify OAuth parse: imsi-999700000000001"}' },
     ]) {
       core.behaviour.instead.set('smf', () => answer)
-      const error = await failure(b.oam.session(refOf(1), patient()))
+      const error = await failureOf(b.oam.session(refOf(1), patient()))
       assert.is(error.code, 'southbound_unavailable')
       assert.not.match(error.message, /99970/)
     }

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { Context } from '@steeple/contracts'
-import { assert, eventually, fakeContext, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, failureOf, fakeContext, suite, tempDir } from '@steeple/testkit'
 import { type CoreB, createCoreB } from '../src/core-b.ts'
 import { createHttpClient, type HttpClient } from '../src/sbi/http-client.ts'
-import { failure, imsiOf, patient } from './support/clients.ts'
+import { imsiOf, patient } from './support/clients.ts'
 import { desiredOf } from './support/desired.ts'
 import {
   needRealFunctions,
@@ -86,7 +86,7 @@ real('starts with the rendered file, and takes the tokens that the driver fetche
 
 real('refuses the token of another NRF, and the driver says why', () =>
   withRealAmf('strangers', async ({ b }) => {
-    const error = await failure(b.driver.ues(patient()))
+    const error = await failureOf(b.driver.ues(patient()))
     assert.match(error.message, /does not take the NRF's token \(401\)/)
   }),
 )

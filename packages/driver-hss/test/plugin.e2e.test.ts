@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hssDriverRef } from '@steeple/contracts'
-import { assert, eventually, fakeContext, suite, unusedPort } from '@steeple/testkit'
+import { assert, eventually, fakeContext, patient, suite, unusedPort } from '@steeple/testkit'
 import { driverOf } from '../src/drivers.ts'
 import { plugin } from '../src/plugin.ts'
 import { lookInto } from './support/database.ts'
@@ -13,7 +13,6 @@ import { subscriber } from './support/subscribers.ts'
 // The start of the server is no part of a test's time.
 await sharedMongo()
 const pluginTests = suite('driver-hss/plugin')
-const patient = () => AbortSignal.timeout(60_000)
 
 async function setUp(hss: {
   driver: 'docdb_shell' | 'dbctl' | 'core_b' | 'none'

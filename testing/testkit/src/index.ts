@@ -24,6 +24,7 @@ export {
   testSeed,
 } from './drawn.ts'
 export { eventually } from './eventually.ts'
+export { failureOf, patient } from './failure.ts'
 export {
   type FakeClock,
   type FakeTimer,

@@ -1,5 +1,5 @@
-import { assert, suite } from '@steeple/testkit'
-import { attach, failure, imsiOf, patient, withClients } from '../support/clients.ts'
+import { assert, failureOf, suite } from '@steeple/testkit'
+import { attach, imsiOf, patient, withClients } from '../support/clients.ts'
 
 const http = suite('driver-core-b/HTTP')
 
@@ -13,7 +13,7 @@ http('follows the redirect of a path with a slash too many', () =>
       isFirst = false
       return { status: 301, location: path }
     })
-    const error = await failure(amf.registrations(patient()))
+    const error = await failureOf(amf.registrations(patient()))
     assert.match(error.message, /answers 301/)
     core.behaviour.instead.set('amf', ({ path }) =>
       path.endsWith('v1/') ? { status: 301, location: '/namf-oam/v1/registered-ue-context' } : undefined,
@@ -26,7 +26,7 @@ http('follows no redirect to somewhere else', () =>
   withClients(async ({ core, amf }) => {
     core.behaviour.oauth = false
     core.behaviour.instead.set('amf', () => ({ status: 301, location: `${core.urls.smf}/nsmf-oam/v1/` }))
-    await failure(amf.registrations(patient()))
+    await failureOf(amf.registrations(patient()))
     assert.is(core.asked.smf.length, 0)
   }),
 )
@@ -36,7 +36,7 @@ http('gives up a function that does not answer', () =>
     async ({ core, amf }) => {
       core.behaviour.oauth = false
       core.behaviour.instead.set('amf', () => 'hang')
-      assert.match((await failure(amf.registrations(patient()))).message, /no answer within 100 ms/)
+      assert.match((await failureOf(amf.registrations(patient()))).message, /no answer within 100 ms/)
     },
     { answerMs: 100 },
   ),
@@ -47,9 +47,9 @@ http('gives up a function that answers without end, that is away', async () => {
     async ({ core, amf }) => {
       core.behaviour.oauth = false
       core.behaviour.instead.set('amf', () => ({ status: 200, body: `[${' '.repeat(2000)}]` }))
-      assert.match((await failure(amf.registrations(patient()))).message, /larger than 1000 bytes/)
+      assert.match((await failureOf(amf.registrations(patient()))).message, /larger than 1000 bytes/)
       await core.stop('amf')
-      const error = await failure(amf.registrationsOf(imsiOf(1), patient()))
+      const error = await failureOf(amf.registrationsOf(imsiOf(1), patient()))
       assert.is(error.code, 'southbound_unavailable')
       assert.match(error.message, /nobody listens there/)
       assert.not.match(error.message, /99970/)
@@ -64,7 +64,7 @@ http('stops at once when its signal fires', () =>
     core.behaviour.instead.set('amf', () => 'hang')
     const reason = new Error('enough')
     const controller = new AbortController()
-    const call = failure(amf.registrations(controller.signal))
+    const call = failureOf(amf.registrations(controller.signal))
     controller.abort(reason)
     assert.is(await call, reason)
   }),
@@ -75,7 +75,7 @@ http('says what to list when the AMF has no OAM service', () =>
     core.behaviour.oauth = false
     core.behaviour.instead.set('amf', () => ({ status: 404, body: '404 page not found', type: 'text/plain' }))
     // A subscriber must not be taken for absent because nobody could be asked.
-    assert.match((await failure(amf.registrationsOf(imsiOf(1), patient()))).message, /list namf-oam/)
+    assert.match((await failureOf(amf.registrationsOf(imsiOf(1), patient()))).message, /list namf-oam/)
   }),
 )
 

@@ -1,5 +1,5 @@
-import { assert, suite } from '@steeple/testkit'
-import { attach, failure, imsiOf, patient, withClients } from '../support/clients.ts'
+import { assert, failureOf, suite } from '@steeple/testkit'
+import { attach, imsiOf, patient, withClients } from '../support/clients.ts'
 
 const tokens = suite('driver-core-b/tokens')
 
@@ -71,7 +71,7 @@ tokens('takes a fresh token when the AMF refuses the one it had', () =>
 tokens('says what to do when the AMF refuses a fresh one too', () =>
   withClients(async ({ core, amf }) => {
     core.behaviour.distrustsNrf = true
-    const error = await failure(amf.registrations(patient()))
+    const error = await failureOf(amf.registrations(patient()))
     assert.is(error.code, 'southbound_unavailable')
     assert.match(error.message, /does not take the NRF's token \(401\): nrfCertPem in amfcfg.yaml/)
   }),
@@ -81,17 +81,20 @@ tokens('says what to do when no AMF is registered, when no service is listed, wh
   withClients(async ({ core, amf }) => {
     core.profiles.delete('11111111-1111-4111-8111-111111111111')
     assert.match(
-      (await failure(amf.registrations(patient()))).message,
+      (await failureOf(amf.registrations(patient()))).message,
       /invalid_client\): no AMF is registered/,
     )
     core.profiles.set('11111111-1111-4111-8111-111111111111', 'AMF')
     core.behaviour.instead.set('nrf', ({ path }) =>
       path === '/oauth2/token' ? { status: 400, body: '{"error":"invalid_scope"}' } : undefined,
     )
-    assert.match((await failure(amf.registrations(patient()))).message, /list namf-oam under serviceNameList/)
+    assert.match(
+      (await failureOf(amf.registrations(patient()))).message,
+      /list namf-oam under serviceNameList/,
+    )
     await core.stop('nrf')
     assert.match(
-      (await failure(amf.registrations(patient()))).message,
+      (await failureOf(amf.registrations(patient()))).message,
       /OAuth2 is on\) and there is none: the NRF at http:\/\/127.0.0.1:\d+ cannot be asked: .*core_b.nrf_url/,
     )
   }),
@@ -103,7 +106,7 @@ tokens('does without once the core has given tokens up', () =>
     core.behaviour.oauth = false
     await core.stop('nrf')
     await clock.advance(2_000_000)
-    await failure(amf.registrations(patient()))
+    await failureOf(amf.registrations(patient()))
     assert.equal(await amf.registrations(patient()), [])
   }),
 )
@@ -135,7 +138,7 @@ tokens('puts no token into an error', () =>
       status: 401,
       body: JSON.stringify({ error: `verify OAuth parse: token is malformed: ${authorization}` }),
     }))
-    const error = await failure(amf.registrations(patient()))
+    const error = await failureOf(amf.registrations(patient()))
     for (const token of core.tokens) assert.not.ok(`${error.stack} ${String(error.cause)}`.includes(token))
     assert.is(core.tokens.length, 1)
   }),

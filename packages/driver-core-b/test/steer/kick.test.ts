@@ -1,6 +1,6 @@
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, suite } from '@steeple/testkit'
 import { createKick } from '../../src/steer/kick.ts'
-import { attach, failure, imsiOf, patient, refOf, withClients } from '../support/clients.ts'
+import { attach, imsiOf, patient, refOf, withClients } from '../support/clients.ts'
 
 const kicks = suite('driver-core-b/kick')
 
@@ -107,7 +107,7 @@ kicks(
 kicks('throws when the AMF cannot be asked', () =>
   withClients(async ({ core, amf, smf }) => {
     await core.stop('amf')
-    const error = await failure(createKick(amf, smf)(imsiOf(1), patient()))
+    const error = await failureOf(createKick(amf, smf)(imsiOf(1), patient()))
     assert.is(error.code, 'southbound_unavailable')
     assert.not.match(error.message, /99970/)
   }),

@@ -60,13 +60,3 @@ export function attach(core: StandInCore, imsi: Imsi, ...refs: readonly number[]
 export function patient(): AbortSignal {
   return new AbortController().signal
 }
-
-/** The error that `work` rejects with. */
-export async function failure(work: Promise<unknown>): Promise<Error & { readonly code?: string }> {
-  try {
-    await work
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('it must fail with an error')
-}

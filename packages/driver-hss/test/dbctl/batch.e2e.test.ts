@@ -1,11 +1,10 @@
-import { assert, hssDriverConformance, suite } from '@steeple/testkit'
+import { assert, hssDriverConformance, patient, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { batchRunner } from '../../src/dbctl/tool.ts'
 import { dbctlFixture, type Executable, makeDbctl } from '../support/dbctl-tool.ts'
 import { subscriber } from '../support/subscribers.ts'
 
 const batch = suite('driver-hss/dbctl/batch')
-const patient = () => AbortSignal.timeout(60_000)
 const driverOf = (tool: Executable) => dbctlDriver({ path: tool.path, url: '', documents: undefined })
 
 batch(

@@ -1,13 +1,12 @@
 import { type Imsi, isServiceError } from '@steeple/contracts'
 import { docsOf } from '@steeple/lab-core'
-import { assert, suite } from '@steeple/testkit'
+import { assert, patient, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { dbctlTool } from '../../src/dbctl/tool.ts'
 import { makeDbctl, withStock } from '../support/dbctl-tool.ts'
 import { subscriber } from '../support/subscribers.ts'
 
 const dbctl = suite('driver-hss/dbctl')
-const patient = () => AbortSignal.timeout(60_000)
 
 dbctl('adds a subscriber with its APNs and its AMBR', async () => {
   await withStock(async (driver, tool) => {

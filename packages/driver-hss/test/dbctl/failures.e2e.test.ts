@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { isServiceError } from '@steeple/contracts'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, patient, suite } from '@steeple/testkit'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
 import { toolRunner } from '../../src/dbctl/run-tool.ts'
 import type { WriteBackDriver } from '../../src/driver.ts'
@@ -9,7 +9,6 @@ import { type Executable, makeDbctl, makeScript, withScript } from '../support/d
 import { subscriber } from '../support/subscribers.ts'
 
 const dbctl = suite('driver-hss/dbctl/failures')
-const patient = () => AbortSignal.timeout(60_000)
 
 /** A tool with a help, as the stock one has, and `rest` of a shell script for all other commands. */
 const helpful = (rest: string) =>

@@ -1,4 +1,4 @@
-import { assert, suite } from '@steeple/testkit'
+import { assert, patient, suite } from '@steeple/testkit'
 import { EJSON, Int32 } from 'bson'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
@@ -12,7 +12,6 @@ import { subscriber } from '../support/subscribers.ts'
 await sharedMongo()
 
 const documents = suite('driver-hss/free5gc/documents')
-const patient = () => AbortSignal.timeout(60_000)
 const ONE = subscriber(1, { apns: ['internet', 'ims.example'], msisdn: '43660001' })
 const ueId = ueIdOf(ONE.imsi)
 

@@ -1,5 +1,5 @@
 import type { Subscriber } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, patient, suite } from '@steeple/testkit'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
 import { COLLECTIONS, ueIdOf } from '../../src/free5gc/names.ts'
@@ -14,7 +14,6 @@ import { subscriber } from '../support/subscribers.ts'
 await sharedMongo()
 
 const edits = suite('driver-hss/free5gc/hand-edits')
-const patient = () => AbortSignal.timeout(60_000)
 const PLMN = '99999'
 const SLICES = [{ sst: 1, sd: '010203' }, { sst: 1 }, { sst: 128, sd: '00aabb' }]
 const ONE = subscriber(1, { apns: ['internet', 'iot.example', '42'], msisdn: '43660001' })

@@ -1,5 +1,5 @@
 import type { Imsi, Subscriber, SubscriberFound } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, patient, suite } from '@steeple/testkit'
 import { Double } from 'bson'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
@@ -13,7 +13,6 @@ await sharedMongo()
 
 /** Subscribers that the web console has made. */
 const keep = suite('driver-hss/free5gc/keep')
-const patient = () => AbortSignal.timeout(60_000)
 const IMSI = '999990000000077' as Imsi // 15 digits
 const ueId = `imsi-${IMSI}`
 const inPlmn = { ueId, servingPlmnId: '99999', tenantId: 'harbour' }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Imsi, isServiceError } from '@steeple/contracts'
-import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
+import { assert, eventually, patient, suite, unusedPort } from '@steeple/testkit'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
 import { COLLECTIONS } from '../../src/free5gc/names.ts'
 import type { DocumentLink } from '../../src/links/document-link.ts'
@@ -16,7 +16,6 @@ await sharedMongo()
 const mongoTests = suite('driver-hss/links/mongo-link')
 const PLMN = { mcc: '999', mnc: '99' }
 const AUTH = COLLECTIONS.auth
-const patient = () => AbortSignal.timeout(60_000)
 const many = Array.from({ length: 2000 }, (_none, index) =>
   subscriber(index % 100, { imsi: `99998${String(index).padStart(10, '0')}` as Imsi }),
 )

@@ -1,5 +1,5 @@
 import { isServiceError } from '@steeple/contracts'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, patient, suite } from '@steeple/testkit'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { engineHost } from '../../src/links/links.ts'
 import { type ShellLinkOptions, shellLink } from '../../src/links/shell-link.ts'
@@ -13,7 +13,6 @@ import { subscriber } from '../support/subscribers.ts'
 await sharedMongo()
 
 const shell = suite('driver-hss/links/shell-link')
-const patient = () => AbortSignal.timeout(60_000)
 
 /** A shell takes seconds to start, and longer on a busy machine. */
 const PATIENCE_MS = 180_000

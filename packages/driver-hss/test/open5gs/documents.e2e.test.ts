@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Imsi, isServiceError, type Subscriber } from '@steeple/contracts'
-import { assert, suite } from '@steeple/testkit'
+import { assert, patient, suite } from '@steeple/testkit'
 import { Double, EJSON, Int32, Long } from 'bson'
 import type { WriteBackDriver } from '../../src/driver.ts'
 import { mongoLink } from '../../src/links/links.ts'
@@ -14,7 +14,6 @@ import { subscriber } from '../support/subscribers.ts'
 await sharedMongo()
 
 const documents = suite('driver-hss/open5gs/documents')
-const patient = () => AbortSignal.timeout(60_000)
 const stored = (name: string) =>
   JSON.parse(readFileSync(new URL(`../fixtures/${name}.ejson-canonical.json`, import.meta.url), 'utf8'))
 

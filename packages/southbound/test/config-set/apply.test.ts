@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, suite } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
 import { renderedOf } from '../../src/config-set/files.ts'
 import { planConfigSet } from '../../src/config-set/plan.ts'
-import { failureOf, filesOf, inWorld, LIMITS } from '../support/world.ts'
+import { filesOf, inWorld, LIMITS } from '../support/world.ts'
 
 const test = suite('southbound/apply')
 const never = new AbortController().signal

@@ -1,8 +1,8 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert, runTool, suite } from '@steeple/testkit'
+import { assert, failureOf, runTool, suite } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
-import { failureOf, filesOf, inWorld } from '../support/world.ts'
+import { filesOf, inWorld } from '../support/world.ts'
 
 const test = suite('southbound/places')
 const never = new AbortController().signal

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, suite } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
 import { renderedOf } from '../../src/config-set/files.ts'
 import { planConfigSet } from '../../src/config-set/plan.ts'
 import { readManifest } from '../../src/config-set/read-set.ts'
-import { failureOf, filesOf, inWorld, LIMITS } from '../support/world.ts'
+import { filesOf, inWorld, LIMITS } from '../support/world.ts'
 
 const test = suite('southbound/roll-back')
 const never = new AbortController().signal

@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, suite } from '@steeple/testkit'
 import { renderedOf } from '../../src/config-set/files.ts'
 import type { CoreFilesParts } from '../../src/core-files/core-set.ts'
 import { compared } from '../../src/overlay/overlay.ts'
 import { type FakeCore, fakeCore, phones, settingsOf } from '../support/small-core.ts'
-import { failureOf, makeWorld, type World } from '../support/world.ts'
+import { makeWorld, type World } from '../support/world.ts'
 
 const test = suite('southbound/adopt')
 const never = new AbortController().signal

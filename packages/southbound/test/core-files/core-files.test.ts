@@ -1,11 +1,11 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settings } from '@steeple/contracts'
-import { assert, type Overrides, suite } from '@steeple/testkit'
+import { assert, failureOf, type Overrides, suite } from '@steeple/testkit'
 import { renderedOf } from '../../src/config-set/files.ts'
 import type { CoreFilesParts } from '../../src/core-files/core-set.ts'
 import { type FakeCore, fakeCore, filesFor, phones } from '../support/small-core.ts'
-import { failureOf, makeWorld, type World } from '../support/world.ts'
+import { makeWorld, type World } from '../support/world.ts'
 
 const test = suite('southbound/core-files')
 const never = new AbortController().signal

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert, suite } from '@steeple/testkit'
+import { assert, failureOf, suite } from '@steeple/testkit'
 import { type FakeCore, fakeCore, settingsOf } from '../support/small-core.ts'
-import { failureOf, makeWorld, type World } from '../support/world.ts'
+import { makeWorld, type World } from '../support/world.ts'
 
 const test = suite('southbound/take-over')
 const never = new AbortController().signal

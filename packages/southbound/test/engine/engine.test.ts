@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, failureOf, suite, tempDir } from '@steeple/testkit'
 import { dockerAt, engineAt, socketOf, usualSocket, whereOf } from '../../src/engine/engine.ts'
 import { startEngine } from '../support/stand-in-engine.ts'
-import { failureOf } from '../support/world.ts'
 
 const test = suite('southbound/engine')
 const never = new AbortController().signal

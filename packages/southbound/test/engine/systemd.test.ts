@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { assert, eventually, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, failureOf, suite, tempDir } from '@steeple/testkit'
 import { systemdEngine } from '../../src/engine/systemd.ts'
-import { failureOf } from '../support/world.ts'
 
 /** The engine of systemd where nobody answers as it should; on a real one it is tried by e2e/test/real-systemd.test.ts. */
 const systemd = suite('southbound/engine/systemd')

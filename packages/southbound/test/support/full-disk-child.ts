@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assert } from '@steeple/testkit'
+import { assert, failureOf } from '@steeple/testkit'
 import { applyConfigSet } from '../../src/config-set/apply.ts'
 import { planConfigSet } from '../../src/config-set/plan.ts'
-import { failureOf, filesOf, makeWorld } from './world.ts'
+import { filesOf, makeWorld } from './world.ts'
 
 /** Runs in a mount namespace of its own: a small disk and a read-only one in the place of a configuration directory. */
 const never = new AbortController().signal

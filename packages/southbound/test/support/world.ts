@@ -105,16 +105,6 @@ export async function makeWorld(): Promise<World> {
   }
 }
 
-/** The error that a call ends with. */
-export async function failureOf(call: Promise<unknown>): Promise<Error & { readonly code?: string }> {
-  try {
-    await call
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('the call must fail')
-}
-
 /** Runs `work` in a world of its own. */
 export async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
   await using world = await makeWorld()

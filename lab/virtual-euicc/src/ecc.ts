@@ -1,9 +1,9 @@
 import { createECDH, createHash, type KeyObject, sign, verify } from 'node:crypto'
-import type { Curve } from './certificate.ts'
+import type { RspCurve } from '@steeple/sgp22'
 
 /** A key pair for one session. */
 export interface OneTimeKey {
-  readonly curve: Curve
+  readonly curve: RspCurve
   /** The point, uncompressed: 65 octets that begin with 04. */
   readonly point: Uint8Array
   /** The X coordinate that this key and another point agree on. Throws for what is no point of the curve. */
@@ -14,7 +14,7 @@ const ECDH_NAME = { 'P-256': 'prime256v1', brainpoolP256r1: 'brainpoolP256r1' } 
 /** Octets of a signature r||s on a curve of 256 bits. BSI TR-03111 §5.2.1. */
 const SIGNATURE_OCTETS = 64
 
-export function oneTimeKey(curve: Curve, secret?: Uint8Array): OneTimeKey {
+export function oneTimeKey(curve: RspCurve, secret?: Uint8Array): OneTimeKey {
   const pair = createECDH(ECDH_NAME[curve])
   if (secret === undefined) pair.generateKeys()
   else pair.setPrivateKey(secret)

@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { open, readFile, rename } from 'node:fs/promises'
-import { ChainError, type Curve, type EuiccChain } from './certificate.ts'
+import type { RspCurve } from '@steeple/sgp22'
+import { ChainError, type EuiccChain } from './certificate.ts'
 import { createEuicc, type Euicc } from './euicc.ts'
 import type { SavedMemory } from './state.ts'
 
@@ -8,7 +9,7 @@ import type { SavedMemory } from './state.ts'
 export interface EuiccFile {
   readonly eid: string
   readonly chains: readonly {
-    readonly curve: Curve
+    readonly curve: RspCurve
     readonly ci: string
     readonly eum: string
     readonly euicc: string

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { child, readOne, type Tlv, TlvError, tlv } from '@steeple/sgp22'
 import {
   type Certificate,
-  CertificateError,
-  type Chain,
-  ChainError,
-  checkIssued,
-  checkRole,
-  type EuiccChain,
-  ROLE,
+  child,
+  publicKeyOf,
   readCertificate,
-  readChain,
-} from './certificate.ts'
+  readOne,
+  type Tlv,
+  TlvError,
+  tlv,
+  X509Error,
+} from '@steeple/sgp22'
+import { type Chain, ChainError, checkIssued, checkRole, type EuiccChain, readChain } from './certificate.ts'
 import {
   AUTHENTICATE_ERROR,
   CANCEL_ERROR,
@@ -168,25 +167,26 @@ function checkServer(
   signed: Tlv,
   signature: Uint8Array,
   der: Uint8Array,
-): { readonly auth: ReturnType<typeof readCertificate>; readonly owner: Uint8Array } {
+): { readonly auth: Certificate; readonly owner: Uint8Array } {
   const auth = trusted(parts.chains, der)
   if (auth.registeredId === undefined)
     throw new Refusal(AUTHENTICATE_ERROR.invalidOid, 'CERT.DPauth has no registered id')
-  if (!isSignedBy(auth.key, signed.raw, signature))
+  if (!isSignedBy(publicKeyOf(auth), signed.raw, signature))
     throw new Refusal(AUTHENTICATE_ERROR.invalidSignature, 'serverSignature1 is not CERT.DPauth’s')
-  return { auth, owner: auth.registeredId }
+  return { auth, owner: auth.registeredId.octets }
 }
 
-function trusted(chains: readonly Chain[], der: Uint8Array): ReturnType<typeof readCertificate> {
+function trusted(chains: readonly Chain[], der: Uint8Array): Certificate {
   try {
     const certificate = readCertificate(der)
-    const issuer = chains.find((chain) => isSame(chain.ciPkid, certificate.authorityKeyId))
-    if (issuer === undefined) throw new CertificateError('is of a CI that this eUICC does not know')
+    publicKeyOf(certificate)
+    const issuer = chains.find(({ ci }) => ci.subjectKeyId === certificate.authorityKeyId)
+    if (issuer === undefined) throw new X509Error('is of a CI that this eUICC does not know')
     checkIssued(certificate, issuer.ci)
-    checkRole(certificate, ROLE.dpAuth)
+    checkRole(certificate, 'dpauth')
     return certificate
   } catch (error) {
-    if (!(error instanceof CertificateError) && !(error instanceof TlvError)) throw error
+    if (!(error instanceof X509Error)) throw error
     throw refusalFrom(error, AUTHENTICATE_ERROR.invalidCertificate, `CERT.DPauth ${error.message}`)
   }
 }
@@ -266,7 +266,7 @@ function checkPrepared(
   if (session === undefined) throw new Refusal(DOWNLOAD_ERROR.noSessionContext, 'no server is authenticated')
   const pb = binding(session, prepared.der)
   const text = Buffer.concat([prepared.signed.raw, session.euiccSignature1])
-  if (!isSignedBy(pb.key, text, prepared.signature.value))
+  if (!isSignedBy(publicKeyOf(pb), text, prepared.signature.value))
     throw new Refusal(DOWNLOAD_ERROR.invalidSignature, 'smdpSignature2 is not CERT.DPpb’s')
   if (!isSame(session.transactionId, prepared.transactionId))
     throw new Refusal(DOWNLOAD_ERROR.invalidTransactionId, 'smdpSigned2 is of another session')
@@ -278,14 +278,15 @@ function binding(session: Session, der: Uint8Array): Certificate {
   try {
     const pb = readCertificate(der)
     checkIssued(pb, session.chain.ci)
-    checkRole(pb, ROLE.dpPb)
-    if (!isSame(pb.registeredId, session.owner))
-      throw new CertificateError('has another owner than CERT.DPauth')
-    if (!isSame(pb.authorityKeyId, session.auth.authorityKeyId))
-      throw new CertificateError('is of another CI than CERT.DPauth')
+    checkRole(pb, 'dppb')
+    publicKeyOf(pb)
+    if (!isSame(pb.registeredId?.octets, session.owner))
+      throw new X509Error('has another owner than CERT.DPauth')
+    if (pb.authorityKeyId !== session.auth.authorityKeyId)
+      throw new X509Error('is of another CI than CERT.DPauth')
     return pb
   } catch (error) {
-    if (!(error instanceof CertificateError) && !(error instanceof TlvError)) throw error
+    if (!(error instanceof X509Error)) throw error
     throw refusalFrom(error, DOWNLOAD_ERROR.invalidCertificate, `CERT.DPpb ${error.message}`)
   }
 }

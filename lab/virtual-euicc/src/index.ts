@@ -1,4 +1,4 @@
-export { ChainError, type Curve, type EuiccChain } from './certificate.ts'
+export { ChainError, type EuiccChain } from './certificate.ts'
 export { Es9Error, Es9Refused, type Es9Transport, es9Client, fetchTransport } from './es9-client.ts'
 export { createEuicc, type Euicc } from './euicc.ts'
 export { type EuiccFile, type KeptEuicc, newEuiccFile, openEuiccFile, writeEuiccFile } from './euicc-file.ts'

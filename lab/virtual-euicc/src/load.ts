@@ -1,4 +1,4 @@
-import { child, readOne, type Tlv, TlvError, tlv } from '@steeple/sgp22'
+import { child, publicKeyOf, readOne, type Tlv, TlvError, tlv } from '@steeple/sgp22'
 import { BPP_COMMAND, BPP_ERROR, type Code, CommandError, Refusal, refusalFrom, STATUS } from './codes.ts'
 import { isSignedBy, keyMaterial, signatureOf } from './ecc.ts'
 import { eventBits, type Metadata, readMetadata } from './metadata.ts'
@@ -221,7 +221,7 @@ function openChannel(
     point.raw,
     tlv(0x5f49, download.key.point),
   ])
-  if (!isSignedBy(download.pb.key, signed, signature))
+  if (!isSignedBy(publicKeyOf(download.pb), signed, signature))
     throw new Refusal(BPP_ERROR.invalidSignature, 'InitialiseSecureChannel is not signed by CERT.DPpb')
   if (!isSame(transactionId.value, session.transactionId))
     throw new Refusal(BPP_ERROR.invalidTransactionId, 'InitialiseSecureChannel is of another session')

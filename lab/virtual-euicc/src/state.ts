@@ -1,4 +1,5 @@
-import type { Certificate, Chain } from './certificate.ts'
+import type { Certificate } from '@steeple/sgp22'
+import type { Chain } from './certificate.ts'
 import type { OneTimeKey } from './ecc.ts'
 import { fromHex, toHex } from './octets.ts'
 

@@ -1,5 +1,5 @@
+import type { RspCurve } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
-import type { Curve } from '../src/certificate.ts'
 import { createEuicc } from '../src/euicc.ts'
 import { downloadProfile } from '../src/lpa.ts'
 import { toHex } from '../src/octets.ts'
@@ -7,7 +7,7 @@ import { chain, EID } from './support/pki.ts'
 import { CODE, smallSmdp } from './support/small-smdp.ts'
 
 const download = suite('virtual-euicc/download')
-const CURVES: readonly Curve[] = ['P-256', 'brainpoolP256r1']
+const CURVES: readonly RspCurve[] = ['P-256', 'brainpoolP256r1']
 
 for (const curve of CURVES)
   for (const ppk of [true, false])

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import type { RspCurve } from '@steeple/sgp22'
 import { readOne } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
-import type { Curve } from '../src/certificate.ts'
 import { BPP_ERROR, type Refusal } from '../src/codes.ts'
 import { keyMaterial, oneTimeKey } from '../src/ecc.ts'
 import { hashedConfirmationCode } from '../src/lpa.ts'
@@ -51,7 +51,7 @@ const kat = JSON.parse(Buffer.from(fixture('bsp-kat.json')).toString()) as Kat
 const hex = (octets: Uint8Array) => Buffer.from(octets).toString('hex')
 const text = Uint8Array.from({ length: 2500 }, (_none, i) => i & 0xff)
 
-function keysOf(vector: Vector, curve: Curve): ChannelKeys {
+function keysOf(vector: Vector, curve: RspCurve): ChannelKeys {
   const own = oneTimeKey(curve, fromHex(vector.otSK_EUICC_hex))
   assert.is(hex(own.point), vector.otPK_EUICC)
   const secret = own.agree(fromHex(vector.otPK_DP))

@@ -1,17 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import {
-  bsp,
-  child,
-  eidOctets,
-  oneTimeKey,
-  type RspCurve,
-  readOne,
-  sessionKeys,
-  type Tlv,
-  verifyP1363,
-} from '@steeple/sgp22'
+import { child, oneTimeKey, type RspCurve, readOne, type Tlv, verifyP1363 } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
-import { type Binding, type BindMode, bindProfile, boundWith } from '../src/bpp/bind.ts'
+import { type Binding, bindProfile, boundWith } from '../src/bpp/bind.ts'
 import { storeMetadata } from '../src/es9/profile-of.ts'
 import type { RspIdentity } from '../src/parts.ts'
 import { fixture, hex, octets } from './support/profiles.ts'
@@ -64,7 +54,7 @@ for (const [curve, nodeName] of CURVES) {
   if (known === undefined) throw new Error('no known answers')
   const { identity, publicKey } = identityOn(curve, nodeName)
 
-  const common: Omit<Binding, 'mode'> = {
+  const common: Binding = {
     identity,
     tid: octets(known.transactionId ?? ''),
     eid: known.eid ?? '',
@@ -73,87 +63,31 @@ for (const [curve, nodeName] of CURVES) {
     profile: PROFILE,
   }
 
-  for (const isOwn of [true, false])
-    binds(`makes the known package${isOwn ? ' with keys of its own' : ''}: ${curve}`, () => {
-      const { ppk } = known
-      const own = {
-        initialMac: octets(ppk.initialMacChainingValue ?? ''),
-        enc: octets(ppk.ppkEnc ?? ''),
-        mac: octets(ppk.ppkCmac ?? ''),
-      }
-      const key = oneTimeKey(curve, octets(known.otSK_DP_hex ?? ''))
-      const bpp = boundWith(common, key, octets(known.hostId ?? ''), isOwn ? own : undefined)
-      const { channel, sequences } = partsOf(bpp)
-      const segments = sequences.map((one) => [one.tag, one.children().map(({ raw }) => hex(raw))])
-      const middle = isOwn ? [[0xa2, known.secondSequenceOf87]] : []
-      assert.equal(segments, [
-        [0xa0, known.firstSequenceOf87],
-        [0xa1, known.sequenceOf88],
-        ...middle,
-        [0xa3, isOwn ? known.sequenceOf86_with_ppk : known.sequenceOf86_with_session_keys],
-      ])
-      const signature = child(channel, 0x5f37)?.raw ?? new Uint8Array(0)
-      assert.ok(verifyP1363(publicKey, signature, octets(known.smdpSign_tbs ?? '')))
-    })
+  binds(`makes the known package: ${curve}`, () => {
+    const { ppk } = known
+    const own = {
+      initialMac: octets(ppk.initialMacChainingValue ?? ''),
+      enc: octets(ppk.ppkEnc ?? ''),
+      mac: octets(ppk.ppkCmac ?? ''),
+    }
+    const key = oneTimeKey(curve, octets(known.otSK_DP_hex ?? ''))
+    const bpp = boundWith(common, { key, hostId: octets(known.hostId ?? ''), own })
+    const { channel, sequences } = partsOf(bpp)
+    const segments = sequences.map((one) => [one.tag, one.children().map(({ raw }) => hex(raw))])
+    assert.equal(segments, [
+      [0xa0, known.firstSequenceOf87],
+      [0xa1, known.sequenceOf88],
+      [0xa2, known.secondSequenceOf87],
+      [0xa3, known.sequenceOf86_with_ppk],
+    ])
+    const signature = child(channel, 0x5f37)?.raw ?? new Uint8Array(0)
+    assert.ok(verifyP1363(publicKey, signature, octets(known.smdpSign_tbs ?? '')))
+  })
 
-  for (const mode of ['ppk', 'session'] as const)
-    binds(`binds so that the eUICC opens it, differently each time: ${curve}, ${mode}`, () => {
-      const card = oneTimeKey(curve)
-      const binding = { ...common, euiccOtpk: card.publicPoint, mode }
-      const [{ bpp }, other] = [bindProfile(binding), bindProfile(binding)]
-      assert.is.not(hex(bpp), hex(other.bpp))
-      assert.is(hex(opened(bpp, card, common.eid, mode)), hex(PROFILE))
-    })
+  binds(`binds differently each time: ${curve}`, () => {
+    assert.is.not(hex(bindProfile(common)), hex(bindProfile(common)))
+  })
 }
-
-/** The profile in a package, as an eUICC gets at it. SGP.22 §3.1.3.3. */
-function opened(
-  bpp: Uint8Array,
-  card: { agree(peer: Uint8Array): Uint8Array },
-  eid: string,
-  mode: BindMode,
-): Uint8Array {
-  assert.is(eidOctets(eid).length, 16)
-  const { channel, sequences } = partsOf(bpp)
-  const control = child(channel, 0xa6)
-  const hostId = control && child(control, 0x84)?.value
-  const point = child(channel, 0x5f49)?.value
-  if (hostId === undefined || point === undefined) throw new Error('no keys')
-  let instance = bsp(sessionKeys(card.agree(point), hostId, eid))
-  const plain = new Map<number, Uint8Array>()
-  for (const sequence of sequences) {
-    const octetsOf = Buffer.concat(sequence.children().map((one) => instance.open(one)))
-    plain.set(sequence.tag, octetsOf)
-    if (sequence.tag !== 0xa2) continue
-    const [initialMac, enc, mac] = readOne(octetsOf)
-      .children()
-      .map(({ value }) => value)
-    if (initialMac === undefined || enc === undefined || mac === undefined) throw new Error('no own keys')
-    instance = bsp({ initialMac, enc, mac })
-  }
-  assert.is(plain.has(0xa2), mode === 'ppk')
-  assert.is(hex(plain.get(0xa0) ?? new Uint8Array(0)), 'bf2400')
-  return plain.get(0xa3) ?? new Uint8Array(0)
-}
-
-binds('gives the same package for the same random octets but for the signature', () => {
-  const { identity } = identityOn('P-256', 'prime256v1')
-  const binding: Binding = {
-    identity,
-    tid: new Uint8Array(16),
-    eid: '89049032123451234512345678901235',
-    euiccOtpk: oneTimeKey('P-256').publicPoint,
-    metadata: octets('bf2500'),
-    profile: PROFILE,
-    mode: 'ppk',
-    random: (count) => new Uint8Array(count).fill(7),
-  }
-  const [one, two] = [bindProfile(binding), bindProfile(binding)].map(({ bpp }) => partsOf(bpp).sequences)
-  assert.equal(
-    one?.map(({ raw }) => hex(raw)),
-    two?.map(({ raw }) => hex(raw)),
-  )
-})
 
 binds('refuses a public key of the eUICC that is none', () => {
   const { identity } = identityOn('P-256', 'prime256v1')
@@ -164,7 +98,6 @@ binds('refuses a public key of the eUICC that is none', () => {
     euiccOtpk: new Uint8Array(65).fill(4),
     metadata: octets('bf2500'),
     profile: PROFILE,
-    mode: 'ppk' as const,
   }
   assert.throws(() => bindProfile(binding), 'the public key is not on the curve')
   assert.throws(() => bindProfile({ ...binding, eid: '8904' }), /EID|curve/)

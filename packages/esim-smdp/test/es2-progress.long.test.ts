@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Issued } from '@steeple/sgp22'
 import { assert, eventually, listen, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { downloadProfile } from '@steeple/virtual-euicc'
-import { readNotification } from '../src/rsp/notification.ts'
+import { readNotification } from '../src/rsp/euicc-messages.ts'
 import {
   clientUnder,
   type Es2Bed,

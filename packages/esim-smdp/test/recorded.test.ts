@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { checkEuiccChain, child, type EuiccIdentity, readOne, verifyP1363 } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
-import { readAuthenticateResponse, readDownloadResponse } from '../src/rsp/euicc-responses.ts'
-import { type OtherNotice, readNotification } from '../src/rsp/notification.ts'
-import { serverSigned1, smdpSigned2 } from '../src/rsp/server-messages.ts'
+import { smdpSigned2 } from '../src/es9/authenticate.ts'
+import { serverSigned1 } from '../src/es9/es9.ts'
+import {
+  type OtherNotice,
+  readAuthenticateResponse,
+  readDownloadResponse,
+  readNotification,
+} from '../src/rsp/euicc-messages.ts'
 
 const recordings = suite('esim-smdp/recorded')
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, seededDraw, suite } from '@steeple/testkit'
+import { assert, rounds, seededDraw, suite } from '@steeple/testkit'
 import { MAX_TEMPLATE_OCTETS, readElements, TemplateError } from '../src/profile/read.ts'
 import { loadTemplate } from '../src/profile/template.ts'
 import { readTemplate } from '../src/profile/template-in-force.ts'
@@ -224,7 +224,7 @@ templates('is not changed by what becomes of the octets that it was read from', 
 templates('refuses changed templates with a position, or makes a good profile of them', () => {
   const draw = seededDraw(48)
   const seen = { refused: 0, taken: 0 }
-  for (let i = 0; i < 200; i++) seen[tried(mutant(draw))] += 1
+  for (let i = 0; i < rounds(200); i++) seen[tried(mutant(draw))] += 1
   assert.ok(seen.refused > 40 && seen.taken > 40)
 })
 

@@ -1,22 +1,11 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createECDH,
-  createHash,
-  createSecretKey,
-  type ECDH,
-  timingSafeEqual,
-} from 'node:crypto'
-import { lengthOctets, readOne, type Tlv, tlv } from './tlv.ts'
+import { createCipheriv, createECDH, createHash, createSecretKey, type ECDH } from 'node:crypto'
+import { lengthOctets, tlv } from './tlv.ts'
 
-/** Something of a bound profile package that does not hold. `what` says it in words, without any key or octet of the profile. */
+/** Something of a bound profile package that does not hold. Its message has no key and no octet of the profile. */
 export class BspError extends Error {
-  readonly what: string
-
-  constructor(what: string, options?: ErrorOptions) {
-    super(what, options)
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
     this.name = 'BspError'
-    this.what = what
   }
 }
 
@@ -179,27 +168,25 @@ function doubled(block: Uint8Array): Uint8Array {
 }
 
 /** Encrypted segments: of the profile (`86`) and of commands (`87`). SGP.22 §2.5.3. */
-export type EncryptedTag = 0x86 | 0x87
+type EncryptedTag = 0x86 | 0x87
 /** The segments of metadata, which are in the clear. */
 const MAC_ONLY = 0x88
 
 /**
- * One instance of the BSP (SCP03t): its MAC chain and its block counter, which starts at 1 and grows with every segment,
- * those without encryption too. A segment that is refused ends it. SGP.22 Annex G, GlobalPlatform SCP03t.
+ * The sending end of the BSP (SCP03t): its MAC chain and its block counter, which starts at 1 and grows with every segment,
+ * those without encryption too. SGP.22 Annex G, GlobalPlatform SCP03t.
  */
 export interface Bsp {
   /** One segment out of `plain`, which has at most `MAX_ENCRYPTED` octets. */
   encryptAndMac(tag: EncryptedTag, plain: Uint8Array): Uint8Array
   /** One segment out of `data`, which has at most `MAX_MAC_ONLY` octets and stays readable. */
-  macOnly(tag: typeof MAC_ONLY, data: Uint8Array): Uint8Array
-  /** What a segment holds. Throws `BspError` for one that is changed, lost, out of turn or wrongly padded. */
-  open(segment: Uint8Array | Tlv): Uint8Array
+  macOnly(data: Uint8Array): Uint8Array
   /** Overwrites its keys. */
   wipe(): void
 }
 
 /** Octets of a segment with tag and length. SGP.22 §2.5.3. */
-export const MAX_SEGMENT = 1020
+const MAX_SEGMENT = 1020
 /** Octets of plain text in a segment of `MAX_SEGMENT`: the padding takes at least one. */
 const MAX_ENCRYPTED = 1007
 /** Octets of data in a segment without encryption. */
@@ -235,22 +222,10 @@ export function bsp(keys: BspKeys): Bsp {
       text.fill(0)
       return sealed(tag, data)
     },
-    macOnly: (tag, data) => {
+    macOnly: (data) => {
       atMost(data, MAX_MAC_ONLY)
       turn()
-      return sealed(tag, data)
-    },
-    open: (segment) => {
-      const vector = turn()
-      isOver = true
-      const { tag, data, tail } = partsOf(segment)
-      const wanted = sum(room, chained(room, chain, tag, data))
-      if (!timingSafeEqual(wanted.subarray(0, MAC), tail))
-        throw new BspError('the MAC of a segment is not what it must be')
-      const plain = tag === MAC_ONLY ? data : decrypted(enc, vector, data)
-      chain = wanted
-      isOver = false
-      return plain
+      return sealed(MAC_ONLY, data)
     },
     wipe: () => {
       for (const key of [enc, mac, chain, room]) key.fill(0)
@@ -270,7 +245,7 @@ export function encryptedSegments(
 
 /** The same without encryption. */
 export function macOnlySegments(instance: Bsp, octets: Uint8Array): readonly Uint8Array[] {
-  return pieces(octets, MAX_MAC_ONLY).map((piece) => instance.macOnly(MAC_ONLY, piece))
+  return pieces(octets, MAX_MAC_ONLY).map((piece) => instance.macOnly(piece))
 }
 
 function pieces(octets: Uint8Array, length: number): readonly Uint8Array[] {
@@ -300,16 +275,6 @@ function padded(room: Uint8Array, plain: Uint8Array): Uint8Array {
   return text
 }
 
-function decrypted(enc: Uint8Array, vector: Uint8Array, data: Uint8Array): Uint8Array {
-  if (data.length === 0 || data.length % BLOCK !== 0)
-    throw new BspError('an encrypted segment has no whole blocks')
-  const text = createDecipheriv('aes-128-cbc', enc, vector).setAutoPadding(false).update(data)
-  const end = text.lastIndexOf(0x80)
-  if (end < text.length - BLOCK || text.subarray(end + 1).some((octet) => octet !== 0))
-    throw new BspError('a segment is not padded as it must be')
-  return new Uint8Array(text.subarray(0, end))
-}
-
 /** What a MAC is over: the chain, the tag, the length with the MAC, the data. Gives how many octets of `room` that are. */
 function chained(room: Uint8Array, chain: Uint8Array, tag: number, data: Uint8Array): number {
   const head = [tag, ...lengthOctets(data.length + MAC)]
@@ -317,23 +282,4 @@ function chained(room: Uint8Array, chain: Uint8Array, tag: number, data: Uint8Ar
   room.set(head, BLOCK)
   room.set(data, BLOCK + head.length)
   return BLOCK + head.length + data.length
-}
-
-function partsOf(segment: Uint8Array | Tlv): { tag: number; data: Uint8Array; tail: Uint8Array } {
-  const { tag, value, raw } = segment instanceof Uint8Array ? segmentIn(segment) : segment
-  if (tag !== 0x86 && tag !== 0x87 && tag !== MAC_ONLY)
-    throw new BspError('a segment has the tag 86, 87 or 88')
-  if (raw.length > MAX_SEGMENT) throw new BspError(`a segment has at most ${MAX_SEGMENT} octets`)
-  if (value.length < MAC) throw new BspError('a segment is too short for its MAC')
-  if (raw.length !== 1 + lengthOctets(value.length).length + value.length)
-    throw new BspError('the length of a segment is not in its shortest form')
-  return { tag, data: value.subarray(0, -MAC), tail: value.subarray(-MAC) }
-}
-
-function segmentIn(octets: Uint8Array): Tlv {
-  try {
-    return readOne(octets)
-  } catch (cause) {
-    throw new BspError('a segment is no TLV', { cause })
-  }
 }

@@ -3,7 +3,6 @@ export {
   BspError,
   type BspKeys,
   bsp,
-  eidOctets,
   encryptedSegments,
   KEY_LENGTH,
   KEY_TYPE,

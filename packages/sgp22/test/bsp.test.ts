@@ -7,7 +7,6 @@ import {
   cmac,
   eidOctets,
   encryptedSegments,
-  MAX_SEGMENT,
   macOnlySegments,
   oneTimeKey,
   sessionKeys,
@@ -26,6 +25,9 @@ const ownKeysOf = ({ ppk }: Answers): BspKeys => ({
   enc: octets(ppk.ppkEnc),
   mac: octets(ppk.ppkCmac),
 })
+type Step = readonly [(instance: Bsp) => readonly Uint8Array[], readonly string[]]
+/** Octets of a segment with tag and length. SGP.22 §2.5.3. */
+const MAX_SEGMENT = 1020
 const SOME: BspKeys = {
   initialMac: new Uint8Array(16),
   enc: PROFILE.subarray(0, 16),
@@ -69,36 +71,23 @@ for (const [curve, known] of ANSWERS) {
     ])
   })
 
-  segments(`seals what the known answers say, and opens it again: ${curve}`, () => {
-    const plan: (readonly [(instance: Bsp) => readonly Uint8Array[], readonly string[], Uint8Array])[] = [
-      [
-        (one) => encryptedSegments(one, 0x87, octets(known.configureIsdp_plain)),
-        known.firstSequenceOf87,
-        octets(known.configureIsdp_plain),
-      ],
-      [
-        (one) => macOnlySegments(one, octets(known.storeMetadata_plain)),
-        known.sequenceOf88,
-        octets(known.storeMetadata_plain),
-      ],
+  segments(`seals what the known answers say: ${curve}`, () => {
+    const plan: readonly Step[] = [
+      [(one) => encryptedSegments(one, 0x87, octets(known.configureIsdp_plain)), known.firstSequenceOf87],
+      [(one) => macOnlySegments(one, octets(known.storeMetadata_plain)), known.sequenceOf88],
     ]
-    const replace = octets(known.replaceSessionKeys_plain)
-    const withSession = [
+    play(keysOf(known), [
       ...plan,
-      [
-        (one: Bsp) => encryptedSegments(one, 0x86, PROFILE),
-        known.sequenceOf86_with_session_keys,
-        PROFILE,
-      ] as const,
-    ]
-    const withOwn = [
-      ...plan,
-      [(one: Bsp) => encryptedSegments(one, 0x87, replace), known.secondSequenceOf87, replace] as const,
-    ]
-    for (const steps of [withSession, withOwn]) play(keysOf(known), steps)
-    play(ownKeysOf(known), [
-      [(one) => encryptedSegments(one, 0x86, PROFILE), known.sequenceOf86_with_ppk, PROFILE],
+      [(one) => encryptedSegments(one, 0x86, PROFILE), known.sequenceOf86_with_session_keys],
     ])
+    play(keysOf(known), [
+      ...plan,
+      [
+        (one) => encryptedSegments(one, 0x87, octets(known.replaceSessionKeys_plain)),
+        known.secondSequenceOf87,
+      ],
+    ])
+    play(ownKeysOf(known), [[(one) => encryptedSegments(one, 0x86, PROFILE), known.sequenceOf86_with_ppk]])
   })
 
   segments(`refuses points that are not on ${curve}, and an agreement more`, () => {
@@ -112,18 +101,10 @@ for (const [curve, known] of ANSWERS) {
   })
 }
 
-/** Seals step by step, compares with what is known, and opens it with the other end of the same keys. */
-function play(
-  keys: BspKeys,
-  steps: readonly (readonly [(instance: Bsp) => readonly Uint8Array[], readonly string[], Uint8Array])[],
-): void {
+/** Seals step by step, and compares with what is known. */
+function play(keys: BspKeys, steps: readonly Step[]): void {
   const sender = bsp(keys)
-  const receiver = bsp(keys)
-  for (const [seal, known, plain] of steps) {
-    const sealed = seal(sender)
-    assert.equal(sealed.map(hex), known)
-    assert.is(hex(Buffer.concat(sealed.map((one) => receiver.open(one)))), hex(plain))
-  }
+  for (const [seal, known] of steps) assert.equal(seal(sender).map(hex), known)
 }
 
 segments('derives and seals what others have recorded', () => {
@@ -133,70 +114,18 @@ segments('derives and seals what others have recorded', () => {
     const instance = bsp(keys)
     for (const { tag, plain, out } of one.seq ?? []) {
       const sealed =
-        tag === '88' ? instance.macOnly(0x88, octets(plain)) : instance.encryptAndMac(0x87, octets(plain))
+        tag === '88' ? instance.macOnly(octets(plain)) : instance.encryptAndMac(0x87, octets(plain))
       assert.is(hex(sealed), out)
     }
   }
 })
 
-segments('refuses a segment with any bit changed, and all that comes after it', () => {
-  const plain = fc.uint8Array({ minLength: 0, maxLength: 120 })
-  fc.assert(
-    fc.property(fc.constantFrom(0x86, 0x87, 0x88), plain, fc.nat(), (tag, octetsOf, where) => {
-      const sender = bsp(SOME)
-      const receiver = bsp(SOME)
-      const sealed =
-        tag === 0x88 ? sender.macOnly(0x88, octetsOf) : sender.encryptAndMac(tag as 0x86, octetsOf)
-      const bent = Uint8Array.from(sealed)
-      const bit = where % (8 * bent.length)
-      bent[bit >> 3] = (bent[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      assert.throws(
-        () => receiver.open(bent),
-        (error: Error) => error.name === 'BspError',
-      )
-      assert.throws(() => receiver.open(sealed), /over/)
-    }),
-    { numRuns: 300 },
-  )
-})
-
-segments('refuses every single bit of one segment of each kind', () => {
-  const sealers = [
-    (one: Bsp) => one.macOnly(0x88, PROFILE.subarray(0, 40)),
-    (one: Bsp) => one.encryptAndMac(0x86, PROFILE.subarray(0, 40)),
-  ]
-  for (const seal of sealers) {
-    const sealed = seal(bsp(SOME))
-    for (let bit = 0; bit < 8 * sealed.length; bit++) {
-      const bent = Uint8Array.from(sealed)
-      bent[bit >> 3] = (bent[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      assert.throws(
-        () => bsp(SOME).open(bent),
-        (error: Error) => error.name === 'BspError',
-      )
-    }
-  }
-})
-
-segments('refuses segments that are lost, doubled or in another order', () => {
-  const sealed = encryptedSegments(bsp(SOME), 0x86, PROFILE)
-  const [first, second, third] = sealed as readonly [Uint8Array, Uint8Array, Uint8Array]
-  for (const order of [[second], [first, third], [first, first], [first, second, second]]) {
-    const receiver = bsp(SOME)
-    assert.throws(() => {
-      for (const one of order) receiver.open(one)
-    }, /MAC/)
-  }
-})
-
-segments('keeps every segment within the limit, whatever the length, and gives it back', () => {
+segments('keeps every segment within the limit, whatever the length', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_000 }), fc.boolean(), (length, isOpen) => {
       const text = Uint8Array.from({ length }, (_, i) => (i * 7) & 0xff)
       const sealed = isOpen ? macOnlySegments(bsp(SOME), text) : encryptedSegments(bsp(SOME), 0x86, text)
-      const receiver = bsp(SOME)
       assert.ok(sealed.every((one) => one.length <= MAX_SEGMENT))
-      assert.is(hex(Buffer.concat(sealed.map((one) => receiver.open(one)))), hex(text))
     }),
     { numRuns: 60 },
   )
@@ -207,7 +136,7 @@ segments('keeps every segment within the limit, whatever the length, and gives i
 segments('seals no more than a segment holds, and nothing once its keys are gone', () => {
   const instance = bsp(SOME)
   assert.throws(() => instance.encryptAndMac(0x86, new Uint8Array(1008)), /at most 1007 octets/)
-  assert.throws(() => instance.macOnly(0x88, new Uint8Array(1009)), /at most 1008 octets/)
+  assert.throws(() => instance.macOnly(new Uint8Array(1009)), /at most 1008 octets/)
   instance.wipe()
   assert.throws(() => instance.encryptAndMac(0x86, PROFILE.subarray(0, 1)), 'the session is over')
 })

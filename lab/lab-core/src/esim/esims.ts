@@ -1,9 +1,8 @@
 import { createPrivateKey, type KeyObject, randomInt } from 'node:crypto'
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Certificate, issueEuicc, readCertificate } from '@steeple/sgp22'
+import { type Certificate, issueEuicc, type RspCurve, readCertificate } from '@steeple/sgp22'
 import {
-  type Curve,
   deleteOn,
   deliverNotifications,
   disableOn,
@@ -26,7 +25,7 @@ import { type Journal, openJournal } from '../store/journal.ts'
 
 /** One who makes eUICCs: a certificate under a CI, and the key to sign those of eUICCs with. */
 export interface Eum {
-  readonly curve: Curve
+  readonly curve: RspCurve
   readonly ciDer: Uint8Array
   readonly certificate: Certificate
   readonly key: KeyObject
@@ -81,7 +80,7 @@ const YEARS_MS = 30 * 365 * 86_400_000
 const EARLIER_MS = 3_600_000
 
 /** An eUICC fresh from its maker: an EID, and a chain on each curve, or on that one alone. Throws `EumError`. */
-export function newEuicc(eums: readonly Eum[], curve: Curve | undefined, nowMs: number): EuiccFile {
+export function newEuicc(eums: readonly Eum[], curve: RspCurve | undefined, nowMs: number): EuiccFile {
   const used = eums.filter((eum) => curve === undefined || eum.curve === curve)
   const [first] = used
   if (first === undefined) throw new EumError(`the lab has nobody who makes eUICCs on ${curve}`)
@@ -122,7 +121,7 @@ export interface EsimWish {
   readonly activationCode: string
   readonly confirmationCode?: string
   /** Of a new eUICC; it has all that its maker has without. */
-  readonly curve?: Curve
+  readonly curve?: RspCurve
   /** Last four digits of an EID: onto that eUICC. A new one without. */
   readonly euicc?: string
   /** Where the SM-DP+ is, when not where its address says. */

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Curve, EuiccChain } from '../../src/certificate.ts'
+import type { RspCurve } from '@steeple/sgp22'
+import type { EuiccChain } from '../../src/certificate.ts'
 
 /** The EID of the fixtures' eUICC. */
 export const EID = '89049032123451234512345678901235'
@@ -12,17 +13,17 @@ export function fixture(name: string): Uint8Array {
 }
 
 /** A certificate of the fixtures' hierarchy, DER. */
-export function certificate(curve: Curve, name: 'ci' | 'eum' | 'euicc' | 'dpauth' | 'dppb'): Uint8Array {
+export function certificate(curve: RspCurve, name: 'ci' | 'eum' | 'euicc' | 'dpauth' | 'dppb'): Uint8Array {
   return fixture(`${FOLDERS[curve]}/${name}.der`)
 }
 
 /** A key of the fixtures' hierarchy. */
-export function key(curve: Curve, name: 'eum' | 'euicc' | 'dpauth' | 'dppb'): KeyObject {
+export function key(curve: RspCurve, name: 'eum' | 'euicc' | 'dpauth' | 'dppb'): KeyObject {
   return createPrivateKey(Buffer.from(fixture(`${FOLDERS[curve]}/${name}.key.pem`)))
 }
 
 /** The chain of the fixtures' eUICC. */
-export function chain(curve: Curve): EuiccChain {
+export function chain(curve: RspCurve): EuiccChain {
   return {
     curve,
     ciDer: certificate(curve, 'ci'),

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { child, readOne, tlv } from '@steeple/sgp22'
-import { type Curve, readCertificate } from '../../src/certificate.ts'
+import { child, type RspCurve, readCertificate, readOne, tlv } from '@steeple/sgp22'
 import { keyMaterial, oneTimeKey, signatureOf } from '../../src/ecc.ts'
 import type { Es9Transport } from '../../src/es9-client.ts'
 import { fromHex, nibblesSwapped, toHex } from '../../src/octets.ts'
@@ -9,7 +8,7 @@ import { sealing } from './sealing.ts'
 
 /** Changes that a test makes to what the server sends. */
 export interface Twists {
-  readonly curve?: Curve
+  readonly curve?: RspCurve
   readonly confirmation?: boolean
   readonly ppk?: boolean
   readonly chunk?: number
@@ -149,8 +148,8 @@ export function smallSmdp(twists: Twists = {}): SmallSmdp {
 }
 
 /** The subject key identifier of the fixtures' CI. */
-function ciPkid(curve: Curve): Uint8Array {
-  return readCertificate(certificate(curve, 'ci')).subjectKeyId ?? new Uint8Array()
+function ciPkid(curve: RspCurve): Uint8Array {
+  return Buffer.from(readCertificate(certificate(curve, 'ci')).subjectKeyId ?? '', 'hex')
 }
 
 /** A package bound to an eUICC's one-time key. */

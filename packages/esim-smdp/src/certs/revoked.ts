@@ -1,5 +1,4 @@
-import type { Certificate, RevocationList } from '@steeple/sgp22'
-import { isListSignedBy, publicKeyOf } from '@steeple/sgp22'
+import { type Certificate, isListSignedBy, publicKeyOf, type RevocationList } from '@steeple/sgp22'
 import type { FoundInFiles } from './files.ts'
 
 /** What a revoked certificate is known by: its issuer's key identifier and its serial number, whatever zeros are in front. */

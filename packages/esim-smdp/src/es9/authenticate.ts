@@ -1,13 +1,12 @@
 import type { OpenableSim, Tx } from '@steeple/contracts'
-import { signP1363 } from '@steeple/sgp22'
+import { signP1363, tlv } from '@steeple/sgp22'
 import { ESIM_CODE } from '../codes/restored.ts'
 import { noteStep } from '../es2/progress.ts'
 import type { RspIdentity } from '../parts.ts'
 import { templateFor } from '../profile/template.ts'
-import { isSpoken } from '../rsp/euicc-info.ts'
-import { type AuthenticateOk, readAuthenticateResponse } from '../rsp/euicc-responses.ts'
+import { type AuthenticateOk, isSpoken, readAuthenticateResponse } from '../rsp/euicc-messages.ts'
+import { SEQUENCE, TID } from '../rsp/members.ts'
 import { type RefusalName, Refused, readBody } from '../rsp/refusal.ts'
-import { smdpSigned2 } from '../rsp/server-messages.ts'
 import { deliverability, type Move, move } from '../states/move.ts'
 import { adoptEarlier } from '../store/adopt-store.ts'
 import { codeOfEid, codeOfMatching, isHeldElsewhere } from '../store/code-queries.ts'
@@ -118,6 +117,11 @@ function offerOf(
     signed,
     signature: signP1363(identity.pb.key, signed, response.signature),
   }
+}
+
+/** Without a one-time key to use again: each delivery is bound anew. SGP.22 §5.6.2. */
+export function smdpSigned2(tid: Uint8Array, isConfirmationNeeded: boolean): Uint8Array {
+  return tlv(SEQUENCE, tlv(TID, tid), tlv(0x01, Uint8Array.of(isConfirmationNeeded ? 0xff : 0x00)))
 }
 
 /** What the eUICC says of profiles of the template; the template's own trouble is told at the delivery. */

@@ -19,7 +19,7 @@ import {
 } from '@steeple/contracts'
 import { TlvError, type VerifiedCertificates, verifiedCertificates } from '@steeple/sgp22'
 import type { CertStore, EsimParts, RspIdentity } from '../parts.ts'
-import type { EuiccError } from '../rsp/euicc-responses.ts'
+import type { EuiccError } from '../rsp/euicc-messages.ts'
 import { CHALLENGE_OCTETS, MessageError, upperHex } from '../rsp/members.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { type Terms, termsNow } from '../states/move.ts'

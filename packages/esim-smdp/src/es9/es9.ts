@@ -4,16 +4,17 @@ import { BspError, signP1363, tlv, verifyP1363 } from '@steeple/sgp22'
 import { bindProfile } from '../bpp/bind.ts'
 import { noteStep } from '../es2/progress.ts'
 import type { EsimParts, RspIdentity } from '../parts.ts'
-import { type EuiccInfo1, isSpoken, readEuiccInfo1 } from '../rsp/euicc-info.ts'
 import {
   type CancelOk,
   type DownloadOk,
+  type EuiccInfo1,
+  isSpoken,
   readCancelResponse,
   readDownloadResponse,
-} from '../rsp/euicc-responses.ts'
-import { CHALLENGE_OCTETS, upperHex } from '../rsp/members.ts'
+  readEuiccInfo1,
+} from '../rsp/euicc-messages.ts'
+import { CHALLENGE_OCTETS, SEQUENCE, TID, upperHex } from '../rsp/members.ts'
 import { executedBody, type RefusalName, Refused, readBody, refusedBody } from '../rsp/refusal.ts'
-import { serverSigned1 } from '../rsp/server-messages.ts'
 import { deliverability, move } from '../states/move.ts'
 import { codesDue, isHeldElsewhere } from '../store/code-queries.ts'
 import { isLocked, pruneEuiccs, versionOfRow, withFailure, withoutFailures } from '../store/euicc-store.ts'
@@ -152,7 +153,7 @@ async function boundFor(core: Es9Core, open: Open, { otpk }: DownloadOk): Promis
   const { metadata, octets } = await profileOf(core, code, sim, versionOfRow(euicc))
   try {
     const tid = tidOctets(session.tid)
-    return bindProfile({ identity, tid, eid, euiccOtpk: otpk, metadata, profile: octets, mode: 'ppk' }).bpp
+    return bindProfile({ identity, tid, eid, euiccOtpk: otpk, metadata, profile: octets })
   } catch (error) {
     if (error instanceof BspError) throw new Refused('signature', { cause: error })
     throw error
@@ -376,6 +377,22 @@ async function initiateAuthentication(
     euiccCiPKIdToBeUsed: base64(tlv(0x04, Buffer.from(identity.ciPkid, 'hex'))),
     serverCertificate: base64(identity.auth.der),
   }
+}
+
+/** SGP.22 §5.6.1. */
+export function serverSigned1(of: {
+  readonly tid: Uint8Array
+  readonly euiccChallenge: Uint8Array
+  readonly serverAddress: string
+  readonly serverChallenge: Uint8Array
+}): Uint8Array {
+  return tlv(
+    SEQUENCE,
+    tlv(TID, of.tid),
+    tlv(0x81, of.euiccChallenge),
+    tlv(0x83, Buffer.from(of.serverAddress, 'utf8')),
+    tlv(0x84, of.serverChallenge),
+  )
 }
 
 /**

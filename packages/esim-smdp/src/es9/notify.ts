@@ -6,7 +6,7 @@ import {
   type OtherNotice,
   pendingNotification,
   readNotification,
-} from '../rsp/notification.ts'
+} from '../rsp/euicc-messages.ts'
 import { Refused, readBody } from '../rsp/refusal.ts'
 import { type CodeEvent, move } from '../states/move.ts'
 import { adoptEarlier } from '../store/adopt-store.ts'

@@ -1,6 +1,6 @@
 import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import { checkEuiccChain, verifyP1363 } from '@steeple/sgp22'
-import type { AuthenticateOk } from '../rsp/euicc-responses.ts'
+import type { AuthenticateOk } from '../rsp/euicc-messages.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { euiccId, type NamedEuicc } from '../store/euicc-store.ts'
 import type { SessionRow } from '../store/rows.ts'

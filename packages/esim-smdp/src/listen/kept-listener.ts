@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { ComponentHealth, Context } from '@steeple/contracts'
-import { countText } from '@steeple/contracts'
+import { type ComponentHealth, type Context, countText } from '@steeple/contracts'
 import type { TlsMaterial, TlsWishes } from '../parts.ts'
 import type { Handler } from './exchange.ts'
 import { listenTls, type TlsListener } from './tls-listener.ts'

@@ -11,7 +11,7 @@ import {
 import { luhnCheckDigit } from '@steeple/telecom'
 import { type KeptListener, keptListener } from '../listen/kept-listener.ts'
 import type { EsimParts } from '../parts.ts'
-import type { NoticeEvent } from '../rsp/notification.ts'
+import type { NoticeEvent } from '../rsp/euicc-messages.ts'
 import { move, termsNow } from '../states/move.ts'
 import { heldOfCodes } from '../store/code-queries.ts'
 import { heldAfter, putDelivered } from '../store/held-store.ts'

@@ -1,5 +1,4 @@
-import type { Pause } from '@steeple/contracts'
-import { validationFailed } from '@steeple/contracts'
+import { type Pause, validationFailed } from '@steeple/contracts'
 import { delimiterOf, readableCsv, readRecord, wholeCells } from '@steeple/telecom'
 
 /** What a file of activation codes says. */

@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '@steeple/contracts'
-import type { NoticeEvent } from '../rsp/notification.ts'
+import type { NoticeEvent } from '../rsp/euicc-messages.ts'
 import { type CodeRow, HELD, type HeldRow, NOTICES, type NoticeRow } from './rows.ts'
 
 /** Notifications of one eUICC that are kept. Older ones of it can say nothing new: see `heldAfter`. */

@@ -11,6 +11,7 @@ import { newCode } from '../codes/new-codes.ts'
 import { withoutCode } from '../codes/place.ts'
 import { createPeers, type Peers } from '../es9/peers.ts'
 import type { EsimParts } from '../parts.ts'
+import { executedBody, Refused, refusedBody } from '../rsp/refusal.ts'
 import { move, termsNow } from '../states/move.ts'
 import { codeOfMatching } from '../store/code-queries.ts'
 import { CALLS, callOf, ORDERS, ordersSince } from '../store/es2-store.ts'
@@ -22,6 +23,7 @@ import {
   type Es2Done,
   type Es2Function,
   type Es2FunctionName,
+  type Es2Message,
   type Es2Metrics,
   type Es2Work,
   euiccIn,
@@ -32,8 +34,8 @@ import {
   noOrder,
   ownOrder,
   putChanged,
+  readMessage,
 } from './core.ts'
-import { type Es2Message, Es2Refused, es2RefusedBody, readMessage } from './message.ts'
 
 /** SGP.22 §4.1.1; an activation code has room for more, QR codes are read better with less. */
 const MATCHING_ID = /^[A-Z0-9-]{1,64}$/
@@ -49,15 +51,15 @@ const LEAST_KINDS = 6
 /**
  * Checks a matching id of an order system's own: it is all that keeps a stranger from the profile, unless the order is
  * for one EID. So there must be room for 128 bits in it; whether they are random nobody can see from here.
- * Throws `Es2Refused` (`matching_id_format`, `matching_id_weak`).
+ * Throws `Refused` (`matching_id_format`, `matching_id_weak`).
  */
 function checkOwnMatchingId(matchingId: string, isLinked: boolean): void {
-  if (!MATCHING_ID.test(matchingId)) throw new Es2Refused('matching_id_format')
+  if (!MATCHING_ID.test(matchingId)) throw new Refused('matching_id_format')
   if (isLinked) return
   const characters = matchingId.replaceAll('-', '')
   const least = ENOUGH.find(([kind]) => kind.test(characters))?.[1] ?? Number.POSITIVE_INFINITY
   if (characters.length < least || new Set(characters).size < LEAST_KINDS)
-    throw new Es2Refused('matching_id_weak')
+    throw new Refused('matching_id_weak')
 }
 
 const CONFIRMATION_CODE = /^[\x20-\x7e]{1,64}$/
@@ -80,8 +82,8 @@ async function confirmOrder(call: Es2Call): Promise<Es2Work> {
   const { message, parts } = call
   const iccid = neededIccid(call)
   const isReleased = message.flag('releaseFlag')
-  if (isReleased === undefined) throw new Es2Refused('format', { detail: '(releaseFlag is missing)' })
-  if ((message.text('smdsAddress', ANY_TEXT) ?? '') !== '') throw new Es2Refused('sm_ds')
+  if (isReleased === undefined) throw new Refused('format', { detail: '(releaseFlag is missing)' })
+  if ((message.text('smdsAddress', ANY_TEXT) ?? '') !== '') throw new Refused('sm_ds')
   const matchingId = message.text('matchingId', ANY_TEXT)
   const code = message.text('confirmationCode', CONFIRMATION_CODE)
   const whenNone = await noOrder(call, iccid, 'iccid_unavailable')
@@ -110,15 +112,15 @@ async function confirm(
   before: CodeRow,
   asked: Confirmation,
 ): Promise<Es2Done> {
-  if (before.state !== 'allocated' || isOver(before, call)) throw new Es2Refused('iccid_unavailable')
+  if (before.state !== 'allocated' || isOver(before, call)) throw new Refused('iccid_unavailable')
   const { eid, matchingId, matchingMac, isReleased } = asked
   if (eid !== undefined && before.eid_hash !== null && before.eid_hash !== eid.hash)
-    throw new Es2Refused('eid_differs')
+    throw new Refused('eid_differs')
   const isLinked = eid !== undefined || before.eid_hash !== null
-  if (matchingId === '' && !isLinked) throw new Es2Refused('eid_missing')
+  if (matchingId === '' && !isLinked) throw new Refused('eid_missing')
   if (matchingId !== undefined && matchingId !== '') checkOwnMatchingId(matchingId, isLinked)
   const other = matchingMac === undefined ? undefined : await codeOfMatching(tx, matchingMac)
-  if (other !== undefined && other.token !== before.token) throw new Es2Refused('matching_id_taken')
+  if (other !== undefined && other.token !== before.token) throw new Refused('matching_id_taken')
   const terms = termsNow(call.parts)
   const confirmed = move(completed(call, before, asked), { kind: 'confirm' }, terms).row
   const after = isReleased ? move(confirmed, { kind: 'release' }, terms).row : confirmed
@@ -198,16 +200,16 @@ async function downloadOrder(call: Es2Call): Promise<Es2Work> {
 
 async function newSim(call: Es2Call, profileType: string | undefined): Promise<Taken> {
   const { parts, caller } = call
-  if (profileType === undefined) throw new Es2Refused('profile_missing')
-  if (!parts.context.config.es2.profile_types.includes(profileType)) throw new Es2Refused('type_unknown')
+  if (profileType === undefined) throw new Refused('profile_missing')
+  if (!parts.context.config.es2.profile_types.includes(profileType)) throw new Refused('type_unknown')
   // Orders have a limit of their own.
   const asker = { principal: caller.principal, take: async () => undefined }
   const prepared = await parts.issuer.prepare({ count: 1, profile: profileType }, asker).catch((error) => {
-    if (isServiceError(error) && error.code === 'capacity_exceeded') throw new Es2Refused('type_unavailable')
+    if (isServiceError(error) && error.code === 'capacity_exceeded') throw new Refused('type_unavailable')
     throw error
   })
   const [card] = prepared.cards
-  if (card === undefined) throw new Es2Refused('type_unavailable')
+  if (card === undefined) throw new Refused('type_unavailable')
   const { code, iccid } = await allocated(call, card, prepared.credentials(card.imsi))
   return {
     card,
@@ -221,11 +223,11 @@ async function newSim(call: Es2Call, profileType: string | undefined): Promise<T
 async function knownSim(call: Es2Call, iccid: string, type: string | undefined): Promise<Taken> {
   const { issuer, subscribers } = call.parts
   const card = await issuer.byIccid(iccid)
-  if (card === undefined) throw new Es2Refused('iccid_unknown')
+  if (card === undefined) throw new Refused('iccid_unknown')
   const view = await subscribers.find(card.imsi)
-  if (view === undefined) throw new Es2Refused('iccid_unknown')
-  if (type !== undefined && type !== view.profile) throw new Es2Refused('type_differs')
-  if (view.state === 'revoked' || view.state === 'expired') throw new Es2Refused('iccid_unavailable')
+  if (view === undefined) throw new Refused('iccid_unknown')
+  if (type !== undefined && type !== view.profile) throw new Refused('type_differs')
+  if (view.state === 'revoked' || view.state === 'expired') throw new Refused('iccid_unavailable')
   const { code } = await allocated(call, card, await issuer.credentials(card.imsi))
   return { card, profileType: view.profile, code, iccid }
 }
@@ -237,7 +239,7 @@ async function allocated(
   credentials: Awaited<ReturnType<Es2Call['parts']['issuer']['credentials']>>,
 ): Promise<{ readonly code: CodeRow; readonly iccid: string }> {
   await needReady(call.parts).catch((error: unknown) => {
-    throw isServiceError(error) ? new Es2Refused('unavailable', { detail: `(${error.message})` }) : error
+    throw isServiceError(error) ? new Refused('unavailable', { detail: `(${error.message})` }) : error
   })
   const { smdp_address, single_use, code_expiry } = call.parts.context.config
   const iccid = Buffer.from(credentials.iccid).toString('latin1')
@@ -256,10 +258,10 @@ async function place(tx: MutationTx, call: Es2Call, taken: Taken): Promise<Es2Do
   const { parts, caller, nowMs } = call
   const { code, profileType, iccid } = taken
   const most = parts.context.config.es2.max_orders_per_hour
-  if ((await ordersSince(tx, caller.owner, nowMs - HOUR_MS)) >= most) throw new Es2Refused('busy')
+  if ((await ordersSince(tx, caller.owner, nowMs - HOUR_MS)) >= most) throw new Refused('busy')
   const sims = await taken.issueIn?.(tx)
   const free = await withoutCode(tx, [code.hash as ImsiHash])
-  if (!free.has(code.hash)) throw new Es2Refused('iccid_unavailable')
+  if (!free.has(code.hash)) throw new Refused('iccid_unavailable')
   await CODES.insert(tx, code)
   await ORDERS.insert(tx, {
     token: code.token,
@@ -293,8 +295,7 @@ async function cancelOrder(call: Es2Call): Promise<Es2Work> {
   const { message, parts } = call
   const iccid = neededIccid(call)
   const final = message.text('finalProfileStatusIndicator', /^(Available|Unavailable)$/)
-  if (final === undefined)
-    throw new Es2Refused('format', { detail: '(finalProfileStatusIndicator is missing)' })
+  if (final === undefined) throw new Refused('format', { detail: '(finalProfileStatusIndicator is missing)' })
   const matchingId = message.text('matchingId', ANY_TEXT)
   const whenNone = await noOrder(call, iccid, 'iccid_unavailable')
   const id = drawMatchingId()
@@ -319,12 +320,12 @@ async function cancelOrder(call: Es2Call): Promise<Es2Work> {
 async function cancel(tx: MutationTx, call: Es2Call, before: CodeRow, asked: Cancellation): Promise<Es2Done> {
   const { parts } = call
   const { eidHash, matchingMac, isFinal, nobodys } = asked
-  if (eidHash !== undefined && before.eid_hash !== eidHash) throw new Es2Refused('eid_differs')
+  if (eidHash !== undefined && before.eid_hash !== eidHash) throw new Refused('eid_differs')
   if (matchingMac !== undefined && Buffer.compare(matchingMac, before.matching_mac) !== 0)
-    throw new Es2Refused('matching_id_differs')
+    throw new Refused('matching_id_differs')
   // What was delivered may be on an eUICC: nobody else may get it. What is installed is no order any more.
   if (before.state === 'installed' || (before.downloads > 0 && !isFinal))
-    throw new Es2Refused('iccid_unavailable')
+    throw new Refused('iccid_unavailable')
   await CODES.put(tx, {
     ...move(before, { kind: 'revoke' }, termsNow(parts)).row,
     last_error: 'its order was cancelled',
@@ -370,12 +371,12 @@ export function createEs2(parts: EsimParts, metrics: Es2Metrics): Es2 {
     call: async (name, octets, caller) => {
       try {
         const { answer, isRepeated } = await called(parts, callers, { name, octets, caller })
-        metrics.called(name, isRepeated ? 'repeated' : 'executed')
-        return { status: 200, body: executed(answer) }
+        metrics.calls.inc({ function: name, result: isRepeated ? 'repeated' : 'executed' })
+        return { status: 200, body: executedBody(answer) }
       } catch (error) {
         const refused = refusedBy(parts, name, error)
-        metrics.called(name, refused.refusal)
-        return { status: refused.refusal === 'busy' ? 429 : 200, body: es2RefusedBody(refused) }
+        metrics.calls.inc({ function: name, result: refused.refusal })
+        return { status: refused.refusal === 'busy' ? 429 : 200, body: refusedBody(refused) }
       }
     },
   }
@@ -389,7 +390,7 @@ async function called(
   { name, octets, caller }: { name: Es2FunctionName; octets: Uint8Array; caller: Es2Caller },
 ): Promise<{ readonly answer: Members; readonly isRepeated: boolean }> {
   const { context } = parts
-  if (!callers.admit(caller.owner, context.clock.monotonicMs())) throw new Es2Refused('busy')
+  if (!callers.admit(caller.owner, context.clock.monotonicMs())) throw new Refused('busy')
   const message = readMessage(octets)
   const id = await callId(parts, name, caller.owner, message)
   const known =
@@ -455,8 +456,8 @@ async function callId(
   return Buffer.from(mac).toString('hex')
 }
 
-function refusedBy({ context }: EsimParts, name: Es2FunctionName, error: unknown): Es2Refused {
-  if (error instanceof Es2Refused) {
+function refusedBy({ context }: EsimParts, name: Es2FunctionName, error: unknown): Refused {
+  if (error instanceof Refused) {
     context.log.debug({ function: name, refusal: error.refusal }, 'a call of ES2+ was refused')
     return error
   }
@@ -465,12 +466,7 @@ function refusedBy({ context }: EsimParts, name: Es2FunctionName, error: unknown
     { function: name, code, ...(code === undefined && { err: error }) },
     'a call of ES2+ failed',
   )
-  return new Es2Refused('unavailable')
-}
-
-/** SGP.22 §6.5.1.4: the header of an answer has the status alone, and does not repeat who has called. */
-function executed(answer: Members): object {
-  return { header: { functionExecutionStatus: { status: 'Executed-Success' } }, ...answer }
+  return new Refused('unavailable')
 }
 
 /** Lets the profile of a confirmed order be downloaded. SGP.22 §5.3.4. */
@@ -483,7 +479,7 @@ async function releaseProfile(call: Es2Call): Promise<Es2Work> {
     target: `…${iccid.slice(-4)}`,
     run: async (tx) => {
       const { code: before } = await ownOrder(tx, call, iccidMac, whenNone)
-      if (before.state !== 'confirmed' || isOver(before, call)) throw new Es2Refused('iccid_not_releasable')
+      if (before.state !== 'confirmed' || isOver(before, call)) throw new Refused('iccid_not_releasable')
       const { row } = move(before, { kind: 'release' }, termsNow(call.parts))
       await putChanged(tx, before, row)
       return { answer: {}, token: row.token, sim: row.hash, detail: {} }

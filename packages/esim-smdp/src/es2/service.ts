@@ -4,6 +4,7 @@ import { requestOnce } from '@steeple/http-client'
 import type { Handler } from '../listen/exchange.ts'
 import { type KeptListener, keptListener } from '../listen/kept-listener.ts'
 import type { EsimParts } from '../parts.ts'
+import { HEADERS } from '../rsp/refusal.ts'
 import {
   ORDERS,
   PROGRESS,
@@ -51,7 +52,7 @@ function postToOrderSystem({ context }: EsimParts): PostJson {
     const request = {
       method: 'POST',
       url: url.pathname === '/' ? new URL(STANDARD_PATH, url) : url,
-      headers: { 'content-type': 'application/json', 'x-admin-protocol': 'gsma/rsp/v2.5.0' },
+      headers: HEADERS,
       body: JSON.stringify(body),
       isBodyUnread: true,
     } as const
@@ -85,12 +86,12 @@ export async function tellProgress(
     const results = await Promise.all(due.map((row) => tell(parts, post, row, signal)))
     for (const result of results) {
       if (result === 'gone') continue
-      metrics.progress(result === 'told' ? 'told' : 'failed')
+      metrics.progress.inc({ outcome: result === 'told' ? 'told' : 'failed' })
       if (typeof outcome !== 'object') outcome = result
     }
     if (signal.aborted || due.length < AT_ONCE || typeof outcome === 'object') break
   }
-  metrics.waiting(await progressWaiting(context.db))
+  metrics.waiting.set(await progressWaiting(context.db))
   return outcome
 }
 
@@ -103,7 +104,7 @@ export async function sweepEs2({ context }: EsimParts, metrics: Es2Metrics): Pro
     return await pruneProgress(tx, { before: nowMs - GIVE_UP_MS, room: MOST_WAITING, most: CHUNK })
   })
   if (given === 0) return
-  metrics.progress('given_up', given)
+  metrics.progress.inc({ outcome: 'given_up' }, given)
   context.log.warn({ entries: given }, 'steps of downloads could not be told to esim.es2.notify_url')
 }
 
@@ -192,11 +193,6 @@ function statusOf({ is_ok, subject_code, reason_code, message }: ProgressRow): o
 }
 
 const PREFIX = '/gsma/rsp2/es2plus'
-/** In every answer. Facts section 1.1. */
-const HEADERS: Readonly<Record<string, string>> = {
-  'content-type': 'application/json',
-  'x-admin-protocol': 'gsma/rsp/v2.5.0',
-}
 
 /** ES2+ with mutual TLS for order systems, at `esim.es2.listen`; none while eSIM is off. SGP.22 §6.5.1. */
 function es2Listener({ context, certs }: EsimParts, es2: Es2): KeptListener {

@@ -24,14 +24,7 @@ import { CHALLENGE_OCTETS, MessageError, upperHex } from '../rsp/members.ts'
 import { type RefusalName, Refused } from '../rsp/refusal.ts'
 import { type Terms, termsNow } from '../states/move.ts'
 import { eidOfRow, shownEid } from '../store/euicc-store.ts'
-import {
-  type CodeRow,
-  type EuiccRow,
-  KEYS,
-  SESSIONS,
-  type SessionRow,
-  type SessionStep,
-} from '../store/rows.ts'
+import { type CodeRow, type EuiccRow, KEYS, SESSIONS, type SessionRow } from '../store/rows.ts'
 import { advance } from '../store/session-store.ts'
 
 /** Tells of an eUICC that has to wait: somebody may be trying codes. */
@@ -69,53 +62,29 @@ export const ES9_FUNCTIONS = [
 export type Es9Function = (typeof ES9_FUNCTIONS)[number]
 
 export type NoticeResult = 'counted' | 'repeated' | 'unreadable' | 'not_verified' | 'unknown_profile'
-/** How a download ended, as far as it came. */
-type DownloadOutcome = 'delivered' | 'installed' | 'failed' | 'cancelled'
-
 /** Bounds of the histogram of a session's time, seconds. */
 const SECONDS = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900]
-/** Of those that are only begun nothing is kept. */
-const STEPS: readonly SessionStep[] = ['authenticated', 'delivered', 'ended']
 
 /** The series of ES9+. */
-interface Es9Metrics {
-  called(name: Es9Function): void
-  refused(reason: RefusalName): void
-  downloaded(outcome: DownloadOutcome): void
-  noticed(result: NoticeResult): void
-  /** Seconds from the first call to the delivery. */
-  took(seconds: number): void
-  sessions(counts: ReadonlyMap<string, number>): void
-}
-
-function es9Metrics(metrics: Metrics): Es9Metrics {
-  const calls = metrics.counter('svc_esim_smdp_calls_total', 'Calls of ES9+ functions.', ['function'])
-  const refusals = metrics.counter(
-    'svc_esim_smdp_refusals_total',
-    'Calls that were refused. `matching_id`: the activation code does not exist.',
-    ['reason'],
-  )
-  const downloads = metrics.counter('svc_esim_smdp_downloads_total', 'Downloads, by outcome.', ['outcome'])
-  const notices = metrics.counter(
-    'svc_esim_smdp_notifications_total',
-    'Notifications of eUICCs, by result.',
-    ['result'],
-  )
-  const seconds = metrics.histogram(
-    'svc_esim_smdp_download_seconds',
-    'Time from the first call of a session to the delivery of the profile.',
-    SECONDS,
-  )
-  const open = metrics.gauge('svc_esim_smdp_sessions', 'Open download sessions, by step.', ['step'])
+function es9Metrics(metrics: Metrics) {
   return {
-    called: (name) => calls.inc({ function: name }),
-    refused: (reason) => refusals.inc({ reason }),
-    downloaded: (outcome) => downloads.inc({ outcome }),
-    noticed: (result) => notices.inc({ result }),
-    took: (value) => seconds.observe(value),
-    sessions: (counts) => {
-      for (const step of STEPS) open.set(counts.get(step) ?? 0, { step })
-    },
+    calls: metrics.counter('svc_esim_smdp_calls_total', 'Calls of ES9+ functions.', ['function']),
+    refusals: metrics.counter(
+      'svc_esim_smdp_refusals_total',
+      'Calls that were refused. `matching_id`: the activation code does not exist.',
+      ['reason'],
+    ),
+    downloads: metrics.counter('svc_esim_smdp_downloads_total', 'Downloads, by outcome.', ['outcome']),
+    notices: metrics.counter('svc_esim_smdp_notifications_total', 'Notifications of eUICCs, by result.', [
+      'result',
+    ]),
+    /** From the first call of a session to the delivery. */
+    seconds: metrics.histogram(
+      'svc_esim_smdp_download_seconds',
+      'Time from the first call of a session to the delivery of the profile.',
+      SECONDS,
+    ),
+    sessions: metrics.gauge('svc_esim_smdp_sessions', 'Open download sessions, by step.', ['step']),
   }
 }
 
@@ -256,7 +225,7 @@ const DEFAULT_LIFE_MS = 900_000
 /** What the functions of ES9+ share. */
 export interface Es9Core {
   readonly parts: EsimParts
-  readonly metrics: Es9Metrics
+  readonly metrics: ReturnType<typeof es9Metrics>
   /** Certificates of EUMs and eUICCs that were verified before. */
   readonly verified: VerifiedCertificates
   /** Sessions that no eUICC has claimed. */

@@ -14,7 +14,7 @@ import {
   readEuiccInfo1,
 } from '../rsp/euicc-messages.ts'
 import { CHALLENGE_OCTETS, SEQUENCE, TID, upperHex } from '../rsp/members.ts'
-import { executedBody, type RefusalName, Refused, readBody, refusedBody } from '../rsp/refusal.ts'
+import { executedBody, HEADERS, type RefusalName, Refused, readBody, refusedBody } from '../rsp/refusal.ts'
 import { deliverability, move } from '../states/move.ts'
 import { codesDue, isHeldElsewhere } from '../store/code-queries.ts'
 import { isLocked, pruneEuiccs, versionOfRow, withFailure, withoutFailures } from '../store/euicc-store.ts'
@@ -76,8 +76,8 @@ async function getBoundProfilePackage(
   const bpp = await boundFor(core, open, response)
   const refusal = await core.parts.context.observe((tx) => hand(core, tx, open))
   if (refusal !== undefined) throw new Refused(refusal)
-  core.metrics.downloaded('delivered')
-  core.metrics.took(Math.max(0, core.nowMs() - session.created_at_ms) / 1_000)
+  core.metrics.downloads.inc({ outcome: 'delivered' })
+  core.metrics.seconds.observe(Math.max(0, core.nowMs() - session.created_at_ms) / 1_000)
   return { transactionId: session.tid, boundProfilePackage: base64(bpp) }
 }
 
@@ -212,9 +212,11 @@ async function sweep(core: Es9Core, signal: AbortSignal): Promise<void> {
   await context.db.write((tx) => pruneEuiccs(tx, nowMs, CHUNK))
 }
 
-/** Counts the sessions that are kept. */
+/** Counts the sessions that are kept; of those that are only begun nothing is. */
 async function countOpen(core: Es9Core): Promise<void> {
-  core.metrics.sessions(await countSessions(core.parts.context.db))
+  const counts = await countSessions(core.parts.context.db)
+  for (const step of ['authenticated', 'delivered', 'ended'])
+    core.metrics.sessions.set(counts.get(step) ?? 0, { step })
 }
 
 async function expireSome(core: Es9Core, tx: ObservedTx): Promise<number> {
@@ -259,12 +261,6 @@ async function tellGuessing({ parts }: Es9Core): Promise<void> {
 
 const SWEEP_MS = 60_000
 const COUNT_MS = 15_000
-/** In every answer. Phones take any of version 2. Facts section 1.1. */
-const HEADERS: Readonly<Record<string, string>> = {
-  'content-type': 'application/json',
-  'x-admin-protocol': 'gsma/rsp/v2.5.0',
-}
-
 /** An answer of ES9+: HTTP status, headers, and its JSON, if it has one. */
 interface Es9Answer {
   readonly status: 200 | 204 | 429
@@ -301,9 +297,9 @@ export function createEs9(parts: EsimParts): Es9 {
   vault.register({ table: 'esim_smdp_euicc', key: 'eid_hash', columns: ['eid_sealed'] })
   return {
     call: async (name, octets, network) => {
-      core.metrics.called(name)
+      core.metrics.calls.inc({ function: name })
       if (!peers.admit(network, context.clock.monotonicMs())) {
-        core.metrics.refused('busy')
+        core.metrics.refusals.inc({ reason: 'busy' })
         return busy()
       }
       try {
@@ -327,9 +323,9 @@ export function createEs9(parts: EsimParts): Es9 {
 
 async function noticed(core: Es9Core, octets: Uint8Array): Promise<Es9Answer> {
   const result = await handleNotification(core, octets)
-  core.metrics.noticed(result)
+  core.metrics.notices.inc({ result })
   if (result !== 'counted') core.parts.context.log.debug({ result }, 'a notification changed nothing')
-  return { status: 204, headers: { 'x-admin-protocol': HEADERS['x-admin-protocol'] ?? '' } }
+  return { status: 204, headers: { 'x-admin-protocol': HEADERS['x-admin-protocol'] } }
 }
 
 function failed(core: Es9Core, name: Es9Function, error: unknown): Es9Answer {
@@ -337,22 +333,22 @@ function failed(core: Es9Core, name: Es9Function, error: unknown): Es9Answer {
   if (!(error instanceof Refused)) {
     const code = isServiceError(error) ? error.code : undefined
     log.error({ function: name, code, ...(code === undefined && { err: error }) }, 'a call of ES9+ failed')
-    core.metrics.refused('unavailable')
+    core.metrics.refusals.inc({ reason: 'unavailable' })
     // A phone drops a notification that was answered with 204: it is to send this one again.
-    return name === 'handleNotification' ? busy() : answerOf('unavailable')
+    return name === 'handleNotification' ? busy() : answerOf(new Refused('unavailable'))
   }
-  core.metrics.refused(error.refusal)
+  core.metrics.refusals.inc({ reason: error.refusal })
   const cause = error.cause instanceof Error ? error.cause.message : error.cause
   log.debug({ function: name, refusal: error.refusal, cause }, 'a call of ES9+ was refused')
-  return answerOf(error.refusal)
+  return answerOf(error)
 }
 
-function answerOf(refusal: RefusalName): Es9Answer {
-  return { status: 200, headers: HEADERS, body: refusedBody(refusal) }
+function answerOf(refused: Refused): Es9Answer {
+  return { status: 200, headers: HEADERS, body: refusedBody(refused) }
 }
 
 function busy(): Es9Answer {
-  return { status: 429, headers: { ...HEADERS, 'retry-after': '5' }, body: refusedBody('busy') }
+  return { status: 429, headers: { ...HEADERS, 'retry-after': '5' }, body: refusedBody(new Refused('busy')) }
 }
 
 /** Begins a session. Throws `Refused`. SGP.22 §5.6.1. */
@@ -452,5 +448,5 @@ async function end(core: Es9Core, session: SessionRow, { reason }: CancelOk): Pr
     return true
   })
   if (!isEnded) throw new Refused('transaction')
-  core.metrics.downloaded('cancelled')
+  core.metrics.downloads.inc({ outcome: 'cancelled' })
 }

@@ -141,7 +141,7 @@ async function tellOf(
   const { event } = proven.notice
   const isFailure = detail !== null
   if (event === 'install') {
-    core.metrics.downloaded(isFailure ? 'failed' : 'installed')
+    core.metrics.downloads.inc({ outcome: isFailure ? 'failed' : 'installed' })
     await noteStep(core.parts, tx, installationStep(proven, code.token, detail))
   }
   const type = `esim.${isFailure ? 'install_failed' : TYPES[event]}`

@@ -1,5 +1,6 @@
-import { isRecord, type Vault } from '@steeple/contracts'
+import type { Vault } from '@steeple/contracts'
 import { codeOf, requestOnce } from '@steeple/http-client'
+import { HEADERS, memberOf, objectIn } from '../rsp/refusal.ts'
 import type { ProviderRow } from '../store/provider-store.ts'
 
 /** The functions that this operator calls at a provider. SGP.22 §5.3. */
@@ -20,8 +21,6 @@ export class ProviderFailure extends Error {
 const TIMEOUT_MS = 20_000
 const MOST_OCTETS = 65_536
 const PREFIX = '/gsma/rsp2/es2plus'
-/** Version 2.5, which a server of version 3 serves as well. SGP.22 §6.5.1.1. */
-const PROTOCOL = 'gsma/rsp/v2.5.0'
 /** What a server may answer in. */
 const ANSWERED = /^gsma\/rsp\/v[23]\./
 const STATUSES: readonly unknown[] = ['Executed-Success', 'Executed-WithWarning']
@@ -42,7 +41,7 @@ export async function callProvider(
   const request = {
     method: 'POST',
     url: new URL(`${provider.url}${PREFIX}/${name}`),
-    headers: { 'content-type': 'application/json', 'x-admin-protocol': PROTOCOL },
+    headers: HEADERS,
     body: JSON.stringify({ header, ...members }),
   } as const
   const options = { maxBytes: MOST_OCTETS, connect: connectOf(vault, provider) }
@@ -75,7 +74,7 @@ function whyUnreached(cause: unknown): string {
 
 /** The members of an answer that says it was done. Throws `ProviderFailure`. SGP.22 §6.5.1.4. */
 function executed(name: string, text: string): Readonly<Record<string, unknown>> {
-  const body = objectIn(text)
+  const body = objectIn(Buffer.from(text))
   const status = memberOf(memberOf(body, 'header'), 'functionExecutionStatus')
   const said = memberOf(status, 'status')
   if (body === undefined || typeof said !== 'string')
@@ -113,18 +112,4 @@ function wordsIn(message: unknown): string | undefined {
     .replaceAll(/[^\x20-\x7e]/g, ' ')
     .replaceAll(/[0-9a-f]{10,}/gi, '(not shown)')
     .slice(0, MOST_WORDS)
-}
-
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** A member of an object; undefined when it is none or has none. */
-export function memberOf(value: unknown, name: string): unknown {
-  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }

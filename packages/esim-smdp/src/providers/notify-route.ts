@@ -12,12 +12,12 @@ import { luhnCheckDigit } from '@steeple/telecom'
 import { type KeptListener, keptListener } from '../listen/kept-listener.ts'
 import type { EsimParts } from '../parts.ts'
 import type { NoticeEvent } from '../rsp/euicc-messages.ts'
+import { memberOf, objectIn, HEADERS as RSP_HEADERS } from '../rsp/refusal.ts'
 import { move, termsNow } from '../states/move.ts'
 import { heldOfCodes } from '../store/code-queries.ts'
 import { heldAfter, putDelivered } from '../store/held-store.ts'
 import { codeOfProvider, PROVIDERS, type ProviderRow, providerOfSubject } from '../store/provider-store.ts'
 import { CODES, type CodeRow, HELD } from '../store/rows.ts'
-import { memberOf } from './es2-client.ts'
 import { lookupReady } from './provided-code.ts'
 import { notifyHash, subjectOf } from './provider.ts'
 import { NOTIFY_PATH } from './provider-routes.ts'
@@ -68,7 +68,7 @@ export function createNotifications(parts: EsimParts): Notifications {
 }
 
 type Told = (provider: ProviderRow | undefined, octets: Uint8Array | undefined) => Promise<void>
-const HEADERS = { 'x-admin-protocol': 'gsma/rsp/v2.5.0' }
+const HEADERS = { 'x-admin-protocol': RSP_HEADERS['x-admin-protocol'] }
 
 /** `POST /gsma/rsp2/es2plus/handleDownloadProgressInfo` */
 function notifyRoute(parts: EsimParts, told: Told): Route {
@@ -143,8 +143,9 @@ interface Progress {
 }
 
 /** Reads one. Throws `validation_failed`. */
-function progressIn(octets: Uint8Array | undefined): Progress {
-  const body = jsonIn(octets)
+function progressIn(octets: Uint8Array = new Uint8Array()): Progress {
+  const body = objectIn(octets)
+  if (body === undefined) throw validationFailed('the body has to be the JSON of a notification')
   const [iccid, eid, id] = ['iccid', 'eid', 'notificationPointId'].map((name) => memberOf(body, name))
   if (typeof iccid !== 'string' || !/^[0-9]{18,20}[Ff]?$/.test(iccid))
     throw validationFailed('/iccid has to have 18 to 20 digits')
@@ -166,14 +167,6 @@ function progressIn(octets: Uint8Array | undefined): Progress {
     point,
     atMs: Number.isNaN(atMs) ? undefined : atMs,
     failure: isDone ? undefined : `${code('subjectCode')}/${code('reasonCode')}`,
-  }
-}
-
-function jsonIn(octets: Uint8Array = new Uint8Array()): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(octets))
-  } catch (cause) {
-    throw validationFailed('the body has to be the JSON of a notification', { cause })
   }
 }
 

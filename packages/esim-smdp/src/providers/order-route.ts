@@ -14,10 +14,11 @@ import {
 } from '@steeple/contracts'
 import { iccidOut } from '../es2/core.ts'
 import type { EsimParts } from '../parts.ts'
+import { memberOf } from '../rsp/refusal.ts'
 import { move, termsNow } from '../states/move.ts'
 import { PROVIDED, type ProvidedStep, type ProviderRow } from '../store/provider-store.ts'
 import { CODES } from '../store/rows.ts'
-import { callProvider, memberOf, ProviderFailure } from './es2-client.ts'
+import { callProvider, ProviderFailure } from './es2-client.ts'
 import {
   type GivenCode,
   iccidOf,

@@ -15,9 +15,8 @@ import {
   useEffect,
   useState,
 } from '@steeple/console/kit'
-import { type Code, isOpen } from './code.tsx'
+import { type Activation, type Code, isOpen } from './code.tsx'
 import css from './esim.css'
-import { activationOf } from './use-activation.ts'
 
 addStyle(css)
 
@@ -86,14 +85,15 @@ async function codesOf(batch: string): Promise<readonly Code[] | Problem> {
 
 async function cardOf(code: Code): Promise<Card | Problem> {
   const [activation, sim] = await Promise.all([
-    activationOf(code.token),
+    api.get('/v1/esim/codes/{token}/qr', { path: { token: code.token } }),
     api.get('/v1/sims/{imsi}', { path: { imsi: code.imsi_sha256_12 } }),
   ])
-  if ('code' in activation) return activation
+  if (!activation.ok) return activation.error
+  const { qr_text: qrText, activation_code: activationCode } = activation.data as Activation // of the answers the JSON
   return {
     token: code.token,
-    qrText: activation.qr_text,
-    activationCode: activation.activation_code,
+    qrText,
+    activationCode,
     label: (sim.ok ? sim.data.label : null) ?? 'eSIM',
     iccidLast4: code.iccid_last4,
     isConfirmed: code.confirmation_required,

@@ -5,6 +5,7 @@ import {
   Copy,
   Dialog,
   ErrorNotice,
+  Facts,
   FormDialog,
   Notice,
   OnlyHere,
@@ -13,11 +14,11 @@ import {
   Said,
   Time,
   t,
+  useQuery,
   useState,
   word,
 } from '@steeple/console/kit'
-import { type Code, isOpen, stateOf } from './code.tsx'
-import { useActivation } from './use-activation.ts'
+import { type Activation, type Code, isOpen, stateOf } from './code.tsx'
 
 /** One activation code: its QR code while it opens something, what became of it, and taking it back. */
 export function CodeDialog({ code, onClose }: { readonly code: Code; readonly onClose: () => void }) {
@@ -32,7 +33,7 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
             <Said>{code.last_error}</Said>
           </Notice>
         )}
-        <Facts code={code} />
+        <FactsOf code={code} />
       </div>
       <div class="actions">
         {isOpen(code) ? (
@@ -50,7 +51,8 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
 }
 
 function Picture({ code }: { readonly code: Code }) {
-  const { data, error } = useActivation(code.token)
+  const { data: known, error } = useQuery('/v1/esim/codes/{token}/qr', { path: { token: code.token } })
+  const data = known as Activation | undefined // of the answers the JSON
   if (error !== undefined) return <ErrorNotice error={error} />
   if (data === undefined) return <Progress label={t('app.loading')} />
   return (
@@ -72,42 +74,24 @@ function Picture({ code }: { readonly code: Code }) {
   )
 }
 
-function Facts({ code }: { readonly code: Code }) {
-  const { profile } = code
+function FactsOf({ code }: { readonly code: Code }) {
+  const { profile, provider, provider_cancel: cancel, batch_id: batch } = code
   return (
-    <dl class="facts">
-      <dt>{t('sims.filter.state')}</dt>
-      <dd>{word('esim.state', stateOf(code))}</dd>
-      <dt>{t('esim.profile')}</dt>
-      <dd>
-        {profile === null
-          ? t('esim.profile.nowhere')
-          : t('esim.profile.at', { state: word('esim.profile', profile.state), eid: profile.eid_last4 })}
-      </dd>
-      {code.provider === null ? null : (
-        <>
-          <dt>{t('esim.provider')}</dt>
-          <dd>
-            {code.provider}
-            {code.provider_cancel === null ? null : `, ${word('esim.cancel', code.provider_cancel)}`}
-          </dd>
-        </>
-      )}
-      <dt>{t('esim.attempts')}</dt>
-      <dd>{t('esim.attempts.text', { attempts: code.attempts, downloads: code.downloads })}</dd>
-      <dt>{t('sims.expires')}</dt>
-      <dd>
-        <Time at={code.expires_at} />
-      </dd>
-      {code.batch_id === null ? null : (
-        <>
-          <dt>{t('sims.filter.batch_id')}</dt>
-          <dd>
-            <a href={`/esim?batch_id=${code.batch_id}`}>{code.batch_id}</a>
-          </dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      facts={[
+        [t('sims.filter.state'), word('esim.state', stateOf(code))],
+        [
+          t('esim.profile'),
+          profile === null
+            ? t('esim.profile.nowhere')
+            : t('esim.profile.at', { state: word('esim.profile', profile.state), eid: profile.eid_last4 }),
+        ],
+        [t('esim.provider'), cancel === null ? provider : `${provider}, ${word('esim.cancel', cancel)}`],
+        [t('esim.attempts'), t('esim.attempts.text', { attempts: code.attempts, downloads: code.downloads })],
+        [t('sims.expires'), <Time at={code.expires_at} />],
+        [t('sims.filter.batch_id'), batch && <a href={`/esim?batch_id=${batch}`}>{batch}</a>],
+      ]}
+    />
   )
 }
 

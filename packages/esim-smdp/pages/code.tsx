@@ -1,4 +1,5 @@
 import {
+  type AnswerOf,
   Button,
   type Column,
   type ItemOf,
@@ -13,6 +14,9 @@ import {
 
 /** An activation code, without what opens something. */
 export type Code = ItemOf<'/v1/esim/codes'>
+
+/** What a phone scans: whoever has it can take the profile. The client asks for JSON, so that it is this of the answers of the route. */
+export type Activation = Extract<AnswerOf<'GET', '/v1/esim/codes/{token}/qr'>, { readonly qr_text: string }>
 
 /** States of a code, in the order of its life. */
 export const CODE_STATES = [

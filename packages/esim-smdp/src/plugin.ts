@@ -37,14 +37,14 @@ import type { CertStore, EsimParts, Lookup, ProfileTemplate } from './parts.ts'
 import { templatesInForce } from './profile/template-in-force.ts'
 import { createCancels } from './providers/cancels.ts'
 import { importCodesRoute } from './providers/import-route.ts'
-import { mdmRoute } from './providers/mdm-route.ts'
 import { createNotifications } from './providers/notify-route.ts'
 import { orderFileRoute } from './providers/order-file.ts'
 import { orderRoute } from './providers/order-route.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
-import { codeRoutes, handoutCodes, qrRoute, sheetRoute } from './routes/code-routes.ts'
+import { codeRoutes } from './routes/code-routes.ts'
 import { ES9_PREFIXES, es9Routes } from './routes/es9-routes.ts'
 import { euiccRoutes } from './routes/euicc-routes.ts'
+import { handoutCodes, mdmRoute, sheetRoute } from './routes/handout.ts'
 import { countCodes } from './store/code-queries.ts'
 import { CALLS, ORDERS, PROGRESS } from './store/es2-store.ts'
 import { PROVIDED, PROVIDERS } from './store/provider-store.ts'
@@ -224,7 +224,6 @@ async function setUp(given: Context<EsimConfig>, own: OwnParts): Promise<Instanc
     routes: [
       issueRoute(parts),
       ...codeRoutes(parts),
-      qrRoute(parts),
       sheetRoute(parts),
       ...euiccRoutes(parts),
       ...providerRoutes(parts),

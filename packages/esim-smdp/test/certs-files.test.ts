@@ -4,9 +4,9 @@ import { newKey } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
 import * as fc from 'fast-check'
 import { type CertFile, readFiles } from '../src/certs/files.ts'
+import { pemOf } from '../src/certs/held.ts'
 import { newHierarchy } from '../src/certs/hierarchy.ts'
 import { planImport } from '../src/certs/plan-import.ts'
-import { pemOf } from '../src/certs/record.ts'
 
 const files = suite('esim-smdp/certs-files', { limitMs: 900_000 })
 const NOW = Date.UTC(2026, 10, 22)

@@ -1,8 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
 import { es2Metrics } from '../src/es2/core.ts'
-import { noteStep } from '../src/es2/progress.ts'
 import { type PostJson, sweepEs2, tellProgress } from '../src/es2/service.ts'
-import { ORDERS, PROGRESS } from '../src/store/es2-store.ts'
+import { noteStep, ORDERS, PROGRESS } from '../src/store/es2-store.ts'
 import { CONFIG, type World, world } from './support/world.ts'
 
 const notifier = suite('esim-smdp/es2-notifier')

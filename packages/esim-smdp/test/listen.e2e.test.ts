@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { type Issued, issueCi, issueTls, type RspCurve } from '@steeple/sgp22'
 import { assert, eventually, stretched, suite, type TempDir, tempDir } from '@steeple/testkit'
-import { pemOf } from '../src/certs/record.ts'
+import { pemOf } from '../src/certs/held.ts'
 import type { Handler } from '../src/listen/exchange.ts'
 import {
   type ClientHello,

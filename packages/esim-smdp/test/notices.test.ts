@@ -1,6 +1,6 @@
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { putNotice } from '../src/store/held-store.ts'
+import { putNotice } from '../src/store/euicc-store.ts'
 import { NOTICES, type NoticeRow } from '../src/store/rows.ts'
 
 const notices = suite('esim-smdp/notices')

@@ -7,9 +7,8 @@ import {
   type Vault,
 } from '@steeple/contracts'
 import { CERTS, DROPPED, REVOKED, type RevokedRow } from '../store/rows.ts'
-import { type HeldCertificate, type NewCertificate, sealedCertificate } from './held.ts'
+import { certRecord, type HeldCertificate, type NewCertificate, sealedCertificate } from './held.ts'
 import { hostOf, newHierarchy } from './hierarchy.ts'
-import { certRecord } from './record.ts'
 import { idsInUse } from './sets.ts'
 import type { HeldCertificates } from './store.ts'
 

@@ -3,8 +3,14 @@ import { type Certificate, isSameName, isSignedBy, nameText, publicKeyOf } from 
 import type { CertRow } from '../store/rows.ts'
 import { isPublished, PUBLISHED_WORDS } from './authority.ts'
 import type { FileProblem, FoundInFiles } from './files.ts'
-import { certificateId, fits, type HeldCertificate, type NewCertificate } from './held.ts'
-import { listProblem, revocationsIn } from './revoked.ts'
+import {
+  certificateId,
+  fits,
+  type HeldCertificate,
+  listProblem,
+  type NewCertificate,
+  revocationsIn,
+} from './held.ts'
 
 export interface ImportPlan {
   readonly added: readonly NewCertificate[]

@@ -14,7 +14,16 @@ import {
 import type { RspCurve } from '@steeple/sgp22'
 import { CERTS, DROPPED, REVOKED } from '../store/rows.ts'
 import { type CertFile, readFiles } from './files.ts'
-import type { HeldCertificate, NewCertificate } from './held.ts'
+import {
+  CERT_PEM_SCHEMA,
+  CERT_SCHEMA,
+  certRecord,
+  type HeldCertificate,
+  type NewCertificate,
+  pemOf,
+  revocationId,
+  revocationIdOf,
+} from './held.ts'
 import { hostOf, missingTls, newHierarchy, ownCiOf } from './hierarchy.ts'
 import {
   type CertParts,
@@ -25,8 +34,6 @@ import {
 } from './keep.ts'
 import { labEumRoute } from './lab-eum-route.ts'
 import { planImport } from './plan-import.ts'
-import { CERT_PEM_SCHEMA, CERT_SCHEMA, certRecord, pemOf } from './record.ts'
-import { revocationId, revocationIdOf } from './revoked.ts'
 
 interface RevokeBody {
   readonly id?: string

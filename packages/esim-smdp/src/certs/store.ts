@@ -1,9 +1,7 @@
 import type { Context, Vault } from '@steeple/contracts'
 import type { CertStore, TlsMaterial, TlsWishes } from '../parts.ts'
 import { CERTS, REVOKED } from '../store/rows.ts'
-import { type HeldCertificate, openCertificate } from './held.ts'
-import { pemOf } from './record.ts'
-import { revocationIdOf } from './revoked.ts'
+import { type HeldCertificate, openCertificate, pemOf, revocationIdOf } from './held.ts'
 import {
   allSets,
   type CertificateSet,

@@ -22,11 +22,11 @@ import {
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
 import { termsNow } from '../states/move.ts'
+import { boundEid } from '../store/adopt-store.ts'
 import { AT_ONCE } from '../store/code-queries.ts'
 import type { NamedEuicc } from '../store/euicc-store.ts'
-import { boundEid } from './bound-eid.ts'
+import { type CodeTerms, type NewCode, newCode } from './activation.ts'
 import { esimCodeConflict, needReady } from './conflict.ts'
-import { type CodeTerms, type NewCode, newCode } from './new-codes.ts'
 import { type Placed, placeCodes, withoutCode } from './place.ts'
 
 /** `POST /v1/esim/issue` */

@@ -4,8 +4,8 @@ import { move, type Terms } from '../states/move.ts'
 import { AT_ONCE, codesOfSims, heldOfCodes, OPEN_STATES } from '../store/code-queries.ts'
 import { type ProvidedRow, providedOf } from '../store/provider-store.ts'
 import { CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
+import type { NewCode } from './activation.ts'
 import { closedConflict, esimCodeConflict } from './conflict.ts'
-import type { NewCode } from './new-codes.ts'
 import { ESIM_CODE } from './restored.ts'
 
 /** The codes that took the place of others, as they are stored. */

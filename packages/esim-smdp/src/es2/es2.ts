@@ -5,9 +5,8 @@ import {
   msFromDuration,
   type SimCard,
 } from '@steeple/contracts'
-import { confirmationDigest, drawMatchingId } from '../codes/activation.ts'
+import { confirmationDigest, drawMatchingId, newCode } from '../codes/activation.ts'
 import { needReady } from '../codes/conflict.ts'
-import { newCode } from '../codes/new-codes.ts'
 import { withoutCode } from '../codes/place.ts'
 import { createPeers, type Peers } from '../es9/peers.ts'
 import type { EsimParts } from '../parts.ts'

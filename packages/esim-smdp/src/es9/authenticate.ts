@@ -1,7 +1,7 @@
+import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { OpenableSim, Tx } from '@steeple/contracts'
-import { signP1363, tlv } from '@steeple/sgp22'
+import { checkEuiccChain, signP1363, tlv, verifyP1363 } from '@steeple/sgp22'
 import { ESIM_CODE } from '../codes/restored.ts'
-import { noteStep } from '../es2/progress.ts'
 import type { RspIdentity } from '../parts.ts'
 import { templateFor } from '../profile/template.ts'
 import { type AuthenticateOk, isSpoken, readAuthenticateResponse } from '../rsp/euicc-messages.ts'
@@ -10,12 +10,12 @@ import { type RefusalName, Refused, readBody } from '../rsp/refusal.ts'
 import { deliverability, type Move, move } from '../states/move.ts'
 import { adoptEarlier } from '../store/adopt-store.ts'
 import { codeOfEid, codeOfMatching, isHeldElsewhere } from '../store/code-queries.ts'
-import { euiccSeen, isLocked, withFailure } from '../store/euicc-store.ts'
+import { noteStep } from '../store/es2-store.ts'
+import { euiccId, euiccSeen, isLocked, type NamedEuicc, withFailure } from '../store/euicc-store.ts'
 import { CODES, type CodeRow, EUICCS, type EuiccRow, type SessionRow } from '../store/rows.ts'
 import { claim } from '../store/session-store.ts'
 import { base64, type Es9Core, giveUp, identityOf, simOf, tellLocked, tidOctets, understood } from './core.ts'
 import { metadataOf } from './profile-of.ts'
-import { type ProvenEuicc, proveEuicc } from './prove-euicc.ts'
 
 /** A code that an eUICC has come for, as it was before anything was decided. */
 interface Sought {
@@ -216,4 +216,60 @@ async function judge(
   // Space can be made: the code stays as it is.
   if (freeMemory < LEAST_MEMORY) return { refusal: 'memory' }
   return { ...moved, before }
+}
+
+/** An eUICC that has proved who it is. */
+export interface ProvenEuicc extends NamedEuicc {
+  readonly last4: string
+  /** SubjectPublicKeyInfo, DER. */
+  readonly spki: Uint8Array
+  readonly key: KeyObject
+}
+
+const CHAIN_REFUSALS: Readonly<Record<string, RefusalName>> = {
+  '8.11.1/3.9': 'issuer_ci',
+  '8.1.2/6.1': 'eum_certificate',
+  '8.1.2/6.3': 'eum_expired',
+  '8.1.3/6.1': 'euicc_certificate',
+  '8.1.3/6.3': 'euicc_expired',
+}
+
+/** The checks of an eUICC in the order of SGP.22 §5.6.3. Throws `Refused`. */
+export function proveEuicc(core: Es9Core, session: SessionRow, response: AuthenticateOk): ProvenEuicc {
+  const euicc = euiccOfChain(core, session, response)
+  const isSigned = verifyP1363(euicc.key, response.signature, response.signed)
+  const isOurs =
+    response.tid === session.tid &&
+    response.serverAddress === core.parts.context.config.smdp_address &&
+    isSame(response.serverChallenge, session.server_challenge)
+  if (!isSigned || !isOurs) throw new Refused('signature')
+  // What was not signed before must be what is signed now. SGP.22 §3.1.2.
+  if (!isSame(response.info.svn, session.svn)) throw new Refused('version')
+  return euicc
+}
+
+/** The eUICC that two certificates name. Throws `Refused`. */
+export function euiccOfChain(
+  core: Es9Core,
+  session: Pick<SessionRow, 'ci_pkid'>,
+  certificates: { readonly euicc: Uint8Array; readonly eum: Uint8Array },
+): ProvenEuicc {
+  const identities = core.parts.certs.identities()
+  const identity = identities.find(({ ciPkid }) => ciPkid === session.ci_pkid)
+  if (identity === undefined) throw new Refused('transaction')
+  const { euicc, eum } = certificates
+  const found = checkEuiccChain(
+    { euicc, eum, ci: identity.ci, nowMs: core.nowMs(), isRevoked: core.parts.certs.isRevoked },
+    core.verified,
+  )
+  if ('code' in found)
+    throw new Refused(CHAIN_REFUSALS[found.code] ?? 'euicc_certificate', { cause: found.message })
+  const { eid, spki, publicKey } = found
+  const { authority } = identity
+  return { eid, authority, hash: euiccId(authority, eid), last4: eid.slice(-4), spki, key: publicKey }
+}
+
+/** Compares in a time that does not depend on where they differ. */
+export function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
 }

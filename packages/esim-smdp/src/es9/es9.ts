@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { isServiceError, type ObservedTx, type OpenableSim } from '@steeple/contracts'
 import { BspError, signP1363, tlv, verifyP1363 } from '@steeple/sgp22'
 import { bindProfile } from '../bpp/bind.ts'
-import { noteStep } from '../es2/progress.ts'
 import type { EsimParts, RspIdentity } from '../parts.ts'
 import {
   type CancelOk,
@@ -17,11 +16,18 @@ import { CHALLENGE_OCTETS, SEQUENCE, TID, upperHex } from '../rsp/members.ts'
 import { executedBody, HEADERS, type RefusalName, Refused, readBody, refusedBody } from '../rsp/refusal.ts'
 import { deliverability, move } from '../states/move.ts'
 import { codesDue, isHeldElsewhere } from '../store/code-queries.ts'
-import { isLocked, pruneEuiccs, versionOfRow, withFailure, withoutFailures } from '../store/euicc-store.ts'
-import { putDelivered } from '../store/held-store.ts'
+import { noteStep } from '../store/es2-store.ts'
+import {
+  isLocked,
+  pruneEuiccs,
+  putDelivered,
+  versionOfRow,
+  withFailure,
+  withoutFailures,
+} from '../store/euicc-store.ts'
 import { CODES, type CodeRow, EUICCS, type EuiccRow, type SessionRow } from '../store/rows.ts'
 import { advance, countSessions, pruneSessions, sessionAt } from '../store/session-store.ts'
-import { authenticateClient } from './authenticate.ts'
+import { authenticateClient, isSame } from './authenticate.ts'
 import {
   base64,
   type Es9Core,
@@ -39,7 +45,6 @@ import {
 import { handleNotification } from './notify.ts'
 import { createPeers } from './peers.ts'
 import { profileOf } from './profile-of.ts'
-import { isSame } from './prove-euicc.ts'
 
 /** How long the result of an installation is waited for: a phone sends it when it is on the air again. */
 const RESULT_LIFE_MS: number = 90 * 86_400_000

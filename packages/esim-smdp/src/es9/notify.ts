@@ -1,6 +1,5 @@
 import type { ObservedTx } from '@steeple/contracts'
 import { verifyP1363 } from '@steeple/sgp22'
-import { noteStep, type Step } from '../es2/progress.ts'
 import {
   type InstallNotice,
   type OtherNotice,
@@ -11,11 +10,12 @@ import { Refused, readBody } from '../rsp/refusal.ts'
 import { type CodeEvent, move } from '../states/move.ts'
 import { adoptEarlier } from '../store/adopt-store.ts'
 import { codesOfIccid } from '../store/code-queries.ts'
-import { heldAfter, putNotice } from '../store/held-store.ts'
+import { noteStep, type Step } from '../store/es2-store.ts'
+import { heldAfter, putNotice } from '../store/euicc-store.ts'
 import { CODES, type CodeRow, EUICCS, HELD, SESSIONS, type SessionRow } from '../store/rows.ts'
 import { advance } from '../store/session-store.ts'
+import { euiccOfChain, isSame } from './authenticate.ts'
 import { type Es9Core, keyOf, type NoticeResult, understood } from './core.ts'
-import { euiccOfChain, isSame } from './prove-euicc.ts'
 
 /** A notification whose signature is that of its eUICC. */
 interface Proven {

@@ -3,15 +3,19 @@ import { plmnOf } from '@steeple/telecom'
 import type { ProfileFacts, ProfileTemplate, ProfileVersion } from '../parts.ts'
 import { ELEMENT, type ElementName, hexTag, isOfFiles, partName, SERVICE } from './elements.ts'
 import { contentOf, FILE, reachOf, sizeOf, withRecord, withRoomFor } from './files.ts'
-import { integerOf, type ProfileElement, placeOf, readElements, TemplateError } from './read.ts'
 import {
   algorithmsOf,
   identificationOf,
+  integerOf,
   neededCapabilities,
+  type ProfileElement,
+  placeOf,
+  readElements,
   SERVICES,
   serviceProblem,
+  TemplateError,
   versionOf,
-} from './services.ts'
+} from './read.ts'
 import {
   CODE,
   type Keep,
@@ -22,11 +26,12 @@ import {
   withImsi,
   withKeys,
   withNetwork,
+  withNumber,
   withOperation,
   withPins,
   withProvider,
+  withSuci,
 } from './steps.ts'
-import { withNumber, withSuci } from './subscription.ts'
 import {
   branch,
   leaf,

@@ -31,17 +31,6 @@ export const providerCommands: Commands = {
         'Compare order_key_fingerprint with the provider by telephone before you send an order file.\n',
       )
   },
-  'esim provider remove': async (host) =>
-    host.printRecord(
-      await host.call('DELETE /v1/esim/providers/{id}', { path: { id: host.typed.provider } }),
-    ),
-  'esim provider password': async (host) => {
-    const made = await host.call('POST /v1/esim/providers/{id}/password', {
-      path: { id: host.typed.provider },
-    })
-    host.printRecord(made)
-    if (!host.isJson) host.err('The password is shown once. The one before does not work any more.\n')
-  },
   'esim provider order-file': async (host) => {
     const { provider: id, out } = host.typed
     const made = await host.call('POST /v1/esim/providers/{id}/order-file', {

@@ -15,11 +15,10 @@ import {
 } from '@steeple/contracts'
 import { luhnCheckDigit } from '@steeple/telecom'
 import type { EsimParts } from '../parts.ts'
-import { type Given, type GivenCode, iccidOf, lookupReady, putGiven } from './provided-code.ts'
+import { type Given, type GivenCode, iccidOf, lookupReady, putGiven, unfit } from './provided-code.ts'
 import { providerBy } from './provider.ts'
 import { PROVIDER_PARAMS, type ProviderParams } from './provider-routes.ts'
 import { type ReturnedRow, returnedRows } from './returned-codes.ts'
-import { unfit } from './sims-to-order.ts'
 
 interface ImportQuery {
   readonly dry_run?: boolean

@@ -10,11 +10,21 @@ import {
   type Tx,
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
-import { encryptedTo, orderKeyFacts } from './order-key.ts'
-import { lookupReady, openCodeOf, type ProvidedSim, putOrdered, standing } from './provided-code.ts'
-import { providerBy, providerConflict } from './provider.ts'
+import {
+  LEFT_OUT,
+  type LeftOut,
+  lookupReady,
+  ORDER_BODY,
+  type OrderBody,
+  openCodeOf,
+  type ProvidedSim,
+  putOrdered,
+  simsOf,
+  standing,
+  unfit,
+} from './provided-code.ts'
+import { encryptedTo, orderKeyFacts, providerBy, providerConflict } from './provider.ts'
 import { PROVIDER_PARAMS, type ProviderParams } from './provider-routes.ts'
-import { LEFT_OUT, type LeftOut, ORDER_BODY, type OrderBody, simsOf, unfit } from './sims-to-order.ts'
 
 /** As pySim, card vendors and this service's own import call them. */
 const HEADER = 'ICCID,IMSI,K,OPC,PIN1,PUK1,PIN2,PUK2,ADM1,PROFILE'

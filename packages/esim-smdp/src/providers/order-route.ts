@@ -22,17 +22,22 @@ import { callProvider, ProviderFailure } from './es2-client.ts'
 import {
   type GivenCode,
   iccidOf,
+  LEFT_OUT,
+  type LeftOut,
   lookupReady,
+  ORDER_PROPERTIES,
+  type OrderBody,
   openCodeOf,
   type ProvidedSim,
   putGiven,
   putOrdered,
+  simsOf,
   standing,
+  unfit,
 } from './provided-code.ts'
 import { providerBy, providerConflict } from './provider.ts'
 import { PROVIDER_PARAMS, type ProviderParams } from './provider-routes.ts'
 import { activationParts } from './returned-codes.ts'
-import { LEFT_OUT, type LeftOut, ORDER_PROPERTIES, type OrderBody, simsOf, unfit } from './sims-to-order.ts'
 
 interface ProviderOrder extends OrderBody {
   readonly release?: boolean

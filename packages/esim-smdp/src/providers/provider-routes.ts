@@ -16,8 +16,16 @@ import {
 import { base32 } from '../codes/activation.ts'
 import type { EsimParts } from '../parts.ts'
 import { openOfProvider, PROVIDERS, type ProviderRow, providerOfSubject } from '../store/provider-store.ts'
-import { type OrderKeyFacts, orderKeyFacts } from './order-key.ts'
-import { checkedUrl, checkTls, notifyHash, providerBy, providerConflict, subjectOf } from './provider.ts'
+import {
+  checkedUrl,
+  checkTls,
+  notifyHash,
+  type OrderKeyFacts,
+  orderKeyFacts,
+  providerBy,
+  providerConflict,
+  subjectOf,
+} from './provider.ts'
 
 /** The parameter of the routes of one provider. */
 export interface ProviderParams {

@@ -1,11 +1,6 @@
 import {
-  BATCH_ID_PATTERN,
-  type HandoutCodes,
-  type ImsiHash,
   type JsonSchema,
-  LANGUAGES,
-  type Language,
-  notFound,
+  NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   ok,
   PAGE_QUERY,
@@ -17,143 +12,32 @@ import {
   type Route,
   recordSchema,
   route,
-  type SimCard,
   simLabels,
+  TIMESTAMP_SCHEMA,
   timestampFromMs,
+  timestampOrNull,
   validationFailed,
 } from '@steeple/contracts'
 import { activationOf, qrText } from '../codes/activation.ts'
 import { closedConflict, esimCodeConflict, esimCodeNotFound, needEnabled } from '../codes/conflict.ts'
-import { CODE_SCHEMA, codeRecord } from '../codes/record.ts'
 import { ESIM_CODE } from '../codes/restored.ts'
-import {
-  PER_PAGE,
-  printedCode,
-  SHEET_FOOT,
-  SHEET_POLICY,
-  type SheetCard,
-  sheetHead,
-  sheetPage,
-} from '../codes/sheet.ts'
 import type { EsimParts } from '../parts.ts'
 import { noteCancel } from '../providers/cancels.ts'
 import { move, termsNow } from '../states/move.ts'
 import {
-  AT_ONCE,
   type CodeFilter,
   type CodePosition,
-  codesOfSims,
   heldOfCodes,
   listCodes,
+  OPEN_STATES,
 } from '../store/code-queries.ts'
 import { PROVIDED, type ProvidedRow, providedOf } from '../store/provider-store.ts'
 import { CODE_STATES, CODES, type CodeRow, type HeldRow } from '../store/rows.ts'
-import { usableOf, usableRows } from './usable-rows.ts'
-
-interface SheetQuery {
-  readonly batch: string
-  readonly language?: Language
-}
-
-/** Characters of a date in a timestamp. */
-const DATE = 10
-
-/** `GET /v1/esim/sheet` */
-export function sheetRoute(parts: EsimParts): Route {
-  return route<unknown, SheetQuery, unknown>({
-    method: 'GET',
-    path: '/v1/esim/sheet',
-    role: 'sim:issuer',
-    summary: 'Get the cards of a batch to print',
-    description:
-      'A page of HTML that loads nothing: the codes of a batch that can still be downloaded, ten cards on an A4 page, with cut marks. In English unless you name another `language`.',
-    schema: {
-      query: objectSchema(
-        { batch: { type: 'string', pattern: BATCH_ID_PATTERN }, language: { enum: LANGUAGES } },
-        ['batch'],
-      ),
-    },
-    produces: ['text/html'],
-    errors: ['validation_failed', 'esim_disabled', 'not_found', 'store_corrupt'],
-    handle: async ({ query: { batch, language = 'en' } }) => {
-      const pages = pagesOf(parts, batch, language)
-      const first = await pages.next()
-      if (first.done === true) {
-        needEnabled(parts)
-        throw notFound(`code of batch ${batch} that could be printed; issue codes for it first`)
-      }
-      return {
-        headers: {
-          'content-type': 'text/html; charset=utf-8',
-          'content-security-policy': SHEET_POLICY,
-          'cache-control': 'no-store',
-        },
-        stream: sheet(sheetHead(batch, language) + first.value, pages),
-      }
-    },
-  })
-}
-
-async function* sheet(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
-  yield first
-  yield* rest
-  yield SHEET_FOOT
-}
-
-async function* pagesOf(
-  parts: EsimParts,
-  batch: string,
-  language: Language,
-): AsyncGenerator<string, undefined> {
-  for await (const rows of usableRows(parts, batch, PER_PAGE))
-    yield await sheetPage(await cardsOf(parts, rows), language)
-  return undefined
-}
-
-/** What of a code is printed. */
-function printedOf({ vault }: EsimParts, row: CodeRow): Omit<SheetCard, 'label' | 'iccidLast4'> {
-  return {
-    activationCode: activationOf(vault, row),
-    isConfirmed: row.confirmation_sealed !== null,
-    expires: timestampFromMs(row.expires_at_ms).slice(0, DATE),
-  }
-}
-
-/** The codes of SIMs for handouts of others; while eSIM is off those of providers alone. */
-export function handoutCodes(parts: EsimParts): HandoutCodes {
-  const { context } = parts
-  return {
-    printed: async (imsis, language) => {
-      const rows = await codesOfSims(context.db, imsis)
-      const open = await usableOf(
-        parts,
-        rows.filter(({ state }) => state === 'released'),
-      )
-      const printed = open.map(
-        async (row) =>
-          // A hash of a row is one.
-          [row.hash as ImsiHash, await printedCode(printedOf(parts, row), language)] as const,
-      )
-      return new Map(await Promise.all(printed))
-    },
-  }
-}
-
-async function cardsOf(parts: EsimParts, rows: readonly CodeRow[]): Promise<readonly SheetCard[]> {
-  // Hashes of rows are hashes.
-  const cards = await parts.issuer.cards(rows.map(({ hash }) => hash as SimCard['imsi']))
-  const labels = new Map<string, string | undefined>(cards.map(({ imsi, label }) => [imsi, label]))
-  return rows.map((row) => ({
-    ...printedOf(parts, row),
-    label: labels.get(row.hash) ?? 'eSIM',
-    iccidLast4: row.iccid_last4,
-  }))
-}
 
 const TYPES = ['image/svg+xml', 'image/png', 'application/json'] as const
 
 /** `GET /v1/esim/codes/{token}/qr` */
-export function qrRoute(parts: EsimParts): Route {
+function qrRoute(parts: EsimParts): Route {
   return route<TokenParams, unknown, unknown>({
     method: 'GET',
     path: '/v1/esim/codes/:token/qr',
@@ -347,6 +231,7 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       audit: 'esim.revoke',
       handle: (request) => revokeCode(parts, request),
     }),
+    qrRoute(parts),
   ]
 }
 
@@ -370,9 +255,7 @@ async function codePage(
 ): Promise<object> {
   const rows = await listCodes(context.db, filter, page.limit + 1, positionFrom(page.after))
   const tokens = rows.map(({ token }) => token)
-  const held = new Map<string, HeldRow>()
-  for (let at = 0; at < tokens.length; at += AT_ONCE)
-    for (const one of await heldOfCodes(context.db, tokens.slice(at, at + AT_ONCE))) held.set(one.token, one)
+  const held = new Map((await heldOfCodes(context.db, tokens)).map((one) => [one.token, one]))
   const closed = await items.among(ESIM_CODE, tokens)
   const provided = await providedOf(context.db, tokens)
   const labels = await simLabels(
@@ -387,4 +270,102 @@ async function codePage(
 function positionFrom(after: Page['after']): CodePosition | undefined {
   if (after === undefined) return undefined
   return { createdAtMs: Number(after[0]), token: String(after[1]) }
+}
+
+const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
+
+const PROFILE: JsonSchema = {
+  ...recordSchema({
+    state: {
+      type: 'string',
+      description: 'delivered, installed, enabled, disabled, deleted or failed; more may come.',
+    },
+    eid_last4: { type: 'string' },
+    installed_at: NULLABLE_TIMESTAMP_SCHEMA,
+    deleted_at: NULLABLE_TIMESTAMP_SCHEMA,
+  }),
+  type: ['object', 'null'],
+  description: 'Where its profile is, as far as the eUICC has told; null: nowhere.',
+}
+
+const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  token: { type: 'string', description: "The code's own id. It is no secret." },
+  imsi_sha256_12: { type: 'string' },
+  label: { ...NULLABLE_TEXT, description: 'What its SIM is called.' },
+  state: {
+    type: 'string',
+    description: 'released, downloaded, installed, error, revoked or expired; more may come.',
+  },
+  created_at: TIMESTAMP_SCHEMA,
+  expires_at: TIMESTAMP_SCHEMA,
+  downloads: { type: 'integer', description: 'How often the profile was delivered.' },
+  attempts: { type: 'integer', description: 'How often a phone has asked for it.' },
+  confirmation_attempts: { type: 'integer', description: 'How often with a wrong confirmation code.' },
+  eid_last4: { ...NULLABLE_TEXT, description: 'End of the EID of the only eUICC that gets it.' },
+  iccid_last4: { type: 'string' },
+  confirmation_required: { type: 'boolean' },
+  single_use: { type: 'boolean' },
+  closed: {
+    type: 'boolean',
+    description: 'By a restore: nobody gets the profile by it until it is reopened.',
+  },
+  batch_id: NULLABLE_TEXT,
+  last_error: NULLABLE_TEXT,
+  profile: PROFILE,
+  provider: {
+    ...NULLABLE_TEXT,
+    description: 'The id of the provider that delivers it; null: this SM-DP+ does.',
+  },
+  provider_cancel: {
+    ...NULLABLE_TEXT,
+    description:
+      'Whether the provider knows that it is revoked: due, done, refused, or by_hand (tell it yourself); null: nothing to tell.',
+  },
+}
+
+const CODE_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
+
+/** A code as answered: neither its matching id nor its confirmation code. `held`: where its profile is. */
+function codeRecord(
+  row: CodeRow,
+  held: HeldRow | undefined,
+  {
+    closed,
+    provided,
+    labels,
+  }: {
+    readonly closed: ReadonlySet<string>
+    readonly provided: ProvidedRow | undefined
+    readonly labels: ReadonlyMap<string, string>
+  },
+): Readonly<Record<string, unknown>> {
+  return {
+    token: row.token,
+    imsi_sha256_12: row.hash,
+    label: labels.get(row.hash) ?? null,
+    state: row.state,
+    created_at: timestampFromMs(row.created_at_ms),
+    expires_at: timestampFromMs(row.expires_at_ms),
+    downloads: row.downloads,
+    attempts: row.attempts,
+    confirmation_attempts: row.confirmation_attempts,
+    eid_last4: row.eid_last4,
+    iccid_last4: row.iccid_last4,
+    confirmation_required: row.confirmation_sealed !== null,
+    single_use: row.single_use === 1,
+    closed: OPEN_STATES.includes(row.state) && closed.has(row.token),
+    batch_id: row.batch_id,
+    last_error: row.last_error,
+    provider: provided?.provider ?? null,
+    provider_cancel: provided === undefined || provided.cancel === 'none' ? null : provided.cancel,
+    profile:
+      held === undefined
+        ? null
+        : {
+            state: held.state,
+            eid_last4: row.eid_last4 ?? '',
+            installed_at: timestampOrNull(held.installed_at_ms),
+            deleted_at: timestampOrNull(held.deleted_at_ms),
+          },
+  }
 }

@@ -10,8 +10,7 @@ import {
   timestampOrNull,
 } from '@steeple/contracts'
 import type { EsimParts } from '../parts.ts'
-import { eidOfRow, shownEid } from '../store/euicc-store.ts'
-import { heldBy } from '../store/held-store.ts'
+import { eidOfRow, heldBy, shownEid } from '../store/euicc-store.ts'
 import { EUICCS, type EuiccRow, type HeldRow } from '../store/rows.ts'
 
 const PROFILE: JsonSchema = objectSchema({

@@ -1,4 +1,4 @@
-import type { Reader, SqlParams } from '@steeple/contracts'
+import { listed, type Reader } from '@steeple/contracts'
 import { CODES, type CodeRow, type CodeState, HELD, type HeldRow } from './rows.ts'
 
 /** The code with that matching id, by its HMAC. */
@@ -41,8 +41,7 @@ export async function isHeldElsewhere(reader: Reader, hash: string, eidHash: str
 export async function codesDue(reader: Reader, nowMs: number, limit: number): Promise<readonly CodeRow[]> {
   return await CODES.select(
     reader,
-    `where state in ('allocated', 'confirmed', 'released', 'downloaded') and expires_at_ms <= :now
-     order by expires_at_ms, token limit :limit`,
+    `where ${OPEN} and expires_at_ms <= :now order by expires_at_ms, token limit :limit`,
     { now: nowMs, limit },
   )
 }
@@ -51,11 +50,8 @@ export async function codesDue(reader: Reader, nowMs: number, limit: number): Pr
 export const OPEN_STATES: readonly CodeState[] = ['allocated', 'confirmed', 'released', 'downloaded']
 const OPEN = "state in ('allocated', 'confirmed', 'released', 'downloaded')"
 
-/** Values of one statement's list. */
+/** SIMs and codes that are looked at in one go. */
 export const AT_ONCE = 100
-/** Lengths that lists have: statements are kept by their text. */
-const LENGTHS = [1, 10, AT_ONCE] as const
-
 /** What the list of codes may be narrowed to. */
 export interface CodeFilter {
   readonly state?: CodeState
@@ -95,17 +91,17 @@ export function listCodes(
   return CODES.select(reader, `${text}order by created_at_ms desc, token desc limit :limit`, params)
 }
 
-/** The codes of some SIMs, at most a hundred of them, in no order. Throws `store_corrupt`. */
+/** The codes of some SIMs, in no order. Throws `store_corrupt`. */
 export async function codesOfSims(reader: Reader, hashes: readonly string[]): Promise<readonly CodeRow[]> {
   if (hashes.length === 0) return []
-  const { where, params } = oneOf('hash', hashes)
+  const { where, params } = listed('hash', hashes)
   return await CODES.select(reader, `where ${where}`, params)
 }
 
-/** Where the profiles of some codes are, at most a hundred codes, in no order. Throws `store_corrupt`. */
+/** Where the profiles of some codes are, in no order. Throws `store_corrupt`. */
 export async function heldOfCodes(reader: Reader, tokens: readonly string[]): Promise<readonly HeldRow[]> {
   if (tokens.length === 0) return []
-  const { where, params } = oneOf('token', tokens)
+  const { where, params } = listed('token', tokens)
   return await HELD.select(reader, `where ${where}`, params)
 }
 
@@ -136,18 +132,4 @@ export async function countCodes(reader: Reader): Promise<ReadonlyMap<string, nu
   )
   // PostgreSQL counts in texts.
   return new Map(rows.map(({ state, codes }) => [state, Number(codes)]))
-}
-
-/** A condition that a column is one of some values; a list has one of few lengths, and repeats its last value. */
-function oneOf(
-  column: string,
-  values: readonly string[],
-): { readonly where: string; readonly params: SqlParams } {
-  const length = LENGTHS.find((one) => one >= values.length) ?? values.length
-  const names = Array.from({ length }, (_, i) => `in_${i}`)
-  const last = values.at(-1) ?? null
-  return {
-    where: `${column} in (${names.map((name) => `:${name}`).join(', ')})`,
-    params: Object.fromEntries(names.map((name, i) => [name, values[i] ?? last])),
-  }
 }

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { defineTable, type Reader, type Table, type Tx } from '@steeple/contracts'
+import type { EsimParts } from '../parts.ts'
+import { REFUSALS, type RefusalName } from '../rsp/refusal.ts'
 import { CODES, type CodeRow } from './rows.ts'
 
 /** An order by ES2+ behind a code: whose it is. Times in ms since the epoch. */
@@ -129,4 +132,50 @@ export async function pruneProgress(
   const old = await tx.run(OLD_PROGRESS, { before, most })
   const surplus = (await progressWaiting(tx)) - room
   return old + (surplus > 0 ? await tx.run(SURPLUS, { most: Math.min(most, surplus) }) : 0)
+}
+
+/** Steps of a download that an order system is told of. SGP.22 §5.3.5. */
+const POINTS = { eligibility: 1, confirmation: 2, download: 3, installation: 4 } as const
+
+export interface Step {
+  readonly token: string
+  /** SHA-256 (hex) of the EID, when it is known. */
+  readonly eidHash: string | null
+  readonly point: keyof typeof POINTS
+  /** Absent: it went well. */
+  readonly failure?: RefusalName | { readonly message: string }
+  /** PendingNotification (DER) of an installation. */
+  readonly result?: Uint8Array
+}
+
+/**
+ * Notes a step in the transaction in which it happens, so that it is told however the process ends; nothing for codes that
+ * nobody has ordered by ES2+, nor while `esim.es2.notify_url` is empty.
+ */
+export async function noteStep(
+  { context, vault }: Pick<EsimParts, 'context' | 'vault'>,
+  tx: Tx,
+  step: Step,
+): Promise<void> {
+  if (context.config.es2.notify_url === '') return
+  if ((await ORDERS.find(tx, { token: step.token })) === undefined) return
+  const { failure } = step
+  const codes = typeof failure === 'string' ? REFUSALS[failure] : undefined
+  const message = codes?.[2] ?? (typeof failure === 'object' ? failure.message : null)
+  const nowMs = Math.floor(context.clock.nowMs())
+  const id = randomUUID()
+  await PROGRESS.insert(tx, {
+    id,
+    token: step.token,
+    eid_hash: step.eidHash,
+    point: POINTS[step.point],
+    is_ok: failure === undefined ? 1 : 0,
+    subject_code: codes?.[0] ?? null,
+    reason_code: codes?.[1] ?? null,
+    message,
+    result_sealed: step.result === undefined ? null : vault.seal(step.result, `esim_smdp_progress/${id}`),
+    at_ms: nowMs,
+    failures: 0,
+    next_at_ms: nowMs,
+  })
 }

@@ -1,5 +1,5 @@
-import { defineTable, type Reader, type Table } from '@steeple/contracts'
-import { AT_ONCE, codesOfSims } from './code-queries.ts'
+import { defineTable, listed, type Reader, type Table } from '@steeple/contracts'
+import { codesOfSims } from './code-queries.ts'
 import { CODES, type CodeRow } from './rows.ts'
 
 /** An accredited SM-DP+ that delivers profiles of ours. Times in ms since the epoch. */
@@ -81,14 +81,10 @@ export async function providedOf(
   reader: Reader,
   tokens: readonly string[],
 ): Promise<ReadonlyMap<string, ProvidedRow>> {
-  const found = new Map<string, ProvidedRow>()
-  for (let at = 0; at < tokens.length; at += AT_ONCE) {
-    const some = tokens.slice(at, at + AT_ONCE)
-    const params = Object.fromEntries(Array.from({ length: AT_ONCE }, (_, i) => [`in_${i}`, some[i] ?? '']))
-    const where = `where token in (${Object.keys(params).map((name) => `:${name}`)})`
-    for (const row of await PROVIDED.select(reader, where, params)) found.set(row.token, row)
-  }
-  return found
+  if (tokens.length === 0) return new Map()
+  const { where, params } = listed('token', tokens)
+  const rows = await PROVIDED.select(reader, `where ${where}`, params)
+  return new Map(rows.map((row) => [row.token, row]))
 }
 
 /** A code with the provider whose it is; undefined: it is of this SM-DP+. */

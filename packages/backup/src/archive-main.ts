@@ -32,10 +32,10 @@ try {
   process.exit(1)
 }
 
-async function pack({ state, passphrase, cost }: PackOrder, more: ByteReader): Promise<void> {
+async function pack({ state, passphrase }: PackOrder, more: ByteReader): Promise<void> {
   // Nothing more comes: the end is that of the service, and there is nobody to pack for.
   void more.isOver().then(() => process.exit(1))
-  await give(writeArchive(state, octetsOf(passphrase), { cost, pace: gentlePace(SHARE) }))
+  await give(writeArchive(state, octetsOf(passphrase), { pace: gentlePace(SHARE) }))
 }
 
 async function read({ passphrase, isCheck }: ReadOrder, source: ByteReader): Promise<void> {

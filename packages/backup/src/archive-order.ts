@@ -1,6 +1,5 @@
 import type { CapturedState } from '@steeple/contracts'
 import type { ByteReader } from './format/byte-reader.ts'
-import type { Cost } from './format/frames.ts'
 import type { Manifest } from './format/manifest.ts'
 
 /** What the process for archives is asked to do; its first message. */
@@ -12,7 +11,6 @@ export interface PackOrder {
   readonly state: Omit<CapturedState, 'release'>
   /** Of the passphrase's octets, in base64; none: it is not encrypted. */
   readonly passphrase?: string
-  readonly cost?: Cost
 }
 
 /** Reads a backup from standard input, behind the order, and gives its files. */

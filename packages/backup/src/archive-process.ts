@@ -14,7 +14,6 @@ import {
 } from './archive-order.ts'
 import type { ArchiveSink } from './format/archive.ts'
 import { type ByteReader, byteReader } from './format/byte-reader.ts'
-import type { Cost } from './format/frames.ts'
 import type { Manifest } from './format/manifest.ts'
 
 /** Built or not, it lies beside this file. */
@@ -29,12 +28,10 @@ export async function* packState(
   { facts, files }: Omit<CapturedState, 'release'>,
   passphrase: Buffer | undefined,
   signal: AbortSignal,
-  cost?: Cost,
 ): AsyncGenerator<Buffer> {
   await using program = begin(signal)
-  const more = { ...wordsOf(passphrase), ...(cost === undefined ? {} : { cost }) }
   // The pipe stays open: its end tells the process that the service is no more.
-  program.input.write(messageBytes({ work: 'pack', state: { facts, files }, ...more }))
+  program.input.write(messageBytes({ work: 'pack', state: { facts, files }, ...wordsOf(passphrase) }))
   yield* program.output.rest()
   await program.end()
 }
@@ -114,22 +111,22 @@ function yieldTo(pid: number | undefined): void {
   }
 }
 
-/** Gives order and backup to a process. */
+/** Gives order and backup to a process. `check` throws what kept the backup from being read. */
 function feed(input: Writable, order: ArchiveOrder, source: AsyncIterable<Uint8Array>): { check(): void } {
-  const failures: unknown[] = []
+  let failed: { readonly error: unknown } | undefined
   const all = async function* (): AsyncGenerator<Uint8Array> {
     yield messageBytes(order)
     try {
       yield* source
     } catch (error) {
-      failures.push(error)
+      failed = { error }
       throw error
     }
   }
   pipeline(all, input).catch(() => undefined)
   return {
     check: () => {
-      for (const failure of failures) throw failure
+      if (failed !== undefined) throw failed.error
     },
   }
 }

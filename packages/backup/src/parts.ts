@@ -1,30 +1,14 @@
 import type { Context, Metrics } from '@steeple/contracts'
 
-type Destination = 'answer' | 'schedule'
-
-interface BackupCount {
-  taken(to: Destination): void
-  failed(to: Destination): void
-  /** The newest scheduled one: seconds since the epoch, and octets. */
-  newest(atS: number, bytes: number): void
-}
-
-export function backupCount(metrics: Metrics): BackupCount {
-  const taken = metrics.counter('svc_backup_taken_total', 'Backups taken, by where they went.', ['to'])
-  const failed = metrics.counter(
-    'svc_backup_failures_total',
-    'Backups that failed or did not pass their check.',
-    ['to'],
-  )
-  const seconds = metrics.gauge('svc_backup_last_seconds', 'Time of the newest scheduled backup.')
-  const bytes = metrics.gauge('svc_backup_last_bytes', 'Bytes of the newest scheduled backup.')
+/** The series of this plugin. */
+export function backupCount(metrics: Metrics) {
   return {
-    taken: (to) => taken.inc({ to }),
-    failed: (to) => failed.inc({ to }),
-    newest: (atS, octets) => {
-      seconds.set(atS)
-      bytes.set(octets)
-    },
+    taken: metrics.counter('svc_backup_taken_total', 'Backups taken, by where they went.', ['to']),
+    failed: metrics.counter('svc_backup_failures_total', 'Backups that failed or did not pass their check.', [
+      'to',
+    ]),
+    lastS: metrics.gauge('svc_backup_last_seconds', 'Time of the newest scheduled backup.'),
+    lastBytes: metrics.gauge('svc_backup_last_bytes', 'Bytes of the newest scheduled backup.'),
   }
 }
 
@@ -39,5 +23,5 @@ export interface BackupConfig {
 
 export interface BackupParts {
   readonly context: Context<BackupConfig>
-  readonly count: BackupCount
+  readonly count: ReturnType<typeof backupCount>
 }

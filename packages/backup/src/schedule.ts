@@ -45,8 +45,10 @@ export function createSchedule(parts: BackupParts): Schedule {
   const look = async (): Promise<readonly Kept[]> => {
     const kept = await ours()
     const [newest] = kept
-    if (newest !== undefined)
-      count.newest(newest.takenAtMs / 1_000, (await stat(join(folder, newest.name))).size)
+    if (newest !== undefined) {
+      count.lastS.set(newest.takenAtMs / 1_000)
+      count.lastBytes.set((await stat(join(folder, newest.name))).size)
+    }
     return kept
   }
   const take = async (signal: AbortSignal): Promise<void> => {
@@ -85,11 +87,11 @@ export function createSchedule(parts: BackupParts): Schedule {
         }
         await take(signal)
         trouble = undefined
-        count.taken('schedule')
+        count.taken.inc({ to: 'schedule' })
       } catch (error) {
         if (signal.aborted) return
         trouble = error instanceof Error ? error.message : String(error)
-        count.failed('schedule')
+        count.failed.inc({ to: 'schedule' })
         context.log.error({ err: error, folder }, 'the scheduled backup was not taken')
       }
     },

@@ -1,6 +1,5 @@
 import { type Plugin, pageRoutes, systemPrincipal } from '@steeple/contracts'
-import { type CardWriterConfig, cardRoutes } from './routes.ts'
-import { MIGRATIONS, WRITTEN } from './store.ts'
+import { type CardWriterConfig, cardRoutes, MIGRATIONS, WRITTEN } from './routes.ts'
 
 export const plugin: Plugin<CardWriterConfig> = {
   migrations: MIGRATIONS,

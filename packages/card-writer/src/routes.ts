@@ -2,10 +2,12 @@ import {
   BATCH_ID_PATTERN,
   type Context,
   createTurns,
+  defineTable,
   fieldRefused,
   type ImsiHash,
   isServiceError,
   type JsonSchema,
+  type Migration,
   type OpenableSim,
   objectSchema,
   ok,
@@ -21,12 +23,43 @@ import {
   simIssuerRef,
   simNotFound,
   simStateConflict,
+  type Table,
   timestampFromMs,
 } from '@steeple/contracts'
 import { cardConflict, readCard, type SeenCard, type Writer, writeCard } from './pysim.ts'
-import { cardScript } from './script.ts'
-import { WRITTEN, type WrittenRow } from './store.ts'
-import { isSameCard } from './vendor-file.ts'
+import { cardScript, isSameCard } from './script.ts'
+
+/** That a SIM was written on a card. */
+export interface WrittenRow {
+  readonly hash: string
+  readonly written_at_ms: number
+  /** Kind and id of who did it. */
+  readonly written_by: string
+  /** The last four digits of the card's own ICCID, which no writing changes. */
+  readonly iccid_last4: string
+}
+
+export const WRITTEN: Table<WrittenRow> = defineTable(
+  'card_writer_written',
+  ['hash', 'written_at_ms', 'written_by', 'iccid_last4'],
+  ['hash'],
+)
+
+/** Tables of this plugin; see README. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0001_written',
+    up: [
+      `create table card_writer_written (
+        hash text primary key,
+        written_at_ms bigint not null,
+        written_by text not null,
+        iccid_last4 text not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+]
 
 /** Configuration at `card_writer`; see config.schema.json. */
 export interface CardWriterConfig extends Writer {

@@ -1,6 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { cardScript, missingOf, namesIn, withAdm } from '../src/script.ts'
-import { admIn } from '../src/vendor-file.ts'
+import { admIn, cardScript, missingOf, namesIn, withAdm } from '../src/script.ts'
 
 const test = suite('card-writer/script')
 

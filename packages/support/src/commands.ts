@@ -1,10 +1,8 @@
 import { basename } from 'node:path'
 import type { CommandFile, CommandHost, Commands, MachineFacts } from '@steeple/contracts'
-import { type BundleFile, bundleOf, jsonOf } from './bundle/archive.ts'
-import { auditHead } from './bundle/audit-head.ts'
+import { auditHead, bundleOf, jsonFile, machineFacts } from './bundle/archive.ts'
 import { cleanText, type Scrub } from './bundle/clean-text.ts'
 import { hidesOf } from './bundle/hidden-words.ts'
-import { machineFacts } from './bundle/machine.ts'
 import { publicConfig } from './bundle/public-config.ts'
 
 /** `svc support bundle`, `svc log-level` */
@@ -57,32 +55,28 @@ function offlineBundle(parts: MachineFacts): AsyncIterable<Buffer> {
   // The configuration is the first that is read; what it does not show is in none of the texts after it.
   let hides: Scrub = (text) => text
   const scrub: Scrub = (text) => hides(parts.scrub(text))
-  const json = (name: string, make: () => unknown): BundleFile => ({
-    name,
-    make: async () => jsonOf(await make()),
-  })
   const files = [
-    json('versions.json', () => ({ service: version, ...machineFacts() })),
-    json('config.json', async () => {
+    jsonFile('versions.json', () => ({ service: version, ...machineFacts() })),
+    jsonFile('config.json', async () => {
       const { schema, settings } = await parts.config()
       hides = hidesOf(schema, settings)
       return publicConfig(schema, settings)
     }),
-    json('plugins.json', async () =>
+    jsonFile('plugins.json', async () =>
       (await parts.plugins()).map(({ plugin, version: of, origin }) => ({
         name: plugin,
         version: of,
         origin,
       })),
     ),
-    json('doctor.json', async () =>
+    jsonFile('doctor.json', async () =>
       (await parts.checks()).map(({ name, status, detail }) => ({
         name,
         status,
         detail: cleanWords(detail, scrub),
       })),
     ),
-    json('audit.json', async () => {
+    jsonFile('audit.json', async () => {
       const newest = await parts.audit()
       return await auditHead({ list: async () => newest })
     }),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ComponentState, HealthBoard } from '@steeple/contracts'
+import { type ComponentState, type Context, healthBoardRef } from '@steeple/contracts'
 import { cleanText, LEFT_OUT, type Scrub } from './bundle/clean-text.ts'
 
 /** Changes that are kept. */
@@ -25,17 +25,13 @@ export interface HealthHistory {
 }
 
 /** A history that is empty. */
-export function createHealthHistory(
-  board: () => HealthBoard,
-  nowMs: () => number,
-  scrub: Scrub,
-): HealthHistory {
+export function createHealthHistory(context: Context, scrub: Scrub): HealthHistory {
   const last = new Map<string, ComponentState['status']>()
   const changes: (ShownComponent & { readonly seen_at: string })[] = []
   return {
     look: () => {
-      const seen_at = new Date(nowMs()).toISOString()
-      for (const component of board().components()) {
+      const seen_at = new Date(context.clock.nowMs()).toISOString()
+      for (const component of context.use(healthBoardRef).components()) {
         if (last.get(component.name) === component.status) continue
         last.set(component.name, component.status)
         changes.push({ seen_at, ...shownComponent(component, scrub) })
@@ -44,7 +40,8 @@ export function createHealthHistory(
     },
     changes: () => changes,
     now: () =>
-      board()
+      context
+        .use(healthBoardRef)
         .components()
         .map((component) => shownComponent(component, scrub)),
   }

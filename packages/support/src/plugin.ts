@@ -1,6 +1,5 @@
 import {
   type Context,
-  healthBoardRef,
   type Instance,
   nodeIdentityRef,
   type Plugin,
@@ -9,8 +8,8 @@ import {
   route,
 } from '@steeple/contracts'
 import { scrubOf, takeBundle } from './bundle/bundle.ts'
-import { createHealthHistory } from './health-history.ts'
-import type { SupportParts } from './parts.ts'
+import type { Scrub } from './bundle/clean-text.ts'
+import { createHealthHistory, type HealthHistory } from './health-history.ts'
 import { levelRoutes } from './routes/level-routes.ts'
 
 /** How often the health is looked at for its history. */
@@ -20,21 +19,20 @@ const LOOK_MS = 5_000
 export const plugin: Plugin = {
   setup: async (context: Context): Promise<Instance> => {
     const scrub = scrubOf(context)
-    const history = createHealthHistory(
-      () => context.use(healthBoardRef),
-      () => context.clock.nowMs(),
-      scrub,
-    )
-    const parts: SupportParts = { context, history, scrub }
+    const history = createHealthHistory(context, scrub)
     return {
-      routes: [bundleRoute(parts), ...levelRoutes(parts), ...pageRoutes(import.meta.url, '/support-files')],
+      routes: [
+        bundleRoute(context, history, scrub),
+        ...levelRoutes(context),
+        ...pageRoutes(import.meta.url, '/support-files'),
+      ],
       start: async () => context.every(LOOK_MS, async () => history.look(), 'each'),
     }
   },
 }
 
 /** `GET /v1/support/bundle` */
-function bundleRoute({ context, history, scrub }: SupportParts): Route {
+function bundleRoute(context: Context, history: HealthHistory, scrub: Scrub): Route {
   return route<unknown, unknown, unknown>({
     method: 'GET',
     path: '/v1/support/bundle',

@@ -126,11 +126,16 @@ export function backupRoute({ context, count }: BackupParts): Route {
     }),
   )
   async function* bounded(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
-    const giveBack = await place(signal)
+    let giveBack: (() => void) | undefined
     try {
+      giveBack = await place(signal)
       yield* stream
+      count.taken.inc({ to: 'answer' })
+    } catch (error) {
+      count.failed.inc({ to: 'answer' })
+      throw error
     } finally {
-      giveBack()
+      giveBack?.()
     }
   }
   return route<unknown, unknown, unknown>({
@@ -156,20 +161,10 @@ export function backupRoute({ context, count }: BackupParts): Route {
           'content-disposition': `attachment; filename="${name}"`,
           'cache-control': 'no-store',
         },
-        stream: counted(bounded(takeBackup(context, passphrase, request.signal), request.signal), count),
+        stream: bounded(takeBackup(context, passphrase, request.signal), request.signal),
       }
     },
   })
-}
-
-async function* counted(stream: AsyncIterable<Buffer>, count: BackupParts['count']): AsyncGenerator<Buffer> {
-  try {
-    yield* stream
-    count.taken('answer')
-  } catch (error) {
-    count.failed('answer')
-    throw error
-  }
 }
 
 /** Takes a place, or waits for one, and gives what gives it back. Throws the signal's reason, or what `refusal` makes. */

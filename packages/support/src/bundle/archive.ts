@@ -1,5 +1,7 @@
+import { arch, cpus, freemem, loadavg, type as osType, release, totalmem, uptime } from 'node:os'
 import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
+import type { AuditTrail } from '@steeple/contracts'
 import { createTarPacker } from 'modern-tar'
 
 /** No file of a bundle is larger; what is loses its end. */
@@ -59,8 +61,12 @@ function textOf(reason: () => string): string {
   }
 }
 
-/** As it is read by people and programs. */
-export function jsonOf(value: unknown): string {
+/** A file of what `make` gives, as people and programs read it. */
+export function jsonFile(name: string, make: () => unknown): BundleFile {
+  return { name, make: async () => jsonOf(await make()) }
+}
+
+function jsonOf(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`
 }
 
@@ -71,5 +77,32 @@ async function inTime(make: () => Promise<string>): Promise<string> {
     return await Promise.race([make(), late.promise])
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** The newest entry of the audit trail: its place, time and hash, and nothing of what it says. */
+export async function auditHead(audit: Pick<AuditTrail, 'list'>): Promise<object> {
+  const [newest] = await audit.list({}, 1, undefined)
+  if (newest === undefined) return { head: null }
+  const { seq, atMs, hash, prevHash } = newest
+  return { head: { seq, at: new Date(atMs).toISOString(), hash, prev_hash: prevHash } }
+}
+
+/** The machine and the process, without their names. */
+export function machineFacts(): Readonly<Record<string, unknown>> {
+  return {
+    system: osType(),
+    release: release(),
+    architecture: arch(),
+    processors: cpus().length,
+    memory_bytes: totalmem(),
+    memory_free_bytes: freemem(),
+    load: loadavg(),
+    machine_uptime_s: Math.floor(uptime()),
+    node: process.versions.node,
+    sqlite: process.versions.sqlite,
+    openssl: process.versions.openssl,
+    process_uptime_s: Math.floor(process.uptime()),
+    resident_bytes: process.memoryUsage.rss(),
   }
 }

@@ -10,11 +10,10 @@ import {
   serviceInfoRef,
 } from '@steeple/contracts'
 import type { HealthHistory } from '../health-history.ts'
-import { type BundleFile, bundleOf, jsonOf } from './archive.ts'
-import { auditHead } from './audit-head.ts'
+import { levelView } from '../routes/level-routes.ts'
+import { auditHead, type BundleFile, bundleOf, jsonFile, machineFacts } from './archive.ts'
 import { cleanText, LEFT_OUT, type Scrub } from './clean-text.ts'
 import { hidesOf } from './hidden-words.ts'
-import { machineFacts } from './machine.ts'
 import { publicConfig } from './public-config.ts'
 
 /** Facts whose texts are the service's own words. Others may hold what somebody has typed. */
@@ -217,16 +216,12 @@ function filesOf(context: Context, history: HealthHistory, scrub: Scrub): readon
     taken ??= looked.metricsText().then((text) => publicMetrics(text, scrub))
     return taken
   }
-  const json = (name: string, make: () => unknown): BundleFile => ({
-    name,
-    make: async () => jsonOf(await make()),
-  })
   return [
-    json('versions.json', () => versionsOf(context)),
-    json('config.json', () => publicConfig(looked.configSchema(), context.settings)),
-    json('plugins.json', () => pluginsOf(context, scrub)),
-    json('health.json', () => ({ now: history.now(), changes: history.changes() })),
-    json('log-level.json', () => levelOf(context)),
+    jsonFile('versions.json', () => versionsOf(context)),
+    jsonFile('config.json', () => publicConfig(looked.configSchema(), context.settings)),
+    jsonFile('plugins.json', () => pluginsOf(context, scrub)),
+    jsonFile('health.json', () => ({ now: history.now(), changes: history.changes() })),
+    jsonFile('log-level.json', () => levelView(context, context.use(logControlRef).holds())),
     {
       name: 'log.jsonl',
       make: async () =>
@@ -236,11 +231,11 @@ function filesOf(context: Context, history: HealthHistory, scrub: Scrub): readon
           .join(''),
     },
     { name: 'metrics.txt', make: metrics },
-    json('timings.json', async () => ({
+    jsonFile('timings.json', async () => ({
       store: await storeTimings(context),
       metrics: timingsOf(await metrics()),
     })),
-    json('audit.json', () => auditHead(context.use(auditTrailRef))),
+    jsonFile('audit.json', () => auditHead(context.use(auditTrailRef))),
   ]
 }
 
@@ -267,12 +262,4 @@ function pluginsOf(context: Context, scrub: Scrub): readonly object[] {
     loaded_at: loadedAtMs === undefined ? null : new Date(loadedAtMs).toISOString(),
     error: error === undefined ? null : cleanText(error, scrub),
   }))
-}
-
-function levelOf(context: Context): object {
-  const control = context.use(logControlRef)
-  const holds = control
-    .holds()
-    .map(({ component, level, untilMs }) => ({ component, level, until: new Date(untilMs).toISOString() }))
-  return { level: control.level(), components: control.components(), holds }
 }

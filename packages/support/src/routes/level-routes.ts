@@ -1,4 +1,5 @@
 import {
+  type Context,
   DURATION_PATTERN,
   type JsonSchema,
   type LogLevel,
@@ -13,7 +14,6 @@ import {
   timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
-import type { SupportParts } from '../parts.ts'
 
 interface LevelBody {
   readonly component?: string
@@ -50,8 +50,7 @@ const VIEW_SCHEMA = recordSchema({
 })
 
 /** `GET /v1/log-level`, `PUT /v1/log-level` */
-export function levelRoutes(parts: SupportParts): readonly Route[] {
-  const { context } = parts
+export function levelRoutes(context: Context): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -60,7 +59,7 @@ export function levelRoutes(parts: SupportParts): readonly Route[] {
       summary: 'Show what is logged, by component, and until when',
       description: 'Levels that were set for a while return by themselves.',
       schema: { response: VIEW_SCHEMA },
-      handle: async () => ok(viewOf(parts, context.use(logControlRef).holds())),
+      handle: async () => ok(levelView(context, context.use(logControlRef).holds())),
     }),
     route<unknown, unknown, LevelBody>({
       method: 'PUT',
@@ -87,13 +86,13 @@ export function levelRoutes(parts: SupportParts): readonly Route[] {
       handle: async (request) => {
         const { body } = request
         const forMs = lengthOf(body)
-        refuseUnknown(parts, body.component)
+        refuseUnknown(context, body.component)
         return await request.mutate(body.component ?? 'all', async (tx) => {
           tx.audit({
             detail: { level: body.level, ...(body.level === null ? {} : { for_s: forMs / 1_000 }) },
           })
-          tx.afterCommit(() => hold(parts, body, forMs))
-          return ok(viewOf(parts, holdsWith(parts, body, forMs)))
+          tx.afterCommit(() => hold(context, body, forMs))
+          return ok(levelView(context, holdsWith(context, body, forMs)))
         })
       },
     }),
@@ -106,19 +105,19 @@ function lengthOf({ for: given = FALLS_BACK_AFTER }: LevelBody): number {
   throw validationFailed('for is a duration of at most 24h, such as 15m')
 }
 
-function refuseUnknown({ context }: SupportParts, component: string | undefined): void {
+function refuseUnknown(context: Context, component: string | undefined): void {
   if (component === undefined) return
   const known = context.use(logControlRef).components()
   if (known.includes(component)) return
   throw validationFailed(`component is none that logs; it is one of ${known.join(', ')}`)
 }
 
-function hold({ context }: SupportParts, { component, level }: LevelBody, forMs: number): void {
+function hold(context: Context, { component, level }: LevelBody, forMs: number): void {
   context.use(logControlRef).hold(component, level ?? undefined, forMs)
 }
 
 /** What holds once the change is durable. */
-function holdsWith({ context }: SupportParts, body: LevelBody, forMs: number): readonly LogLevelHold[] {
+function holdsWith(context: Context, body: LevelBody, forMs: number): readonly LogLevelHold[] {
   const { component, level } = body
   const others = context
     .use(logControlRef)
@@ -127,7 +126,8 @@ function holdsWith({ context }: SupportParts, body: LevelBody, forMs: number): r
   return level === null ? others : [...others, { component, level, untilMs: context.clock.nowMs() + forMs }]
 }
 
-function viewOf({ context }: SupportParts, holds: readonly LogLevelHold[]): object {
+/** What is logged, and until when. */
+export function levelView(context: Context, holds: readonly LogLevelHold[]): object {
   const control = context.use(logControlRef)
   return {
     level: control.level(),

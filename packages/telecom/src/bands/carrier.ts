@@ -123,19 +123,6 @@ export function isUsableCarrier(carrier: Carrier): boolean {
   return carrier.problems.every((problem) => problem.severity !== 'refuse')
 }
 
-/**
- * Lower and upper edge in MHz around a centre frequency, both in MHz.
- *
- * An odd number of kHz is widened to the next whole kHz on each side.
- */
-export function carrierEdgesMhz(
-  centreMhz: number,
-  bandwidthMhz: number,
-): { readonly lowMhz: number; readonly highMhz: number } {
-  const { lowKhz, highKhz } = blockAround(0, khzFromMhz(centreMhz), bandwidthMhz)
-  return { lowMhz: lowKhz / 1000, highMhz: highKhz / 1000 }
-}
-
 /** The block of `bandwidthMhz` around a centre; without a bandwidth it has no width. */
 function blockAround(channel: number, centreKhz: number, bandwidthMhz: number | undefined): CarrierBlock {
   const half = bandwidthMhz === undefined ? 0 : Math.ceil(khzFromMhz(bandwidthMhz) / 2)

@@ -1,6 +1,6 @@
 import type { Technology } from '@steeple/contracts'
+import { bandwidthsMhz } from './band.ts'
 import { LTE_BANDS, type LteBandRow, type LteRange } from './band-row.ts'
-import { bandwidthsMhz } from './bandwidths.ts'
 import {
   blockAt,
   type Carrier,

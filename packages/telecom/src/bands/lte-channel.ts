@@ -1,5 +1,5 @@
 import { type ChannelDirection, type Duplex, LTE_BANDS, type LteBandRow, type LteRange } from './band-row.ts'
-import { type Earfcn, mhzFromKhz, parseEarfcn } from './channel-number.ts'
+import { mhzFromKhz } from './channel-number.ts'
 
 /** Distance of two neighbouring EARFCNs. Source: TS 36.101 §5.7.3. */
 const STEP_KHZ = 100
@@ -11,14 +11,14 @@ const STEP_KHZ = 100
  * - `pairedEarfcn`: the number of the other direction at the default spacing; in a TDD band the number itself.
  */
 export interface LteChannel {
-  readonly channel: Earfcn
+  readonly channel: number
   /** Band name, `b3`. */
   readonly band: string
   readonly duplex: Duplex
   readonly direction: ChannelDirection
   readonly downlinkMhz: number | undefined
   readonly uplinkMhz: number | undefined
-  readonly pairedEarfcn: Earfcn | undefined
+  readonly pairedEarfcn: number | undefined
 }
 
 /**
@@ -27,10 +27,9 @@ export interface LteChannel {
  * Source: TS 36.101 §5.7.3 and §5.7.4, F = F_low + 0.1 MHz x (N - N_Offs).
  */
 export function lteChannel(earfcn: number): LteChannel | undefined {
-  const channel = parseEarfcn(earfcn)
-  if (channel === undefined) return undefined
+  if (!Number.isInteger(earfcn)) return undefined
   for (const row of LTE_BANDS) {
-    const found = inBand(row, channel)
+    const found = inBand(row, earfcn)
     if (found !== undefined) return found
   }
   return undefined
@@ -41,12 +40,12 @@ export function lteChannel(earfcn: number): LteChannel | undefined {
  *
  * `undefined` off the 100 kHz raster, outside the band, or when the band has no such direction.
  */
-export function earfcnFromKhz(band: string, direction: 'DL' | 'UL', khz: number): Earfcn | undefined {
+export function earfcnFromKhz(band: string, direction: 'DL' | 'UL', khz: number): number | undefined {
   const row = lteBandRow(band)
   const range = row === undefined ? undefined : direction === 'DL' ? row[2] : lteUplink(row)
   if (range === undefined) return undefined
   const channel = range[2] + (khz - range[0]) / STEP_KHZ
-  return isInside(range, channel) ? parseEarfcn(channel) : undefined
+  return Number.isInteger(channel) && isInside(range, channel) ? channel : undefined
 }
 
 /** The row of the band `b<number>`. */
@@ -59,7 +58,7 @@ export function lteUplink(row: LteBandRow): LteRange | undefined {
   return row[1] === 'TDD' ? row[2] : row[3]
 }
 
-function inBand(row: LteBandRow, channel: Earfcn): LteChannel | undefined {
+function inBand(row: LteBandRow, channel: number): LteChannel | undefined {
   const [number, duplex, dl, ul] = row
   const place = { channel, band: `b${number}`, duplex }
   if (duplex === 'TDD') {
@@ -87,7 +86,7 @@ function mhzOf(range: LteRange, channel: number): number {
 }
 
 /** The same place in the other direction; the default spacing of every band is low edge to low edge (§5.7.4). */
-function partner(from: LteRange, to: LteRange, channel: number): Earfcn | undefined {
+function partner(from: LteRange, to: LteRange, channel: number): number | undefined {
   const paired = to[2] + (channel - from[2])
-  return isInside(to, paired) ? parseEarfcn(paired) : undefined
+  return isInside(to, paired) ? paired : undefined
 }

@@ -1,5 +1,5 @@
+import { nrBandwidthUse } from './band.ts'
 import type { NrBandwidthLimits } from './band-row.ts'
-import { nrBandwidthUse } from './bandwidths.ts'
 import { blockAt, type Carrier, type CarrierProblemCode, carrierProblem, isInBand } from './carrier.ts'
 import {
   isExtraPoint,

@@ -8,7 +8,7 @@ import {
   type NrBandRow,
   type NrRange,
 } from './band-row.ts'
-import { mhzFromKhz, type NrArfcn, parseNrArfcn } from './channel-number.ts'
+import { mhzFromKhz } from './channel-number.ts'
 
 /**
  * Bands in which the listed NR-ARFCNs are the only allowed ones. The other listed band, n28, has its point
@@ -71,9 +71,11 @@ export function khzFromNrArfcn(channel: number): number | undefined {
 }
 
 /** The NR-ARFCN nearest to a frequency in kHz; `undefined` beyond the raster. Source: TS 38.104 §5.4.2.1. */
-export function nearestNrArfcn(khz: number): NrArfcn | undefined {
+export function nearestNrArfcn(khz: number): number | undefined {
   const row = NR_GLOBAL_RASTER.findLast(([lowKhz]) => khz >= lowKhz)
-  return row === undefined ? undefined : parseNrArfcn(row[4] + Math.round((khz - row[3]) / row[2]))
+  if (row === undefined) return undefined
+  const channel = row[4] + Math.round((khz - row[3]) / row[2])
+  return khzFromNrArfcn(channel) === undefined ? undefined : channel
 }
 
 /** Step of the global raster at a frequency in kHz: 5, 15 or 60 kHz. Source: TS 38.104 table 5.4.2.1-1. */
@@ -86,10 +88,10 @@ export function nrRasterStepKhz(khz: number): number {
  *
  * Source: TS 38.104 §5.4.2.1.
  */
-export function nrArfcnFromKhz(khz: number): NrArfcn | undefined {
+export function nrArfcnFromKhz(khz: number): number | undefined {
   for (const [, , stepKhz, offsetKhz, nOffset, first, last] of NR_GLOBAL_RASTER) {
     const channel = nOffset + (khz - offsetKhz) / stepKhz
-    if (channel >= first && channel <= last) return parseNrArfcn(channel)
+    if (channel >= first && channel <= last) return Number.isInteger(channel) ? channel : undefined
   }
   return undefined
 }
@@ -118,12 +120,12 @@ export interface NrBandPosition {
   readonly scsKhz: readonly number[]
   readonly downlinkMhz: number | undefined
   readonly uplinkMhz: number | undefined
-  readonly pairedNrArfcn: NrArfcn | undefined
+  readonly pairedNrArfcn: number | undefined
 }
 
 /** An NR-ARFCN with its frequency and every band whose downlink or uplink range holds it. */
 export interface NrChannel {
-  readonly channel: NrArfcn
+  readonly channel: number
   readonly frequencyMhz: number
   readonly bands: readonly NrBandPosition[]
 }
@@ -135,10 +137,9 @@ export interface NrChannel {
  *
  * Source: TS 38.104 §5.4.2 (rasters), TS 38.101-1 §5.4.4 (default spacing).
  */
-export function nrChannel(nrArfcn: number): NrChannel | undefined {
-  const channel = parseNrArfcn(nrArfcn)
-  const khz = khzFromNrArfcn(nrArfcn)
-  if (channel === undefined || khz === undefined) return undefined
+export function nrChannel(channel: number): NrChannel | undefined {
+  const khz = khzFromNrArfcn(channel)
+  if (khz === undefined) return undefined
   const bands: NrBandPosition[] = []
   for (const row of NR_BANDS) {
     if (bands.some((seen) => seen.band === row[0])) continue
@@ -158,7 +159,7 @@ export function nrUplink(row: NrBandRow): NrRange | undefined {
   return row[1] === 'TDD' ? row[2] : row[3]
 }
 
-function positionIn(row: NrBandRow, channel: NrArfcn, khz: number): NrBandPosition | undefined {
+function positionIn(row: NrBandRow, channel: number, khz: number): NrBandPosition | undefined {
   const [band, duplex] = row
   const rows = nrBandRows(band)
   const direction = directionOf(rows, channel)
@@ -216,7 +217,7 @@ function isOnRaster(row: NrBandRow, direction: ChannelDirection, channel: number
 }
 
 /** The same distance from the low edge in the other direction, which is the default spacing of §5.4.4. */
-function partner(row: NrBandRow, direction: ChannelDirection, khz: number): NrArfcn | undefined {
+function partner(row: NrBandRow, direction: ChannelDirection, khz: number): number | undefined {
   const [band, , dl, ul] = row
   if (dl === undefined || ul === undefined || VARIABLE_DUPLEX.includes(band)) return undefined
   const [from, to] = direction === 'UL' ? [ul, dl] : [dl, ul]

@@ -140,78 +140,49 @@ function hasOddQuotes(bytes: Buffer, { from, to }: LineSpan): boolean {
  * closed, naming the line.
  */
 export function readRecord(line: number, text: string, delimiter: string): CsvRecord {
-  return new LineReader(line, text, delimiter).read()
-}
-
-class LineReader {
-  readonly #line: number
-  readonly #text: string
-  readonly #delimiter: string
-  readonly #cells: string[] = []
-  #at = 0
-  #problem: string | undefined
-
-  constructor(line: number, text: string, delimiter: string) {
-    this.#line = line
-    this.#text = text
-    this.#delimiter = delimiter
+  const cells: string[] = []
+  let problem: string | undefined
+  let at = 0
+  const doubt = (what: string): void => {
+    problem ??= `cell ${cells.length + 1} ${what}; write it as "…" with each quote in it doubled`
   }
-
-  read(): CsvRecord {
-    do this.#cells.push(this.#cell())
-    while (this.#isNextCell())
-    return { line: this.#line, cells: this.#cells, problem: this.#problem }
+  const upToDelimiter = (): string => {
+    const end = text.indexOf(delimiter, at)
+    const found = text.slice(at, end === -1 ? undefined : end)
+    at += found.length
+    return found
   }
-
-  #isNextCell(): boolean {
-    if (this.#at >= this.#text.length) return false
-    this.#at += 1
-    return true
-  }
-
-  #cell(): string {
-    let from = this.#at
-    while (this.#text[from] === ' ') from += 1
-    // A spreadsheet's way to keep a number as text.
-    if (this.#text.startsWith('="', from)) from += 1
-    if (this.#text[from] !== QUOTE) return this.#plain()
-    this.#at = from + 1
-    const quoted = this.#quoted()
-    const after = this.#rest()
-    if (after.trim() === '') return quoted
-    this.#doubt('has text behind a closing quote')
-    return quoted + after
-  }
-
-  #plain(): string {
-    const text = this.#rest()
-    if (text.includes(QUOTE)) this.#doubt('has a quote within a cell that is not quoted')
-    return text
-  }
-
-  /** The text up to the next delimiter. */
-  #rest(): string {
-    const end = this.#text.indexOf(this.#delimiter, this.#at)
-    const rest = this.#text.slice(this.#at, end === -1 ? undefined : end)
-    this.#at += rest.length
-    return rest
-  }
-
-  #quoted(): string {
-    let value = ''
-    for (;;) {
-      const end = this.#text.indexOf(QUOTE, this.#at)
-      if (end === -1) throw unclosed(this.#line, this.#cells.length + 1)
-      value += this.#text.slice(this.#at, end)
-      this.#at = end + 1
-      if (this.#text[this.#at] !== QUOTE) return value
+  const quoted = (): string => {
+    for (let value = ''; ; at += 1) {
+      const end = text.indexOf(QUOTE, at)
+      if (end === -1) throw unclosed(line, cells.length + 1)
+      value += text.slice(at, end)
+      at = end + 1
+      if (text[at] !== QUOTE) return value
       value += QUOTE
-      this.#at += 1
     }
   }
-
-  #doubt(what: string): void {
-    this.#problem ??= `cell ${this.#cells.length + 1} ${what}; write it as "…" with each quote in it doubled`
+  const cell = (): string => {
+    let from = at
+    while (text[from] === ' ') from += 1
+    // A spreadsheet's way to keep a number as text.
+    if (text.startsWith('="', from)) from += 1
+    if (text[from] !== QUOTE) {
+      const plain = upToDelimiter()
+      if (plain.includes(QUOTE)) doubt('has a quote within a cell that is not quoted')
+      return plain
+    }
+    at = from + 1
+    const value = quoted()
+    const after = upToDelimiter()
+    if (after.trim() === '') return value
+    doubt('has text behind a closing quote')
+    return value + after
+  }
+  for (;;) {
+    cells.push(cell())
+    if (at >= text.length) return { line, cells, problem }
+    at += 1
   }
 }
 

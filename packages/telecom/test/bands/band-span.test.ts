@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { downlinkSpan } from '../../src/bands/band-span.ts'
+import { downlinkSpan } from '../../src/bands/band.ts'
 import { khzFromMhz } from '../../src/bands/channel-number.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
 

@@ -1,8 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
+import { bandwidthsMhz, nrBandwidthUse } from '../../src/bands/band.ts'
 import { NR_CHANNEL_BANDWIDTHS, NR_RESTRICTED_ARFCN } from '../../src/bands/band-row.ts'
-import { bandwidthsMhz, nrBandwidthUse } from '../../src/bands/bandwidths.ts'
-import type { Row } from '../support/tables.ts'
-import { cell, numberIn, rowsOf, wordsIn } from '../support/tables.ts'
+import { cell, numberIn, type Row, rowsOf, wordsIn } from '../support/tables.ts'
 
 const bandwidths = suite('telecom/bandwidths')
 const nrRows = rowsOf('bands/nr-channel-bandwidths')

@@ -2,7 +2,7 @@ import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { LTE_BANDS } from '../../src/bands/band-row.ts'
 import type { Carrier } from '../../src/bands/carrier.ts'
-import { carrierEdgesMhz, isUsableCarrier } from '../../src/bands/carrier.ts'
+import { blockAt, isUsableCarrier } from '../../src/bands/carrier.ts'
 import type { CarriersOptions } from '../../src/bands/carriers-of.ts'
 import { carriersOf, channelsAtKhz } from '../../src/bands/carriers-of.ts'
 import { cell, numberIn, rowsOf } from '../support/tables.ts'
@@ -199,9 +199,13 @@ carriers('explains each problem with band, channel and bandwidth', () => {
 })
 
 carriers('computes edges without rounding errors', () => {
-  assert.equal(carrierEdgesMhz(2169.9, 1.4), { lowMhz: 2169.2, highMhz: 2170.6 })
-  assert.equal(carrierEdgesMhz(24_250.08, 50), { lowMhz: 24_225.08, highMhz: 24_275.08 })
-  assert.equal(carrierEdgesMhz(3300.015, 0.005), { lowMhz: 3300.012, highMhz: 3300.018 })
+  const edges = (mhz: number, bandwidthMhz: number) => {
+    const block = blockAt(mhz, 0, bandwidthMhz)
+    return [block?.lowKhz, block?.highKhz]
+  }
+  assert.equal(edges(2169.9, 1.4), [2_169_200, 2_170_600])
+  assert.equal(edges(24_250.08, 50), [24_225_080, 24_275_080])
+  assert.equal(edges(3300.015, 0.005), [3_300_012, 3_300_018])
 })
 
 carriers('keeps every usable NR carrier inside its band and centred', () => {

@@ -4,9 +4,9 @@ import type { ListenedClient } from '../listen/exchange.ts'
 import type { EsimParts } from '../parts.ts'
 import { memberOf, objectIn, Refused } from '../rsp/refusal.ts'
 import { boundEid } from '../store/adopt-store.ts'
-import { type Ordered, orderedOf } from '../store/es2-store.ts'
+import { orderedOf } from '../store/es2-store.ts'
 import type { NamedEuicc } from '../store/euicc-store.ts'
-import { CODES, type CodeRow } from '../store/rows.ts'
+import type { CodeRow } from '../store/rows.ts'
 
 /** The functions that an order system calls. SGP.22 §5.3. */
 export const ES2_FUNCTIONS = ['downloadOrder', 'confirmOrder', 'cancelOrder', 'releaseProfile'] as const
@@ -87,12 +87,11 @@ export interface Es2Work {
   run(tx: MutationTx): Promise<Es2Done>
 }
 export interface Es2Done {
+  /** The code as it is now. */
+  readonly row: CodeRow
   readonly answer: Readonly<Record<string, string>>
   /** For the audit trail: no secret. */
   readonly detail: Readonly<Record<string, unknown>>
-  readonly token: string
-  /** The SIM, by its hash. */
-  readonly sim: string
 }
 
 /** A function of ES2+. Throws `Refused`. */
@@ -136,13 +135,13 @@ export async function ownOrder(
   { caller }: Es2Call,
   iccidMac: Uint8Array,
   whenNone: 'iccid_unknown' | 'iccid_unavailable' | 'iccid_not_releasable',
-): Promise<Required<Ordered>> {
+): Promise<CodeRow> {
   const found = await orderedOf(tx, iccidMac)
   if (found === undefined) throw new Refused(whenNone)
   const { code, order } = found
   if (order?.owner !== caller.owner && order?.owner !== caller.formerOwner)
     throw new Refused('iccid_not_allowed')
-  return { code, order }
+  return code
 }
 
 /** Why there is no order: the SIM is not known, or it is known and nobody has ordered it. */
@@ -157,11 +156,6 @@ export async function noOrder(
 /** Whether an order can still be gone on with. */
 export function isOver(code: CodeRow, { parts, nowMs }: Es2Call): boolean {
   return parts.context.clock.doubt?.() === undefined && nowMs >= code.expires_at_ms
-}
-
-/** Stores a code, when it has changed. */
-export async function putChanged(tx: MutationTx, before: CodeRow, after: CodeRow): Promise<void> {
-  if (after !== before) await CODES.put(tx, after)
 }
 
 /** A request of ES2+, its header checked. SGP.22 §6.5.1.3. */

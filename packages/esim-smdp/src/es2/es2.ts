@@ -32,7 +32,6 @@ import {
   neededIccid,
   noOrder,
   ownOrder,
-  putChanged,
   readMessage,
 } from './core.ts'
 
@@ -64,16 +63,24 @@ function checkOwnMatchingId(matchingId: string, isLinked: boolean): void {
 const CONFIRMATION_CODE = /^[\x20-\x7e]{1,64}$/
 const ANY_TEXT = /^[\s\S]{0,512}$/
 
-/** What an order is confirmed with. */
-interface Confirmation {
-  readonly iccidMac: Uint8Array
-  /** Undefined: the drawn one. Empty: none is told, the eUICC is known by its EID. */
-  readonly matchingId: string | undefined
-  readonly matchingMac: Uint8Array | undefined
-  readonly eid: NamedEuicc | undefined
-  /** SHA-256 of the confirmation code. */
-  readonly confirmation: Uint8Array | undefined
-  readonly isReleased: boolean
+/** What is done to the order of an ICCID, as it is in the transaction. */
+type OnOrder = (tx: MutationTx, before: CodeRow) => Promise<Es2Done>
+
+/** The work of a function on an order of the caller. */
+async function onOrder(
+  call: Es2Call,
+  iccid: string,
+  action: Es2Work['action'],
+  otherwise: 'iccid_unavailable' | 'iccid_not_releasable',
+  change: OnOrder,
+): Promise<Es2Work> {
+  const whenNone = await noOrder(call, iccid, otherwise)
+  const iccidMac = await call.parts.lookup.mac(iccid)
+  return {
+    action,
+    target: `…${iccid.slice(-4)}`,
+    run: async (tx) => await change(tx, await ownOrder(tx, call, iccidMac, whenNone)),
+  }
 }
 
 /** Gives an order its matching id, and what else it is to be downloaded with. SGP.22 §5.3.2. */
@@ -83,79 +90,42 @@ async function confirmOrder(call: Es2Call): Promise<Es2Work> {
   const isReleased = message.flag('releaseFlag')
   if (isReleased === undefined) throw new Refused('format', { detail: '(releaseFlag is missing)' })
   if ((message.text('smdsAddress', ANY_TEXT) ?? '') !== '') throw new Refused('sm_ds')
+  // Absent: the drawn one. Empty: none is told, the eUICC is known by its EID.
   const matchingId = message.text('matchingId', ANY_TEXT)
   const code = message.text('confirmationCode', CONFIRMATION_CODE)
-  const whenNone = await noOrder(call, iccid, 'iccid_unavailable')
-  const asked: Confirmation = {
-    iccidMac: await parts.lookup.mac(iccid),
-    matchingId,
-    matchingMac:
-      matchingId === undefined || matchingId === '' ? undefined : await parts.lookup.mac(matchingId),
-    eid: await euiccIn(call),
-    confirmation: code === undefined ? undefined : confirmationDigest(code),
-    isReleased,
-  }
-  return {
-    action: 'esim.confirm',
-    target: `…${iccid.slice(-4)}`,
-    run: async (tx) => {
-      const { code: before } = await ownOrder(tx, call, asked.iccidMac, whenNone)
-      return await confirm(tx, call, before, asked)
-    },
-  }
-}
-
-async function confirm(
-  tx: MutationTx,
-  call: Es2Call,
-  before: CodeRow,
-  asked: Confirmation,
-): Promise<Es2Done> {
-  if (before.state !== 'allocated' || isOver(before, call)) throw new Refused('iccid_unavailable')
-  const { eid, matchingId, matchingMac, isReleased } = asked
-  if (eid !== undefined && before.eid_hash !== null && before.eid_hash !== eid.hash)
-    throw new Refused('eid_differs')
-  const isLinked = eid !== undefined || before.eid_hash !== null
-  if (matchingId === '' && !isLinked) throw new Refused('eid_missing')
-  if (matchingId !== undefined && matchingId !== '') checkOwnMatchingId(matchingId, isLinked)
-  const other = matchingMac === undefined ? undefined : await codeOfMatching(tx, matchingMac)
-  if (other !== undefined && other.token !== before.token) throw new Refused('matching_id_taken')
-  const terms = termsNow(call.parts)
-  const confirmed = move(completed(call, before, asked), { kind: 'confirm' }, terms).row
-  const after = isReleased ? move(confirmed, { kind: 'release' }, terms).row : confirmed
-  await putChanged(tx, before, after)
-  return {
-    answer: {
-      ...(eid !== undefined && { eid: eid.eid }),
-      matchingId: matchingId ?? matchingIdOf(call, after),
-      smdpAddress: after.smdp_address,
-    },
-    token: after.token,
-    sim: after.hash,
-    detail: {
-      is_released: isReleased,
-      is_linked: after.eid_hash !== null,
-      confirmation_required: after.confirmation_sealed !== null,
-    },
-  }
-}
-
-/** The code with what it was confirmed with. */
-function completed(
-  { parts: { vault } }: Es2Call,
-  before: CodeRow,
-  { eid, matchingId, matchingMac, confirmation }: Confirmation,
-): CodeRow {
-  const aad = `esim_smdp_code/${before.token}`
-  return {
-    ...before,
-    ...(eid !== undefined && { eid_hash: eid.hash, eid_last4: eid.eid.slice(-4) }),
-    ...(matchingMac !== undefined && {
-      matching_mac: matchingMac,
-      matching_sealed: vault.seal(Buffer.from(matchingId ?? '', 'ascii'), aad),
-    }),
-    ...(confirmation !== undefined && { confirmation_sealed: vault.seal(confirmation, aad) }),
-  }
+  const matchingMac = matchingId ? await parts.lookup.mac(matchingId) : undefined
+  const eid = await euiccIn(call)
+  return await onOrder(call, iccid, 'esim.confirm', 'iccid_unavailable', async (tx, before) => {
+    await checkConfirmable(tx, call, before, { eid, matchingId, matchingMac })
+    const seal = (octets: Uint8Array): Uint8Array =>
+      parts.vault.seal(octets, `esim_smdp_code/${before.token}`)
+    const completed: CodeRow = {
+      ...before,
+      ...(eid !== undefined && { eid_hash: eid.hash, eid_last4: eid.eid.slice(-4) }),
+      ...(matchingMac !== undefined && {
+        matching_mac: matchingMac,
+        matching_sealed: seal(Buffer.from(matchingId ?? '', 'ascii')),
+      }),
+      ...(code !== undefined && { confirmation_sealed: seal(confirmationDigest(code)) }),
+    }
+    const terms = termsNow(parts)
+    const confirmed = move(completed, { kind: 'confirm' }, terms).row
+    const row = isReleased ? move(confirmed, { kind: 'release' }, terms).row : confirmed
+    await CODES.put(tx, row)
+    return {
+      row,
+      answer: {
+        ...(eid !== undefined && { eid: eid.eid }),
+        matchingId: matchingId ?? matchingIdOf(call, row),
+        smdpAddress: row.smdp_address,
+      },
+      detail: {
+        is_released: isReleased,
+        is_linked: row.eid_hash !== null,
+        confirmation_required: row.confirmation_sealed !== null,
+      },
+    }
+  })
 }
 
 function matchingIdOf({ parts }: Es2Call, row: CodeRow): string {
@@ -269,21 +239,10 @@ async function place(tx: MutationTx, call: Es2Call, taken: Taken): Promise<Es2Do
     created_at_ms: nowMs,
   })
   return {
+    row: code,
     answer: { iccid: iccidOut(iccid) },
-    token: code.token,
-    sim: code.hash,
     detail: { profile: profileType, is_new: sims !== undefined, is_linked: code.eid_hash !== null },
   }
-}
-
-/** What an order is cancelled with. */
-interface Cancellation {
-  readonly iccidMac: Uint8Array
-  readonly eidHash: string | undefined
-  readonly matchingMac: Uint8Array | undefined
-  readonly isFinal: boolean
-  /** A matching id that nobody knows, in the place of the one that is given back. */
-  readonly nobodys: { readonly id: string; readonly mac: Uint8Array }
 }
 
 /**
@@ -296,50 +255,64 @@ async function cancelOrder(call: Es2Call): Promise<Es2Work> {
   const final = message.text('finalProfileStatusIndicator', /^(Available|Unavailable)$/)
   if (final === undefined) throw new Refused('format', { detail: '(finalProfileStatusIndicator is missing)' })
   const matchingId = message.text('matchingId', ANY_TEXT)
-  const whenNone = await noOrder(call, iccid, 'iccid_unavailable')
-  const id = drawMatchingId()
-  const asked: Cancellation = {
-    iccidMac: await parts.lookup.mac(iccid),
-    eidHash: (await euiccIn(call))?.hash,
-    matchingMac:
-      matchingId === undefined || matchingId === '' ? undefined : await parts.lookup.mac(matchingId),
-    isFinal: final === 'Unavailable',
-    nobodys: { id, mac: await parts.lookup.mac(id) },
-  }
-  return {
-    action: 'esim.cancel_order',
-    target: `…${iccid.slice(-4)}`,
-    run: async (tx) => {
-      const { code } = await ownOrder(tx, call, asked.iccidMac, whenNone)
-      return await cancel(tx, call, code, asked)
-    },
-  }
+  const matchingMac = matchingId ? await parts.lookup.mac(matchingId) : undefined
+  const eid = await euiccIn(call)
+  const isFinal = final === 'Unavailable'
+  // A matching id that nobody knows, in the place of the one that is given back.
+  const nobodys = drawMatchingId()
+  const nobodysMac = await parts.lookup.mac(nobodys)
+  return await onOrder(call, iccid, 'esim.cancel_order', 'iccid_unavailable', async (tx, before) => {
+    if (eid !== undefined && before.eid_hash !== eid.hash) throw new Refused('eid_differs')
+    if (matchingMac !== undefined && Buffer.compare(matchingMac, before.matching_mac) !== 0)
+      throw new Refused('matching_id_differs')
+    // What was delivered may be on an eUICC: nobody else may get it. What is installed is no order any more.
+    if (before.state === 'installed' || (before.downloads > 0 && !isFinal))
+      throw new Refused('iccid_unavailable')
+    const row: CodeRow = {
+      ...move(before, { kind: 'revoke' }, termsNow(parts)).row,
+      last_error: 'its order was cancelled',
+      matching_mac: nobodysMac,
+      matching_sealed: parts.vault.seal(Buffer.from(nobodys, 'ascii'), `esim_smdp_code/${before.token}`),
+      confirmation_sealed: null,
+    }
+    await CODES.put(tx, row)
+    // The hash of a row is one.
+    if (isFinal) await parts.issuer.revokeIn(tx, before.hash as ImsiHash)
+    return { row, answer: {}, detail: { from: before.state, is_sim_revoked: isFinal } }
+  })
 }
 
-async function cancel(tx: MutationTx, call: Es2Call, before: CodeRow, asked: Cancellation): Promise<Es2Done> {
-  const { parts } = call
-  const { eidHash, matchingMac, isFinal, nobodys } = asked
-  if (eidHash !== undefined && before.eid_hash !== eidHash) throw new Refused('eid_differs')
-  if (matchingMac !== undefined && Buffer.compare(matchingMac, before.matching_mac) !== 0)
-    throw new Refused('matching_id_differs')
-  // What was delivered may be on an eUICC: nobody else may get it. What is installed is no order any more.
-  if (before.state === 'installed' || (before.downloads > 0 && !isFinal))
-    throw new Refused('iccid_unavailable')
-  await CODES.put(tx, {
-    ...move(before, { kind: 'revoke' }, termsNow(parts)).row,
-    last_error: 'its order was cancelled',
-    matching_mac: nobodys.mac,
-    matching_sealed: parts.vault.seal(Buffer.from(nobodys.id, 'ascii'), `esim_smdp_code/${before.token}`),
-    confirmation_sealed: null,
+/** Lets the profile of a confirmed order be downloaded. SGP.22 §5.3.4. */
+async function releaseProfile(call: Es2Call): Promise<Es2Work> {
+  const otherwise = 'iccid_not_releasable'
+  return await onOrder(call, neededIccid(call), 'esim.release', otherwise, async (tx, before) => {
+    if (before.state !== 'confirmed' || isOver(before, call)) throw new Refused(otherwise)
+    const { row } = move(before, { kind: 'release' }, termsNow(call.parts))
+    await CODES.put(tx, row)
+    return { row, answer: {}, detail: {} }
   })
-  // The hash of a row is one.
-  if (isFinal) await parts.issuer.revokeIn(tx, before.hash as ImsiHash)
-  return {
-    answer: {},
-    token: before.token,
-    sim: before.hash,
-    detail: { from: before.state, is_sim_revoked: isFinal },
-  }
+}
+
+/** Throws `Refused` for an order that cannot be confirmed with these. */
+async function checkConfirmable(
+  tx: MutationTx,
+  call: Es2Call,
+  before: CodeRow,
+  asked: {
+    readonly eid: NamedEuicc | undefined
+    readonly matchingId: string | undefined
+    readonly matchingMac: Uint8Array | undefined
+  },
+): Promise<void> {
+  const { eid, matchingId, matchingMac } = asked
+  if (before.state !== 'allocated' || isOver(before, call)) throw new Refused('iccid_unavailable')
+  if (eid !== undefined && before.eid_hash !== null && before.eid_hash !== eid.hash)
+    throw new Refused('eid_differs')
+  const isLinked = eid !== undefined || before.eid_hash !== null
+  if (matchingId === '' && !isLinked) throw new Refused('eid_missing')
+  if (matchingId) checkOwnMatchingId(matchingId, isLinked)
+  const other = matchingMac === undefined ? undefined : await codeOfMatching(tx, matchingMac)
+  if (other !== undefined && other.token !== before.token) throw new Refused('matching_id_taken')
 }
 
 const FUNCTIONS: Readonly<Record<Es2FunctionName, Es2Function>> = {
@@ -421,8 +394,9 @@ async function executeOnce(
     const answer_sealed = parts.vault.seal(text, `esim_smdp_call/${id}`)
     await CALLS.insert(tx, { id, answer_sealed, at_ms: nowMs })
     const named = { requester: message.requester, function_call: message.call, client: caller.subject }
-    tx.audit({ target: done.sim, detail: { token: done.token, ...done.detail, ...named } })
-    tx.event({ type: work.action, subject: done.token })
+    const { token, hash } = done.row
+    tx.audit({ target: hash, detail: { token, ...done.detail, ...named } })
+    tx.event({ type: work.action, subject: token })
     answer = done.answer
   })
   return answer
@@ -466,22 +440,4 @@ function refusedBy({ context }: EsimParts, name: Es2FunctionName, error: unknown
     'a call of ES2+ failed',
   )
   return new Refused('unavailable')
-}
-
-/** Lets the profile of a confirmed order be downloaded. SGP.22 §5.3.4. */
-async function releaseProfile(call: Es2Call): Promise<Es2Work> {
-  const iccid = neededIccid(call)
-  const whenNone = await noOrder(call, iccid, 'iccid_not_releasable')
-  const iccidMac = await call.parts.lookup.mac(iccid)
-  return {
-    action: 'esim.release',
-    target: `…${iccid.slice(-4)}`,
-    run: async (tx) => {
-      const { code: before } = await ownOrder(tx, call, iccidMac, whenNone)
-      if (before.state !== 'confirmed' || isOver(before, call)) throw new Refused('iccid_not_releasable')
-      const { row } = move(before, { kind: 'release' }, termsNow(call.parts))
-      await putChanged(tx, before, row)
-      return { answer: {}, token: row.token, sim: row.hash, detail: {} }
-    },
-  }
 }

@@ -2,88 +2,44 @@ import {
   api,
   Button,
   type Column,
-  DataTable,
+  DialogButton,
   EmptyState,
-  ErrorNotice,
   Field,
-  FormDialog,
   type ItemOf,
   Lamp,
-  Progress,
+  PagedTable,
   saveFile,
   Time,
   t,
   toast,
-  useAction,
-  useRows,
+  usePages,
   useState,
   word,
 } from '@steeple/console/kit'
 
 type Cert = ItemOf<'/v1/esim/certs'>
-type Open = { readonly what: 'init' | 'import' } | { readonly what: 'remove' | 'revoke'; readonly cert: Cert }
-
-const keyOf = (cert: Cert): string => cert.id
 
 /** What phones believe this box by. */
 export function Certs() {
-  const certs = useRows('/v1/esim/certs', {}, { keyOf, onAll: ['esim_cert.*'] })
-  const [open, setOpen] = useState<Open | undefined>(undefined)
-  const close = (): void => {
-    setOpen(undefined)
-    certs.reload()
-  }
-  const restore = useAction((id: string) =>
-    api.post('/v1/esim/certs/revoke', { body: { id, restore: true } }),
-  )
-  const believe = async (cert: Cert): Promise<void> => {
-    if ((await restore.run(cert.id))?.ok !== true) return
-    toast({ text: t('esim.cert.restored', { subject: nameIn(cert.subject) }) })
-    certs.reload()
-  }
-  const act: Acts = {
-    remove: (cert) => setOpen({ what: 'remove', cert }),
-    revoke: (cert) => setOpen({ what: 'revoke', cert }),
-    restore: (cert) => void believe(cert),
-  }
+  const certs = usePages('/v1/esim/certs', {}, ['esim_cert.*'])
   return (
     <>
       <div class="toolbar">
-        <Button onClick={() => setOpen({ what: 'import' })}>{t('esim.certs.import')}</Button>
-        <Button onClick={() => setOpen({ what: 'init' })}>{t('esim.certs.init')}</Button>
+        <Import onDone={certs.reload} />
+        <Init onDone={certs.reload} />
       </div>
-      <ErrorNotice error={certs.error} onRetry={certs.reload} />
-      <ErrorNotice error={restore.error} />
-      {certs.isLoading ? (
-        <Progress label={t('app.loading')} />
-      ) : (
-        <DataTable
-          label={t('esim.certs')}
-          rows={certs.rows}
-          columns={columns(act)}
-          keyOf={keyOf}
-          empty={<EmptyState title={t('esim.certs.none')}>{t('esim.certs.none.help')}</EmptyState>}
-          footer={certs.isMore ? <Button onClick={certs.more}>{t('ui.more')}</Button> : undefined}
-        />
-      )}
-      {open?.what === 'init' ? <InitDialog onClose={close} /> : null}
-      {open?.what === 'import' ? <ImportCertsDialog onClose={close} /> : null}
-      {open?.what === 'revoke' ? (
-        <RevokeDialog cert={open.cert} onClose={close} onUndo={() => void believe(open.cert)} />
-      ) : null}
-      {open?.what === 'remove' ? <RemoveDialog cert={open.cert} onClose={close} /> : null}
+      <PagedTable
+        query={certs}
+        label={t('esim.certs')}
+        columns={columns(certs.reload)}
+        keyOf={({ id }) => id}
+        empty={<EmptyState title={t('esim.certs.none')}>{t('esim.certs.none.help')}</EmptyState>}
+      />
     </>
   )
 }
 
-/** What can be done with a certificate. */
-interface Acts {
-  readonly remove: (cert: Cert) => void
-  readonly revoke: (cert: Cert) => void
-  readonly restore: (cert: Cert) => void
-}
-
-function columns(act: Acts): readonly Column<Cert>[] {
+function columns(reload: () => void): readonly Column<Cert>[] {
   return [
     { key: 'role', title: t('esim.cert.role'), cell: ({ role }) => word('esim.cert.role', role) },
     {
@@ -115,14 +71,16 @@ function columns(act: Acts): readonly Column<Cert>[] {
           >
             {t('esim.cert.save')}
           </Button>
-          <Button
-            kind="quiet"
-            label={t('esim.cert.remove.of', { subject: nameIn(cert.subject) })}
-            onClick={() => act.remove(cert)}
-          >
-            {t('esim.cert.remove')}
-          </Button>
-          <Belief cert={cert} act={act} />
+          <DialogButton
+            button={{ kind: 'quiet', label: t('esim.cert.remove.of', { subject: nameIn(cert.subject) }) }}
+            text="esim.cert.remove"
+            values={{ subject: cert.subject }}
+            what={t(cert.in_use ? 'esim.cert.remove.used' : 'esim.cert.remove.what')}
+            isDanger
+            act={() => api.delete('/v1/esim/certs/{id}', { path: { id: cert.id } })}
+            onDone={reload}
+          />
+          <Belief cert={cert} reload={reload} />
         </span>
       ),
     },
@@ -130,17 +88,34 @@ function columns(act: Acts): readonly Column<Cert>[] {
 }
 
 /** Takes one back, or that back; an issuer stands for itself. */
-function Belief({ cert, act }: { readonly cert: Cert; readonly act: Acts }) {
+function Belief({ cert, reload }: { readonly cert: Cert; readonly reload: () => void }) {
+  const { id } = cert
+  const subject = nameIn(cert.subject)
+  const restore = async (): Promise<void> => {
+    const answer = await api.post('/v1/esim/certs/revoke', { body: { id, restore: true } })
+    if (answer.ok) toast({ text: t('esim.cert.restored', { subject }) })
+    else toast({ text: answer.error.message, tone: 'bad' })
+    reload()
+  }
   if (cert.role === 'ci') return null
-  const [what, run] = cert.revoked ? (['restore', act.restore] as const) : (['revoke', act.revoke] as const)
+  if (cert.revoked)
+    return (
+      <Button kind="quiet" label={t('esim.cert.restore.of', { subject })} onClick={() => void restore()}>
+        {t('esim.cert.restore')}
+      </Button>
+    )
   return (
-    <Button
-      kind="quiet"
-      label={t(`esim.cert.${what}.of`, { subject: nameIn(cert.subject) })}
-      onClick={() => run(cert)}
-    >
-      {t(`esim.cert.${what}`)}
-    </Button>
+    <DialogButton
+      button={{ kind: 'quiet', label: t('esim.cert.revoke.of', { subject }) }}
+      text="esim.cert.revoke"
+      values={{ subject }}
+      isDanger
+      act={() => api.post('/v1/esim/certs/revoke', { body: { id } })}
+      onDone={() => {
+        toast({ text: t('esim.cert.revoked', { subject }), undo: () => void restore() })
+        reload()
+      }}
+    />
   )
 }
 
@@ -155,71 +130,34 @@ async function savePem({ id, role }: Cert): Promise<void> {
   else toast({ text: answer.error.message, tone: 'bad' })
 }
 
-function InitDialog({ onClose }: { readonly onClose: () => void }) {
+function Init({ onDone }: { readonly onDone: () => void }) {
   const [host, setHost] = useState('')
   return (
-    <FormDialog
+    <DialogButton
       text="esim.certs.init"
       act={() => api.post('/v1/esim/certs/init', { body: host === '' ? {} : { host } })}
-      onDone={onClose}
-      onClose={onClose}
+      onDone={onDone}
     >
       <Field text="esim.certs.host" value={host} onInput={setHost} />
-    </FormDialog>
-  )
-}
-
-function RemoveDialog({ cert, onClose }: { readonly cert: Cert; readonly onClose: () => void }) {
-  return (
-    <FormDialog
-      text="esim.cert.remove"
-      values={{ subject: cert.subject }}
-      what={t(cert.in_use ? 'esim.cert.remove.used' : 'esim.cert.remove.what')}
-      isDanger
-      act={() => api.delete('/v1/esim/certs/{id}', { path: { id: cert.id } })}
-      onDone={onClose}
-      onClose={onClose}
-    />
-  )
-}
-
-function RevokeDialog({
-  cert,
-  onClose,
-  onUndo,
-}: {
-  readonly cert: Cert
-  readonly onClose: () => void
-  readonly onUndo: () => void
-}) {
-  const subject = nameIn(cert.subject)
-  return (
-    <FormDialog
-      text="esim.cert.revoke"
-      values={{ subject }}
-      isDanger
-      act={() => api.post('/v1/esim/certs/revoke', { body: { id: cert.id } })}
-      onDone={() => {
-        toast({ text: t('esim.cert.revoked', { subject }), undo: onUndo })
-        onClose()
-      }}
-      onClose={onClose}
-    />
+    </DialogButton>
   )
 }
 
 /** Takes certificates and their keys from files, all or none. */
-function ImportCertsDialog({ onClose }: { readonly onClose: () => void }) {
+function Import({ onDone }: { readonly onDone: () => void }) {
   const [files, setFiles] = useState<readonly File[]>([])
   return (
-    <FormDialog
+    <DialogButton
       text="esim.certs.import"
       isDisabled={files.length === 0}
       act={async () =>
         api.post('/v1/esim/certs/import', { body: { files: await Promise.all(files.map(contentOf)) } })
       }
       done={({ certs }) => t('esim.certs.imported', { count: certs.length })}
-      onClose={onClose}
+      onDone={() => {
+        setFiles([])
+        onDone()
+      }}
     >
       <div class="field">
         <label for="certs-files">{t('esim.certs.files')}</label>
@@ -231,7 +169,7 @@ function ImportCertsDialog({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setFiles([...(event.currentTarget.files ?? [])])}
         />
       </div>
-    </FormDialog>
+    </DialogButton>
   )
 }
 

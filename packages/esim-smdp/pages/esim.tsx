@@ -14,6 +14,7 @@ import {
   locale,
   may,
   navigate,
+  PagedTable,
   Progress,
   pageOf,
   query,
@@ -24,6 +25,7 @@ import {
   t,
   toast,
   useMemo,
+  usePages,
   useRows,
   useState,
   word,
@@ -149,24 +151,16 @@ const keyOf = (euicc: Euicc): string => `${euicc.eid_sha256_12 ?? ''} ${euicc.au
 
 /** The eUICCs that have downloaded from here, and what is on them. */
 function Euiccs() {
-  const euiccs = useRows('/v1/esim/euiccs', {}, { keyOf, on: ['esim.*'] })
+  const euiccs = usePages('/v1/esim/euiccs', {}, ['esim.*'])
   return (
-    <>
-      <ErrorNotice error={euiccs.error} onRetry={euiccs.reload} />
-      {euiccs.isLoading ? (
-        <Progress label={t('app.loading')} />
-      ) : (
-        <DataTable
-          label={t('esim.euiccs')}
-          rows={euiccs.rows}
-          columns={columns()}
-          keyOf={keyOf}
-          {...(euiccs.isMore ? { onEnd: euiccs.more } : {})}
-          empty={<EmptyState title={t('esim.euiccs.none')}>{t('esim.euiccs.none.help')}</EmptyState>}
-          footer={euiccs.isMore ? <Button onClick={euiccs.more}>{t('ui.more')}</Button> : undefined}
-        />
-      )}
-    </>
+    <PagedTable
+      query={euiccs}
+      label={t('esim.euiccs')}
+      columns={columns()}
+      keyOf={keyOf}
+      {...(euiccs.more === undefined ? {} : { onEnd: euiccs.more })}
+      empty={<EmptyState title={t('esim.euiccs.none')}>{t('esim.euiccs.none.help')}</EmptyState>}
+    />
   )
 }
 

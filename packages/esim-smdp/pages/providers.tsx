@@ -7,18 +7,17 @@ import {
   DataTable,
   Dialog,
   EmptyState,
-  ErrorNotice,
   Field,
   FileField,
   FormDialog,
   type ItemOf,
   may,
-  Progress,
+  PagedTable,
   Said,
   saveFile,
   t,
   toast,
-  useRows,
+  usePages,
   useState,
 } from '@steeple/console/kit'
 import { SetProviderDialog } from './provider-form.tsx'
@@ -32,11 +31,9 @@ interface Open {
   readonly provider: Provider | undefined
 }
 
-const keyOf = (provider: Provider): string => provider.id
-
 /** Accredited servers that deliver eSIMs to phones from a shop. */
 export function Providers() {
-  const providers = useRows('/v1/esim/providers', {}, { keyOf, onAll: ['esim_provider.*'] })
+  const providers = usePages('/v1/esim/providers', {}, ['esim_provider.*'])
   const [open, setOpen] = useState<Open | undefined>(undefined)
   const close = (): void => {
     setOpen(undefined)
@@ -52,19 +49,13 @@ export function Providers() {
           </Button>
         </div>
       ) : null}
-      <ErrorNotice error={providers.error} onRetry={providers.reload} />
-      {providers.isLoading ? (
-        <Progress label={t('app.loading')} />
-      ) : (
-        <DataTable
-          label={t('esim.providers')}
-          rows={providers.rows}
-          columns={columns((what, provider) => setOpen({ what, provider }))}
-          keyOf={keyOf}
-          empty={<EmptyState title={t('esim.providers.none')}>{t('esim.providers.none.help')}</EmptyState>}
-          footer={providers.isMore ? <Button onClick={providers.more}>{t('ui.more')}</Button> : undefined}
-        />
-      )}
+      <PagedTable
+        query={providers}
+        label={t('esim.providers')}
+        columns={columns((what, provider) => setOpen({ what, provider }))}
+        keyOf={({ id }) => id}
+        empty={<EmptyState title={t('esim.providers.none')}>{t('esim.providers.none.help')}</EmptyState>}
+      />
       {open === undefined ? null : <Opened open={open} onClose={close} />}
     </>
   )

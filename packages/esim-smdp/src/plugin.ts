@@ -142,6 +142,8 @@ const SEALED: readonly SealedColumns[] = [
   { table: 'esim_smdp_provider', key: 'id', columns: ['key_sealed'] },
   { table: 'esim_smdp_provided', key: 'token', columns: ['confirmation_sealed'] },
   { table: 'esim_smdp_key', key: 'id', columns: ['key_sealed'] },
+  { table: 'esim_smdp_session', key: 'tid', columns: ['eid_sealed'] },
+  { table: 'esim_smdp_euicc', key: 'eid_hash', columns: ['eid_sealed'] },
 ]
 
 /** Tells the vault which columns it seals, so that a rotation of its key finds them. */

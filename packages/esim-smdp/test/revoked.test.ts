@@ -128,7 +128,7 @@ revoked('takes revocation lists of a CI: eUICCs below it, and its own certificat
     assert.equal([answer.status, (answer.body as { revoked: number }).revoked], [200, 2])
     const { eumDer, euiccDer } = chain(eidOf(1))
     const checked = checkEuiccChain({
-      ...{ ci: ci.certificate, eum: eumDer, euicc: euiccDer },
+      ...{ ci: ci.certificate.raw, eum: eumDer, euicc: euiccDer },
       ...{ nowMs: Date.UTC(2026, 5, 1), isRevoked: certs().isRevoked },
     })
     assert.is('code' in checked && checked.code, '8.1.2/6.1')

@@ -146,12 +146,12 @@ function extensionsOf(
   })
 }
 
-/** What an eUICC shows, and the CI that was chosen for the session. Certificates as DER, or read already. */
+/** What an eUICC shows, and the CI that was chosen for the session: certificates in DER. */
 export interface EuiccChain {
-  readonly euicc: Uint8Array | Certificate
-  readonly eum: Uint8Array | Certificate
+  readonly euicc: Uint8Array
+  readonly eum: Uint8Array
   /** The trust anchor: believed as it is. */
-  readonly ci: Uint8Array | Certificate
+  readonly ci: Uint8Array
   /** Ms since the epoch. */
   readonly nowMs: number
   /** Whether its issuer, or somebody here, has taken back a certificate that is good by itself. */
@@ -228,15 +228,11 @@ export function checkEuiccChain(
 }
 
 /** The CI, read once. It is believed as it is, so that nothing of it is verified. */
-function anchorOf(
-  ci: Uint8Array | Certificate,
-  verified: VerifiedCertificates | undefined,
-): VerifiedCertificate {
-  const raw = ci instanceof Uint8Array ? ci : ci.raw
-  const id = `anchor ${createHash('sha256').update(raw).digest('base64')}`
+function anchorOf(ci: Uint8Array, verified: VerifiedCertificates | undefined): VerifiedCertificate {
+  const id = `anchor ${createHash('sha256').update(ci).digest('base64')}`
   const before = verified?.find(id)
   if (before !== undefined) return before
-  const certificate = ci instanceof Uint8Array ? readCertificate(ci) : ci
+  const certificate = readCertificate(ci)
   const anchor = { certificate, key: publicKeyOf(certificate) }
   verified?.keep(id, anchor)
   return anchor
@@ -244,7 +240,7 @@ function anchorOf(
 
 function checked(
   subject: '8.1.2' | '8.1.3',
-  given: Uint8Array | Certificate,
+  der: Uint8Array,
   issuer: VerifiedCertificate,
   { nowMs, isRevoked }: Pick<EuiccChain, 'nowMs' | 'isRevoked'>,
   check: (certificate: Certificate, issuer: Certificate) => void,
@@ -252,10 +248,9 @@ function checked(
 ): VerifiedCertificate | ChainProblem {
   const who = subject === '8.1.2' ? 'CERT.EUM' : 'CERT.EUICC'
   try {
-    const raw = given instanceof Uint8Array ? given : given.raw
-    const id = idOf(raw, issuer.certificate)
+    const id = createHash('sha256').update(issuer.certificate.raw).update(der).digest('base64')
     const before = verified?.find(id)
-    const certificate = before?.certificate ?? (given instanceof Uint8Array ? readCertificate(given) : given)
+    const certificate = before?.certificate ?? readCertificate(der)
     if (subject === '8.1.2' && certificate.authorityKeyId !== issuer.certificate.subjectKeyId)
       return { code: '8.11.1/3.9', message: `${who} belongs to another CI than the one of this session` }
     const good = before ?? verifiedBy(certificate, issuer, check)
@@ -329,8 +324,4 @@ function beginningsOf(eum: Certificate, permitted: readonly DistinguishedName[])
       ? (eum.permittedEins ?? [])
       : permitted.flatMap(({ serialNumber }) => serialNumber ?? [])
   return numbers.filter((digits) => /^[0-9]{1,32}$/.test(digits))
-}
-
-function idOf(raw: Uint8Array, issuer: Certificate): string {
-  return createHash('sha256').update(issuer.raw).update(raw).digest('base64')
 }

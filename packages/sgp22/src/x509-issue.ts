@@ -142,8 +142,6 @@ export interface IssueTerms {
   readonly notAfterMs: number
   /** The private key, or the public one when its owner keeps it; a new one on the issuer's curve when absent. */
   readonly key?: KeyObject
-  /** Where revocation lists would be. */
-  readonly crls?: readonly string[]
 }
 
 /** Where those of SGP.26 say that revocation lists are; a host that cannot exist. */
@@ -164,7 +162,7 @@ export function issueCi(curve: RspCurve, terms: IssueTerms & { readonly register
     policyTlv(policyOf('ci'), true),
     keyUsageTlv(['keyCertSign', 'cRLSign']),
     alternativeNameTlv([], terms.registeredId),
-    crlTlv(terms.crls ?? TEST_CRLS),
+    crlTlv(TEST_CRLS),
   ]
   return signed(terms, key, extensions, { name: nameTlv(terms.subject), key })
 }
@@ -182,7 +180,7 @@ export function issueDp(
     alternativeNameTlv([], terms.registeredId),
     keyUsageTlv(['digitalSignature']),
     policyTlv(policyOf(role), true),
-    crlTlv(terms.crls ?? TEST_CRLS),
+    crlTlv(TEST_CRLS),
   ]
   return signed(terms, key, extensions, issuerOf(ci))
 }
@@ -206,7 +204,7 @@ export function issueTls(
     subjectKeyTlv(key),
     authorityKeyTlv(ci),
     alternativeNameTlv(terms.hosts, terms.registeredId),
-    crlTlv(terms.crls ?? TEST_CRLS),
+    crlTlv(TEST_CRLS),
   ]
   const subject = { organization: terms.organization, commonName }
   return signed({ ...terms, subject }, key, extensions, issuerOf(ci))
@@ -234,7 +232,7 @@ export function issueEum(
     policyTlv(policyOf('eum', terms.variant), true),
     alternativeNameTlv([], terms.registeredId),
     basicConstraintsTlv(isNew ? 1 : 0),
-    crlTlv(terms.crls ?? TEST_CRLS.slice(1)),
+    crlTlv(TEST_CRLS.slice(1)),
     nameConstraintsTlv(permitted),
     ...(isNew ? [permittedEinsTlv(terms.iins)] : []),
   ]

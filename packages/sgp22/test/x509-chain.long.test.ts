@@ -26,7 +26,7 @@ function verdict(of: Omit<EuiccChain, 'nowMs'>, nowMs = NOW, verified?: Verified
 }
 function verdictOf(ci: Issued, otherwise: Otherwise): string {
   const { eum, euicc } = below(ci, otherwise)
-  return verdict({ ci: ci.certificate, eum: eum.certificate, euicc: euicc.certificate })
+  return verdict({ ci: ci.certificate.raw, eum: eum.certificate.raw, euicc: euicc.certificate.raw })
 }
 
 for (const curve of ['NIST', 'BRP'])
@@ -84,13 +84,16 @@ chain('refuses an EID outside of what the EUM may give, or that is none', async 
 chain('refuses another CI, and a CI of the same name with another key', async () => {
   const [ci, other] = [newCi('P-256'), newCi('P-256')]
   const { eum, euicc } = below(ci)
-  const of = { ci: other.certificate, eum: eum.certificate, euicc: euicc.certificate }
+  const of = { ci: other.certificate.raw, eum: eum.certificate.raw, euicc: euicc.certificate.raw }
   assert.match(verdict(of), /^8\.11\.1\/3\.9 /)
   const forged = issueEum(
     { certificate: ci.certificate, key: other.key },
     { ...TIMES, subject: EUM_NAME, registeredId: '2.999.5', iins: ['8'] },
   )
-  assert.match(verdict({ ...of, ci: ci.certificate, eum: forged.certificate }), /^8\.1\.2\/6\.1 .*not signed/)
+  assert.match(
+    verdict({ ...of, ci: ci.certificate.raw, eum: forged.certificate.raw }),
+    /^8\.1\.2\/6\.1 .*not signed/,
+  )
 })
 
 chain('refuses certificates in roles that are not theirs', async () => {
@@ -98,15 +101,15 @@ chain('refuses certificates in roles that are not theirs', async () => {
   const { eum, euicc } = below(ci)
   const subject = { organization: EUM_NAME.organization, commonName: 'x', serialNumber: EID }
   const server = issueDp(ci, 'dpauth', { ...TIMES, subject, registeredId: '2.999.10' })
-  const [a, b, c] = [ci.certificate, eum.certificate, euicc.certificate]
-  assert.match(verdict({ ci: a, eum: server.certificate, euicc: c }), /^8\.1\.2\/6\.1 /)
+  const [a, b, c] = [ci.certificate.raw, eum.certificate.raw, euicc.certificate.raw]
+  assert.match(verdict({ ci: a, eum: server.certificate.raw, euicc: c }), /^8\.1\.2\/6\.1 /)
   assert.match(verdict({ ci: a, eum: a, euicc: c }), /^8\.11\.1\/3\.9 /)
   assert.match(verdict({ ci: a, eum: b, euicc: b }), /^8\.1\.3\/6\.1 /)
-  assert.match(verdict({ ci: a, eum: b, euicc: server.certificate }), /^8\.1\.3\/6\.1 /)
+  assert.match(verdict({ ci: a, eum: b, euicc: server.certificate.raw }), /^8\.1\.3\/6\.1 /)
   // An eUICC that signs another one.
   const child = issueEuicc(euicc, { ...TIMES, subject })
-  assert.match(verdict({ ci: a, eum: b, euicc: child.certificate }), /^8\.1\.3\/6\.1 /)
-  assert.match(verdict({ ci: a, eum: c, euicc: child.certificate }), /^8\.11\.1\/3\.9 /)
+  assert.match(verdict({ ci: a, eum: b, euicc: child.certificate.raw }), /^8\.1\.3\/6\.1 /)
+  assert.match(verdict({ ci: a, eum: c, euicc: child.certificate.raw }), /^8\.11\.1\/3\.9 /)
 })
 
 /** The certificate with octets of it exchanged, and signed again: only what it says is wrong. */
@@ -124,9 +127,9 @@ chain('refuses certificates that say of themselves what they may not', async () 
   const { eum, euicc } = below(ci)
   const { eum: eum3, euicc: euicc3 } = below(ci, { variant: 'v3' })
   const eumWith = (from: string, to: string): string =>
-    verdict({ ci: ci.certificate, eum: resigned(eum, ci, from, to), euicc: euicc.certificate })
+    verdict({ ci: ci.certificate.raw, eum: resigned(eum, ci, from, to), euicc: euicc.certificate.raw })
   const euiccWith = (from: string, to: string): string =>
-    verdict({ ci: ci.certificate, eum: eum.certificate, euicc: resigned(euicc, eum, from, to) })
+    verdict({ ci: ci.certificate.raw, eum: eum.certificate.raw, euicc: resigned(euicc, eum, from, to) })
   const SIGNS = '04040302' // an octet string around a bit string of two octets
   assert.match(eumWith(`${SIGNS}0204`, `${SIGNS}0780`), /^8\.1\.2\/6\.1 .*may not sign/)
   assert.match(euiccWith(`${SIGNS}0780`, `${SIGNS}0640`), /^8\.1\.3\/6\.1 .*may not sign/)
@@ -134,7 +137,7 @@ chain('refuses certificates that say of themselves what they may not', async () 
   assert.match(eumWith('30060101ff020100', '30060101ff020101'), /^8\.1\.2\/6\.1 .*path length/)
   assert.match(eumWith('30060101ff020100', '3006010100020100'), /^8\.1\.2\/6\.1 .*no authority/)
   const longer = resigned(eum3, ci, '30060101ff020101', '30060101ff020102')
-  const of3 = { ci: ci.certificate, euicc: euicc3.certificate }
+  const of3 = { ci: ci.certificate.raw, euicc: euicc3.certificate.raw }
   assert.match(verdict({ ...of3, eum: longer }), /^8\.1\.2\/6\.1 .*path length/)
   // Roles: SM-DP+ in place of EUM and of eUICC (2.23.146.1.2.1.x).
   assert.match(eumWith('678112010201' + '02', '678112010201' + '04'), /^8\.1\.2\/6\.1 .*policies/)
@@ -161,10 +164,13 @@ chain('refuses an eUICC on another curve than its EUM', async () => {
     key: newCi('brainpoolP256r1').key,
   })
   assert.match(
-    verdict({ ci: ci.certificate, eum: eum.certificate, euicc: mixed.certificate }),
+    verdict({ ci: ci.certificate.raw, eum: eum.certificate.raw, euicc: mixed.certificate.raw }),
     /^8\.1\.3\/6\.1 .*curve/,
   )
-  assert.is(verdict({ ci: ci.certificate, eum: eum.certificate, euicc: euicc.certificate.raw }), `ok ${EID}`)
+  assert.is(
+    verdict({ ci: ci.certificate.raw, eum: eum.certificate.raw, euicc: euicc.certificate.raw }),
+    `ok ${EID}`,
+  )
 })
 
 for (const curve of CURVES)
@@ -205,9 +211,9 @@ chain('answers any octets in place of certificates with a code', async () => {
       fc.oneof(mutated(eum.certificate.raw), fc.uint8Array({ maxLength: 300 })),
       fc.oneof(mutated(euicc.certificate.raw), fc.uint8Array({ maxLength: 300 })),
       (a, b) => {
-        const of = { ci: ci.certificate }
-        assert.match(verdict({ ...of, eum: a, euicc: euicc.certificate }), /^(8\.1\.[23]|8\.11\.1|ok)/)
-        assert.match(verdict({ ...of, eum: eum.certificate, euicc: b }), /^(8\.1\.3|ok)/)
+        const of = { ci: ci.certificate.raw }
+        assert.match(verdict({ ...of, eum: a, euicc: euicc.certificate.raw }), /^(8\.1\.[23]|8\.11\.1|ok)/)
+        assert.match(verdict({ ...of, eum: eum.certificate.raw, euicc: b }), /^(8\.1\.3|ok)/)
         for (const octets of [a, b])
           try {
             readCertificate(octets)
@@ -225,8 +231,8 @@ chain('remembers a bounded number of certificates, and nothing of another CI', a
   const [ci, other] = [newCi('P-256'), newCi('P-256')]
   const { eum, euicc } = below(ci)
   const of = { eum: eum.certificate.raw, euicc: euicc.certificate.raw, nowMs: NOW }
-  assert.not.ok('code' in checkEuiccChain({ ...of, ci: ci.certificate }, verified))
-  const wrong = checkEuiccChain({ ...of, ci: other.certificate }, verified)
+  assert.not.ok('code' in checkEuiccChain({ ...of, ci: ci.certificate.raw }, verified))
+  const wrong = checkEuiccChain({ ...of, ci: other.certificate.raw }, verified)
   assert.is('code' in wrong && wrong.code, '8.11.1/3.9')
   for (let i = 0; i < 5; i++) verified.keep(String(i), { certificate: ci.certificate, key: ci.key })
   assert.is(verified.find('2'), undefined)

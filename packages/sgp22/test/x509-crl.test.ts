@@ -43,9 +43,9 @@ for (const curve of ['P-256', 'brainpoolP256r1'] as const)
       [euicc, '8.1.3/6.1'],
     ] as const) {
       const found = checkEuiccChain({
-        ci: ci.certificate,
-        eum: eum.certificate,
-        euicc: euicc.certificate,
+        ci: ci.certificate.raw,
+        eum: eum.certificate.raw,
+        euicc: euicc.certificate.raw,
         nowMs: NOW,
         isRevoked: ({ serial }) => serial === at.certificate.serial,
       })

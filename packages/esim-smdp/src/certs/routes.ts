@@ -19,7 +19,6 @@ import {
   CERT_SCHEMA,
   certRecord,
   type HeldCertificate,
-  type NewCertificate,
   pemOf,
   revocationId,
   revocationIdOf,
@@ -143,12 +142,10 @@ function removeRoute(parts: CertParts): Route {
         })
         if (row.role === 'ci' && below.length > 0)
           throw esimCertConflict('certificates of this CI are still here; remove them first')
-        if (
-          isBelieved(
-            parts.certs.all().find((one) => one.row.id === id),
-            parts.certs.all(),
-          )
-        )
+        const held = parts.certs.all()
+        const one = held.find((each) => each.row.id === id)
+        // A maker of eUICCs that was signed for here, and not taken back.
+        if (one?.row.role === 'eum' && one.isRevoked !== true && ownCiOf(one, held) !== undefined)
           throw esimCertConflict(
             'eUICCs of this EUM are believed by its signature, here or not; svc esim certs revoke ends that, then remove it',
           )
@@ -161,11 +158,6 @@ function removeRoute(parts: CertParts): Route {
       return reply
     },
   })
-}
-
-/** A maker of eUICCs that was signed for here, and not taken back. */
-function isBelieved(one: HeldCertificate | undefined, held: readonly HeldCertificate[]): boolean {
-  return one?.row.role === 'eum' && one.isRevoked !== true && ownCiOf(one, held) !== undefined
 }
 
 interface InitBody {
@@ -300,10 +292,14 @@ function initRoute(parts: CertParts): Route {
       const nowMs = parts.context.clock.nowMs()
       const reply = await request.mutate(host, async (tx) => {
         const [other] = await CERTS.select(tx, 'order by id limit 1')
-        const whole = (): readonly NewCertificate[] =>
-          curves.flatMap((curve) => newHierarchy(curve, host, nowMs))
-        const made = other === undefined || force ? whole() : missingTls(parts.certs, host, nowMs)
-        if (made.length === 0) throw isThere()
+        const made =
+          other === undefined || force
+            ? curves.flatMap((curve) => newHierarchy(curve, host, nowMs))
+            : missingTls(parts.certs, host, nowMs)
+        if (made.length === 0)
+          throw esimCertConflict(
+            'there are certificates already; with force another hierarchy is made beside them, and its sets come first',
+          )
         return { status: 201, body: { certs: await keepCertificates(tx, parts, made) } }
       })
       await parts.certs.reload()
@@ -353,12 +349,6 @@ function importRoute(parts: CertParts): Route {
       return reply
     },
   })
-}
-
-function isThere(): Error {
-  return esimCertConflict(
-    'there are certificates already; with force another hierarchy is made beside them, and its sets come first',
-  )
 }
 
 function hostFor(asked: string | undefined, address: string): string {

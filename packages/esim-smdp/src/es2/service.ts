@@ -4,6 +4,7 @@ import { requestOnce } from '@steeple/http-client'
 import type { Handler } from '../listen/exchange.ts'
 import { type KeptListener, keptListener } from '../listen/kept-listener.ts'
 import type { EsimParts } from '../parts.ts'
+import { iccidOf } from '../providers/provided-code.ts'
 import { HEADERS } from '../rsp/refusal.ts'
 import {
   ORDERS,
@@ -151,14 +152,12 @@ async function attempt(
 
 /** SGP.22 §5.3.5; undefined when there is no such order any more. */
 async function progressBody(parts: EsimParts, row: ProgressRow): Promise<object | undefined> {
-  const { context, issuer, vault, certs } = parts
+  const { context, vault, certs } = parts
   const order = await ORDERS.find(context.db, { token: row.token })
   const code = await CODES.find(context.db, { token: row.token })
   if (order === undefined || code === undefined) return undefined
   // The hash of a row is one.
-  const credentials = await issuer.credentials(code.hash as ImsiHash)
-  const iccid = Buffer.from(credentials.iccid).toString('latin1')
-  credentials.wipe()
+  const iccid = (await iccidOf(parts, code.hash as ImsiHash)) ?? ''
   const euicc = row.eid_hash === null ? undefined : await EUICCS.find(context.db, { eid_hash: row.eid_hash })
   const eid = euicc && eidOfRow(vault, euicc)
   return {

@@ -292,14 +292,12 @@ const FUNCTIONS: Readonly<Record<Exclude<Es9Function, 'handleNotification'>, Ans
   cancelSession,
 }
 
-/** Makes it; registers its series and its sealed columns. */
+/** Makes it; registers its series. */
 export function createEs9(parts: EsimParts): Es9 {
   const core = es9Core(parts)
   const peers = createPeers()
   const guesses = countGuesses()
-  const { context, vault } = parts
-  vault.register({ table: 'esim_smdp_session', key: 'tid', columns: ['eid_sealed'] })
-  vault.register({ table: 'esim_smdp_euicc', key: 'eid_hash', columns: ['eid_sealed'] })
+  const { context } = parts
   return {
     call: async (name, octets, network) => {
       core.metrics.calls.inc({ function: name })

@@ -4,6 +4,8 @@ import {
   type JsonSchema,
   objectSchema,
   ok,
+  pageFrom,
+  pageSchema,
   type Reader,
   type Request,
   type Route,
@@ -132,10 +134,7 @@ function readRoutes(parts: EsimParts): readonly Route[] {
       summary: 'List the providers that deliver eSIMs for you',
       description: 'Accredited SM-DP+, which phones from a shop accept.',
       schema: {
-        response: recordSchema({
-          providers: { type: 'array', items: RECORD },
-          next_cursor: { type: ['string', 'null'] },
-        }),
+        response: pageSchema('providers', RECORD),
       },
       errors: ['store_corrupt'],
       paged: true,
@@ -145,12 +144,15 @@ function readRoutes(parts: EsimParts): readonly Route[] {
           after: String(page.after?.[0] ?? ''),
           limit: page.limit + 1,
         })
-        const shown = rows.slice(0, page.limit)
-        const last = shown.at(-1)
-        return ok({
-          providers: await Promise.all(shown.map((row) => recordOf(parts, row))),
-          next_cursor: rows.length > shown.length && last !== undefined ? page.cursor([last.id]) : null,
-        })
+        return ok(
+          await pageFrom(
+            page,
+            'providers',
+            rows,
+            (row) => recordOf(parts, row),
+            ({ id }) => [id],
+          ),
+        )
       },
     }),
     route<ProviderParams, unknown, unknown>({

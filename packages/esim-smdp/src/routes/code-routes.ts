@@ -210,11 +210,8 @@ export function codeRoutes(parts: EsimParts): readonly Route[] {
       errors: ['esim_code_not_found', 'store_corrupt'],
       handle: async (request) => {
         const row = await codeBy(parts, request.params.token)
-        const held = await heldOfCodes(parts.context.db, [row.token])
-        const closed = await parts.closed.among(ESIM_CODE, [row.token])
-        const provided = await PROVIDED.find(parts.context.db, { token: row.token })
-        const labels = await simLabels(parts.context, [row.hash])
-        return ok(codeRecord(row, held[0], { closed, provided, labels }))
+        const record = await recordsOf(parts, [row])
+        return ok(record(row))
       },
     }),
     route<unknown, unknown, TokenParams>({
@@ -248,12 +245,17 @@ async function codeBy({ context }: EsimParts, token: string): Promise<CodeRow> {
   return row
 }
 
-async function codePage(
+async function codePage(parts: EsimParts, filter: CodeFilter, page: Page): Promise<object> {
+  const rows = await listCodes(parts.context.db, filter, page.limit + 1, positionFrom(page.after))
+  const record = await recordsOf(parts, rows)
+  return pageFrom(page, 'codes', rows, record, (row) => [row.created_at_ms, row.token])
+}
+
+/** Reads what is known of some codes beside their rows, and gives what makes the record of each. */
+async function recordsOf(
   { context, closed: items }: EsimParts,
-  filter: CodeFilter,
-  page: Page,
-): Promise<object> {
-  const rows = await listCodes(context.db, filter, page.limit + 1, positionFrom(page.after))
+  rows: readonly CodeRow[],
+): Promise<(row: CodeRow) => object> {
   const tokens = rows.map(({ token }) => token)
   const held = new Map((await heldOfCodes(context.db, tokens)).map((one) => [one.token, one]))
   const closed = await items.among(ESIM_CODE, tokens)
@@ -262,9 +264,7 @@ async function codePage(
     context,
     rows.map(({ hash }) => hash),
   )
-  const record = (row: CodeRow): object =>
-    codeRecord(row, held.get(row.token), { closed, provided: provided.get(row.token), labels })
-  return pageFrom(page, 'codes', rows, record, (row) => [row.created_at_ms, row.token])
+  return (row) => codeRecord(row, held.get(row.token), { closed, provided: provided.get(row.token), labels })
 }
 
 function positionFrom(after: Page['after']): CodePosition | undefined {

@@ -4,6 +4,7 @@ import {
   objectSchema,
   ok,
   pageFrom,
+  pageSchema,
   type Route,
   route,
   timestampFromMs,
@@ -58,10 +59,7 @@ export function euiccRoutes({ context, vault }: EsimParts): readonly Route[] {
       description:
         'An eUICC is known by its EID and the CI that vouches for it. Of the EID the last four digits are shown.',
       schema: {
-        response: objectSchema({
-          euiccs: { type: 'array', items: EUICC },
-          next_cursor: { type: ['string', 'null'] },
-        }),
+        response: pageSchema('euiccs', EUICC),
       },
       errors: ['store_corrupt'],
       paged: true,

@@ -87,7 +87,6 @@ h2 { font-size: 10.5pt; line-height: 1.2; overflow-wrap: anywhere; max-height: 3
 `
 
 const PAGE = printedPage(STYLE)
-const SHEET_POLICY: string = PAGE.policy
 
 /** What a card says. `{until}` is a date as `2026-12-22`. */
 const WORDS: Readonly<
@@ -127,14 +126,6 @@ const WORDS: Readonly<
     code: 'O telefone pede um código de confirmação. Ele não está neste cartão.',
   },
 }
-
-/** What stands before the pages of a sheet. */
-function sheetHead(batch: string, language: Language): string {
-  return PAGE.head(`${WORDS[language].title} ${batch}`, language)
-}
-
-/** What stands behind them. */
-const SHEET_FOOT: string = PAGE.foot
 
 /** One page of at most ten cards. */
 async function sheetPage(cards: readonly SheetCard[], language: Language): Promise<string> {
@@ -208,10 +199,10 @@ export function sheetRoute(parts: EsimParts): Route {
       return {
         headers: {
           'content-type': 'text/html; charset=utf-8',
-          'content-security-policy': SHEET_POLICY,
+          'content-security-policy': PAGE.policy,
           'cache-control': 'no-store',
         },
-        stream: sheet(sheetHead(batch, language) + first.value, pages),
+        stream: sheet(PAGE.head(`${WORDS[language].title} ${batch}`, language) + first.value, pages),
       }
     },
   })
@@ -220,7 +211,7 @@ export function sheetRoute(parts: EsimParts): Route {
 async function* sheet(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   yield first
   yield* rest
-  yield SHEET_FOOT
+  yield PAGE.foot
 }
 
 async function* pagesOf(

@@ -9,7 +9,7 @@ import {
   isServiceError,
 } from '@steeple/contracts'
 import { readCard, type Writer, writeCard } from './pysim.ts'
-import { ADM, admIn } from './script.ts'
+import { ADM, admIn } from './vendor-file.ts'
 
 /** How often an empty reader is looked at again. */
 const LOOK_MS = 1_000

@@ -27,7 +27,8 @@ import {
   timestampFromMs,
 } from '@steeple/contracts'
 import { cardConflict, readCard, type SeenCard, type Writer, writeCard } from './pysim.ts'
-import { cardScript, isSameCard } from './script.ts'
+import { cardScript } from './script.ts'
+import { isSameCard } from './vendor-file.ts'
 
 /** That a SIM was written on a card. */
 export interface WrittenRow {

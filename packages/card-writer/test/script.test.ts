@@ -1,5 +1,6 @@
 import { assert, suite } from '@steeple/testkit'
-import { admIn, cardScript, missingOf, namesIn, withAdm } from '../src/script.ts'
+import { cardScript, missingOf, namesIn, withAdm } from '../src/script.ts'
+import { admIn } from '../src/vendor-file.ts'
 
 const test = suite('card-writer/script')
 
